@@ -1,0 +1,70 @@
+/*
+ * The floors of the house: imports go down only, and into a module through its index.ts. One row a module; what is
+ * not listed as reachable is forbidden.
+ */
+const mayImport = {
+  kernel: [],
+  protocol: ['kernel'],
+  platform: ['kernel'],
+  audit: ['platform', 'kernel'],
+  identity: ['audit', 'platform', 'kernel'],
+  catalogue: ['audit', 'platform', 'kernel'],
+  billing: ['audit', 'platform', 'kernel'],
+  keys: ['billing', 'identity', 'audit', 'platform', 'kernel'],
+  routing: ['catalogue', 'protocol', 'audit', 'platform', 'kernel'],
+  web: ['identity', 'keys', 'audit', 'platform', 'kernel', 'billing'],
+  gateway: ['web', 'keys', 'routing', 'billing', 'catalogue', 'identity', 'audit', 'platform', 'protocol', 'kernel'],
+  portal: ['gateway', 'web', 'keys', 'routing', 'billing', 'catalogue', 'identity', 'audit', 'platform', 'protocol', 'kernel'],
+  admin: ['web', 'keys', 'routing', 'billing', 'catalogue', 'identity', 'audit', 'platform', 'protocol', 'kernel'],
+};
+
+const floorRules = Object.entries(mayImport).map(([name, below]) => ({
+  name: `floor-${name}`,
+  comment: `${name} may import ${below.join(', ') || 'nothing of the project'}`,
+  severity: 'error',
+  from: { path: `^src/${name}/` },
+  to: { path: '^(src|migrations|simulator|test)/', pathNot: `^src/(${[name, ...below].join('|')})/` },
+}));
+
+const indexRules = Object.keys(mayImport).map((name) => ({
+  name: `through-index-${name}`,
+  comment: `${name} is entered through its index.ts`,
+  severity: 'error',
+  from: { path: '^src/', pathNot: `^src/${name}/` },
+  to: { path: `^src/${name}/`, pathNot: `^src/${name}/index\\.ts$` },
+}));
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...floorRules,
+    ...indexRules,
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'plain-floors',
+      comment: 'kernel and protocol are plain TypeScript',
+      severity: 'error',
+      from: { path: '^src/(kernel|protocol)/' },
+      to: { dependencyTypes: ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'migrations-stand-alone',
+      severity: 'error',
+      from: { path: '^migrations/' },
+      to: { path: '^src/' },
+    },
+    {
+      name: 'no-development-packages',
+      severity: 'error',
+      from: { path: '^(src|migrations|simulator)/' },
+      to: { dependencyTypes: ['npm-dev'] },
+    },
+    { name: 'resolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['require', 'node', 'default', 'types'] },
+  },
+};

@@ -1,0 +1,63 @@
+const js = require('@eslint/js');
+const tseslint = require('typescript-eslint');
+
+module.exports = tseslint.config(
+  { ignores: ['node_modules/', 'dist/', '.data/', '.node24/', 'coverage/'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [...tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: __dirname } },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': [
+        'error',
+        { fixStyle: 'inline-type-imports', disallowTypeAnnotations: false },
+      ],
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      eqeqeq: 'error',
+      'no-console': 'error',
+      'max-lines': ['error', { max: 400 }],
+    },
+  },
+  {
+    // A constructor's parameter types are its dependencies: with `import type` Nest could not see them.
+    files: ['src/**/*.ts'],
+    rules: { '@typescript-eslint/consistent-type-imports': 'off' },
+  },
+  {
+    files: ['src/**/*.ts'],
+    ignores: ['src/platform/config/**'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: 'The environment is read once, in platform/config.' },
+      ],
+    },
+  },
+  {
+    files: ['test/**/*.ts', 'proofs/**/*.ts', 'bench/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+    },
+  },
+  {
+    files: ['**/*.cjs', '*.js'],
+    languageOptions: {
+      sourceType: 'commonjs',
+      globals: { require: 'readonly', module: 'writable', process: 'readonly', __dirname: 'readonly', console: 'readonly', Buffer: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly', URL: 'readonly' },
+    },
+  },
+  {
+    files: ['public/**/*.js'],
+    languageOptions: {
+      sourceType: 'module',
+      globals: Object.fromEntries(
+        ['document', 'window', 'navigator', 'localStorage', 'location', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'requestAnimationFrame', 'Intl', 'URL', 'CustomEvent', 'Event', 'HTMLElement', 'Element', 'Node', 'fetch', 'history', 'matchMedia', 'htmx', 'HTMLDialogElement', 'CSS', 'customElements', 'MutationObserver', 'sessionStorage', 'AbortController', 'TextDecoder', 'FormData', 'Option', 'getSelection', 'URLSearchParams'].map((name) => [name, 'readonly']),
+      ),
+    },
+  },
+);

@@ -1,0 +1,18 @@
+import { CreateRoles1763700000000 } from './1763700000000-create-roles';
+import { CreateIdentity1763700100000 } from './1763700100000-create-identity';
+import { CreateKeys1763700120000 } from './1763700120000-create-keys';
+import { CreateRequestRecords1763700150000 } from './1763700150000-create-request-records';
+import { CreateCatalogue1763700200000 } from './1763700200000-create-catalogue';
+import { CreateMoney1763700300000 } from './1763700300000-create-money';
+import { CreateEscrow1763700310000 } from './1763700310000-create-escrow';
+
+/** In the order in which they run. */
+export const migrations = [
+  CreateRoles1763700000000,
+  CreateIdentity1763700100000,
+  CreateKeys1763700120000,
+  CreateRequestRecords1763700150000,
+  CreateCatalogue1763700200000,
+  CreateMoney1763700300000,
+  CreateEscrow1763700310000,
+];

@@ -1,0 +1,212 @@
+/*
+ * Small manners for pages that work without it. One listener an event, on the
+ * document: whatever htmx swaps in needs no wiring.
+ */
+const root = document.documentElement;
+const find = (selector, within = document) => within.querySelector(selector);
+const findAll = (selector, within = document) => [...within.querySelectorAll(selector)];
+const remember = (name, value) => {
+  document.cookie = `${name}=${encodeURIComponent(value)}; path=/; max-age=31536000; samesite=lax`;
+};
+
+function announce(text) {
+  const announcer = find('#announcer');
+  // Cleared first, so that the same sentence twice is spoken twice.
+  announcer.textContent = '';
+  requestAnimationFrame(() => (announcer.textContent = text));
+}
+
+async function copy(button) {
+  const text = button.dataset.copy;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    copyBySelection(text, button);
+  }
+  announce(find('#announcer').dataset.copied);
+  button.dataset.copiedNow = '';
+  setTimeout(() => delete button.dataset.copiedNow, 1500);
+}
+
+/** Plain http has no clipboard interface, and self-hosting often starts there. */
+function copyBySelection(text, button) {
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.className = 'visually-hidden';
+  button.after(area);
+  area.select();
+  document.execCommand('copy');
+  area.remove();
+  button.focus();
+}
+
+function download(button) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([`${button.dataset.content}\n`], { type: 'text/plain' }));
+  link.download = button.dataset.download;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+function chooseTheme(button) {
+  root.dataset.theme = button.dataset.themeChoice;
+  remember('svc_theme', root.dataset.theme);
+  for (const other of findAll('[data-theme-choice]')) {
+    other.setAttribute('aria-pressed', String(other.dataset.themeChoice === root.dataset.theme));
+  }
+}
+
+function toggleRow(link) {
+  const row = document.getElementById(link.dataset.toggleRow);
+  row.hidden = !row.hidden;
+  link.setAttribute('aria-expanded', String(!row.hidden));
+}
+
+function reveal(button) {
+  const input = document.getElementById(button.dataset.reveal);
+  const shown = input.type === 'password';
+  input.type = shown ? 'text' : 'password';
+  button.setAttribute('aria-pressed', String(shown));
+}
+
+function selectTab(tab, { focus = false } = {}) {
+  for (const other of findAll('[role=tab]', tab.parentElement)) {
+    const selected = other === tab;
+    other.setAttribute('aria-selected', String(selected));
+    other.tabIndex = selected ? 0 : -1;
+    document.getElementById(other.getAttribute('aria-controls')).hidden = !selected;
+  }
+  if (focus) tab.focus();
+}
+
+function moveBetweenTabs(event, tab) {
+  const tabs = findAll('[role=tab]', tab.parentElement);
+  const index = tabs.indexOf(tab);
+  const next = {
+    ArrowRight: tabs[(index + 1) % tabs.length],
+    ArrowLeft: tabs.at(index - 1),
+    Home: tabs[0],
+    End: tabs.at(-1),
+  }[event.key];
+  if (!next) return;
+  event.preventDefault();
+  selectTab(next, { focus: true });
+}
+
+/** While paused, or while somebody reads a row, a live region must not change under them. */
+function toggleLive(button) {
+  const paused = button.getAttribute('aria-pressed') !== 'true';
+  button.setAttribute('aria-pressed', String(paused));
+  find(button.dataset.livePause).toggleAttribute('data-paused', paused);
+}
+
+const clicks = {
+  '[data-dialog-open]': (button) => document.getElementById(button.dataset.dialogOpen).showModal(),
+  '[data-dialog-close]': (button) => button.closest('dialog').close(),
+  '[data-copy]': copy,
+  '[data-download]': download,
+  '[data-theme-choice]': chooseTheme,
+  '[data-toggle-row]': toggleRow,
+  '[data-reveal]': reveal,
+  '[data-dismiss]': (button) => button.closest('.toast, .banner').remove(),
+  '[data-live-pause]': toggleLive,
+  '[role=tab]': (tab) => selectTab(tab),
+};
+
+document.addEventListener('click', (event) => {
+  for (const [selector, act] of Object.entries(clicks)) {
+    const element = event.target.closest(selector);
+    if (!element) continue;
+    if (element instanceof HTMLAnchorElement) event.preventDefault();
+    act(element);
+    return;
+  }
+});
+
+document.addEventListener('keydown', (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k' && find('#jump')) {
+    event.preventDefault();
+    find('#jump').showModal();
+    return;
+  }
+  const tab = event.target.closest('[role=tab]');
+  if (tab) moveBetweenTabs(event, tab);
+  const inField = event.target.closest('input, select, textarea, [contenteditable]');
+  if (event.key === '/' && !inField && !root.hasAttribute('data-no-shortcuts') && find('[data-filter-key]')) {
+    event.preventDefault();
+    find('[data-filter-key]').focus();
+  }
+});
+
+/** The page names are already in the list: choosing one of them needs no round trip. */
+document.addEventListener('submit', (event) => {
+  const input = find('#jump-input', event.target);
+  if (!input) return;
+  const wanted = input.value.trim().toLowerCase();
+  const option = findAll('#jump-targets option').find(({ value }) => value.toLowerCase() === wanted);
+  if (!option) return;
+  event.preventDefault();
+  location.assign(option.dataset.href);
+});
+
+document.addEventListener('input', (event) => {
+  const { target } = event;
+  if (target.matches('.chart-scrub')) showPoint(target);
+  if (target.matches('[data-picker-search]')) filterPicker(target);
+  if (target.matches('[data-confirm-phrase]')) {
+    target.setCustomValidity(
+      target.value === target.dataset.confirmPhrase ? '' : target.dataset.confirmPhrase,
+    );
+  }
+});
+
+document.addEventListener('pointermove', ({ target, clientX }) => {
+  if (!(target instanceof Element) || !target.matches('.chart-scrub')) return;
+  const { left, width } = target.getBoundingClientRect();
+  const points = Number(target.max) + 1;
+  target.value = Math.min(points - 1, Math.max(0, Math.floor(((clientX - left) / width) * points)));
+  showPoint(target);
+});
+
+function showPoint(scrub) {
+  const chart = scrub.closest('[data-chart]');
+  const readouts = JSON.parse(scrub.dataset.readouts);
+  const text = readouts[scrub.value];
+  const width = 1000 / readouts.length;
+  const cursor = find('[data-chart-cursor]', chart);
+  cursor.setAttribute('x', scrub.value * width);
+  cursor.setAttribute('width', width);
+  scrub.setAttribute('aria-valuetext', text);
+  find('[data-chart-readout]', chart).textContent = text;
+}
+
+function filterPicker(search) {
+  const wanted = search.value.toLowerCase();
+  for (const item of findAll('[data-picker-item]', search.closest('[data-picker]'))) {
+    item.hidden = !item.textContent.toLowerCase().includes(wanted);
+  }
+}
+
+/** A paused list keeps what it shows; so does one under the pointer or the focus. */
+document.addEventListener('htmx:before:request', (event) => {
+  const live = event.target.closest('[data-live]');
+  if (live && (live.hasAttribute('data-paused') || live.matches(':hover, :focus-within')))
+    event.preventDefault();
+});
+
+/** Controls that do nothing without this file are hidden until it has come. */
+function enhance(within = document) {
+  const controls = '[data-theme-switch], [data-reveal], [data-download], [data-picker-search], .chart-scrub';
+  for (const control of findAll(controls, within)) control.hidden = false;
+  for (const scrub of findAll('.chart-scrub', within)) {
+    scrub.setAttribute('aria-valuetext', JSON.parse(scrub.dataset.readouts)[scrub.value]);
+  }
+  for (const input of findAll('[data-confirm-phrase]', within))
+    input.setCustomValidity(input.dataset.confirmPhrase);
+}
+
+document.addEventListener('htmx:after:swap', () => enhance());
+enhance();
+if (!document.cookie.includes('svc_time_zone=')) {
+  remember('svc_time_zone', Intl.DateTimeFormat().resolvedOptions().timeZone);
+}

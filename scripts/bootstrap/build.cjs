@@ -1,0 +1,44 @@
+'use strict';
+const { createHash } = require('node:crypto');
+const fs = require('node:fs');
+const { join, relative } = require('node:path');
+const { announced, inProject, root, run } = require('./run.cjs');
+
+const stamp = inProject('dist', '.stamp');
+const folders = ['src', 'migrations', 'simulator'];
+const files = ['package-lock.json', '.swcrc', 'nest-cli.json', 'tsconfig.json'];
+
+/** The compiled code. Contents decide, not times: a checkout makes everything look new. */
+function build(node) {
+  return {
+    isCurrent: () => fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === fingerprint(),
+    make: () =>
+      announced('Building', async () => {
+        const before = fingerprint();
+        await run(node.path, [inProject('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build'], {
+          stdio: ['ignore', 'ignore', 'inherit'],
+        });
+        fs.writeFileSync(stamp, before);
+      }),
+  };
+}
+
+function fingerprint() {
+  const hash = createHash('sha256');
+  for (const path of [...files, ...folders.flatMap(filesBelow)]) {
+    const content = fs.readFileSync(inProject(path));
+    hash.update(`${path}\n${content.length}\n`).update(content);
+  }
+  return hash.digest('hex');
+}
+
+function filesBelow(folder) {
+  if (!fs.existsSync(inProject(folder))) return [];
+  return fs
+    .readdirSync(inProject(folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
+    .sort();
+}
+
+module.exports = { build, fingerprint };

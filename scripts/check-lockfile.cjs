@@ -1,0 +1,63 @@
+'use strict';
+const fs = require('node:fs');
+const { join } = require('node:path');
+
+/**
+ * What is wrong with the lock file. npm drops an optional package that its registry does not have at the moment,
+ * and the lock then fails on the platform that needs it, so nobody here would notice.
+ */
+function faultsOf(manifest, lock) {
+  return [...missingOptional(lock), ...addresses(lock), ...disagreements(manifest, lock)];
+}
+
+function missingOptional({ packages }) {
+  return Object.entries(packages).flatMap(([path, entry]) =>
+    Object.keys(entry.optionalDependencies ?? {})
+      .filter((name) => !resolves(packages, path, name))
+      .map(
+        (name) => `${path || 'the project'} needs ${name} on some platform, and the lock has no entry for it`,
+      ),
+  );
+}
+
+/** Node looks for a package beside its user and then in every folder above. */
+function resolves(packages, from, name) {
+  for (let base = from; ; base = base.slice(0, Math.max(0, base.lastIndexOf('/node_modules/')))) {
+    if (packages[`${base ? `${base}/` : ''}node_modules/${name}`]) return true;
+    if (!base) return false;
+  }
+}
+
+function addresses({ packages }) {
+  return Object.entries(packages)
+    .filter(([, entry]) => entry.resolved !== undefined && !entry.link)
+    .map(([path]) => `${path} carries a download address`);
+}
+
+function disagreements(manifest, { packages }) {
+  const locked = packages[''] ?? {};
+  const kinds = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies', 'engines'];
+  const differing = kinds
+    .filter((kind) => canonical(manifest[kind]) !== canonical(locked[kind]))
+    .map((kind) => `${kind} differ between package.json and package-lock.json`);
+  const overridden = Object.entries(manifest.overrides ?? {}).flatMap(([name, version]) =>
+    Object.entries(packages)
+      .filter(([path, entry]) => path.endsWith(`node_modules/${name}`) && entry.version !== version)
+      .map(([path, entry]) => `${path} is ${entry.version}, but package.json overrides it with ${version}`),
+  );
+  return [...differing, ...overridden];
+}
+
+function canonical(record = {}) {
+  return JSON.stringify(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+module.exports = { faultsOf };
+
+if (require.main === module) {
+  const read = (name) => JSON.parse(fs.readFileSync(join(__dirname, '..', name), 'utf8'));
+  const faults = faultsOf(read('package.json'), read('package-lock.json'));
+  for (const fault of faults) console.error(fault);
+  if (faults.length > 0) process.exit(1);
+  console.log('The lock file is complete.');
+}

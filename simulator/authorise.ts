@@ -1,0 +1,41 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Complaint, Style } from './complaint';
+import type { Route } from './route';
+
+const keyPrefix = 'sim-';
+
+/** The key a request came with, wherever it stands. */
+export function keyOf(headers: IncomingHttpHeaders): string {
+  const own = headers['x-api-key'];
+  if (typeof own === 'string') return own;
+  const bearer = headers.authorization ?? '';
+  return bearer.startsWith('Bearer ') ? bearer.slice('Bearer '.length) : '';
+}
+
+export function styleOf(route: Route | undefined, path: string, headers: IncomingHttpHeaders): Style {
+  if (route !== undefined && route.style !== 'either') return route.style;
+  const isMessages = path.startsWith('/v1/messages') || headers['anthropic-version'] !== undefined;
+  return isMessages ? 'messages' : 'openai';
+}
+
+/** Each style takes its own header; the messages style takes a bearer token as well. */
+export function checkAccess(style: Style, headers: IncomingHttpHeaders): Complaint | undefined {
+  if (style === 'openai') {
+    const authorization = headers.authorization ?? '';
+    if (authorization.startsWith(`Bearer ${keyPrefix}`)) return undefined;
+    const message =
+      authorization === ''
+        ? "You didn't provide an API key. Provide it in an Authorization header using Bearer auth."
+        : 'Incorrect API key provided.';
+    return { status: 401, message, type: 'invalid_request_error', code: 'invalid_api_key' };
+  }
+  if (!keyOf(headers).startsWith(keyPrefix)) {
+    const wasGiven = headers['x-api-key'] !== undefined;
+    return { status: 401, message: wasGiven ? 'invalid x-api-key' : 'x-api-key header is required' };
+  }
+  const version = headers['anthropic-version'];
+  if (version === undefined) return { message: 'anthropic-version: header is required' };
+  return /^\d{4}-\d{2}-\d{2}$/.test(String(version))
+    ? undefined
+    : { message: `anthropic-version: "${String(version)}" is not a valid version` };
+}

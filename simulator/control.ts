@@ -1,0 +1,110 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { readRule, type FaultBook } from './faults';
+import { parseJson } from './json';
+import type { Lane } from './lane';
+import type { Recorder, WaitKind } from './recorder';
+
+export interface Controlled {
+  readonly faults: FaultBook;
+  readonly recorder: Recorder;
+  readonly lanes: readonly Lane[];
+  /** Opens and closes lanes as the `refuse` rules say. */
+  applyRefusals(): Promise<void>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+const waitKinds: readonly WaitKind[] = ['received', 'closed', 'client-closed'];
+const longestWaitMs = 600_000;
+
+export function createControlServer(controlled: Controlled): Server {
+  return createServer((request, response) => {
+    void readBody(request)
+      .then((body) => route(request, body, controlled))
+      .catch((error: unknown): Answer => ({ status: 500, body: { error: String(error) } }))
+      .then((answer) => send(response, answer));
+  });
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+function send(response: ServerResponse, { status, body }: Answer): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+async function route(request: IncomingMessage, body: string, controlled: Controlled): Promise<Answer> {
+  const { faults, recorder } = controlled;
+  const url = new URL(request.url ?? '/', 'http://control');
+  const [, resource, id] = url.pathname.split('/');
+  switch (`${request.method ?? ''} ${resource ?? ''}`) {
+    case 'GET faults':
+      return { status: 200, body: { rules: faults.list() } };
+    case 'POST faults':
+      return addFault(body, controlled);
+    case 'DELETE faults':
+      return removeFaults(id, controlled);
+    case 'GET requests': {
+      const after = Number(url.searchParams.get('after') ?? 0);
+      return { status: 200, body: { ...recorder.totals(), requests: recorder.list(after) } };
+    }
+    case 'DELETE requests':
+      recorder.clear();
+      return { status: 200, body: recorder.totals() };
+    case 'GET stats':
+      return { status: 200, body: statsOf(controlled) };
+    case 'GET wait':
+      return wait(url.searchParams, recorder);
+    default:
+      return {
+        status: 404,
+        body: { error: `no ${request.method ?? ''} ${url.pathname} here; see README.md` },
+      };
+  }
+}
+
+async function addFault(body: string, { faults, applyRefusals }: Controlled): Promise<Answer> {
+  const read = readRule(parseJson(body)?.value);
+  if ('wrong' in read) return { status: 400, body: { error: read.wrong } };
+  const id = faults.add(read.rule);
+  await applyRefusals();
+  return { status: 201, body: { id } };
+}
+
+async function removeFaults(id: string | undefined, { faults, applyRefusals }: Controlled): Promise<Answer> {
+  if (id !== undefined && !faults.remove(Number(id)))
+    return { status: 404, body: { error: `no rule ${id}` } };
+  if (id === undefined) faults.clear();
+  await applyRefusals();
+  return { status: 200, body: { rules: faults.list() } };
+}
+
+export function statsOf({ recorder, lanes }: Controlled): object {
+  const counts = lanes.map((lane) => lane.counts());
+  return {
+    ...recorder.totals(),
+    byPathAndStatus: recorder.routes(),
+    connections: counts.reduce((sum, lane) => sum + lane.connections, 0),
+    openConnections: counts.reduce((sum, lane) => sum + lane.open, 0),
+    lanes: counts,
+  };
+}
+
+async function wait(query: URLSearchParams, recorder: Recorder): Promise<Answer> {
+  const kind = waitKinds.find((known) => known === (query.get('kind') ?? 'received'));
+  const count = Number(query.get('count') ?? 1);
+  const deadline = Number(query.get('timeout_ms') ?? 10_000);
+  if (kind === undefined) return { status: 400, body: { error: `kind: one of ${waitKinds.join(', ')}` } };
+  if (!(count >= 0) || !(deadline >= 0 && deadline <= longestWaitMs)) {
+    return { status: 400, body: { error: 'count and timeout_ms: numbers from 0' } };
+  }
+  const reached = await recorder.wait(kind, count, deadline);
+  return { status: reached ? 200 : 408, body: { reached, ...recorder.totals() } };
+}

@@ -1,0 +1,161 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { checkAccess, keyOf, styleOf } from './authorise';
+import { errorReply, type Style } from './complaint';
+import type { Fault, FaultBook } from './faults';
+import { isObject, parseJson, textOf, type JsonObject } from './json';
+import { Playback } from './playback';
+import type { Entry, Recorder } from './recorder';
+import { prepare, type Prepared, type ReplyCache } from './reply-cache';
+import type { Reply } from './reply';
+import type { Route } from './route';
+import { routeOf } from './routes';
+import { findFault, scriptOf, streamHeaders } from './script';
+import type { Settings } from './settings';
+import { substituteFor } from './substitute';
+
+/** What all lanes of one simulator share. */
+export interface Shared {
+  readonly settings: Settings;
+  readonly faults: FaultBook;
+  readonly recorder: Recorder;
+  readonly cache: ReplyCache;
+}
+
+export interface LaneName {
+  readonly name: string;
+  readonly region: string;
+}
+
+const largestBody = 64 * 1024 * 1024;
+const largestMessagesBody = 32 * 1024 * 1024;
+
+/** One request: recorded, read, answered, and recorded again when its connection ends. */
+export class Exchange {
+  private readonly entry: Entry;
+  private readonly chunks: Buffer[] = [];
+  private size = 0;
+
+  constructor(
+    private readonly request: IncomingMessage,
+    private readonly response: ServerResponse,
+    private readonly lane: LaneName,
+    private readonly shared: Shared,
+  ) {
+    this.entry = shared.recorder.open(request, lane.name, lane.region);
+    response.once('close', () => this.closed());
+    request.on('data', (chunk: Buffer) => {
+      this.size += chunk.length;
+      if (this.size <= largestBody) this.chunks.push(chunk);
+    });
+    request.once('end', () => this.answer());
+    // A client that leaves while it still sends shows in `close`.
+    request.on('error', () => undefined);
+  }
+
+  private closed(): void {
+    const { entry, response, shared } = this;
+    shared.recorder.close(
+      entry,
+      entry.broken ? 'fault' : response.writableFinished ? 'finished' : 'client-closed',
+    );
+  }
+
+  private answer(): void {
+    const { request, entry, shared, chunks } = this;
+    const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+    const style = styleOf(routeOf(entry.path), entry.path, request.headers);
+    if (shared.faults.isEmpty) {
+      shared.recorder.received(entry, bytes);
+      const prepared = this.prepared(style, bytes);
+      entry.model = prepared.model;
+      return this.send(prepared);
+    }
+    const plain = this.prepared(style, bytes);
+    entry.model = plain.model;
+    const faults = shared.faults.faultsFor({
+      path: entry.path,
+      lane: this.lane.name,
+      key: keyOf(request.headers),
+      model: plain.model,
+    });
+    entry.faults = faults.map((fault) => fault.kind);
+    shared.recorder.received(entry, bytes);
+    if (faults.length === 0) this.send(plain);
+    else this.sendFaulty(this.faulty(style, bytes, plain, faults), faults);
+  }
+
+  private faulty(style: Style, bytes: Buffer, plain: Prepared, faults: readonly Fault[]): Reply {
+    const usage = findFault(faults, 'wrong-usage');
+    const reply = usage ? this.work(style, bytes, usage.variant).reply : plain.reply;
+    return substituteFor(faults, style, reply) ?? reply;
+  }
+
+  /** Access is checked every time; the work behind it only for a request not seen before. */
+  private prepared(style: Style, bytes: Buffer): Prepared {
+    const complaint = checkAccess(style, this.request.headers);
+    if (complaint) return prepare(errorReply(style, complaint), '');
+    const type = this.request.headers['content-type'] ?? '';
+    const version = style === 'messages' ? 'm' : 'o';
+    const key = `${version}${this.request.method ?? ''} ${this.entry.url} ${type}\n${bytes.toString('latin1')}`;
+    const known = this.shared.cache.get(key);
+    if (known !== undefined) return known;
+    const prepared = this.work(style, bytes, undefined);
+    this.shared.cache.set(key, prepared);
+    return prepared;
+  }
+
+  private work(
+    style: Style,
+    bytes: Buffer,
+    usageVariant: Parameters<Route['handler']>[0]['usageVariant'],
+  ): Prepared {
+    const { entry, request, shared } = this;
+    const refuse = (status: number, message: string): Prepared =>
+      prepare(errorReply(style, { status, message }), '');
+    const route = routeOf(entry.path);
+    if (route === undefined) return refuse(404, `Invalid URL (${entry.method} ${entry.path})`);
+    if (route.method !== entry.method) return refuse(405, `Not allowed to ${entry.method} on ${entry.path}.`);
+    if (this.size > (style === 'messages' ? largestMessagesBody : largestBody)) {
+      return refuse(413, 'Request exceeds the maximum size');
+    }
+    const body = route.media === 'json' ? jsonBody(bytes) : {};
+    if (body === undefined) return refuse(400, 'We could not parse the JSON body of your request.');
+    const { headers } = request;
+    const call = { body, bytes, headers, path: entry.path, settings: shared.settings, usageVariant };
+    return prepare(route.handler(call), textOf(body['model']));
+  }
+
+  private send(prepared: Prepared): void {
+    const { response, entry } = this;
+    const { reply, bytes, events } = prepared;
+    this.sign();
+    const { delayMs = 0, firstTokenMs = 0, paceMs } = reply.tempo ?? {};
+    if (delayMs > 0 || firstTokenMs > 0 || paceMs !== undefined) return this.sendFaulty(reply, []);
+    entry.status = reply.kind === 'stream' ? 200 : reply.status;
+    entry.bytes = bytes.length;
+    entry.events = events;
+    if (reply.kind === 'stream') response.writeHead(200, streamHeaders);
+    else response.writeHead(reply.status, { ...reply.headers, 'content-length': bytes.length });
+    response.end(bytes);
+  }
+
+  private sendFaulty(reply: Reply, faults: readonly Fault[]): void {
+    this.sign();
+    const steps = scriptOf(reply, faults, (least, most) => this.shared.faults.between(least, most));
+    new Playback(this.response, steps, this.entry).run();
+  }
+
+  /** Names that tell one answer from the next, and this lane from another. */
+  private sign(): void {
+    const { response, entry, lane } = this;
+    response.setHeader('x-request-id', `req_sim_${entry.id}`);
+    response.setHeader('request-id', `req_sim_${entry.id}`);
+    response.setHeader('x-sim-name', lane.name);
+    response.setHeader('x-sim-region', lane.region);
+  }
+}
+
+function jsonBody(bytes: Buffer): JsonObject | undefined {
+  const value = parseJson(bytes.toString())?.value;
+  return isObject(value) ? value : undefined;
+}

@@ -1,0 +1,70 @@
+import { randomFrom } from './hash';
+
+// Every word is three UTF-16 units, so a word with its space is exactly one token.
+const plainWords =
+  'ant arm ash bay bee box bud cat cot cup day den dew dog ear egg elm fan fig fog gem hat hen hut ice ink ivy jar jay jet key kit lake leg log map mat net nut oak oar owl pan pea pen pin pod ray rye sea sky sun tea tin toy urn van vat web yak yew zoo'.split(
+    ' ',
+  );
+const unicodeWords = ['日本語', 'né!', '😀é', 'ñçü', 'Ωβγ', 'при', '한국어', 'ß→x', '🚀!', 'שלו'];
+
+export type PromptWords = 'plain' | 'unicode';
+
+/** `count` pieces, one token each, chosen by the seed. */
+export function words(seed: number, count: number, kind: PromptWords): string[] {
+  const list = kind === 'plain' ? plainWords : unicodeWords;
+  const next = randomFrom(seed);
+  const pieces = new Array<string>(count);
+  for (let index = 0; index < count; index++) {
+    const word = list[Math.floor(next() * list.length)] ?? '';
+    pieces[index] = index === 0 ? word : ` ${word}`;
+  }
+  return pieces;
+}
+
+/** Cuts a text into pieces of at most `size` UTF-16 units, never through a character. */
+export function piecesOf(text: string, size: number): string[] {
+  const pieces: string[] = [];
+  for (let start = 0; start < text.length;) {
+    let end = Math.min(start + size, text.length);
+    const last = text.charCodeAt(end - 1);
+    if (last >= 0xd800 && last <= 0xdbff && end - start > 1) end--;
+    pieces.push(text.slice(start, end));
+    start = end;
+  }
+  return pieces;
+}
+
+const directivePattern = /\[\[([a-z-]+)(?:=([\s\S]*?))?\]\]/g;
+
+/** What the prompt asks of the simulator in double brackets; see README.md for the list. */
+export class Directives {
+  private readonly found = new Map<string, string[]>();
+
+  constructor(text: string) {
+    if (!text.includes('[[')) return;
+    for (const [, name = '', value = ''] of text.matchAll(directivePattern)) {
+      this.found.set(name, [...(this.found.get(name) ?? []), value]);
+    }
+  }
+
+  get size(): number {
+    return this.found.size;
+  }
+
+  has(name: string): boolean {
+    return this.found.has(name);
+  }
+
+  all(name: string): readonly string[] {
+    return this.found.get(name) ?? [];
+  }
+
+  text(name: string): string | undefined {
+    return this.found.get(name)?.[0];
+  }
+
+  number(name: string): number | undefined {
+    const value = Number.parseInt(this.text(name) ?? '', 10);
+    return Number.isNaN(value) || value < 0 ? undefined : value;
+  }
+}

@@ -1,0 +1,40 @@
+import { speech, transcriptions, translations } from './audio';
+import { chatCompletions } from './chat';
+import { completions } from './completions';
+import { embeddings } from './embeddings';
+import { imageGenerations } from './images';
+import { countTokensOfMessages, messages } from './messages';
+import { modelList, oneModel } from './models';
+import { moderations } from './moderations';
+import { rerankFirst, rerankSecond } from './rerank';
+import { responses } from './responses';
+import type { Handler, Route } from './route';
+
+function openai(handler: Handler, media: Route['media'] = 'json'): Route {
+  return { method: 'POST', style: 'openai', media, handler };
+}
+
+const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
+  ['/v1/chat/completions', openai(chatCompletions)],
+  ['/v1/completions', openai(completions)],
+  ['/v1/responses', openai(responses)],
+  ['/v1/embeddings', openai(embeddings)],
+  ['/v1/rerank', openai(rerankFirst)],
+  ['/v2/rerank', openai(rerankSecond)],
+  ['/v1/audio/speech', openai(speech)],
+  ['/v1/audio/transcriptions', openai(transcriptions, 'multipart')],
+  ['/v1/audio/translations', openai(translations, 'multipart')],
+  ['/v1/moderations', openai(moderations)],
+  ['/v1/images/generations', openai(imageGenerations)],
+  ['/v1/messages', { method: 'POST', style: 'messages', media: 'json', handler: messages }],
+  [
+    '/v1/messages/count_tokens',
+    { method: 'POST', style: 'messages', media: 'json', handler: countTokensOfMessages },
+  ],
+  ['/v1/models', { method: 'GET', style: 'either', media: 'none', handler: modelList }],
+]);
+const modelRoute: Route = { method: 'GET', style: 'either', media: 'none', handler: oneModel };
+
+export function routeOf(path: string): Route | undefined {
+  return routes.get(path) ?? (path.startsWith('/v1/models/') ? modelRoute : undefined);
+}

@@ -1,0 +1,58 @@
+/** Where a simulator listens and what it believes about models; every field has a default. */
+export interface SimulatorOptions {
+  /** Shown in records and in the `x-sim-name` header. */
+  readonly name?: string;
+  readonly region?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly controlPort?: number;
+  /** Further listening ports, each its own lane. */
+  readonly lanes?: readonly LaneOptions[];
+  /** A model exists when its name begins with this; '' accepts every name. */
+  readonly modelPrefix?: string;
+  /** Context window of models whose name does not say one (`sim-8k` has 8,000). */
+  readonly contextTokens?: number;
+  /** How many requests are remembered in full. */
+  readonly ringSize?: number;
+  /** Seeds `probability` and `untilMs`. */
+  readonly seed?: number;
+  /** `lenient` lets a messages conversation repeat a role. */
+  readonly roles?: 'strict' | 'lenient';
+}
+
+export interface LaneOptions {
+  readonly name: string;
+  readonly region: string;
+  readonly port?: number;
+}
+
+export interface Settings {
+  readonly modelPrefix: string;
+  readonly contextTokens: number;
+  readonly strictRoles: boolean;
+}
+
+export function settingsOf(options: SimulatorOptions): Settings {
+  return {
+    modelPrefix: options.modelPrefix ?? 'sim-',
+    contextTokens: options.contextTokens ?? 200_000,
+    strictRoles: options.roles !== 'lenient',
+  };
+}
+
+export function modelExists(model: string, settings: Settings): boolean {
+  return model !== '' && model.startsWith(settings.modelPrefix);
+}
+
+export function contextOf(model: string, settings: Settings): number {
+  const thousands = /-(\d+)k(?:-|$)/.exec(model)?.[1];
+  return thousands === undefined ? settings.contextTokens : Number(thousands) * 1000;
+}
+
+/** Models that show their reasoning on the OpenAI-style surface, and always reason. */
+export function reasons(model: string): boolean {
+  return model.includes('reason');
+}
+
+/** One instant for every `created` field: the same request has the same answer, to the byte. */
+export const createdAt = 1_767_225_600;

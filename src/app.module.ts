@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { AuditModule } from './audit';
+import { FirstBoot } from './boot/first-boot';
+import { GatewayModule } from './gateway';
+import { IdentityModule, identityEntities } from './identity';
+import { keyEntities, KeysModule } from './keys';
+import {
+  ConfigModule,
+  DatabaseModule,
+  LeanAdapter,
+  Logger,
+  LoggingModule,
+  MailModule,
+  MetricsModule,
+  QueueModule,
+  Settings,
+} from './platform';
+import { PortalModule } from './portal';
+import { projectFolder, WebModule } from './web';
+
+const { version } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as { version: string };
+
+/** Everything that lives in a table of its own, for the data source and for the test against drift. */
+export const entities = [...identityEntities, ...keyEntities];
+
+export interface AppOptions {
+  readonly databaseUrl: string;
+  /** What a test or an extension adds. */
+  readonly extraModules?: readonly Type[];
+}
+
+/** The composition root: the one file that knows every module. */
+@Module({})
+export class AppModule {
+  static forRoot(settings: Settings, logger: Logger, adapter: LeanAdapter, options: AppOptions): DynamicModule {
+    const adapterProvider = { provide: LeanAdapter, useValue: adapter };
+    return {
+      module: AppModule,
+      global: true,
+      imports: [
+        ConfigModule.forRoot(settings),
+        LoggingModule.forRoot(logger),
+        MetricsModule.forRoot({ version, commit: 'unknown' }),
+        DatabaseModule.forRoot({ url: options.databaseUrl, entities }),
+        QueueModule.forRoot({ databaseUrl: options.databaseUrl }),
+        MailModule.forRoot(),
+        AuditModule,
+        IdentityModule,
+        KeysModule,
+        WebModule,
+        GatewayModule,
+        PortalModule.forRoot(settings),
+        ...(options.extraModules ?? []),
+      ],
+      providers: [adapterProvider, FirstBoot],
+      exports: [adapterProvider],
+    };
+  }
+}

@@ -1,0 +1,124 @@
+import type { Tx } from '../platform';
+
+export type UsageSource = 'supplier' | 'estimated' | 'partial' | 'none';
+
+export interface AttemptRecord {
+  readonly supplier: string;
+  readonly region: string | null;
+  readonly model: string;
+  readonly status: number | null;
+  readonly milliseconds: number;
+  readonly outcome: string;
+}
+
+/** Who a request belongs to; every id may be unknown when the request was refused before it was known. */
+export interface Attribution {
+  readonly keyId: number | null;
+  readonly userId: number | null;
+  readonly organisationId: number | null;
+  readonly departmentId: number | null;
+  readonly projectId: number | null;
+  readonly walletId: number | null;
+}
+
+export interface TokenColumns {
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  readonly cacheWriteTokens: number;
+  readonly cacheWriteLongTokens: number;
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+  readonly audioInputTokens: number;
+  readonly audioOutputTokens: number;
+  readonly imageTokens: number;
+  readonly calls: number;
+  readonly audioMilliseconds: number;
+}
+
+/** The audit row of one request: no text of it, only what happened and what it cost. */
+export interface RequestRecord extends Attribution, TokenColumns {
+  readonly requestId: string;
+  readonly createdAt: Date;
+  readonly settlementId: bigint | null;
+  readonly surface: string;
+  readonly model: string | null;
+  readonly servedModel: string | null;
+  readonly supplier: string | null;
+  readonly region: string | null;
+  readonly priceId: number | null;
+  readonly usageSource: UsageSource;
+  readonly costNano: bigint;
+  readonly status: number;
+  readonly code: string | null;
+  readonly stream: boolean;
+  readonly failover: boolean;
+  readonly attempts: readonly AttemptRecord[] | null;
+  readonly latencyMs: number;
+  readonly firstTokenMs: number | null;
+  readonly finishReason: string | null;
+  readonly sessionKey: string | null;
+}
+
+type Cell = string | number | boolean | null;
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly read: (record: RequestRecord) => Cell;
+}
+
+const column = (name: string, type: string, read: Column['read']): Column => ({ name, type, read });
+
+const columns: readonly Column[] = [
+  column('request_id', 'uuid', (r) => r.requestId),
+  column('created_at', 'timestamptz', (r) => r.createdAt.toISOString()),
+  column('settlement_id', 'bigint', (r) => r.settlementId?.toString() ?? null),
+  column('key_id', 'bigint', (r) => r.keyId),
+  column('user_id', 'bigint', (r) => r.userId),
+  column('organisation_id', 'bigint', (r) => r.organisationId),
+  column('department_id', 'bigint', (r) => r.departmentId),
+  column('project_id', 'bigint', (r) => r.projectId),
+  column('wallet_id', 'bigint', (r) => r.walletId),
+  column('surface', 'text', (r) => r.surface),
+  column('model', 'text', (r) => r.model),
+  column('served_model', 'text', (r) => r.servedModel),
+  column('supplier', 'text', (r) => r.supplier),
+  column('region', 'text', (r) => r.region),
+  column('price_id', 'bigint', (r) => r.priceId),
+  column('input_tokens', 'integer', (r) => r.inputTokens),
+  column('cache_read_tokens', 'integer', (r) => r.cacheReadTokens),
+  column('cache_write_tokens', 'integer', (r) => r.cacheWriteTokens),
+  column('cache_write_long_tokens', 'integer', (r) => r.cacheWriteLongTokens),
+  column('output_tokens', 'integer', (r) => r.outputTokens),
+  column('reasoning_tokens', 'integer', (r) => r.reasoningTokens),
+  column('audio_input_tokens', 'integer', (r) => r.audioInputTokens),
+  column('audio_output_tokens', 'integer', (r) => r.audioOutputTokens),
+  column('image_tokens', 'integer', (r) => r.imageTokens),
+  column('calls', 'integer', (r) => r.calls),
+  column('audio_milliseconds', 'integer', (r) => r.audioMilliseconds),
+  column('usage_source', 'text', (r) => r.usageSource),
+  column('cost_nano', 'bigint', (r) => r.costNano.toString()),
+  column('status', 'smallint', (r) => r.status),
+  column('code', 'text', (r) => r.code),
+  column('stream', 'boolean', (r) => r.stream),
+  column('failover', 'boolean', (r) => r.failover),
+  column('attempts', 'jsonb', (r) => (r.attempts === null ? null : JSON.stringify(r.attempts))),
+  column('latency_ms', 'integer', (r) => r.latencyMs),
+  column('first_token_ms', 'integer', (r) => r.firstTokenMs),
+  column('finish_reason', 'text', (r) => r.finishReason),
+  column('session_key', 'text', (r) => r.sessionKey),
+];
+
+const insertStatement = `
+  INSERT INTO request_record (${columns.map((c) => c.name).join(', ')})
+  SELECT * FROM unnest(${columns.map((c, index) => `$${index + 1}::${c.type}[]`).join(', ')})
+  ON CONFLICT (request_id, created_at) DO NOTHING
+  RETURNING request_id`;
+
+/** Inserts what is not there yet and names it: the gate that makes a settlement happen once. */
+export async function insertRequestRecords(tx: Tx, records: readonly RequestRecord[]): Promise<Set<string>> {
+  if (records.length === 0) return new Set();
+  const cells = columns.map((c) => records.map(c.read));
+  const rows = await tx.query<{ request_id: string }[]>(insertStatement, cells);
+  return new Set(rows.map((row) => row.request_id));
+}

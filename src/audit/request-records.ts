@@ -1,0 +1,28 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../platform';
+
+/** The housekeeping of request records: partitions ahead of time, and retention by dropping old ones. */
+@Injectable()
+export class RequestRecords {
+  constructor(private readonly database: Database) {}
+
+  /** Makes the partitions of this month and the ones after it; safe to repeat. Answers how many were missing. */
+  async makePartitions(months: number, from: Date = new Date()): Promise<number> {
+    const [row] = await this.database.query<{ made: number }>(
+      'SELECT ensure_request_record_partitions($1::date, $2) AS made',
+      [isoDate(from), months],
+    );
+    return row?.made ?? 0;
+  }
+
+  /** Drops whole months before the month of the given day; answers the names of what went. */
+  async dropBefore(day: Date): Promise<string[]> {
+    const [row] = await this.database.query<{ dropped: string[] }>(
+      'SELECT drop_request_record_partitions($1::date) AS dropped',
+      [isoDate(day)],
+    );
+    return row?.dropped ?? [];
+  }
+}
+
+const isoDate = (instant: Date): string => instant.toISOString().slice(0, 10);

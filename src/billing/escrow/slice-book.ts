@@ -1,0 +1,63 @@
+import { type LimitRef, scopeKey } from '../scope';
+import type { Window } from '../store/money-store';
+import { Slice } from './slice';
+
+/** The slices of the present lease: by scope for the next request, by window for those that still settle. */
+export class SliceBook {
+  private readonly byScope = new Map<number, Slice>();
+  private readonly byWindow = new Map<string, Slice>();
+
+  /** The slice from which a request may hold now; a window that has ended is none. */
+  current(ref: LimitRef, now: number): Slice | undefined {
+    const slice = this.byScope.get(scopeKey(ref));
+    if (slice === undefined) return undefined;
+    return slice.window !== null && now >= slice.window.endsAt ? undefined : slice;
+  }
+
+  at(key: number): Slice | undefined {
+    return this.byScope.get(key);
+  }
+
+  ofWindow(id: string): Slice | undefined {
+    return this.byWindow.get(id);
+  }
+
+  /** The slice of a scope's window, a new one when the scope moved on to another window. */
+  open(ref: LimitRef, window: Window | null, elapsed: number): Slice {
+    const before = this.byScope.get(scopeKey(ref));
+    if (before !== undefined && before.window?.id === window?.id) return before;
+    const slice = (window && this.byWindow.get(window.id)) ?? new Slice(ref, window, elapsed);
+    if (before !== undefined) slice.waiting = before.waiting;
+    this.byScope.set(slice.key, slice);
+    if (window !== null) this.byWindow.set(window.id, slice);
+    return slice;
+  }
+
+  /** Forgets which window the scope is in; what the slice holds lives on until it is settled. */
+  retire(key: number): Slice | undefined {
+    const slice = this.byScope.get(key);
+    this.byScope.delete(key);
+    return slice;
+  }
+
+  isCurrent(slice: Slice): boolean {
+    return this.byScope.get(slice.key) === slice;
+  }
+
+  drop(slice: Slice): void {
+    if (this.isCurrent(slice)) this.byScope.delete(slice.key);
+    if (slice.window !== null) this.byWindow.delete(slice.window.id);
+  }
+
+  /** The lease is gone, and everything that was drawn under it. */
+  lapse(): void {
+    for (const slice of this.byWindow.values()) slice.lapsed = true;
+    this.byScope.clear();
+    this.byWindow.clear();
+  }
+
+  *all(): Iterable<Slice> {
+    yield* this.byWindow.values();
+    for (const slice of this.byScope.values()) if (slice.window === null) yield slice;
+  }
+}

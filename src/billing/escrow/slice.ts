@@ -1,0 +1,111 @@
+import type { Nano } from '../../kernel';
+import { LimitRef, scopeKey } from '../scope';
+import type { Drawn, Window } from '../store/money-store';
+
+/**
+ * This node's share of one limit: what it took out of the limit beforehand. `free` may be held by the next request,
+ * `held` belongs to requests that run, `owed` to settled ones that are not committed yet. The database's slice is the
+ * three together.
+ */
+export class Slice {
+  readonly key: number;
+  free: Nano = 0n;
+  held: Nano = 0n;
+  owed: Nano = 0n;
+  /** As the database last said: the limit less what was spent, and less all escrow as well. */
+  limitLeft: Nano = 0n;
+  poolLeft: Nano = 0n;
+  /** The lease it belongs to was swept: nothing in it is ours any more. */
+  lapsed = false;
+  /** Requests that wait for this scope; while there are any, nobody may overtake them. */
+  waiting = 0;
+  /** When to ask the database again after it had nothing to give. */
+  askAgainAt = 0;
+  /** Until when whatever becomes free is handed back, because another node starves. */
+  recalledUntil = 0;
+  lastUsedAt = 0;
+  lowWater: Nano = 0n;
+  private burn: Nano = 0n;
+  private takenSince: Nano = 0n;
+  private measuredAt = 0;
+
+  /** Without a window the scope has no limit, and holding costs nothing. */
+  constructor(
+    readonly ref: LimitRef,
+    readonly window: Window | null,
+    now: number,
+  ) {
+    this.key = scopeKey(ref);
+    this.measuredAt = now;
+    this.lastUsedAt = now;
+  }
+
+  get drawn(): Nano {
+    return this.free + this.held + this.owed;
+  }
+
+  /** What is left to be spent, as far as this node can know. */
+  get spendable(): Nano {
+    return this.limitLeft - this.owed;
+  }
+
+  covers(amount: Nano): boolean {
+    return this.window === null || this.free >= amount;
+  }
+
+  take(amount: Nano): void {
+    if (this.window === null) return;
+    this.free -= amount;
+    this.held += amount;
+    this.takenSince += amount;
+  }
+
+  giveUp(amount: Nano): void {
+    if (this.window === null) return;
+    this.held -= amount;
+    this.free += amount;
+  }
+
+  /**
+   * A request that held `amount` cost `cost`. Answers how much of the slice that uses up: what exceeds the hold is
+   * covered by what happens to be free, since the rest of the slice belongs to other requests.
+   */
+  charge(amount: Nano, cost: Nano): Nano {
+    if (this.window === null) return 0n;
+    const used = cost <= amount + this.free ? cost : amount + this.free;
+    this.held -= amount;
+    this.free += amount - used;
+    this.owed += used;
+    return used;
+  }
+
+  settled(used: Nano): void {
+    this.owed -= used;
+  }
+
+  hear(drawn: Drawn): void {
+    if (drawn.granted !== null) this.free += drawn.granted;
+    this.limitLeft = drawn.limitLeft;
+    this.poolLeft = drawn.poolLeft;
+  }
+
+  /** Takes what is free out of the slice, to be handed back. */
+  empty(keep: Nano = 0n): Nano {
+    const portion = this.free - keep;
+    if (portion <= 0n) return 0n;
+    this.free = keep;
+    return portion;
+  }
+
+  /** Spending of two seconds at the recent pace. */
+  twoSeconds(now: number): Nano {
+    const elapsed = now - this.measuredAt;
+    if (elapsed >= 250) {
+      const pace = (this.takenSince * 2_000n) / BigInt(Math.ceil(elapsed));
+      this.burn = pace > this.burn ? pace : (pace + this.burn) / 2n;
+      this.takenSince = 0n;
+      this.measuredAt = now;
+    }
+    return this.burn;
+  }
+}

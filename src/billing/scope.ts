@@ -1,0 +1,43 @@
+export const scopeKinds = ['key', 'project', 'department', 'user', 'organisation', 'wallet'] as const;
+
+export type ScopeKind = (typeof scopeKinds)[number];
+
+/** Something that may have a limit. A scope without a rule is open; a wallet always has one. */
+export interface LimitRef {
+  readonly kind: ScopeKind;
+  readonly id: number;
+}
+
+const places: Readonly<Record<ScopeKind, number>> = {
+  key: 0,
+  project: 1,
+  department: 2,
+  user: 3,
+  organisation: 4,
+  wallet: 5,
+};
+
+/** One number for a scope: the hot path looks scopes up without building text. */
+export const scopeKey = (ref: LimitRef): number => ref.id * 8 + places[ref.kind];
+
+export const isScopeKind = (value: unknown): value is ScopeKind => scopeKinds.includes(value as ScopeKind);
+
+/** Who a request is attributed to, as the scopes whose limits it counts against. */
+export function limitRefs(who: {
+  readonly keyId: number | null;
+  readonly projectId: number | null;
+  readonly departmentId: number | null;
+  readonly userId: number | null;
+  readonly organisationId: number | null;
+  readonly walletId: number | null;
+}): LimitRef[] {
+  const ids: readonly [ScopeKind, number | null][] = [
+    ['key', who.keyId],
+    ['project', who.projectId],
+    ['department', who.departmentId],
+    ['user', who.userId],
+    ['organisation', who.organisationId],
+    ['wallet', who.walletId],
+  ];
+  return ids.flatMap(([kind, id]) => (id === null ? [] : [{ kind, id }]));
+}

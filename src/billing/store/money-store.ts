@@ -1,0 +1,84 @@
+import type { RequestRecord } from '../../audit';
+import type { Nano } from '../../kernel';
+import type { LimitRef } from '../scope';
+
+/** What the node-side engine asks of the truth. Postgres is one; the models of the property tests are others. */
+export interface MoneyStore {
+  /** Renews a lease, or begins it. */
+  beat(lease: string, node: string, begin: boolean): Promise<Beat>;
+  /** Takes from limits what their conditions allow, a reply an ask, in order. */
+  draw(lease: string, operation: number, asks: readonly Ask[]): Promise<readonly Drawn[]>;
+  giveBack(lease: string, operation: number, portions: readonly Portion[]): Promise<void>;
+  /** What the lease holds; no earlier operation of it takes effect afterwards. */
+  audit(lease: string, operation: number): Promise<readonly Portion[]>;
+  /** Takes back what dead leases hold, or all that the named dead node holds. */
+  sweep(node?: string): Promise<number>;
+  settle(batch: Batch): Promise<Settled>;
+}
+
+export interface Beat {
+  /** False when the lease ran out and was swept. */
+  readonly alive: boolean;
+  /** The database's clock, in milliseconds since the epoch. */
+  readonly now: number;
+  /** Scopes whose limits changed a moment ago, for nodes that missed the announcement. */
+  readonly changed: readonly LimitRef[];
+}
+
+export interface Ask {
+  readonly ref: LimitRef;
+  /** Less than this is of no use; zero when topping up ahead of time. */
+  readonly need: Nano;
+  /** More than this is not wanted. */
+  readonly want: Nano;
+}
+
+export interface Drawn {
+  /** Null: the scope has no limit. */
+  readonly window: Window | null;
+  /** Null: not even the need was left. */
+  readonly granted: Nano | null;
+  /** The limit less what was spent. */
+  readonly limitLeft: Nano;
+  /** What nobody has spent or taken. */
+  readonly poolLeft: Nano;
+  /** What other leases hold. */
+  readonly elsewhere: Nano;
+  readonly now: number;
+}
+
+export interface Window {
+  readonly id: string;
+  /** Milliseconds since the epoch on the database's clock; infinite where a window has no such end. */
+  readonly startsAt: number;
+  readonly endsAt: number;
+}
+
+export interface Portion {
+  readonly windowId: string;
+  readonly amount: Nano;
+}
+
+/** Is committed whole or not at all, and may be repeated: records by their id, releases by lease and number. */
+export interface Batch {
+  readonly lease: string | null;
+  readonly number: number;
+  readonly records: readonly RequestRecord[];
+  readonly releases: readonly Portion[];
+}
+
+export interface Settled {
+  /** Places in the batch of the records that were there already. */
+  readonly known: readonly number[];
+  readonly windows: readonly { readonly windowId: string; readonly limitLeft: Nano }[];
+}
+
+/** The lease was swept: what it held belongs to others by now. */
+export class LeaseGone extends Error {
+  constructor() {
+    super('the escrow lease is gone');
+  }
+}
+
+/** The store refused for good: repeating the same will not help. */
+export class RefusedByStore extends Error {}

@@ -1,0 +1,186 @@
+import { insertRequestRecords, type RequestRecord } from '../../audit';
+import type { Database, Tx } from '../../platform';
+import type { LimitRef, ScopeKind } from '../scope';
+import { ChargeSheet } from './charge-sheet';
+import {
+  type Ask,
+  type Batch,
+  type Beat,
+  type Drawn,
+  LeaseGone,
+  type MoneyStore,
+  type Portion,
+  RefusedByStore,
+  type Settled,
+} from './money-store';
+
+interface DrawRow {
+  window_id: string | null;
+  granted: string | null;
+  limit_left: string;
+  pool_left: string;
+  elsewhere: string;
+  starts_ms: string | null;
+  ends_ms: string | null;
+  now_ms: string;
+}
+
+interface BeatRow {
+  alive: boolean;
+  now_ms: string;
+  changed_kinds: ScopeKind[] | null;
+  changed_owners: string[] | null;
+}
+
+const idsPerReservation = 1_000;
+
+/** The truth: every method is one statement, a settlement one transaction. */
+export class PostgresMoneyStore implements MoneyStore {
+  /** Ids of ledger transactions taken from the sequence in advance, so that records can carry theirs. */
+  private reserved: bigint[] = [];
+
+  constructor(private readonly database: Database) {}
+
+  async beat(lease: string, node: string, begin: boolean): Promise<Beat> {
+    const [row] = await this.query<BeatRow>('SELECT * FROM escrow_beat($1, $2, $3)', [lease, node, begin]);
+    if (row === undefined) throw new Error('a beat answers one row always');
+    const owners = row.changed_owners ?? [];
+    const changed = (row.changed_kinds ?? []).map((kind, at): LimitRef => ({ kind, id: Number(owners[at]) }));
+    return { alive: row.alive, now: Number(row.now_ms), changed };
+  }
+
+  async draw(lease: string, operation: number, asks: readonly Ask[]): Promise<Drawn[]> {
+    const rows = await this.query<DrawRow>('SELECT * FROM escrow_draw($1, $2, $3, $4, $5, $6)', [
+      lease,
+      operation,
+      asks.map((ask) => ask.ref.kind),
+      asks.map((ask) => ask.ref.id),
+      asks.map((ask) => ask.need.toString()),
+      asks.map((ask) => ask.want.toString()),
+    ]);
+    return rows.map(drawnOf);
+  }
+
+  async giveBack(lease: string, operation: number, portions: readonly Portion[]): Promise<void> {
+    await this.query('SELECT escrow_return($1, $2, $3, $4)', [
+      lease,
+      operation,
+      portions.map((portion) => portion.windowId),
+      portions.map((portion) => portion.amount.toString()),
+    ]);
+  }
+
+  async audit(lease: string, operation: number): Promise<Portion[]> {
+    const rows = await this.query<{ window_id: string; amount: string }>(
+      'SELECT * FROM escrow_audit($1, $2)',
+      [lease, operation],
+    );
+    return rows.map((row) => ({ windowId: row.window_id, amount: BigInt(row.amount) }));
+  }
+
+  async sweep(node?: string): Promise<number> {
+    const [row] = await this.query<{ swept: number }>('SELECT escrow_sweep($1) AS swept', [node ?? null]);
+    return row?.swept ?? 0;
+  }
+
+  async settle(batch: Batch): Promise<Settled> {
+    const settlementOf = await this.settlementsFor(batch.records);
+    const records = batch.records.map((record) => withSettlement(record, settlementOf));
+    try {
+      return await this.database.transaction((tx) => settleIn(tx, batch, records, settlementOf), { attempts: 5 });
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+
+  /** An id for each wallet that the records charge; one that a failed attempt leaves unused is no loss. */
+  private async settlementsFor(records: readonly RequestRecord[]): Promise<Map<number, bigint>> {
+    const settlementOf = new Map<number, bigint>();
+    for (const { walletId, costNano } of records) {
+      if (walletId === null || costNano === 0n || settlementOf.has(walletId)) continue;
+      settlementOf.set(walletId, this.reserved.pop() ?? (await this.reserve()));
+    }
+    return settlementOf;
+  }
+
+  private async reserve(): Promise<bigint> {
+    const rows = await this.query<{ id: string }>(
+      "SELECT nextval('ledger_transaction_id_seq') AS id FROM generate_series(1, $1::integer)",
+      [idsPerReservation],
+    );
+    this.reserved = rows.map((row) => BigInt(row.id)).reverse();
+    const first = this.reserved.pop();
+    if (first === undefined) throw new Error('the sequence gave no ids');
+    return first;
+  }
+
+  private async query<Row>(sql: string, parameters: unknown[]): Promise<Row[]> {
+    try {
+      return await this.database.query<Row>(sql, parameters);
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+}
+
+async function settleIn(
+  tx: Tx,
+  batch: Batch,
+  records: readonly RequestRecord[],
+  settlementOf: ReadonlyMap<number, bigint>,
+): Promise<Settled> {
+  const inserted = await insertRequestRecords(tx, records);
+  const fresh: RequestRecord[] = [];
+  const known: number[] = [];
+  records.forEach((record, place) => {
+    // The same id twice in one batch was inserted once.
+    if (inserted.delete(record.requestId)) fresh.push(record);
+    else known.push(place);
+  });
+  const sheet = new ChargeSheet(fresh, settlementOf);
+  const rows = await tx.query<{ window_id: string; limit_left: string }[]>(
+    'SELECT * FROM money_settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
+    [
+      batch.lease,
+      batch.number,
+      ...[sheet.kinds, sheet.owners, sheet.hours, sheet.amounts],
+      ...[sheet.wallets, sheet.settlements, sheet.sums],
+      batch.releases.map((portion) => portion.windowId),
+      batch.releases.map((portion) => portion.amount.toString()),
+    ],
+  );
+  const windows = rows.map((row) => ({ windowId: row.window_id, limitLeft: BigInt(row.limit_left) }));
+  return { known, windows };
+}
+
+const withSettlement = (record: RequestRecord, settlementOf: ReadonlyMap<number, bigint>): RequestRecord =>
+  record.walletId === null || record.costNano === 0n
+    ? record
+    : { ...record, settlementId: settlementOf.get(record.walletId) ?? null };
+
+function drawnOf(row: DrawRow): Drawn {
+  const now = Number(row.now_ms);
+  if (row.window_id === null) {
+    return { window: null, granted: null, limitLeft: 0n, poolLeft: 0n, elsewhere: 0n, now };
+  }
+  return {
+    window: {
+      id: row.window_id,
+      startsAt: row.starts_ms === null ? -Infinity : Number(row.starts_ms),
+      endsAt: row.ends_ms === null ? Infinity : Number(row.ends_ms),
+    },
+    granted: row.granted === null ? null : BigInt(row.granted),
+    limitLeft: BigInt(row.limit_left),
+    poolLeft: BigInt(row.pool_left),
+    elsewhere: BigInt(row.elsewhere),
+    now,
+  };
+}
+
+/** Classes 22 and 23 say that the values themselves are at fault, whoever sends them and whenever. */
+function translated(error: unknown): unknown {
+  const code = String((error as { code?: unknown } | undefined)?.code ?? '');
+  if (code === 'SB001') return new LeaseGone();
+  if (/^2[23]/.test(code)) return new RefusedByStore(String(error), { cause: error });
+  return error;
+}

@@ -1,0 +1,25 @@
+import { Settings } from '../platform';
+import type { FirstKeys } from './first-boot';
+import type { RunningService } from './start-service';
+
+/** What a person at the terminal needs to know, in as many lines. Keys appear here once and nowhere else. */
+export function announce(service: RunningService, settings: Settings, milliseconds: number): void {
+  const lines = [`${settings.brandName} is ready at ${service.url} (${(milliseconds / 1000).toFixed(1)} s).`];
+  if (service.sandbox) {
+    lines.push('Supplier "sandbox" is a pretend one that answers the sim-* models; add a real one in its place.');
+  }
+  if (service.firstKeys !== null) lines.push(...firstStart(service.url, service.firstKeys));
+  process.stdout.write(`\n${lines.join('\n')}\n\n`);
+}
+
+const firstStart = (url: string, keys: FirstKeys): string[] => [
+  '',
+  'This is the first start. Two keys were made; they are shown only now:',
+  `  root admin key  ${keys.root}`,
+  `  demo key        ${keys.demo}`,
+  '',
+  'A first request:',
+  `  curl ${url}/v1/chat/completions \\`,
+  `    -H "Authorization: Bearer ${keys.demo}" -H "Content-Type: application/json" \\`,
+  `    -d '{"model":"sim-chat","messages":[{"role":"user","content":"Hello"}]}'`,
+];

@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import { Organisation, UserAccount } from '../identity';
+import { KeysService } from '../keys';
+import { Database, Settings, type Tx } from '../platform';
+
+export interface FirstKeys {
+  readonly root: string;
+  readonly demo: string;
+}
+
+/** Nodes that boot on one empty database at the same time take turns; the number means nothing. */
+const FIRST_BOOT_LOCK = 5_719_025;
+
+/** An empty installation gets an owner, an organisation and two keys, all in one transaction or not at all. */
+@Injectable()
+export class FirstBoot {
+  constructor(
+    private readonly database: Database,
+    private readonly keys: KeysService,
+    private readonly settings: Settings,
+  ) {}
+
+  run(): Promise<FirstKeys | null> {
+    return this.database.transaction(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [FIRST_BOOT_LOCK]);
+      if (await tx.getRepository(UserAccount).exists()) return null;
+      return this.populate(tx);
+    });
+  }
+
+  private async populate(tx: Tx): Promise<FirstKeys> {
+    const organisation = tx.getRepository(Organisation).create({ name: 'First organisation', slug: 'first' });
+    await tx.getRepository(Organisation).insert(organisation);
+    const owner = tx.getRepository(UserAccount).create({
+      email: this.settings.bootstrapOwnerEmail,
+      displayName: 'Owner',
+      role: 'platform_owner',
+      status: 'active',
+      organisationId: organisation.id,
+      // Nobody pays the operator but the operator.
+      billingExempt: true,
+    });
+    await tx.getRepository(UserAccount).insert(owner);
+    const made = { createdBy: 'first boot', departmentId: null, projectId: null };
+    const root = await this.keys.issue(tx, {
+      ...made,
+      kind: 'root',
+      name: 'Root admin key',
+      userId: null,
+      organisationId: null,
+    });
+    const demo = await this.keys.issue(tx, {
+      ...made,
+      kind: 'client',
+      name: 'Demo key',
+      userId: owner.id,
+      organisationId: organisation.id,
+    });
+    return { root: root.text, demo: demo.text };
+  }
+}

@@ -1,0 +1,53 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Logger, Settings } from '../platform';
+
+export interface Sandbox {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const START_DEADLINE_MS = 15_000;
+
+/**
+ * The pretend supplier, in a process of its own. By default it runs wherever the database is the embedded one, so
+ * that a newcomer's first request works; it is never started beside somebody's real database unasked.
+ */
+export async function startSandbox(settings: Settings, logger: Logger): Promise<Sandbox | null> {
+  const wanted = settings.sandbox === 'on' || (settings.sandbox === 'auto' && settings.databaseUrl === undefined);
+  if (!wanted) return null;
+  const entry = join(__dirname, '..', '..', 'simulator', 'main.js');
+  const child = spawn(process.execPath, [entry, '--port', '0', '--control-port', '0'], {
+    // Its end is noticed through the pipe: should this process be killed, the child goes too.
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  });
+  const { url } = await firstLine(child);
+  child.on('exit', (code) => {
+    if (!child.killed) logger.error('the sandbox supplier ended', { exit_code: code });
+  });
+  return { url, stop: () => stopChild(child) };
+}
+
+async function firstLine(child: ChildProcess): Promise<{ url: string }> {
+  if (child.stdout === null) throw new Error('the sandbox supplier has no output');
+  const lines = createInterface({ input: child.stdout });
+  const deadline = AbortSignal.timeout(START_DEADLINE_MS);
+  const ended = once(child, 'exit', { signal: deadline }).then(() => {
+    throw new Error('the sandbox supplier did not start');
+  });
+  const [line] = (await Promise.race([once(lines, 'line', { signal: deadline }), ended])) as [string];
+  ended.catch(() => undefined);
+  return JSON.parse(line) as { url: string };
+}
+
+async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 3_000);
+  await exited;
+  clearTimeout(timer);
+}

@@ -1,0 +1,121 @@
+import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+import { NestFactory } from '@nestjs/core';
+import type { INestApplication } from '@nestjs/common';
+import type { Application } from 'express';
+import { migrations } from '../../migrations';
+import { AppModule, type AppOptions } from '../app.module';
+import { Lifecycle } from '../gateway';
+import { LeanAdapter, Logger, MetricsServer, NestLogger, openDatabase, type OpenDatabase, Settings } from '../platform';
+import { RouteDirectory } from '../routing';
+import { serveAssets } from '../web';
+import { FirstBoot, type FirstKeys } from './first-boot';
+import { startSandbox, type Sandbox } from './sandbox';
+
+export interface RunningService {
+  readonly application: INestApplication;
+  readonly url: string;
+  /** Only at the very first start: the keys that were made. */
+  readonly firstKeys: FirstKeys | null;
+  readonly sandbox: boolean;
+  /** Fails when something the service cannot do without has ended. */
+  readonly failed: Promise<never>;
+  close(): Promise<void>;
+}
+
+export interface ServiceOptions {
+  readonly extraModules?: AppOptions['extraModules'];
+  /** A sandbox supplier that somebody else runs. */
+  readonly sandboxUrl?: string;
+}
+
+/** How long answers may take to leave once nothing new is accepted; the rest is cut. */
+const CLOSE_DEADLINE_MS = 5_000;
+
+/** Starts everything in the order in which it depends on one another; whatever fails takes the rest down with it. */
+export async function startService(
+  settings: Settings,
+  logger: Logger,
+  options: ServiceOptions = {},
+): Promise<RunningService> {
+  const database = await openDatabase(settings, migrations);
+  let sandbox: Sandbox | null = null;
+  let application: INestApplication | null = null;
+  try {
+    sandbox = await startSandbox(settings, logger);
+    application = await createApplication(settings, logger, {
+      databaseUrl: database.url,
+      extraModules: options.extraModules,
+    });
+    application.get(RouteDirectory).useSandbox(options.sandboxUrl ?? sandbox?.url ?? null);
+    const firstKeys = await application.get(FirstBoot).run();
+    await application.get(MetricsServer).start();
+    const url = await listen(application, settings);
+    return {
+      application,
+      url,
+      firstKeys,
+      sandbox: sandbox !== null,
+      failed: whenLost(database),
+      close: closer(application, settings, sandbox, database),
+    };
+  } catch (error) {
+    await application?.close();
+    await sandbox?.stop();
+    await database.close();
+    throw error;
+  }
+}
+
+async function createApplication(settings: Settings, logger: Logger, options: AppOptions): Promise<INestApplication> {
+  const adapter = new LeanAdapter(settings.leanAdapter);
+  adapter.set('trust proxy', settings.trustProxy);
+  serveAssets(adapter.getInstance<Application>(), settings.environment !== 'development');
+  const application = await NestFactory.create(
+    AppModule.forRoot(settings, logger, adapter, options),
+    adapter,
+    {
+      logger: new NestLogger(logger),
+      bodyParser: false,
+      abortOnError: false,
+      routeResolutionStrategy: 'specificity',
+      routeConflictPolicy: { duplicate: 'error', shadow: 'warn' },
+    },
+  );
+  await application.init();
+  return application;
+}
+
+async function listen(application: INestApplication, settings: Settings): Promise<string> {
+  await application.listen(settings.port, settings.host);
+  const { port } = (application.getHttpServer() as Server).address() as AddressInfo;
+  return `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`;
+}
+
+async function whenLost(database: OpenDatabase): Promise<never> {
+  await database.exited;
+  throw new Error('the embedded PostgreSQL ended; start again to recover it');
+}
+
+/** New work is refused, open work gets its time, then everything goes down in the reverse order of the start. */
+function closer(
+  application: INestApplication,
+  settings: Settings,
+  sandbox: Sandbox | null,
+  database: OpenDatabase,
+): () => Promise<void> {
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    const lifecycle = application.get(Lifecycle);
+    lifecycle.drain();
+    await lifecycle.idle(settings.drainTimeoutMs);
+    const server = application.getHttpServer() as Server;
+    server.closeIdleConnections();
+    const cut = setTimeout(() => server.closeAllConnections(), CLOSE_DEADLINE_MS);
+    await application.close();
+    clearTimeout(cut);
+    await sandbox?.stop();
+    await database.close();
+  };
+  return () => (closing ??= close());
+}

@@ -1,0 +1,213 @@
+import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
+import { defineTransitions, fault } from '../kernel';
+import type { Tx } from '../platform';
+import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock';
+import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from './entities';
+import { checkName, checkProvider, checkRedirects } from './catalogue-rules';
+
+/** A provider is found by id, or by name; fields left out keep their value. */
+export type ProviderInput = { readonly id?: number } & Partial<
+  Pick<Provider, 'name' | 'style' | 'baseUrl' | 'regions' | 'visible' | 'settings' | 'timeouts' | 'managed'>
+>;
+
+/** A model is found by its name; fields left out keep their value. */
+export type ModelInput = Pick<Model, 'name'> & Partial<Omit<Model, 'id' | 'name' | 'state' | 'redirectTo' | 'createdAt'>>;
+
+export interface LaneInput {
+  /** The provider's name. */
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly region: string;
+  /** Left out: the place in the list. */
+  readonly priority?: number;
+  readonly weight?: number;
+  readonly enabled?: boolean;
+}
+
+export interface OrganisationAccessInput {
+  /** The platform's word on a restricted model. */
+  readonly granted?: boolean;
+  /** The organisation's own switch. */
+  readonly enabled?: boolean;
+}
+
+/** An administrator may ask for any state from any other; `deleted` keeps the record and can be taken back. */
+export const modelTransitions = defineTransitions<ModelState>({
+  active: MODEL_STATES,
+  paused: MODEL_STATES,
+  hidden: MODEL_STATES,
+  deleted: MODEL_STATES,
+});
+
+/** Every change of the catalogue but its prices. */
+@Injectable()
+export class CatalogueEditor {
+  async upsertProvider(tx: Tx, input: ProviderInput): Promise<Provider> {
+    await lockCatalogue(tx);
+    const { id, ...fields } = input;
+    checkProvider(fields);
+    const known = await this.findProvider(tx, id, fields.name);
+    if (fields.name !== undefined && known !== null && known.name !== fields.name) {
+      const taken = await tx.existsBy(Provider, { name: fields.name, removedAt: IsNull() });
+      if (taken) throw fault('conflict', { param: 'name', message: 'Another provider has this name.' });
+    }
+    if (known === null) {
+      const { name, style, baseUrl } = fields;
+      if (name === undefined || style === undefined || baseUrl === undefined) {
+        throw fault('missing_fields', { details: { required: ['name', 'style', 'base_url'] } });
+      }
+      return tx.save(Provider, { ...given(fields), name, style, baseUrl });
+    }
+    return this.change(tx, Provider, known.id, fields);
+  }
+
+  /** Only a provider that no model uses can be removed. */
+  async removeProvider(tx: Tx, id: number): Promise<void> {
+    await lockCatalogue(tx);
+    const provider = await this.findProvider(tx, id, undefined);
+    const lanes = await tx.countBy(Lane, { providerId: id, removedAt: IsNull() });
+    if (lanes > 0) {
+      throw fault('conflict', { message: 'Models are still assigned to this provider.', details: { lanes } });
+    }
+    await tx.update(Provider, { id: provider?.id }, { removedAt: new Date() });
+  }
+
+  async upsertModel(tx: Tx, input: ModelInput): Promise<Model> {
+    await lockCatalogue(tx);
+    const known = await tx.findOneBy(Model, { name: input.name });
+    if (known !== null) return this.change(tx, Model, known.id, input);
+    checkName(input.name);
+    if (await tx.existsBy(ModelAlias, { name: input.name })) throw nameTaken('An alias has this name.');
+    const { kind, ownedBy } = input;
+    if (kind === undefined || ownedBy === undefined) {
+      throw fault('missing_fields', { details: { required: ['kind', 'owned_by'] } });
+    }
+    return tx.save(Model, { displayName: input.name, ...given(input), kind, ownedBy });
+  }
+
+  /** Replaces the chain of a model. Lanes that stay keep their id, and what is left out of their fields. */
+  async setLanes(tx: Tx, modelName: string, inputs: readonly LaneInput[]): Promise<Lane[]> {
+    await lockCatalogue(tx);
+    const model = await modelNamed(tx, modelName);
+    const known = new Map((await tx.findBy(Lane, { modelId: model.id })).map((lane) => [routeOf(lane), lane]));
+    const kept = new Set<string>();
+    for (const [index, input] of inputs.entries()) {
+      const { provider: providerName, priority = index, ...rest } = input;
+      const providerId = await this.providerFor(tx, providerName, input.region);
+      const fields = { ...given(rest), priority, providerId, modelId: model.id, removedAt: null };
+      const route = routeOf({ ...input, providerId });
+      if (kept.has(route)) throw fault('validation_error', { param: 'lanes', message: 'A lane is listed twice.' });
+      kept.add(route);
+      const lane = known.get(route);
+      if (lane === undefined) await tx.insert(Lane, { ...fields, upstreamModel: input.upstreamModel, region: input.region });
+      else await tx.update(Lane, { id: lane.id }, fields);
+    }
+    for (const [route, lane] of known) {
+      if (!kept.has(route) && lane.removedAt === null) await tx.update(Lane, { id: lane.id }, { removedAt: new Date() });
+    }
+    return tx.find(Lane, { where: { modelId: model.id, removedAt: IsNull() }, order: { priority: 'ASC', id: 'ASC' } });
+  }
+
+  /** Adding what is there already changes nothing. */
+  async addAlias(tx: Tx, name: string, modelName: string): Promise<void> {
+    await lockCatalogue(tx);
+    checkName(name);
+    const model = await modelNamed(tx, modelName);
+    const known = await tx.findOneBy(ModelAlias, { name });
+    if (known?.modelId === model.id) return;
+    if (known !== null) throw nameTaken('The alias points at another model.');
+    if (await tx.existsBy(Model, { name })) throw nameTaken('A model has this name.');
+    await tx.insert(ModelAlias, { name, modelId: model.id });
+  }
+
+  async removeAlias(tx: Tx, name: string): Promise<void> {
+    await lockCatalogue(tx);
+    const { affected } = await tx.delete(ModelAlias, { name });
+    if (affected === 0) throw fault('not_found', { param: 'alias' });
+  }
+
+  async setState(tx: Tx, modelName: string, state: ModelState): Promise<void> {
+    await lockCatalogue(tx);
+    const model = await modelNamed(tx, modelName);
+    modelTransitions.assert(model.state, state);
+    await tx.update(Model, { id: model.id }, { state });
+  }
+
+  /** Null clears it. Refused when it would close a circle or make any way longer than five hops. */
+  async setRedirect(tx: Tx, modelName: string, targetName: string | null): Promise<void> {
+    await lockCatalogue(tx);
+    const model = await modelNamed(tx, modelName);
+    const target = targetName === null ? null : await modelCalled(tx, targetName);
+    if (target !== null) {
+      const models = await tx.find(Model, { select: { id: true, redirectTo: true } });
+      const redirects = new Map(models.map(({ id, redirectTo }) => [id, redirectTo]));
+      checkRedirects(redirects.set(model.id, target.id));
+    }
+    await tx.update(Model, { id: model.id }, { redirectTo: target?.id ?? null });
+  }
+
+  async setOrganisationAccess(
+    tx: Tx,
+    modelName: string,
+    organisationId: number,
+    access: OrganisationAccessInput,
+  ): Promise<void> {
+    const model = await modelNamed(tx, modelName);
+    await tx.query(
+      `INSERT INTO model_organisation_access AS known (model_id, organisation_id, granted, enabled)
+       VALUES ($1, $2, coalesce($3, false), coalesce($4, true))
+       ON CONFLICT (model_id, organisation_id) DO UPDATE
+         SET granted = coalesce($3, known.granted), enabled = coalesce($4, known.enabled)`,
+      [model.id, organisationId, access.granted ?? null, access.enabled ?? null],
+    );
+  }
+
+  async setDepartmentAccess(tx: Tx, departmentId: number, modelName: string, allowed: boolean): Promise<void> {
+    const model = await modelNamed(tx, modelName);
+    await tx.query(
+      `INSERT INTO department_model_access (department_id, model_id, allowed) VALUES ($1, $2, $3)
+       ON CONFLICT (department_id, model_id) DO UPDATE SET allowed = $3`,
+      [departmentId, model.id, allowed],
+    );
+  }
+
+  private async findProvider(tx: Tx, id: number | undefined, name: string | undefined): Promise<Provider | null> {
+    const known =
+      id === undefined
+        ? name === undefined
+          ? null
+          : await tx.findOneBy(Provider, { name, removedAt: IsNull() })
+        : await tx.findOneBy(Provider, { id, removedAt: IsNull() });
+    if (known === null && id !== undefined) throw fault('not_found', { param: 'provider_id' });
+    return known;
+  }
+
+  private async providerFor(tx: Tx, name: string, region: string): Promise<number> {
+    const provider = await this.findProvider(tx, undefined, name);
+    if (provider === null) throw fault('invalid_provider', { param: 'provider', message: `There is no provider "${name}".` });
+    if (provider.regions.length > 0 && !provider.regions.includes(region)) {
+      throw fault('validation_error', { param: 'region', message: `Provider "${name}" does not serve region "${region}".` });
+    }
+    return provider.id;
+  }
+
+  private async change<Row extends Model | Provider>(
+    tx: Tx,
+    entity: new () => Row,
+    id: number,
+    fields: object,
+  ): Promise<Row> {
+    const changes = given(fields);
+    if (Object.keys(changes).length > 0) await tx.update(entity, id, changes);
+    return tx.createQueryBuilder(entity, 'row').where('row.id = :id', { id }).getOneOrFail();
+  }
+}
+
+function routeOf(lane: Pick<Lane, 'providerId' | 'upstreamModel' | 'region'>): string {
+  return JSON.stringify([lane.providerId, lane.upstreamModel, lane.region]);
+}
+
+function nameTaken(message: string): Error {
+  return fault('alias_redirect_conflict', { param: 'name', message });
+}

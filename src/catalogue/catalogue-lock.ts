@@ -1,0 +1,26 @@
+import { fault } from '../kernel';
+import type { Tx } from '../platform';
+import { Model, ModelAlias } from './entities';
+
+/** Changes take turns until their commit: what one of them checked stays true while it writes. */
+export async function lockCatalogue(tx: Tx): Promise<void> {
+  await tx.query("SELECT pg_advisory_xact_lock(hashtext('switchboard.catalogue'))");
+}
+
+/** By its own name; throws `model_not_found`. */
+export async function modelNamed(tx: Tx, name: string): Promise<Model> {
+  const model = await tx.findOneBy(Model, { name });
+  if (model === null) throw fault('model_not_found', { param: 'model', details: { model: name } });
+  return model;
+}
+
+/** By its own name or an alias; throws `model_not_found`. */
+export async function modelCalled(tx: Tx, name: string): Promise<Model> {
+  const alias = await tx.findOneBy(ModelAlias, { name });
+  return alias === null ? modelNamed(tx, name) : tx.findOneByOrFail(Model, { id: alias.modelId });
+}
+
+/** The fields that were given: a field left out is never wiped. */
+export function given<Fields extends object>(fields: Fields): Partial<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Fields>;
+}

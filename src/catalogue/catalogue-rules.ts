@@ -1,0 +1,48 @@
+import { fault } from '../kernel';
+import type { Provider } from './entities';
+import { MAX_REDIRECTS } from './snapshot';
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$/;
+/** Stands for the model that the router picks, so no model and no alias may take it. */
+const RESERVED = 'auto';
+
+/** Names of models and aliases: what callers send as `model`. */
+export function checkName(name: string): void {
+  if (name === RESERVED) {
+    throw fault('alias_redirect_conflict', { param: 'name', message: `"${RESERVED}" is a name of the service itself.` });
+  }
+  if (!NAME.test(name)) {
+    throw fault('validation_error', {
+      param: 'name',
+      message: 'A model name has up to 128 letters, digits and . _ : / @ + - and begins with a letter or digit.',
+    });
+  }
+}
+
+export function checkProvider({ name, baseUrl }: Partial<Pick<Provider, 'name' | 'baseUrl'>>): void {
+  if (name?.trim() === '') throw fault('invalid_provider', { param: 'name', message: 'A provider needs a name.' });
+  if (baseUrl === undefined) return;
+  const address = URL.parse(baseUrl);
+  const plain = address !== null && /^https?:$/.test(address.protocol) && address.username + address.password === '';
+  if (plain && address.search + address.hash === '') return;
+  throw fault('invalid_provider', {
+    param: 'base_url',
+    message: 'The base address has to be an http or https URL without credentials, query and fragment.',
+  });
+}
+
+/** Refuses a circle, and any way of more than five hops, through the redirects as they would be. */
+export function checkRedirects(redirects: ReadonlyMap<number, number | null>): void {
+  for (const start of redirects.keys()) {
+    let hops = 0;
+    for (let next = redirects.get(start); next !== null && next !== undefined; next = redirects.get(next)) {
+      hops += 1;
+      if (next === start || hops > MAX_REDIRECTS) {
+        throw fault('alias_redirect_conflict', {
+          param: 'redirect_to',
+          message: `Redirects may not lead in a circle, nor over more than ${MAX_REDIRECTS} hops.`,
+        });
+      }
+    }
+  }
+}

@@ -1,0 +1,6 @@
+export { Lane } from './lane.entity';
+export { Model, MODEL_KINDS, MODEL_STATES, type ModelKind, type ModelState } from './model.entity';
+export { ModelAlias } from './model-alias.entity';
+export { PriceSchedule } from './price-schedule.entity';
+export { Price, type StoredTier } from './price.entity';
+export { Provider, type ProviderTimeouts } from './provider.entity';

@@ -1,0 +1,47 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import { Model } from './model.entity';
+import { Provider } from './provider.entity';
+
+/** One way to a model: a supplier's own model in a region. Removed lanes stay, because prices point at them. */
+@Entity('lane')
+@Unique('lane_route_key', ['modelId', 'providerId', 'upstreamModel', 'region'])
+@Unique('lane_within_model_key', ['modelId', 'id'])
+@Index('lane_by_provider', ['providerId'])
+@Check('lane_weight_positive', 'weight > 0')
+export class Lane {
+  @PrimaryGeneratedColumn('identity', {
+    type: 'integer',
+    generatedIdentity: 'BY DEFAULT',
+    primaryKeyConstraintName: 'lane_pkey',
+  })
+  id: number;
+
+  @Column('integer', { name: 'model_id' })
+  @ForeignKey(() => Model, { name: 'lane_model_fkey' })
+  modelId: number;
+
+  @Column('integer', { name: 'provider_id' })
+  @ForeignKey(() => Provider, { name: 'lane_provider_fkey' })
+  providerId: number;
+
+  /** What the supplier calls the model. */
+  @Column('text', { name: 'upstream_model' })
+  upstreamModel: string;
+
+  @Column('text')
+  region: string;
+
+  /** Lowest first: 0 is the primary, the rest are backups. */
+  @Column('integer', { default: 0 })
+  priority: number;
+
+  /** Share among lanes of one priority. */
+  @Column('integer', { default: 1 })
+  weight: number;
+
+  @Column('boolean', { default: true })
+  enabled: boolean;
+
+  @Column('timestamptz', { name: 'removed_at', nullable: true })
+  removedAt: Date | null;
+}

@@ -1,0 +1,82 @@
+import { Check, Column, CreateDateColumn, Entity, ForeignKey, PrimaryGeneratedColumn, Unique } from 'typeorm';
+
+export const MODEL_KINDS = [
+  'chat',
+  'embedding',
+  'rerank',
+  'transcription',
+  'speech',
+  'image',
+  'moderation',
+] as const;
+export type ModelKind = (typeof MODEL_KINDS)[number];
+
+/** `hidden` is served but not listed; `paused` is listed but not served; `deleted` keeps its record. */
+export const MODEL_STATES = ['active', 'paused', 'hidden', 'deleted'] as const;
+export type ModelState = (typeof MODEL_STATES)[number];
+
+@Entity('model')
+@Unique('model_name_key', ['name'])
+@Check('model_kind_known', `kind IN (${MODEL_KINDS.map((kind) => `'${kind}'`).join(', ')})`)
+@Check('model_state_known', `state IN (${MODEL_STATES.map((state) => `'${state}'`).join(', ')})`)
+@Check('model_not_own_redirect', 'redirect_to <> id')
+@Check('model_limits_positive', 'context_tokens > 0 AND max_output_tokens > 0')
+export class Model {
+  @PrimaryGeneratedColumn('identity', {
+    type: 'integer',
+    generatedIdentity: 'BY DEFAULT',
+    primaryKeyConstraintName: 'model_pkey',
+  })
+  id: number;
+
+  /** The public id: what callers send as `model`. */
+  @Column('text')
+  name: string;
+
+  @Column('text', { name: 'display_name' })
+  displayName: string;
+
+  @Column('text', { name: 'owned_by' })
+  ownedBy: string;
+
+  @Column('text')
+  kind: ModelKind;
+
+  @Column('text', { default: 'active' })
+  state: ModelState;
+
+  @Column('integer', { name: 'display_order', default: 0 })
+  displayOrder: number;
+
+  @Column('integer', { name: 'redirect_to', nullable: true })
+  @ForeignKey(() => Model, { name: 'model_redirect_fkey' })
+  redirectTo: number | null;
+
+  @Column('integer', { name: 'context_tokens', nullable: true })
+  contextTokens: number | null;
+
+  @Column('integer', { name: 'max_output_tokens', nullable: true })
+  maxOutputTokens: number | null;
+
+  @Column('text', { name: 'input_modalities', array: true, default: ['text'] })
+  inputModalities: string[];
+
+  @Column('text', { name: 'output_modalities', array: true, default: ['text'] })
+  outputModalities: string[];
+
+  @Column('text', { array: true, default: [] })
+  capabilities: string[];
+
+  @Column('boolean', { name: 'replay_included', default: false })
+  replayIncluded: boolean;
+
+  /** Open only to organisations it was granted to. */
+  @Column('boolean', { default: false })
+  restricted: boolean;
+
+  @Column('boolean', { default: false })
+  managed: boolean;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+}

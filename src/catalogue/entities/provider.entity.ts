@@ -1,0 +1,58 @@
+import { Check, Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+
+/** Deadlines towards one supplier, in milliseconds; what is missing is the service's own. */
+export interface ProviderTimeouts {
+  readonly connect?: number;
+  readonly firstByte?: number;
+  readonly firstToken?: number;
+  readonly idle?: number;
+  readonly total?: number;
+}
+
+@Entity('provider')
+@Index('provider_name_key', ['name'], { unique: true, where: 'removed_at IS NULL' })
+@Check('provider_style_form', `style ~ '^[a-z][a-z0-9-]*$'`)
+export class Provider {
+  @PrimaryGeneratedColumn('identity', {
+    type: 'integer',
+    generatedIdentity: 'BY DEFAULT',
+    primaryKeyConstraintName: 'provider_pkey',
+  })
+  id: number;
+
+  @Column('text')
+  name: string;
+
+  /** Which supplier adapter speaks to it. */
+  @Column('text')
+  style: string;
+
+  @Column('text', { name: 'base_url' })
+  baseUrl: string;
+
+  /** Where it answers; empty: anywhere a lane says. */
+  @Column('text', { array: true, default: [] })
+  regions: string[];
+
+  /** A hidden provider's lanes are left out, so the backups of its models move up. */
+  @Column('boolean', { default: true })
+  visible: boolean;
+
+  /** What is peculiar to this supplier, as data for its adapter. */
+  @Column('jsonb', { default: {} })
+  settings: Record<string, unknown>;
+
+  @Column('jsonb', { default: {} })
+  timeouts: ProviderTimeouts;
+
+  /** Kept by a configuration file; pages show it and leave it alone. */
+  @Column('boolean', { default: false })
+  managed: boolean;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  /** A provider goes only when no lane needs it; its record stays, because removed lanes point at it. */
+  @Column('timestamptz', { name: 'removed_at', nullable: true })
+  removedAt: Date | null;
+}

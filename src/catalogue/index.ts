@@ -1,0 +1,28 @@
+import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
+
+export {
+  CatalogueEditor,
+  type LaneInput,
+  type ModelInput,
+  type OrganisationAccessInput,
+  type ProviderInput,
+} from './catalogue-editor.service';
+export { CatalogueModule } from './catalogue.module';
+export { CatalogueService } from './catalogue.service';
+export { MODEL_KINDS, MODEL_STATES, type ModelKind, type ModelState, type ProviderTimeouts } from './entities';
+export { type PriceInput, PriceService, type ScheduleInput } from './price.service';
+export { type ApplyDelta, type PriceOverride, rerate, type RerateDelta, type RerateOptions, summariseRerate } from './rerate';
+export { ensureSandbox } from './sandbox';
+export { CatalogueSnapshot, priceAt } from './snapshot';
+export type {
+  LaneView,
+  ModelAudience,
+  ModelView,
+  PricedLane,
+  PriceView,
+  ProviderView,
+  Resolution,
+  ScheduleView,
+} from './views';
+
+export const catalogueEntities = [Provider, Model, Lane, ModelAlias, Price, PriceSchedule];

@@ -1,0 +1,128 @@
+import { parseUsdPerMillion, priceRates, type PriceRates } from '../kernel';
+import type { Tx } from '../platform';
+import { CatalogueEditor, type ModelInput } from './catalogue-editor.service';
+import { Model } from './entities';
+import { PriceService } from './price.service';
+
+const PROVIDER = 'sandbox';
+const REGION = 'local';
+const SOURCE = 'sandbox';
+
+interface SandboxModel extends Omit<ModelInput, 'ownedBy'> {
+  readonly rates: PriceRates;
+}
+
+const usd = parseUsdPerMillion;
+const chat = { kind: 'chat', contextTokens: 200_000, maxOutputTokens: 128_000 } as const;
+
+/** One model of every kind the simulated supplier serves, priced like their like on the market. */
+const SANDBOX_MODELS: readonly SandboxModel[] = [
+  {
+    ...chat,
+    name: 'sim-small',
+    displayName: 'Simulated small',
+    inputModalities: ['text', 'image'],
+    capabilities: ['tools', 'json_schema', 'prompt_caching'],
+    rates: priceRates({ input: usd('0.15'), output: usd('0.60'), cacheRead: usd('0.075') }),
+  },
+  {
+    ...chat,
+    name: 'sim-large',
+    displayName: 'Simulated large',
+    inputModalities: ['text', 'image'],
+    capabilities: ['tools', 'json_schema', 'prompt_caching', 'native'],
+    rates: priceRates({
+      input: usd('3'),
+      output: usd('15'),
+      cacheRead: usd('0.30'),
+      cacheWrite: usd('3.75'),
+      cacheWriteLong: usd('6'),
+      tiers: [
+        {
+          aboveInputTokens: 128_000,
+          input: usd('6'),
+          output: usd('22.50'),
+          cacheRead: usd('0.60'),
+          cacheWrite: usd('7.50'),
+          cacheWriteLong: usd('12'),
+        },
+      ],
+    }),
+  },
+  {
+    ...chat,
+    name: 'sim-reason',
+    displayName: 'Simulated reasoning',
+    capabilities: ['tools', 'json_schema', 'prompt_caching', 'reasoning'],
+    rates: priceRates({ input: usd('1.10'), output: usd('4.40'), cacheRead: usd('0.275') }),
+  },
+  {
+    ...chat,
+    name: 'sim-8k',
+    displayName: 'Simulated with a short context',
+    contextTokens: 8_000,
+    maxOutputTokens: 4_000,
+    capabilities: ['tools'],
+    rates: priceRates({ input: usd('0.50'), output: usd('1.50') }),
+  },
+  {
+    name: 'sim-embed',
+    displayName: 'Simulated embeddings',
+    kind: 'embedding',
+    contextTokens: 2_048,
+    outputModalities: ['embedding'],
+    rates: priceRates({ input: usd('0.02') }),
+  },
+  {
+    name: 'sim-rerank',
+    displayName: 'Simulated reranking',
+    kind: 'rerank',
+    contextTokens: 8_000,
+    outputModalities: ['score'],
+    rates: priceRates({ perCallNano: usd('0.002') }),
+  },
+  {
+    name: 'sim-transcribe',
+    displayName: 'Simulated transcription',
+    kind: 'transcription',
+    inputModalities: ['audio'],
+    rates: priceRates({ perMinuteNano: usd('0.006') }),
+  },
+  {
+    name: 'sim-speech',
+    displayName: 'Simulated speech',
+    kind: 'speech',
+    outputModalities: ['audio'],
+    rates: priceRates({ input: usd('15') }),
+  },
+  {
+    name: 'sim-image',
+    displayName: 'Simulated images',
+    kind: 'image',
+    outputModalities: ['image'],
+    rates: priceRates({ perCallNano: usd('0.04') }),
+  },
+  {
+    name: 'sim-moderation',
+    displayName: 'Simulated moderation',
+    kind: 'moderation',
+    outputModalities: ['score'],
+    rates: priceRates({ perCallNano: usd('0.0001') }),
+  },
+];
+
+/**
+ * Points the sandbox at its supplier and adds its models where they are missing. What an administrator changed
+ * about a model that is there already is left alone.
+ */
+export async function ensureSandbox(tx: Tx, baseUrl: string): Promise<void> {
+  const editor = new CatalogueEditor();
+  const prices = new PriceService();
+  await editor.upsertProvider(tx, { name: PROVIDER, style: 'sandbox', baseUrl });
+  for (const [displayOrder, { rates, ...model }] of SANDBOX_MODELS.entries()) {
+    if (await tx.existsBy(Model, { name: model.name })) continue;
+    await editor.upsertModel(tx, { ...model, ownedBy: PROVIDER, displayOrder: 1_000 + displayOrder });
+    await editor.setLanes(tx, model.name, [{ provider: PROVIDER, upstreamModel: model.name, region: REGION }]);
+    await prices.addPrice(tx, { model: model.name, rates, source: SOURCE });
+  }
+}

@@ -1,0 +1,30 @@
+import { IsNull } from 'typeorm';
+import type { Database, Tx } from '../platform';
+import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
+import { CatalogueSnapshot, type DepartmentAccessRow, type OrganisationAccessRow } from './snapshot';
+
+/** Reads the whole catalogue as of one instant, so that no half of a change is ever seen. */
+export function loadSnapshot(database: Database): Promise<CatalogueSnapshot> {
+  return database.transaction(
+    async (tx) =>
+      new CatalogueSnapshot({
+        revision: await readRevision(tx),
+        providers: await tx.findBy(Provider, { removedAt: IsNull() }),
+        models: await tx.find(Model),
+        lanes: await tx.findBy(Lane, { removedAt: IsNull() }),
+        aliases: await tx.find(ModelAlias),
+        prices: await tx.find(Price),
+        schedules: await tx.find(PriceSchedule),
+        organisationAccess: await tx.query<OrganisationAccessRow[]>('SELECT * FROM model_organisation_access'),
+        departmentAccess: await tx.query<DepartmentAccessRow[]>('SELECT * FROM department_model_access'),
+      }),
+    { isolation: 'REPEATABLE READ' },
+  );
+}
+
+export async function readRevision(tx: Pick<Tx, 'query'>): Promise<bigint> {
+  const rows = await tx.query<{ revision: string }[]>('SELECT revision FROM catalogue_revision');
+  const [row] = rows;
+  if (row === undefined) throw new Error('the catalogue has no revision');
+  return BigInt(row.revision);
+}

@@ -1,0 +1,200 @@
+import type { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
+import { ratesOf } from './price-codec';
+import type {
+  LaneView,
+  ModelAudience,
+  ModelView,
+  PricedLane,
+  PriceView,
+  ProviderView,
+  Resolution,
+  ScheduleView,
+} from './views';
+
+export const MAX_REDIRECTS = 5;
+
+export interface OrganisationAccessRow {
+  readonly model_id: number;
+  readonly organisation_id: number;
+  readonly granted: boolean;
+  readonly enabled: boolean;
+}
+
+export interface DepartmentAccessRow {
+  readonly model_id: number;
+  readonly department_id: number;
+  readonly allowed: boolean;
+}
+
+/** Everything the catalogue holds, as of one revision. */
+export interface CatalogueRows {
+  readonly revision: bigint;
+  readonly providers: readonly Provider[];
+  readonly models: readonly Model[];
+  readonly lanes: readonly Lane[];
+  readonly aliases: readonly ModelAlias[];
+  readonly prices: readonly Price[];
+  readonly schedules: readonly PriceSchedule[];
+  readonly organisationAccess: readonly OrganisationAccessRow[];
+  readonly departmentAccess: readonly DepartmentAccessRow[];
+}
+
+/** The catalogue of one revision, in memory. It never changes; a newer one takes its place. */
+export class CatalogueSnapshot {
+  readonly revision: bigint;
+  /** In the order in which they are shown. */
+  readonly models: readonly ModelView[];
+  readonly providers: readonly ProviderView[];
+  private readonly byId: ReadonlyMap<number, ModelView>;
+  private readonly byName: ReadonlyMap<string, ModelView>;
+  private readonly byAlias: ReadonlyMap<string, ModelView>;
+  private readonly prices: ReadonlyMap<number, PriceView>;
+  private readonly organisationAccess: ReadonlyMap<string, OrganisationAccessRow>;
+  private readonly departmentAccess: ReadonlyMap<string, boolean>;
+
+  constructor(rows: CatalogueRows) {
+    const views = viewsOf(rows);
+    this.revision = rows.revision;
+    this.providers = Object.freeze([...views.providers.values()]);
+    this.models = Object.freeze(views.models);
+    this.prices = views.prices;
+    this.byId = new Map(views.models.map((model) => [model.id, model]));
+    this.byName = new Map(views.models.map((model) => [model.name, model]));
+    this.byAlias = new Map(views.models.flatMap((model) => model.aliases.map((alias) => [alias, model] as const)));
+    this.organisationAccess = new Map(
+      rows.organisationAccess.map((row) => [`${row.model_id}:${row.organisation_id}`, row]),
+    );
+    this.departmentAccess = new Map(
+      rows.departmentAccess.map((row) => [`${row.model_id}:${row.department_id}`, row.allowed]),
+    );
+  }
+
+  /** Name → alias → redirects → model, with the lanes and prices in force at that instant. */
+  resolve(name: string, at: number): Resolution {
+    const names = [name];
+    let model = this.model(name);
+    if (model !== undefined && model.name !== name) names.push(model.name);
+    for (let hops = 0; model !== undefined && model.redirectTo !== null; hops += 1) {
+      if (hops === MAX_REDIRECTS) return { kind: 'refused', code: 'max_hops_exceeded', model };
+      model = this.byId.get(model.redirectTo);
+      if (model !== undefined) names.push(model.name);
+    }
+    if (model === undefined || model.state === 'deleted') {
+      return { kind: 'refused', code: 'model_not_found', model };
+    }
+    if (model.state === 'paused') return { kind: 'refused', code: 'model_not_available', model };
+    if (model.lanes.length === 0) return { kind: 'refused', code: 'model_not_configured', model };
+    const lanes = pricedLanes(model, at);
+    if (lanes.length === 0) return { kind: 'refused', code: 'supplier_price_unresolved', model };
+    return { kind: 'found', model, names, lanes };
+  }
+
+  /** By its own name or an alias, whatever its state; redirects are not followed. */
+  model(name: string): ModelView | undefined {
+    return this.byName.get(name) ?? this.byAlias.get(name);
+  }
+
+  /** A pinned price, which may no longer be in force. */
+  price(id: number): PriceView | undefined {
+    return this.prices.get(id);
+  }
+
+  /** Whether the platform, the organisation and the department all leave this model open to them. */
+  isOpenTo(model: ModelView, audience: ModelAudience): boolean {
+    const { organisationId, departmentId } = audience;
+    const organisation = this.organisationAccess.get(`${model.id}:${organisationId}`);
+    if (model.restricted && organisation?.granted !== true) return false;
+    if (organisation?.enabled === false) return false;
+    return this.departmentAccess.get(`${model.id}:${departmentId}`) !== false;
+  }
+}
+
+/**
+ * The price of a lane at an instant. A schedule that is running wins over versions; a price of the lane's own
+ * over one of the whole model; among versions the one that began last.
+ */
+export function priceAt(model: ModelView, laneId: number | null, at: number): PriceView | undefined {
+  for (const schedule of model.schedules) {
+    const running = schedule.startsAt <= at && (schedule.endsAt === null || at < schedule.endsAt);
+    if (running && covers(schedule.price, laneId)) return schedule.price;
+  }
+  let general: PriceView | undefined;
+  for (const price of model.prices) {
+    if (price.validFrom === null || price.validFrom > at || !covers(price, laneId)) continue;
+    if (price.laneId !== null) return price;
+    general ??= price;
+  }
+  return general;
+}
+
+function covers(price: PriceView, laneId: number | null): boolean {
+  return price.laneId === null || price.laneId === laneId;
+}
+
+function pricedLanes(model: ModelView, at: number): PricedLane[] {
+  const lanes: PricedLane[] = [];
+  for (const lane of model.lanes) {
+    const price = priceAt(model, lane.id, at);
+    if (price !== undefined) lanes.push({ lane, price });
+  }
+  return lanes;
+}
+
+function viewsOf(rows: CatalogueRows) {
+  const providers = new Map(rows.providers.map((provider) => [provider.id, providerView(provider)]));
+  const prices = new Map(rows.prices.map((price) => [price.id, priceView(price)]));
+  const lanes = Map.groupBy(rows.lanes, (lane) => lane.modelId);
+  const aliases = Map.groupBy(rows.aliases, (alias) => alias.modelId);
+  const pricesOf = Map.groupBy(prices.values(), (price) => price.modelId);
+  const schedules = Map.groupBy(rows.schedules, (schedule) => schedule.modelId);
+  const models = rows.models.map((model): ModelView => {
+    const { managed: _managed, ...shown } = model;
+    return Object.freeze({
+      ...shown,
+      capabilities: new Set(model.capabilities),
+      createdAt: model.createdAt.getTime(),
+      aliases: Object.freeze((aliases.get(model.id) ?? []).map((alias) => alias.name)),
+      lanes: Object.freeze(laneViews(lanes.get(model.id) ?? [], providers)),
+      prices: Object.freeze((pricesOf.get(model.id) ?? []).sort(newestFirst)),
+      schedules: Object.freeze(scheduleViews(schedules.get(model.id) ?? [], prices)),
+    });
+  });
+  models.sort((a, b) => a.displayOrder - b.displayOrder || (a.name < b.name ? -1 : 1));
+  return { providers, prices, models };
+}
+
+function providerView(provider: Provider): ProviderView {
+  const { id, name, style, baseUrl, regions, visible, settings, timeouts } = provider;
+  return Object.freeze({ id, name, style, baseUrl, regions, visible, settings, timeouts });
+}
+
+function laneViews(lanes: readonly Lane[], providers: ReadonlyMap<number, ProviderView>): LaneView[] {
+  return lanes
+    .flatMap(({ id, providerId, upstreamModel, region, priority, weight, enabled }) => {
+      const provider = providers.get(providerId);
+      if (!enabled || provider?.visible !== true) return [];
+      return [Object.freeze({ id, provider, upstreamModel, region, priority, weight })];
+    })
+    .sort((a, b) => a.priority - b.priority || a.id - b.id);
+}
+
+function priceView(price: Price): PriceView {
+  const { id, modelId, laneId, source } = price;
+  const validFrom = price.validFrom?.getTime() ?? null;
+  return Object.freeze({ id, modelId, laneId, rates: ratesOf(price), validFrom, source });
+}
+
+function newestFirst(a: PriceView, b: PriceView): number {
+  return (b.validFrom ?? 0) - (a.validFrom ?? 0) || b.id - a.id;
+}
+
+function scheduleViews(
+  schedules: readonly PriceSchedule[],
+  prices: ReadonlyMap<number, PriceView>,
+): ScheduleView[] {
+  return schedules.flatMap(({ id, priceId, startsAt, endsAt }) => {
+    const price = prices.get(priceId);
+    if (price === undefined) return [];
+    return [Object.freeze({ id, price, startsAt: startsAt.getTime(), endsAt: endsAt?.getTime() ?? null })];
+  });
+}

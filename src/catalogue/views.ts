@@ -1,0 +1,88 @@
+import type { ErrorCode, PriceRates } from '../kernel';
+import type { ModelKind, ModelState, ProviderTimeouts } from './entities';
+
+/** What the hot path sees of the catalogue: frozen, plain, and complete enough never to ask the database. */
+export interface ProviderView {
+  readonly id: number;
+  readonly name: string;
+  readonly style: string;
+  readonly baseUrl: string;
+  readonly regions: readonly string[];
+  readonly visible: boolean;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly timeouts: ProviderTimeouts;
+}
+
+export interface LaneView {
+  readonly id: number;
+  readonly provider: ProviderView;
+  readonly upstreamModel: string;
+  readonly region: string;
+  readonly priority: number;
+  readonly weight: number;
+}
+
+export interface PriceView {
+  readonly id: number;
+  readonly modelId: number;
+  readonly laneId: number | null;
+  readonly rates: PriceRates;
+  /** Milliseconds since the epoch; null: in force only while a schedule says so. */
+  readonly validFrom: number | null;
+  readonly source: string;
+}
+
+export interface ScheduleView {
+  readonly id: number;
+  readonly price: PriceView;
+  readonly startsAt: number;
+  readonly endsAt: number | null;
+}
+
+export interface ModelView {
+  readonly id: number;
+  readonly name: string;
+  readonly displayName: string;
+  readonly ownedBy: string;
+  readonly kind: ModelKind;
+  readonly state: ModelState;
+  readonly displayOrder: number;
+  readonly contextTokens: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly inputModalities: readonly string[];
+  readonly outputModalities: readonly string[];
+  readonly capabilities: ReadonlySet<string>;
+  readonly replayIncluded: boolean;
+  readonly restricted: boolean;
+  readonly createdAt: number;
+  readonly aliases: readonly string[];
+  readonly redirectTo: number | null;
+  /** Enabled lanes of visible providers, the primary first. */
+  readonly lanes: readonly LaneView[];
+  /** Newest first. */
+  readonly prices: readonly PriceView[];
+  readonly schedules: readonly ScheduleView[];
+}
+
+/** A lane and the price that whoever takes it now pays: its id is what a hold pins. */
+export interface PricedLane {
+  readonly lane: LaneView;
+  readonly price: PriceView;
+}
+
+export type Resolution =
+  | {
+      readonly kind: 'found';
+      readonly model: ModelView;
+      /** Every name on the way, from the one that was asked for to the model's own. */
+      readonly names: readonly string[];
+      /** At least one. A lane without a price is not offered: nothing is ever free by omission. */
+      readonly lanes: readonly PricedLane[];
+    }
+  | { readonly kind: 'refused'; readonly code: ErrorCode; readonly model: ModelView | undefined };
+
+/** Who asks, for the question whether a model is open to them. */
+export interface ModelAudience {
+  readonly organisationId: number | null;
+  readonly departmentId: number | null;
+}

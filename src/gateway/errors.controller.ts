@@ -1,0 +1,22 @@
+import { Controller, Get, Param } from '@nestjs/common';
+import { fault, publicCatalogue, publicEntry } from '../kernel';
+import { Access } from '../web';
+
+/** The error catalogue, for everybody: clients are written against it before they have a key. */
+@Controller('/v1/errors')
+export class ErrorsController {
+  @Get()
+  @Access.anyone()
+  list(): object {
+    const data = publicCatalogue();
+    return { object: 'list', data, has_more: false };
+  }
+
+  @Get(':code')
+  @Access.anyone()
+  one(@Param('code') code: string): object {
+    const entry = publicEntry(code);
+    if (entry === undefined) throw fault('not_found', { message: `There is no error code "${code}".`, param: 'code' });
+    return entry;
+  }
+}

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { RoutingModule } from '../routing';
+import { WebModule } from '../web';
+import { ErrorsController } from './errors.controller';
+import { HealthController } from './health.controller';
+import { InferenceController } from './inference.controller';
+import { Pipeline } from './inference/pipeline';
+import { Lifecycle } from './lifecycle';
+
+@Module({
+  imports: [WebModule, RoutingModule],
+  controllers: [HealthController, ErrorsController, InferenceController],
+  providers: [Lifecycle, Pipeline],
+  exports: [Lifecycle],
+})
+export class GatewayModule {}

@@ -1,0 +1,18 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Post, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Access, type HttpRequest } from '../web';
+import { Pipeline } from './inference/pipeline';
+import type { Reply } from './reply/reply';
+import { SvcHeadersInterceptor } from './reply/svc-headers.interceptor';
+
+@Controller()
+@UseInterceptors(SvcHeadersInterceptor)
+export class InferenceController {
+  constructor(private readonly pipeline: Pipeline) {}
+
+  @Post('/v1/chat/completions')
+  @Access.bearer()
+  chat(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(request, response);
+  }
+}

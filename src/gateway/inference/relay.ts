@@ -1,0 +1,135 @@
+import { type Fault, fault, SseScanner, sseFault, type Usage, type UsageReading, usageOf } from '../../kernel';
+import { normaliseChatUsage } from '../../protocol';
+import type { StreamSink } from '../reply/stream-sink';
+import type { Answered } from './attempt';
+import { faultOfSupplier } from './supplier-error';
+
+/** What reached the caller, or is about to: everything settlement needs to know of it. */
+export interface Delivery {
+  readonly usage: Usage;
+  readonly finishReason: string | null;
+  readonly firstTokenMs: number | null;
+  /** Set when the answer did not become whole. */
+  readonly problem: Fault | null;
+}
+
+export interface WholeDelivery extends Delivery {
+  readonly body: Buffer;
+  readonly contentType: string;
+}
+
+const LARGEST_ANSWER = 64 * 1024 * 1024;
+
+/** Takes in a whole answer; nothing of it leaves before it is settled. */
+export async function collect({ head, exchange }: Answered): Promise<WholeDelivery> {
+  const body = await new Promise<Buffer>((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    exchange.read({
+      data: (chunk) => {
+        size += chunk.length;
+        if (size > LARGEST_ANSWER) exchange.abort(fault('provider_response_too_large'));
+        else chunks.push(chunk);
+        return true;
+      },
+      end: () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size)),
+      broken: reject,
+    });
+  });
+  if (head.status >= 300) throw faultOfSupplier(head.status, head.headers, body);
+  const { usage, finishReason } = readWholeAnswer(body);
+  return { body, contentType: 'application/json', usage, finishReason, firstTokenMs: null, problem: null };
+}
+
+function readWholeAnswer(body: Buffer): { usage: Usage; finishReason: string | null } {
+  let answer: { usage?: unknown; choices?: { finish_reason?: unknown }[] } | null;
+  try {
+    answer = JSON.parse(body.toString('utf8')) as typeof answer;
+  } catch (error) {
+    throw fault(body.length === 0 ? 'empty_response' : 'non_json_provider_response', { cause: error });
+  }
+  const reason = answer?.choices?.[0]?.finish_reason;
+  return { usage: usable(normaliseChatUsage(answer?.usage)), finishReason: typeof reason === 'string' ? reason : null };
+}
+
+function usable(reading: UsageReading): Usage {
+  if (reading.kind === 'ok') return reading.usage;
+  if (reading.kind === 'invalid') throw fault('upstream_invalid_response', { message: reading.reason });
+  return usageOf({}, 'estimated');
+}
+
+const DONE = Buffer.from('[DONE]');
+
+/**
+ * Passes a stream through byte for byte while a tap reads along. The chunk that ends the answer is held back, so
+ * that the caller is not told "done" before the account is on record.
+ */
+export function passThrough(answered: Answered, sink: StreamSink, requestId: string): Promise<Delivery & { last: string | Buffer }> {
+  const { exchange } = answered;
+  const tap = new ChatTap();
+  return new Promise((resolve) => {
+    const held: Buffer[] = [];
+    const settle = (problem: Fault | null): void => {
+      const ended = problem ?? tap.problem();
+      const last = ended === null ? Buffer.concat(held) : sseFault('chat', ended, requestId);
+      resolve({ ...tap.delivery(), problem: ended, last });
+    };
+    sink.onGone(() => exchange.abort(fault('stream_interrupted', { message: 'The caller closed the connection.' })));
+    sink.onDrain(() => exchange.resume());
+    exchange.read({
+      data: (chunk) => {
+        tap.take(chunk);
+        if (!tap.done) return sink.write(chunk);
+        held.push(chunk);
+        return true;
+      },
+      end: () => settle(null),
+      broken: settle,
+    });
+  });
+}
+
+/** Reads usage and the finish reason out of a passing chat stream. */
+class ChatTap {
+  done = false;
+  private usage: Usage | null = null;
+  private finishReason: string | null = null;
+  private failure: Fault | null = null;
+  private readonly scanner = new SseScanner({ onData: (data) => this.event(data) });
+
+  take(chunk: Buffer): void {
+    this.failure ??= this.scanner.push(chunk) ?? null;
+  }
+
+  problem(): Fault | null {
+    return this.failure ?? (this.done ? null : fault('stream_interrupted'));
+  }
+
+  delivery(): Omit<Delivery, 'problem'> {
+    return { usage: this.usage ?? usageOf({}, 'estimated'), finishReason: this.finishReason, firstTokenMs: null };
+  }
+
+  private event(data: Buffer): void {
+    if (data.equals(DONE)) {
+      this.done = true;
+      return;
+    }
+    // Most events are text and nothing else: only those that may carry an account are parsed.
+    const mayFinish = data.includes('"finish_reason":"');
+    if (!mayFinish && !data.includes('"usage":{')) return;
+    const chunk = parse(data);
+    if (chunk === null) return;
+    const reading = normaliseChatUsage(chunk.usage);
+    if (reading.kind === 'ok') this.usage = reading.usage;
+    const reason = chunk.choices?.[0]?.finish_reason;
+    if (typeof reason === 'string') this.finishReason = reason;
+  }
+}
+
+function parse(data: Buffer): { usage?: unknown; choices?: { finish_reason?: unknown }[] } | null {
+  try {
+    return JSON.parse(data.toString('utf8')) as ReturnType<typeof parse>;
+  } catch {
+    return null;
+  }
+}

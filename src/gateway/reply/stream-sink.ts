@@ -1,0 +1,45 @@
+import type { ServerResponse } from 'node:http';
+import { type CallFacts, type RouteFacts, routeHeaders, settledHeaders } from './svc-headers';
+
+const trailerNames = 'x-svc-latency-ms, x-svc-input-tokens, x-svc-output-tokens, x-svc-cost-usd';
+
+/** A streamed answer on its way to the caller: the head at the first useful byte, the account in the trailers. */
+export class StreamSink {
+  constructor(private readonly response: ServerResponse) {}
+
+  /** Settles nothing and may fire at any time: the caller has gone before the answer was whole. */
+  onGone(listener: () => void): void {
+    this.response.on('close', () => {
+      if (!this.response.writableFinished) listener();
+    });
+  }
+
+  get started(): boolean {
+    return this.response.headersSent;
+  }
+
+  head(facts: RouteFacts): void {
+    const { response } = this;
+    response.statusCode = 200;
+    for (const [name, value] of Object.entries(routeHeaders(facts))) response.setHeader(name, value);
+    response.setHeader('content-type', 'text/event-stream; charset=utf-8');
+    response.setHeader('cache-control', 'no-cache');
+    response.setHeader('x-accel-buffering', 'no');
+    response.setHeader('trailer', trailerNames);
+    response.flushHeaders();
+  }
+
+  /** False while the caller reads slower than the supplier writes; `onDrain` tells when that has passed. */
+  write(chunk: Buffer | string): boolean {
+    return this.response.write(chunk);
+  }
+
+  onDrain(listener: () => void): void {
+    this.response.on('drain', listener);
+  }
+
+  end(facts: CallFacts, last?: Buffer | string): void {
+    this.response.addTrailers(settledHeaders(facts));
+    this.response.end(last);
+  }
+}

@@ -1,0 +1,38 @@
+import { formatUsd, type Nano } from '../../kernel';
+
+/** What a caller is told about how a request went. */
+export interface CallFacts {
+  readonly supplier: string;
+  readonly region: string | null;
+  readonly failover: boolean;
+  readonly latencyMs: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costNano: Nano;
+}
+
+export type RouteFacts = Pick<CallFacts, 'supplier' | 'region' | 'failover'>;
+
+/** Known when the supplier has answered: the head of a stream carries these. */
+export function routeHeaders(facts: RouteFacts): Record<string, string> {
+  return {
+    'x-svc-supplier': facts.supplier,
+    'x-svc-region': facts.region ?? 'unspecified',
+    'x-svc-failover': String(facts.failover),
+  };
+}
+
+/** Known when the request is settled: trailers of a stream, headers of a whole answer. */
+export function settledHeaders(facts: CallFacts): Record<string, string> {
+  return {
+    'x-svc-latency-ms': String(facts.latencyMs),
+    'x-svc-input-tokens': String(facts.inputTokens),
+    'x-svc-output-tokens': String(facts.outputTokens),
+    'x-svc-cost-usd': formatUsd(facts.costNano),
+  };
+}
+
+export const svcHeaders = (facts: CallFacts): Record<string, string> => ({
+  ...routeHeaders(facts),
+  ...settledHeaders(facts),
+});

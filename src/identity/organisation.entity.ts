@@ -1,0 +1,25 @@
+import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+
+@Entity('organisation')
+export class Organisation {
+  @PrimaryGeneratedColumn('identity', { type: 'integer', generatedIdentity: 'BY DEFAULT', primaryKeyConstraintName: 'organisation_pkey' })
+  id: number;
+
+  @Column('text')
+  name: string;
+
+  @Column('text')
+  slug: string;
+
+  @Column('boolean', { name: 'billing_exempt', default: false })
+  billingExempt: boolean;
+
+  @Column('integer', { name: 'billing_user_id', nullable: true })
+  billingUserId: number | null;
+
+  @Column('text', { name: 'allowed_regions', array: true, nullable: true })
+  allowedRegions: string[] | null;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+}

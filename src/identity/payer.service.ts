@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../platform';
+import type { UserStatus } from './user-status';
+
+/** What a key or a conversation belongs to. */
+export interface Ownership {
+  readonly userId: number | null;
+  readonly organisationId: number | null;
+  readonly departmentId: number | null;
+  readonly projectId: number | null;
+}
+
+/** Ownership with everything that follows from it filled in, and who pays. */
+export interface Standing extends Ownership {
+  readonly userStatus: UserStatus | null;
+  readonly organisationRegions: readonly string[] | null;
+  /** The user whose wallet is charged: project's billing user, organisation's, the user's delegate, the user. */
+  readonly payerUserId: number | null;
+  readonly billingExempt: boolean;
+}
+
+interface StandingRow {
+  user_id: number | null;
+  organisation_id: number | null;
+  department_id: number | null;
+  project_id: number | null;
+  user_status: UserStatus | null;
+  organisation_regions: string[] | null;
+  payer_user_id: number | null;
+  billing_exempt: boolean;
+}
+
+const statement = `
+  WITH owner AS (
+    SELECT u.id AS user_id, u.status AS user_status, u.delegate_user_id,
+           p.id AS project_id, p.billing_user_id AS project_payer,
+           coalesce(p.organisation_id, d.organisation_id, $2::integer, u.organisation_id) AS organisation_id,
+           coalesce(d.id, u.department_id) AS department_id
+    FROM (SELECT 1) AS one
+    LEFT JOIN user_account u ON u.id = $1
+    LEFT JOIN department d ON d.id = $3
+    LEFT JOIN project p ON p.id = $4
+  )
+  SELECT w.user_id, w.organisation_id, w.department_id, w.project_id, w.user_status,
+         o.allowed_regions AS organisation_regions, payer.id AS payer_user_id,
+         coalesce(o.billing_exempt, false) OR coalesce(payer.billing_exempt, false) AS billing_exempt
+  FROM owner w
+  LEFT JOIN organisation o ON o.id = w.organisation_id
+  LEFT JOIN user_account payer
+    ON payer.id = coalesce(w.project_payer, o.billing_user_id, w.delegate_user_id, w.user_id)`;
+
+@Injectable()
+export class PayerService {
+  constructor(private readonly database: Database) {}
+
+  async standingOf(owner: Ownership): Promise<Standing> {
+    const [row] = await this.database.query<StandingRow>(statement, [
+      owner.userId,
+      owner.organisationId,
+      owner.departmentId,
+      owner.projectId,
+    ]);
+    if (row === undefined) throw new Error('the standing query answers one row always');
+    return {
+      userId: row.user_id,
+      organisationId: row.organisation_id,
+      departmentId: row.department_id,
+      projectId: row.project_id,
+      userStatus: row.user_status,
+      organisationRegions: row.organisation_regions,
+      payerUserId: row.payer_user_id,
+      billingExempt: row.billing_exempt,
+    };
+  }
+}

@@ -1,0 +1,30 @@
+import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('session')
+export class Session {
+  /** A keyed hash of the cookie's value: a copy of this table opens nothing. */
+  @PrimaryColumn('bytea', { name: 'token_hash', primaryKeyConstraintName: 'session_pkey' })
+  tokenHash: Buffer;
+
+  /** What lists and logs call it by. */
+  @Column('uuid', { name: 'public_id' })
+  publicId: string;
+
+  @Column('integer', { name: 'user_id' })
+  userId: number;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column('timestamptz', { name: 'last_seen_at', default: () => 'now()' })
+  lastSeenAt: Date;
+
+  @Column('timestamptz', { name: 'expires_at' })
+  expiresAt: Date;
+
+  @Column('inet', { nullable: true })
+  address: string | null;
+
+  @Column('text', { name: 'user_agent', nullable: true })
+  userAgent: string | null;
+}

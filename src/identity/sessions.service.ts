@@ -1,0 +1,105 @@
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { type Actor, isAdministrator, type Role, scopeOf } from '../kernel';
+import { Database, Settings, type Tx } from '../platform';
+import { Session } from './session.entity';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const ABSOLUTE = 30 * DAY;
+const IDLE = 7 * DAY;
+const IDLE_ADMINISTRATOR = 12 * HOUR;
+/** The last-seen time is written at most this often, so that reading pages does not write rows. */
+const SEEN_EVERY = 60_000;
+
+interface SessionRow {
+  public_id: string;
+  user_id: number;
+  last_seen_at: Date;
+  email: string;
+  display_name: string;
+  role: Role;
+  status: string;
+  organisation_id: number | null;
+  department_id: number | null;
+}
+
+export type SessionReading =
+  | { readonly kind: 'actor'; readonly actor: Actor }
+  | { readonly kind: 'inactive'; readonly status: string }
+  | { readonly kind: 'absent' };
+
+/** Sessions are rows: a new one at every sign-in, found by the hash of the cookie, ended by deleting them. */
+@Injectable()
+export class SessionsService {
+  constructor(
+    private readonly database: Database,
+    private readonly settings: Settings,
+  ) {}
+
+  /** Returns the cookie's value; only its hash is kept. */
+  async open(tx: Tx, userId: number, from: { address?: string; userAgent?: string } = {}): Promise<string> {
+    const token = randomBytes(32).toString('base64url');
+    await tx.getRepository(Session).insert({
+      tokenHash: this.hashOf(token),
+      publicId: randomUUID(),
+      userId,
+      expiresAt: new Date(Date.now() + ABSOLUTE),
+      address: from.address ?? null,
+      userAgent: from.userAgent?.slice(0, 400) ?? null,
+    });
+    return token;
+  }
+
+  async read(token: string): Promise<SessionReading> {
+    const [row] = await this.database.query<SessionRow>(
+      `SELECT s.public_id, s.user_id, s.last_seen_at, u.email, u.display_name, u.role, u.status,
+              u.organisation_id, u.department_id
+       FROM session s JOIN user_account u ON u.id = s.user_id
+       WHERE s.token_hash = $1 AND s.expires_at > now()`,
+      [this.hashOf(token)],
+    );
+    if (row === undefined || this.hasIdledOut(row)) return { kind: 'absent' };
+    if (row.status !== 'active') return { kind: 'inactive', status: row.status };
+    await this.touch(row);
+    return { kind: 'actor', actor: toActor(row) };
+  }
+
+  async end(tx: Tx, token: string): Promise<void> {
+    await tx.getRepository(Session).delete({ tokenHash: this.hashOf(token) });
+  }
+
+  async endAll(tx: Tx, userId: number): Promise<void> {
+    await tx.getRepository(Session).delete({ userId });
+  }
+
+  private hashOf(token: string): Buffer {
+    return createHmac('sha256', this.settings.sessionSecret).update(token).digest();
+  }
+
+  private hasIdledOut(row: SessionRow): boolean {
+    const idle = isAdministrator(row.role) ? IDLE_ADMINISTRATOR : IDLE;
+    return Date.now() - row.last_seen_at.getTime() > idle;
+  }
+
+  private async touch(row: SessionRow): Promise<void> {
+    if (Date.now() - row.last_seen_at.getTime() < SEEN_EVERY) return;
+    await this.database.query('UPDATE session SET last_seen_at = now() WHERE public_id = $1', [row.public_id]);
+  }
+}
+
+function toActor(row: SessionRow): Actor {
+  const user = {
+    userId: row.user_id,
+    role: row.role,
+    organisationId: row.organisation_id,
+    departmentId: row.department_id,
+  };
+  return {
+    ...user,
+    email: row.email,
+    displayName: row.display_name,
+    sessionId: row.public_id,
+    scope: scopeOf(user),
+  };
+}

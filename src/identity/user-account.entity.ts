@@ -1,0 +1,48 @@
+import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import type { Role } from '../kernel';
+import type { UserStatus } from './user-status';
+
+@Entity('user_account')
+export class UserAccount {
+  @PrimaryGeneratedColumn('identity', { type: 'integer', generatedIdentity: 'BY DEFAULT', primaryKeyConstraintName: 'user_account_pkey' })
+  id: number;
+
+  @Column('text')
+  email: string;
+
+  @Column('text', { name: 'display_name' })
+  displayName: string;
+
+  @Column('text', { default: 'user' })
+  role: Role;
+
+  @Column('text', { default: 'pending_verification' })
+  status: UserStatus;
+
+  @Column('integer', { name: 'organisation_id', nullable: true })
+  organisationId: number | null;
+
+  @Column('integer', { name: 'department_id', nullable: true })
+  departmentId: number | null;
+
+  @Column('text', { name: 'password_hash', nullable: true, select: false })
+  passwordHash: string | null;
+
+  @Column('boolean', { name: 'billing_exempt', default: false })
+  billingExempt: boolean;
+
+  @Column('integer', { name: 'delegate_user_id', nullable: true })
+  delegateUserId: number | null;
+
+  @Column('text', { name: 'preferred_language', default: 'en' })
+  preferredLanguage: string;
+
+  @Column('text', { name: 'time_zone', default: 'UTC' })
+  timeZone: string;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column('timestamptz', { name: 'last_seen_at', nullable: true })
+  lastSeenAt: Date | null;
+}

@@ -1,0 +1,15 @@
+export { catalogue, isErrorCode, publicCatalogue, publicEntry } from './catalogue';
+export type { ActionClass, CatalogueEntry, ErrorCode, ErrorType, PublicEntry } from './catalogue';
+export { reachableCodes } from './reachable';
+export { Fault, fault, validationFault, type FaultOptions, type ValidationIssue } from './fault';
+export { fromUnknown } from './from-unknown';
+export {
+  renderGateway,
+  renderMessages,
+  renderPortal,
+  renderPageModel,
+  splitFormattedMessage,
+  type ErrorPageModel,
+  type Rendered,
+} from './render';
+export { sseFault, type StreamSurface } from './render-sse';

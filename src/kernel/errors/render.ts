@@ -1,0 +1,190 @@
+import { type ErrorCode, errorTypeOf, isErrorCode } from './catalogue';
+import type { Fault, ValidationIssue } from './fault';
+
+export interface Rendered {
+  status: number;
+  /** Names in lower case. */
+  headers: Record<string, string>;
+  body: object;
+}
+
+/** The `error` object of every JSON surface. */
+export interface ErrorFields {
+  code: ErrorCode;
+  type: string;
+  message: string;
+  human_message: string;
+  param?: string;
+  request_id: string;
+  retryable: boolean;
+  action_class: string;
+  resets_at?: string;
+  details?: unknown;
+}
+
+const bigintsAsText = (_key: string, value: unknown): unknown =>
+  typeof value === 'bigint' ? value.toString() : value;
+
+/** Details are free-form: what JSON cannot hold must not turn a refusal into a crash. */
+function plainDetails(details: Record<string, unknown>): unknown {
+  try {
+    return JSON.parse(JSON.stringify(details, bigintsAsText));
+  } catch {
+    return undefined;
+  }
+}
+
+function fieldsOf(fault: Fault, requestId: string, type: string, humanMessage: string): ErrorFields {
+  const { param, resetsAt, details } = fault.options;
+  const fields: ErrorFields = {
+    code: fault.code,
+    type,
+    message: `${fault.code} - ${humanMessage}`,
+    human_message: humanMessage,
+    request_id: requestId,
+    retryable: fault.entry.retryable,
+    action_class: fault.entry.actionClass,
+  };
+  if (param !== undefined) fields.param = param;
+  const resets = isoTime(resetsAt);
+  if (resets !== undefined) fields.resets_at = resets;
+  const plain = details && plainDetails(details);
+  if (plain !== undefined) fields.details = plain;
+  return fields;
+}
+
+const isoTime = (instant: Date | undefined): string | undefined =>
+  instant === undefined || Number.isNaN(instant.getTime()) ? undefined : instant.toISOString();
+
+/** Whole seconds, at least one; every 429 and 503 has them. */
+function retryAfterOf(fault: Fault, status: number): number | undefined {
+  const { retryAfterSeconds } = fault.options;
+  if (retryAfterSeconds === undefined) return status === 429 || status === 503 ? 1 : undefined;
+  return Number.isFinite(retryAfterSeconds) ? Math.max(1, Math.ceil(retryAfterSeconds)) : 1;
+}
+
+function headersOf(fault: Fault, requestId: string, status: number): Record<string, string> {
+  // One SDK family reads `request-id`, the other `x-request-id`.
+  const headers: Record<string, string> = { 'x-request-id': requestId, 'request-id': requestId };
+  const retryAfter = retryAfterOf(fault, status);
+  if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter);
+  // Clients repeat a 401, a 409 or a 500 by themselves unless they are told not to.
+  if (!fault.entry.retryable) headers['x-should-retry'] = 'false';
+  return headers;
+}
+
+export const gatewayError = (fault: Fault, requestId: string): ErrorFields =>
+  fieldsOf(fault, requestId, errorTypeOf(fault.status), fault.humanMessage);
+
+/** `/v1` but the messages routes. */
+export function renderGateway(fault: Fault, requestId: string): Rendered {
+  return {
+    status: fault.status,
+    headers: headersOf(fault, requestId, fault.status),
+    body: { error: gatewayError(fault, requestId) },
+  };
+}
+
+/** The categories that clients of the messages dialect know. */
+function messagesTypeOf(status: number): string {
+  if (status === 409) return 'invalid_request_error';
+  if (status === 413) return 'request_too_large';
+  return errorTypeOf(status);
+}
+
+function supplierWording({ options }: Fault): string | undefined {
+  const supplier = options.details?.supplier;
+  if (typeof supplier === 'string') return supplier;
+  if (typeof supplier !== 'object' || supplier === null || !('message' in supplier)) return undefined;
+  return typeof supplier.message === 'string' ? supplier.message : undefined;
+}
+
+export interface MessagesErrorBody {
+  type: 'error';
+  error: ErrorFields;
+  request_id: string;
+}
+
+export function messagesError(fault: Fault, requestId: string): MessagesErrorBody {
+  // Clients of this dialect recognise some failures by the supplier's words, so those are kept in the text.
+  const wording = supplierWording(fault);
+  const humanMessage = wording ? `${fault.humanMessage} ${wording}` : fault.humanMessage;
+  return {
+    type: 'error',
+    error: fieldsOf(fault, requestId, messagesTypeOf(fault.status), humanMessage),
+    request_id: requestId,
+  };
+}
+
+/** `/v1/messages` and its token count. */
+export function renderMessages(fault: Fault, requestId: string): Rendered {
+  return {
+    status: fault.status,
+    headers: headersOf(fault, requestId, fault.status),
+    body: messagesError(fault, requestId),
+  };
+}
+
+/** The gateway refuses bad values with 400; forms and page parameters have always answered 422. */
+const portalStatusOf = (fault: Fault): number =>
+  fault.code === 'validation_error' ? (fault.options.status ?? 422) : fault.status;
+
+function issuesOf(fault: Fault): ValidationIssue[] {
+  const errors = fault.options.details?.errors;
+  if (Array.isArray(errors) && errors.length > 0) return errors;
+  return [{ loc: [], msg: fault.humanMessage, type: 'value_error' }];
+}
+
+/** JSON of the portal: the fields that older clients read, and beside them those of the gateway. */
+export function renderPortal(fault: Fault, requestId: string): Rendered {
+  const status = portalStatusOf(fault);
+  const { type: _category, ...fields } = gatewayError(fault, requestId);
+  return {
+    status,
+    headers: headersOf(fault, requestId, status),
+    body: {
+      error: fault.humanMessage,
+      detail: fault.code === 'validation_error' ? issuesOf(fault) : fault.humanMessage,
+      ...fields,
+    },
+  };
+}
+
+/** What the error pages show. */
+export interface ErrorPageModel {
+  status: number;
+  code: ErrorCode;
+  humanMessage: string;
+  action: string;
+  retryable: boolean;
+  retryAfterSeconds: number | null;
+  resetsAt: string | null;
+  requestId: string;
+  headers: Record<string, string>;
+}
+
+export function renderPageModel(fault: Fault, requestId: string): ErrorPageModel {
+  const status = portalStatusOf(fault);
+  return {
+    status,
+    code: fault.code,
+    humanMessage: fault.humanMessage,
+    action: fault.entry.action,
+    retryable: fault.entry.retryable,
+    retryAfterSeconds: retryAfterOf(fault, status) ?? null,
+    resetsAt: isoTime(fault.options.resetsAt) ?? null,
+    requestId,
+    headers: headersOf(fault, requestId, status),
+  };
+}
+
+const separator = ' - ';
+
+/** `<code> - <text>` in its two parts; a text whose beginning is not a valid code stays whole. */
+export function splitFormattedMessage(text: string): { code: ErrorCode | null; message: string } {
+  const at = text.indexOf(separator);
+  const prefix = text.slice(0, Math.max(at, 0));
+  return isErrorCode(prefix)
+    ? { code: prefix, message: text.slice(at + separator.length) }
+    : { code: null, message: text };
+}

@@ -1,0 +1,1 @@
+export { parseJson, parseJsonPolitely } from './parse-json';

@@ -1,0 +1,60 @@
+/** An amount of money in billionths of a US dollar. */
+export type Nano = bigint;
+
+export const nanoPerUsd = 1_000_000_000n;
+export const nanoPerCent = 10_000_000n;
+
+const decimals = 9;
+/** What a 64-bit column of the database holds: 9.2 thousand million dollars. */
+const largest = 2n ** 63n - 1n;
+const decimalText = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/;
+
+/**
+ * Reads dollars exactly, from a decimal text or from a JSON number by its shortest decimal text. Throws a
+ * RangeError for anything that is not a finite decimal, has digits beyond the ninth decimal, or is larger than
+ * a 64-bit integer of nano-dollars: an amount is never rounded on its way in.
+ */
+export function parseUsd(value: string | number): Nano {
+  const text = typeof value === 'number' ? String(value) : value;
+  const match = decimalText.exec(text);
+  if (!match) throw new RangeError('an amount must be a decimal number, like 12.50');
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match;
+  const shift = decimals - fraction.length + Number(exponent);
+  const nano = shifted(BigInt(whole + fraction), shift);
+  if (nano > largest) throw new RangeError('the amount is too large');
+  return sign === '-' ? -nano : nano;
+}
+
+function shifted(digits: bigint, shift: number): bigint {
+  if (digits === 0n || shift === 0) return digits;
+  if (shift > 0) return digits * 10n ** BigInt(shift);
+  const divisor = 10n ** BigInt(-shift);
+  if (digits % divisor !== 0n) throw new RangeError('an amount has at most nine decimals');
+  return digits / divisor;
+}
+
+/**
+ * Dollars as a decimal text: exact and without trailing zeros, or with `fixed` decimals, rounded half away
+ * from zero for people to read.
+ */
+export function formatUsd(nano: Nano, { fixed }: { fixed?: number } = {}): string {
+  const magnitude = nano < 0n ? -nano : nano;
+  if (fixed === undefined) return withSign(nano, decimalsOf(magnitude, decimals).replace(/\.?0+$/, ''));
+  if (!Number.isInteger(fixed) || fixed < 0 || fixed > decimals) throw new RangeError('0 to 9 decimals');
+  const unit = 10n ** BigInt(decimals - fixed);
+  const rounded = (magnitude + unit / 2n) / unit;
+  return withSign(rounded === 0n ? 0n : nano, decimalsOf(rounded, fixed));
+}
+
+const withSign = (amount: bigint, text: string): string => (amount < 0n ? `-${text}` : text);
+
+function decimalsOf(magnitude: bigint, places: number): string {
+  const text = magnitude.toString().padStart(places + 1, '0');
+  return places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`;
+}
+
+/**
+ * The number that JSON shows, as in `cost_usd`. Its text reads back as the same amount up to a million
+ * dollars; it is for showing, never for reckoning.
+ */
+export const toJsonNumber = (nano: Nano): number => Number(formatUsd(nano));

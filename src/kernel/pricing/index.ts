@@ -1,0 +1,3 @@
+export * from './rates';
+export * from './cost';
+export * from './decimal';

@@ -1,0 +1,22 @@
+/** One event of a stream. Its buffers are views: treat them as read-only. */
+export class SseEvent {
+  event?: string;
+  id?: string;
+  retry?: number;
+
+  constructor(
+    /** The value of the `data` lines, joined by line feeds; null when the block had none. */
+    readonly data: Buffer | null,
+    /** Every byte of the block, its closing blank line included. */
+    readonly raw: Buffer,
+    /** Where `raw` begins in the stream. */
+    readonly offset: number,
+    /** False when the stream ended before the blank line that closes an event. */
+    readonly complete: boolean,
+  ) {}
+
+  /** The data as text, decoded when asked for. */
+  get text(): string {
+    return this.data === null ? '' : this.data.toString('utf8');
+  }
+}

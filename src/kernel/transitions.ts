@@ -1,0 +1,28 @@
+import { fault } from './errors';
+
+export interface Transitions<State extends string> {
+  can(from: State, to: State): boolean;
+  /** Throws `conflict` when the move is not in the table. */
+  assert(from: State, to: State): void;
+  from(state: State): readonly State[];
+}
+
+/** The states of a resource and the moves between them, as one table. Staying put is a move like any other. */
+export function defineTransitions<const State extends string>(
+  table: Readonly<Record<State, readonly NoInfer<State>[]>>,
+): Transitions<State> {
+  // Own keys only, so that a state read from outside ("constructor") never reaches a prototype.
+  const from = (state: State): readonly State[] => (Object.hasOwn(table, state) ? table[state] : []);
+  const can = (before: State, after: State): boolean => from(before).includes(after);
+  return {
+    can,
+    from,
+    assert(before, after) {
+      if (can(before, after)) return;
+      throw fault('conflict', {
+        message: `The state cannot change from "${before}" to "${after}".`,
+        details: { from: before, to: after, allowed: [...from(before)] },
+      });
+    },
+  };
+}

@@ -1,0 +1,144 @@
+/**
+ * What one request used, in buckets that never overlap: a token is counted in exactly one of them, so the
+ * price of a request is the plain sum over the buckets.
+ *
+ * Reasoning is not part of `outputTokens`, cached and audio tokens are not part of `inputTokens`: whoever
+ * reports totals to a caller adds the buckets up again (`promptTokens`, `completionTokens`).
+ */
+export const USAGE_BUCKETS = [
+  'inputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'cacheWriteLongTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'audioInputTokens',
+  'audioOutputTokens',
+  'imageTokens',
+] as const;
+export type UsageBucket = (typeof USAGE_BUCKETS)[number];
+
+/** Buckets that make up what went in; the rest came out. Price tiers look at the sum of these. */
+export const INPUT_BUCKETS = [
+  'inputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'cacheWriteLongTokens',
+  'audioInputTokens',
+  'imageTokens',
+] as const satisfies readonly UsageBucket[];
+export const OUTPUT_BUCKETS = [
+  'outputTokens',
+  'reasoningTokens',
+  'audioOutputTokens',
+] as const satisfies readonly UsageBucket[];
+
+/**
+ * `supplier`: as the supplier reported it. `estimated`: counted here, because nothing usable was reported.
+ * `partial`: a cut stream, partly reported and partly counted from what was delivered.
+ */
+export type UsageSource = 'supplier' | 'estimated' | 'partial';
+
+/** Every quantity but the source: non-negative integers. */
+export interface UsageCounts {
+  /** Uncached input. For speech the unit is characters, as suppliers price it. */
+  readonly inputTokens: number;
+  readonly cacheReadTokens: number;
+  /** Written to a cache that lives five minutes (or as long as the supplier's default). */
+  readonly cacheWriteTokens: number;
+  /** Written to a cache that lives an hour. */
+  readonly cacheWriteLongTokens: number;
+  /** Visible output, without reasoning. */
+  readonly outputTokens: number;
+  readonly reasoningTokens: number;
+  readonly audioInputTokens: number;
+  readonly audioOutputTokens: number;
+  /** Image input, where the supplier counts it apart from text. */
+  readonly imageTokens: number;
+  /** Billable calls: 1, or the number of search units of a rerank. */
+  readonly calls: number;
+  readonly audioMilliseconds: number;
+}
+
+export interface Usage extends UsageCounts {
+  readonly source: UsageSource;
+}
+
+export const NO_USAGE: UsageCounts = Object.freeze({
+  inputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWriteLongTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  audioInputTokens: 0,
+  audioOutputTokens: 0,
+  imageTokens: 0,
+  calls: 0,
+  audioMilliseconds: 0,
+});
+
+/** What a normaliser makes of a supplier's report. Anything but `ok` must never be priced as zero. */
+export type UsageReading =
+  | { readonly kind: 'ok'; readonly usage: Usage }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'invalid'; readonly reason: string };
+
+/** No report may exceed this in one bucket; it also keeps every bucket inside a four-byte column. */
+export const COUNT_CAP = 1_000_000_000;
+
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= COUNT_CAP;
+}
+
+/** One ordinary call with these counts. */
+export function usageOf(counts: Partial<UsageCounts>, source: UsageSource = 'supplier'): Usage {
+  return Object.freeze({ ...NO_USAGE, calls: 1, ...counts, source });
+}
+
+/** Everything that went in, which is what chat reports as `prompt_tokens`. */
+export function promptTokens(usage: UsageCounts): number {
+  return INPUT_BUCKETS.reduce((sum, bucket) => sum + usage[bucket], 0);
+}
+
+/** Everything that came out, reasoning included, which is what chat reports as `completion_tokens`. */
+export function completionTokens(usage: UsageCounts): number {
+  return OUTPUT_BUCKETS.reduce((sum, bucket) => sum + usage[bucket], 0);
+}
+
+export function totalTokens(usage: UsageCounts): number {
+  return promptTokens(usage) + completionTokens(usage);
+}
+
+/**
+ * Joins two reports of the same request. The later one stands, never the sum; but a side it leaves at zero
+ * says nothing, so the earlier one's side stays. A side is taken whole: mixing buckets of two reports could
+ * count a token twice.
+ */
+export function mergeLatest(earlier: Usage, later: Usage): Usage {
+  const input = promptTokens(later) > 0 ? later : earlier;
+  const output = completionTokens(later) > 0 ? later : earlier;
+  const merged: Record<keyof UsageCounts, number> = { ...NO_USAGE };
+  for (const bucket of INPUT_BUCKETS) merged[bucket] = input[bucket];
+  for (const bucket of OUTPUT_BUCKETS) merged[bucket] = output[bucket];
+  merged.calls = Math.max(earlier.calls, later.calls);
+  merged.audioMilliseconds = later.audioMilliseconds || earlier.audioMilliseconds;
+  return Object.freeze({ ...merged, source: input.source === output.source ? input.source : 'partial' });
+}
+
+export interface UsageLimits {
+  /** The model's context window; null where the catalogue does not know it. */
+  readonly contextTokens: number | null;
+}
+
+/** A supplier's own tools may read the context several times over in one call; ten times is no longer usage. */
+const ABSURD_FACTOR = 10;
+const UNKNOWN_CONTEXT = 2_000_000;
+
+/** Refuses counts that no call to this model can have used; the caller then answers 502 or estimates. */
+export function checkPlausible(reading: UsageReading, limits: UsageLimits): UsageReading {
+  if (reading.kind !== 'ok') return reading;
+  const most = ABSURD_FACTOR * (limits.contextTokens ?? UNKNOWN_CONTEXT);
+  const total = totalTokens(reading.usage);
+  return total <= most ? reading : { kind: 'invalid', reason: `${total} tokens exceed ${most}` };
+}

@@ -1,0 +1,61 @@
+import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+
+export type KeyKind = 'client' | 'root' | 'webchat';
+export type KeyStatus = 'active' | 'disabled' | 'revoked';
+
+@Entity('api_key')
+export class ApiKey {
+  @PrimaryGeneratedColumn('identity', { type: 'integer', generatedIdentity: 'BY DEFAULT', primaryKeyConstraintName: 'api_key_pkey' })
+  id: number;
+
+  @Column('text', { name: 'public_id' })
+  publicId: string;
+
+  @Column('bytea', { name: 'secret_hash', select: false })
+  secretHash: Buffer;
+
+  @Column('text', { default: 'client' })
+  kind: KeyKind;
+
+  @Column('text')
+  name: string;
+
+  @Column('text', { default: 'active' })
+  status: KeyStatus;
+
+  @Column('integer', { name: 'user_id', nullable: true })
+  userId: number | null;
+
+  @Column('integer', { name: 'organisation_id', nullable: true })
+  organisationId: number | null;
+
+  @Column('integer', { name: 'department_id', nullable: true })
+  departmentId: number | null;
+
+  @Column('integer', { name: 'project_id', nullable: true })
+  projectId: number | null;
+
+  @Column('text', { name: 'allowed_models', array: true, nullable: true })
+  allowedModels: string[] | null;
+
+  @Column('text', { name: 'allowed_regions', array: true, nullable: true })
+  allowedRegions: string[] | null;
+
+  @Column('integer', { name: 'rate_limit_rpm', nullable: true })
+  rateLimitRpm: number | null;
+
+  @Column('jsonb', { default: {} })
+  metadata: Record<string, string>;
+
+  @Column('timestamptz', { name: 'expires_at', nullable: true })
+  expiresAt: Date | null;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column('text', { name: 'created_by' })
+  createdBy: string;
+
+  @Column('timestamptz', { name: 'revoked_at', nullable: true })
+  revokedAt: Date | null;
+}

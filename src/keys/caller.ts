@@ -1,0 +1,17 @@
+import type { Attribution } from '../audit';
+import type { KeyKind } from './api-key.entity';
+
+/** Who calls the gateway: a key, what it may do, and everything that follows from whose it is. */
+export interface Caller {
+  readonly keyId: number;
+  readonly publicId: string;
+  readonly name: string;
+  readonly kind: KeyKind;
+  /** Null allows every model. */
+  readonly allowedModels: ReadonlySet<string> | null;
+  /** Null allows every region; the organisation's regions are already taken into account. */
+  readonly allowedRegions: ReadonlySet<string> | null;
+  readonly rateLimitRpm: number | null;
+  readonly expiresAt: number | null;
+  readonly attribution: Attribution;
+}

@@ -1,0 +1,57 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+/**
+ * A key reads `svc_` + public id (8) + secret (43) + checksum (6), all base 62: the public id finds the row, the
+ * secret is 32 random bytes, and the checksum turns away typing errors and scanners without a look-up.
+ */
+const PREFIX = 'svc_';
+const PUBLIC_ID_LENGTH = 8;
+const SECRET_LENGTH = 43;
+const CHECKSUM_LENGTH = 6;
+const pattern = /^svc_[0-9A-Za-z]{57}$/;
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+export interface FreshKey {
+  readonly publicId: string;
+  readonly text: string;
+}
+
+export function makeKey(): FreshKey {
+  const publicId = randomText(PUBLIC_ID_LENGTH);
+  const body = publicId + randomText(SECRET_LENGTH);
+  return { publicId, text: PREFIX + body + checksumOf(body) };
+}
+
+/** The public id of a well-formed key, else null. */
+export function publicIdOf(text: string): string | null {
+  if (!pattern.test(text)) return null;
+  const body = text.slice(PREFIX.length, -CHECKSUM_LENGTH);
+  return text.endsWith(checksumOf(body)) ? body.slice(0, PUBLIC_ID_LENGTH) : null;
+}
+
+export const hashKey = (pepper: string, text: string): Buffer => createHmac('sha256', pepper).update(text).digest();
+
+/** What lists show of a key. */
+export const maskKey = (publicId: string): string => `${PREFIX}${publicId}…`;
+
+function randomText(length: number): string {
+  let text = '';
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      // 248 is the largest multiple of 62 in a byte: larger ones would favour the first digits.
+      if (byte < 248 && text.length < length) text += digits[byte % 62];
+    }
+  }
+  return text;
+}
+
+function checksumOf(body: string): string {
+  let rest = crc32(body);
+  let text = '';
+  for (let place = 0; place < CHECKSUM_LENGTH; place += 1) {
+    text = digits.charAt(rest % 62) + text;
+    rest = Math.floor(rest / 62);
+  }
+  return text;
+}

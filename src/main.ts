@@ -1,0 +1,4 @@
+import 'reflect-metadata';
+import { runService } from './boot/run-service';
+
+void runService();

@@ -1,0 +1,28 @@
+import { declaredSettings } from './setting.decorator';
+import type { Settings } from './settings';
+
+export interface EffectiveSetting {
+  readonly group: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+/** The settings as they are in force, with nothing in it that may not be read over a shoulder. */
+export function describeEffective(settings: Settings): EffectiveSetting[] {
+  return declaredSettings.map(({ group, name, property, secret }) => {
+    const value: unknown = settings[property as keyof Settings];
+    return { group, name, value: value === undefined ? '' : secret ? masked(String(value)) : shown(value) };
+  });
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+/** Of an address, host and path stay readable: that is what one looks for when a connection fails. */
+function masked(value: string): string {
+  if (!URL.canParse(value)) return '••••';
+  const { protocol, host, pathname, username, password } = new URL(value);
+  if (host === '') return '••••';
+  return `${protocol}//${username || password ? '••••@' : ''}${host}${pathname}`;
+}

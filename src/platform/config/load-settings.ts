@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import { errorCode } from './error-code';
+import { placeholderFault, urlPasswordFault } from './placeholder';
+import { readOrCreateSecrets, secretProperties } from './secrets';
+import { declaredSettings, type SettingMetadata } from './setting.decorator';
+import { Settings } from './settings';
+import { type SettingFault, SettingsError } from './settings-error';
+
+type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+export interface LoadOptions {
+  /** Whether somebody reads the output at a terminal. */
+  readonly terminal?: boolean;
+}
+
+/** Reads, checks and freezes the settings; throws a SettingsError that lists every fault. */
+export function loadSettings(
+  env: NodeJS.ProcessEnv,
+  { terminal = process.stdout.isTTY }: LoadOptions = {},
+): Settings {
+  const faults: SettingFault[] = [];
+  const given = Object.fromEntries(
+    declaredSettings.map((setting) => [setting.property, textOf(setting, env, faults)]),
+  );
+  const settings: Writable<Settings> = plainToInstance(Settings, given);
+  for (const { property, constraints } of validateSync(settings)) {
+    faults.push({ name: nameOf(property), problem: Object.values(constraints ?? {}).join('; ') });
+  }
+  faults.push(...crossFaults(settings));
+  if (faults.length === 0) completeSecrets(settings, faults);
+  if (faults.length > 0) throw new SettingsError(inDeclaredOrder(faults));
+
+  settings.baseUrl ??= `http://localhost:${settings.port}`;
+  settings.logFormat ??= terminal && settings.environment === 'development' ? 'pretty' : 'json';
+  return deepFreeze(settings);
+}
+
+function textOf(
+  setting: SettingMetadata,
+  env: NodeJS.ProcessEnv,
+  faults: SettingFault[],
+): string | undefined {
+  const { name } = setting;
+  const direct = env[name] || undefined;
+  const file = env[`${name}_FILE`] || undefined;
+  if (direct !== undefined && file !== undefined) {
+    faults.push({ name, problem: `given twice, as ${name} and as ${name}_FILE` });
+    return undefined;
+  }
+  if (file === undefined) return direct ?? setting.default;
+  try {
+    const content = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+    if (content !== '') return content;
+    faults.push({ name: `${name}_FILE`, problem: 'the file is empty' });
+  } catch (error) {
+    faults.push({ name: `${name}_FILE`, problem: `the file cannot be read (${errorCode(error)})` });
+  }
+  return undefined;
+}
+
+function crossFaults(settings: Settings): SettingFault[] {
+  const faults: SettingFault[] = [];
+  if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
+    faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
+  }
+  if (settings.environment !== 'production') return faults;
+  for (const property of secretProperties) {
+    const problem = placeholderFault(settings[property]);
+    if (problem) faults.push({ name: nameOf(property), problem });
+  }
+  for (const property of ['databaseUrl', 'migrationDatabaseUrl', 'redisUrl', 'smtpUrl'] as const) {
+    const problem = urlPasswordFault(settings[property]);
+    if (problem) faults.push({ name: nameOf(property), problem });
+  }
+  return faults;
+}
+
+/**
+ * With an external database several nodes may share it, and secrets made up by each would not agree:
+ * in production they must then be given.
+ */
+function completeSecrets(settings: Writable<Settings>, faults: SettingFault[]): void {
+  const missing = secretProperties.filter((property) => settings[property] === undefined);
+  if (missing.length === 0) return;
+  if (settings.environment === 'production' && settings.databaseUrl !== undefined) {
+    const problem = 'must be set in production with DATABASE_URL; openssl rand -base64 48 makes one';
+    faults.push(...missing.map((property) => ({ name: nameOf(property), problem })));
+    return;
+  }
+  try {
+    const created = readOrCreateSecrets(settings.dataFolder);
+    for (const property of missing) settings[property] = created[property];
+  } catch (error) {
+    faults.push({ name: 'DATA_FOLDER', problem: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function nameOf(property: string): string {
+  return declaredSettings.find((setting) => setting.property === property)?.name ?? property;
+}
+
+function inDeclaredOrder(faults: SettingFault[]): SettingFault[] {
+  const position = ({ name }: SettingFault): number =>
+    declaredSettings.findIndex((setting) => setting.name === name.replace(/_FILE$/, ''));
+  return faults.sort((left, right) => position(left) - position(right));
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const part of Object.values(value)) if (typeof part === 'object' && part !== null) deepFreeze(part);
+  return Object.freeze(value);
+}

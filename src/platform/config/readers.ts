@@ -1,0 +1,166 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+
+/** Turns the text of one variable into a value; `undefined` means the text is not what was expected. */
+export interface Reader<T> {
+  readonly expects: string;
+  read(text: string): T | undefined;
+}
+
+export function text(expects = 'a text', fits: (value: string) => boolean = () => true): Reader<string> {
+  return { expects, read: (value) => (/[\r\n\0]/.test(value) || !fits(value) ? undefined : value) };
+}
+
+export function oneOf<const Choice extends string>(...choices: Choice[]): Reader<Choice> {
+  return { expects: choices.join(' | '), read: (value) => choices.find((choice) => choice === value) };
+}
+
+const switches = new Map<string, boolean>([
+  ['true', true],
+  ['1', true],
+  ['yes', true],
+  ['false', false],
+  ['0', false],
+  ['no', false],
+]);
+
+export const toggle: Reader<boolean> = {
+  expects: 'true | false',
+  read: (value) => switches.get(value.toLowerCase()),
+};
+
+export function wholeNumber(least: number, most: number): Reader<number> {
+  return {
+    expects: `a whole number from ${least} to ${most}`,
+    read: (value) => (/^\d{1,15}$/.test(value) ? within(Number(value), least, most) : undefined),
+  };
+}
+
+const milliseconds: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** The unit is demanded: a bare 60 is read as seconds by one half of its readers and as milliseconds by the other. */
+export function duration(least: string, most: string): Reader<number> {
+  const bounds = [least, most].map((bound) => scaled(bound, milliseconds) ?? 0) as [number, number];
+  return {
+    expects: `a duration from ${least} to ${most}, such as 500ms, 60s or 5m`,
+    read: (value) => within(scaled(value, milliseconds), ...bounds),
+  };
+}
+
+const bytes: Record<string, number> = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+export function byteSize(least: string, most: string): Reader<number> {
+  const bounds = [least, most].map((bound) => scaled(bound, bytes) ?? 0) as [number, number];
+  return {
+    expects: `a size from ${least} to ${most}, such as 512KiB or 32MiB`,
+    read: (value) => within(scaled(value, bytes), ...bounds),
+  };
+}
+
+/** A service address such as a database's: credentials and a path are welcome. */
+export function serviceUrl(...protocols: string[]): Reader<string> {
+  return {
+    expects: `an address starting with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+    read(value) {
+      const url = parseUrl(value);
+      return url && protocols.includes(url.protocol) && url.hostname !== '' ? value : undefined;
+    },
+  };
+}
+
+export const publicOrigin: Reader<string> = {
+  expects: 'an address such as https://models.example.com, without a path',
+  read(value) {
+    const url = parseUrl(value);
+    const plain = url && ['http:', 'https:'].includes(url.protocol) && !url.username && !url.password;
+    return plain && url.pathname === '/' && !url.search && !url.hash ? url.origin : undefined;
+  },
+};
+
+export const folder: Reader<string> = { expects: 'a folder', read: (value) => resolve(value) };
+
+const mailAddress = /^[^\s@<>"(),;:\\]+@[^\s@<>"(),;:\\]+$/;
+
+export const email = text('a mail address', (value) => mailAddress.test(value));
+
+export const sender = text(
+  'a mail address, or a name and an address such as Switchboard <no-reply@example.com>',
+  (value) => mailAddress.test(/^[^<>]*<([^<>]*)>$/.exec(value)?.[1] ?? value),
+);
+
+const proxyWords = ['loopback', 'linklocal', 'uniquelocal'];
+
+/** `true` is refused: it would believe a forwarding header from anybody. */
+export const trustedProxies: Reader<string | number | false> = {
+  expects:
+    'false, a number of hops from 1 to 10, or a comma list of addresses, networks, loopback, uniquelocal',
+  read(value) {
+    if (switches.get(value.toLowerCase()) === false) return false;
+    if (/^\d+$/.test(value)) return within(Number(value), 1, 10);
+    const parts = list(value);
+    const fits = (part: string): boolean => proxyWords.includes(part) || network(part) !== undefined;
+    return parts.length > 0 && parts.every(fits) ? parts.join(',') : undefined;
+  },
+};
+
+export interface Network {
+  readonly address: string;
+  readonly prefix: number;
+  readonly family: 'ipv4' | 'ipv6';
+}
+
+/** Addresses an operator vouches for: everywhere, or only under one host name (and port). */
+export interface AllowedNetwork extends Network {
+  readonly host?: string;
+  readonly port?: number;
+}
+
+export const allowedNetworks: Reader<readonly AllowedNetwork[]> = {
+  expects: 'a comma list of networks or host[:port]=network, such as 10.0.0.0/8,models.lan:8000=192.168.1.20',
+  read(value) {
+    const parts = list(value).map(allowedNetwork);
+    return parts.every((part) => part !== undefined) ? parts : undefined;
+  },
+};
+
+function allowedNetwork(part: string): AllowedNetwork | undefined {
+  const [left, right, ...rest] = part.split('=');
+  const range = network(right ?? left ?? '');
+  if (!range || rest.length > 0) return undefined;
+  if (right === undefined) return range;
+  const url = parseUrl(`http://${left ?? ''}`);
+  if (!url?.hostname || url.pathname !== '/' || url.username || url.search || url.hash) return undefined;
+  const port = /:(\d+)$/.exec(left ?? '')?.[1];
+  return { ...range, host: url.hostname, ...(port ? { port: Number(port) } : {}) };
+}
+
+function network(value: string): Network | undefined {
+  const [address = '', length, ...rest] = value.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0 || (length !== undefined && !/^\d{1,3}$/.test(length)))
+    return undefined;
+  const widest = version === 4 ? 32 : 128;
+  const prefix = Number(length ?? widest);
+  return prefix <= widest ? { address, prefix, family: version === 4 ? 'ipv4' : 'ipv6' } : undefined;
+}
+
+function list(value: string): string[] {
+  return value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function scaled(value: string, units: Record<string, number>): number | undefined {
+  const match = /^(\d{1,9})([A-Za-z]+)$/.exec(value);
+  const unit = units[match?.[2] ?? ''];
+  return match && unit !== undefined ? Number(match[1]) * unit : undefined;
+}
+
+function within(value: number | undefined, least: number, most: number): number | undefined {
+  return value !== undefined && value >= least && value <= most ? value : undefined;
+}
+
+function parseUrl(value: string): URL | undefined {
+  return URL.canParse(value) ? new URL(value) : undefined;
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCode } from './error-code';
+
+export const secretProperties = ['sessionSecret', 'keyPepper', 'masterKey'] as const;
+export type Secrets = Record<(typeof secretProperties)[number], string>;
+
+/**
+ * The secrets of an installation that was given none. They are made once and kept: losing the pepper would
+ * make every key unknown, so a damaged file stops the boot instead of being replaced.
+ */
+export function readOrCreateSecrets(dataFolder: string): Secrets {
+  const path = join(dataFolder, 'secrets.json');
+  const existing = readSecrets(path);
+  if (existing) return existing;
+  mkdirSync(dataFolder, { recursive: true });
+  const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
+  const made = Object.fromEntries(
+    secretProperties.map((name) => [name, randomBytes(32).toString('base64url')]),
+  );
+  try {
+    writeFileSync(draft, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600, flag: 'wx', flush: true });
+    // A link appears whole or not at all and never replaces a file: of two processes starting at once one wins.
+    linkSync(draft, path);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST')
+      throw new Error(`the secrets cannot be written (${errorCode(error)})`, { cause: error });
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  const stored = readSecrets(path);
+  if (!stored) throw new Error('the secrets vanished while they were written');
+  return stored;
+}
+
+function readSecrets(path: string): Secrets | undefined {
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw new Error(`secrets.json cannot be read (${errorCode(error)})`, { cause: error });
+  }
+  const secrets = parse(content);
+  if (!secrets) throw new Error('secrets.json is damaged; restore it from a backup');
+  return secrets;
+}
+
+function parse(content: string): Secrets | undefined {
+  try {
+    const value = JSON.parse(content) as Partial<Record<string, unknown>> | null;
+    const whole = secretProperties.every((name) => typeof value?.[name] === 'string' && value[name] !== '');
+    return whole ? (value as Secrets) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,21 @@
+/** What a process that was configured wrongly exits with (EX_CONFIG of sysexits). */
+export const EXIT_CONFIGURATION = 78;
+
+export interface SettingFault {
+  readonly name: string;
+  readonly problem: string;
+}
+
+/** Carries every fault at once: nobody should have to start a service nine times to learn of nine mistakes. */
+export class SettingsError extends Error {
+  constructor(readonly faults: readonly SettingFault[]) {
+    super(
+      [
+        `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:`,
+        ...faults.map(({ name, problem }) => `  ${name}: ${problem}`),
+        'docs/configuration.md describes every variable.',
+      ].join('\n'),
+    );
+    this.name = 'SettingsError';
+  }
+}

@@ -1,0 +1,35 @@
+import { declaredSettings } from './setting.decorator';
+
+/** Names that live in ordinary environments and merely look like ours. */
+const innocent = new Set(['HOME', 'HOSTTYPE', 'HOSTNAME', 'POST', 'SORT', 'PROMPT', 'DATABASE', 'PATH']);
+
+/** Variables that nearly bear the name of a setting: most likely somebody believes they configured something. */
+export function spellingWarnings(env: NodeJS.ProcessEnv): string[] {
+  const known = new Set(declaredSettings.flatMap(({ name }) => [name, `${name}_FILE`]));
+  return Object.keys(env)
+    .filter((name) => !known.has(name) && !innocent.has(name) && name.length >= 4)
+    .flatMap((name) => {
+      const meant = [...known].find((candidate) => isNear(name, candidate));
+      return meant === undefined ? [] : [`${name} is not a setting; did you mean ${meant}?`];
+    });
+}
+
+/** A short name tolerates less: two letters away from PORT lies half the alphabet. */
+function isNear(name: string, candidate: string): boolean {
+  const tolerance = candidate.length < 8 ? 1 : 2;
+  return Math.abs(name.length - candidate.length) <= tolerance && distance(name, candidate) <= tolerance;
+}
+
+/** Levenshtein's edit distance, one row at a time. */
+function distance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}

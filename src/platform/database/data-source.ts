@@ -1,0 +1,57 @@
+import { DataSource, type EntitySchema, type MigrationInterface } from 'typeorm';
+import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions';
+import { applicationUrl, withSessionSettings } from './connection-url';
+
+export type Entity = (new () => object) | EntitySchema;
+export type Migration = new () => MigrationInterface;
+
+const statementTimeoutMs = 30_000;
+/** A forgotten transaction holds locks and the horizon of VACUUM. */
+const idleInTransactionTimeoutMs = 60_000;
+
+export interface ServiceDataSourceOptions {
+  url: string;
+  entities: readonly Entity[];
+  poolSize: number;
+}
+
+/** How the service connects: as the application role, never changing the schema. */
+export function serviceDataSourceOptions(options: ServiceDataSourceOptions): PostgresDataSourceOptions {
+  return {
+    ...common,
+    url: withSessionSettings(applicationUrl(options.url), {
+      statement_timeout: statementTimeoutMs,
+      idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+    }),
+    applicationName: 'switchboard',
+    entities: [...options.entities],
+    poolSize: options.poolSize,
+  };
+}
+
+/** How migrations connect: as the owner of the schema, without a time limit on a statement. */
+export function migrationDataSource(
+  url: string,
+  migrations: readonly Migration[],
+  entities: readonly Entity[] = [],
+): DataSource {
+  return new DataSource({
+    ...common,
+    url,
+    applicationName: 'switchboard-migrations',
+    entities: [...entities],
+    migrations: [...migrations],
+    migrationsTransactionMode: 'each',
+    poolSize: 2,
+  });
+}
+
+const common = {
+  type: 'postgres',
+  synchronize: false,
+  installExtensions: false,
+  connectTimeoutMS: 10_000,
+  // TypeORM would print statements with their values, past the log's redaction; the error thrown tells enough.
+  logging: false,
+  invalidWhereValuesBehavior: { null: 'throw', undefined: 'throw' },
+} as const satisfies Partial<PostgresDataSourceOptions>;

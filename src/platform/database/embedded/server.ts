@@ -1,0 +1,194 @@
+import { spawn } from 'node:child_process';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { realpathSync, rmSync, statSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { ServerAccount } from './account';
+import { type ClusterPaths, serverEnvironment } from './cluster';
+import { EmbeddedPostgresFailure } from './failure';
+import { runningProcess } from './processes';
+
+export interface Postmaster {
+  pid: number;
+  port: number;
+}
+
+export interface RunningServer extends Postmaster {
+  exited: Promise<void>;
+}
+
+export interface Launch {
+  binaries: string;
+  paths: ClusterPaths;
+  account: ServerAccount | undefined;
+  durable: boolean;
+  /** An address on the given port that proves, by its password, that the server there is ours. */
+  urlAt(port: number): string;
+}
+
+const logLimitBytes = 5_000_000;
+const leftoverDeadlineMs = 15_000;
+const startDeadlineMs = 60_000;
+const recoveryDeadlineMs = 600_000;
+const portAttempts = 3;
+
+/** Takes over the server that a killed process left running, or starts one. */
+export async function startOrAdopt(launch: Launch): Promise<RunningServer> {
+  const orphan = livePostmaster(launch.paths);
+  // Of the end of a process that is not our child the system tells us nothing.
+  if (orphan && (await becomesReady(launch, orphan)))
+    return { ...orphan, exited: new Promise(() => undefined) };
+  await clearStaleLock(launch.paths);
+  for (let attempt = 1; ; attempt += 1) {
+    const logStart = existsSync(launch.paths.log) ? statSync(launch.paths.log).size : 0;
+    const server = spawnServer(launch, await freePort());
+    try {
+      if (await becomesReady(launch, server)) return server;
+    } catch (error) {
+      await stopServer(launch.paths, server.pid);
+      throw error;
+    }
+    const said = complaints(launch.paths.log, logStart);
+    // Between choosing the port and using it another process may have taken it.
+    if (attempt === portAttempts || !/could not bind|Address already in use/.test(said))
+      throw new Error(said);
+  }
+}
+
+/** True when the server answers, false when it has ended; after a crash it first replays its journal. */
+async function becomesReady({ urlAt }: Launch, server: Postmaster): Promise<boolean> {
+  const started = performance.now();
+  for (;;) {
+    const error = await withClient(urlAt(server.port), () => Promise.resolve()).catch(
+      (cause: unknown) => cause,
+    );
+    if (error === undefined) return true;
+    if (!runningProcess(server.pid)) return false;
+    const code = String((error as { code?: unknown }).code ?? '');
+    const deadline = code === '57P03' ? recoveryDeadlineMs : startDeadlineMs;
+    // Class 28: a wrong password stays wrong however long one waits.
+    if (code.startsWith('28') || performance.now() - started > deadline) throw error;
+    await delay(20);
+  }
+}
+
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  // A connection that breaks between two queries reports it as an event as well as on the next query.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The server that runs on this cluster now, also when the process that started it is gone. */
+export function livePostmaster(paths: ClusterPaths): Postmaster | undefined {
+  const file = join(paths.data, 'postmaster.pid');
+  if (!existsSync(file)) return undefined;
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const pid = Number(lines[0]);
+  return isPostgres(pid) ? { pid, port: Number(lines[3]) } : undefined;
+}
+
+const isPostgres = (pid: number) => /postgres$/.test(runningProcess(pid)?.name ?? '');
+
+/**
+ * Removes the lock of a server that is gone. PostgreSQL would do it by itself, but takes any process that bears
+ * the old number for a rival, be it a zombie or, after a restart of the container, somebody else altogether.
+ */
+async function clearStaleLock(paths: ClusterPaths): Promise<void> {
+  const file = join(paths.data, 'postmaster.pid');
+  if (process.platform !== 'linux' || !existsSync(file)) return;
+  const data = realpathSync(paths.data);
+  // The processes of a killed server end by themselves; until then the data is still theirs.
+  const until = performance.now() + leftoverDeadlineMs;
+  for (let left = workingIn(data); left.length > 0; left = workingIn(data)) {
+    if (performance.now() > until) {
+      throw new EmbeddedPostgresFailure(
+        `Processes of an earlier PostgreSQL still work in ${paths.data} (${left.join(', ')}). End them first.`,
+      );
+    }
+    await delay(20);
+  }
+  rmSync(file, { force: true });
+}
+
+/** Every process of a server has its data folder as working directory. */
+function workingIn(folder: string): string[] {
+  return readdirSync('/proc').filter((entry) => {
+    try {
+      return /^\d+$/.test(entry) && readlinkSync(`/proc/${entry}/cwd`) === folder;
+    } catch {
+      return false;
+    }
+  });
+}
+
+function complaints(log: string, from: number): string {
+  const lines = readFileSync(log).subarray(from).toString('utf8').split('\n');
+  const serious = lines.filter((line) => /FATAL|PANIC|ERROR|could not|error/.test(line));
+  return (serious.length > 0 ? serious : lines).slice(-4).join(' ').trim() || `see ${log}`;
+}
+
+/**
+ * Starts the server in a process group of its own: a Ctrl+C in the terminal reaches the whole foreground
+ * group, and the database must outlive the requests that are still being drained.
+ */
+function spawnServer({ binaries, paths, account, durable }: Launch, port: number): RunningServer {
+  const settings = [
+    'listen_addresses=127.0.0.1',
+    'unix_socket_directories=',
+    'max_connections=200',
+    'timezone=UTC',
+    'log_timezone=UTC',
+    ...(durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']),
+  ];
+  if (existsSync(paths.log) && statSync(paths.log).size > logLimitBytes) rmSync(paths.log);
+  const log = openSync(paths.log, 'a', 0o600);
+  try {
+    const child = spawn(
+      join(binaries, 'bin', 'postgres'),
+      ['-D', paths.data, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+      { ...account, cwd: '/', env: serverEnvironment, detached: true, stdio: ['ignore', log, log] },
+    );
+    child.unref();
+    const exited = new Promise<void>((resolve) => {
+      child.once('exit', () => resolve());
+      child.once('error', () => resolve());
+    });
+    if (child.pid === undefined) throw new Error(`${child.spawnfile} could not be started`);
+    return { pid: child.pid, port, exited };
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** Fast shutdown, and an immediate one when that takes too long; the next start recovers from the journal. */
+export async function stopServer(paths: ClusterPaths, pid: number, deadlineMs = 10_000): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    if (!isPostgres(pid)) return;
+    process.kill(pid, signal);
+    const until = performance.now() + deadlineMs;
+    while (isPostgres(pid) && performance.now() < until) await delay(15);
+  }
+  if (!isPostgres(pid)) return;
+  throw new EmbeddedPostgresFailure(
+    `The embedded PostgreSQL in ${paths.folder} (process ${pid}) does not stop.`,
+  );
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,35 @@
+import type { Duplex } from 'node:stream';
+import { type Fault, fault, renderGateway, uuidv7 } from '../../kernel';
+
+/** Answers what never became a request: bad framing, headers too large or too slow. Nothing of it goes further. */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const requestId = uuidv7();
+  const { status, headers, body } = renderGateway(faultOf(error), requestId);
+  const text = JSON.stringify(body);
+  const lines = Object.entries({
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(text)),
+    'x-request-id': requestId,
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${phrases[status] ?? 'Bad Request'}\r\n${lines.join('')}\r\n${text}`);
+}
+
+const phrases: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+};
+
+function faultOf(error: NodeJS.ErrnoException): Fault {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return fault('request_timeout');
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    return fault('request_too_large', { status: 431, message: 'The request headers are larger than 16 KiB.' });
+  }
+  return fault('invalid_request', { message: 'The request is not well-formed HTTP.' });
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import { type Fault, fault } from '../../kernel';
+
+/** A body may take this long, and longer by a second a MiB that it is large. */
+const BODY_DEADLINE_MS = 30_000;
+const MS_PER_BYTE = 1_000 / (1024 * 1024);
+
+/**
+ * Reads a request's body into memory, at most `limit` bytes of it. Too much, too slow and broken off each end in
+ * their own fault; the connection is not used again after any of them.
+ */
+export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    return refuse(request, fault('unsupported_media_type', { message: 'Compressed request bodies are not read.' }));
+  }
+  const announced = Number(request.headers['content-length'] ?? 0);
+  if (announced > limit) return refuse(request, tooLarge(limit));
+  return collect(request, limit, BODY_DEADLINE_MS + announced * MS_PER_BYTE);
+}
+
+function collect(request: IncomingMessage, limit: number, deadlineMs: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => fail(fault('request_timeout')), deadlineMs);
+    const stop = (): void => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+    };
+    const fail = (refusal: Fault): void => {
+      stop();
+      reject(discardRest(request, refusal));
+    };
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size > limit) fail(tooLarge(limit));
+      else chunks.push(chunk);
+    };
+    const onEnd = (): void => {
+      stop();
+      resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
+    };
+    const onBroken = (): void => fail(fault('invalid_request', { message: 'The request body broke off.' }));
+    request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+  });
+}
+
+const refuse = (request: IncomingMessage, refusal: Fault): Promise<never> =>
+  Promise.reject(discardRest(request, refusal));
+
+/** What is left of the body is read and thrown away until the answer, which closes the connection, is out. */
+function discardRest(request: IncomingMessage, refusal: Fault): Fault {
+  request.resume();
+  return refusal;
+}
+
+const tooLarge = (limit: number): Fault =>
+  fault('request_too_large', { message: `The request body may have at most ${limit.toLocaleString('en')} bytes.` });

@@ -1,0 +1,59 @@
+import pino from 'pino';
+import type { Settings } from '../config';
+import { pretty } from './pretty';
+import { redact } from './redact';
+
+/** Details of an entry in snake case, such as `request_id`; an Error goes into `error`. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+export interface LogSink {
+  write(line: string): unknown;
+}
+
+/** Writes entries of one line. Redaction happens at the sink, so that no caller can forget it. */
+export class Logger {
+  private constructor(private readonly inner: pino.Logger) {}
+
+  static create(settings: Pick<Settings, 'logLevel' | 'logFormat'>, sink: LogSink = process.stdout): Logger {
+    const coloured = sink === process.stdout && process.stdout.isTTY;
+    const write = (line: string): void => {
+      const entry = redact(JSON.parse(line)) as Record<string, unknown>;
+      sink.write(settings.logFormat === 'pretty' ? pretty(entry, coloured) : `${JSON.stringify(entry)}\n`);
+    };
+    const options: pino.LoggerOptions = {
+      level: settings.logLevel,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { error: pino.stdSerializers.errWithCause },
+      depthLimit: 8,
+      edgeLimit: 100,
+    };
+    return new Logger(pino(options, { write }));
+  }
+
+  /** A logger that adds these fields to every entry. */
+  child(fields: LogFields): Logger {
+    return new Logger(this.inner.child(fields));
+  }
+
+  debug(message: string, fields: LogFields = {}): void {
+    this.inner.debug(fields, message);
+  }
+
+  info(message: string, fields: LogFields = {}): void {
+    this.inner.info(fields, message);
+  }
+
+  warn(message: string, fields: LogFields = {}): void {
+    this.inner.warn(fields, message);
+  }
+
+  error(message: string, fields: LogFields = {}): void {
+    this.inner.error(fields, message);
+  }
+
+  fatal(message: string, fields: LogFields = {}): void {
+    this.inner.fatal(fields, message);
+  }
+}

@@ -1,0 +1,56 @@
+import type { LoggerService } from '@nestjs/common';
+import type { Logger } from './logger';
+
+type Weight = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+
+/** A line for every module and route: of use to somebody who looks for a fault in the start, and to nobody else. */
+const startUpChatter = new Set(['InstanceLoader', 'NestFactory', 'RouterExplorer', 'RoutesResolver', 'NestApplication']);
+
+/** Lets Nest's own lines leave through the same sink. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.pass(startUpChatter.has(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.pass('error', message, rest);
+  }
+
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.pass('warn', message, rest);
+  }
+
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.pass('debug', message, rest);
+  }
+
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.pass('debug', message, rest);
+  }
+
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.pass('fatal', message, rest);
+  }
+
+  /** Nest passes the context last, and for errors a stack before it. */
+  private pass(weight: Weight, message: unknown, rest: unknown[]): void {
+    const context = typeof rest.at(-1) === 'string' && !isStack(rest.at(-1)) ? rest.at(-1) : undefined;
+    const stack = rest.find(isStack);
+    const error = message instanceof Error ? message : rest.find((item) => item instanceof Error);
+    this.logger[weight](message instanceof Error ? message.message : asText(message), {
+      ...(context !== undefined && { context }),
+      ...(error !== undefined && { error }),
+      ...(stack !== undefined && error === undefined && { error: { stack } }),
+    });
+  }
+}
+
+function isStack(value: unknown): value is string {
+  return typeof value === 'string' && /\n\s+at /.test(value);
+}
+
+function asText(message: unknown): string {
+  return typeof message === 'string' ? message : (JSON.stringify(message) ?? String(message));
+}

@@ -1,0 +1,4 @@
+export type { Mail } from './mail';
+export { MailModule } from './mail.module';
+export { Mailer } from './mailer';
+export { Outbox, type OutboxMail } from './outbox';

@@ -1,0 +1,17 @@
+/** A mail as it waits in the queue. */
+export interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html?: string;
+  /** Of two mails with the same id only the first is sent. */
+  readonly id?: string;
+}
+
+const address = /^[^\s@<>"(),;:\\]+@[^\s@<>"(),;:\\]+$/;
+
+/** Refuses what could end a header and begin another: nobody but us writes headers. */
+export function assertMail({ to, subject }: Mail): void {
+  if (!address.test(to) || to.length > 254) throw new RangeError('not a mail address');
+  if (/\p{Cc}/u.test(subject) || subject.length > 200) throw new RangeError('not a subject of one line');
+}

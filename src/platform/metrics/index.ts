@@ -1,0 +1,3 @@
+export { Metrics } from './metrics';
+export { type Build, MetricsModule } from './metrics.module';
+export { MetricsServer } from './metrics.server';

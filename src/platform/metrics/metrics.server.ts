@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { collectDefaultMetrics } from 'prom-client';
+import { errorCode, Settings, SettingsError } from '../config';
+import { Metrics } from './metrics';
+
+/** Serves /metrics on a port of its own, so that the public one never does. */
+@Injectable()
+export class MetricsServer implements OnApplicationShutdown {
+  private server?: Server;
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Starts listening and answers the port, or 0 when switched off. A taken port is a fault of configuration. */
+  async start(): Promise<number> {
+    const { metricsHost: host, metricsPort: port } = this.settings;
+    return port === 0 ? 0 : this.listen(host, port);
+  }
+
+  async listen(host: string, port: number): Promise<number> {
+    collectDefaultMetrics({ register: this.metrics.registry });
+    const server = createServer(
+      { requestTimeout: 10_000 },
+      (request, response) => void this.answer(request, response),
+    );
+    try {
+      await once(server.listen({ host, port }), 'listening');
+    } catch (error) {
+      const taken = errorCode(error) === 'EADDRINUSE';
+      const problem = taken
+        ? `port ${port} of ${host} is taken; choose another, or 0 for none`
+        : `cannot listen on port ${port} of ${host} (${errorCode(error)})`;
+      throw new SettingsError([{ name: 'METRICS_PORT', problem }]);
+    }
+    this.server = server.unref();
+    return (server.address() as AddressInfo).port;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    const { server } = this;
+    if (!server?.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split('?', 1)[0];
+    if (path !== '/metrics' || (request.method !== 'GET' && request.method !== 'HEAD')) {
+      response.writeHead(404, { 'content-type': 'text/plain' }).end('not found\n');
+      return;
+    }
+    try {
+      const body = await this.metrics.registry.metrics();
+      response.writeHead(200, { 'content-type': this.metrics.registry.contentType }).end(body);
+    } catch {
+      response.writeHead(500, { 'content-type': 'text/plain' }).end('metrics could not be collected\n');
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import { Registry } from 'prom-client';
+import { CappedCounter, CappedGauge, CappedHistogram } from './capped';
+
+/** Seconds: from an answer out of a cache to the longest call a supplier is given. */
+const buckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1200];
+
+/**
+ * Every number the service publishes. Keys, users and organisations are no labels: there is no end to them,
+ * and a metrics store is the wrong place to learn who did what.
+ */
+export class Metrics {
+  readonly registry = new Registry();
+
+  readonly requests = this.counter('gateway_requests_total', 'Requests answered.', [
+    'endpoint',
+    'model',
+    'status_class',
+    'error_code',
+  ]);
+  readonly requestDuration = this.histogram('gateway_request_duration_seconds', 'Time to the last byte.', [
+    'endpoint',
+    'model',
+    'stream',
+  ]);
+  readonly timeToFirstToken = this.histogram(
+    'gateway_time_to_first_token_seconds',
+    'Time to the first token.',
+    ['endpoint', 'model', 'stream'],
+  );
+  readonly upstreamAttempts = this.counter('gateway_upstream_attempts_total', 'Calls to suppliers.', [
+    'provider',
+    'model',
+    'region',
+    'outcome',
+  ]);
+  readonly upstreamDuration = this.histogram(
+    'gateway_upstream_duration_seconds',
+    'Duration of supplier calls.',
+    ['provider', 'model'],
+  );
+  readonly failovers = this.counter('gateway_failovers_total', 'Moves to another supplier.', [
+    'from',
+    'to',
+    'reason',
+  ]);
+  readonly circuitState = this.gauge('gateway_circuit_state', '0 closed, 1 half open, 2 open.', ['provider']);
+  readonly tokens = this.counter('gateway_tokens_total', 'Tokens counted.', ['model', 'type']);
+  readonly costUsd = this.counter(
+    'gateway_cost_usd_total',
+    'Money charged (customer) and spent (supplier).',
+    ['model', 'provider', 'side'],
+  );
+  readonly rejections = this.counter(
+    'gateway_rejections_total',
+    'Requests refused before a supplier was asked.',
+    ['reason'],
+  );
+  readonly streamsActive = this.gauge('gateway_streams_active', 'Streams open now.', ['endpoint']);
+  readonly usageMissing = this.counter('gateway_usage_missing_total', 'Answers that ended without usage.', [
+    'provider',
+  ]);
+  readonly settlementsPending = this.gauge(
+    'gateway_settlements_pending',
+    'Journalled, not yet committed.',
+    [],
+  );
+  readonly walletHoldsUsd = this.gauge('gateway_wallet_holds_usd', 'Money held for running requests.', []);
+  readonly webhookEvents = this.counter('gateway_webhook_events_total', 'Events of the payment processor.', [
+    'type',
+    'outcome',
+  ]);
+  readonly auditWriteFailures = this.counter(
+    'gateway_audit_write_failures_total',
+    'Audit rows not written.',
+    [],
+  );
+  readonly jobs = this.counter('gateway_jobs_total', 'Attempts at queued jobs.', ['queue', 'outcome']);
+  readonly deadJobs = this.counter('gateway_dead_jobs_total', 'Jobs given up after their last attempt.', [
+    'queue',
+  ]);
+  readonly buildInfo = this.gauge('gateway_build_info', 'Always 1; the labels say what runs.', [
+    'version',
+    'commit',
+  ]);
+
+  private counter<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
+    return new CappedCounter<Label>({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  private gauge<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
+    return new CappedGauge<Label>({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  private histogram<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
+    return new CappedHistogram<Label>({ name, help, labelNames, registers: [this.registry], buckets });
+  }
+}

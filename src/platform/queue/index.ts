@@ -1,0 +1,4 @@
+export { InjectQueue, Processor, WorkerHost } from '@nestjs/bullmq';
+export { type Job, Queue, UnrecoverableError } from 'bullmq';
+export { addJob, type NewJob, type ScheduledJob, scheduleJob } from './jobs';
+export { QueueModule, type QueueModuleOptions } from './queue.module';

@@ -1,0 +1,59 @@
+import { BullModule } from '@nestjs/bullmq';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import type { DefaultJobOptions } from 'bullmq';
+import { Settings } from '../config';
+import { Logger } from '../logging';
+import { QueueConnection } from './queue-connection';
+import { QueueSupervisor } from './queue-supervisor';
+
+export interface QueueModuleOptions {
+  /** The migrated database jobs are kept in while there is no Redis. */
+  readonly databaseUrl: string;
+  /** How many connections queues and workers share; every worker keeps one for itself. */
+  readonly poolSize?: number;
+}
+
+const day = 24 * 60 * 60;
+
+const defaultJobOptions: DefaultJobOptions = {
+  attempts: 5,
+  backoff: { type: 'exponential', delay: 1_000, jitter: 0.5 },
+  removeOnComplete: { age: day, count: 1_000 },
+  removeOnFail: { age: 30 * day, count: 10_000 },
+};
+
+@Module({})
+class QueueConnectionModule {}
+
+@Module({})
+export class QueueModule {
+  static forRoot({ databaseUrl, poolSize = 16 }: QueueModuleOptions): DynamicModule {
+    const connection = {
+      provide: QueueConnection,
+      inject: [Settings, Logger],
+      useFactory: ({ redisUrl }: Settings, logger: Logger) =>
+        redisUrl
+          ? QueueConnection.toRedis(redisUrl)
+          : QueueConnection.toPostgres(databaseUrl, poolSize, logger),
+    };
+    return {
+      module: QueueModule,
+      imports: [
+        DiscoveryModule,
+        { module: QueueConnectionModule, global: true, providers: [connection], exports: [connection] },
+        BullModule.forRootAsync({
+          inject: [QueueConnection],
+          useFactory: (shared: QueueConnection) => ({ connection: shared.connection, defaultJobOptions }),
+          extraOptions: { manualRegistration: true },
+        }),
+      ],
+      providers: [QueueSupervisor],
+    };
+  }
+
+  /** Makes a queue injectable, by `@InjectQueue(name)`, in the module that imports this. */
+  static registerQueue(name: string): DynamicModule {
+    return BullModule.registerQueue({ name });
+  }
+}

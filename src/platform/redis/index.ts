@@ -1,0 +1,1 @@
+export { createRedisClient } from './redis-client';

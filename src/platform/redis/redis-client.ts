@@ -1,0 +1,27 @@
+import { Redis } from 'ioredis';
+import type { Logger } from '../logging';
+
+/**
+ * A client that connects with its first command and never keeps anybody waiting: a command that finds no server
+ * fails within seconds, while the client goes on trying to reach it in the background.
+ */
+export function createRedisClient(url: string, logger: Logger): Redis {
+  const client = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: 3_000,
+    commandTimeout: 2_000,
+    maxRetriesPerRequest: 1,
+    retryStrategy: (attempt) => Math.min(100 * 2 ** attempt, 5_000),
+  });
+  let reachable = true;
+  client.on('error', (error: Error) => {
+    // Once an outage, not once an attempt.
+    if (reachable) logger.warn('redis cannot be reached', { error });
+    reachable = false;
+  });
+  client.on('ready', () => {
+    if (!reachable) logger.info('redis is back');
+    reachable = true;
+  });
+  return client;
+}

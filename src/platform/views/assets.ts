@@ -1,0 +1,36 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+export const assetBase = '/assets/';
+
+/** Files that packages ship and the pages load, by their address below the asset base. */
+export const vendorFiles: ReadonlyMap<string, string> = new Map([
+  ['vendor/htmx.min.js', createRequire(__filename).resolve('htmx.org/dist/htmx.min.js')],
+]);
+
+export type AssetResolver = (name: string) => string;
+
+/**
+ * The address carries a hash of the content, so a browser may keep a file for
+ * ever and still sees a new release at once.
+ */
+export function createAssetResolver(publicFolder: string): AssetResolver {
+  const addresses = new Map<string, string>();
+  const add = (name: string, path: string): void => {
+    const digest = createHash('sha256').update(readFileSync(path)).digest('hex').slice(0, 12);
+    addresses.set(name, `${assetBase}${name}?v=${digest}`);
+  };
+  for (const entry of readdirSync(publicFolder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    add(path.slice(publicFolder.length + 1).replaceAll('\\', '/'), path);
+  }
+  for (const [name, path] of vendorFiles) add(name, path);
+  return (name) => {
+    const address = addresses.get(name);
+    if (address === undefined) throw new Error(`There is no asset named "${name}"`);
+    return address;
+  };
+}

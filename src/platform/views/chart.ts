@@ -1,0 +1,179 @@
+import type { MeterModel, TableModel, Tone } from './models';
+
+/*
+ * Charts are SVG made on the server. They are drawn into a box of 1000 × 180
+ * that stretches with the page; words stay outside it, so that they never
+ * stretch with it, and every chart carries its figures as a table.
+ */
+const plotWidth = 1000;
+const plotHeight = 180;
+const seriesSlots = 8;
+
+export interface ChartSeries {
+  name: string;
+  values: number[];
+  /** Given when a name must keep its colour although its neighbours change; see `slotOf`. */
+  slot?: number;
+}
+
+export interface ChartInput {
+  title: string;
+  /** One label a point, in order: the days, hours or names along the axis. */
+  labels: string[];
+  series: ChartSeries[];
+  format: (value: number) => string;
+  totalLabel: string;
+  pointLabel: string;
+}
+
+export interface ChartModel {
+  title: string;
+  summary: string;
+  legend: { name: string; slot: number }[];
+  scale: string[];
+  gridlines: number[];
+  axis: string[];
+  bars: { slot: number; x: number; y: number; width: number; height: number }[];
+  lines: { slot: number; points: string }[];
+  last: number;
+  readouts: string[];
+  table: TableModel;
+}
+
+const round = (value: number): number => Math.round(value * 100) / 100;
+
+/** A name's colour on every page: the same hash gives the same slot. */
+export function slotOf(name: string): number {
+  let hash = 0;
+  for (const character of name) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) >>> 0;
+  return (hash % (seriesSlots - 1)) + 1;
+}
+
+/** The top of the scale and its steps: 1, 2 or 5 times a power of ten, three to five lines. */
+export function niceScale(maximum: number): number[] {
+  if (!(maximum > 0)) return [0, 1];
+  const magnitude = 10 ** Math.floor(Math.log10(maximum / 3));
+  const step = [1, 2, 5, 10].map((factor) => factor * magnitude).find((size) => maximum / size <= 4) ?? maximum;
+  const steps = Math.ceil(round(maximum / step));
+  return Array.from({ length: steps + 1 }, (_, index) => Number((index * step).toPrecision(12)));
+}
+
+/** First, middle and last: enough to place a day, and they never collide. */
+function axisLabels(labels: string[]): string[] {
+  const positions = new Set([0, Math.floor((labels.length - 1) / 2), labels.length - 1]);
+  return [...positions].map((position) => labels[position] ?? '');
+}
+
+const sumAt = (series: ChartSeries[], index: number): number =>
+  series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0);
+
+function frame(input: ChartInput, highest: number): Omit<ChartModel, 'bars' | 'lines'> {
+  const { title, labels, series, format } = input;
+  const ticks = niceScale(highest);
+  const top = ticks.at(-1) ?? 1;
+  const legend = series.map(({ name, slot }, index) => ({ name, slot: slot ?? (index % seriesSlots) + 1 }));
+  const readouts = labels.map((label, index) => {
+    const parts = series.map(({ name, values }) => `${name} ${format(values[index] ?? 0)}`);
+    return `${label}: ${parts.join(' · ')}`;
+  });
+  return {
+    title,
+    summary: `${title}: ${labels[0] ?? ''} – ${labels.at(-1) ?? ''}`,
+    legend,
+    scale: ticks.map(format).reverse(),
+    gridlines: ticks.map((tick) => round(plotHeight - (tick / top) * plotHeight)),
+    axis: axisLabels(labels),
+    last: Math.max(0, labels.length - 1),
+    readouts,
+    table: chartTable(input),
+  };
+}
+
+function chartTable({ title, labels, series, format, totalLabel, pointLabel }: ChartInput): TableModel {
+  const several = series.length > 1;
+  return {
+    caption: title,
+    compact: true,
+    columns: [
+      { label: pointLabel },
+      ...series.map(({ name }) => ({ label: name, align: 'end' as const })),
+      ...(several ? [{ label: totalLabel, align: 'end' as const }] : []),
+    ],
+    rows: labels.map((label, index) => ({
+      cells: [
+        { kind: 'text', value: label, heading: true },
+        ...[...series.map(({ values }) => values[index] ?? 0), ...(several ? [sumAt(series, index)] : [])].map(
+          (value) => ({ kind: 'text' as const, value: format(value), align: 'end' as const }),
+        ),
+      ],
+    })),
+    empty: { title, text: '–' },
+  };
+}
+
+/** Stacked bars; a gap of surface between the pieces, so that colour is not the only divider. */
+export function barChart(input: ChartInput): ChartModel {
+  const highest = Math.max(0, ...input.labels.map((_, index) => sumAt(input.series, index)));
+  const base = frame(input, highest);
+  const top = niceScale(highest).at(-1) ?? 1;
+  const slotWidth = plotWidth / Math.max(1, input.labels.length);
+  const gap = 1;
+  const bars = input.labels.flatMap((_, index) => {
+    let stacked = 0;
+    return input.series.flatMap(({ values }, position) => {
+      const value = values[index] ?? 0;
+      const height = (value / top) * plotHeight;
+      stacked += height;
+      if (height <= gap) return [];
+      return [
+        {
+          slot: base.legend[position]?.slot ?? 1,
+          x: round(index * slotWidth + slotWidth * 0.15),
+          y: round(plotHeight - stacked + gap),
+          width: round(slotWidth * 0.7),
+          height: round(height - gap),
+        },
+      ];
+    });
+  });
+  return { ...base, bars, lines: [] };
+}
+
+export function lineChart(input: ChartInput): ChartModel {
+  const highest = Math.max(0, ...input.series.flatMap(({ values }) => values));
+  const base = frame(input, highest);
+  const top = niceScale(highest).at(-1) ?? 1;
+  const slotWidth = plotWidth / Math.max(1, input.labels.length);
+  const lines = input.series.map(({ values }, position) => ({
+    slot: base.legend[position]?.slot ?? 1,
+    points: values
+      .map((value, index) => `${round((index + 0.5) * slotWidth)},${round(plotHeight - (value / top) * plotHeight)}`)
+      .join(' '),
+  }));
+  return { ...base, bars: [], lines };
+}
+
+/** A line beside a figure; the figure carries the meaning. */
+export function spark(values: number[]): { points: string } {
+  const highest = Math.max(...values, 0) || 1;
+  const step = 100 / Math.max(1, values.length - 1);
+  return {
+    points: values.map((value, index) => `${round(index * step)},${round(23 - (value / highest) * 22)}`).join(' '),
+  };
+}
+
+/** The ticks are the thresholds at which people are told. */
+const meterTicks = [50, 80, 100] as const;
+
+export function meter(input: {
+  label: string;
+  used: bigint;
+  limit: bigint;
+  text: string;
+  note?: string;
+}): MeterModel {
+  const { label, used, limit, text, note } = input;
+  const percent = limit <= 0n || used >= limit ? 100 : Number((used * 100n) / limit);
+  const tone: Tone = percent >= 100 ? 'bad' : percent >= 80 ? 'warn' : 'neutral';
+  return { label, percent: Math.max(0, percent), text, note, tone, ticks: meterTicks };
+}

@@ -1,0 +1,99 @@
+import type { Locale } from './view-context';
+
+/** A decimal string, nano-dollars, or a plain count. Money never arrives as a float. */
+export type Amount = string | bigint;
+
+const nanoPerUnit = 1_000_000_000n;
+const formatters = new Map<string, Intl.NumberFormat>();
+const dateFormatters = new Map<string, Intl.DateTimeFormat>();
+
+/** Building an Intl formatter costs far more than using one, and a table uses thousands. */
+function numberFormat(locale: Locale, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = locale + JSON.stringify(options);
+  const known = formatters.get(key);
+  if (known) return known;
+  const formatter = new Intl.NumberFormat(locale, options);
+  formatters.set(key, formatter);
+  return formatter;
+}
+
+function decimalOf(amount: Amount): Intl.StringNumericLiteral {
+  if (typeof amount === 'string') return amount as Intl.StringNumericLiteral;
+  const magnitude = amount < 0n ? -amount : amount;
+  const fraction = (magnitude % nanoPerUnit).toString().padStart(9, '0');
+  const sign = amount < 0n ? '-' : '';
+  return `${sign}${magnitude / nanoPerUnit}.${fraction}` as Intl.StringNumericLiteral;
+}
+
+const currency = { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' } as const;
+
+/** Ledgers, wallets, budgets: two decimals. */
+export function formatMoney(locale: Locale, amount: Amount): string {
+  return numberFormat(locale, currency).format(decimalOf(amount));
+}
+
+/** What one request cost: four decimals, and below a cent four significant digits. */
+export function formatCost(locale: Locale, amount: Amount): string {
+  const decimal = decimalOf(amount);
+  // Only the choice of digits depends on this comparison; the amount itself is formatted exactly.
+  const small = Math.abs(Number(decimal)) < 0.01 && Number(decimal) !== 0;
+  const digits = small ? { maximumSignificantDigits: 4 } : { maximumFractionDigits: 4 };
+  return numberFormat(locale, { ...currency, ...digits }).format(decimal);
+}
+
+export function formatNumber(locale: Locale, value: number | bigint): string {
+  return numberFormat(locale, {}).format(value);
+}
+
+/** Full figures up to 100,000; beyond that a reader compares magnitudes. */
+export function formatCompact(locale: Locale, value: number | bigint): string {
+  if (value < 100_000) return formatNumber(locale, value);
+  return numberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+}
+
+export function formatPercent(locale: Locale, ratio: number): string {
+  const digits = Math.abs(ratio) < 0.1 ? 1 : 0;
+  return numberFormat(locale, { style: 'percent', maximumFractionDigits: digits }).format(ratio);
+}
+
+export function formatLatency(locale: Locale, milliseconds: number): string {
+  if (milliseconds < 1000) {
+    const options = { style: 'unit', unit: 'millisecond', maximumFractionDigits: 0 } as const;
+    return numberFormat(locale, options).format(milliseconds);
+  }
+  const options = {
+    style: 'unit',
+    unit: 'second',
+    minimumFractionDigits: 1,
+    maximumFractionDigits: 1,
+  } as const;
+  return numberFormat(locale, options).format(milliseconds / 1000);
+}
+
+export type TimeStyle = 'full' | 'date' | 'minute' | 'second';
+
+const timeStyles: Record<TimeStyle, Intl.DateTimeFormatOptions> = {
+  full: { dateStyle: 'medium', timeStyle: 'medium' },
+  date: { dateStyle: 'medium' },
+  minute: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+  second: { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
+};
+
+export function formatTime(locale: Locale, timeZone: string, instant: Date, style: TimeStyle): string {
+  const key = `${locale} ${timeZone} ${style}`;
+  let formatter = dateFormatters.get(key);
+  if (!formatter) {
+    formatter = new Intl.DateTimeFormat(locale, { ...timeStyles[style], timeZone });
+    dateFormatters.set(key, formatter);
+  }
+  return formatter.format(instant);
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}

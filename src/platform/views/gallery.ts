@@ -1,0 +1,448 @@
+import { barChart, lineChart, meter, spark, type ChartInput, type ChartModel } from './chart';
+import { formatMoney, formatNumber } from './formatting';
+import { galleryForms, type GalleryForms } from './gallery-forms';
+import type {
+  BadgeModel,
+  BannerModel,
+  DiffModel,
+  EmptyModel,
+  LabelledFigure,
+  MessageModel,
+  MeterModel,
+  PagerModel,
+  PeriodPickerModel,
+  RouteLineModel,
+  RowModel,
+  TableModel,
+  TabsModel,
+  TileModel,
+  TimelineModel,
+  ToastModel,
+} from './models';
+import { requestSnippets } from './snippets';
+import type { ViewContext } from './view-context';
+
+/** Every partial in all its states, with figures such as a real account has. Development only. */
+export interface GalleryModel extends GalleryForms {
+  shell: Required<Pick<ViewContext, 'navigation' | 'viewer' | 'adminStrip'>>;
+  sections: { id: string; name: string }[];
+  tiles: TileModel[];
+  statStrip: { items: LabelledFigure[] };
+  log: TableModel;
+  emptyTable: TableModel;
+  models: TableModel;
+  period: PeriodPickerModel;
+  pager: PagerModel;
+  lastPage: PagerModel;
+  badges: BadgeModel[];
+  routes: RouteLineModel[];
+  meters: MeterModel[];
+  bars: ChartModel;
+  lines: ChartModel;
+  sparks: { points: string }[];
+  empties: EmptyModel[];
+  banners: BannerModel[];
+  toasts: ToastModel[];
+  tabs: TabsModel;
+  facts: { items: LabelledFigure[] };
+  diff: DiffModel;
+  timeline: TimelineModel;
+  messages: MessageModel[];
+}
+
+const today = '2026-11-20';
+const at = (clock: string): string => `${today}T${clock}Z`;
+const dollars = (value: number): string => formatMoney('en', value.toFixed(2));
+
+/** What the shell shows around the gallery. */
+const shell: GalleryModel['shell'] = {
+  viewer: { name: 'Anna Becker', email: 'anna@acme.example', organisation: 'Acme GmbH' },
+  adminStrip: { organisation: 'Acme GmbH', switchHref: '#admin-strip', leaveAction: '#admin-strip' },
+  navigation: [
+    {
+      items: [
+        { label: 'Overview', href: '#tile', icon: 'overview', current: true },
+        { label: 'Keys', href: '#secret-once', icon: 'key' },
+        { label: 'Models', href: '#table', icon: 'model' },
+        { label: 'Usage', href: '#chart', icon: 'usage' },
+        { label: 'Requests', href: '#table', icon: 'log' },
+        { label: 'Activity', href: '#timeline', icon: 'activity' },
+        { label: 'Autorouter', href: '#route-line', icon: 'route' },
+        { label: 'Quality', href: '#badge', icon: 'quality' },
+        { label: 'Chat', href: '#message', icon: 'chat' },
+      ],
+    },
+    {
+      label: 'Account',
+      items: [
+        { label: 'Billing', href: '#money-field', icon: 'billing' },
+        { label: 'Settings', href: '#field', icon: 'settings' },
+        { label: 'Help', href: '#empty', icon: 'help' },
+      ],
+    },
+  ],
+};
+
+const partialNames = [
+  ...['shell', 'nav', 'admin-strip', 'page-head', 'tile', 'stat-strip', 'card', 'table', 'filter-bar'],
+  ...['period-picker', 'pager', 'badge', 'route-line', 'meter', 'chart', 'empty', 'banner', 'toast', 'field'],
+  ...['money-field', 'checklist-picker', 'secret-once', 'snippet-tabs', 'dialog', 'confirm', 'tabs', 'kv-list'],
+  ...['diff', 'timeline', 'message'],
+];
+
+const served = (supplier: string, region?: string): RouteLineModel => ({
+  hops: [{ supplier, region, outcome: 'served' }],
+});
+
+const moved: RouteLineModel = {
+  hops: [
+    { supplier: 'azure', region: 'eu-west-1', outcome: 'failed', reason: '429' },
+    { supplier: 'direct', region: 'eu-west-2', outcome: 'served' },
+  ],
+};
+
+const unavailable: RouteLineModel = {
+  hops: [
+    { supplier: 'azure', outcome: 'skipped' },
+    { supplier: 'bedrock', region: 'eu-central-1', outcome: 'failed', reason: 'timeout' },
+  ],
+};
+
+const daysOfNovember = Array.from({ length: 30 }, (_, day) => `${day + 1} Nov`);
+/** Weekdays high, weekends low: a shape people know from their own figures. */
+const week = [1, 1.1, 0.95, 1.2, 0.9, 0.25, 0.2];
+const spend = (scale: number, drift: number): number[] =>
+  daysOfNovember.map((_, day) => Math.round(scale * (week[day % 7] ?? 1) * (1 + drift * day) * 100) / 100);
+
+function charts(): Pick<GalleryModel, 'bars' | 'lines' | 'sparks'> {
+  const cost: ChartInput = {
+    title: 'Spend per day by model',
+    labels: daysOfNovember,
+    pointLabel: 'Day',
+    totalLabel: 'Total',
+    format: dollars,
+    series: [
+      { name: 'claude-sonnet', values: spend(2.6, 0.01) },
+      { name: 'gpt-large', values: spend(1.4, 0.02) },
+      { name: 'mistral-medium', values: spend(0.7, -0.01) },
+      { name: 'other', values: spend(0.3, 0), slot: 8 },
+    ],
+  };
+  const latency: ChartInput = {
+    title: 'Latency per day',
+    labels: daysOfNovember,
+    pointLabel: 'Day',
+    totalLabel: 'Total',
+    format: (value) => `${formatNumber('en', value)} s`,
+    series: [
+      { name: 'p95', values: spend(2.2, 0.004) },
+      { name: 'First token', values: spend(0.6, 0) },
+    ],
+  };
+  return {
+    bars: barChart(cost),
+    lines: lineChart(latency),
+    sparks: [spark(spend(2, 0.02)), spark(spend(1, -0.02))],
+  };
+}
+
+const wallet = meter({
+  label: 'Budget of the month',
+  used: 131n,
+  limit: 200n,
+  text: '$131.07 of $200.00',
+  note: 'resets 1 Dec, 00:00 UTC',
+});
+
+const meters: MeterModel[] = [
+  wallet,
+  meter({ label: 'Budget of key ci', used: 92n, limit: 100n, text: '92% of $20.00', note: 'resets in 6 h' }),
+  meter({ label: 'Budget of key batch', used: 104n, limit: 100n, text: '$52.00 of $50.00 – stopped' }),
+  meter({ label: 'Requests this minute', used: 0n, limit: 60n, text: '0 of 60 a minute' }),
+];
+
+const tiles: TileModel[] = [
+  { label: 'Wallet', figure: { kind: 'money', value: '182.4' }, meter: wallet, href: '#meter' },
+  {
+    label: 'Spend, 30 days',
+    figure: { kind: 'money', value: '131.07' },
+    change: { tone: 'neutral', icon: 'arrow-up', text: '8%' },
+    spark: spark(spend(2, 0.02)),
+    note: '30 days before: $121.36',
+  },
+  {
+    label: 'Requests',
+    figure: { kind: 'number', value: 48_211 },
+    change: { tone: 'ok', icon: 'arrow-down', text: '0.4% failed' },
+    spark: spark(spend(1, -0.01)),
+    note: '1.1% moved to another supplier',
+  },
+  {
+    label: 'Time, 95th percentile',
+    figure: { kind: 'latency', value: 2400 },
+    spark: spark(spend(3, 0)),
+    note: 'First token 0.6 s',
+  },
+];
+
+function logRow(clock: string, model: string, key: string, route: RouteLineModel, rest: LogRest): RowModel {
+  return {
+    cells: [
+      { kind: 'clock', value: at(clock) },
+      { kind: 'text', value: model, heading: true },
+      { kind: 'text', value: key, minor: true },
+      { kind: 'route', value: route, minor: true },
+      { kind: 'compact', value: rest.input, align: 'end', minor: true },
+      { kind: 'compact', value: rest.output, align: 'end', minor: true },
+      { kind: 'cost', value: rest.cost, align: 'end' },
+      { kind: 'latency', value: rest.duration, align: 'end', minor: true },
+      { kind: 'badge', value: rest.status, minor: true },
+    ],
+    detail: {
+      id: `request-${clock.replaceAll(':', '')}`,
+      name: `${clock} ${model}`,
+      href: `?open=${clock}`,
+      open: rest.timeline !== undefined,
+      items: [
+        { label: 'Request', figure: { kind: 'copy', value: '0193a4c2-7be1-7c30-9f15-2d4b8c61e07a' } },
+        { label: 'Status', figure: { kind: 'badge', value: rest.status } },
+        { label: 'Tokens per second', figure: { kind: 'number', value: 96 } },
+        { label: 'Key', figure: { kind: 'text', value: key } },
+      ],
+      timeline: rest.timeline,
+    },
+  };
+}
+
+interface LogRest {
+  input: number | null;
+  output: number | null;
+  cost: string | null;
+  duration: number;
+  status: BadgeModel;
+  timeline?: TimelineModel;
+}
+
+const attempts: TimelineModel = {
+  items: [
+    {
+      title: 'azure · eu-west-1',
+      tone: 'bad',
+      badge: { tone: 'bad', label: '429 rate limited' },
+      figure: { kind: 'latency', value: 212 },
+      text: 'Next supplier: the limit of this one is used up.',
+    },
+    {
+      title: 'direct · eu-west-2',
+      tone: 'ok',
+      badge: { tone: 'ok', label: '200 served' },
+      figure: { kind: 'latency', value: 630 },
+    },
+  ],
+};
+
+const ok: BadgeModel = { tone: 'ok', label: 'ok' };
+
+const log: TableModel = {
+  caption: 'Latest requests',
+  hasDetail: true,
+  span: 10,
+  columns: [
+    { label: 'Time', sortHref: '?sort=time', sorted: 'descending' },
+    { label: 'Model', sortHref: '?sort=model' },
+    { label: 'Key', minor: true },
+    { label: 'Route', minor: true },
+    { label: 'In', align: 'end', minor: true },
+    { label: 'Out', align: 'end', minor: true },
+    { label: 'Cost', align: 'end', sortHref: '?sort=cost' },
+    { label: 'Time taken', align: 'end', minor: true },
+    { label: 'Status', minor: true },
+  ],
+  rows: [
+    logRow('12:04:51', 'claude-sonnet', 'ci', served('bedrock', 'eu-central-1'), {
+      ...{ input: 1284, output: 311, cost: '0.008517', duration: 1900, status: ok },
+    }),
+    logRow('12:04:12', 'gpt-large', 'app', moved, {
+      ...{ input: 920, output: 77, cost: '0.003071', duration: 842, timeline: attempts },
+      status: { tone: 'warn', label: 'moved' },
+    }),
+    logRow('12:03:40', 'claude-sonnet', 'batch', unavailable, {
+      ...{ input: null, output: null, cost: null, duration: 60_212 },
+      status: { tone: 'bad', label: 'provider_timeout' },
+    }),
+    logRow('12:02:58', 'mistral-medium', 'app', served('direct', 'eu-west-2'), {
+      ...{ input: 214_882, output: 4096, cost: '0.114202', duration: 8240, status: ok },
+    }),
+  ],
+  empty: { title: 'No requests yet', text: 'Send the first one with any of your keys.' },
+};
+
+const models: TableModel = {
+  caption: 'Cost by model, 1–20 November, UTC',
+  compact: true,
+  columns: [
+    { label: 'Model' },
+    { label: 'Requests', align: 'end' },
+    { label: 'Input', align: 'end', minor: true },
+    { label: 'Cost', align: 'end' },
+    { label: 'Share', align: 'end', minor: true },
+  ],
+  rows: (
+    [
+      ['claude-sonnet', 21_004, 18_204_113, '88.1', 0.672],
+      ['gpt-large', 18_877, 9_012_440, '31.62', 0.241],
+      ['mistral-medium', 8_330, 2_204_871, '11.35', 0.087],
+    ] as const
+  ).map(([model, requests, input, cost, share]) => ({
+    href: '#table',
+    cells: [
+      { kind: 'text', value: model, heading: true },
+      { kind: 'number', value: requests, align: 'end' },
+      { kind: 'compact', value: input, align: 'end', minor: true },
+      { kind: 'money', value: cost, align: 'end' },
+      { kind: 'percent', value: share, align: 'end', minor: true },
+    ],
+  })),
+  totals: [
+    { kind: 'text', value: 'Total' },
+    { kind: 'number', value: 48_211, align: 'end' },
+    { kind: 'compact', value: 29_421_424, align: 'end', minor: true },
+    { kind: 'money', value: '131.07', align: 'end' },
+    { kind: 'text', value: '', minor: true },
+  ],
+  empty: { title: 'Nothing in this period', text: 'Choose a longer one.' },
+};
+
+const empties: EmptyModel[] = [
+  {
+    title: 'No keys yet',
+    text: 'A key lets an application call models, within the limits you give it.',
+    action: { label: 'New key', href: '#secret-once' },
+    code: 'curl https://gateway.example/v1/models -H "Authorization: Bearer $SVC_API_KEY"',
+  },
+  {
+    title: 'No request matches',
+    text: 'Period: last 7 days. Model: gpt-large. Status: failed.',
+    action: { label: 'Clear the filters', href: '#empty', quiet: true },
+  },
+  { title: 'Only owners see this', text: 'Ask Anna Becker, the owner of Acme GmbH, for the role “administrator”.' },
+];
+
+const banners: BannerModel[] = [
+  {
+    tone: 'warn',
+    text: 'Key “ci” has used 92% of $20.00. It resets in 6 hours.',
+    action: { label: 'Open the key', href: '#banner' },
+  },
+  {
+    tone: 'bad',
+    title: 'The payment was refused.',
+    text: 'Use another card, or ask your bank.',
+    code: 'payment_required',
+    requestId: '0193a4c2-7be1-7c30-9f15-2d4b8c61e07a',
+  },
+  { tone: 'info', text: 'From 1 December the price of gpt-large is $2.50 per million input tokens.' },
+  { tone: 'ok', text: 'Your email address is verified.' },
+];
+
+const messages: MessageModel[] = [
+  { role: 'user', author: 'You', blocks: [{ text: 'Turn this invoice into JSON: number 2026-118, 412.00 EUR.' }] },
+  {
+    role: 'assistant',
+    author: 'claude-sonnet',
+    blocks: [
+      { text: 'Here is the structure, with the amount as a string so that no cent is lost.' },
+      { language: 'json', code: '{\n  "number": "2026-118",\n  "amount": "412.00",\n  "currency": "EUR"\n}' },
+    ],
+    route: served('bedrock', 'eu-central-1'),
+    ...{ tokens: 311, price: '0.008517', duration: 1900 },
+  },
+  {
+    role: 'assistant',
+    author: 'gpt-large',
+    badge: { tone: 'warn', label: 'incomplete' },
+    blocks: [{ text: 'The second line of the invoice names' }],
+    route: unavailable,
+    ...{ tokens: 9, price: '0.000084', duration: 30_400 },
+  },
+];
+
+const timeline: TimelineModel = {
+  items: [
+    { title: 'Key “ci” reached 80% of its budget', tone: 'warn', at: at('11:48:03') },
+    { title: 'Anna Becker added credit', tone: 'ok', figure: { kind: 'money', value: '50' }, at: at('09:12:44') },
+    { title: 'Key “batch” was created', tone: 'neutral', text: 'Project Web, region EU', at: at('08:30:00') },
+  ],
+};
+
+const diff: DiffModel = {
+  caption: 'Changes to claude-sonnet',
+  rows: [
+    { field: 'Input price', before: '$2.80', after: '$3.00', kind: 'changed' },
+    { field: 'Alias', after: 'sonnet-latest', kind: 'added' },
+    { field: 'Region', before: 'us-east-1', kind: 'removed' },
+  ],
+};
+
+export function galleryModel(baseUrl = 'http://127.0.0.1:3000'): GalleryModel {
+  const snippets = requestSnippets({
+    ...{ id: 'gallery', label: 'Languages', baseUrl, key: '$SVC_API_KEY', model: 'claude-sonnet' },
+  });
+  return {
+    ...galleryForms(snippets),
+    ...charts(),
+    ...{ shell, tiles, log, models, meters, empties, banners, messages, timeline, diff },
+    sections: partialNames.map((name) => ({ id: name, name })),
+    statStrip: {
+      items: [
+        { label: 'Duration', figure: { kind: 'latency', value: 1900 } },
+        { label: 'First token', figure: { kind: 'latency', value: 412 } },
+        { label: 'Tokens', figure: { kind: 'compact', value: 1595 } },
+        { label: 'Cost', figure: { kind: 'cost', value: 8_517_000n } },
+        { label: 'Cached', figure: { kind: 'percent', value: 0.4 } },
+      ],
+    },
+    emptyTable: { ...log, rows: [] },
+    period: {
+      zone: 'UTC',
+      options: [
+        { label: '7 days', href: '?days=7' },
+        { label: '30 days', href: '?days=30', current: true },
+        { label: '90 days', href: '?days=90' },
+      ],
+    },
+    pager: { summary: 'Requests 51–100', newerHref: '?page=1', olderHref: '?page=3' },
+    lastPage: { summary: 'Requests 1–12 of 12' },
+    badges: [
+      { tone: 'ok', label: 'active' },
+      { tone: 'warn', label: 'paused' },
+      { tone: 'bad', label: 'revoked' },
+      { tone: 'info', label: 'beta' },
+      { tone: 'neutral', label: 'expired' },
+    ],
+    routes: [served('bedrock', 'eu-central-1'), moved, unavailable],
+    toasts: [
+      { tone: 'ok', text: 'The key was paused.' },
+      { tone: 'bad', text: 'The key could not be paused. Try again.' },
+    ],
+    tabs: {
+      label: 'Model administration',
+      items: [
+        { label: 'Models', href: '#tabs', current: true, count: 24 },
+        { label: 'Providers', href: '#tabs', count: 6 },
+        { label: 'Prices', href: '#tabs' },
+        { label: 'Aliases', href: '#tabs' },
+      ],
+    },
+    facts: {
+      items: [
+        { label: 'Key', figure: { kind: 'copy', value: 'svc_ab12…9f' } },
+        { label: 'Status', figure: { kind: 'badge', value: ok } },
+        { label: 'Created', figure: { kind: 'date', value: at('08:30:00') } },
+        { label: 'Last used', figure: { kind: 'time', value: at('12:04:51') } },
+        { label: 'Project', figure: { kind: 'link', value: 'Web', href: '#kv-list' } },
+        { label: 'Expires', figure: { kind: 'date', value: null } },
+      ],
+    },
+  };
+}

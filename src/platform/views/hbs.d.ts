@@ -1,0 +1,11 @@
+/** The package ships no types; this is the part of it that is used. */
+declare module 'hbs' {
+  import type Handlebars from 'handlebars';
+
+  export interface Instance {
+    readonly handlebars: typeof Handlebars;
+    registerHelper(helpers: Record<string, Handlebars.HelperDelegate>): void;
+    registerPartial(name: string, partial: Handlebars.TemplateDelegate): void;
+  }
+  export function create(handlebars: typeof Handlebars): Instance;
+}

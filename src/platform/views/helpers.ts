@@ -1,0 +1,117 @@
+import Handlebars, { type HelperDelegate, type HelperOptions, type SafeString } from 'handlebars';
+import type { AssetResolver } from './assets';
+import {
+  formatCompact,
+  formatCost,
+  formatLatency,
+  formatMoney,
+  formatNumber,
+  formatPercent,
+  formatTime,
+  type Amount,
+  type TimeStyle,
+} from './formatting';
+import type { Translate } from './translations';
+import type { ViewContext } from './view-context';
+
+/** What the engine hands to helpers through Handlebars' data frame. */
+export interface RenderData {
+  view: ViewContext & { brandName: string };
+  translate: Translate;
+  /** Named pieces a view gives to its layouts, such as the title. */
+  sections: Record<string, SafeString>;
+  body?: SafeString;
+}
+
+const escape = Handlebars.escapeExpression;
+const safe = (markup: string): SafeString => new Handlebars.SafeString(markup);
+const dataOf = (options: HelperOptions): RenderData => options.data as RenderData;
+const isAbsent = (value: unknown): value is null | undefined | '' =>
+  value === null || value === undefined || value === '';
+
+/** A missing figure is a dash, so that a column never looks like zero. */
+const dash = '–';
+
+type Format<Value> = (view: ViewContext, value: Value) => string;
+
+function figure<Value>(format: Format<Value>): HelperDelegate {
+  return (value: Value, options: HelperOptions) =>
+    isAbsent(value) ? dash : format(dataOf(options).view, value);
+}
+
+function compact(value: number | bigint, options: HelperOptions): string | SafeString {
+  if (isAbsent(value)) return dash;
+  const { locale } = dataOf(options).view;
+  const full = formatNumber(locale, value);
+  const short = formatCompact(locale, value);
+  if (full === short) return full;
+  return safe(`<data value="${value}" title="${escape(full)}">${escape(short)}</data>`);
+}
+
+function time(value: Date | string, options: HelperOptions): string | SafeString {
+  if (isAbsent(value)) return dash;
+  const { locale, timeZone } = dataOf(options).view;
+  const instant = new Date(value);
+  const style = (options.hash as { style?: TimeStyle }).style ?? 'minute';
+  const shown = formatTime(locale, timeZone, instant, style);
+  const inUtc = `${formatTime(locale, 'UTC', instant, 'full')} UTC`;
+  const iso = instant.toISOString();
+  return safe(`<time datetime="${iso}" title="${escape(inUtc)}">${escape(shown)}</time>`);
+}
+
+/**
+ * `{{url page="2"}}` changes this page's own query, `{{url "/keys" status="active"}}`
+ * starts another one. An empty value removes a parameter: the address is the state.
+ */
+function url(...input: unknown[]): string {
+  const options = input.at(-1) as HelperOptions;
+  const { view } = dataOf(options);
+  const target = input.length > 1 ? String(input[0]) : undefined;
+  const query = new URLSearchParams(target === undefined ? view.query : {});
+  for (const [name, value] of Object.entries(options.hash as Record<string, unknown>)) {
+    if (isAbsent(value)) query.delete(name);
+    else query.set(name, String(value));
+  }
+  const search = query.toString();
+  return (target ?? view.path) + (search ? `?${search}` : '');
+}
+
+function translate(key: string, options: HelperOptions): string {
+  return dataOf(options).translate(key, options.hash as Record<string, unknown>);
+}
+
+function section(this: unknown, name: string, options: HelperOptions): string {
+  dataOf(options).sections[name] = safe(options.fn(this).trim());
+  return '';
+}
+
+const values = (input: unknown[]): unknown[] => input.slice(0, -1);
+
+/** The names that compile; a template calling any other helper fails when it is loaded. */
+export function createHelpers(asset: AssetResolver): Record<string, HelperDelegate> {
+  return {
+    t: translate,
+    money: figure<Amount>((view, amount) => formatMoney(view.locale, amount)),
+    cost: figure<Amount>((view, amount) => formatCost(view.locale, amount)),
+    number: figure<number | bigint>((view, value) => formatNumber(view.locale, value)),
+    percent: figure<number>((view, ratio) => formatPercent(view.locale, ratio)),
+    latency: figure<number>((view, milliseconds) => formatLatency(view.locale, milliseconds)),
+    compact,
+    time,
+    url,
+    section,
+    asset: (name: string) => asset(name),
+    icon: (name: string) =>
+      safe(
+        `<svg class="icon" aria-hidden="true" focusable="false"><use href="${asset('icons.svg')}#${escape(name)}"/></svg>`,
+      ),
+    eq: (left: unknown, right: unknown) => left === right,
+    and: (...input: unknown[]) => values(input).every(Boolean),
+    or: (...input: unknown[]) => values(input).find(Boolean),
+    not: (value: unknown) => !value,
+    list: (...input: unknown[]) => values(input),
+    object: (options: HelperOptions) => options.hash as object,
+    join: (...input: unknown[]) => values(input).join(''),
+    json: (value: unknown) => JSON.stringify(value),
+  };
+}

@@ -1,0 +1,29 @@
+export { assetBase, vendorFiles } from './assets';
+export { barChart, lineChart, meter, slotOf, spark, type ChartInput, type ChartModel, type ChartSeries } from './chart';
+export {
+  formatCompact,
+  formatCost,
+  formatLatency,
+  formatMoney,
+  formatNumber,
+  formatPercent,
+  formatTime,
+  isTimeZone,
+} from './formatting';
+export { galleryModel, type GalleryModel } from './gallery';
+export type * from './models';
+export { requestSnippets, type SnippetValues } from './snippets';
+export { loadTranslations, type Translate, type Translations } from './translations';
+export {
+  defaultViewContext,
+  isLocale,
+  locales,
+  type AdminStrip,
+  type Locale,
+  type NavigationGroup,
+  type NavigationItem,
+  type Theme,
+  type ViewContext,
+  type Viewer,
+} from './view-context';
+export { createViewEngine, type ViewEngine, type ViewEngineOptions } from './view-engine';

@@ -1,0 +1,64 @@
+/** What every template may read besides its own model, under `@view`. */
+export const locales = ['en', 'de', 'fr', 'it', 'es'] as const;
+export type Locale = (typeof locales)[number];
+export type Theme = 'system' | 'light' | 'dark';
+
+export interface NavigationItem {
+  label: string;
+  href: string;
+  icon: string;
+  current?: boolean;
+}
+
+export interface NavigationGroup {
+  /** Absent for the first group, which needs no heading. */
+  label?: string;
+  items: NavigationItem[];
+}
+
+export interface Viewer {
+  name: string;
+  email: string;
+  organisation?: string;
+}
+
+/** Shown as a coloured strip while somebody acts with an administrator's eyes. */
+export interface AdminStrip {
+  organisation: string;
+  switchHref: string;
+  leaveAction: string;
+}
+
+export interface ViewContext {
+  locale: Locale;
+  timeZone: string;
+  theme: Theme;
+  /** The page's own path and query: links built by `url` start from them. */
+  path: string;
+  query: Readonly<Record<string, string>>;
+  requestId: string;
+  baseUrl: string;
+  /** True for an htmx swap: the view is rendered without its layouts. */
+  fragment: boolean;
+  viewer?: Viewer;
+  navigation?: NavigationGroup[];
+  adminStrip?: AdminStrip;
+}
+
+export function isLocale(value: unknown): value is Locale {
+  return locales.some((locale) => locale === value);
+}
+
+export function defaultViewContext(overrides: Partial<ViewContext> = {}): ViewContext {
+  return {
+    locale: 'en',
+    timeZone: 'UTC',
+    theme: 'system',
+    path: '/',
+    query: {},
+    requestId: '',
+    baseUrl: '',
+    fragment: false,
+    ...overrides,
+  };
+}

@@ -1,0 +1,142 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import Handlebars from 'handlebars';
+import { create } from 'hbs';
+import { createAssetResolver } from './assets';
+import { createHelpers, type RenderData } from './helpers';
+import { loadTranslations, type Translate } from './translations';
+import { defaultViewContext, type Locale, type ViewContext } from './view-context';
+
+/*
+ * How templates are written
+ *
+ * - A view names its layout in its first line: `{{!< dashboard}}` puts it into
+ *   views/layouts/dashboard.hbs, which may name a layout of its own in the same
+ *   way. A layout prints the view at `{{@body}}`, and named pieces that the view
+ *   set with `{{#section "title"}}…{{/section}}` at `{{@sections.title}}`.
+ * - A partial is a component. It takes one object, `{{> badge status}}` or
+ *   `{{> badge (object tone="ok" label=(t "…"))}}`; one that wraps content takes
+ *   named values, `{{#> card heading="…"}}…{{/card}}`.
+ * - `@view` is the ViewContext. Models are plain objects: Handlebars refuses
+ *   inherited properties, and a misspelt helper does not compile.
+ */
+
+export interface ViewEngineOptions {
+  viewsFolder: string;
+  publicFolder: string;
+  localesFolder: string;
+  /** False in development: templates and assets are read anew for every page. */
+  cache: boolean;
+  brandName: string;
+}
+
+interface ExpressApplication {
+  engine(extension: string, render: ExpressRender): unknown;
+  set(name: string, value: unknown): unknown;
+}
+
+type ExpressRender = (
+  path: string,
+  options: object,
+  done: (error: unknown, html?: string) => void,
+) => void;
+
+export interface ViewEngine {
+  /** `view` is a path below the views folder without its ending. Synchronous; throws for an unknown view. */
+  render(view: string, model: object, context: ViewContext): string;
+  translator(locale: Locale): Translate;
+  /** Makes `response.render('pages/…', model)` work; the context is read from `response.locals.viewContext`. */
+  attach(application: ExpressApplication): void;
+}
+
+interface LoadedView {
+  layout?: string;
+  run: Handlebars.TemplateDelegate;
+}
+
+interface ExpressLocals extends Record<string, unknown> {
+  viewContext?: ViewContext;
+}
+
+const partialsPrefix = 'partials/';
+const layoutLine = /^\{\{!<\s*([\w-]+)\s*\}\}\r?\n?/;
+
+function readTemplates(folder: string): [name: string, source: string][] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.hbs'))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => [nameOf(folder, path), readFileSync(path, 'utf8')]);
+}
+
+function nameOf(folder: string, path: string): string {
+  return relative(folder, path).slice(0, -'.hbs'.length).split(sep).join('/');
+}
+
+function loadViews(options: ViewEngineOptions): Map<string, LoadedView> {
+  // An own Handlebars for every engine: the module's singleton would leak helpers between applications.
+  const hbs = create(Handlebars.create());
+  const helpers = createHelpers(createAssetResolver(options.publicFolder));
+  hbs.registerHelper(helpers);
+  const compileOptions: CompileOptions = {
+    knownHelpers: Object.fromEntries(Object.keys(helpers).map((name) => [name, true])),
+    knownHelpersOnly: true,
+    preventIndent: true,
+  };
+  const views = new Map<string, LoadedView>();
+  for (const [name, source] of readTemplates(options.viewsFolder)) {
+    const layout = layoutLine.exec(source)?.[1];
+    const run = hbs.handlebars.compile(source.replace(layoutLine, ''), compileOptions);
+    if (name.startsWith(partialsPrefix)) hbs.registerPartial(name.slice(partialsPrefix.length), run);
+    else views.set(name, { layout, run });
+  }
+  return views;
+}
+
+export async function createViewEngine(options: ViewEngineOptions): Promise<ViewEngine> {
+  const translations = await loadTranslations(options.localesFolder);
+  let views = loadViews(options);
+
+  const viewNamed = (name: string): LoadedView => {
+    const view = views.get(name);
+    if (!view) throw new Error(`There is no view named "${name}"`);
+    return view;
+  };
+
+  const render = (name: string, model: object, context: ViewContext): string => {
+    if (!options.cache) views = loadViews(options);
+    const data: RenderData = {
+      view: { ...context, brandName: options.brandName },
+      translate: translations(context.locale),
+      sections: {},
+    };
+    let view = viewNamed(name);
+    let html = view.run(model, { data });
+    while (view.layout !== undefined && !context.fragment) {
+      view = viewNamed(`layouts/${view.layout}`);
+      html = view.run(model, { data: { ...data, body: new Handlebars.SafeString(html) } });
+    }
+    return html;
+  };
+
+  const renderForExpress: ExpressRender = (path, locals, done) => {
+    const { viewContext, settings: _settings, _locals, cache: _cache, ...model } = locals as ExpressLocals;
+    let html: string;
+    try {
+      html = render(nameOf(options.viewsFolder, path), model, viewContext ?? defaultViewContext());
+    } catch (error) {
+      done(error);
+      return;
+    }
+    done(null, html);
+  };
+
+  return {
+    render,
+    translator: translations,
+    attach(application) {
+      application.engine('hbs', renderForExpress);
+      application.set('view engine', 'hbs');
+      application.set('views', options.viewsFolder);
+    },
+  };
+}

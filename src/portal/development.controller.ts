@@ -1,0 +1,51 @@
+import { Controller, Query } from '@nestjs/common';
+import { IsOptional, Matches } from 'class-validator';
+import { galleryModel, Outbox, type OutboxMail, Settings } from '../platform';
+import { Access, Page } from '../web';
+
+class OutboxQuery {
+  @IsOptional()
+  @Matches(/^[\w-]{1,100}$/)
+  id?: string;
+}
+
+const LISTED = 50;
+const link = /https?:\/\/[^\s<>"]+/g;
+
+/** What developers look at and customers never see: mounted in development only. */
+@Controller('/dev')
+export class DevelopmentController {
+  constructor(
+    private readonly outbox: Outbox,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page('components', 'pages/dev/components', Access.anyone())
+  components(): object {
+    return galleryModel(this.settings.baseUrl);
+  }
+
+  @Page('outbox', 'pages/dev/outbox', Access.anyone())
+  async mails(@Query() query: OutboxQuery): Promise<object> {
+    const mails = (await this.outbox.list()).slice(0, LISTED);
+    const selected = query.id === undefined ? mails[0] : await this.outbox.read(query.id);
+    return {
+      mails: mails.map((mail) => ({
+        href: `/dev/outbox?id=${mail.id}`,
+        subject: mail.subject,
+        recipient: mail.to,
+        sentAt: mail.at,
+        current: mail.id === selected?.id,
+      })),
+      ...(selected === undefined ? {} : { selected: shown(selected) }),
+    };
+  }
+}
+
+const shown = (mail: OutboxMail): object => ({
+  subject: mail.subject,
+  recipient: mail.to,
+  sentAt: mail.at,
+  text: mail.text,
+  links: mail.text.match(link) ?? [],
+});

@@ -1,0 +1,18 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { Settings } from '../platform';
+import { WebModule } from '../web';
+import { DevelopmentController } from './development.controller';
+import { HomeController } from './home.controller';
+import { LanguageController } from './language.controller';
+
+@Module({})
+export class PortalModule {
+  static forRoot(settings: Settings): DynamicModule {
+    const development = settings.environment === 'development' ? [DevelopmentController] : [];
+    return {
+      module: PortalModule,
+      imports: [WebModule],
+      controllers: [HomeController, LanguageController, ...development],
+    };
+  }
+}

@@ -1,0 +1,48 @@
+import { usageOf, type Usage, type UsageReading } from '../../kernel';
+import { CountReader, invalid, okUnlessEmpty, pick, unreadable } from '../usage';
+
+/** Usage of a transcription; where there is none, the length of the recording stands beside the text. */
+export function findTranscriptionUsage(body: unknown): unknown {
+  const usage = pick(body, 'usage');
+  if (usage !== undefined && usage !== null) return usage;
+  const seconds = pick(body, 'duration');
+  return typeof seconds === 'number' ? { type: 'duration', seconds } : undefined;
+}
+
+/** By duration, by tokens, or both: the price decides which of them costs. */
+export function normaliseTranscriptionUsage(raw: unknown): UsageReading {
+  const early = unreadable(raw);
+  if (early !== undefined) return early;
+  const counts = new CountReader(raw);
+  const audioMilliseconds = counts.milliseconds('seconds') ?? counts.milliseconds('prompt_audio_seconds');
+  const input = counts.first('input_tokens', 'prompt_tokens');
+  const output = counts.first('output_tokens', 'completion_tokens');
+  const audio = counts.first('input_token_details.audio_tokens', 'prompt_tokens_details.audio_tokens') ?? 0;
+  if (counts.fault !== undefined) return invalid(counts.fault);
+  if (audioMilliseconds === undefined && input === undefined) return { kind: 'absent' };
+  if (audio > (input ?? 0)) return invalid('audio_tokens exceed the input');
+  return okUnlessEmpty({
+    inputTokens: (input ?? 0) - audio,
+    audioInputTokens: audio,
+    outputTokens: output ?? 0,
+    audioMilliseconds: audioMilliseconds ?? 0,
+  });
+}
+
+/** Speech: text in, audio out. Suppliers that report nothing sell by the character. */
+export function normaliseSpeechUsage(raw: unknown): UsageReading {
+  const early = unreadable(raw);
+  if (early !== undefined) return early;
+  const counts = new CountReader(raw);
+  const inputTokens = counts.first('input_tokens');
+  const audioOutputTokens = counts.first('output_tokens');
+  if (counts.fault !== undefined) return invalid(counts.fault);
+  if (inputTokens === undefined && audioOutputTokens === undefined) return { kind: 'absent' };
+  if (inputTokens === undefined) return invalid('input_tokens is missing');
+  return okUnlessEmpty({ inputTokens, audioOutputTokens: audioOutputTokens ?? 0 });
+}
+
+/** The characters of the request are known exactly, so this is no estimate. */
+export function speechUsageByCharacters(text: string): Usage {
+  return usageOf({ inputTokens: Array.from(text).length });
+}

@@ -1,0 +1,66 @@
+import { completionTokens, type UsageCounts, type UsageReading } from '../../kernel';
+import { CountReader, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
+
+/** The usage object of an answer, of `message_start` or of `message_delta`. */
+export function findMessagesUsage(event: unknown): unknown {
+  return pick(event, 'message', 'usage') ?? pick(event, 'usage');
+}
+
+/**
+ * A stream reports twice: `message_start` what went in, `message_delta` what came out and, with some
+ * suppliers, what went in once more. Each field's latest figure stands; a zero or a missing field does not
+ * take back what was said. Joined before normalising, because the cache write total and its two parts may
+ * arrive in different events.
+ */
+export function mergeMessagesUsage(earlier: unknown, later: unknown): unknown {
+  if (!isRecord(later)) return later ?? earlier;
+  if (!isRecord(earlier)) return earlier === undefined || earlier === null ? later : earlier;
+  const merged = new Map(Object.entries(earlier));
+  for (const [name, value] of Object.entries(later)) {
+    if (isRecord(value)) merged.set(name, mergeMessagesUsage(earlier[name], value));
+    else if ((value !== null && value !== 0) || !merged.has(name)) merged.set(name, value);
+  }
+  return Object.fromEntries(merged);
+}
+
+/** Here input excludes what was read from or written to the cache, so nothing is subtracted. */
+export function normaliseMessagesUsage(raw: unknown): UsageReading {
+  const early = unreadable(raw);
+  if (early !== undefined) return early;
+  const counts = new CountReader(raw);
+  const input = counts.first('input_tokens');
+  const output = counts.first('output_tokens');
+  const cacheRead = counts.first('cache_read_input_tokens') ?? 0;
+  const short = counts.first('cache_creation.ephemeral_5m_input_tokens') ?? 0;
+  const long = counts.first('cache_creation.ephemeral_1h_input_tokens') ?? 0;
+  const written = counts.first('cache_creation_input_tokens') ?? 0;
+  const reasoning = counts.first('output_tokens_details.thinking_tokens') ?? 0;
+  if (counts.fault !== undefined) return invalid(counts.fault);
+  if (input === undefined && output === undefined) return { kind: 'absent' };
+  if (input === undefined) return invalid('input_tokens is missing');
+  if (output === undefined) return invalid('output_tokens is missing');
+  if (reasoning > output) return invalid('thinking_tokens exceed output_tokens');
+  return okUnlessEmpty({
+    inputTokens: input,
+    cacheReadTokens: cacheRead,
+    // The total and its parts describe the same tokens; what no part claims lives the shorter time.
+    cacheWriteTokens: Math.max(short, written - long),
+    cacheWriteLongTokens: long,
+    outputTokens: output - reasoning,
+    reasoningTokens: reasoning,
+  });
+}
+
+/** Usage as a messages caller expects it: input beside the cache, reasoning inside the output. */
+export function renderMessagesUsage(usage: UsageCounts): object {
+  return {
+    input_tokens: usage.inputTokens + usage.audioInputTokens + usage.imageTokens,
+    cache_read_input_tokens: usage.cacheReadTokens,
+    cache_creation_input_tokens: usage.cacheWriteTokens + usage.cacheWriteLongTokens,
+    cache_creation: {
+      ephemeral_5m_input_tokens: usage.cacheWriteTokens,
+      ephemeral_1h_input_tokens: usage.cacheWriteLongTokens,
+    },
+    output_tokens: completionTokens(usage),
+  };
+}

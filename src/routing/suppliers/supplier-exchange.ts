@@ -1,0 +1,128 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { type Fault, fault } from '../../kernel';
+
+export interface AnswerHead {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** Who reads a supplier's answer. `data` answers false while it cannot take more. */
+export interface AnswerReader {
+  data(chunk: Buffer): boolean;
+  end(): void;
+  broken(cause: Fault): void;
+}
+
+/** How long each part of a call may take, in milliseconds. */
+export interface ExchangeDeadlines {
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+  readonly totalMs: number;
+}
+
+type Ending = { readonly kind: 'end' } | { readonly kind: 'broken'; readonly cause: Fault };
+
+/**
+ * One call to a supplier, from the request to the last byte of the answer. The head is a promise; the body goes
+ * to whoever reads it, who may come later than its first bytes and may be slower than they are.
+ */
+export class SupplierExchange implements Dispatcher.DispatchHandler {
+  readonly head: Promise<AnswerHead>;
+  private resolveHead: (head: AnswerHead) => void;
+  private rejectHead: (cause: Fault) => void;
+  private controller: Dispatcher.DispatchController | null = null;
+  private reader: AnswerReader | null = null;
+  private readonly early: Buffer[] = [];
+  private ending: Ending | null = null;
+  private refused: Fault | null = null;
+  private answered = false;
+  private readonly total: NodeJS.Timeout;
+  private idle: NodeJS.Timeout;
+
+  constructor(private readonly deadlines: ExchangeDeadlines) {
+    this.head = new Promise((resolve, reject) => {
+      this.resolveHead = resolve;
+      this.rejectHead = reject;
+    });
+    this.total = setTimeout(() => this.abort(fault('upstream_timeout')), deadlines.totalMs);
+    this.idle = setTimeout(() => this.abort(fault('upstream_timeout')), deadlines.firstByteMs);
+  }
+
+  /** Stops the call at once; the supplier sees its connection close. */
+  abort(cause: Fault): void {
+    this.refused ??= cause;
+    if (this.controller !== null) this.controller.abort(cause);
+    else this.finish({ kind: 'broken', cause });
+  }
+
+  /** Hands over the body: what has come already, then the rest as it comes. */
+  read(reader: AnswerReader): void {
+    this.reader = reader;
+    for (const chunk of this.early.splice(0)) this.pass(chunk);
+    if (this.ending !== null) this.tell(this.ending);
+  }
+
+  /** The reader can take more again. */
+  resume(): void {
+    if (this.controller?.paused === true) {
+      this.controller.resume();
+      this.idle.refresh();
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    if (this.refused !== null) controller.abort(this.refused);
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    // Informational answers (1xx) precede the real one.
+    if (status < 200) return;
+    clearTimeout(this.idle);
+    this.idle = setTimeout(() => this.abort(fault('upstream_timeout')), this.deadlines.idleMs);
+    this.answered = true;
+    this.resolveHead({ status, headers });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.idle.refresh();
+    this.pass(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.finish({ kind: 'end' });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.finish({ kind: 'broken', cause: this.refused ?? brokenConnection(error) });
+  }
+
+  private pass(chunk: Buffer): void {
+    if (this.reader === null) this.early.push(chunk);
+    else if (!this.reader.data(chunk)) this.controller?.pause();
+  }
+
+  private finish(ending: Ending): void {
+    if (this.ending !== null) return;
+    this.ending = ending;
+    clearTimeout(this.total);
+    clearTimeout(this.idle);
+    if (!this.answered) {
+      this.rejectHead(ending.kind === 'broken' ? ending.cause : fault('upstream_unavailable'));
+    } else if (this.reader !== null) {
+      this.tell(ending);
+    }
+  }
+
+  private tell(ending: Ending): void {
+    if (ending.kind === 'end') this.reader?.end();
+    else this.reader?.broken(ending.cause);
+  }
+}
+
+const timeOuts = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+
+function brokenConnection(error: Error & { code?: string }): Fault {
+  return fault(timeOuts.has(error.code ?? '') ? 'upstream_timeout' : 'upstream_unavailable', { cause: error });
+}

@@ -1,0 +1,10 @@
+import type { Role } from '../kernel';
+
+export const accessMetadata = 'switchboard:access';
+
+export type AccessRule =
+  | { readonly kind: 'anyone' }
+  | { readonly kind: 'key' }
+  | { readonly kind: 'root' }
+  | { readonly kind: 'session' }
+  | { readonly kind: 'role'; readonly minimum: Role };

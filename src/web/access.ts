@@ -1,0 +1,29 @@
+import { applyDecorators, SetMetadata, UseGuards } from '@nestjs/common';
+import type { Role } from '../kernel';
+import { ApiKeyGuard } from './guards/api-key.guard';
+import { BearerGuard } from './guards/bearer.guard';
+import { RoleGuard } from './guards/role.guard';
+import { RootKeyGuard } from './guards/root-key.guard';
+import { SessionGuard } from './guards/session.guard';
+import { accessMetadata, type AccessRule } from './access-rule';
+
+type AccessDecorator = ClassDecorator & MethodDecorator;
+type GuardClass = typeof BearerGuard | typeof ApiKeyGuard | typeof RootKeyGuard | typeof SessionGuard | typeof RoleGuard;
+
+const declare = (rule: AccessRule, ...guards: GuardClass[]): AccessDecorator =>
+  applyDecorators(SetMetadata(accessMetadata, rule), ...(guards.length > 0 ? [UseGuards(...guards)] : []));
+
+/**
+ * Who may call a handler. Every handler says so, on itself or on its controller: the boot refuses one that does not,
+ * so that forgetting is not a way to let everybody in.
+ */
+export const Access = {
+  anyone: (): AccessDecorator => declare({ kind: 'anyone' }),
+  /** A client key as `Authorization: Bearer`. */
+  bearer: (): AccessDecorator => declare({ kind: 'key' }, BearerGuard),
+  /** A client key as `x-api-key` or as Bearer: the two families of clients differ. */
+  eitherHeader: (): AccessDecorator => declare({ kind: 'key' }, ApiKeyGuard),
+  rootKey: (): AccessDecorator => declare({ kind: 'root' }, RootKeyGuard),
+  session: (): AccessDecorator => declare({ kind: 'session' }, SessionGuard),
+  role: (minimum: Role): AccessDecorator => declare({ kind: 'role', minimum }, SessionGuard, RoleGuard),
+} as const;

@@ -1,0 +1,96 @@
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import { Fault, fault, fromUnknown, renderGateway, renderMessages, renderPortal, type Rendered } from '../../kernel';
+import { LeanAdapter, Logger } from '../../platform';
+import { type HttpRequest, pathOf } from '../http-request';
+import { PageRenderer } from '../pages/page-renderer';
+
+type Surface = 'gateway' | 'messages' | 'page' | 'portal';
+
+/** The edge of the service: whatever was thrown leaves as a code of the catalogue, in the shape of its surface. */
+@Catch()
+export class FaultFilter implements ExceptionFilter {
+  constructor(
+    private readonly adapter: LeanAdapter,
+    private readonly pages: PageRenderer,
+    private readonly logger: Logger,
+  ) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    const request = http.getRequest<HttpRequest>();
+    const response = http.getResponse<ServerResponse>();
+    const problem = this.faultOf(error, request, response);
+    if (problem.status >= 500) this.report(problem, request);
+    if (response.headersSent) {
+      // Too late for an answer: a broken connection is at least not mistaken for a whole one.
+      response.destroy();
+      return;
+    }
+    if (!request.complete) response.setHeader('connection', 'close');
+    this.answer(problem, request, response);
+  }
+
+  /** Nest says "not found" for a known path under another verb, too. */
+  private faultOf(error: unknown, request: HttpRequest, response: ServerResponse): Fault {
+    const problem = fromUnknown(error);
+    if (!(error instanceof HttpException) || problem.code !== 'not_found') return problem;
+    const allowed = this.adapter.routes.methodsOf(pathOf(request));
+    if (allowed.length === 0) return problem;
+    response.setHeader('allow', allowed.join(', '));
+    return fault('method_not_allowed', {
+      message: `${request.method ?? 'This verb'} is not answered here; use ${allowed.join(' or ')}.`,
+    });
+  }
+
+  private answer(problem: Fault, request: HttpRequest, response: ServerResponse): void {
+    const surface = surfaceOf(request);
+    if (surface === 'page') {
+      const { html, status, headers } = this.pages.fault(problem, request);
+      send(response, { status, headers, type: 'text/html; charset=utf-8', text: html });
+      return;
+    }
+    const render = surface === 'messages' ? renderMessages : surface === 'gateway' ? renderGateway : renderPortal;
+    const { status, headers, body }: Rendered = render(problem, request.requestId);
+    send(response, { status, headers, type: 'application/json; charset=utf-8', text: JSON.stringify(body) });
+  }
+
+  private report(problem: Fault, request: HttpRequest): void {
+    this.logger.error('request failed', {
+      request_id: request.requestId,
+      code: problem.code,
+      method: request.method,
+      path: pathOf(request),
+      error: problem.options.cause ?? problem,
+    });
+  }
+}
+
+function surfaceOf(request: HttpRequest): Surface {
+  const path = pathOf(request);
+  if (path === '/v1/messages' || path.startsWith('/v1/messages/')) return 'messages';
+  if (/^\/v\d+(\/|$)/.test(path)) return 'gateway';
+  return wantsPage(request) ? 'page' : 'portal';
+}
+
+/** Browsers name HTML first when a person is looking; programs do not ask for it. */
+function wantsPage(request: HttpRequest): boolean {
+  return request.headers.accept?.includes('text/html') ?? false;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly type: string;
+  readonly text: string;
+}
+
+function send(response: ServerResponse, answer: Answer): void {
+  response.statusCode = answer.status;
+  response.statusMessage = STATUS_CODES[answer.status] ?? '';
+  for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);
+  response.setHeader('content-type', answer.type);
+  response.setHeader('cache-control', 'no-store');
+  response.setHeader('content-length', Buffer.byteLength(answer.text));
+  response.end(answer.text);
+}

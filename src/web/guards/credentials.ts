@@ -1,0 +1,58 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { fault } from '../../kernel';
+import type { Caller, KeyDirectory } from '../../keys';
+
+/** The scheme's name is case-insensitive; anything but a Bearer token is not ours. */
+const BEARER = /^bearer +(\S+) *$/i;
+
+export function bearerOf(headers: IncomingHttpHeaders): string | null {
+  const { authorization } = headers;
+  if (authorization === undefined) return null;
+  const token = BEARER.exec(authorization)?.[1];
+  if (token === undefined) throw fault('invalid_api_key', { message: 'The Authorization header is not "Bearer <key>".' });
+  return token;
+}
+
+/** One resolver for both headers, so that no header is a way around what the other would refuse. */
+export function keyTextOf(headers: IncomingHttpHeaders, accepts: 'bearer' | 'either'): string {
+  const bearer = bearerOf(headers);
+  const apiKey = headers['x-api-key'];
+  if (Array.isArray(apiKey) || (bearer !== null && apiKey !== undefined && apiKey !== bearer)) {
+    throw fault('invalid_request', {
+      message: 'The Authorization and x-api-key headers carry different keys.',
+      param: 'x-api-key',
+    });
+  }
+  const text = bearer ?? (accepts === 'either' ? apiKey : undefined);
+  if (text === undefined) throw fault('missing_api_key');
+  return text;
+}
+
+/** Only client keys call models: the root key manages keys, and a chat key belongs to the portal's chat. */
+export function admitClient(caller: Caller): Caller {
+  if (caller.kind === 'root') {
+    throw fault('forbidden', { message: 'The root admin key manages keys; it does not call models.' });
+  }
+  if (caller.kind === 'webchat') throw fault('webchat_key_scope');
+  return caller;
+}
+
+export function admitRoot(caller: Caller): Caller {
+  if (caller.kind !== 'root') throw fault('forbidden', { message: 'This operation needs the root admin key.' });
+  return caller;
+}
+
+/** Resolves without a promise while the key is known, which is nearly always. */
+export function identify(
+  directory: KeyDirectory,
+  text: string,
+  request: { caller?: Caller },
+  admit: (caller: Caller) => Caller,
+): boolean | Promise<boolean> {
+  const accept = (caller: Caller): boolean => {
+    request.caller = admit(caller);
+    return true;
+  };
+  const found = directory.authenticate(text);
+  return found instanceof Promise ? found.then(accept) : accept(found);
+}

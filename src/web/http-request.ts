@@ -1,0 +1,33 @@
+import type { IncomingMessage } from 'node:http';
+import type { ExecutionContext } from '@nestjs/common';
+import type { Actor } from '../kernel';
+import type { Caller } from '../keys';
+
+/** A request as guards leave it: identified, and with whoever it turned out to be. */
+export interface HttpRequest extends IncomingMessage {
+  requestId: string;
+  originalUrl: string;
+  params: Readonly<Record<string, string>>;
+  /** Set by the key guards. */
+  caller?: Caller;
+  /** Set by the session guard. */
+  actor?: Actor;
+  /** Set by the body middleware of the portal; the gateway reads its own. */
+  body?: unknown;
+  rawBody?: Buffer;
+}
+
+export const requestOf = (context: ExecutionContext): HttpRequest =>
+  context.switchToHttp().getRequest<HttpRequest>();
+
+export function pathOf(request: IncomingMessage & { originalUrl?: string }): string {
+  const url = request.originalUrl ?? request.url ?? '/';
+  const question = url.indexOf('?');
+  return question === -1 ? url : url.slice(0, question);
+}
+
+export function queryOf(request: IncomingMessage & { originalUrl?: string }): URLSearchParams {
+  const url = request.originalUrl ?? request.url ?? '/';
+  const question = url.indexOf('?');
+  return new URLSearchParams(question === -1 ? '' : url.slice(question + 1));
+}

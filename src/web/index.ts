@@ -1,0 +1,10 @@
+export { Access } from './access';
+export { cookieOf, sessionCookieName, setCookie } from './cookies';
+export { type HttpRequest, pathOf, queryOf, requestOf } from './http-request';
+export { serveAssets } from './pages/assets';
+export { languageCookie, PageRenderer } from './pages/page-renderer';
+export { projectFolder } from './pages/project-folder';
+export { type CsvTable } from './routes/csv.interceptor';
+export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
+export { FormPipe } from './validation';
+export { WebModule } from './web.module';

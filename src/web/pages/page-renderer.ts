@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type ErrorPageModel, type Fault, renderPageModel } from '../../kernel';
+import { defaultViewContext, isLocale, type Locale, locales, Settings, type ViewContext, type ViewEngine } from '../../platform';
+import { cookieOf } from '../cookies';
+import { type HttpRequest, pathOf, queryOf } from '../http-request';
+import { viewEngineToken } from './view-engine.provider';
+
+export const languageCookie = 'svc_language';
+const themeCookie = 'svc_theme';
+const timeZoneCookie = 'svc_time_zone';
+
+/** Turns a view and its plain model into a page, for whoever is looking. */
+@Injectable()
+export class PageRenderer {
+  constructor(
+    @Inject(viewEngineToken) private readonly engine: ViewEngine,
+    private readonly settings: Settings,
+  ) {}
+
+  page(view: string, model: object, request: HttpRequest): string {
+    return this.engine.render(view, model, this.contextOf(request));
+  }
+
+  fault(problem: Fault, request: HttpRequest): { html: string; status: number; headers: ErrorPageModel['headers'] } {
+    const model = renderPageModel(problem, request.requestId);
+    const view = problem.code === 'not_found' ? 'errors/not-found' : 'errors/error';
+    return { html: this.page(view, { ...model, actionClass: problem.entry.actionClass }, request), status: model.status, headers: model.headers };
+  }
+
+  private contextOf(request: HttpRequest): ViewContext {
+    const { actor, headers } = request;
+    return defaultViewContext({
+      locale: localeOf(request),
+      theme: themeOf(cookieOf(headers, themeCookie)),
+      timeZone: timeZoneOf(cookieOf(headers, timeZoneCookie)),
+      path: pathOf(request),
+      query: Object.fromEntries(queryOf(request)),
+      requestId: request.requestId,
+      baseUrl: this.settings.baseUrl,
+      fragment: headers['hx-request'] === 'true',
+      ...(actor === undefined ? {} : { viewer: { name: actor.displayName, email: actor.email } }),
+    });
+  }
+}
+
+/** The visitor's choice, else the first of the browser's languages that there is. */
+function localeOf(request: HttpRequest): Locale {
+  const chosen = cookieOf(request.headers, languageCookie);
+  if (isLocale(chosen)) return chosen;
+  const wanted = (request.headers['accept-language'] ?? '').split(',').map((entry) => entry.trim().slice(0, 2));
+  return wanted.find(isLocale) ?? locales[0];
+}
+
+const themeOf = (value: string | null): ViewContext['theme'] =>
+  value === 'light' || value === 'dark' ? value : 'system';
+
+function timeZoneOf(value: string | null): string {
+  const zone = value === null ? 'UTC' : decodeURIComponent(value);
+  return Intl.supportedValuesOf('timeZone').includes(zone) ? zone : 'UTC';
+}

@@ -1,0 +1,48 @@
+import type { ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import {
+  type CallHandler,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  StreamableFile,
+} from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { map, type Observable } from 'rxjs';
+import { csvLine } from './csv';
+
+export const fileNameMetadata = 'switchboard:csv-file';
+
+export interface CsvTable {
+  readonly columns: readonly string[];
+  readonly rows: AsyncIterable<readonly unknown[]> | Iterable<readonly unknown[]>;
+  /** Said in a header when the table was cut. */
+  readonly cappedAt?: number;
+}
+
+/** A table's handler answers columns and rows; this streams them as a file, one row at a time. */
+@Injectable()
+export class CsvInterceptor implements NestInterceptor {
+  constructor(private readonly reflector: Reflector) {}
+
+  intercept(context: ExecutionContext, next: CallHandler<CsvTable>): Observable<StreamableFile> {
+    const name = this.reflector.get<string>(fileNameMetadata, context.getHandler());
+    const response = context.switchToHttp().getResponse<ServerResponse>();
+    return next.handle().pipe(
+      map((table) => {
+        const date = new Date().toISOString().slice(0, 10);
+        response.setHeader('cache-control', 'no-store');
+        if (table.cappedAt !== undefined) response.setHeader('x-svc-export-capped-at', String(table.cappedAt));
+        return new StreamableFile(Readable.from(linesOf(table)), {
+          type: 'text/csv; charset=utf-8',
+          disposition: `attachment; filename="${name}_${date}_utc.csv"`,
+        });
+      }),
+    );
+  }
+}
+
+async function* linesOf({ columns, rows }: CsvTable): AsyncGenerator<string> {
+  yield csvLine(columns);
+  for await (const row of rows) yield csvLine(row);
+}

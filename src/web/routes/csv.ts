@@ -1,0 +1,19 @@
+/** What a spreadsheet would take for a formula when it begins a cell. */
+const formulaStart = /^[=+\-@\t\r]/;
+const plainNumber = /^-?\d+(\.\d+)?$/;
+
+/** One row as RFC 4180 has it. Texts that a spreadsheet would run are disarmed; real numbers stay numbers. */
+export const csvLine = (cells: readonly unknown[]): string => `${cells.map(csvCell).join(',')}\r\n`;
+
+function csvCell(value: unknown): string {
+  const text = textOf(value);
+  const safe = formulaStart.test(text) && !plainNumber.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value === 'object') return JSON.stringify(value);
+  return String(value as string | number | bigint | boolean).replaceAll('\0', '');
+}

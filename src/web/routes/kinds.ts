@@ -1,0 +1,61 @@
+import {
+  applyDecorators,
+  Delete,
+  Get,
+  Header,
+  HttpCode,
+  Post,
+  Redirect,
+  SetMetadata,
+  UseGuards,
+  UseInterceptors,
+  UsePipes,
+} from '@nestjs/common';
+import { SameOriginGuard } from '../guards/same-origin.guard';
+import { FormPipe } from '../validation';
+import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
+import { PageInterceptor, viewMetadata } from './page.interceptor';
+
+/*
+ * The five kinds of route of the portal. Each fixes status, access, same-origin check, validation and form of the
+ * answer, so that a handler is left with parse → service → model.
+ */
+
+/** An HTML page: the handler answers the model of the view, whose path is the page's. */
+export const Page = (path: string, view: string, access: MethodDecorator): MethodDecorator =>
+  applyDecorators(
+    Get(path),
+    access,
+    SetMetadata(viewMetadata, view),
+    UseInterceptors(PageInterceptor),
+    UsePipes(FormPipe),
+  );
+
+/** JSON for a page's scripts and for programs. */
+export const Data = (path: string, access: MethodDecorator): MethodDecorator =>
+  applyDecorators(Get(path), access, Header('cache-control', 'no-store'), UsePipes(FormPipe));
+
+/** A change: only from our own pages. The same-origin check comes before the session is even looked at. */
+export const Action = (path: string, access: MethodDecorator, verb: 'post' | 'delete' = 'post'): MethodDecorator =>
+  applyDecorators(
+    verb === 'post' ? Post(path) : Delete(path),
+    HttpCode(200),
+    UseGuards(SameOriginGuard),
+    access,
+    Header('cache-control', 'no-store'),
+    UsePipes(FormPipe),
+  );
+
+/** A file of rows: the handler answers columns and an iterable of rows. */
+export const Csv = (path: string, access: MethodDecorator, fileName: string): MethodDecorator =>
+  applyDecorators(
+    Get(path),
+    access,
+    SetMetadata(fileNameMetadata, fileName),
+    UseInterceptors(CsvInterceptor),
+    UsePipes(FormPipe),
+  );
+
+/** An old address that moved. */
+export const Redirects = (from: string, to: string, access: MethodDecorator): MethodDecorator =>
+  applyDecorators(Get(from), access, Redirect(to, 302));

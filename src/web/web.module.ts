@@ -1,0 +1,28 @@
+import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
+import { APP_FILTER, ModulesContainer } from '@nestjs/core';
+import { IdentityModule } from '../identity';
+import { KeysModule } from '../keys';
+import { Settings } from '../platform';
+import { refuseHandlersWithoutAccess } from './boot-check';
+import { FaultFilter } from './errors/fault.filter';
+import { PageRenderer } from './pages/page-renderer';
+import { viewEngineProvider } from './pages/view-engine.provider';
+import { portalBody } from './portal-body';
+import { securityHeaders } from './security-headers';
+
+@Module({
+  imports: [IdentityModule, KeysModule],
+  providers: [viewEngineProvider, PageRenderer, { provide: APP_FILTER, useClass: FaultFilter }],
+  exports: [PageRenderer, viewEngineProvider, IdentityModule, KeysModule],
+})
+export class WebModule implements NestModule {
+  constructor(
+    private readonly modules: ModulesContainer,
+    private readonly settings: Settings,
+  ) {}
+
+  configure(consumer: MiddlewareConsumer): void {
+    refuseHandlersWithoutAccess(this.modules);
+    consumer.apply(securityHeaders, portalBody(this.settings.portalBodyLimitBytes)).forRoutes('{*path}');
+  }
+}

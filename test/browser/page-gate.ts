@@ -1,0 +1,57 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+
+const standards = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+export interface PageFaults {
+  accessibility: string[];
+  policy: string[];
+  console: string[];
+  overflow: string[];
+}
+
+export const noFaults: PageFaults = { accessibility: [], policy: [], console: [], overflow: [] };
+
+interface AxeViolation {
+  id: string;
+  nodes: { html: string; failureSummary?: string }[];
+}
+
+/** Opens an address and returns everything that is wrong with what it shows. */
+export async function checkPage(page: Page, address: string): Promise<PageFaults> {
+  const faults: PageFaults = { accessibility: [], policy: [], console: [], overflow: [] };
+  page.on('console', (message) => {
+    if (message.type() !== 'error') return;
+    const list = message.text().includes('Content Security Policy') ? faults.policy : faults.console;
+    list.push(message.text());
+  });
+  page.on('pageerror', (error) => faults.console.push(error.message));
+  await page.goto(address, { waitUntil: 'load' });
+  await page.waitForSelector('[data-theme-switch]:not([hidden])');
+  faults.accessibility = await accessibilityFaults(page);
+  faults.overflow = await overflowingElements(page);
+  return faults;
+}
+
+/** The source is evaluated over the debugging protocol: the page's own policy would refuse a script of ours. */
+async function accessibilityFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const options = JSON.stringify({ runOnly: { type: 'tag', values: standards } });
+  const violations = (await page.evaluate(
+    `axe.run(document, ${options}).then((result) => result.violations)`,
+  )) as AxeViolation[];
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ''}`),
+  );
+}
+
+/** A page wider than its window, with the elements that stick out of it and do not scroll on their own. */
+async function overflowingElements(page: Page): Promise<string[]> {
+  return (await page.evaluate(`(() => {
+    const width = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= width) return [];
+    return [...document.querySelectorAll('body *')]
+      .filter((element) => element.getBoundingClientRect().right > width + 1)
+      .map((element) => element.outerHTML.slice(0, 160));
+  })()`)) as string[];
+}

@@ -1,0 +1,188 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import {
+  DataFolderInUse,
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+  stopAbandonedPostgres,
+} from '../../../src/platform/database/embedded-postgres';
+import { runningProcess } from '../../../src/platform/database/embedded/processes';
+import { runChild } from '../../support/child';
+
+const instance = join(__dirname, 'embedded-instance.ts');
+/** The global setup of a later run sweeps what a killed run leaves in folders with this name. */
+const top = mkdtempSync(join(tmpdir(), 'switchboard-test-'));
+const dataFolder = join(top, 'data');
+const serverFolder = join(dataFolder, 'postgres');
+
+beforeAll(() => chmodSync(top, 0o711));
+
+afterAll(async () => {
+  await stopAbandonedPostgres(dataFolder);
+  rmSync(top, { recursive: true, force: true });
+});
+
+const start = () => startEmbeddedPostgres({ dataFolder, durable: false });
+
+async function ask(url: string, sql: string): Promise<unknown[][]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<unknown[]>({ text: sql, rowMode: 'array' });
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const postmaster = () =>
+  Number(readFileSync(join(serverFolder, 'cluster', 'postmaster.pid'), 'utf8').split('\n')[0]);
+const notes = async (url: string) => (await ask(url, 'SELECT text FROM note')).flat();
+
+async function withServer<T>(work: (server: EmbeddedPostgres) => Promise<T>): Promise<T> {
+  const server = await start();
+  try {
+    return await work(server);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** The system reports the end of a process that is not our child only to those who look. */
+async function gone(pid: number): Promise<void> {
+  const deadline = performance.now() + 5_000;
+  while (runningProcess(pid)) {
+    if (performance.now() > deadline) throw new Error(`process ${pid} does not end`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test('the first start creates a cluster, the next one finds its data', async () => {
+  const pid = await withServer(async (server) => {
+    await ask(server.ownerUrl, 'CREATE TABLE note AS SELECT 1 AS id, $$kept$$ AS text');
+    await ask(server.ownerUrl, 'GRANT SELECT ON note TO PUBLIC');
+    return postmaster();
+  });
+  expect(runningProcess(pid)).toBeUndefined();
+  await withServer(async (server) => expect(await notes(server.url)).toEqual(['kept']));
+});
+
+test('the login of the service owns nothing, and the passwords are readable by nobody else', async () => {
+  await withServer(async (server) => {
+    await expect(ask(server.url, 'CREATE TABLE other (id int)')).rejects.toThrow('permission denied');
+    await expect(ask(server.url, 'CREATE ROLE other')).rejects.toThrow('permission denied');
+    const guessed = server.url.replace(/:[0-9a-f]+@/, ':guess@');
+    await expect(ask(guessed, 'SELECT 1')).rejects.toThrow('password authentication failed');
+  });
+  expect(statSync(join(serverFolder, 'passwords.json')).mode & 0o777).toBe(0o600);
+});
+
+test('a second instance is refused while the first lives', async () => {
+  await withServer(async (server) => {
+    const refusal = await start().catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(DataFolderInUse);
+    expect(String(refusal)).toContain(
+      `The data folder ${dataFolder} is in use by the process ${process.pid}.`,
+    );
+    const other = await runChild(instance, [dataFolder]).ended;
+    expect(other).toEqual({ code: 1, complaint: expect.stringContaining('DataFolderInUse: ') as string });
+    expect(await notes(server.url)).toEqual(['kept']);
+  });
+});
+
+test('what a killed process left running is taken over', async () => {
+  const killed = runChild(instance, [dataFolder]);
+  const url = await killed.line();
+  const orphan = postmaster();
+  killed.process.kill('SIGKILL');
+  await killed.ended;
+  await withServer(async (server) => {
+    expect(postmaster()).toBe(orphan);
+    expect(server.url).toBe(url);
+    expect(await notes(server.url)).toEqual(['kept']);
+  });
+  expect(runningProcess(orphan)).toBeUndefined();
+});
+
+test('after both processes were killed the data is recovered', async () => {
+  const killed = runChild(instance, [dataFolder]);
+  await killed.line();
+  const pid = postmaster();
+  killed.process.kill('SIGKILL');
+  process.kill(pid, 'SIGKILL');
+  await killed.ended;
+  await withServer(async (server) => {
+    expect(postmaster()).not.toBe(pid);
+    expect(await notes(server.url)).toEqual(['kept']);
+  });
+});
+
+test('SIGTERM to the process that holds the server leaves nothing running', async () => {
+  const child = runChild(instance, [dataFolder]);
+  await child.line();
+  const pid = postmaster();
+  child.process.kill('SIGTERM');
+  expect(await child.ended).toEqual({ code: 0, complaint: '' });
+  expect(runningProcess(pid)).toBeUndefined();
+  expect(existsSync(join(serverFolder, 'owner.json'))).toBe(false);
+});
+
+test('a server that dies under the service is reported', async () => {
+  await withServer(async (server) => {
+    process.kill(postmaster(), 'SIGKILL');
+    await server.exited;
+  });
+});
+
+test('a process that bears the number of an earlier server is not taken for it', async () => {
+  writeFileSync(join(serverFolder, 'cluster', 'postmaster.pid'), `${process.pid}\n${serverFolder}\n0\n1\n`);
+  await withServer(async (server) => expect(await notes(server.url)).toEqual(['kept']));
+});
+
+test('a server in a folder below a closed one is put where its account can reach it', async () => {
+  const home = join(top, 'home');
+  const shared = join(top, 'shared');
+  mkdirSync(home, { mode: 0o700 });
+  const inHome = { dataFolder: join(home, 'project', 'data'), sharedFolder: shared, durable: false };
+  const server = await startEmbeddedPostgres(inHome);
+  try {
+    expect(await ask(server.url, 'SELECT 1')).toEqual([[1]]);
+    // Only root has to lend the server another account.
+    expect(existsSync(shared)).toBe(process.getuid?.() === 0);
+  } finally {
+    await server.stop();
+  }
+});
+
+test('a cluster without its passwords is not opened, and the message names the file', async () => {
+  const passwords = join(serverFolder, 'passwords.json');
+  const kept = readFileSync(passwords);
+  rmSync(passwords);
+  try {
+    await expect(start()).rejects.toThrow(`The file ${passwords} is missing`);
+  } finally {
+    writeFileSync(passwords, kept, { mode: 0o600 });
+  }
+});
+
+test('the server of a killed process can be ended from outside', async () => {
+  const killed = runChild(instance, [dataFolder]);
+  await killed.line();
+  const orphan = postmaster();
+  await expect(stopAbandonedPostgres(dataFolder)).rejects.toThrow(DataFolderInUse);
+  killed.process.kill('SIGKILL');
+  await killed.ended;
+  await stopAbandonedPostgres(dataFolder);
+  await gone(orphan);
+});

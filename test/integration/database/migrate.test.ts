@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { migrations } from '../../../migrations';
+import { applicationUrl } from '../../../src/platform/database/connection-url';
+import { migrate } from '../../../src/platform/database/migrate';
+import { runChild } from '../../support/child';
+import { driftOf } from '../../support/drift';
+import { administer, inDatabase } from '../../support/postgres';
+import { testServer } from '../../support/test-server';
+
+const made: string[] = [];
+const { ownerUrl } = testServer();
+
+afterAll(async () => {
+  for (const statement of made.reverse()) await administer(ownerUrl, statement);
+});
+
+const unique = (word: string) => `${word}_${randomBytes(5).toString('hex')}`;
+
+async function emptyDatabase(owner?: string): Promise<string> {
+  const name = unique('empty');
+  await administer(ownerUrl, `CREATE DATABASE ${name}${owner ? ` OWNER ${owner}` : ''}`);
+  made.push(`DROP DATABASE ${name} WITH (FORCE)`);
+  return inDatabase(ownerUrl, name);
+}
+
+async function login(rights: string): Promise<{ name: string; as: (url: string) => string }> {
+  const name = unique('login');
+  await administer(ownerUrl, `CREATE ROLE ${name} LOGIN PASSWORD 'word' ${rights}`);
+  made.push(`DROP ROLE ${name}`);
+  const as = (url: string) => {
+    const address = new URL(url);
+    address.username = name;
+    address.password = 'word';
+    return address.href;
+  };
+  return { name, as };
+}
+
+async function ask(url: string, sql: string): Promise<unknown[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query({ text: sql, rowMode: 'array' })).rows.flat();
+  } finally {
+    await client.end();
+  }
+}
+
+const applied = 'SELECT name FROM migrations ORDER BY id';
+
+test('two nodes that start at once migrate an empty database once', async () => {
+  const url = await emptyDatabase();
+  const node = () => runChild(join(__dirname, 'migrate-once.ts'), [url]).ended;
+  expect(await Promise.all([node(), node()])).toEqual(Array(2).fill({ code: 0, complaint: '' }));
+  expect(await ask(url, applied)).toEqual(migrations.map(({ name }) => name));
+});
+
+test('a migration that fails is undone, and those before it stand', async () => {
+  class First1763600000001 implements MigrationInterface {
+    readonly name = 'First1763600000001';
+    async up(runner: QueryRunner) {
+      await runner.query('CREATE TABLE first (id int)');
+    }
+    async down() {}
+  }
+  class Broken1763600000002 implements MigrationInterface {
+    readonly name = 'Broken1763600000002';
+    async up(runner: QueryRunner) {
+      await runner.query('CREATE TABLE second (id int)');
+      await runner.query('SELECT 1 / 0');
+    }
+    async down() {}
+  }
+  const url = await emptyDatabase();
+  const attempt = migrate({ url, migrations: [First1763600000001, Broken1763600000002], queue: false });
+  await expect(attempt).rejects.toThrow('division by zero');
+  expect(await ask(url, applied)).toEqual(['First1763600000001']);
+  expect(await ask(url, `SELECT to_regclass('first')::text, to_regclass('second')::text`)).toEqual([
+    'first',
+    null,
+  ]);
+});
+
+test('a node that waits too long for its turn says whom it waits for', async () => {
+  const url = await emptyDatabase();
+  const slow = new Client({ connectionString: url });
+  await slow.connect();
+  try {
+    await slow.query('SELECT pg_advisory_lock(5719024)');
+    const attempt = migrate({ url, migrations, queue: false, deadlineMs: 50 });
+    await expect(attempt).rejects.toThrow('Another node has been migrating this database');
+  } finally {
+    await slow.end();
+  }
+});
+
+test('a service with a login of its own is admitted to the application role', async () => {
+  const url = await emptyDatabase();
+  const service = await login('');
+  await migrate({ url, serviceUrl: service.as(url), migrations, queue: true });
+  expect(await ask(applicationUrl(service.as(url)), 'SELECT current_user')).toEqual(['switchboard_app']);
+  expect(
+    await ask(applicationUrl(service.as(url)), 'SELECT count(*)::int FROM bullmq.migration'),
+  ).not.toEqual([0]);
+});
+
+test('an owner that is no superuser migrates and serves under one login', async () => {
+  const owner = await login('');
+  await administer(ownerUrl, `GRANT switchboard_app TO ${owner.name} WITH ADMIN OPTION`);
+  const url = owner.as(await emptyDatabase(owner.name));
+  await migrate({ url, migrations, queue: true });
+  expect(await ask(applicationUrl(url), 'SELECT session_user, current_user')).toEqual([
+    owner.name,
+    'switchboard_app',
+  ]);
+  await expect(ask(applicationUrl(url), 'DROP TABLE migrations')).rejects.toThrow('must be owner');
+});
+
+test('an owner that may not admit anybody is told what an administrator has to run', async () => {
+  const owner = await login('');
+  const url = owner.as(await emptyDatabase(owner.name));
+  const attempt = migrate({ url, migrations: [], queue: false });
+  await expect(attempt).rejects.toThrow(`GRANT switchboard_app TO "${owner.name}";`);
+});
+
+test('an entity that does not fit its table is found', async () => {
+  @Entity({ name: 'organisation' })
+  class Stranger {
+    @PrimaryColumn()
+    id: number;
+
+    @Column()
+    motto: string;
+  }
+  expect((await driftOf([Stranger])).join('\n')).toContain('ADD "motto"');
+});

@@ -1,0 +1,237 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { ConfigModule, loadSettings } from '../../../src/platform/config';
+import { Logger, LoggingModule } from '../../../src/platform/logging';
+import { Metrics, MetricsModule } from '../../../src/platform/metrics';
+import {
+  addJob,
+  InjectQueue,
+  type Job,
+  Processor,
+  Queue,
+  QueueModule,
+  scheduleJob,
+  UnrecoverableError,
+  WorkerHost,
+} from '../../../src/platform/queue';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { redisAvailable, type RedisServer, startRedis } from './redis-server';
+
+// On a shared Redis the queues of an earlier run may still be there.
+const name = `errands-${randomUUID().slice(0, 8)}`;
+
+interface Errand {
+  readonly label: string;
+  readonly failures?: number;
+}
+
+/** What the workers did, and a way to wait for it. */
+class Diary {
+  readonly entries: string[] = [];
+  private waiting: { wanted: string; resolve: () => void }[] = [];
+  gate: Promise<void> = Promise.resolve();
+
+  note(entry: string): void {
+    this.entries.push(entry);
+    for (const { wanted, resolve } of this.waiting) if (wanted === entry) resolve();
+  }
+
+  async seen(wanted: string): Promise<void> {
+    if (this.entries.includes(wanted)) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(
+      () => reject(new Error(`never saw ${wanted} in ${this.entries.join()}`)),
+      15_000,
+    );
+    this.waiting.push({ wanted, resolve });
+    await promise.finally(() => clearTimeout(timer));
+  }
+}
+
+@Processor(name, { concurrency: 4 })
+class Errands extends WorkerHost {
+  constructor(private readonly diary: Diary) {
+    super();
+  }
+
+  override async process(job: Job<Errand>): Promise<void> {
+    const { label, failures = 0 } = job.data;
+    this.diary.note(`${label}:start`);
+    if (job.attemptsMade < failures) throw new Error(`${label} failed`);
+    if (label === 'hopeless') throw new UnrecoverableError('hopeless');
+    if (label === 'slow') await this.diary.gate;
+    this.diary.note(`${label}:done`);
+  }
+}
+
+@Injectable()
+class Desk implements OnApplicationShutdown {
+  constructor(
+    @InjectQueue(name) readonly queue: Queue,
+    private readonly diary: Diary,
+  ) {}
+
+  onApplicationShutdown(): void {
+    this.diary.note('database closed');
+  }
+}
+
+@Module({ imports: [QueueModule.registerQueue(name)], providers: [Errands, Desk, Diary] })
+class ErrandModule {}
+
+const backends = [
+  { backend: 'PostgreSQL', available: true },
+  { backend: 'Redis', available: redisAvailable },
+];
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+for (const { backend, available } of backends) {
+  (available ? describe : describe.skip)(`the queue on ${backend}`, () => {
+    let redis: RedisServer | undefined;
+    const lines: string[] = [];
+
+    beforeAll(async () => {
+      if (backend === 'Redis') redis = await startRedis();
+    });
+    afterAll(() => redis?.stop());
+
+    async function boot(env: Record<string, string> = {}) {
+      const settings = loadSettings({
+        ...(redis && { REDIS_URL: redis.url }),
+        SESSION_SECRET: 'a',
+        KEY_PEPPER: 'b',
+        MASTER_KEY: 'c',
+        ...env,
+      });
+      const logger = Logger.create(
+        { logLevel: 'info', logFormat: 'json' },
+        { write: (line: string) => lines.push(line) },
+      );
+      const module = await Test.createTestingModule({
+        imports: [
+          ConfigModule.forRoot(settings),
+          LoggingModule.forRoot(logger),
+          MetricsModule.forRoot({ version: '0', commit: '0' }),
+          QueueModule.forRoot({ databaseUrl: database.url }),
+          ErrandModule,
+        ],
+      }).compile();
+      await module.init();
+      const metrics = module.get(Metrics).registry;
+      return { module, queue: module.get(Desk).queue, diary: module.get(Diary), metrics };
+    }
+
+    test('jobs are worked on, repeated after a failure, and given up in the end', async () => {
+      const { module, queue, diary, metrics } = await boot();
+      const backoff = { type: 'fixed', delay: 10 };
+      await addJob<Errand>(queue, { name: 'errand', data: { label: 'plain' } });
+      await addJob<Errand>(queue, {
+        name: 'errand',
+        data: { label: 'shaky', failures: 2 },
+        options: { attempts: 3, backoff },
+      });
+      await addJob<Errand>(queue, {
+        name: 'errand',
+        data: { label: 'doomed', failures: 9 },
+        options: { attempts: 2, backoff },
+      });
+      await addJob<Errand>(queue, { name: 'errand', data: { label: 'hopeless' } });
+      await Promise.all(['plain:done', 'shaky:done', 'hopeless:start'].map((entry) => diary.seen(entry)));
+      await until(async () =>
+        (await metrics.metrics()).includes(`gateway_dead_jobs_total{queue="${name}"} 2`),
+      );
+
+      const text = await metrics.metrics();
+      expect(text).toContain(`gateway_jobs_total{queue="${name}",outcome="completed"} 2`);
+      expect(text).toContain(`gateway_jobs_total{queue="${name}",outcome="failed"} 5`);
+      expect(diary.entries.filter((entry) => entry === 'shaky:start')).toHaveLength(3);
+      expect(diary.entries.filter((entry) => entry === 'doomed:start')).toHaveLength(2);
+      const dead = (await queue.getFailed()).map((job) => (job.data as Errand).label);
+      expect(dead.sort()).toEqual(['doomed', 'hopeless']);
+      expect(lines.filter((line) => line.includes('job given up'))).toHaveLength(2);
+      await module.close();
+    });
+
+    test('the same id is one job, and an id cannot break out of its name', async () => {
+      const { module, queue, diary } = await boot({ WORKERS: 'off' });
+      for (let n = 0; n < 3; n++)
+        await addJob(queue, { name: 'errand', data: { label: 'once' }, id: 'once-1' });
+      expect(await queue.getWaitingCount()).toBe(1);
+      await expect(addJob(queue, { name: 'errand', data: {}, id: 'a:b' })).rejects.toThrow(RangeError);
+      expect(diary.entries).toEqual([]);
+      await module.close();
+
+      const working = await boot();
+      await working.diary.seen('once:done');
+      await working.module.close();
+      expect(working.diary.entries.filter((entry) => entry === 'once:start')).toHaveLength(1);
+    });
+
+    test('a schedule said twice is one schedule, and a new time replaces the old', async () => {
+      const { module, queue } = await boot({ WORKERS: 'off' });
+      await scheduleJob(queue, { name: 'nightly', cron: '15 3 * * *', data: { label: 'nightly' } });
+      await Promise.all(
+        Array.from({ length: 3 }, () =>
+          scheduleJob(queue, { name: 'nightly', cron: '30 4 * * *', data: { label: 'nightly' } }),
+        ),
+      );
+      const schedulers = await queue.getJobSchedulers();
+      expect(schedulers).toMatchObject([{ name: 'nightly', pattern: '30 4 * * *', tz: 'UTC' }]);
+      const next = new Date(schedulers[0]?.next ?? 0);
+      expect([next.getUTCHours(), next.getUTCMinutes()]).toEqual([4, 30]);
+      expect(await queue.getDelayedCount()).toBe(1);
+      await queue.removeJobScheduler('nightly');
+      await module.close();
+    });
+
+    test('a running job ends before anything it needs is closed', async () => {
+      const { module, queue, diary } = await boot();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      diary.gate = promise;
+      await addJob(queue, { name: 'errand', data: { label: 'slow' } });
+      await diary.seen('slow:start');
+      const closed = module.close();
+      setImmediate(resolve);
+      await closed;
+      expect(diary.entries).toEqual(['slow:start', 'slow:done', 'database closed']);
+    });
+
+    test('a job that will not end does not keep the service from stopping', async () => {
+      const { module, queue, diary } = await boot({ DRAIN_TIMEOUT: '50ms' });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      diary.gate = promise;
+      await addJob(queue, { name: 'errand', data: { label: 'slow' } });
+      await diary.seen('slow:start');
+      await module.close();
+      expect(diary.entries).toEqual(['slow:start', 'database closed']);
+      expect(lines.some((line) => line.includes('did not end in time'))).toBe(true);
+      resolve();
+    });
+  });
+}
+
+test('a store that does not answer fails the caller within seconds', async () => {
+  const silent = { name: 'silent', add: () => new Promise(() => undefined) } as unknown as Queue;
+  jest.useFakeTimers();
+  try {
+    const added = expect(addJob(silent, { name: 'x', data: {} })).rejects.toThrow('silent does not answer');
+    await jest.advanceTimersByTimeAsync(5_000);
+    await added;
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 15_000;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error('waited in vain');
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Type } from '@nestjs/common';
+import { startService, type RunningService } from '../../src/boot/start-service';
+import { Database, Logger, loadSettings } from '../../src/platform';
+import { createTestDatabase } from './postgres';
+
+export interface TestApp extends RunningService {
+  readonly database: Database;
+  /** Every line the service logged, for tests of what must not be in there. */
+  readonly log: readonly string[];
+}
+
+export interface TestAppOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly modules?: readonly Type[];
+}
+
+/** The whole service on a port of its own, with a database of its own: what runs is what ships. */
+export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const database = await createTestDatabase();
+  const dataFolder = mkdtempSync(join(tmpdir(), 'switchboard-data-'));
+  const log: string[] = [];
+  const settings = loadSettings({
+    NODE_ENV: 'test',
+    PORT: '0',
+    METRICS_PORT: '0',
+    LOG_LEVEL: 'info',
+    LOG_FORMAT: 'json',
+    DATA_FOLDER: dataFolder,
+    DATABASE_URL: database.url,
+    MIGRATION_DATABASE_URL: database.ownerUrl,
+    DATABASE_POOL_SIZE: '5',
+    DRAIN_TIMEOUT: '5s',
+    SANDBOX: 'off',
+    ...options.environment,
+  });
+  const logger = Logger.create(settings, { write: (line) => log.push(line) });
+  const service = await startService(settings, logger, { extraModules: options.modules ?? [] });
+  return {
+    ...service,
+    database: service.application.get(Database),
+    log,
+    close: async () => {
+      await service.close();
+      await database.drop();
+      rmSync(dataFolder, { recursive: true, force: true });
+    },
+  };
+}

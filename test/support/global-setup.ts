@@ -1,0 +1,70 @@
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrations } from '../../migrations';
+import {
+  DataFolderInUse,
+  startEmbeddedPostgres,
+  stopAbandonedPostgres,
+} from '../../src/platform/database/embedded-postgres';
+import { migrate } from '../../src/platform/database/migrate';
+import { administer, inDatabase } from './postgres';
+import { announceTestServer } from './test-server';
+
+const prefix = 'switchboard-test-';
+
+/** One server a run, with a migrated template; what it started is ended by the global teardown. */
+export default async function globalSetup(): Promise<void> {
+  await sweepKilledRuns();
+  const given = process.env['TEST_DATABASE_URL'];
+  const server = given ? { url: given, ownerUrl: given, stop: () => Promise.resolve() } : await ownServer();
+  const template = `template_${randomBytes(6).toString('hex')}`;
+  try {
+    await administer(server.ownerUrl, `CREATE DATABASE ${template}`);
+    await migrate({
+      url: inDatabase(server.ownerUrl, template),
+      serviceUrl: server.url,
+      migrations,
+      queue: true,
+    });
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  announceTestServer({ url: server.url, ownerUrl: server.ownerUrl, template });
+  globalThis.endTestServer = async () => {
+    await administer(server.ownerUrl, `DROP DATABASE ${template} WITH (FORCE)`);
+    await server.stop();
+  };
+}
+
+async function ownServer() {
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  // The server may run under another account and has to pass through.
+  chmodSync(folder, 0o711);
+  const server = await startEmbeddedPostgres({ dataFolder: folder, durable: false });
+  const stop = async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { ...server, stop };
+}
+
+/** A run that was killed could not end its server. */
+async function sweepKilledRuns(): Promise<void> {
+  const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(prefix));
+  for (const folder of folders.map((name) => join(tmpdir(), name))) {
+    try {
+      await stopAbandonedPostgres(folder);
+      rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      if (!(error instanceof DataFolderInUse)) throw error;
+    }
+  }
+}
+
+declare global {
+  var endTestServer: (() => Promise<void>) | undefined;
+}

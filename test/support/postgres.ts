@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { applicationUrl } from '../../src/platform/database/connection-url';
+import { testServer } from './test-server';
+
+export interface TestDatabase {
+  /** As the service connects: with the rights of the application's role. */
+  url: string;
+  /** As migrations connect. */
+  ownerUrl: string;
+  drop(): Promise<void>;
+}
+
+/** A migrated database of one's own, cloned from the template: one a test file. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = testServer();
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await administer(server.ownerUrl, `CREATE DATABASE ${name} TEMPLATE ${server.template} STRATEGY WAL_LOG`);
+  return {
+    url: applicationUrl(inDatabase(server.url, name)),
+    ownerUrl: inDatabase(server.ownerUrl, name),
+    drop: () => administer(server.ownerUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+export function inDatabase(url: string, name: string): string {
+  const address = new URL(url);
+  address.pathname = `/${name}`;
+  return address.href;
+}
+
+/** One statement on a connection of its own, outside any transaction. */
+export async function administer(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,96 @@
+import {
+  FakeClock,
+  defineTransitions,
+  err,
+  isUuid,
+  monotonicMs,
+  ok,
+  systemClock,
+  uuidv7,
+} from '../../../src/kernel';
+
+describe('identifiers', () => {
+  test('are version 7 and carry their time', () => {
+    const id = uuidv7(Date.now() + 10_000_000);
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(Math.abs(parseInt(id.replace('-', '').slice(0, 12), 16) - Date.now() - 10_000_000)).toBeLessThan(
+      5_000,
+    );
+  });
+
+  test('are unique and strictly increasing, within a millisecond and when the clock steps back', () => {
+    const start = Date.now() + 20_000_000;
+    const ids = [
+      ...Array.from({ length: 20_000 }, () => uuidv7(start)),
+      ...Array.from({ length: 100 }, (_, index) => uuidv7(start - index)),
+      uuidv7(start + 60_000),
+    ];
+    expect(ids).toEqual(ids.toSorted());
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(ids.map((id) => id.slice(19))).size).toBe(ids.length);
+  });
+
+  test('are recognised', () => {
+    for (const id of [uuidv7(), uuidv7().toUpperCase(), '00000000-0000-0000-0000-000000000000']) {
+      expect(isUuid(id)).toBe(true);
+    }
+    for (const other of [
+      '',
+      'x',
+      uuidv7().slice(1),
+      `${uuidv7()}\n`,
+      uuidv7().replaceAll('-', ''),
+      null,
+      [uuidv7()],
+    ]) {
+      expect(isUuid(other)).toBe(false);
+    }
+  });
+});
+
+describe('clocks', () => {
+  test('the system clock tells the time and never runs backwards', () => {
+    expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1_000);
+    const before = monotonicMs();
+    expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(before);
+  });
+
+  test('a fake one moves when told to', () => {
+    const clock = new FakeClock(new Date('2026-11-21T00:00:00Z'));
+    clock.advance(1_500);
+    expect([new Date(clock.now()).toISOString(), clock.monotonicMs()]).toEqual([
+      '2026-11-21T00:00:01.500Z',
+      1_500,
+    ]);
+    clock.setWall(0);
+    expect([clock.now(), clock.monotonicMs()]).toEqual([0, 1_500]);
+    for (const wrong of [-1, NaN]) expect(() => clock.advance(wrong)).toThrow(RangeError);
+  });
+});
+
+test('results', () => {
+  expect(ok(1)).toEqual({ ok: true, value: 1 });
+  expect(err('no')).toEqual({ ok: false, error: 'no' });
+});
+
+describe('transitions', () => {
+  const invite = defineTransitions({ pending: ['accepted', 'revoked'], accepted: [], revoked: [] });
+
+  test('what is in the table is allowed', () => {
+    expect(invite.can('pending', 'revoked')).toBe(true);
+    expect(invite.from('pending')).toEqual(['accepted', 'revoked']);
+    expect(() => invite.assert('pending', 'accepted')).not.toThrow();
+  });
+
+  test('everything else is a conflict', () => {
+    expect(invite.can('pending', 'pending')).toBe(false);
+    expect(invite.can('constructor' as 'pending', 'revoked')).toBe(false);
+    expect(() => invite.assert('revoked', 'accepted')).toThrow(
+      expect.objectContaining({
+        code: 'conflict',
+        humanMessage: 'The state cannot change from "revoked" to "accepted".',
+        options: expect.objectContaining({ details: { from: 'revoked', to: 'accepted', allowed: [] } }),
+      }),
+    );
+  });
+});

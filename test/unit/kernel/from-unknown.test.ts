@@ -1,0 +1,167 @@
+import { QueryFailedError } from 'typeorm';
+import { type ErrorCode, fault, fromUnknown, renderGateway } from '../../../src/kernel';
+
+const withFields = (fields: object, message = 'broken'): Error => Object.assign(new Error(message), fields);
+
+/** The framework's exception by its two methods. */
+const httpException = (status: number, response: unknown = {}, cause?: unknown): Error =>
+  Object.assign(new Error('http', { cause }), { getStatus: () => status, getResponse: () => response });
+
+test('a fault passes', () => {
+  const thrown = fault('not_found');
+  expect(fromUnknown(thrown)).toBe(thrown);
+});
+
+describe('a lost database is passing trouble', () => {
+  test.each([
+    ['connection failure', withFields({ code: '08006' })],
+    ['connection does not exist', withFields({ code: '08003' })],
+    ['administrator shutdown', withFields({ code: '57P01' })],
+    ['crash', withFields({ code: '57P02' })],
+    ['starting up', withFields({ code: '57P03' })],
+    ['too many connections', withFields({ code: '53300' })],
+    ['refused', withFields({ code: 'ECONNREFUSED' })],
+    ['reset', withFields({ code: 'ECONNRESET' })],
+    ['timed out', withFields({ code: 'ETIMEDOUT' })],
+    ['both addresses refused', Object.assign(new AggregateError([new Error()]), { code: 'ECONNREFUSED' })],
+    ['terminated', new Error('Connection terminated unexpectedly')],
+    ['terminated in the pool', new Error('Connection terminated due to connection timeout')],
+    ['pool exhausted', new Error('timeout exceeded when trying to connect')],
+    ['pool closed', new Error('Cannot use a pool after calling end on the pool')],
+    ['wrapped by the mapper', new QueryFailedError('SELECT 1', [], withFields({ code: '57P01' }))],
+    [
+      'wrapped by the mapper, no code',
+      new QueryFailedError('SELECT 1', [], new Error('Connection terminated')),
+    ],
+    ['kept in a field', { driverError: withFields({ code: '08001' }) }],
+    ['as a cause', new Error('could not load', { cause: withFields({ code: '08001' }) })],
+  ])('%s', (_name, error) => {
+    const result = fromUnknown(error);
+    expect(result).toMatchObject({ code: 'service_unavailable', status: 503, cause: error });
+    expect(renderGateway(result, 'x').headers['retry-after']).toBe('1');
+  });
+
+  test.each([
+    ['unique violation', withFields({ code: '23505' })],
+    ['syntax error', new QueryFailedError('SELEC', [], withFields({ code: '42601' }))],
+    ['query cancelled', withFields({ code: '57014' })],
+    ['another text', new Error('The Connection terminated')],
+  ])('but not %s', (_name, error) => {
+    expect(fromUnknown(error)).toMatchObject({ code: 'internal_error', cause: error });
+  });
+});
+
+describe('bodies that cannot be read', () => {
+  test.each<[string, ErrorCode]>([
+    ['entity.too.large', 'request_too_large'],
+    ['parameters.too.many', 'request_too_large'],
+    ['entity.parse.failed', 'invalid_json'],
+    ['encoding.unsupported', 'unsupported_media_type'],
+    ['charset.unsupported', 'unsupported_media_type'],
+    ['request.aborted', 'request_timeout'],
+    ['request.size.invalid', 'invalid_request'],
+  ])('%s is %s, bare or wrapped by the framework', (type, code) => {
+    const error = withFields({ type, status: 400 });
+    expect(fromUnknown(error)).toMatchObject({ code, cause: error });
+    expect(fromUnknown(httpException(400, { message: 'x' }, error)).code).toBe(code);
+  });
+});
+
+describe("the framework's exceptions", () => {
+  test.each<[number, ErrorCode]>([
+    [400, 'validation_error'],
+    [401, 'authentication_required'],
+    [403, 'forbidden'],
+    [404, 'not_found'],
+    [405, 'method_not_allowed'],
+    [413, 'request_too_large'],
+    [415, 'unsupported_media_type'],
+    [418, 'invalid_request'],
+    [422, 'validation_error'],
+    [429, 'rate_limit_exceeded'],
+    [500, 'internal_error'],
+    [503, 'service_unavailable'],
+    [507, 'internal_error'],
+  ])('%i is %s', (status, code) => {
+    expect(fromUnknown(httpException(status)).code).toBe(code);
+  });
+
+  test('validation keeps what was said', () => {
+    const issue = (msg: string) => ({ loc: ['body'], msg, type: 'value_error' });
+    expect(
+      fromUnknown(httpException(400, { message: ['a must be b', 'c must be d'] })).options.details,
+    ).toEqual({
+      errors: [issue('a must be b'), issue('c must be d')],
+    });
+    expect(fromUnknown(httpException(422, 'plain')).options.details).toEqual({ errors: [issue('plain')] });
+    expect(fromUnknown(httpException(422, { message: [{ a: 1 }] })).options.details).toEqual({ errors: [] });
+  });
+
+  test('a path that cannot be decoded is not a list of values', () => {
+    expect(fromUnknown(httpException(400, { message: 'x' }, new URIError('x'))).code).toBe('invalid_request');
+  });
+
+  test("a supplier's refusal is never taken for the caller's", () => {
+    for (const error of [withFields({ status: 401 }), withFields({ statusCode: 403 }), { status: 402 }]) {
+      expect(fromUnknown(error).code).toBe('internal_error');
+    }
+  });
+});
+
+describe('anything else is an internal error with its cause', () => {
+  const revoked = Proxy.revocable({}, {});
+  revoked.revoke();
+  const circular = new Error('loop');
+  circular.cause = circular;
+  const throwing = (name: string): object =>
+    Object.defineProperty({}, name, {
+      get() {
+        throw new Error('no');
+      },
+    });
+
+  test.each<[string, unknown]>([
+    ['undefined', undefined],
+    ['null', null],
+    ['a string', 'boom'],
+    ['a number', 7],
+    ['a symbol', Symbol('x')],
+    ['a bigint', 7n],
+    ['a function', () => 1],
+    ['an object', { message: 'x' }],
+    ['an object without a prototype', Object.create(null)],
+    ['an array', []],
+    ['an error', new TypeError('x')],
+    ['an error that causes itself', circular],
+    ['a revoked proxy', revoked.proxy],
+    ['a throwing code', throwing('code')],
+    ['a throwing type', throwing('type')],
+    ['a throwing cause', throwing('cause')],
+    ['a throwing getStatus', { getStatus: () => Number(Symbol()), getResponse: () => ({}) }],
+    ['a status of nonsense', { getStatus: () => 'x', getResponse: () => ({}) }],
+    ['a status that is no status', { getStatus: () => NaN, getResponse: () => ({}) }],
+  ])('%s', (_name, error) => {
+    const result = fromUnknown(error);
+    expect(result.code).toBe('internal_error');
+    expect(Object.is(result.cause, error)).toBe(true);
+    expect(() => renderGateway(result, 'x')).not.toThrow();
+  });
+
+  test('even with a polluted prototype', () => {
+    const polluted = Object.prototype as unknown as Record<string, unknown>;
+    const pollution = {
+      code: '08006',
+      type: 'entity.too.large',
+      message: 'Connection terminated',
+      getStatus: 404,
+    };
+    try {
+      Object.assign(polluted, pollution);
+      for (const error of [{}, [], new Error('x'), 'x', undefined]) {
+        expect(fromUnknown(error).code).toBe('internal_error');
+      }
+    } finally {
+      for (const name of Object.keys(pollution)) delete polluted[name];
+    }
+  });
+});

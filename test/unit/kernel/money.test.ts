@@ -1,0 +1,220 @@
+import * as fc from 'fast-check';
+import {
+  chargeForNet,
+  formatUsd,
+  nanoPerCent,
+  nanoPerUsd,
+  parseUsd,
+  priceTokens,
+  priceUsage,
+  toJsonNumber,
+} from '../../../src/kernel';
+
+const largest = 2n ** 63n - 1n;
+const anyNano = fc.bigInt({ min: -largest, max: largest });
+
+describe('reading dollars', () => {
+  test.each<[string | number, bigint]>([
+    ['12.34', 12_340_000_000n],
+    ['0', 0n],
+    ['-0', 0n],
+    ['-1.5', -1_500_000_000n],
+    ['0.000000001', 1n],
+    ['1e-9', 1n],
+    ['1.50000000000000', 1_500_000_000n],
+    ['12E2', 1_200n * nanoPerUsd],
+    ['9223372036.854775807', largest],
+    ['0e999', 0n],
+    [0.1, 100_000_000n],
+    [0.1 + 0.2 - 0.00000000000000004, 300_000_000n],
+    [1e-7, 100n],
+    [19.99, 1_999n * nanoPerCent],
+  ])('%p', (value, nano) => {
+    expect(parseUsd(value)).toBe(nano);
+  });
+
+  test.each<[unknown]>([
+    [''],
+    [' 1'],
+    ['1 '],
+    ['+1'],
+    ['.5'],
+    ['1.'],
+    ['1,5'],
+    ['0x10'],
+    ['1_000'],
+    ['NaN'],
+    ['Infinity'],
+    ['1\n'],
+    ['１'],
+    ['1e'],
+    ['1e9999'],
+    ['1e400'],
+    ['9223372036.854775808'],
+    ['0.0000000001'],
+    ['1e-10'],
+    ['9'.repeat(1_000)],
+    [NaN],
+    [Infinity],
+    [-Infinity],
+    [1e300],
+    [0.1 + 0.2],
+  ])('%p is refused', (value) => {
+    expect(() => parseUsd(value as string)).toThrow(RangeError);
+  });
+});
+
+describe('writing dollars', () => {
+  test.each<[bigint, string, string]>([
+    [0n, '0', '0.00'],
+    [1n, '0.000000001', '0.00'],
+    [-1n, '-0.000000001', '0.00'],
+    [4_999_999n, '0.004999999', '0.00'],
+    [5_000_000n, '0.005', '0.01'],
+    [-5_000_000n, '-0.005', '-0.01'],
+    [10_000_000_000n, '10', '10.00'],
+    [100_000_000_000n, '100', '100.00'],
+    [12_340_000_000n, '12.34', '12.34'],
+    [999_999_999_999n, '999.999999999', '1000.00'],
+  ])('%p', (nano, exact, cents) => {
+    expect(formatUsd(nano)).toBe(exact);
+    expect(formatUsd(nano, { fixed: 2 })).toBe(cents);
+  });
+
+  test('other numbers of decimals', () => {
+    expect(formatUsd(1_500_000_000n, { fixed: 0 })).toBe('2');
+    expect(formatUsd(1_500_000_000n, { fixed: 9 })).toBe('1.500000000');
+    for (const fixed of [-1, 10, 1.5]) expect(() => formatUsd(1n, { fixed })).toThrow(RangeError);
+  });
+
+  test('the exact text reads back', () => {
+    fc.assert(fc.property(anyNano, (nano) => expect(parseUsd(formatUsd(nano))).toBe(nano)));
+  });
+
+  test('the rounded text is within half a cent', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (nano) => {
+        const off = parseUsd(formatUsd(nano, { fixed: 2 })) - nano;
+        expect((off < 0n ? -off : off) <= nanoPerCent / 2n).toBe(true);
+      }),
+    );
+  });
+
+  test('the JSON number reads back up to a million dollars', () => {
+    const million = 1_000_000n * nanoPerUsd;
+    fc.assert(
+      fc.property(fc.bigInt({ min: -million, max: million }), (nano) => {
+        expect(parseUsd(JSON.parse(JSON.stringify(toJsonNumber(nano))))).toBe(nano);
+      }),
+    );
+    expect(toJsonNumber(1_230_000n)).toBe(0.00123);
+  });
+});
+
+const anyBucket = fc.record({
+  price: fc.bigInt({ min: 0n, max: 10n ** 14n }),
+  tokens: fc.nat({ max: 10_000_000 }),
+});
+
+describe('prices', () => {
+  test('a million tokens cost the price', () => {
+    expect(priceTokens([{ price: 3n * nanoPerUsd, tokens: 1_000_000 }])).toBe(3n * nanoPerUsd);
+  });
+
+  test('there is one rounding for all buckets, upwards', () => {
+    expect(priceTokens([])).toBe(0n);
+    expect(priceTokens([{ price: 1n, tokens: 0 }])).toBe(0n);
+    expect(priceTokens([{ price: 1n, tokens: 1 }])).toBe(1n);
+    // Half and half make one; rounded each for itself they would make two.
+    const half = { price: 1n, tokens: 500_000n };
+    expect(priceTokens([half, half])).toBe(1n);
+    expect(priceTokens([half, half, { price: 1n, tokens: 1 }])).toBe(2n);
+  });
+
+  test('the cost is the smallest whole amount that covers the exact one', () => {
+    fc.assert(
+      fc.property(fc.array(anyBucket, { maxLength: 9 }), (buckets) => {
+        const exact = buckets.reduce((sum, { price, tokens }) => sum + price * BigInt(tokens), 0n);
+        const cost = priceTokens(buckets) * 1_000_000n;
+        expect(cost >= exact && cost - exact < 1_000_000n).toBe(true);
+      }),
+    );
+  });
+
+  test('order and splitting do not matter', () => {
+    fc.assert(
+      fc.property(fc.array(anyBucket, { minLength: 1, maxLength: 9 }), fc.nat(), (buckets, cut) => {
+        const [first, ...rest] = buckets;
+        const some = cut % (first!.tokens + 1);
+        const split = [
+          ...rest.toReversed(),
+          { price: first!.price, tokens: some },
+          { price: first!.price, tokens: first!.tokens - some },
+        ];
+        expect(priceTokens(split)).toBe(priceTokens(buckets));
+      }),
+    );
+  });
+
+  test('lines of different units are rounded together', () => {
+    const tokens = { price: 1n, quantity: 500_000, per: 1_000_000n };
+    const audio = { price: 1n, quantity: 30_000, per: 60_000n };
+    const call = { price: 7n, quantity: 2, per: 1n };
+    expect(priceUsage([tokens, audio])).toBe(1n);
+    expect(priceUsage([audio, call, tokens])).toBe(15n);
+    expect(priceUsage([])).toBe(0n);
+    const anyLine = fc.record({
+      price: fc.bigInt({ min: 0n, max: 10n ** 12n }),
+      quantity: fc.nat(),
+      per: fc.constantFrom(1n, 7n, 60_000n, 1_000_000n),
+    });
+    fc.assert(
+      fc.property(fc.array(anyLine, { maxLength: 6 }), (lines) => {
+        const unit = 7n * 60_000n * 1_000_000n;
+        const exact = lines.reduce(
+          (sum, line) => sum + line.price * BigInt(line.quantity) * (unit / line.per),
+          0n,
+        );
+        const cost = priceUsage(lines) * unit;
+        expect(cost >= exact && cost - exact < unit).toBe(true);
+      }),
+    );
+    fc.assert(
+      fc.property(fc.array(anyBucket, { maxLength: 9 }), (buckets) => {
+        const lines = buckets.map(({ price, tokens: quantity }) => ({ price, quantity, per: 1_000_000n }));
+        expect(priceUsage(lines)).toBe(priceTokens(buckets));
+      }),
+    );
+  });
+
+  test('nonsense is refused', () => {
+    for (const tokens of [-1, 1.5, NaN, Infinity, 2 ** 53, -1n]) {
+      expect(() => priceTokens([{ price: 1n, tokens }])).toThrow(RangeError);
+    }
+    expect(() => priceTokens([{ price: -1n, tokens: 1 }])).toThrow(RangeError);
+    for (const per of [0n, -1n])
+      expect(() => priceUsage([{ price: 1n, quantity: 1, per }])).toThrow(RangeError);
+  });
+});
+
+describe('a top-up', () => {
+  test.each([
+    [0n, 0n],
+    [1n, 2n],
+    [95n, 100n],
+    [500n, 527n],
+    [1_000_000n, 1_052_632n],
+  ])('%p cents net are charged as %p', (net, charge) => {
+    expect(chargeForNet(net)).toBe(charge);
+  });
+
+  test('is the smallest charge that leaves the net after five per cent', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 1n, max: 10n ** 12n }), (net) => {
+        const charge = chargeForNet(net);
+        expect(charge * 95n >= net * 100n && (charge - 1n) * 95n < net * 100n).toBe(true);
+      }),
+    );
+    expect(() => chargeForNet(-1n)).toThrow(RangeError);
+  });
+});

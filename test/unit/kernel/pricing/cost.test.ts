@@ -1,0 +1,288 @@
+import * as fc from 'fast-check';
+import {
+  boundOf,
+  costOf,
+  outputThatFits,
+  type PriceRates,
+  priceRates,
+  promptTokens,
+  USAGE_BUCKETS,
+  type UsageCounts,
+  usageOf,
+} from '../../../../src/kernel';
+
+const perMillion = (dollars: number): bigint => BigInt(dollars) * 1_000_000_000n;
+
+const rate = fc.bigInt({ min: 0n, max: 100_000_000_000n });
+const optional = fc.option(rate);
+const plain = fc
+  .record({
+    input: rate,
+    output: rate,
+    cacheRead: optional,
+    cacheWrite: optional,
+    cacheWriteLong: optional,
+    reasoning: optional,
+    audioInput: optional,
+    audioOutput: optional,
+    image: optional,
+    perCallNano: rate,
+    perMinuteNano: rate,
+  })
+  .map((rates) => priceRates(rates));
+
+/** Tiers that multiply every rate of the base, so that they rise as they have to. */
+const tiered = fc
+  .tuple(plain, fc.uniqueArray(fc.integer({ min: 1, max: 2_000 }), { maxLength: 3 }))
+  .map(([base, thresholds]) => {
+    const tiers = [...thresholds]
+      .sort((a, b) => a - b)
+      .map((aboveInputTokens, index) => {
+        const times = (value: bigint | null): bigint | null => value && value * BigInt(index + 2);
+        return {
+          aboveInputTokens,
+          input: times(base.input),
+          output: times(base.output),
+          cacheRead: times(base.cacheRead),
+          cacheWrite: times(base.cacheWrite),
+          cacheWriteLong: times(base.cacheWriteLong),
+          reasoning: times(base.reasoning),
+          audioInput: times(base.audioInput),
+          audioOutput: times(base.audioOutput),
+          image: times(base.image),
+        };
+      });
+    return priceRates({ ...base, tiers });
+  });
+
+const quantity = fc.integer({ min: 0, max: 3_000 });
+const counts = fc
+  .array(quantity, { minLength: USAGE_BUCKETS.length, maxLength: USAGE_BUCKETS.length })
+  .chain((tokens) =>
+    fc.record({ calls: fc.integer({ min: 0, max: 5 }), audioMilliseconds: quantity }).map((rest) =>
+      usageOf({
+        ...Object.fromEntries(USAGE_BUCKETS.map((bucket, index) => [bucket, tokens[index] ?? 0])),
+        ...rest,
+      }),
+    ),
+  );
+
+function boundAround(
+  usage: UsageCounts,
+): { inputTokens: number; maxOutputTokens: number } & Pick<UsageCounts, 'calls' | 'audioMilliseconds'> {
+  return {
+    inputTokens: promptTokens(usage),
+    maxOutputTokens: usage.outputTokens + usage.reasoningTokens + usage.audioOutputTokens,
+    calls: usage.calls,
+    audioMilliseconds: usage.audioMilliseconds,
+  };
+}
+
+describe('costOf', () => {
+  test('adds the buckets up at their own rates', () => {
+    const price = priceRates({
+      input: perMillion(3),
+      output: perMillion(15),
+      cacheRead: 300_000_000n,
+      cacheWrite: 3_750_000_000n,
+      cacheWriteLong: perMillion(6),
+      reasoning: perMillion(20),
+      audioInput: perMillion(40),
+      audioOutput: perMillion(80),
+      image: perMillion(5),
+      perCallNano: 1_000n,
+      perMinuteNano: 6_000_000n,
+    });
+    const cost = (part: Partial<UsageCounts>): bigint => costOf({ ...usageOf({ calls: 0 }), ...part }, price);
+    expect(cost({ inputTokens: 1_000 })).toBe(3_000_000n);
+    expect(cost({ outputTokens: 1_000 })).toBe(15_000_000n);
+    expect(cost({ cacheReadTokens: 1_000 })).toBe(300_000n);
+    expect(cost({ cacheWriteTokens: 1_000 })).toBe(3_750_000n);
+    expect(cost({ cacheWriteLongTokens: 1_000 })).toBe(6_000_000n);
+    expect(cost({ reasoningTokens: 1_000 })).toBe(20_000_000n);
+    expect(cost({ audioInputTokens: 1_000 })).toBe(40_000_000n);
+    expect(cost({ audioOutputTokens: 1_000 })).toBe(80_000_000n);
+    expect(cost({ imageTokens: 1_000 })).toBe(5_000_000n);
+    expect(cost({ calls: 3 })).toBe(3_000n);
+    expect(cost({ audioMilliseconds: 30_000 })).toBe(3_000_000n);
+    expect(cost({})).toBe(0n);
+  });
+
+  test('a bucket without a rate costs what its token would have cost otherwise', () => {
+    const price = priceRates({ input: perMillion(2), output: perMillion(8), cacheWrite: perMillion(3) });
+    const cost = (part: Partial<UsageCounts>): bigint => costOf(usageOf(part), price);
+    expect(cost({ cacheReadTokens: 10 })).toBe(20_000n);
+    expect(cost({ audioInputTokens: 10 })).toBe(20_000n);
+    expect(cost({ imageTokens: 10 })).toBe(20_000n);
+    expect(cost({ reasoningTokens: 10 })).toBe(80_000n);
+    expect(cost({ audioOutputTokens: 10 })).toBe(80_000n);
+    expect(cost({ cacheWriteLongTokens: 10 })).toBe(30_000n);
+  });
+
+  test('is rounded up once, at the end', () => {
+    const price = priceRates({ input: 400_000n, output: 400_000n });
+    expect(costOf(usageOf({ inputTokens: 1 }), price)).toBe(1n);
+    expect(costOf(usageOf({ inputTokens: 1, outputTokens: 1 }), price)).toBe(1n);
+    expect(costOf(usageOf({ inputTokens: 2, outputTokens: 1 }), price)).toBe(2n);
+    const mixed = priceRates({ input: 500_000n, perMinuteNano: 30_000n });
+    expect(costOf(usageOf({ inputTokens: 1, audioMilliseconds: 1 }), mixed)).toBe(1n);
+    expect(costOf(usageOf({ inputTokens: 1, audioMilliseconds: 2 }), mixed)).toBe(2n);
+  });
+
+  test('a tier prices the whole request, once its threshold is exceeded', () => {
+    const price = priceRates({
+      input: perMillion(1),
+      output: perMillion(4),
+      cacheRead: 100_000_000n,
+      tiers: [
+        { aboveInputTokens: 200, input: perMillion(2), output: perMillion(6) },
+        { aboveInputTokens: 500, input: perMillion(3) },
+      ],
+    });
+    const cost = (inputTokens: number, cacheReadTokens: number): bigint =>
+      costOf(usageOf({ inputTokens, cacheReadTokens, outputTokens: 10 }), price);
+    expect(cost(100, 100)).toBe(100_000n + 10_000n + 40_000n);
+    expect(cost(101, 100)).toBe(202_000n + 10_000n + 60_000n);
+    expect(cost(501, 0)).toBe(1_503_000n + 60_000n);
+  });
+
+  test('never falls when any quantity grows', () => {
+    fc.assert(
+      fc.property(
+        tiered,
+        counts,
+        fc.constantFrom(...USAGE_BUCKETS, 'calls', 'audioMilliseconds'),
+        quantity,
+        (price, usage, bucket, more) => {
+          const grown = { ...usage, [bucket]: usage[bucket] + more };
+          expect(costOf(grown, price)).toBeGreaterThanOrEqual(costOf(usage, price));
+        },
+      ),
+    );
+  });
+
+  test('splitting a request never makes it cheaper below the first tier', () => {
+    fc.assert(
+      fc.property(plain, counts, counts, (price, one, other) => {
+        const both = { ...one };
+        for (const name of [...USAGE_BUCKETS, 'calls', 'audioMilliseconds'] as const) {
+          Object.assign(both, { [name]: one[name] + other[name] });
+        }
+        expect(costOf(one, price) + costOf(other, price)).toBeGreaterThanOrEqual(costOf(both, price));
+      }),
+    );
+  });
+
+  test('is exact: a million requests of one token differ from their sum by nothing at a whole rate', () => {
+    const price = priceRates({ input: 150_000_000n });
+    expect(costOf(usageOf({ inputTokens: 1 }), price) * 1_000_000n).toBe(150_000_000n);
+  });
+});
+
+describe('boundOf', () => {
+  test('no usage within the bound costs more, on any of the prices', () => {
+    fc.assert(
+      fc.property(
+        fc.array(tiered, { minLength: 1, maxLength: 3 }),
+        counts,
+        quantity,
+        quantity,
+        (prices, usage, in_, out) => {
+          const around = boundAround(usage);
+          const wider = {
+            ...around,
+            inputTokens: around.inputTokens + in_,
+            maxOutputTokens: around.maxOutputTokens + out,
+          };
+          const bound = boundOf(wider, prices);
+          for (const price of prices) expect(bound).toBeGreaterThanOrEqual(costOf(usage, price));
+        },
+      ),
+    );
+  });
+
+  test('is reached by the dearest use, so nothing is held in vain', () => {
+    const cheap = priceRates({ input: perMillion(1), output: perMillion(2), perCallNano: 5n });
+    const dear = priceRates({
+      input: perMillion(2),
+      cacheWriteLong: perMillion(4),
+      output: perMillion(3),
+      perCallNano: 7n,
+    });
+    const worst = usageOf({ cacheWriteLongTokens: 10, outputTokens: 20 });
+    expect(boundOf({ inputTokens: 10, maxOutputTokens: 20 }, [cheap, dear])).toBe(costOf(worst, dear));
+  });
+
+  test('leaves out the buckets that the request cannot use', () => {
+    const price = priceRates({
+      input: perMillion(1),
+      output: perMillion(2),
+      audioInput: perMillion(40),
+      audioOutput: perMillion(80),
+    });
+    const bound = { inputTokens: 1_000, maxOutputTokens: 1_000 };
+    expect(boundOf(bound, [price])).toBe(120_000_000n);
+    expect(boundOf({ ...bound, unusedBuckets: ['audioInputTokens', 'audioOutputTokens'] }, [price])).toBe(
+      3_000_000n,
+    );
+  });
+
+  test('counts only the tiers that can be reached', () => {
+    const price = priceRates({
+      input: perMillion(1),
+      tiers: [{ aboveInputTokens: 100, input: perMillion(5) }],
+    });
+    expect(boundOf({ inputTokens: 100, maxOutputTokens: 0 }, [price])).toBe(100_000n);
+    expect(boundOf({ inputTokens: 101, maxOutputTokens: 0 }, [price])).toBe(505_000n);
+  });
+});
+
+describe('outputThatFits', () => {
+  test('is the largest output whose bound is paid for', () => {
+    fc.assert(
+      fc.property(
+        fc.array(tiered, { minLength: 1, maxLength: 3 }),
+        quantity,
+        fc.bigInt({ min: 0n, max: 10n ** 12n }),
+        (prices, inputTokens, nano) => {
+          const fits = outputThatFits(nano, { inputTokens }, prices);
+          const bound = (maxOutputTokens: number): bigint =>
+            boundOf({ inputTokens, maxOutputTokens }, prices);
+          if (fits === null) {
+            expect(bound(0)).toBeGreaterThan(nano);
+          } else {
+            expect(bound(fits)).toBeLessThanOrEqual(nano);
+            if (fits < 1_000_000_000) expect(bound(fits + 1)).toBeGreaterThan(nano);
+          }
+        },
+      ),
+    );
+  });
+
+  test('a free output is bounded all the same', () => {
+    expect(outputThatFits(0n, { inputTokens: 5 }, [priceRates({})])).toBe(1_000_000_000);
+  });
+});
+
+describe('priceRates', () => {
+  const refusals: [string, Parameters<typeof priceRates>[0]][] = [
+    ['a negative rate', { input: -1n }],
+    ['a rate beyond a dollar a token', { output: 1_000_000_000_000_001n }],
+    ['a negative rate in a tier', { tiers: [{ aboveInputTokens: 5, output: -1n }] }],
+    ['a tier from nothing', { tiers: [{ aboveInputTokens: 0 }] }],
+    ['thresholds that do not rise', { tiers: [{ aboveInputTokens: 9 }, { aboveInputTokens: 9 }] }],
+    ['a tier cheaper than the base', { input: 5n, tiers: [{ aboveInputTokens: 9, input: 4n }] }],
+    ['a tier below a fallback', { output: 5n, tiers: [{ aboveInputTokens: 9, reasoning: 4n }] }],
+  ];
+
+  test.each(refusals)('refuses %s', (_what, rates) => {
+    expect(() => priceRates(rates)).toThrow(expect.objectContaining({ code: 'validation_error' }));
+  });
+
+  test('cannot be changed afterwards', () => {
+    const price: { input: bigint } = priceRates({ input: 1n }) as PriceRates & { input: bigint };
+    expect(() => {
+      price.input = 2n;
+    }).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,299 @@
+import {
+  type FaultOptions,
+  catalogue,
+  fault,
+  renderGateway,
+  renderMessages,
+  renderPageModel,
+  renderPortal,
+  splitFormattedMessage,
+  sseFault,
+  validationFault,
+} from '../../../src/kernel';
+
+const id = '0195b2e0-0000-7000-8000-000000000001';
+const everything: FaultOptions = {
+  message: 'The budget is spent.',
+  param: 'max_tokens',
+  details: { needed_usd: 1.5, exact: 12n },
+  resetsAt: new Date('2026-12-01T00:00:00Z'),
+};
+const limited = 'Too many requests in a short time. Wait as long as the Retry-After header says.';
+
+describe('a fault', () => {
+  test('carries its code, status and texts', () => {
+    const cause = new Error('inner');
+    const thrown = fault('model_not_found', { param: 'model', cause });
+    expect(thrown).toBeInstanceOf(Error);
+    expect(thrown).toMatchObject({ name: 'Fault', code: 'model_not_found', status: 404, cause });
+    expect(thrown.message).toBe(`model_not_found - ${thrown.humanMessage}`);
+    expect(fault('upstream_error', { message: 'Gone.', status: 504 })).toMatchObject({
+      status: 504,
+      humanMessage: 'Gone.',
+      message: 'upstream_error - Gone.',
+    });
+  });
+
+  test('captures a stack for our own failures only, and leaves the limit alone', () => {
+    const limit = Error.stackTraceLimit;
+    expect(fault('invalid_api_key').stack).not.toContain('    at ');
+    expect(fault('internal_error').stack).toContain('render.test');
+    expect(Error.stackTraceLimit).toBe(limit);
+  });
+
+  test('names the parameter of its first validation issue', () => {
+    const issues = [{ loc: ['body', 'items', 0, 'name'], msg: 'is missing', type: 'missing' }];
+    expect(validationFault(issues).options).toEqual({ param: 'items.0.name', details: { errors: issues } });
+    expect(validationFault([]).options).toEqual({ details: { errors: [] } });
+  });
+});
+
+describe('on the gateway', () => {
+  test('the object of the specification, with what is known and nothing else', () => {
+    expect(renderGateway(fault('rate_limit_exceeded'), id)).toEqual({
+      status: 429,
+      headers: { 'x-request-id': id, 'request-id': id, 'retry-after': '1' },
+      body: {
+        error: {
+          code: 'rate_limit_exceeded',
+          type: 'rate_limit_error',
+          message: `rate_limit_exceeded - ${limited}`,
+          human_message: limited,
+          request_id: id,
+          retryable: true,
+          action_class: 'B',
+        },
+      },
+    });
+  });
+
+  test('all the fields', () => {
+    expect(renderGateway(fault('budget_exceeded', everything), id)).toEqual({
+      status: 402,
+      headers: { 'x-request-id': id, 'request-id': id, 'x-should-retry': 'false' },
+      body: {
+        error: {
+          code: 'budget_exceeded',
+          type: 'billing_error',
+          message: 'budget_exceeded - The budget is spent.',
+          human_message: 'The budget is spent.',
+          param: 'max_tokens',
+          request_id: id,
+          retryable: false,
+          action_class: 'F',
+          resets_at: '2026-12-01T00:00:00.000Z',
+          details: { needed_usd: 1.5, exact: '12' },
+        },
+      },
+    });
+  });
+
+  test('validation errors are a 400', () => {
+    expect(renderGateway(fault('validation_error'), id).status).toBe(400);
+    expect(renderMessages(fault('validation_error'), id).status).toBe(400);
+  });
+
+  test('a status of its own takes its category along', () => {
+    expect(renderGateway(fault('upstream_error', { status: 503 }), id)).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '1' },
+      body: { error: { type: 'overloaded_error' } },
+    });
+  });
+
+  test('details that JSON cannot hold are left out', () => {
+    const loop: Record<string, unknown> = {};
+    loop.self = loop;
+    const { body } = renderGateway(fault('conflict', { details: loop, resetsAt: new Date(NaN) }), id);
+    expect(JSON.parse(JSON.stringify(body)).error).not.toHaveProperty('details');
+    expect(JSON.parse(JSON.stringify(body)).error).not.toHaveProperty('resets_at');
+  });
+});
+
+describe('headers', () => {
+  test.each([
+    [0, '1'],
+    [0.2, '1'],
+    [1.01, '2'],
+    [30, '30'],
+    [-5, '1'],
+    [NaN, '1'],
+    [Infinity, '1'],
+  ])('Retry-After of %p seconds is %p', (retryAfterSeconds, header) => {
+    expect(renderGateway(fault('capacity_exceeded', { retryAfterSeconds }), id).headers['retry-after']).toBe(
+      header,
+    );
+  });
+
+  test('for every code: Retry-After on 429 and 503, x-should-retry where a retry is wrong', () => {
+    for (const [code, { status, retryable }] of catalogue) {
+      const { headers } = renderGateway(fault(code), id);
+      expect([code, headers['retry-after']]).toEqual([
+        code,
+        status === 429 || status === 503 ? '1' : undefined,
+      ]);
+      expect([code, headers['x-should-retry']]).toEqual([code, retryable ? undefined : 'false']);
+    }
+  });
+});
+
+describe('on the messages surface', () => {
+  test('the shape and the vocabulary of that dialect', () => {
+    expect(renderMessages(fault('invalid_api_key'), id)).toMatchObject({
+      status: 401,
+      headers: { 'request-id': id, 'x-should-retry': 'false' },
+      body: {
+        type: 'error',
+        error: { type: 'authentication_error', code: 'invalid_api_key', request_id: id },
+        request_id: id,
+      },
+    });
+  });
+
+  const vocabulary = [
+    'invalid_request_error',
+    'authentication_error',
+    'billing_error',
+    'permission_error',
+    'not_found_error',
+    'request_too_large',
+    'rate_limit_error',
+    'timeout_error',
+    'api_error',
+    'overloaded_error',
+  ];
+
+  test('no code leaves the vocabulary', () => {
+    const bodies = [...catalogue.keys()].map((code) => renderMessages(fault(code), id).body);
+    const types = bodies.map((body) => JSON.parse(JSON.stringify(body)).error.type);
+    expect(new Set(types)).toEqual(new Set(vocabulary));
+  });
+
+  test.each([
+    [{ message: 'prompt is too long: 250000 tokens > 200000 maximum' }],
+    ['prompt is too long: 250000 tokens > 200000 maximum'],
+  ])("the supplier's own words follow the separator", (supplier) => {
+    const { body } = renderMessages(
+      fault('context_length_exceeded', { message: 'Shorten it.', details: { supplier } }),
+      id,
+    );
+    const text = 'Shorten it. prompt is too long: 250000 tokens > 200000 maximum';
+    expect(body).toMatchObject({
+      error: { message: `context_length_exceeded - ${text}`, human_message: text, details: { supplier } },
+    });
+  });
+
+  test('other details are no words', () => {
+    for (const supplier of [null, 7, { message: 7 }, {}, '']) {
+      const { body } = renderMessages(
+        fault('context_length', { message: 'Shorten it.', details: { supplier } }),
+        id,
+      );
+      expect(body).toMatchObject({ error: { message: 'context_length - Shorten it.' } });
+    }
+  });
+});
+
+describe('in the portal', () => {
+  test('the legacy fields and the new ones', () => {
+    const human = catalogue.get('user_not_found')!.humanMessage;
+    expect(renderPortal(fault('user_not_found'), id)).toEqual({
+      status: 404,
+      headers: { 'x-request-id': id, 'request-id': id, 'x-should-retry': 'false' },
+      body: {
+        error: human,
+        detail: human,
+        code: 'user_not_found',
+        message: `user_not_found - ${human}`,
+        human_message: human,
+        request_id: id,
+        retryable: false,
+        action_class: 'R',
+      },
+    });
+  });
+
+  test('validation errors are a 422 with a list', () => {
+    const issues = [{ loc: ['query', 'days'], msg: 'must be a number', type: 'int_parsing' }];
+    expect(renderPortal(validationFault(issues), id)).toMatchObject({
+      status: 422,
+      body: { detail: issues, code: 'validation_error', param: 'days' },
+    });
+    expect(renderPortal(fault('validation_error', { message: 'No.' }), id)).toMatchObject({
+      status: 422,
+      body: { detail: [{ loc: [], msg: 'No.', type: 'value_error' }] },
+    });
+    expect(renderPortal(fault('validation_error', { status: 400 }), id).status).toBe(400);
+  });
+
+  test('a page gets a plain model', () => {
+    expect(renderPageModel(fault('service_unavailable', { retryAfterSeconds: 5 }), id)).toEqual({
+      status: 503,
+      code: 'service_unavailable',
+      humanMessage: 'The service cannot handle this request right now. Try again shortly.',
+      action: catalogue.get('service_unavailable')!.action,
+      retryable: true,
+      retryAfterSeconds: 5,
+      resetsAt: null,
+      requestId: id,
+      headers: { 'x-request-id': id, 'request-id': id, 'retry-after': '5' },
+    });
+    expect(renderPageModel(fault('validation_error'), id)).toMatchObject({
+      status: 422,
+      retryAfterSeconds: null,
+    });
+  });
+});
+
+describe('within a stream', () => {
+  const interrupted = fault('stream_interrupted', { message: 'It\nbroke.' });
+  const dataOf = (text: string): unknown => JSON.parse(/^data: (.*)$/m.exec(text)![1]!);
+
+  test('chat: the error object, and no [DONE]', () => {
+    const text = sseFault('chat', interrupted, id);
+    expect(text).toMatch(/^data: [^\n]*\n\n$/);
+    expect(text).not.toContain('[DONE]');
+    expect(dataOf(text)).toEqual(renderGateway(interrupted, id).body);
+  });
+
+  test('messages: an error event', () => {
+    const text = sseFault('messages', interrupted, id);
+    expect(text).toMatch(/^event: error\ndata: [^\n]*\n\n$/);
+    expect(dataOf(text)).toEqual(renderMessages(interrupted, id).body);
+  });
+
+  test('responses: a failed response', () => {
+    const text = sseFault('responses', interrupted, id);
+    expect(text).toMatch(/^event: response\.failed\ndata: [^\n]*\n\n$/);
+    expect(dataOf(text)).toMatchObject({
+      type: 'response.failed',
+      response: {
+        id: `resp_${id}`,
+        object: 'response',
+        status: 'failed',
+        error: { code: 'stream_interrupted', message: 'stream_interrupted - It\nbroke.' },
+      },
+    });
+  });
+});
+
+describe('a formatted message', () => {
+  test.each([
+    ['not_found - Nothing - here.', 'not_found', 'Nothing - here.'],
+    ['not_found - ', 'not_found', ''],
+    ['no_such_code - Text.', null, 'no_such_code - Text.'],
+    ['Something - not_found - else', null, 'Something - not_found - else'],
+    ['not_found', null, 'not_found'],
+    ['not_found -Text', null, 'not_found -Text'],
+    [' - Text', null, ' - Text'],
+    ['', null, ''],
+  ])('%p', (text, code, message) => {
+    expect(splitFormattedMessage(text)).toEqual({ code, message });
+  });
+
+  test('of every code comes apart again', () => {
+    for (const [code, { humanMessage }] of catalogue) {
+      expect(splitFormattedMessage(fault(code).message)).toEqual({ code, message: humanMessage });
+    }
+  });
+});

@@ -1,0 +1,315 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  configurationPage,
+  describeEffective,
+  environmentExample,
+  EXIT_CONFIGURATION,
+  loadSettings,
+  Settings,
+  SettingsError,
+  spellingWarnings,
+} from '../../../src/platform/config';
+import { declaredSettings } from '../../../src/platform/config/setting.decorator';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'switchboard-config-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const strong = (letter: string): string => `${letter}k3JxQ9vT7mZ2bW8nR5cY1dF6gH4sL0pA`;
+const external = 'postgres://app:w3ll-chosen@db.internal/switchboard';
+
+function load(env: Record<string, string> = {}, terminal = false): Settings {
+  return loadSettings({ DATA_FOLDER: folder, ...env }, { terminal });
+}
+
+function faultsOf(env: Record<string, string>): Record<string, string> {
+  try {
+    load(env);
+  } catch (error) {
+    if (error instanceof SettingsError) {
+      return Object.fromEntries(error.faults.map(({ name, problem }) => [name, problem]));
+    }
+    throw error;
+  }
+  return {};
+}
+
+test('an empty environment gives the defaults', () => {
+  expect(load()).toMatchObject({
+    environment: 'development',
+    host: '127.0.0.1',
+    port: 3000,
+    baseUrl: 'http://localhost:3000',
+    trustProxy: 'loopback',
+    bodyLimitBytes: 32 * 1024 ** 2,
+    portalBodyLimitBytes: 1024 ** 2,
+    drainTimeoutMs: 60_000,
+    supplierConnectTimeoutMs: 3_000,
+    supplierFirstByteTimeoutMs: 300_000,
+    supplierStreamFirstByteTimeoutMs: 60_000,
+    supplierFirstTokenTimeoutMs: 10_000,
+    supplierIdleTimeoutMs: 30_000,
+    supplierTotalTimeoutMs: 1_200_000,
+    supplierAllow: [],
+    leanAdapter: true,
+    metricsPort: 9464,
+    auditExportMaxRows: 50_000,
+    databaseUrl: undefined,
+    redisUrl: undefined,
+  });
+});
+
+test('every setting has a value or says what happens when it is unset', () => {
+  for (const setting of declaredSettings) {
+    expect([setting.name, setting.default ?? setting.unset]).toEqual([setting.name, expect.any(String)]);
+  }
+  expect(new Set(declaredSettings.map(({ name }) => name)).size).toBe(declaredSettings.length);
+});
+
+test('values are read as what they are', () => {
+  const settings = load({
+    PORT: '0',
+    DRAIN_TIMEOUT: '5m',
+    BODY_LIMIT: '512KiB',
+    LEAN_ADAPTER: 'No',
+    TRUST_PROXY: '2',
+    BASE_URL: 'https://Models.Example.com/',
+    SUPPLIER_ALLOW: '10.0.0.0/8, models.lan:8000=192.168.1.20,fd00::/8',
+    BRAND_NAME: '',
+  });
+  expect(settings).toMatchObject({
+    port: 0,
+    drainTimeoutMs: 300_000,
+    bodyLimitBytes: 524_288,
+    leanAdapter: false,
+    trustProxy: 2,
+    baseUrl: 'https://models.example.com',
+    brandName: 'Switchboard',
+    supplierAllow: [
+      { address: '10.0.0.0', prefix: 8, family: 'ipv4' },
+      { address: '192.168.1.20', prefix: 32, family: 'ipv4', host: 'models.lan', port: 8000 },
+      { address: 'fd00::', prefix: 8, family: 'ipv6' },
+    ],
+  });
+});
+
+test('settings are frozen to the bottom', () => {
+  const settings = load({ SUPPLIER_ALLOW: '10.0.0.0/8' });
+  expect(settings).toBeInstanceOf(Settings);
+  expect(Object.isFrozen(settings)).toBe(true);
+  expect(Object.isFrozen(settings.supplierAllow)).toBe(true);
+  expect(Object.isFrozen(settings.supplierAllow[0])).toBe(true);
+});
+
+test('all faults come at once, in the order of the class, each with what was expected', () => {
+  const wrong = { PORT: 'eighty', LOG_LEVEL: 'loud', REDIS_URL: 'http://x', NODE_ENV: 'staging' };
+  expect(Object.keys(faultsOf(wrong))).toEqual(['NODE_ENV', 'PORT', 'REDIS_URL', 'LOG_LEVEL']);
+  expect(faultsOf(wrong)['PORT']).toBe('expected a whole number from 0 to 65535');
+  expect(() => load(wrong)).toThrow(/4 faults[^]*NODE_ENV: expected development \| production \| test/);
+  expect(EXIT_CONFIGURATION).toBe(78);
+});
+
+test.each([
+  ['PORT', ['-1', '65536', '3000.5', '0x10', '1e3', ' 80', '80 ']],
+  ['LEAN_ADAPTER', ['on', 'maybe', '2', 'y']],
+  ['DRAIN_TIMEOUT', ['60', '-5s', '1d', '2h', '1.5s', 's']],
+  ['BODY_LIMIT', ['32', '32MB', '2GiB', '0B', '-1KiB']],
+  ['BASE_URL', ['example.com', 'ftp://x', 'https://x/path', 'https://u@x', 'https://x?a', 'https://x#a']],
+  ['TRUST_PROXY', ['true', '0.5', '11', 'everybody', '10.0.0.0/33', '1.2.3.4/']],
+  [
+    'SUPPLIER_ALLOW',
+    ['localhost', '10.0.0.0/33', 'a=b', 'a=1.2.3.4=5', 'u@h=1.2.3.4', 'h/p=1.2.3.4', '::1/129'],
+  ],
+  ['DATABASE_URL', ['mysql://x/y', 'postgres:', 'db']],
+  ['BOOTSTRAP_OWNER_EMAIL', ['owner', 'a@b@c', 'a b@c', '<a@b>']],
+  ['MAIL_FROM', ['nobody', 'A <b>', 'A <a@b> <c@d>', 'A <a@b>\r\nBcc: x@y']],
+  ['METRICS_PORT', ['off', '70000']],
+  ['HOST', ['a b', 'http://x', 'a/b']],
+])('%s refuses what it cannot mean', (name, values) => {
+  expect(values.filter((value) => faultsOf({ [name]: value })[name] === undefined)).toEqual([]);
+});
+
+test('a secret never stands in a fault', () => {
+  const message = ((): string => {
+    try {
+      load({ DATABASE_URL: 'mysql://app:hunter22@db', NODE_ENV: 'production', MASTER_KEY: 'hunter22' });
+    } catch (error) {
+      return String(error);
+    }
+    return '';
+  })();
+  expect(message).toContain('DATABASE_URL');
+  expect(message).toContain('MASTER_KEY');
+  expect(message).not.toContain('hunter22');
+});
+
+test('a file stands in for a value, without its last line break', () => {
+  const path = join(folder, 'redis');
+  writeFileSync(path, 'redis://:word@cache:6379\n');
+  expect(load({ REDIS_URL_FILE: path }).redisUrl).toBe('redis://:word@cache:6379');
+  expect(faultsOf({ REDIS_URL_FILE: path, REDIS_URL: 'redis://x' })['REDIS_URL']).toMatch(/given twice/);
+  expect(faultsOf({ REDIS_URL_FILE: join(folder, 'absent') })['REDIS_URL_FILE']).toMatch(/ENOENT/);
+  writeFileSync(path, '\n');
+  expect(faultsOf({ REDIS_URL_FILE: path })['REDIS_URL_FILE']).toBe('the file is empty');
+  writeFileSync(path, 'http://word');
+  expect(faultsOf({ REDIS_URL_FILE: path })['REDIS_URL']).toMatch(/expected an address/);
+});
+
+describe('production', () => {
+  const production = { NODE_ENV: 'production', DATABASE_URL: external };
+  const secrets = { SESSION_SECRET: strong('a'), KEY_PEPPER: strong('b'), MASTER_KEY: strong('c') };
+
+  test('takes real secrets', () => {
+    expect(load({ ...production, ...secrets })).toMatchObject({ masterKey: strong('c') });
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test.each([
+    'short-but-random-9fK2',
+    'changeme'.repeat(5),
+    'please-change-me-please-change-me-1234',
+    'this_is_my_SECRET_which_is_long_enough',
+    'Example-0123456789-0123456789-abcdef',
+    'pass-word-0123456789-abcdefghijklmnop',
+    'a'.repeat(64),
+    'abcabcabcabcabcabcabcabcabcabcabcabc',
+  ])('refuses %s', (placeholder) => {
+    expect(Object.keys(faultsOf({ ...production, ...secrets, KEY_PEPPER: placeholder }))).toEqual([
+      'KEY_PEPPER',
+    ]);
+    expect(
+      load({ ...production, ...secrets, KEY_PEPPER: placeholder, NODE_ENV: 'development' }).keyPepper,
+    ).toBe(placeholder);
+  });
+
+  test('refuses a placeholder as the password of an address', () => {
+    const env = { ...production, ...secrets, DATABASE_URL: 'postgres://app:change-me@db/x' };
+    expect(Object.keys(faultsOf(env))).toEqual(['DATABASE_URL']);
+  });
+
+  test('with an external database every unset secret is a fault, and none is made up', () => {
+    expect(Object.keys(faultsOf(production))).toEqual(['SESSION_SECRET', 'KEY_PEPPER', 'MASTER_KEY']);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('with the embedded database they are made', () => {
+    expect(load({ NODE_ENV: 'production' }).masterKey).toHaveLength(43);
+  });
+});
+
+describe('created secrets', () => {
+  test('are kept, private and different from one another', () => {
+    const first = load();
+    const second = load();
+    const values = [first.sessionSecret, first.keyPepper, first.masterKey];
+    expect(new Set(values).size).toBe(3);
+    expect([second.sessionSecret, second.keyPepper, second.masterKey]).toEqual(values);
+    expect(statSync(join(folder, 'secrets.json')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(folder)).toEqual(['secrets.json']);
+  });
+
+  test('give way to a secret that is set', () => {
+    const first = load();
+    expect(load({ KEY_PEPPER: 'mine' })).toMatchObject({ keyPepper: 'mine', masterKey: first.masterKey });
+  });
+
+  test.each(['', '{', '{}', 'null', '{"sessionSecret":"a","keyPepper":"b"}', '[1]'])(
+    'a damaged file (%s) stops the boot and stays',
+    (content) => {
+      const path = join(folder, 'secrets.json');
+      writeFileSync(path, content);
+      expect(faultsOf({})['DATA_FOLDER']).toMatch(/damaged; restore it/);
+      expect(readFileSync(path, 'utf8')).toBe(content);
+    },
+  );
+
+  test('a data folder that cannot be one is a fault', () => {
+    writeFileSync(join(folder, 'file'), '');
+    expect(faultsOf({ DATA_FOLDER: join(folder, 'file', 'below') })).toHaveProperty('DATA_FOLDER');
+  });
+
+  test('processes that start at the same time agree', async () => {
+    const script = `
+      const { transformFileSync } = require('@swc/core');
+      require.extensions['.ts'] = (module, path) => module._compile(transformFileSync(path).code, path);
+      const { readOrCreateSecrets } = require(process.argv[1]);
+      process.stdin.once('data', () => {
+        process.stdout.write(JSON.stringify(readOrCreateSecrets(process.argv[2])));
+        process.exit(0);
+      });
+      process.stderr.write('ready');`;
+    const source = join(__dirname, '../../../src/platform/config/secrets.ts');
+    const children = Array.from({ length: 3 }, () =>
+      spawn(process.execPath, ['-e', script, source, folder], { timeout: 20_000 }),
+    );
+    await Promise.all(children.map((child) => once(child.stderr, 'data')));
+    const answers = children.map(async (child) => String((await once(child.stdout, 'data'))[0]));
+    for (const child of children) child.stdin.write('go\n');
+    expect(new Set(await Promise.all(answers)).size).toBe(1);
+    await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')));
+    expect(readdirSync(folder)).toEqual(['secrets.json']);
+  }, 25_000);
+});
+
+test('lines are pretty only for a person in development', () => {
+  expect(load({}, true).logFormat).toBe('pretty');
+  expect(load({}, false).logFormat).toBe('json');
+  expect(load({ NODE_ENV: 'production' }, true).logFormat).toBe('json');
+  expect(load({ LOG_FORMAT: 'pretty' }, false).logFormat).toBe('pretty');
+});
+
+test('the table of effective settings hides what is secret and keeps what helps', () => {
+  const rows = describeEffective(
+    load({
+      DATABASE_URL: 'postgres://app:hunter22@db.lan:5432/board?password=hunter22',
+      MASTER_KEY: 'hunter22',
+    }),
+  );
+  const value = (name: string): string | undefined => rows.find((row) => row.name === name)?.value;
+  expect(value('DATABASE_URL')).toBe('postgres://••••@db.lan:5432/board');
+  expect(value('MASTER_KEY')).toBe('••••');
+  expect(value('PORT')).toBe('3000');
+  expect(value('REDIS_URL')).toBe('');
+  expect(rows).toHaveLength(declaredSettings.length);
+  expect(JSON.stringify(rows)).not.toContain('hunter22');
+});
+
+test('a name that is nearly a setting is pointed out, an ordinary environment is not', () => {
+  const ordinary = [
+    'PATH',
+    'HOME',
+    'TERM',
+    'USER',
+    'SHELL',
+    'LANG',
+    'PWD',
+    'HOSTNAME',
+    'NODE_OPTIONS',
+    'MAIL',
+  ];
+  const known = ['PORT', 'DATABASE_URL', 'DATABASE_URL_FILE'];
+  expect(spellingWarnings(Object.fromEntries([...ordinary, ...known].map((name) => [name, 'x'])))).toEqual(
+    [],
+  );
+  expect(
+    spellingWarnings({ DATABSE_URL: 'x', PROT: 'x', LOG_LEVLE: 'x', POTR: 'x', REDIS_URI: 'x' }),
+  ).toEqual([
+    'DATABSE_URL is not a setting; did you mean DATABASE_URL?',
+    'LOG_LEVLE is not a setting; did you mean LOG_LEVEL?',
+    'REDIS_URI is not a setting; did you mean REDIS_URL?',
+  ]);
+});
+
+test('the committed files say what the class says', () => {
+  const root = join(__dirname, '../../..');
+  expect(readFileSync(join(root, '.env.example'), 'utf8')).toBe(environmentExample());
+  expect(readFileSync(join(root, 'docs/configuration.md'), 'utf8')).toBe(configurationPage());
+});

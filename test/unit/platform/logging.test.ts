@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import { Logger, NestLogger, redact } from '../../../src/platform/logging';
+
+const key = 'svc_Ab12Cd34' + 'x'.repeat(43) + 'aB3dE6';
+
+function capture(logFormat: 'json' | 'pretty' = 'json', logLevel: 'debug' | 'warn' = 'debug') {
+  const lines: string[] = [];
+  const logger = Logger.create({ logLevel, logFormat }, { write: (line: string) => lines.push(line) });
+  const entries = (): Record<string, unknown>[] =>
+    lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  return { logger, lines, entries };
+}
+
+test('an entry is one JSON line with time, level, message and fields', () => {
+  const { logger, lines, entries } = capture();
+  logger.child({ request_id: 'r-1' }).info('settled', { tokens_in: 12, key_id: 7 });
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^\{[^\n]*\}\n$/);
+  expect(entries()[0]).toEqual({
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    request_id: 'r-1',
+    msg: 'settled',
+    tokens_in: 12,
+    key_id: 7,
+  });
+});
+
+test('the level decides what is written', () => {
+  const { logger, lines } = capture('json', 'warn');
+  logger.debug('a');
+  logger.info('b');
+  logger.child({}).info('c');
+  expect(lines).toEqual([]);
+  logger.warn('d');
+  logger.error('e');
+  logger.fatal('f');
+  expect(lines).toHaveLength(3);
+});
+
+test.each([
+  'authorization',
+  'Authorization',
+  'x-api-key',
+  'cookie',
+  'Set-Cookie',
+  'apiKey',
+  'apikey',
+  'api_key',
+  'secret',
+  'clientSecret',
+  'SESSION_SECRET',
+  'secret_value',
+  'access_token',
+  'refreshToken',
+  'tokens',
+  'password',
+  'newPassword',
+  'key',
+  'masterKey',
+  'keyPepper',
+  'credentials',
+])('a value named %s is never written', (name) => {
+  const { logger, lines } = capture();
+  logger.info('x', { [name]: 'canary-1', deep: [{ headers: { [name]: ['canary-2'] } }] });
+  logger.info('x', { [name]: { inner: 'canary-3' } });
+  expect(lines.join('')).not.toContain('canary');
+});
+
+test.each(['key_id', 'tokens_in', 'keyName', 'tokenizer', 'monkey', 'keyboard'])('%s is harmless', (name) => {
+  expect(redact({ [name]: 'plain' })).toEqual({ [name]: 'plain' });
+});
+
+test('counts pass under any name', () => {
+  expect(redact({ tokens: 7, token: null, key: true })).toEqual({ tokens: 7, token: null, key: true });
+});
+
+test.each(['prompt', 'messages', 'body', 'rawBody', 'input', 'content', 'instructions'])(
+  'what customers write (%s) is never written',
+  (name) => {
+    const { logger, lines } = capture();
+    logger.info('x', { request: { [name]: 'canary' }, [name]: [{ text: 'canary' }] });
+    expect(lines.join('')).not.toContain('canary');
+  },
+);
+
+test.each([
+  ['our keys', key],
+  ['supplier keys', 'sk-proj-abcdefghijkl0123456789'],
+  ['processor keys', 'sk_live_abcdefghijkl0123'],
+  ['bearer values', 'Bearer abc.def.ghi'],
+  ['basic credentials', 'Basic dXNlcjpwYXNz'],
+  ['passwords in addresses', 'postgres://app:hunter22@db'],
+])('%s are found wherever they stand', (_, secret) => {
+  const hidden =
+    secret
+      .split(/[\s_-]/)
+      .at(-1)
+      ?.replace(/@db$/, '')
+      .split(':')
+      .at(-1) ?? '';
+  for (const format of ['json', 'pretty'] as const) {
+    const { logger, lines } = capture(format);
+    const error = new Error(`refused: ${secret}`, { cause: new Error(`because ${secret}`) });
+    Object.assign(error, { options: { note: secret } });
+    logger.error(`failed with ${secret}!`, { error, deep: { list: [`(${secret})`] }, url: `/x?q=${secret}` });
+    new NestLogger(logger).error(`failed ${secret}`, error.stack, 'Context');
+    expect(lines).toHaveLength(2);
+    expect(lines.join('')).not.toContain(hidden);
+    expect(lines.join('')).toContain('[redacted]');
+  }
+});
+
+test('a masked key stays readable', () => {
+  expect(redact({ note: 'svc_ab12…9f' })).toEqual({ note: 'svc_ab12…9f' });
+});
+
+test('an error keeps its kind, message, stack and cause', () => {
+  const { logger, entries } = capture();
+  logger.error('broken', { error: new TypeError('no', { cause: new Error('why') }) });
+  expect(entries()[0]?.['error']).toMatchObject({
+    type: 'TypeError',
+    message: 'no',
+    stack: expect.stringContaining('at '),
+    cause: { message: 'why' },
+  });
+});
+
+test('cycles and huge texts do no harm', () => {
+  const { logger, lines } = capture();
+  const cyclic: Record<string, unknown> = { big: 'x'.repeat(100_000) };
+  cyclic['self'] = cyclic;
+  logger.info('x', { cyclic });
+  expect(lines).toHaveLength(1);
+  expect(lines[0]?.length).toBeLessThan(10_000);
+});
+
+test('no value can begin a line, in either form', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'binary' }),
+      fc.constantFrom('\n', '\r', '\u2028', '\u001b[2J', '\u009b'),
+      (text, bad) => {
+        for (const format of ['json', 'pretty'] as const) {
+          const { logger, lines } = capture(format);
+          const value = `${text}${bad}12:00:00.000 INFO forged`;
+          logger.info(value, {
+            [value]: value,
+            note: { deep: value },
+            error: Object.assign(new Error(value)),
+          });
+          const written = lines.join('');
+          const own = written.split('\n').filter((line) => line !== '' && !line.startsWith('    at '));
+          expect(own).toHaveLength(1);
+          if (format === 'pretty') expect(written.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u2028\u2029]/u);
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test('the pretty form shows message, fields and stack frames', () => {
+  const { logger, lines } = capture('pretty');
+  logger.warn('slow', { ms: 842 });
+  expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d\.\d{3} WARN {2}slow ms=842\n$/);
+  logger.error('broken', { error: new Error('why\nnot') });
+  expect(lines[1]).toMatch(/ERROR broken error=.*why\\nnot.*\n {4}at /);
+});
+
+test("Nest's lines carry their context", () => {
+  const { logger, entries } = capture();
+  const nest = new NestLogger(logger);
+  nest.log('Mapped', 'Router');
+  nest.warn('careful');
+  nest.debug({ a: 1 }, 'Ctx');
+  nest.verbose('more');
+  nest.fatal(new Error('gone'), 'Boot');
+  expect(entries()).toMatchObject([
+    { level: 'info', msg: 'Mapped', context: 'Router' },
+    { level: 'warn', msg: 'careful' },
+    { level: 'debug', msg: '{"a":1}', context: 'Ctx' },
+    { level: 'debug', msg: 'more' },
+    { level: 'fatal', msg: 'gone', context: 'Boot', error: { message: 'gone' } },
+  ]);
+});

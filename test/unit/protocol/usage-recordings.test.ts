@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { usageOf, type UsageCounts, type UsageReading } from '../../../src/kernel';
+import {
+  findTranscriptionUsage,
+  normaliseSpeechUsage,
+  normaliseTranscriptionUsage,
+} from '../../../src/protocol/audio/usage';
+import { findChatUsage, normaliseChatUsage } from '../../../src/protocol/chat/usage';
+import { findEmbeddingsUsage, normaliseEmbeddingsUsage } from '../../../src/protocol/embeddings/usage';
+import { findGeminiUsage, normaliseGeminiUsage } from '../../../src/protocol/gemini/usage';
+import { findMessagesUsage, normaliseMessagesUsage } from '../../../src/protocol/messages/usage';
+import { findRerankUsage, normaliseRerankUsage } from '../../../src/protocol/rerank/usage';
+import { findResponsesUsage, normaliseResponsesUsage } from '../../../src/protocol/responses/usage';
+import { pick } from '../../../src/protocol/usage';
+
+interface Recording {
+  name: string;
+  body: unknown;
+  reading: { kind: 'ok'; counts: Partial<UsageCounts> } | { kind: 'absent' } | { kind: 'invalid' };
+}
+
+const readers: Record<string, (body: unknown) => UsageReading> = {
+  chat: (body) => normaliseChatUsage(findChatUsage(body)),
+  messages: (body) => normaliseMessagesUsage(findMessagesUsage(body)),
+  responses: (body) => normaliseResponsesUsage(findResponsesUsage(body)),
+  embeddings: (body) => normaliseEmbeddingsUsage(findEmbeddingsUsage(body)),
+  rerank: (body) => normaliseRerankUsage(findRerankUsage(body)),
+  transcription: (body) => normaliseTranscriptionUsage(findTranscriptionUsage(body)),
+  speech: (body) => normaliseSpeechUsage(pick(body, 'usage')),
+  gemini: (body) => normaliseGeminiUsage(findGeminiUsage(body)),
+};
+
+function recordings(dialect: string): Recording[] {
+  const path = join(__dirname, '../../fixtures/usage', `${dialect}.json`);
+  return JSON.parse(readFileSync(path, 'utf8')) as Recording[];
+}
+
+describe.each(Object.keys(readers))('%s', (dialect) => {
+  test.each(recordings(dialect).map((recording) => [recording.name, recording] as const))(
+    '%s',
+    (_name, { body, reading }) => {
+      const read = readers[dialect]?.(body);
+      if (reading.kind === 'ok') expect(read).toEqual({ kind: 'ok', usage: usageOf(reading.counts) });
+      else expect(read?.kind).toBe(reading.kind);
+    },
+  );
+});

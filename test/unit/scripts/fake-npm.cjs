@@ -1,0 +1,34 @@
+'use strict';
+// Stands in for npm: notes what it was asked for and makes what the bootstrap expects to find afterwards.
+const fs = require('node:fs');
+const { join } = require('node:path');
+
+const [command] = process.argv.slice(2);
+const project = process.env.FAKE_PROJECT;
+const executable = (path, text) => {
+  fs.mkdirSync(join(path, '..'), { recursive: true });
+  fs.writeFileSync(path, text, { mode: 0o755 });
+};
+
+fs.appendFileSync(join(project, 'calls.txt'), `${process.argv.slice(2).join(' ')}\n`);
+if (command === 'install') {
+  const version = `[ "$1" = --version ] && echo v24.0.0 && exit`;
+  executable(
+    join(project, '.node24/node_modules/node/bin/node'),
+    `#!/bin/sh\n${version}\nexec "${process.execPath}" "$@"\n`,
+  );
+}
+if (command === 'ci') {
+  fs.rmSync(join(project, 'node_modules'), { recursive: true, force: true });
+  fs.mkdirSync(join(project, 'node_modules', '.bin'), { recursive: true });
+  executable(
+    join(project, 'node_modules/@nestjs/cli/bin/nest.js'),
+    `const fs = require('node:fs');
+     fs.appendFileSync('calls.txt', 'build\\n');
+     fs.rmSync('dist', { recursive: true, force: true });
+     fs.mkdirSync('dist');`,
+  );
+  console.error('the packages come');
+  // Long enough for a rival to come by, or to be interrupted: the test then ends it.
+  setTimeout(() => undefined, Number(process.env.FAKE_DURATION ?? 0));
+}
