@@ -17,9 +17,9 @@ export class CreateRoles1763700000000 implements MigrationInterface {
       EXCEPTION
         WHEN duplicate_object OR unique_violation THEN NULL;
         WHEN insufficient_privilege THEN
-          RAISE EXCEPTION 'the database user % may not create roles', current_user
-            USING HINT = format('Let an administrator run: CREATE ROLE switchboard_app NOLOGIN; '
-              'GRANT switchboard_app TO %I WITH ADMIN OPTION;', current_user);
+          RAISE EXCEPTION 'The database user "%" may not create roles. Let an administrator run: '
+            'CREATE ROLE switchboard_app NOLOGIN; GRANT switchboard_app TO "%" WITH ADMIN OPTION;',
+            current_user, current_user;
       END $$;
 
       REVOKE CREATE ON SCHEMA public FROM PUBLIC;

@@ -17,9 +17,16 @@ if (version[0] < wanted[0] || (version[0] === wanted[0] && version[1] < wanted[1
   process.exit(1);
 }
 
+const advice = {
+  EACCES: 'Give this user the folder of the project, or start as the user who owns it.',
+  EROFS: 'The folder of the project has to be writable until everything is installed and built.',
+  ENOSPC: 'The disk is full; the installation needs about 1 GB.',
+};
+
 require('./bootstrap/prepare.cjs')
   .prepare()
   .catch(function (error) {
     console.error('\nSwitchboard could not be prepared: ' + error.message);
+    if (advice[error.code]) console.error(advice[error.code]);
     process.exit(error.exitCode || 1);
   });

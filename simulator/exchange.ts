@@ -7,11 +7,11 @@ import { Playback } from './playback';
 import type { Entry, Recorder } from './recorder';
 import { prepare, type Prepared, type ReplyCache } from './reply-cache';
 import type { Reply } from './reply';
-import type { Route } from './route';
 import { routeOf } from './routes';
 import { findFault, scriptOf, streamHeaders } from './script';
 import type { Settings } from './settings';
 import { substituteFor } from './substitute';
+import type { UsageVariant } from './usage';
 
 /** What all lanes of one simulator share. */
 export interface Shared {
@@ -64,12 +64,6 @@ export class Exchange {
     const { request, entry, shared, chunks } = this;
     const bytes = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
     const style = styleOf(routeOf(entry.path), entry.path, request.headers);
-    if (shared.faults.isEmpty) {
-      shared.recorder.received(entry, bytes);
-      const prepared = this.prepared(style, bytes);
-      entry.model = prepared.model;
-      return this.send(prepared);
-    }
     const plain = this.prepared(style, bytes);
     entry.model = plain.model;
     const faults = shared.faults.faultsFor({
@@ -99,16 +93,12 @@ export class Exchange {
     const key = `${version}${this.request.method ?? ''} ${this.entry.url} ${type}\n${bytes.toString('latin1')}`;
     const known = this.shared.cache.get(key);
     if (known !== undefined) return known;
-    const prepared = this.work(style, bytes, undefined);
+    const prepared = this.work(style, bytes);
     this.shared.cache.set(key, prepared);
     return prepared;
   }
 
-  private work(
-    style: Style,
-    bytes: Buffer,
-    usageVariant: Parameters<Route['handler']>[0]['usageVariant'],
-  ): Prepared {
+  private work(style: Style, bytes: Buffer, usageVariant?: UsageVariant): Prepared {
     const { entry, request, shared } = this;
     const refuse = (status: number, message: string): Prepared =>
       prepare(errorReply(style, { status, message }), '');
@@ -128,30 +118,28 @@ export class Exchange {
   private send(prepared: Prepared): void {
     const { response, entry } = this;
     const { reply, bytes, events } = prepared;
-    this.sign();
     const { delayMs = 0, firstTokenMs = 0, paceMs } = reply.tempo ?? {};
     if (delayMs > 0 || firstTokenMs > 0 || paceMs !== undefined) return this.sendFaulty(reply, []);
     entry.status = reply.kind === 'stream' ? 200 : reply.status;
     entry.bytes = bytes.length;
     entry.events = events;
-    if (reply.kind === 'stream') response.writeHead(200, streamHeaders);
-    else response.writeHead(reply.status, { ...reply.headers, 'content-length': bytes.length });
+    const own =
+      reply.kind === 'stream' ? streamHeaders : { ...reply.headers, 'content-length': bytes.length };
+    response.writeHead(entry.status, { ...own, ...this.signature() });
     response.end(bytes);
   }
 
   private sendFaulty(reply: Reply, faults: readonly Fault[]): void {
-    this.sign();
+    for (const [name, value] of Object.entries(this.signature())) this.response.setHeader(name, value);
     const steps = scriptOf(reply, faults, (least, most) => this.shared.faults.between(least, most));
     new Playback(this.response, steps, this.entry).run();
   }
 
-  /** Names that tell one answer from the next, and this lane from another. */
-  private sign(): void {
-    const { response, entry, lane } = this;
-    response.setHeader('x-request-id', `req_sim_${entry.id}`);
-    response.setHeader('request-id', `req_sim_${entry.id}`);
-    response.setHeader('x-sim-name', lane.name);
-    response.setHeader('x-sim-region', lane.region);
+  /** Headers that tell one answer from the next, and this lane from another. */
+  private signature(): Record<string, string> {
+    const id = `req_sim_${this.entry.id}`;
+    const { name, region } = this.lane;
+    return { 'x-request-id': id, 'request-id': id, 'x-sim-name': name, 'x-sim-region': region };
   }
 }
 

@@ -122,10 +122,6 @@ export class FaultBook {
     this.random = randomFrom(seed);
   }
 
-  get isEmpty(): boolean {
-    return this.rules.length === 0;
-  }
-
   add(rule: FaultRule): number {
     this.rules.push({ id: ++this.lastId, rule, seen: 0, applied: 0 });
     return this.lastId;

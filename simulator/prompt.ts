@@ -1,10 +1,11 @@
 import { randomFrom } from './hash';
 
 // Every word is three UTF-16 units, so a word with its space is exactly one token.
-const plainWords =
-  'ant arm ash bay bee box bud cat cot cup day den dew dog ear egg elm fan fig fog gem hat hen hut ice ink ivy jar jay jet key kit lake leg log map mat net nut oak oar owl pan pea pen pin pod ray rye sea sky sun tea tin toy urn van vat web yak yew zoo'.split(
-    ' ',
-  );
+const plainWords = (
+  'ant arm ash bay bee box bud cat cot cup day den dew dog ear egg elm fan fig fog gem hat hen hut ice ink ivy ' +
+  'jar jay jet key kit leg lip log map mat net nut oak oar owl pan pea pen pin pod ray rye sea sky sun tea tin ' +
+  'toy urn van vat web yak yew zoo'
+).split(' ');
 const unicodeWords = ['日本語', 'né!', '😀é', 'ñçü', 'Ωβγ', 'при', '한국어', 'ß→x', '🚀!', 'שלו'];
 
 export type PromptWords = 'plain' | 'unicode';

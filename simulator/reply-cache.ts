@@ -8,7 +8,7 @@ export interface Prepared {
   readonly model: string;
 }
 
-const mostEntries = 512;
+const mostEntries = 64;
 const mostKeyLength = 64 * 1024;
 const mostBytes = 256 * 1024;
 

@@ -121,8 +121,12 @@ function checkTools(body: JsonObject): Check {
   if (tools !== undefined && !Array.isArray(tools)) return complain('tools: Input should be a valid list');
   const declared = listOf(tools).map(objectOf);
   const names = declared.map((tool) => textOf(tool['name']));
-  if (new Set(names).size < names.length) return complain('tools: Tool names must be unique.');
-  return firstOf(declared, checkTool) ?? checkChoice(body['tool_choice'], names);
+  const repeated = new Set(names).size < names.length;
+  return (
+    firstOf(declared, checkTool) ??
+    (repeated ? complain('tools: Tool names must be unique.') : undefined) ??
+    checkChoice(body['tool_choice'], names)
+  );
 }
 
 function checkTool(tool: JsonObject, index: number): Check {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { AuditModule } from './audit';
 import { FirstBoot } from './boot/first-boot';
+import { catalogueEntities, CatalogueModule } from './catalogue';
 import { GatewayModule } from './gateway';
 import { IdentityModule, identityEntities } from './identity';
 import { keyEntities, KeysModule } from './keys';
@@ -20,10 +21,12 @@ import {
 import { PortalModule } from './portal';
 import { projectFolder, WebModule } from './web';
 
-const { version } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as { version: string };
+const { version } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
+  version: string;
+};
 
 /** Everything that lives in a table of its own, for the data source and for the test against drift. */
-export const entities = [...identityEntities, ...keyEntities];
+export const entities = [...identityEntities, ...catalogueEntities, ...keyEntities];
 
 export interface AppOptions {
   readonly databaseUrl: string;
@@ -34,7 +37,12 @@ export interface AppOptions {
 /** The composition root: the one file that knows every module. */
 @Module({})
 export class AppModule {
-  static forRoot(settings: Settings, logger: Logger, adapter: LeanAdapter, options: AppOptions): DynamicModule {
+  static forRoot(
+    settings: Settings,
+    logger: Logger,
+    adapter: LeanAdapter,
+    options: AppOptions,
+  ): DynamicModule {
     const adapterProvider = { provide: LeanAdapter, useValue: adapter };
     return {
       module: AppModule,
@@ -48,6 +56,7 @@ export class AppModule {
         MailModule.forRoot(),
         AuditModule,
         IdentityModule,
+        CatalogueModule,
         KeysModule,
         WebModule,
         GatewayModule,

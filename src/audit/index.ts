@@ -4,7 +4,5 @@ export {
   type Attribution,
   insertRequestRecords,
   type RequestRecord,
-  type TokenColumns,
-  type UsageSource,
 } from './request-record';
 export { RequestRecords } from './request-records';

@@ -1,6 +1,5 @@
+import type { UsageCounts, UsageSource } from '../kernel';
 import type { Tx } from '../platform';
-
-export type UsageSource = 'supplier' | 'estimated' | 'partial' | 'none';
 
 export interface AttemptRecord {
   readonly supplier: string;
@@ -21,22 +20,8 @@ export interface Attribution {
   readonly walletId: number | null;
 }
 
-export interface TokenColumns {
-  readonly inputTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly cacheWriteLongTokens: number;
-  readonly outputTokens: number;
-  readonly reasoningTokens: number;
-  readonly audioInputTokens: number;
-  readonly audioOutputTokens: number;
-  readonly imageTokens: number;
-  readonly calls: number;
-  readonly audioMilliseconds: number;
-}
-
 /** The audit row of one request: no text of it, only what happened and what it cost. */
-export interface RequestRecord extends Attribution, TokenColumns {
+export interface RequestRecord extends Attribution, UsageCounts {
   readonly requestId: string;
   readonly createdAt: Date;
   readonly settlementId: bigint | null;
@@ -46,7 +31,8 @@ export interface RequestRecord extends Attribution, TokenColumns {
   readonly supplier: string | null;
   readonly region: string | null;
   readonly priceId: number | null;
-  readonly usageSource: UsageSource;
+  /** `none`: refused or failed before anything could be used. */
+  readonly usageSource: UsageSource | 'none';
   readonly costNano: bigint;
   readonly status: number;
   readonly code: string | null;

@@ -6,7 +6,9 @@ import type { RunningService } from './start-service';
 export function announce(service: RunningService, settings: Settings, milliseconds: number): void {
   const lines = [`${settings.brandName} is ready at ${service.url} (${(milliseconds / 1000).toFixed(1)} s).`];
   if (service.sandbox) {
-    lines.push('Supplier "sandbox" is a pretend one that answers the sim-* models; add a real one in its place.');
+    lines.push(
+      'Supplier "sandbox" is a pretend one that answers the sim-* models; add a real one in its place.',
+    );
   }
   if (service.firstKeys !== null) lines.push(...firstStart(service.url, service.firstKeys));
   process.stdout.write(`\n${lines.join('\n')}\n\n`);
@@ -21,5 +23,5 @@ const firstStart = (url: string, keys: FirstKeys): string[] => [
   'A first request:',
   `  curl ${url}/v1/chat/completions \\`,
   `    -H "Authorization: Bearer ${keys.demo}" -H "Content-Type: application/json" \\`,
-  `    -d '{"model":"sim-chat","messages":[{"role":"user","content":"Hello"}]}'`,
+  `    -d '{"model":"sim-small","messages":[{"role":"user","content":"Hello"}]}'`,
 ];

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { CatalogueService, ensureSandbox } from '../catalogue';
 import { Organisation, UserAccount } from '../identity';
 import { KeysService } from '../keys';
 import { Database, Settings, type Tx } from '../platform';
@@ -17,15 +18,20 @@ export class FirstBoot {
   constructor(
     private readonly database: Database,
     private readonly keys: KeysService,
+    private readonly catalogue: CatalogueService,
     private readonly settings: Settings,
   ) {}
 
-  run(): Promise<FirstKeys | null> {
-    return this.database.transaction(async (tx) => {
+  async run(sandboxUrl: string | null): Promise<FirstKeys | null> {
+    const keys = await this.database.transaction(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [FIRST_BOOT_LOCK]);
+      // The sandbox has another address at every start.
+      if (sandboxUrl !== null) await ensureSandbox(tx, sandboxUrl);
       if (await tx.getRepository(UserAccount).exists()) return null;
       return this.populate(tx);
     });
+    await this.catalogue.reload();
+    return keys;
   }
 
   private async populate(tx: Tx): Promise<FirstKeys> {

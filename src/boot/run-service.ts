@@ -61,7 +61,9 @@ function stopRequested(logger: Logger): Promise<void> {
 
 /** A failure nobody caught is a bug to be reported, but not a reason to drop everybody else's requests. */
 function survive(logger: Logger): void {
-  process.on('unhandledRejection', (error) => logger.error('a promise failed and nobody was waiting', { error }));
+  process.on('unhandledRejection', (error) =>
+    logger.error('a promise failed and nobody was waiting', { error }),
+  );
   process.on('uncaughtException', (error) => logger.error('an exception reached the top', { error }));
 }
 

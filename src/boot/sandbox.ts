@@ -16,7 +16,8 @@ const START_DEADLINE_MS = 15_000;
  * that a newcomer's first request works; it is never started beside somebody's real database unasked.
  */
 export async function startSandbox(settings: Settings, logger: Logger): Promise<Sandbox | null> {
-  const wanted = settings.sandbox === 'on' || (settings.sandbox === 'auto' && settings.databaseUrl === undefined);
+  const wanted =
+    settings.sandbox === 'on' || (settings.sandbox === 'auto' && settings.databaseUrl === undefined);
   if (!wanted) return null;
   const entry = join(__dirname, '..', '..', 'simulator', 'main.js');
   const child = spawn(process.execPath, [entry, '--port', '0', '--control-port', '0'], {

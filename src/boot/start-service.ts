@@ -6,8 +6,15 @@ import type { Application } from 'express';
 import { migrations } from '../../migrations';
 import { AppModule, type AppOptions } from '../app.module';
 import { Lifecycle } from '../gateway';
-import { LeanAdapter, Logger, MetricsServer, NestLogger, openDatabase, type OpenDatabase, Settings } from '../platform';
-import { RouteDirectory } from '../routing';
+import {
+  LeanAdapter,
+  Logger,
+  MetricsServer,
+  NestLogger,
+  openDatabase,
+  type OpenDatabase,
+  Settings,
+} from '../platform';
 import { serveAssets } from '../web';
 import { FirstBoot, type FirstKeys } from './first-boot';
 import { startSandbox, type Sandbox } from './sandbox';
@@ -47,8 +54,7 @@ export async function startService(
       databaseUrl: database.url,
       extraModules: options.extraModules,
     });
-    application.get(RouteDirectory).useSandbox(options.sandboxUrl ?? sandbox?.url ?? null);
-    const firstKeys = await application.get(FirstBoot).run();
+    const firstKeys = await application.get(FirstBoot).run(options.sandboxUrl ?? sandbox?.url ?? null);
     await application.get(MetricsServer).start();
     const url = await listen(application, settings);
     return {
@@ -67,7 +73,11 @@ export async function startService(
   }
 }
 
-async function createApplication(settings: Settings, logger: Logger, options: AppOptions): Promise<INestApplication> {
+async function createApplication(
+  settings: Settings,
+  logger: Logger,
+  options: AppOptions,
+): Promise<INestApplication> {
   const adapter = new LeanAdapter(settings.leanAdapter);
   adapter.set('trust proxy', settings.trustProxy);
   serveAssets(adapter.getInstance<Application>(), settings.environment !== 'development');

@@ -16,7 +16,8 @@ export class ErrorsController {
   @Access.anyone()
   one(@Param('code') code: string): object {
     const entry = publicEntry(code);
-    if (entry === undefined) throw fault('not_found', { message: `There is no error code "${code}".`, param: 'code' });
+    if (entry === undefined)
+      throw fault('not_found', { message: `There is no error code "${code}".`, param: 'code' });
     return entry;
   }
 }

@@ -84,7 +84,9 @@ export class SessionsService {
 
   private async touch(row: SessionRow): Promise<void> {
     if (Date.now() - row.last_seen_at.getTime() < SEEN_EVERY) return;
-    await this.database.query('UPDATE session SET last_seen_at = now() WHERE public_id = $1', [row.public_id]);
+    await this.database.query('UPDATE session SET last_seen_at = now() WHERE public_id = $1', [
+      row.public_id,
+    ]);
   }
 }
 

@@ -4,7 +4,11 @@ import type { UserStatus } from './user-status';
 
 @Entity('user_account')
 export class UserAccount {
-  @PrimaryGeneratedColumn('identity', { type: 'integer', generatedIdentity: 'BY DEFAULT', primaryKeyConstraintName: 'user_account_pkey' })
+  @PrimaryGeneratedColumn('identity', {
+    type: 'integer',
+    generatedIdentity: 'BY DEFAULT',
+    primaryKeyConstraintName: 'user_account_pkey',
+  })
   id: number;
 
   @Column('text')

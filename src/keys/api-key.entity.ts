@@ -5,7 +5,11 @@ export type KeyStatus = 'active' | 'disabled' | 'revoked';
 
 @Entity('api_key')
 export class ApiKey {
-  @PrimaryGeneratedColumn('identity', { type: 'integer', generatedIdentity: 'BY DEFAULT', primaryKeyConstraintName: 'api_key_pkey' })
+  @PrimaryGeneratedColumn('identity', {
+    type: 'integer',
+    generatedIdentity: 'BY DEFAULT',
+    primaryKeyConstraintName: 'api_key_pkey',
+  })
   id: number;
 
   @Column('text', { name: 'public_id' })

@@ -85,12 +85,15 @@ export class KeyDirectory {
 
   private async look(publicId: string, text: string): Promise<Verdict> {
     try {
-      const [row] = await this.database.query<KeyRow>('SELECT * FROM api_key WHERE public_id = $1', [publicId]);
+      const [row] = await this.database.query<KeyRow>('SELECT * FROM api_key WHERE public_id = $1', [
+        publicId,
+      ]);
       // The hash is computed and compared for an unknown key too, so that both refusals take as long.
       const given = hashKey(this.settings.keyPepper, text);
       const same = timingSafeEqual(given, row?.secret_hash ?? nobody);
       if (row === undefined || !same) return fault('invalid_api_key');
-      if (row.status !== 'active') return fault('invalid_api_key', { message: `This API key is ${row.status}.` });
+      if (row.status !== 'active')
+        return fault('invalid_api_key', { message: `This API key is ${row.status}.` });
       const standing = await this.payers.standingOf({
         userId: row.user_id,
         organisationId: row.organisation_id,

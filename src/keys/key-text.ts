@@ -30,7 +30,8 @@ export function publicIdOf(text: string): string | null {
   return text.endsWith(checksumOf(body)) ? body.slice(0, PUBLIC_ID_LENGTH) : null;
 }
 
-export const hashKey = (pepper: string, text: string): Buffer => createHmac('sha256', pepper).update(text).digest();
+export const hashKey = (pepper: string, text: string): Buffer =>
+  createHmac('sha256', pepper).update(text).digest();
 
 /** What lists show of a key. */
 export const maskKey = (publicId: string): string => `${PREFIX}${publicId}…`;

@@ -39,7 +39,8 @@ export class KeysService {
       organisationId: key.organisationId,
       departmentId: key.departmentId,
       projectId: key.projectId,
-      allowedModels: key.allowedModels === undefined || key.allowedModels === null ? null : [...key.allowedModels],
+      allowedModels:
+        key.allowedModels === undefined || key.allowedModels === null ? null : [...key.allowedModels],
       allowedRegions:
         key.allowedRegions === undefined || key.allowedRegions === null ? null : [...key.allowedRegions],
       rateLimitRpm: key.rateLimitRpm ?? null,

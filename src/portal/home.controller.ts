@@ -14,7 +14,7 @@ export class HomeController {
         label: 'Client',
         baseUrl: this.settings.baseUrl,
         key: 'svc_…',
-        model: 'sim-chat',
+        model: 'sim-small',
       }),
     };
   }

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { RouteDirectory } from './route-directory';
+import { CatalogueModule } from '../catalogue';
 import { SupplierClient } from './suppliers/supplier-client';
 
-@Module({ providers: [RouteDirectory, SupplierClient], exports: [RouteDirectory, SupplierClient] })
+@Module({ imports: [CatalogueModule], providers: [SupplierClient], exports: [CatalogueModule, SupplierClient] })
 export class RoutingModule {}

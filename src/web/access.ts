@@ -8,7 +8,8 @@ import { SessionGuard } from './guards/session.guard';
 import { accessMetadata, type AccessRule } from './access-rule';
 
 type AccessDecorator = ClassDecorator & MethodDecorator;
-type GuardClass = typeof BearerGuard | typeof ApiKeyGuard | typeof RootKeyGuard | typeof SessionGuard | typeof RoleGuard;
+type GuardClass =
+  typeof BearerGuard | typeof ApiKeyGuard | typeof RootKeyGuard | typeof SessionGuard | typeof RoleGuard;
 
 const declare = (rule: AccessRule, ...guards: GuardClass[]): AccessDecorator =>
   applyDecorators(SetMetadata(accessMetadata, rule), ...(guards.length > 0 ? [UseGuards(...guards)] : []));

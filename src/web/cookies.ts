@@ -20,7 +20,12 @@ export interface CookieOptions {
   readonly readableByScripts?: boolean;
 }
 
-export function setCookie(settings: Settings, name: string, value: string, options: CookieOptions = {}): string {
+export function setCookie(
+  settings: Settings,
+  name: string,
+  value: string,
+  options: CookieOptions = {},
+): string {
   return [
     `${name}=${value}`,
     'Path=/',

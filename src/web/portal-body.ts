@@ -50,9 +50,11 @@ function parseForm(bytes: Buffer): Record<string, string | string[]> {
   let fields = 0;
   for (const [name, value] of new URLSearchParams(bytes.toString('utf8'))) {
     fields += 1;
-    if (fields > MAX_FIELDS) throw fault('invalid_request', { message: `A form has at most ${MAX_FIELDS} fields.` });
+    if (fields > MAX_FIELDS)
+      throw fault('invalid_request', { message: `A form has at most ${MAX_FIELDS} fields.` });
     const earlier = form[name];
-    form[name] = earlier === undefined ? value : Array.isArray(earlier) ? [...earlier, value] : [earlier, value];
+    form[name] =
+      earlier === undefined ? value : Array.isArray(earlier) ? [...earlier, value] : [earlier, value];
   }
   return form;
 }

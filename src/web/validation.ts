@@ -15,8 +15,14 @@ const places: Readonly<Record<ArgumentMetadata['type'], string>> = {
 export class FormPipe implements PipeTransform {
   async transform(value: unknown, { metatype, type }: ArgumentMetadata): Promise<unknown> {
     if (metatype === undefined || primitives.has(metatype)) return value;
-    const form = plainToInstance(metatype, isRecord(value) ? { ...value } : {}, { exposeDefaultValues: true }) as object;
-    const errors = await validate(form, { whitelist: true, forbidNonWhitelisted: true, forbidUnknownValues: true });
+    const form = plainToInstance(metatype, isRecord(value) ? { ...value } : {}, {
+      exposeDefaultValues: true,
+    }) as object;
+    const errors = await validate(form, {
+      whitelist: true,
+      forbidNonWhitelisted: true,
+      forbidUnknownValues: true,
+    });
     if (errors.length > 0) throw validationFault(errors.flatMap((error) => issuesOf(error, [places[type]])));
     return form;
   }
@@ -24,7 +30,8 @@ export class FormPipe implements PipeTransform {
 
 const primitives = new Set<unknown>([String, Number, Boolean, Array, Object, Promise]);
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
 
 function issuesOf(error: ValidationError, parent: (string | number)[]): ValidationIssue[] {
   const loc = [...parent, error.property];

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrations } from '../../migrations';
@@ -55,7 +55,7 @@ async function ownServer() {
 /** A run that was killed could not end its server. */
 async function sweepKilledRuns(): Promise<void> {
   const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(prefix));
-  for (const folder of folders.map((name) => join(tmpdir(), name))) {
+  for (const folder of folders.map((name) => join(tmpdir(), name)).filter(isFinished)) {
     try {
       await stopAbandonedPostgres(folder);
       rmSync(folder, { recursive: true, force: true });
@@ -63,6 +63,13 @@ async function sweepKilledRuns(): Promise<void> {
       if (!(error instanceof DataFolderInUse)) throw error;
     }
   }
+}
+
+/** A folder of ours that somebody has owned; a young one without an owner may belong to a run that just begins. */
+function isFinished(folder: string): boolean {
+  const found = statSync(folder, { throwIfNoEntry: false });
+  if (!found || found.uid !== process.getuid?.()) return false;
+  return existsSync(join(folder, 'postgres', 'owner.json')) || Date.now() - found.mtimeMs > 600_000;
 }
 
 declare global {

@@ -27,7 +27,6 @@ export class SliceBook {
     const before = this.byScope.get(scopeKey(ref));
     if (before !== undefined && before.window?.id === window?.id) return before;
     const slice = (window && this.byWindow.get(window.id)) ?? new Slice(ref, window, elapsed);
-    if (before !== undefined) slice.waiting = before.waiting;
     this.byScope.set(slice.key, slice);
     if (window !== null) this.byWindow.set(window.id, slice);
     return slice;

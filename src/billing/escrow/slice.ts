@@ -1,5 +1,5 @@
 import type { Nano } from '../../kernel';
-import { LimitRef, scopeKey } from '../scope';
+import { type LimitRef, scopeKey } from '../scope';
 import type { Drawn, Window } from '../store/money-store';
 
 /**
@@ -17,8 +17,6 @@ export class Slice {
   poolLeft: Nano = 0n;
   /** The lease it belongs to was swept: nothing in it is ours any more. */
   lapsed = false;
-  /** Requests that wait for this scope; while there are any, nobody may overtake them. */
-  waiting = 0;
   /** When to ask the database again after it had nothing to give. */
   askAgainAt = 0;
   /** Until when whatever becomes free is handed back, because another node starves. */

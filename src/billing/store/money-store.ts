@@ -13,6 +13,8 @@ export interface MoneyStore {
   audit(lease: string, operation: number): Promise<readonly Portion[]>;
   /** Takes back what dead leases hold, or all that the named dead node holds. */
   sweep(node?: string): Promise<number>;
+  /** The nodes whose leases run. */
+  liveNodes(): Promise<readonly string[]>;
   settle(batch: Batch): Promise<Settled>;
 }
 

@@ -83,6 +83,14 @@ export class PostgresMoneyStore implements MoneyStore {
     return row?.swept ?? 0;
   }
 
+  async liveNodes(): Promise<string[]> {
+    const rows = await this.query<{ node: string }>(
+      'SELECT DISTINCT node FROM escrow_lease WHERE expires_at > clock_timestamp()',
+      [],
+    );
+    return rows.map((row) => row.node);
+  }
+
   async settle(batch: Batch): Promise<Settled> {
     const settlementOf = await this.settlementsFor(batch.records);
     const records = batch.records.map((record) => withSettlement(record, settlementOf));

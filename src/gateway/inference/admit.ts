@@ -1,21 +1,28 @@
 import { fault } from '../../kernel';
-import type { ModelRoute, RouteDirectory } from '../../routing';
+import type { CatalogueService, ModelView, PricedLane } from '../../catalogue';
 import type { Lifecycle } from '../lifecycle';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 
 export interface Admission {
-  readonly route: ModelRoute;
+  readonly model: ModelView;
+  /** Where the request may go, the primary first, each with the price it would be charged at. */
+  readonly lanes: readonly PricedLane[];
 }
 
 /** The cheap refusals, in order; nothing has been spent or sent when one of them fires. */
-export function admit(inbound: Inbound, call: Call, routes: RouteDirectory, lifecycle: Lifecycle): Admission {
+export function admit(
+  inbound: Inbound,
+  call: Call,
+  catalogue: CatalogueService,
+  lifecycle: Lifecycle,
+): Admission {
   if (lifecycle.draining) throw fault('pod_draining');
-  const { allowedModels } = inbound.caller;
-  const route = routes.routeOf(call.model);
-  if (route === null) {
-    throw fault('model_not_found', { param: 'model', message: `There is no model "${call.model}".` });
-  }
-  if (allowedModels !== null && !allowedModels.has(route.model)) throw fault('model_not_allowed', { param: 'model' });
-  return { route };
+  const { allowedModels, attribution } = inbound.caller;
+  const found = catalogue.resolve(call.model);
+  if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
+  const { model, lanes } = found;
+  if (allowedModels !== null && !allowedModels.has(model.name)) throw fault('model_not_allowed', { param: 'model' });
+  if (!catalogue.snapshot.isOpenTo(model, attribution)) throw fault('model_not_accessible', { param: 'model' });
+  return { model, lanes };
 }

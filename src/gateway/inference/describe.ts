@@ -20,7 +20,10 @@ export function describeCall({ body }: Inbound): Call {
     throw fault('invalid_request', { param: 'stream', message: 'stream must be true or false.' });
   }
   if (!Array.isArray(messages) || messages.length === 0) {
-    throw fault('invalid_request', { param: 'messages', message: 'messages must be a list with at least one message.' });
+    throw fault('invalid_request', {
+      param: 'messages',
+      message: 'messages must be a list with at least one message.',
+    });
   }
   return { model, stream: stream === true };
 }

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
+import { CatalogueService } from '../../catalogue';
 import { Database, Settings } from '../../platform';
-import { RouteDirectory, SupplierClient } from '../../routing';
+import { SupplierClient } from '../../routing';
 import type { HttpRequest } from '../../web';
 import { Lifecycle } from '../lifecycle';
 import type { Reply } from '../reply/reply';
@@ -19,7 +20,7 @@ export class Pipeline {
   constructor(
     private readonly settings: Settings,
     private readonly database: Database,
-    private readonly routes: RouteDirectory,
+    private readonly catalogue: CatalogueService,
     private readonly client: SupplierClient,
     private readonly lifecycle: Lifecycle,
   ) {}
@@ -30,10 +31,12 @@ export class Pipeline {
     try {
       const inbound = await intake(request, this.settings.bodyLimitBytes);
       const call = describeCall(inbound);
-      const admission = admit(inbound, call, this.routes, this.lifecycle);
+      const admission = admit(inbound, call, this.catalogue, this.lifecycle);
       const answered = await attempt(inbound, call, admission, this.client, this.settings);
       const streams = call.stream && answered.head.status < 300;
-      return await (streams ? this.stream(inbound, call, answered, response) : this.whole(inbound, call, answered));
+      return await (streams
+        ? this.stream(inbound, call, answered, response)
+        : this.whole(inbound, call, answered));
     } finally {
       this.lifecycle.end();
     }
@@ -45,11 +48,16 @@ export class Pipeline {
     return { status: answered.head.status, contentType: delivery.contentType, body: delivery.body, facts };
   }
 
-  private async stream(inbound: Inbound, call: Call, answered: Answered, response: ServerResponse): Promise<null> {
+  private async stream(
+    inbound: Inbound,
+    call: Call,
+    answered: Answered,
+    response: ServerResponse,
+  ): Promise<null> {
     const sink = new StreamSink(response);
     sink.head({
-      supplier: answered.lane.supplier,
-      region: answered.lane.region,
+      supplier: answered.route.lane.provider.name,
+      region: answered.route.lane.region,
       failover: answered.attempts.length > 1,
     });
     const delivery = await passThrough(answered, sink, inbound.requestId);

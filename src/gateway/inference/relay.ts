@@ -1,4 +1,12 @@
-import { type Fault, fault, SseScanner, sseFault, type Usage, type UsageReading, usageOf } from '../../kernel';
+import {
+  type Fault,
+  fault,
+  SseScanner,
+  sseFault,
+  type Usage,
+  type UsageReading,
+  usageOf,
+} from '../../kernel';
 import { normaliseChatUsage } from '../../protocol';
 import type { StreamSink } from '../reply/stream-sink';
 import type { Answered } from './attempt';
@@ -32,7 +40,8 @@ export async function collect({ head, exchange }: Answered): Promise<WholeDelive
         else chunks.push(chunk);
         return true;
       },
-      end: () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size)),
+      end: () =>
+        resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size)),
       broken: reject,
     });
   });
@@ -49,7 +58,10 @@ function readWholeAnswer(body: Buffer): { usage: Usage; finishReason: string | n
     throw fault(body.length === 0 ? 'empty_response' : 'non_json_provider_response', { cause: error });
   }
   const reason = answer?.choices?.[0]?.finish_reason;
-  return { usage: usable(normaliseChatUsage(answer?.usage)), finishReason: typeof reason === 'string' ? reason : null };
+  return {
+    usage: usable(normaliseChatUsage(answer?.usage)),
+    finishReason: typeof reason === 'string' ? reason : null,
+  };
 }
 
 function usable(reading: UsageReading): Usage {
@@ -64,7 +76,11 @@ const DONE = Buffer.from('[DONE]');
  * Passes a stream through byte for byte while a tap reads along. The chunk that ends the answer is held back, so
  * that the caller is not told "done" before the account is on record.
  */
-export function passThrough(answered: Answered, sink: StreamSink, requestId: string): Promise<Delivery & { last: string | Buffer }> {
+export function passThrough(
+  answered: Answered,
+  sink: StreamSink,
+  requestId: string,
+): Promise<Delivery & { last: string | Buffer }> {
   const { exchange } = answered;
   const tap = new ChatTap();
   return new Promise((resolve) => {
@@ -74,7 +90,9 @@ export function passThrough(answered: Answered, sink: StreamSink, requestId: str
       const last = ended === null ? Buffer.concat(held) : sseFault('chat', ended, requestId);
       resolve({ ...tap.delivery(), problem: ended, last });
     };
-    sink.onGone(() => exchange.abort(fault('stream_interrupted', { message: 'The caller closed the connection.' })));
+    sink.onGone(() =>
+      exchange.abort(fault('stream_interrupted', { message: 'The caller closed the connection.' })),
+    );
     sink.onDrain(() => exchange.resume());
     exchange.read({
       data: (chunk) => {
@@ -106,7 +124,11 @@ class ChatTap {
   }
 
   delivery(): Omit<Delivery, 'problem'> {
-    return { usage: this.usage ?? usageOf({}, 'estimated'), finishReason: this.finishReason, firstTokenMs: null };
+    return {
+      usage: this.usage ?? usageOf({}, 'estimated'),
+      finishReason: this.finishReason,
+      firstTokenMs: null,
+    };
   }
 
   private event(data: Buffer): void {

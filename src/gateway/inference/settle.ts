@@ -1,5 +1,5 @@
 import { insertRequestRecords, type RequestRecord } from '../../audit';
-import { completionTokens, monotonicMs, promptTokens } from '../../kernel';
+import { completionTokens, costOf, monotonicMs, promptTokens } from '../../kernel';
 import type { Database } from '../../platform';
 import type { CallFacts } from '../reply/svc-headers';
 import type { Answered } from './attempt';
@@ -16,6 +16,7 @@ export async function settle(
   delivery: Delivery,
 ): Promise<CallFacts> {
   const { usage } = delivery;
+  const { lane, price } = answered.route;
   const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
   const { source, ...counts } = usage;
   const record: RequestRecord = {
@@ -26,12 +27,12 @@ export async function settle(
     settlementId: null,
     surface: 'chat',
     model: call.model,
-    servedModel: answered.lane.upstreamModel,
-    supplier: answered.lane.supplier,
-    region: answered.lane.region,
-    priceId: null,
+    servedModel: lane.upstreamModel,
+    supplier: lane.provider.name,
+    region: lane.region,
+    priceId: price.id,
     usageSource: source,
-    costNano: 0n,
+    costNano: costOf(usage, price.rates),
     status: delivery.problem?.status ?? answered.head.status,
     code: delivery.problem?.code ?? null,
     stream: call.stream,
@@ -44,8 +45,8 @@ export async function settle(
   };
   await insertRequestRecords(database.source.manager, [record]);
   return {
-    supplier: answered.lane.supplier,
-    region: answered.lane.region,
+    supplier: lane.provider.name,
+    region: lane.region,
     failover: record.failover,
     latencyMs,
     inputTokens: promptTokens(usage),

@@ -8,10 +8,12 @@ import { type Fault, fault } from '../../kernel';
 export function faultOfSupplier(status: number, headers: IncomingHttpHeaders, body: Buffer): Fault {
   const wording = wordingOf(body);
   const details = wording === null ? {} : { details: { supplier: wording } };
-  if (status === 429) return fault('supplier_limit', { ...details, retryAfterSeconds: retryAfterOf(headers) });
+  if (status === 429)
+    return fault('supplier_limit', { ...details, retryAfterSeconds: retryAfterOf(headers) });
   if (status === 404) return fault('model_not_available', details);
   if (status === 413) return fault('request_too_large', details);
-  if (status >= 400 && status < 500 && status !== 401 && status !== 403) return fault('request_rejected', details);
+  if (status >= 400 && status < 500 && status !== 401 && status !== 403)
+    return fault('request_rejected', details);
   return fault('upstream_error', details);
 }
 
@@ -20,7 +22,8 @@ const WORDING_LENGTH = 2_000;
 function wordingOf(body: Buffer): string | null {
   try {
     const { error } = JSON.parse(body.toString('utf8')) as { error?: unknown };
-    const message = typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : error;
+    const message: unknown =
+      typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : error;
     return typeof message === 'string' ? message.slice(0, WORDING_LENGTH) : null;
   } catch {
     return null;

@@ -1,9 +1,17 @@
+import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type Fault, fault, renderGateway, uuidv7 } from '../../kernel';
 
-/** Answers what never became a request: bad framing, headers too large or too slow. Nothing of it goes further. */
-export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+/**
+ * Answers what never became a request: bad framing, headers too large or too slow. Nothing of it goes further. An
+ * answer to an earlier request that is still on its way out of the same connection is cut rather than mixed up.
+ */
+export function answerBrokenRequest(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  latest: ServerResponse | undefined,
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket, latest)) {
     socket.destroy();
     return;
   }
@@ -17,8 +25,15 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex
     'x-request-id': requestId,
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${phrases[status] ?? 'Bad Request'}\r\n${lines.join('')}\r\n${text}`);
+  // Whoever does not close his side must not keep ours.
+  socket.end(`HTTP/1.1 ${status} ${phrases[status] ?? 'Bad Request'}\r\n${lines.join('')}\r\n${text}`, () =>
+    socket.destroy(),
+  );
 }
+
+/** Begun, or waiting behind one that has begun: then it has no socket yet. */
+const isAnswering = (socket: Duplex, latest: ServerResponse | undefined): boolean =>
+  latest !== undefined && !latest.writableFinished && (latest.headersSent || latest.socket !== socket);
 
 const phrases: Readonly<Record<number, string>> = {
   400: 'Bad Request',

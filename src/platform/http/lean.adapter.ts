@@ -1,4 +1,6 @@
-import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { parse, type ParsedUrlQuery } from 'node:querystring';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { isUuid, uuidv7 } from '../../kernel';
@@ -13,7 +15,15 @@ export interface IdentifiedRequest extends IncomingMessage {
   requestId: string;
 }
 
-/** The little of Express's response that Nest needs, for the routes that Express never sees. */
+/** The little of Express's request and response that Nest needs, for the routes that Express never sees. */
+class LeanRequest extends IncomingMessage {
+  get query(): ParsedUrlQuery {
+    const url = this.url ?? '';
+    const question = url.indexOf('?');
+    return parse(question === -1 ? '' : url.slice(question + 1));
+  }
+}
+
 class LeanResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   status(code: number): this {
     this.statusCode = code;
@@ -28,6 +38,7 @@ class LeanResponse<Request extends IncomingMessage = IncomingMessage> extends Se
   }
 
   send(body: string | Buffer = ''): this {
+    if (body !== '' && !this.hasHeader('content-type')) this.setHeader('content-type', 'text/html; charset=utf-8');
     this.setHeader('content-length', Buffer.byteLength(body));
     return this.end(body);
   }
@@ -38,17 +49,33 @@ type Verb = (typeof verbs)[number];
 
 const isGatewayPath = (path: string): boolean => /^\/v\d+\//.test(path);
 
+/** How long a connection may take its time, in milliseconds. */
+export type ConnectionTimes = Pick<
+  ServerOptions,
+  'headersTimeout' | 'keepAliveTimeout' | 'connectionsCheckingInterval'
+>;
+
+const usualTimes: ConnectionTimes = {
+  headersTimeout: 10_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2_000,
+};
+
 /**
- * The Express adapter, with one difference: routes below `/v1` are taken onto a table in front of Express, which
- * would cost more than the rest of such a request. They stay ordinary Nest handlers with guards, interceptors and
- * filters. With `lean` off, Express serves them too, and a test holds that nobody can tell.
+ * The Express adapter, with one difference: routes below `/v1` are on a table in front of Express, which would cost
+ * more than the rest of such a request. They stay ordinary Nest handlers with guards, interceptors and filters, and
+ * what the table does not know (HEAD, an odd spelling) goes on to Express, which knows them too. With `lean` off
+ * everything does, and a test holds that nobody can tell.
  */
 export class LeanAdapter extends ExpressAdapter {
   /** Every route of the service: what exists, and under which verbs. */
   readonly routes = new RouteTable<NestHandler>();
   private readonly taken = new RouteTable<NestHandler>();
 
-  constructor(private readonly lean: boolean) {
+  constructor(
+    private readonly lean: boolean,
+    private readonly times: ConnectionTimes = usualTimes,
+  ) {
     const application = express();
     application.disable('x-powered-by');
     application.disable('etag');
@@ -60,23 +87,31 @@ export class LeanAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const application = this.getInstance<NestHandler>();
+    const latest = new WeakMap<Duplex, ServerResponse>();
     const server = createServer(
       {
+        ...this.times,
+        IncomingMessage: LeanRequest,
         ServerResponse: LeanResponse,
         maxHeaderSize: 16 * 1024,
-        headersTimeout: 10_000,
         // Bodies have deadlines of their own that grow with what arrives.
         requestTimeout: 0,
-        keepAliveTimeout: 65_000,
-        connectionsCheckingInterval: 2_000,
+        // Node's own refusal would be an empty one.
+        requireHostHeader: false,
       },
       (request, response) => {
+        if (isHostMissing(request)) {
+          answerBrokenRequest(new Error('no Host header'), request.socket, latest.get(request.socket));
+          return;
+        }
+        latest.set(request.socket, response);
+        request.url = originForm(request.url);
         identify(request, response);
         if (!this.serve(request, response)) application(request, response, unreachable);
       },
     );
     server.maxHeadersCount = 100;
-    server.on('clientError', answerBrokenRequest);
+    server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, latest.get(socket)));
     this.setHttpServer(server);
   }
 
@@ -96,9 +131,8 @@ export class LeanAdapter extends ExpressAdapter {
     Object.defineProperty(this, verb, {
       value: (path: string, handler: NestHandler): unknown => {
         this.routes.add(verb.toUpperCase(), path, handler);
-        if (!this.lean || !isGatewayPath(path)) return toExpress(path, handler);
-        this.taken.add(verb.toUpperCase(), path, handler);
-        return this;
+        if (this.lean && isGatewayPath(path)) this.taken.add(verb.toUpperCase(), path, handler);
+        return toExpress(path, handler);
       },
     });
   }
@@ -119,6 +153,17 @@ function identify(request: IncomingMessage, response: ServerResponse): void {
   const id = isUuid(given) ? given : uuidv7();
   (request as IdentifiedRequest).requestId = id;
   response.setHeader('x-request-id', id);
+  response.setHeader('x-content-type-options', 'nosniff');
+}
+
+const isHostMissing = ({ headers, httpVersion }: IncomingMessage): boolean =>
+  headers.host === undefined && httpVersion === '1.1';
+
+/** A path as every part of the service expects it; proxies may send the whole address instead. */
+function originForm(url = '/'): string {
+  if (url.startsWith('/') || !URL.canParse(url)) return url;
+  const { pathname, search } = new URL(url);
+  return pathname + search;
 }
 
 /** Nest answers every request it is given, not-found ones included. */

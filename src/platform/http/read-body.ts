@@ -9,14 +9,23 @@ const MS_PER_BYTE = 1_000 / (1024 * 1024);
  * Reads a request's body into memory, at most `limit` bytes of it. Too much, too slow and broken off each end in
  * their own fault; the connection is not used again after any of them.
  */
-export function readBody(request: IncomingMessage, limit: number): Promise<Buffer> {
+export function readBody(
+  request: IncomingMessage,
+  limit: number,
+  deadlineMs = BODY_DEADLINE_MS,
+): Promise<Buffer> {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
-    return refuse(request, fault('unsupported_media_type', { message: 'Compressed request bodies are not read.' }));
+    return refuse(
+      request,
+      fault('unsupported_media_type', { message: 'Compressed request bodies are not read.' }),
+    );
   }
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > limit) return refuse(request, tooLarge(limit));
-  return collect(request, limit, BODY_DEADLINE_MS + announced * MS_PER_BYTE);
+  // The caller may have gone while guards were looking at the headers; then no event is left to wait for.
+  if (request.destroyed) return Promise.reject(brokenOff());
+  return collect(request, limit, deadlineMs + announced * MS_PER_BYTE);
 }
 
 function collect(request: IncomingMessage, limit: number, deadlineMs: number): Promise<Buffer> {
@@ -41,7 +50,7 @@ function collect(request: IncomingMessage, limit: number, deadlineMs: number): P
       stop();
       resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
     };
-    const onBroken = (): void => fail(fault('invalid_request', { message: 'The request body broke off.' }));
+    const onBroken = (): void => fail(brokenOff());
     request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
   });
 }
@@ -55,5 +64,9 @@ function discardRest(request: IncomingMessage, refusal: Fault): Fault {
   return refusal;
 }
 
+const brokenOff = (): Fault => fault('invalid_request', { message: 'The request body broke off.' });
+
 const tooLarge = (limit: number): Fault =>
-  fault('request_too_large', { message: `The request body may have at most ${limit.toLocaleString('en')} bytes.` });
+  fault('request_too_large', {
+    message: `The request body may have at most ${limit.toLocaleString('en')} bytes.`,
+  });

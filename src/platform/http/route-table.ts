@@ -11,13 +11,19 @@ interface Node<Handler> {
 
 const emptyParams: Readonly<Record<string, string>> = Object.freeze({});
 
-const makeNode = <Handler>(): Node<Handler> => ({ literals: new Map(), parameter: null, handlers: new Map() });
+const makeNode = <Handler>(): Node<Handler> => ({
+  literals: new Map(),
+  parameter: null,
+  handlers: new Map(),
+});
 
 /**
  * Routes as a tree of path segments; a literal segment wins over a parameter. Paths without parameters, which are
  * nearly all of the hot ones, are found in one map.
  */
 export class RouteTable<Handler> {
+  /** Every route that was added, as `[method, path]`. */
+  readonly added: (readonly [method: string, path: string])[] = [];
   private readonly root = makeNode<Handler>();
   private readonly literal = new Map<string, Map<string, Handler>>();
 
@@ -25,9 +31,12 @@ export class RouteTable<Handler> {
     let node = this.root;
     const segments = path.split('/').slice(1);
     for (const segment of segments) {
-      node = segment.startsWith(':') ? this.parameterBelow(node, segment.slice(1)) : literalBelow(node, segment);
+      node = segment.startsWith(':')
+        ? this.parameterBelow(node, segment.slice(1))
+        : literalBelow(node, segment);
     }
     node.handlers.set(method, handler);
+    this.added.push([method, path]);
     if (!segments.some((segment) => segment.startsWith(':'))) this.literal.set(path, node.handlers);
   }
 
@@ -39,9 +48,10 @@ export class RouteTable<Handler> {
     return handler === undefined ? null : { handler, params };
   }
 
-  /** The methods a path answers to; empty for an unknown path. */
+  /** The methods a path answers to, HEAD with every GET; empty for an unknown path. */
   methodsOf(path: string): readonly string[] {
-    return [...(this.walk(path, {})?.handlers.keys() ?? [])];
+    const methods = [...(this.walk(path, {})?.handlers.keys() ?? [])];
+    return methods.flatMap((method) => (method === 'GET' && !methods.includes('HEAD') ? ['GET', 'HEAD'] : method));
   }
 
   private walk(path: string, params: Record<string, string>): Node<Handler> | null {

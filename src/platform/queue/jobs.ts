@@ -1,4 +1,5 @@
 import type { JobsOptions, Queue } from 'bullmq';
+import { uuidv7 } from '../../kernel';
 
 export interface NewJob<Data> {
   readonly name: string;
@@ -17,11 +18,17 @@ export interface ScheduledJob<Data> {
 
 const patience = 5_000;
 
-/** Queues a job, or fails after a few seconds: a caller must not hang because the store behind the queue does. */
-export async function addJob<Data>(queue: Queue, { name, data, id, options }: NewJob<Data>): Promise<void> {
-  if (id !== undefined && !/^[\w.-]+$/.test(id))
-    throw new RangeError('a job id has characters it may not have');
-  await inTime(queue.add(name, data, { ...options, ...(id !== undefined && { jobId: id }) }), queue);
+/**
+ * Queues a job, or fails after a few seconds: a caller must not hang because the store behind the queue does.
+ * The id is always ours. To number jobs itself, BullMQ creates a sequence a queue at run time, and the role the
+ * service works under may not create anything.
+ */
+export async function addJob<Data>(
+  queue: Queue,
+  { name, data, id = uuidv7(), options }: NewJob<Data>,
+): Promise<void> {
+  if (!/^[\w.-]+$/.test(id)) throw new RangeError('a job id has characters it may not have');
+  await inTime(queue.add(name, data, { ...options, jobId: id }), queue);
 }
 
 /** Sets up a job that recurs. Saying it again, or from several nodes, changes nothing; a new cron replaces the old. */
@@ -29,7 +36,13 @@ export async function scheduleJob<Data>(
   queue: Queue,
   { name, cron, data }: ScheduledJob<Data>,
 ): Promise<void> {
-  await inTime(queue.upsertJobScheduler(name, { pattern: cron, tz: 'UTC' }, { name, data }), queue);
+  try {
+    await inTime(queue.upsertJobScheduler(name, { pattern: cron, tz: 'UTC' }, { name, data }), queue);
+  } catch (error) {
+    // On PostgreSQL two nodes saying the same at the same moment collide; then the other one has done it.
+    const existing = await queue.getJobScheduler(name);
+    if (existing?.pattern !== cron) throw error;
+  }
 }
 
 async function inTime(work: Promise<unknown>, queue: Queue): Promise<void> {

@@ -20,9 +20,14 @@ export class QueueConnection {
 
   static toRedis(url: string): QueueConnection {
     setDefaultBackendFactory(createRedisBackend);
-    // Every queue and worker opens connections of its own with these options, and closes them.
-    const retryStrategy = (attempt: number): number => Math.min(100 * 2 ** attempt, 5_000);
-    return new QueueConnection({ url, connectTimeout: 3_000, retryStrategy }, () => Promise.resolve());
+    // Every queue and worker opens connections of its own with these options, and closes them. One that a job
+    // without an end keeps from closing must at least not look for the server for ever.
+    let closed = false;
+    const retryStrategy = (attempt: number) => (closed ? null : Math.min(100 * 2 ** attempt, 5_000));
+    return new QueueConnection({ url, connectTimeout: 3_000, retryStrategy }, () => {
+      closed = true;
+      return Promise.resolve();
+    });
   }
 
   /** One pool for all: left to themselves, every queue and every worker would open one of their own. */
@@ -38,6 +43,7 @@ export class QueueConnection {
     pool.setMaxListeners(0);
     pool.on('error', (error) => logger.warn('a queue connection was lost', { error }));
     // BullMQ takes a pool here, but its types only know Redis.
-    return new QueueConnection(pool as unknown as ConnectionOptions, () => pool.end());
+    let ended: Promise<void> | undefined;
+    return new QueueConnection(pool as unknown as ConnectionOptions, () => (ended ??= pool.end()));
   }
 }

@@ -79,11 +79,11 @@ export class QueueSupervisor
     const late = new Promise<'late'>((resolve) => {
       timer = setTimeout(resolve, this.settings.drainTimeoutMs, 'late');
     });
-    const outcome = await Promise.race([worker.close(), late]);
+    // A close that waits cannot be hurried afterwards, so the waiting is done by pausing.
+    const outcome = await Promise.race([worker.pause(), late]);
     clearTimeout(timer);
-    if (outcome !== 'late') return;
-    // Another worker takes the job over once its lock has run out.
-    this.logger.warn('a job did not end in time', { queue: worker.name });
-    await worker.close(true);
+    // Another worker takes such a job over once its lock has run out.
+    if (outcome === 'late') this.logger.warn('a job did not end in time', { queue: worker.name });
+    await worker.close(outcome === 'late');
   }
 }

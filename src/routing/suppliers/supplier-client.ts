@@ -1,8 +1,11 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Pool } from 'undici';
 import { Settings } from '../../platform';
-import type { Lane } from '../lane';
+import type { LaneView } from '../../catalogue';
 import { type ExchangeDeadlines, SupplierExchange } from './supplier-exchange';
+
+/** The key the sandbox expects; it guards nothing. */
+const SANDBOX_CREDENTIAL = 'sim-sandbox';
 
 /** Sends requests to suppliers over pools that outlive them. */
 @Injectable()
@@ -11,15 +14,15 @@ export class SupplierClient implements OnApplicationShutdown {
 
   constructor(private readonly settings: Settings) {}
 
-  send(lane: Lane, path: string, body: Buffer, deadlines: ExchangeDeadlines): SupplierExchange {
+  send(lane: LaneView, path: string, body: Buffer, deadlines: ExchangeDeadlines): SupplierExchange {
     const exchange = new SupplierExchange(deadlines);
-    const base = new URL(lane.baseUrl);
+    const base = new URL(lane.provider.baseUrl);
     this.poolOf(base.origin).dispatch(
       {
         method: 'POST',
         path: base.pathname === '/' ? path : base.pathname + path,
         headers: {
-          authorization: `Bearer ${lane.credential}`,
+          authorization: `Bearer ${SANDBOX_CREDENTIAL}`,
           'content-type': 'application/json',
           'content-length': String(body.length),
         },

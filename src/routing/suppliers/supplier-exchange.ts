@@ -76,7 +76,11 @@ export class SupplierExchange implements Dispatcher.DispatchHandler {
     if (this.refused !== null) controller.abort(this.refused);
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     // Informational answers (1xx) precede the real one.
     if (status < 200) return;
     clearTimeout(this.idle);
@@ -124,5 +128,7 @@ export class SupplierExchange implements Dispatcher.DispatchHandler {
 const timeOuts = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
 
 function brokenConnection(error: Error & { code?: string }): Fault {
-  return fault(timeOuts.has(error.code ?? '') ? 'upstream_timeout' : 'upstream_unavailable', { cause: error });
+  return fault(timeOuts.has(error.code ?? '') ? 'upstream_timeout' : 'upstream_unavailable', {
+    cause: error,
+  });
 }

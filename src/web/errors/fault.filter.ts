@@ -1,6 +1,14 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
-import { Fault, fault, fromUnknown, renderGateway, renderMessages, renderPortal, type Rendered } from '../../kernel';
+import {
+  Fault,
+  fault,
+  fromUnknown,
+  renderGateway,
+  renderMessages,
+  renderPortal,
+  type Rendered,
+} from '../../kernel';
 import { LeanAdapter, Logger } from '../../platform';
 import { type HttpRequest, pathOf } from '../http-request';
 import { PageRenderer } from '../pages/page-renderer';
@@ -50,7 +58,8 @@ export class FaultFilter implements ExceptionFilter {
       send(response, { status, headers, type: 'text/html; charset=utf-8', text: html });
       return;
     }
-    const render = surface === 'messages' ? renderMessages : surface === 'gateway' ? renderGateway : renderPortal;
+    const render =
+      surface === 'messages' ? renderMessages : surface === 'gateway' ? renderGateway : renderPortal;
     const { status, headers, body }: Rendered = render(problem, request.requestId);
     send(response, { status, headers, type: 'application/json; charset=utf-8', text: JSON.stringify(body) });
   }

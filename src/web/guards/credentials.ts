@@ -9,7 +9,8 @@ export function bearerOf(headers: IncomingHttpHeaders): string | null {
   const { authorization } = headers;
   if (authorization === undefined) return null;
   const token = BEARER.exec(authorization)?.[1];
-  if (token === undefined) throw fault('invalid_api_key', { message: 'The Authorization header is not "Bearer <key>".' });
+  if (token === undefined)
+    throw fault('invalid_api_key', { message: 'The Authorization header is not "Bearer <key>".' });
   return token;
 }
 
@@ -38,7 +39,8 @@ export function admitClient(caller: Caller): Caller {
 }
 
 export function admitRoot(caller: Caller): Caller {
-  if (caller.kind !== 'root') throw fault('forbidden', { message: 'This operation needs the root admin key.' });
+  if (caller.kind !== 'root')
+    throw fault('forbidden', { message: 'This operation needs the root admin key.' });
   return caller;
 }
 

@@ -19,7 +19,10 @@ export class SessionGuard implements CanActivate {
     const reading = await this.sessions.read(token);
     if (reading.kind === 'absent') throw fault('invalid_session');
     if (reading.kind === 'inactive') {
-      throw fault('account_status', { message: `This account is ${reading.status}.`, details: { status: reading.status } });
+      throw fault('account_status', {
+        message: `This account is ${reading.status}.`,
+        details: { status: reading.status },
+      });
     }
     request.actor = reading.actor;
     return true;

@@ -1,6 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type ErrorPageModel, type Fault, renderPageModel } from '../../kernel';
-import { defaultViewContext, isLocale, type Locale, locales, Settings, type ViewContext, type ViewEngine } from '../../platform';
+import {
+  defaultViewContext,
+  isLocale,
+  type Locale,
+  locales,
+  Settings,
+  type ViewContext,
+  type ViewEngine,
+} from '../../platform';
 import { cookieOf } from '../cookies';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
 import { viewEngineToken } from './view-engine.provider';
@@ -21,10 +29,17 @@ export class PageRenderer {
     return this.engine.render(view, model, this.contextOf(request));
   }
 
-  fault(problem: Fault, request: HttpRequest): { html: string; status: number; headers: ErrorPageModel['headers'] } {
+  fault(
+    problem: Fault,
+    request: HttpRequest,
+  ): { html: string; status: number; headers: ErrorPageModel['headers'] } {
     const model = renderPageModel(problem, request.requestId);
     const view = problem.code === 'not_found' ? 'errors/not-found' : 'errors/error';
-    return { html: this.page(view, { ...model, actionClass: problem.entry.actionClass }, request), status: model.status, headers: model.headers };
+    return {
+      html: this.page(view, { ...model, actionClass: problem.entry.actionClass }, request),
+      status: model.status,
+      headers: model.headers,
+    };
   }
 
   private contextOf(request: HttpRequest): ViewContext {
@@ -47,7 +62,9 @@ export class PageRenderer {
 function localeOf(request: HttpRequest): Locale {
   const chosen = cookieOf(request.headers, languageCookie);
   if (isLocale(chosen)) return chosen;
-  const wanted = (request.headers['accept-language'] ?? '').split(',').map((entry) => entry.trim().slice(0, 2));
+  const wanted = (request.headers['accept-language'] ?? '')
+    .split(',')
+    .map((entry) => entry.trim().slice(0, 2));
   return wanted.find(isLocale) ?? locales[0];
 }
 
@@ -55,6 +72,7 @@ const themeOf = (value: string | null): ViewContext['theme'] =>
   value === 'light' || value === 'dark' ? value : 'system';
 
 function timeZoneOf(value: string | null): string {
-  const zone = value === null ? 'UTC' : decodeURIComponent(value);
+  // The one character of a zone's name that scripts escape in a cookie.
+  const zone = value?.replaceAll(/%2f/gi, '/') ?? 'UTC';
   return Intl.supportedValuesOf('timeZone').includes(zone) ? zone : 'UTC';
 }

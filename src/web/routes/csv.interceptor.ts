@@ -8,7 +8,7 @@ import {
   StreamableFile,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { map, type Observable } from 'rxjs';
+import { mergeMap, type Observable } from 'rxjs';
 import { csvLine } from './csv';
 
 export const fileNameMetadata = 'switchboard:csv-file';
@@ -20,7 +20,10 @@ export interface CsvTable {
   readonly cappedAt?: number;
 }
 
-/** A table's handler answers columns and rows; this streams them as a file, one row at a time. */
+/**
+ * A table's handler answers columns and rows; this streams them as a file, one row at a time. The first row is
+ * fetched before the answer begins, so that a query that fails is refused and not half a file.
+ */
 @Injectable()
 export class CsvInterceptor implements NestInterceptor {
   constructor(private readonly reflector: Reflector) {}
@@ -29,11 +32,13 @@ export class CsvInterceptor implements NestInterceptor {
     const name = this.reflector.get<string>(fileNameMetadata, context.getHandler());
     const response = context.switchToHttp().getResponse<ServerResponse>();
     return next.handle().pipe(
-      map((table) => {
+      mergeMap(async (table) => {
+        const lines = await begun(linesOf(table));
         const date = new Date().toISOString().slice(0, 10);
         response.setHeader('cache-control', 'no-store');
-        if (table.cappedAt !== undefined) response.setHeader('x-svc-export-capped-at', String(table.cappedAt));
-        return new StreamableFile(Readable.from(linesOf(table)), {
+        if (table.cappedAt !== undefined)
+          response.setHeader('x-svc-export-capped-at', String(table.cappedAt));
+        return new StreamableFile(Readable.from(lines), {
           type: 'text/csv; charset=utf-8',
           disposition: `attachment; filename="${name}_${date}_utc.csv"`,
         });
@@ -42,7 +47,20 @@ export class CsvInterceptor implements NestInterceptor {
   }
 }
 
+/** Each line waits until the row after it is there; the first one carries the names of the columns. */
 async function* linesOf({ columns, rows }: CsvTable): AsyncGenerator<string> {
-  yield csvLine(columns);
-  for await (const row of rows) yield csvLine(row);
+  let line = csvLine(columns);
+  for await (const row of rows) {
+    yield line;
+    line = csvLine(row);
+  }
+  yield line;
+}
+
+async function begun(lines: AsyncGenerator<string>): Promise<AsyncGenerator<string>> {
+  const first = await lines.next();
+  return (async function* () {
+    if (first.done !== true) yield first.value;
+    yield* lines;
+  })();
 }

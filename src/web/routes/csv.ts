@@ -1,6 +1,6 @@
 /** What a spreadsheet would take for a formula when it begins a cell. */
 const formulaStart = /^[=+\-@\t\r]/;
-const plainNumber = /^-?\d+(\.\d+)?$/;
+const plainNumber = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/;
 
 /** One row as RFC 4180 has it. Texts that a spreadsheet would run are disarmed; real numbers stay numbers. */
 export const csvLine = (cells: readonly unknown[]): string => `${cells.map(csvCell).join(',')}\r\n`;
@@ -15,5 +15,5 @@ function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return value.toISOString();
   if (typeof value === 'object') return JSON.stringify(value);
-  return String(value as string | number | bigint | boolean).replaceAll('\0', '');
+  return String(value).replaceAll('\0', '');
 }

@@ -36,7 +36,11 @@ export const Data = (path: string, access: MethodDecorator): MethodDecorator =>
   applyDecorators(Get(path), access, Header('cache-control', 'no-store'), UsePipes(FormPipe));
 
 /** A change: only from our own pages. The same-origin check comes before the session is even looked at. */
-export const Action = (path: string, access: MethodDecorator, verb: 'post' | 'delete' = 'post'): MethodDecorator =>
+export const Action = (
+  path: string,
+  access: MethodDecorator,
+  verb: 'post' | 'delete' = 'post',
+): MethodDecorator =>
   applyDecorators(
     verb === 'post' ? Post(path) : Delete(path),
     HttpCode(200),

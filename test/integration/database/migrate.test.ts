@@ -76,8 +76,11 @@ test('a migration that fails is undone, and those before it stand', async () => 
     async down() {}
   }
   const url = await emptyDatabase();
+  const printed = jest.spyOn(console, 'log').mockImplementation();
   const attempt = migrate({ url, migrations: [First1763600000001, Broken1763600000002], queue: false });
   await expect(attempt).rejects.toThrow('division by zero');
+  expect(printed.mock.calls).toEqual([['Migration "Broken1763600000002" failed, error: division by zero']]);
+  printed.mockRestore();
   expect(await ask(url, applied)).toEqual(['First1763600000001']);
   expect(await ask(url, `SELECT to_regclass('first')::text, to_regclass('second')::text`)).toEqual([
     'first',

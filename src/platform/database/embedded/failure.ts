@@ -25,11 +25,12 @@ export function explain(cause: unknown, folder: string): EmbeddedPostgresFailure
 }
 
 function sentence(said: string, folder: string): string {
-  if (/ENOSPC|No space left on device|EDQUOT|Disk quota/i.test(said)) {
+  if (/ENOSPC|EDQUOT|No space left on device|Disk quota|free disk space/i.test(said)) {
     return `The disk that holds ${folder} is full. Free at least 200 MB there, ${otherDatabase}.`;
   }
-  if (/EROFS|Read-only file system/i.test(said)) {
-    return `The folder ${folder} is on a read-only file system. Set DATA_FOLDER to a writable one, ${otherDatabase}.`;
+  // Node reports a read-only file system as ENOENT when it makes several folders at once.
+  if (/EROFS|Read-only file system|ENOTDIR|ENOENT.*mkdir/i.test(said)) {
+    return `The folder ${folder} cannot be created or written there. Set DATA_FOLDER to another one, ${otherDatabase}. (${said})`;
   }
   if (/EACCES|EPERM|Permission denied|not permitted/i.test(said)) {
     return (
@@ -38,7 +39,10 @@ function sentence(said: string, folder: string): string {
     );
   }
   if (/incompatible with server|initialized by PostgreSQL version/i.test(said)) {
-    return `The data in ${folder} was written by another major version of PostgreSQL. Start the version that wrote it, ${otherDatabase}. (${said})`;
+    return (
+      `The data in ${folder} was written by another major version of PostgreSQL. ` +
+      `Start the version that wrote it, ${otherDatabase}. (${said})`
+    );
   }
   return `The embedded PostgreSQL in ${folder} did not start: ${said}`;
 }

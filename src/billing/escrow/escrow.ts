@@ -1,0 +1,178 @@
+import { type Fault, fault, type Nano } from '../../kernel';
+import { type LimitRef, scopeKey } from '../scope';
+import type { DatabaseClock } from './database-clock';
+import { Hold, type HoldKeeper, type HoldRequest, placeHold, type SettleOutcome } from './hold';
+import type { LeaseDesk } from './lease-desk';
+import { cannotCheck, inUse } from './refusal';
+import type { Slice } from './slice';
+import type { SliceBook } from './slice-book';
+import { Teller, type TellerOptions } from './teller';
+import { type Waiter, WaitingLine } from './waiting-line';
+
+export interface EscrowOptions extends TellerOptions {
+  /** How long a request waits for money that other requests hold. */
+  readonly waitMs: number;
+  readonly mostWaiters: number;
+}
+
+export const escrowDefaults: EscrowOptions = {
+  sliceCap: 50_000_000_000n,
+  askAgainMs: 100,
+  recallMs: 1_200,
+  handBackMs: 20,
+  waitMs: 1_000,
+  mostWaiters: 10_000,
+};
+
+/** What the escrow needs of the rest of the engine. */
+export interface EscrowSurroundings {
+  readonly clock: DatabaseClock;
+  readonly book: SliceBook;
+  readonly desk: () => LeaseDesk;
+  /** Why nothing may be held at present, if so. */
+  readonly closed: () => Fault | undefined;
+  /** Records a settled request; the answer waits until it cannot be lost. */
+  readonly record: (hold: Hold, slices: readonly Slice[], used: readonly Nano[], outcome: SettleOutcome) => Promise<void>;
+}
+
+const withoutLimit: Nano = 2n ** 62n;
+
+/**
+ * Spends only what this node took out of the limits beforehand. A hold is placed in memory, in all scopes or in none;
+ * the database is asked only when a slice runs short.
+ */
+export class Escrow implements HoldKeeper {
+  readonly teller: Teller;
+  private readonly line: WaitingLine;
+  private readonly clock: DatabaseClock;
+  private readonly book: SliceBook;
+  private serving = false;
+  private heldNow = 0;
+
+  constructor(
+    private readonly around: EscrowSurroundings,
+    private readonly options: EscrowOptions = escrowDefaults,
+  ) {
+    this.clock = around.clock;
+    this.book = around.book;
+    this.line = new WaitingLine(() => this.clock.elapsedMs(), expired, options.mostWaiters);
+    this.teller = new Teller(options, this.clock, this.book, this.line, around.desk, (waiter) =>
+      around.closed() === undefined ? this.place(waiter.request) : undefined,
+    );
+  }
+
+  /** How many requests hold money now. */
+  get holds(): number {
+    return this.heldNow;
+  }
+
+  get waiting(): number {
+    return this.line.length;
+  }
+
+  /** Places the hold at once, or answers null when it takes more than memory. */
+  tryHold(request: HoldRequest): Hold | null {
+    if (this.around.closed() !== undefined) return null;
+    if (this.line.length > 0 && request.refs.some((ref) => this.line.waitsFor(scopeKey(ref)))) return null;
+    return this.place(request) ?? null;
+  }
+
+  /** Places the hold, waiting a moment for money that is on its way. Throws the refusal. */
+  async hold(request: HoldRequest): Promise<Hold> {
+    if (request.amount < 0n) throw new RangeError('a hold cannot be negative');
+    const hold = this.tryHold(request);
+    if (hold !== null) return hold;
+    const closed = this.around.closed();
+    if (closed !== undefined) throw closed;
+    if (this.line.full) throw inUse(undefined, request.amount);
+    return new Promise((resolve, reject) => {
+      const deadline = this.clock.elapsedMs() + this.options.waitMs;
+      this.line.add({ request, deadline, heard: false, resolve, reject });
+      this.serveSoon();
+    });
+  }
+
+  /** The most that could be held now: the bound of a request that names none. */
+  async headroom(refs: readonly LimitRef[]): Promise<Nano> {
+    const closed = this.around.closed();
+    if (closed !== undefined) throw closed;
+    let most = withoutLimit;
+    const asks = refs.map((ref) => ({ ref, need: 0n, want: 0n }));
+    const askedAt = this.clock.elapsedMs();
+    try {
+      await this.around.desk().draw(asks, (drawn) => {
+        for (const { window, poolLeft, now } of drawn) {
+          this.clock.hear(now, askedAt);
+          if (window === null) continue;
+          const free = this.book.ofWindow(window.id)?.free ?? 0n;
+          const within = poolLeft > 0n ? poolLeft + free : free;
+          if (within < most) most = within;
+        }
+      });
+    } catch (error) {
+      throw cannotCheck(error);
+    }
+    return most;
+  }
+
+  settle(hold: Hold, slices: readonly Slice[], outcome: SettleOutcome): Promise<void> {
+    const used = slices.map((slice) => slice.charge(hold.amount, outcome.costNano));
+    this.freed(slices);
+    return this.around.record(hold, slices, used, outcome);
+  }
+
+  release(hold: Hold, slices: readonly Slice[]): void {
+    for (const slice of slices) slice.giveUp(hold.amount);
+    this.freed(slices);
+  }
+
+  private place(request: HoldRequest): Hold | undefined {
+    const { amount, refs } = request;
+    const now = this.clock.now();
+    const slices: Slice[] = [];
+    let heldAt = now;
+    for (const ref of refs) {
+      const slice = this.book.current(ref, now);
+      if (slice === undefined || !slice.covers(amount)) return undefined;
+      slices.push(slice);
+      if (slice.window !== null && slice.window.startsAt > heldAt) heldAt = slice.window.startsAt;
+    }
+    const elapsed = this.clock.elapsedMs();
+    for (const slice of slices) {
+      slice.take(amount);
+      slice.lastUsedAt = elapsed;
+      if (slice.free < slice.lowWater && slice.askAgainAt <= elapsed) this.replenish(slice);
+    }
+    this.heldNow += 1;
+    return placeHold(this, request, slices, Math.floor(heldAt));
+  }
+
+  /** Ahead of need, so that the warm path never waits. */
+  private replenish(slice: Slice): void {
+    slice.lowWater = 0n;
+    this.teller.topUp(slice);
+  }
+
+  private freed(slices: readonly Slice[]): void {
+    this.heldNow -= 1;
+    if (this.line.length > 0) this.serveSoon();
+    for (const slice of slices) if (slice.recalledUntil > 0) this.teller.spare(slice);
+  }
+
+  /** Everything that happens in one turn of the event loop is served together. */
+  private serveSoon(): void {
+    if (this.serving) return;
+    this.serving = true;
+    setImmediate(() => {
+      this.serving = false;
+      this.teller.serve();
+    });
+  }
+}
+
+/** Whoever could not even be checked in time is not told that there is no money. */
+function expired(waiter: Waiter): Fault {
+  return waiter.heard
+    ? inUse(waiter.request.refs[0], waiter.request.amount)
+    : fault('billing_unavailable', { retryAfterSeconds: 2 });
+}

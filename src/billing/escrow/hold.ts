@@ -1,0 +1,77 @@
+import type { RequestRecord } from '../../audit';
+import type { Nano } from '../../kernel';
+import type { LimitRef } from '../scope';
+import type { Slice } from './slice';
+
+export interface HoldRequest {
+  /** Unique to this request; a repetition is recorded under an id of its own. */
+  readonly requestId: string;
+  /** The most the request may cost, as far as anyone can tell beforehand. */
+  readonly amount: Nano;
+  /** Every scope the request counts against. */
+  readonly refs: readonly LimitRef[];
+}
+
+/** The record of a request that ended, apart from what the hold knows. */
+export type SettleOutcome = Omit<RequestRecord, 'requestId' | 'createdAt' | 'settlementId'>;
+
+export interface HoldKeeper {
+  settle(hold: Hold, slices: readonly Slice[], outcome: SettleOutcome): Promise<void>;
+  release(hold: Hold, slices: readonly Slice[]): void;
+}
+
+export let placeHold: (
+  keeper: HoldKeeper,
+  request: HoldRequest,
+  slices: readonly Slice[],
+  heldAt: number,
+) => Hold;
+
+/**
+ * Money set aside for one request in all its scopes. Whoever has one may let a supplier work; only the escrow makes
+ * them. It ends once, by settle or release; what comes after that changes nothing.
+ */
+export class Hold {
+  readonly requestId: string;
+  readonly amount: Nano;
+  readonly refs: readonly LimitRef[];
+  /** On the database's clock; it decides which windows are charged, whenever the request ends. */
+  readonly heldAt: number;
+  readonly #keeper: HoldKeeper;
+  readonly #slices: readonly Slice[];
+  #ended: Promise<void> | undefined;
+
+  static {
+    placeHold = (keeper, request, slices, heldAt) => new Hold(keeper, request, slices, heldAt);
+  }
+
+  private constructor(
+    keeper: HoldKeeper,
+    request: HoldRequest,
+    slices: readonly Slice[],
+    heldAt: number,
+  ) {
+    this.requestId = request.requestId;
+    this.amount = request.amount;
+    this.refs = request.refs;
+    this.heldAt = heldAt;
+    this.#keeper = keeper;
+    this.#slices = slices;
+  }
+
+  /** Charges what the request really cost. Settles once the record survives this process. */
+  settle(outcome: SettleOutcome): Promise<void> {
+    if (outcome.costNano < 0n) throw new RangeError('a request cannot cost less than nothing');
+    this.#ended ??= this.#keeper.settle(this, this.#slices, outcome);
+    return this.#ended;
+  }
+
+  /** Nothing was used: the money goes back at once and no record remains. */
+  release(): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = nothingToAwait;
+    this.#keeper.release(this, this.#slices);
+  }
+}
+
+const nothingToAwait = Promise.resolve();

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { Logger } from '@nestjs/common';
+import type { LimitRef } from '../scope';
+import type { MoneyStore } from '../store/money-store';
+import type { DatabaseClock } from './database-clock';
+import { type Activity, LeaseDesk } from './lease-desk';
+import type { SliceBook } from './slice-book';
+
+export interface LeaseOptions {
+  readonly beatMs: number;
+  /** How long after a renewal was sent this node goes on admitting: less than the lease lasts. */
+  readonly admitMs: number;
+  /** A slice that was not used for so long is handed back whole. */
+  readonly unusedMs: number;
+}
+
+export const leaseDefaults: LeaseOptions = { beatMs: 5_000, admitMs: 25_000, unusedMs: 15_000 };
+
+const retryMs = 500;
+
+/** Renews this node's lease, takes back what dead nodes held, and hands back what lies idle here. */
+export class LeaseKeeper {
+  private readonly logger = new Logger(LeaseKeeper.name);
+  private current: LeaseDesk;
+  private begun = false;
+  private admitUntil = -Infinity;
+  private lastBeat = -Infinity;
+  private timer: NodeJS.Timeout | undefined;
+  private beating: Promise<void> = Promise.resolve();
+  private stopped = false;
+
+  constructor(
+    private readonly store: MoneyStore,
+    private readonly node: string,
+    private readonly clock: DatabaseClock,
+    private readonly book: SliceBook,
+    private readonly around: {
+      readonly limitChanged: (ref: LimitRef) => void;
+      readonly settling: () => Activity;
+      readonly handBackIdle: () => Promise<void>;
+    },
+    private readonly options: LeaseOptions = leaseDefaults,
+  ) {
+    this.current = this.newDesk();
+  }
+
+  get desk(): LeaseDesk {
+    return this.current;
+  }
+
+  /** False as soon as the lease might end before a request that is admitted now is counted. */
+  get admits(): boolean {
+    return !this.stopped && this.clock.elapsedMs() < this.admitUntil;
+  }
+
+  async start(): Promise<void> {
+    await this.beat();
+    this.beatLater(this.options.beatMs);
+  }
+
+  /** The lease ends with the node: what is left of it goes back at once. */
+  async stop(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.beating;
+    await this.store.sweep(this.node).catch(() => undefined);
+  }
+
+  private newDesk(): LeaseDesk {
+    return new LeaseDesk(this.store, randomUUID(), () => this.lapse());
+  }
+
+  private beatLater(pause: number): void {
+    if (this.stopped) return;
+    this.timer = setTimeout(() => {
+      this.beating = this.beat()
+        .then(() => this.beatLater(this.options.beatMs))
+        .catch((error: unknown) => {
+          this.logger.warn(`The escrow lease could not be renewed: ${String(error)}`);
+          this.beatLater(retryMs);
+        });
+    }, pause);
+  }
+
+  private async beat(): Promise<void> {
+    const sentAt = this.clock.elapsedMs();
+    const { current } = this;
+    const beat = await this.store.beat(current.lease, this.node, !this.begun);
+    if (current !== this.current) return;
+    if (!beat.alive) return this.lapse();
+    this.begun = true;
+    this.clock.hear(beat.now, sentAt);
+    this.admitUntil = sentAt + this.options.admitMs;
+    for (const ref of beat.changed) this.around.limitChanged(ref);
+    if (current.inDoubt) await this.audit(current);
+    await this.around.handBackIdle();
+    await this.sweep(sentAt);
+  }
+
+  /**
+   * After a database outage every lease has run out, and the first node to return must not take what the others are
+   * about to renew: only a node that has renewed twice in a row sweeps.
+   */
+  private async sweep(sentAt: number): Promise<void> {
+    const steady = sentAt - this.lastBeat < 3 * this.options.beatMs;
+    this.lastBeat = sentAt;
+    if (!steady) return;
+    const swept = await this.store.sweep();
+    if (swept > 0) this.logger.warn(`Took back what ${swept} dead node(s) held.`);
+  }
+
+  private async audit(desk: LeaseDesk): Promise<void> {
+    await desk.audit(
+      () => new Map([...this.book.all()].flatMap((slice) => (slice.window ? [[slice.window.id, slice.drawn]] : []))),
+      this.around.settling,
+      ({ windowId, amount }) => {
+        const slice = this.book.ofWindow(windowId);
+        if (slice !== undefined) slice.free += amount;
+        else void desk.giveBack(() => [{ windowId, amount }]).catch(() => undefined);
+      },
+    );
+  }
+
+  /** Another node swept this lease: everything under it belongs to others, and a new one begins from nothing. */
+  private lapse(): void {
+    if (this.stopped) return;
+    this.logger.warn('The escrow lease ran out and was swept; beginning a new one.');
+    this.admitUntil = -Infinity;
+    this.book.lapse();
+    this.begun = false;
+    this.current = this.newDesk();
+    clearTimeout(this.timer);
+    this.beatLater(0);
+  }
+}

@@ -1,0 +1,251 @@
+import { Logger } from '@nestjs/common';
+import type { Fault, Nano } from '../../kernel';
+import { type LimitRef, scopeKey } from '../scope';
+import { type Ask, type Drawn, LeaseGone, type Portion } from '../store/money-store';
+import type { DatabaseClock } from './database-clock';
+import type { Hold } from './hold';
+import type { LeaseDesk } from './lease-desk';
+import { cannotCheck, spent } from './refusal';
+import type { Slice } from './slice';
+import type { SliceBook } from './slice-book';
+import type { Waiter, WaitingLine } from './waiting-line';
+
+export interface TellerOptions {
+  /** The most a slice is filled up to, however much is left. */
+  readonly sliceCap: Nano;
+  /** The slow timer behind announcements. */
+  readonly askAgainMs: number;
+  /** For how long a recall is obeyed, and how soon. */
+  readonly recallMs: number;
+  readonly handBackMs: number;
+}
+
+/** A slice is filled for at least this many requests of the size that asks. */
+const fewRequests = 8n;
+
+/** Draws for those who wait, and hands back what others need more. */
+export class Teller {
+  private readonly logger = new Logger(Teller.name);
+  private drawing = false;
+  private timer: NodeJS.Timeout | undefined;
+  private handingBack: NodeJS.Timeout | undefined;
+  private readonly lowSlices = new Set<Slice>();
+  /** Scopes whose limits changed while a draw was on its way. */
+  private readonly changed = new Set<number>();
+  private stopped = false;
+
+  constructor(
+    private readonly options: TellerOptions,
+    private readonly clock: DatabaseClock,
+    private readonly book: SliceBook,
+    private readonly line: WaitingLine,
+    private readonly desk: () => LeaseDesk,
+    private readonly tryWaiter: (waiter: Waiter) => Hold | undefined,
+  ) {}
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    clearTimeout(this.handingBack);
+    this.timer = this.handingBack = undefined;
+  }
+
+  /** Serves the line with what is there, then draws for those who are left. */
+  serve(): void {
+    this.serveFromSlices();
+    void this.draw();
+  }
+
+  /** In order, and nobody overtakes on a scope that someone before him is short of. */
+  serveFromSlices(): void {
+    const short = new Set<number>();
+    const now = this.clock.now();
+    this.line.answer((waiter) => {
+      const { amount, refs } = waiter.request;
+      if (short.size === 0 || !refs.some((ref) => short.has(scopeKey(ref)))) {
+        const hold = this.tryWaiter(waiter);
+        if (hold !== undefined) return hold;
+      }
+      for (const ref of refs) {
+        if (this.book.current(ref, now)?.covers(amount) !== true) short.add(scopeKey(ref));
+      }
+      return undefined;
+    });
+  }
+
+  topUp(slice: Slice): void {
+    this.lowSlices.add(slice);
+    void this.draw();
+  }
+
+  /** Another node starves: from now on and for a while it gets what is free here. */
+  recalled(windowId: string): void {
+    const slice = this.book.ofWindow(windowId);
+    if (slice === undefined) return;
+    slice.recalledUntil = this.clock.elapsedMs() + this.options.recallMs;
+    this.spare(slice);
+  }
+
+  /** Another node handed something back. */
+  returned(windowId: string): void {
+    const slice = this.book.ofWindow(windowId);
+    if (slice === undefined || !this.line.waitsFor(slice.key)) return;
+    slice.askAgainAt = 0;
+    void this.draw();
+  }
+
+  /** The scope's rule or limit changed: what it allows has to be drawn anew. */
+  limitChanged(ref: LimitRef): void {
+    const key = scopeKey(ref);
+    if (this.drawing) this.changed.add(key);
+    const slice = this.book.retire(key);
+    if (slice?.window) void this.handBack(() => this.portionsOf([slice]));
+    if (this.line.waitsFor(key)) void this.draw();
+  }
+
+  /** Hands back what became free in a recalled slice, unless somebody here can use it soon. */
+  spare(slice: Slice): void {
+    if (this.stopped || slice.lapsed || this.handingBack !== undefined) return;
+    if (!this.mayGo(slice)) return;
+    this.handingBack = setTimeout(() => {
+      this.handingBack = undefined;
+      void this.handBack(() => this.portionsOf([...this.book.all()].filter((each) => this.mayGo(each))));
+    }, this.options.handBackMs);
+  }
+
+  async handBack(collect: () => Portion[]): Promise<void> {
+    try {
+      await this.desk().giveBack(collect);
+    } catch (error) {
+      if (!(error instanceof LeaseGone)) this.logger.warn(`Handing back failed: ${String(error)}`);
+    }
+  }
+
+  portionsOf(slices: Iterable<Slice>, keep: (slice: Slice) => Nano = () => 0n): Portion[] {
+    const portions: Portion[] = [];
+    for (const slice of slices) {
+      if (slice.window === null || slice.lapsed) continue;
+      const amount = slice.empty(keep(slice));
+      if (amount > 0n) portions.push({ windowId: slice.window.id, amount });
+    }
+    return portions;
+  }
+
+  /** With requests of our own running, what they free may add up to what the next one here needs. */
+  private mayGo(slice: Slice): boolean {
+    if (slice.free <= 0n || slice.recalledUntil < this.clock.elapsedMs()) return false;
+    return slice.held === 0n || !this.line.waitsFor(slice.key);
+  }
+
+  /** At most one draw is on its way; whatever asks meanwhile rides the next. */
+  private async draw(): Promise<void> {
+    if (this.drawing) return;
+    this.drawing = true;
+    try {
+      for (let asks = this.asks(); asks.length > 0 && !this.stopped; asks = this.asks()) {
+        await this.drawOnce(asks);
+      }
+    } finally {
+      this.drawing = false;
+      this.wakeLater();
+    }
+  }
+
+  private async drawOnce(asks: Ask[]): Promise<void> {
+    const askedAt = this.clock.elapsedMs();
+    try {
+      await this.desk().draw(asks, (drawn) => {
+        drawn.forEach((answer, place) => this.hear(asks[place]!.ref, asks[place]!, answer, askedAt));
+        for (const key of this.changed) this.book.retire(key);
+        this.changed.clear();
+      });
+      this.refuseTheHopeless(new Set(asks.map((ask) => scopeKey(ask.ref))));
+      this.serveFromSlices();
+    } catch (error) {
+      if (error instanceof LeaseGone) return;
+      this.postpone(asks);
+      const keys = new Set(asks.map((ask) => scopeKey(ask.ref)));
+      this.line.answer((waiter) =>
+        waiter.request.refs.some((ref) => keys.has(scopeKey(ref))) ? cannotCheck(error) : undefined,
+      );
+    }
+  }
+
+  /** One ask a scope: enough for the first who waits, and if there is plenty, for all and the next two seconds. */
+  private asks(): Ask[] {
+    const elapsed = this.clock.elapsedMs();
+    const now = this.clock.now();
+    const asks = new Map<number, { ref: LimitRef; need: Nano; total: Nano; slice: Slice | undefined }>();
+    for (const { request } of this.line) {
+      for (const ref of request.refs) {
+        const key = scopeKey(ref);
+        const ask = asks.get(key);
+        if (ask !== undefined) {
+          ask.total += request.amount;
+          continue;
+        }
+        const slice = this.book.current(ref, now);
+        if (slice !== undefined && (slice.covers(request.amount) || slice.askAgainAt > elapsed)) continue;
+        asks.set(key, { ref, need: request.amount - (slice?.free ?? 0n), total: request.amount, slice });
+      }
+    }
+    for (const slice of this.lowSlices) {
+      if (!this.book.isCurrent(slice) || asks.has(slice.key) || slice.askAgainAt > elapsed) continue;
+      asks.set(slice.key, { ref: slice.ref, need: 0n, total: 0n, slice });
+    }
+    this.lowSlices.clear();
+    return [...asks.values()].map(({ ref, need, total, slice }) => {
+      const comfort = (slice?.twoSeconds(elapsed) ?? 0n) + (need > 0n ? need * fewRequests : 0n);
+      const want = total + comfort - (slice?.free ?? 0n);
+      return { ref, need, want: want > this.options.sliceCap ? this.options.sliceCap : want };
+    });
+  }
+
+  private hear(ref: LimitRef, ask: Ask, drawn: Drawn, askedAt: number): void {
+    const elapsed = this.clock.elapsedMs();
+    this.clock.hear(drawn.now, askedAt);
+    const slice = this.book.open(ref, drawn.window, elapsed);
+    slice.hear(drawn);
+    const short = drawn.window !== null && (drawn.granted === null || drawn.granted === 0n);
+    slice.askAgainAt = short ? elapsed + this.options.askAgainMs : 0;
+    slice.lowWater = short || ask.want <= 0n ? 0n : slice.free / 4n;
+  }
+
+  /** Whoever needs more than will ever be left in the window is told so at once. */
+  private refuseTheHopeless(heard: ReadonlySet<number>): void {
+    this.line.answer((waiter) => {
+      const { amount, refs } = waiter.request;
+      waiter.heard ||= refs.every((ref) => this.book.at(scopeKey(ref)) !== undefined);
+      return this.hopeless(refs.filter((ref) => heard.has(scopeKey(ref))), amount);
+    });
+  }
+
+  private hopeless(refs: readonly LimitRef[], amount: Nano): Fault | undefined {
+    for (const ref of refs) {
+      const slice = this.book.at(scopeKey(ref));
+      if (slice?.window && !slice.covers(amount) && slice.spendable < amount) {
+        return spent(ref, amount, slice.spendable, slice.window.endsAt);
+      }
+    }
+    return undefined;
+  }
+
+  /** A database that cannot be reached is not asked again at once for what is only convenient. */
+  private postpone(asks: readonly Ask[]): void {
+    for (const ask of asks) {
+      const slice = this.book.at(scopeKey(ask.ref));
+      if (slice === undefined || ask.need > 0n) continue;
+      slice.askAgainAt = this.clock.elapsedMs() + 1_000;
+      slice.lowWater = slice.free / 2n;
+    }
+  }
+
+  /** Announcements wake those who wait; should one be lost, this timer does. */
+  private wakeLater(): void {
+    if (this.stopped || this.line.length === 0 || this.timer !== undefined) return;
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      this.serve();
+    }, this.options.askAgainMs);
+  }
+}

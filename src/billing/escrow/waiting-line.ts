@@ -1,0 +1,90 @@
+import { scopeKey } from '../scope';
+import type { Fault } from '../../kernel';
+import type { Hold, HoldRequest } from './hold';
+
+export interface Waiter {
+  readonly request: HoldRequest;
+  readonly deadline: number;
+  /** Whether the database has been heard about every scope since the request came. */
+  heard: boolean;
+  readonly resolve: (hold: Hold) => void;
+  readonly reject: (refusal: Fault) => void;
+}
+
+/** Requests that cannot be held yet, in the order they came. All wait equally long, so the first also expires first. */
+export class WaitingLine {
+  private waiters: Waiter[] = [];
+  private readonly perScope = new Map<number, number>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly elapsed: () => number,
+    private readonly expired: (waiter: Waiter) => Fault,
+    private readonly most: number,
+  ) {}
+
+  get length(): number {
+    return this.waiters.length;
+  }
+
+  get full(): boolean {
+    return this.waiters.length >= this.most;
+  }
+
+  [Symbol.iterator](): Iterator<Waiter> {
+    return this.waiters[Symbol.iterator]();
+  }
+
+  waitsFor(key: number): boolean {
+    return this.perScope.has(key);
+  }
+
+  add(waiter: Waiter): void {
+    this.waiters.push(waiter);
+    this.count(waiter, 1);
+    this.watch();
+  }
+
+  /** Lets everyone go for whom the answer is no longer to wait. */
+  answer(answerOf: (waiter: Waiter) => Hold | Fault | undefined): void {
+    if (this.waiters.length === 0) return;
+    const staying: Waiter[] = [];
+    for (const waiter of this.waiters) {
+      const answer = answerOf(waiter);
+      if (answer === undefined) {
+        staying.push(waiter);
+        continue;
+      }
+      this.count(waiter, -1);
+      if (answer instanceof Error) waiter.reject(answer);
+      else waiter.resolve(answer);
+    }
+    this.waiters = staying;
+    if (staying.length === 0) this.unwatch();
+  }
+
+  private count(waiter: Waiter, change: 1 | -1): void {
+    for (const ref of waiter.request.refs) {
+      const key = scopeKey(ref);
+      const count = (this.perScope.get(key) ?? 0) + change;
+      if (count === 0) this.perScope.delete(key);
+      else this.perScope.set(key, count);
+    }
+  }
+
+  private watch(): void {
+    const first = this.waiters[0];
+    if (first === undefined || this.timer !== undefined) return;
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      const now = this.elapsed();
+      this.answer((waiter) => (waiter.deadline <= now ? this.expired(waiter) : undefined));
+      this.watch();
+    }, Math.max(1, Math.ceil(first.deadline - this.elapsed())));
+  }
+
+  private unwatch(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+}

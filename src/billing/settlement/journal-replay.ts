@@ -1,0 +1,94 @@
+import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { RequestRecord } from '../../audit';
+import type { MoneyStore } from '../store/money-store';
+import { readFrames } from './journal-frames';
+import { headerOf, type JournalHeader, writerRuns } from './journal-owner';
+import { decodeRecord } from './record-codec';
+import { settleSplitting } from './settle-splitting';
+
+export interface ReplayReport {
+  readonly files: number;
+  readonly records: number;
+  readonly torn: readonly { readonly file: string; readonly at: number }[];
+  /** Records that the database refused for good; they lie in the file of this name. */
+  readonly refused: number;
+}
+
+interface LeftBehind {
+  readonly file: string;
+  readonly node: string;
+  readonly header: JournalHeader | null;
+  readonly records: readonly RequestRecord[];
+  readonly tornAt: number | null;
+}
+
+const recordsAtOnce = 500;
+export const refusedFile = (folder: string): string => join(folder, 'refused-records.jsonl');
+
+/**
+ * Settles what dead nodes left in their journals, then takes back what they held. Safe to repeat, and safe against
+ * records that were committed already: their ids are known.
+ */
+export async function replayJournals(folder: string, store: MoneyStore): Promise<ReplayReport> {
+  const report = { files: 0, records: 0, torn: [] as { file: string; at: number }[], refused: 0 };
+  const left = journalsIn(folder);
+  const dead = await writtenByTheDead(left, store);
+
+  for (const { file, records, tornAt } of dead) {
+    report.files += 1;
+    report.records += records.length;
+    if (tornAt !== null) report.torn.push({ file, at: tornAt });
+    for (let from = 0; from < records.length; from += recordsAtOnce) {
+      await settleSplitting(
+        records.slice(from, from + recordsAtOnce),
+        async (some) => {
+          await store.settle({ lease: null, number: 0, records: some, releases: [] });
+        },
+        async (record, reason) => {
+          report.refused += 1;
+          setAside(folder, record, reason);
+        },
+      );
+    }
+  }
+  // Only now that its spending is counted may others have what the dead node held.
+  for (const node of new Set(dead.map(({ node }) => node))) await store.sweep(node);
+  for (const { file, tornAt } of dead) {
+    if (tornAt === null) rmSync(file, { force: true });
+    else renameSync(file, `${file}.torn`);
+  }
+  return report;
+}
+
+/** A writer on this machine is looked for among its processes, any other among the leases. */
+async function writtenByTheDead(left: readonly LeftBehind[], store: MoneyStore): Promise<LeftBehind[]> {
+  const known = left.map(({ header }) => (header === null ? null : writerRuns(header)));
+  const living = known.includes(null) ? await store.liveNodes() : [];
+  return left.filter(({ node }, place) => !(known[place] ?? living.includes(node)));
+}
+
+/** Keeps a record that the database will not take, for people to look at. */
+export function setAside(folder: string, record: RequestRecord, reason: Error): void {
+  const line = JSON.stringify({ reason: reason.message, record }, (_key, value: unknown) =>
+    typeof value === 'bigint' ? value.toString() : value,
+  );
+  appendFileSync(refusedFile(folder), `${line}\n`, { mode: 0o600 });
+}
+
+function journalsIn(folder: string): LeftBehind[] {
+  if (!existsSync(folder)) return [];
+  const names = readdirSync(folder).filter((name) => name.endsWith('.journal'));
+  return names.sort().map((name) => readJournal(join(folder, name)));
+}
+
+function readJournal(file: string): LeftBehind {
+  const { payloads, tornAt } = readFrames(readFileSync(file));
+  const header = headerOf(payloads[0]);
+  const node = basename(file).split('.')[0] ?? '';
+  if (header === null) return { file, node, header, records: [], tornAt: tornAt ?? 0 };
+  const records = payloads
+    .filter((payload) => !payload.startsWith('{'))
+    .map((payload) => decodeRecord(payload, header.fields));
+  return { file, node, header, records, tornAt };
+}

@@ -1,0 +1,22 @@
+import { RefusedByStore } from '../store/money-store';
+
+/**
+ * Settles all of the entries; when the database refuses some for what they contain, halves the list until only those
+ * are left over, so that one bad record never holds up the others.
+ */
+export async function settleSplitting<Entry>(
+  entries: readonly Entry[],
+  settle: (entries: readonly Entry[]) => Promise<void>,
+  refuse: (entry: Entry, reason: Error) => Promise<void>,
+): Promise<void> {
+  try {
+    await settle(entries);
+  } catch (error) {
+    if (!(error instanceof RefusedByStore)) throw error;
+    const [only] = entries;
+    if (entries.length === 1 && only !== undefined) return refuse(only, error);
+    const middle = Math.ceil(entries.length / 2);
+    await settleSplitting(entries.slice(0, middle), settle, refuse);
+    await settleSplitting(entries.slice(middle), settle, refuse);
+  }
+}

@@ -1,0 +1,233 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { RequestRecord } from '../../audit';
+import { fault, type Nano, uuidv7 } from '../../kernel';
+import type { Activity } from '../escrow/lease-desk';
+import type { Slice } from '../escrow/slice';
+import { type MoneyStore, type Portion, RefusedByStore, type Settled } from '../store/money-store';
+import type { Journal } from './journal';
+import { encodeRecord } from './record-codec';
+import { settleSplitting } from './settle-splitting';
+
+export interface SettlementOptions {
+  /** Whether a request is settled once its record is journalled, or once it is committed. */
+  readonly acknowledge: 'journal' | 'commit';
+  /** The most records a transaction takes: more would hold up the event loop. */
+  readonly chunk: number;
+  /** How long a caller waits for the commit when the journal cannot be written. */
+  readonly commitWaitMs: number;
+  /** Called with a record that the database refuses for good. */
+  readonly setAside: (record: RequestRecord, reason: Error) => void;
+}
+
+interface Entry {
+  readonly record: RequestRecord;
+  readonly slices: readonly Slice[];
+  readonly used: readonly Nano[];
+  readonly journalled: boolean;
+  /** The requests of one turn that wait for the commit wait together. */
+  readonly turn: Turn;
+}
+
+interface Turn {
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+  open: number;
+}
+
+type NewEntry = Omit<Entry, 'journalled' | 'turn'>;
+
+const longestPauseMs = 2_000;
+
+/**
+ * Settled requests on their way: into the journal at the end of this turn of the event loop, then into the database
+ * in batches. One batch is in flight; the next takes all that came meanwhile.
+ */
+export class SettlementLine {
+  private readonly logger = new Logger(SettlementLine.name);
+  private arriving: NewEntry[] = [];
+  private arrivingTurn: Turn | undefined;
+  private queue: Entry[] = [];
+  private committing = false;
+  private commits = 0;
+  private batchNumber = 0;
+  private readonly stopping = new AbortController();
+  private idle: (() => void)[] = [];
+
+  constructor(
+    private readonly store: MoneyStore,
+    private readonly journal: Journal,
+    private readonly lease: () => string,
+    private readonly options: SettlementOptions,
+  ) {}
+
+  /** Journalled or about to be, and not committed. */
+  get pending(): number {
+    return this.queue.length + this.arriving.length;
+  }
+
+  activity(): Activity {
+    return { busy: this.committing, commits: this.commits };
+  }
+
+  /** Settles once the record cannot be lost any more. */
+  record(record: RequestRecord, slices: readonly Slice[], used: readonly Nano[]): Promise<void> {
+    this.arriving.push({ record, slices, used });
+    if (this.arrivingTurn === undefined) {
+      this.arrivingTurn = newTurn();
+      setImmediate(() => this.endTurn());
+    }
+    return this.arrivingTurn.promise;
+  }
+
+  /** Waits until everything is committed, or until the signal. */
+  async drained(signal: AbortSignal): Promise<void> {
+    if (this.pending === 0 && !this.committing) return;
+    await new Promise<void>((resolve) => {
+      this.idle.push(resolve);
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  /** Stops trying; what is not committed is in the journal. */
+  stop(): void {
+    this.stopping.abort();
+  }
+
+  private endTurn(): void {
+    const arrived = this.arriving;
+    const turn = this.arrivingTurn!;
+    this.arriving = [];
+    this.arrivingTurn = undefined;
+    turn.open = arrived.length;
+    const journalled = this.journal.write(arrived.map(({ record }) => encodeRecord(record)));
+    for (const entry of arrived) this.queue.push({ ...entry, journalled, turn });
+    if (!journalled) this.logger.error(`The journal cannot be written: ${String(this.journal.trouble)}`);
+    if (journalled && this.options.acknowledge === 'journal') turn.resolve();
+    else this.waitForCommit(turn);
+    void this.commitAll();
+  }
+
+  /** Without the journal only the database can tell that nothing is lost. */
+  private waitForCommit(turn: Turn): void {
+    const timer = setTimeout(
+      () => turn.reject(fault('supplier_settlement_failed', { cause: this.journal.trouble })),
+      this.options.commitWaitMs,
+    );
+    timer.unref();
+    void turn.promise.then(() => clearTimeout(timer)).catch(() => undefined);
+  }
+
+  private async commitAll(): Promise<void> {
+    if (this.committing) return;
+    this.committing = true;
+    try {
+      while (this.queue.length > 0 && !this.stopping.signal.aborted) {
+        const chunk = this.queue.slice(0, this.options.chunk);
+        await settleSplitting(
+          chunk,
+          (entries) => this.commit(entries),
+          (entry, reason) => this.refuse(entry, reason),
+        );
+      }
+    } catch (error) {
+      if (!this.stopping.signal.aborted) this.logger.error(error);
+    } finally {
+      this.committing = false;
+    }
+    if (this.queue.length === 0) for (const wake of this.idle.splice(0)) wake();
+  }
+
+  /** Repeats the same batch until its outcome is known: what is already there is not done again. */
+  private async commit(entries: readonly Entry[]): Promise<void> {
+    this.batchNumber += 1;
+    const batch = {
+      lease: this.lease(),
+      number: this.batchNumber,
+      records: entries.map(({ record }) => record),
+      releases: releasesOf(entries),
+    };
+    const { settled, attempts } = await this.insist(() => this.store.settle(batch));
+    this.commits += 1;
+    if (attempts === 1) this.recordUnderOwnIds(settled.known.map((place) => entries[place]!));
+    this.done(entries, settled);
+  }
+
+  private async insist(settle: () => Promise<Settled>): Promise<{ settled: Settled; attempts: number }> {
+    for (let attempts = 1, pause = 50; ; attempts += 1, pause = Math.min(pause * 2, longestPauseMs)) {
+      try {
+        return { settled: await settle(), attempts };
+      } catch (error) {
+        if (isForGood(error)) throw error;
+        if (attempts === 1) this.logger.warn(`Settlements wait in the journal: ${String(error)}`);
+        await delay(pause, undefined, { signal: this.stopping.signal });
+      }
+    }
+  }
+
+  /** The database will never take this record. Its money is let go, and it is kept for people to look at. */
+  private async refuse(entry: Entry, reason: Error): Promise<void> {
+    this.logger.error(`Record ${entry.record.requestId} was refused and set aside: ${reason.message}`);
+    this.options.setAside(entry.record, reason);
+    this.batchNumber += 1;
+    const batch = { lease: this.lease(), number: this.batchNumber, records: [], releases: releasesOf([entry]) };
+    const { settled } = await this.insist(() => this.store.settle(batch));
+    this.commits += 1;
+    this.done([entry], settled);
+  }
+
+  /**
+   * At the first attempt nothing of the batch can be there yet: a record that is belongs to another request with the
+   * same id, and repeating an id must not make a request free.
+   */
+  private recordUnderOwnIds(entries: readonly Entry[]): void {
+    for (const { record } of entries) {
+      const requestId = uuidv7();
+      this.logger.warn(`Request id ${record.requestId} was used twice; recorded as ${requestId}.`);
+      void this.record({ ...record, requestId }, [], []).catch(() => undefined);
+    }
+  }
+
+  private done(entries: readonly Entry[], { windows }: Settled): void {
+    this.queue.splice(0, entries.length);
+    const left = new Map(windows.map(({ windowId, limitLeft }) => [windowId, limitLeft]));
+    let journalled = 0;
+    for (const entry of entries) {
+      entry.slices.forEach((slice, place) => {
+        slice.settled(entry.used[place]!);
+        const limitLeft = slice.window && left.get(slice.window.id);
+        if (limitLeft !== null && limitLeft !== undefined) slice.limitLeft = limitLeft;
+      });
+      if (entry.journalled) journalled += 1;
+      entry.turn.open -= 1;
+      if (entry.turn.open === 0) entry.turn.resolve();
+    }
+    this.journal.release(journalled);
+  }
+}
+
+/** What the batch uses up of this node's slices, a sum a window. */
+function releasesOf(entries: readonly Entry[]): Portion[] {
+  const sums = new Map<string, Nano>();
+  for (const { slices, used } of entries) {
+    slices.forEach((slice, place) => {
+      const amount = used[place]!;
+      if (slice.window === null || slice.lapsed || amount === 0n) return;
+      sums.set(slice.window.id, (sums.get(slice.window.id) ?? 0n) + amount);
+    });
+  }
+  return [...sums].map(([windowId, amount]) => ({ windowId, amount }));
+}
+
+const isForGood = (error: unknown): boolean => error instanceof RefusedByStore;
+
+function newTurn(): Turn {
+  let resolve = (): void => undefined;
+  let reject = (_error: Error): void => undefined;
+  const promise = new Promise<void>((succeed, fail) => {
+    resolve = succeed;
+    reject = fail;
+  });
+  return { promise, resolve, reject, open: 0 };
+}

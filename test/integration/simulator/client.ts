@@ -1,0 +1,109 @@
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { performance } from 'node:perf_hooks';
+
+export const openaiHeaders = { authorization: 'Bearer sim-key', 'content-type': 'application/json' };
+export const messagesHeaders = {
+  'x-api-key': 'sim-key',
+  'anthropic-version': '2023-06-01',
+  'content-type': 'application/json',
+};
+
+/** What a client saw on the wire, to the last byte. */
+export interface Seen {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  readonly chunks: readonly Buffer[];
+  /** 'complete', or the error code the connection ended with. */
+  readonly end: string;
+  readonly headMs: number;
+  readonly firstByteMs: number;
+  readonly totalMs: number;
+}
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
+/** A client without opinions: no retries, no decoding, no pooled connections. */
+export function call(url: string, body: unknown, options: CallOptions = {}): Promise<Seen> {
+  const payload = body instanceof Uint8Array || typeof body === 'string' ? body : JSON.stringify(body ?? {});
+  const headers = options.headers ?? (url.includes('/v1/messages') ? messagesHeaders : openaiHeaders);
+  const started = performance.now();
+  const passed = (): number => performance.now() - started;
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    const seen = { status: 0, headers: {}, headMs: 0, firstByteMs: 0 };
+    const finish = (end: string): void => {
+      resolve({ ...seen, end, chunks, bytes: Buffer.concat(chunks), totalMs: passed() });
+    };
+    const { method = 'POST', signal } = options;
+    const outgoing = request(
+      url,
+      { method, headers, agent: false, ...(signal ? { signal } : {}) },
+      (incoming) => {
+        Object.assign(seen, { status: incoming.statusCode, headers: incoming.headers, headMs: passed() });
+        incoming.on('data', (chunk: Buffer) => {
+          if (chunks.length === 0) seen.firstByteMs = passed();
+          chunks.push(chunk);
+        });
+        incoming.on('end', () => finish('complete'));
+        incoming.on('error', (error: NodeJS.ErrnoException) => finish(error.code ?? error.name));
+      },
+    );
+    outgoing.on('error', (error: NodeJS.ErrnoException) => finish(error.code ?? error.name));
+    outgoing.end(method === 'GET' ? undefined : payload);
+  });
+}
+
+export function jsonOf<Shape>(seen: Seen): Shape {
+  return JSON.parse(seen.bytes.toString()) as Shape;
+}
+
+export interface Frame {
+  readonly event: string;
+  readonly data: string;
+}
+
+/** The frames of an event stream, comments left out. */
+export function framesOf(seen: Seen): Frame[] {
+  return seen.bytes
+    .toString()
+    .replaceAll('\r\n', '\n')
+    .split('\n\n')
+    .map((block) => {
+      const lines = block.split('\n');
+      const after = (field: string): string =>
+        lines.find((line) => line.startsWith(`${field}: `))?.slice(field.length + 2) ?? '';
+      return { event: after('event'), data: after('data') };
+    })
+    .filter(({ data }) => data !== '');
+}
+
+export function eventsOf<Shape>(seen: Seen): Shape[] {
+  return framesOf(seen)
+    .filter(({ data }) => data !== '[DONE]')
+    .map(({ data }) => JSON.parse(data) as Shape);
+}
+
+export const weatherTool = {
+  name: 'get_weather',
+  description: 'The weather of a city.',
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 2 }, note: { type: 'string' } },
+    required: ['city', 'days'],
+  },
+};
+export const timeTool = {
+  name: 'get_time',
+  parameters: { type: 'object', properties: { zone: { enum: ['utc', 'local'] } }, required: ['zone'] },
+};
+export const chatTools = [weatherTool, timeTool].map((tool) => ({ type: 'function', function: tool }));
+export const messagesTools = [weatherTool, timeTool].map(({ parameters, ...tool }) => ({
+  ...tool,
+  input_schema: parameters,
+}));
+export const responsesTools = [weatherTool, timeTool].map((tool) => ({ type: 'function', ...tool }));

@@ -1,0 +1,155 @@
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { call, jsonOf, messagesHeaders, openaiHeaders, type Seen } from './client';
+
+let simulator: Simulator;
+beforeAll(async () => void (simulator = await startSimulator()));
+afterAll(() => simulator.stop());
+
+function post(path: string, body: unknown, headers?: Record<string, string>): Promise<Seen> {
+  return call(`${simulator.url}${path}`, body, headers ? { headers } : {});
+}
+
+interface Embeddings<Vector> {
+  data: { index: number; embedding: Vector }[];
+  usage: { prompt_tokens: number; total_tokens: number };
+}
+
+test('embeddings: floats and base64 are the same vector, of unit length', async () => {
+  const body = { model: 'sim-embed', input: ['one', 'two two'] };
+  const floats = jsonOf<Embeddings<number[]>>(await post('/v1/embeddings', body));
+  const coded = jsonOf<Embeddings<string>>(
+    await post('/v1/embeddings', { ...body, encoding_format: 'base64' }),
+  );
+  const decoded = coded.data.map(({ embedding }) => {
+    const bytes = Buffer.from(embedding, 'base64');
+    return Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
+  });
+  expect(floats.data.map(({ embedding }) => embedding)).toEqual(decoded);
+  expect(decoded.map((vector) => vector.length)).toEqual([256, 256]);
+  expect(Math.hypot(...(decoded[0] ?? []))).toBeCloseTo(1, 5);
+  expect(decoded[0]).not.toEqual(decoded[1]);
+  expect(floats.usage).toEqual({ prompt_tokens: 3, total_tokens: 3 });
+});
+
+test('embeddings: a supplier that knows floats only, other sizes, token lists', async () => {
+  const stubborn = await post('/v1/embeddings', {
+    model: 'sim-embed-floats',
+    input: 'one',
+    encoding_format: 'base64',
+    dimensions: 8,
+  });
+  expect(jsonOf<Embeddings<number[]>>(stubborn).data[0]?.embedding).toHaveLength(8);
+  const tokens = await post('/v1/embeddings', { model: 'sim-embed', input: [[1, 2, 3], [4]] });
+  expect(jsonOf<Embeddings<number[]>>(tokens).usage.prompt_tokens).toBe(4);
+  expect((await post('/v1/embeddings', { model: 'sim-embed', input: [''] })).status).toBe(400);
+  expect((await post('/v1/embeddings', { model: 'sim-embed', input: 'x'.repeat(4 * 8193) })).status).toBe(
+    400,
+  );
+});
+
+interface Reranked {
+  results: { index: number; relevance_score: number; document?: { text: string } }[];
+  meta: { api_version: { version: string }; billed_units: { search_units: number } };
+}
+
+test('rerank: best first, cut at top_n, documents only where the version returns them', async () => {
+  const body = {
+    model: 'sim-rerank',
+    query: 'capital of France',
+    documents: ['Berlin is in Germany', 'Paris is the capital of France', 'France has a coast'],
+  };
+  const first = jsonOf<Reranked>(await post('/v1/rerank', { ...body, return_documents: true }));
+  const second = jsonOf<Reranked>(await post('/v2/rerank', { ...body, top_n: 2 }));
+  const scores = first.results.map(({ relevance_score }) => relevance_score);
+  expect(first.results.map(({ index }) => index)).toEqual([1, 2, 0]);
+  expect(scores).toEqual([...scores].sort((left, right) => right - left));
+  expect(first.results[0]?.document?.text).toBe(body.documents[1]);
+  expect(second.results.map(({ index, document }) => ({ index, document }))).toEqual([
+    { index: 1, document: undefined },
+    { index: 2, document: undefined },
+  ]);
+  expect(second.meta).toMatchObject({ api_version: { version: '2' }, billed_units: { search_units: 1 } });
+  expect((await post('/v2/rerank', { ...body, documents: [] })).status).toBe(400);
+});
+
+test('speech: bytes of the format asked for', async () => {
+  const body = { model: 'sim-speech', input: 'hello', voice: 'alloy' };
+  const wav = await post('/v1/audio/speech', { ...body, response_format: 'wav' });
+  const mp3 = await post('/v1/audio/speech', body);
+  expect([wav.headers['content-type'], mp3.headers['content-type']]).toEqual(['audio/wav', 'audio/mpeg']);
+  expect(wav.bytes.toString('latin1', 0, 4)).toBe('RIFF');
+  expect(wav.bytes.readUInt32LE(4)).toBe(wav.bytes.length - 8);
+  expect(mp3.bytes.readUInt16BE(0)).toBe(0xfffb);
+  expect((await post('/v1/audio/speech', { ...body, input: 'x'.repeat(4097) })).status).toBe(400);
+  expect((await post('/v1/audio/speech', { ...body, speed: 5 })).status).toBe(400);
+});
+
+function form(order: readonly ('file' | 'model' | 'language' | 'response_format')[], bytes: Buffer): Buffer {
+  const values = { model: 'sim-transcribe', language: 'de', response_format: 'verbose_json' };
+  const parts = order.flatMap((name) => {
+    const disposition = `--edge\r\ncontent-disposition: form-data; name="${name}"`;
+    const [head, body] =
+      name === 'file'
+        ? [`${disposition}; filename="größe.wav"`, bytes]
+        : [disposition, Buffer.from(values[name])];
+    return [Buffer.from(`${head}\r\n\r\n`), body, Buffer.from('\r\n')];
+  });
+  return Buffer.concat([...parts, Buffer.from('--edge--\r\n')]);
+}
+
+test('transcription: the file first or last, the same text; its length from the file', async () => {
+  const sound = await post('/v1/audio/speech', {
+    model: 'sim-speech',
+    input: 'hello',
+    voice: 'alloy',
+    response_format: 'wav',
+  });
+  const headers = { ...openaiHeaders, 'content-type': 'multipart/form-data; boundary=edge' };
+  const path = '/v1/audio/transcriptions';
+  const last = await post(path, form(['model', 'language', 'response_format', 'file'], sound.bytes), headers);
+  const first = await post(
+    path,
+    form(['file', 'model', 'language', 'response_format'], sound.bytes),
+    headers,
+  );
+  expect(jsonOf<object>(first)).toMatchObject({ task: 'transcribe', language: 'de', duration: 0.1 });
+  expect(first.bytes.equals(last.bytes)).toBe(true);
+  const translated = await post('/v1/audio/translations', form(['file', 'model'], sound.bytes), headers);
+  expect(jsonOf<{ text: string }>(translated).text).toBe(jsonOf<{ text: string }>(first).text);
+  expect((await post(path, form(['model'], sound.bytes), headers)).status).toBe(400);
+  expect((await post(path, form(['file', 'model'], Buffer.alloc(26 * 1024 * 1024)), headers)).status).toBe(
+    413,
+  );
+  expect((await post(path, 'no form', headers)).status).toBe(400);
+});
+
+test('moderation flags what it is told to flag', async () => {
+  const answer = jsonOf<{ results: { flagged: boolean; categories: Record<string, boolean> }[] }>(
+    await post('/v1/moderations', { input: ['fine', 'bad [[flag]]'] }),
+  );
+  expect(answer.results.map(({ flagged }) => flagged)).toEqual([false, true]);
+  expect(answer.results[1]?.categories['violence']).toBe(true);
+});
+
+test('images are small real pictures', async () => {
+  const answer = jsonOf<{ data: { b64_json: string }[]; usage: { output_tokens: number } }>(
+    await post('/v1/images/generations', { model: 'sim-image', prompt: 'a fox', n: 2 }),
+  );
+  const pictures = answer.data.map(({ b64_json }) => Buffer.from(b64_json, 'base64'));
+  expect(pictures.map((picture) => picture.toString('latin1', 1, 4))).toEqual(['PNG', 'PNG']);
+  expect(answer.usage.output_tokens).toBe(544);
+});
+
+test('models are listed in the shape of the family that asks', async () => {
+  const get = (path: string, headers: Record<string, string>): Promise<Seen> =>
+    call(`${simulator.url}${path}`, undefined, { method: 'GET', headers });
+  const openai = jsonOf<{ object: string; data: { id: string }[] }>(await get('/v1/models', openaiHeaders));
+  const messages = jsonOf<{ has_more: boolean; first_id: string; data: { type: string }[] }>(
+    await get('/v1/models?limit=100', messagesHeaders),
+  );
+  expect(openai.object).toBe('list');
+  expect(messages).toMatchObject({ has_more: false, first_id: openai.data[0]?.id });
+  expect(messages.data[0]?.type).toBe('model');
+  expect(jsonOf<object>(await get('/v1/models/sim-8k', openaiHeaders))).toMatchObject({ id: 'sim-8k' });
+  expect((await get('/v1/models/other', openaiHeaders)).status).toBe(404);
+});

@@ -1,0 +1,348 @@
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { call, chatTools, jsonOf, messagesHeaders, messagesTools, openaiHeaders, type Seen } from './client';
+
+interface OpenaiError {
+  error: { message: string; type: string; param: string | null; code: string | null };
+}
+interface MessagesError {
+  type: string;
+  error: { type: string; message: string; details?: unknown };
+}
+
+let simulator: Simulator;
+beforeAll(async () => void (simulator = await startSimulator()));
+afterAll(() => simulator.stop());
+
+const user = { role: 'user', content: 'hello' };
+const calling = {
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'get_time', arguments: '{}' } }],
+};
+const answering = { role: 'tool', tool_call_id: 'call_1', content: 'noon' };
+
+function chat(more: object): Promise<Seen> {
+  return call(`${simulator.url}/v1/chat/completions`, { model: 'sim-small', messages: [user], ...more });
+}
+
+test.each<[string, object, number, string | null, string | RegExp]>([
+  ['an unknown field', { top_k: 4 }, 400, 'unknown_parameter', "Unknown parameter: 'top_k'."],
+  ['thinking', { thinking: { type: 'enabled' } }, 400, 'unknown_parameter', /'thinking'/],
+  [
+    'cache_control in a message',
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'x', cache_control: {} }] }] },
+    400,
+    'unknown_parameter',
+    /'messages\[0\]\.content\[0\]\.cache_control'/,
+  ],
+  [
+    'defer_loading on a tool',
+    { tools: [{ ...chatTools[0], defer_loading: true }] },
+    400,
+    'unknown_parameter',
+    /'tools\[0\]\.defer_loading'/,
+  ],
+  [
+    'a tool without an object schema',
+    toolWith({ type: 'string' }),
+    400,
+    'invalid_function_parameters',
+    /type: "object"/,
+  ],
+  ['a call without its answer', { messages: [user, calling, user] }, 400, 'invalid_value', /call_1/],
+  ['a call at the end', { messages: [user, calling] }, 400, 'invalid_value', /call_1/],
+  ['an answer without its call', { messages: [user, answering] }, 400, 'invalid_value', /role 'tool'/],
+  [
+    'an answer with another id',
+    { messages: [user, calling, { ...answering, tool_call_id: 'call_2' }] },
+    400,
+    'invalid_value',
+    /role 'tool'/,
+  ],
+  ['temperature over 2', { temperature: 2.1 }, 400, 'invalid_value', /temperature/],
+  [
+    'stream options without a stream',
+    { stream_options: { include_usage: true } },
+    400,
+    'invalid_value',
+    /stream_options/,
+  ],
+  ['a tool choice without tools', { tool_choice: 'auto' }, 400, 'invalid_value', /tool_choice/],
+  ['both limits', { max_tokens: 9, max_completion_tokens: 9 }, 400, 'invalid_value', /same time/],
+  ['no messages', { messages: [] }, 400, 'invalid_value', /empty array/],
+  ['null content', { messages: [{ role: 'user', content: null }] }, 400, 'invalid_type', /content/],
+  [
+    'an image from an assistant',
+    { messages: [{ role: 'assistant', content: [image()] }] },
+    400,
+    'invalid_value',
+    /assistant/,
+  ],
+  ['an unknown model', { model: 'gpt-x' }, 404, 'model_not_found', /`gpt-x` does not exist/],
+  [
+    'a prompt over the window',
+    { model: 'sim-1k', messages: [{ role: 'user', content: 'x'.repeat(4004) }] },
+    400,
+    'context_length_exceeded',
+    /maximum context length is 1000 tokens.*1001 tokens/,
+  ],
+  [
+    'a filtered prompt',
+    { messages: [{ role: 'user', content: '[[filter]]' }] },
+    400,
+    'content_filter',
+    /filtered/,
+  ],
+  ['a loose strict schema', looseSchema(), 400, 'invalid_json_schema', /additionalProperties/],
+  [
+    'reasoning_content to a model that shows none',
+    { messages: [user, { role: 'assistant', content: 'x', reasoning_content: 'y' }] },
+    400,
+    'unknown_parameter',
+    /reasoning_content/,
+  ],
+])('chat refuses %s', async (_name, more, status, code, message) => {
+  const seen = await chat(more);
+  const { error } = jsonOf<OpenaiError>(seen);
+  expect({ status: seen.status, code: error.code, type: error.type }).toEqual({
+    status,
+    code,
+    type: 'invalid_request_error',
+  });
+  expect(error.message).toMatch(message);
+});
+
+function toolWith(parameters: object): object {
+  return { tools: [{ type: 'function', function: { name: 'f', parameters } }] };
+}
+
+function image(): object {
+  return { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
+}
+
+function looseSchema(): object {
+  const schema = { type: 'object', properties: {} };
+  return { response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } } };
+}
+
+const use = { type: 'tool_use', id: 'toolu_1', name: 'get_time', input: {} };
+const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'noon' };
+const asking = { role: 'assistant', content: [use] };
+
+function say(more: object): Promise<Seen> {
+  const body = { model: 'sim-small', max_tokens: 100, messages: [user], ...more };
+  return call(`${simulator.url}/v1/messages`, body);
+}
+
+test.each<[string, object, number, string, string | RegExp]>([
+  ['no max_tokens', { max_tokens: undefined }, 400, 'invalid_request_error', 'max_tokens: Field required'],
+  [
+    'an unknown field',
+    { frequency_penalty: 1 },
+    400,
+    'invalid_request_error',
+    'frequency_penalty: Extra inputs are not permitted',
+  ],
+  ['temperature over 1', { temperature: 1.5 }, 400, 'invalid_request_error', 'temperature: range: 0..1'],
+  [
+    'an assistant first',
+    { messages: [{ role: 'assistant', content: 'x' }] },
+    400,
+    'invalid_request_error',
+    /first message/,
+  ],
+  ['the same role twice', { messages: [user, user] }, 400, 'invalid_request_error', /roles must alternate/],
+  [
+    'an empty text block',
+    { messages: [{ role: 'user', content: [{ type: 'text', text: '' }] }] },
+    400,
+    'invalid_request_error',
+    /must be non-empty/,
+  ],
+  [
+    'a blank text block',
+    { messages: [{ role: 'user', content: [{ type: 'text', text: ' ' }] }] },
+    400,
+    'invalid_request_error',
+    /non-whitespace/,
+  ],
+  [
+    'empty content',
+    { messages: [{ role: 'user', content: '' }] },
+    400,
+    'invalid_request_error',
+    /non-empty content/,
+  ],
+  [
+    'a tool_use without its result',
+    { messages: [user, asking, user] },
+    400,
+    'invalid_request_error',
+    /without `tool_result` blocks immediately after: toolu_1/,
+  ],
+  [
+    'a result without its tool_use',
+    { messages: [{ role: 'user', content: [result] }] },
+    400,
+    'invalid_request_error',
+    /unexpected `tool_use_id`/,
+  ],
+  [
+    'a result after text',
+    { messages: [user, asking, { role: 'user', content: [{ type: 'text', text: 'x' }, result] }] },
+    400,
+    'invalid_request_error',
+    /must come first/,
+  ],
+  [
+    'thinking with a forged signature',
+    {
+      messages: [
+        user,
+        { role: 'assistant', content: [{ type: 'thinking', thinking: 'x', signature: 'y' }] },
+        user,
+      ],
+    },
+    400,
+    'invalid_request_error',
+    /Invalid `signature`/,
+  ],
+  [
+    'thinking over the limit',
+    { thinking: { type: 'enabled', budget_tokens: 2000 } },
+    400,
+    'invalid_request_error',
+    /must be greater than/,
+  ],
+  [
+    'a cooled thinker',
+    { max_tokens: 3000, temperature: 0, thinking: { type: 'enabled', budget_tokens: 2000 } },
+    400,
+    'invalid_request_error',
+    /may only be set to 1/,
+  ],
+  [
+    'five cache marks',
+    {
+      messages: [
+        {
+          role: 'user',
+          content: Array.from({ length: 5 }, () => ({
+            type: 'text',
+            text: 'x',
+            cache_control: { type: 'ephemeral' },
+          })),
+        },
+      ],
+    },
+    400,
+    'invalid_request_error',
+    /Found 5/,
+  ],
+  ['a tool of the other style', { tools: chatTools }, 400, 'invalid_request_error', /tools\.0/],
+  [
+    'two tools of one name',
+    { tools: [messagesTools[0], messagesTools[0]] },
+    400,
+    'invalid_request_error',
+    /unique/,
+  ],
+  ['a thread', { thread: { type: 'create' } }, 400, 'invalid_request_error', /thread/],
+  ['an unknown model', { model: 'claude-x' }, 404, 'not_found_error', 'model: claude-x'],
+  [
+    'a prompt over the window',
+    { model: 'sim-1k', messages: [{ role: 'user', content: 'x'.repeat(4004) }] },
+    400,
+    'invalid_request_error',
+    'prompt is too long: 1001 tokens > 1000 maximum',
+  ],
+])('messages refuses %s', async (_name, more, status, type, message) => {
+  const seen = await say(more);
+  const body = jsonOf<MessagesError>(seen);
+  expect({ status: seen.status, type: body.type, kind: body.error.type }).toEqual({
+    status,
+    type: 'error',
+    kind: type,
+  });
+  expect(body.error.message).toMatch(message);
+});
+
+test('messages takes what agents send: system in the middle, deferred tools, adaptive thinking, any query', async () => {
+  const tools = [{ ...messagesTools[0], defer_loading: true, cache_control: { type: 'ephemeral' } }];
+  const body = {
+    model: 'sim-small',
+    max_tokens: 100,
+    tools,
+    system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } }],
+    thinking: { type: 'adaptive', display: 'summarized' },
+    context_management: { edits: [] },
+    output_config: { effort: 'high' },
+    metadata: { user_id: '{"session_id":"x"}' },
+    messages: [user, { role: 'system', content: 'Now be kind.' }, { role: 'assistant', content: 'ok' }, user],
+  };
+  const seen = await call(`${simulator.url}/v1/messages?beta=true`, body);
+  expect([seen.status, seen.bytes.toString()]).toEqual([200, expect.stringContaining('end_turn')]);
+});
+
+test('lenient roles let a role come twice', async () => {
+  const lenient = await startSimulator({ roles: 'lenient' });
+  const body = { model: 'sim-small', max_tokens: 10, messages: [user, user] };
+  const seen = await call(`${lenient.url}/v1/messages`, body);
+  await lenient.stop();
+  expect(seen.status).toBe(200);
+});
+
+test.each<[string, object, RegExp]>([
+  ['a chat body', { messages: [user] }, /Missing required parameter: 'input'/],
+  ['an unknown field', { input: 'x', max_tokens: 9 }, /Unknown parameter: 'max_tokens'/],
+  ['an input that is no list', { input: { role: 'user' } }, /Invalid type for 'input'/],
+  [
+    'an output without its call',
+    { input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] },
+    /No tool call found/,
+  ],
+  [
+    'a call without its output',
+    { input: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }] },
+    /No tool output found/,
+  ],
+  [
+    'input text from an assistant',
+    { input: [{ role: 'assistant', content: [{ type: 'input_text', text: 'x' }] }] },
+    /assistant/,
+  ],
+  ['a nested chat tool', { input: 'x', tools: chatTools }, /Missing required parameter: 'tools\[0\]\.name'/],
+])('responses refuses %s', async (_name, more, message) => {
+  const seen = await call(`${simulator.url}/v1/responses`, { model: 'sim-small', ...more });
+  expect(seen.status).toBe(400);
+  expect(jsonOf<OpenaiError>(seen).error.message).toMatch(message);
+});
+
+test('each style wants its own key, and the messages style a version', async () => {
+  const status = async (path: string, headers: Record<string, string>): Promise<number> =>
+    (
+      await call(
+        `${simulator.url}${path}`,
+        { model: 'sim-small', max_tokens: 9, messages: [user] },
+        { headers },
+      )
+    ).status;
+  const version = { 'anthropic-version': '2023-06-01' };
+  expect(await status('/v1/chat/completions', {})).toBe(401);
+  expect(await status('/v1/chat/completions', { authorization: 'Bearer other' })).toBe(401);
+  expect(await status('/v1/chat/completions', { 'x-api-key': 'sim-key' })).toBe(401);
+  expect(await status('/v1/chat/completions', openaiHeaders)).toBe(200);
+  expect(await status('/v1/messages', version)).toBe(401);
+  expect(await status('/v1/messages', { 'x-api-key': 'other', ...version })).toBe(401);
+  expect(await status('/v1/messages', { 'x-api-key': 'sim-key' })).toBe(400);
+  expect(await status('/v1/messages', messagesHeaders)).toBe(200);
+  expect(await status('/v1/messages', { authorization: 'Bearer sim-key', ...version })).toBe(200);
+});
+
+test('unknown routes, wrong verbs and broken JSON are refused like the vendors do', async () => {
+  expect((await call(`${simulator.url}/v1/nothing`, {})).status).toBe(404);
+  const get = { method: 'GET', headers: openaiHeaders };
+  expect((await call(`${simulator.url}/v1/chat/completions`, undefined, get)).status).toBe(405);
+  const broken = await call(`${simulator.url}/v1/messages`, '{"model":');
+  expect([broken.status, jsonOf<MessagesError>(broken).error.type]).toEqual([400, 'invalid_request_error']);
+});

@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { type ErrorCode, isErrorCode, reachableCodes } from '../../../src/kernel';
+
+const source = join(__dirname, '../../../src');
+
+/** Every code that stands in the first argument of a `fault(…)` call, conditional ones included. */
+function raisedCodes(): Set<ErrorCode> {
+  const raised = new Set<ErrorCode>();
+  for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
+    const path = join(entry.parentPath, entry.name);
+    const file = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true);
+    const collect = (node: ts.Node): void => {
+      if (ts.isStringLiteral(node) && isErrorCode(node.text)) raised.add(node.text);
+      node.forEachChild(collect);
+    };
+    const visit = (node: ts.Node): void => {
+      const makesFault =
+        (ts.isCallExpression(node) || ts.isNewExpression(node)) && /^(fault|Fault)$/.test(node.expression.getText());
+      if (makesFault && node.arguments?.[0] !== undefined) collect(node.arguments[0]);
+      node.forEachChild(visit);
+    };
+    visit(file);
+  }
+  // Raised through `validationFault`, which names it itself.
+  return raised;
+}
+
+test('the catalogue says of exactly those codes that they are reachable which the source raises', () => {
+  expect([...reachableCodes].sort()).toEqual([...raisedCodes()].sort());
+});
