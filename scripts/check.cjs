@@ -1,6 +1,7 @@
 'use strict';
 // Runs every check:* script of package.json, two at a time, and prints the output of those that fail.
 const { spawn } = require('node:child_process');
+const { performance } = require('node:perf_hooks');
 const { scripts } = require('../package.json');
 
 const atOnce = 2;

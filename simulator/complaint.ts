@@ -29,7 +29,7 @@ const openaiTypes: Readonly<Record<number, string>> = {
   429: 'rate_limit_exceeded',
 };
 
-export function errorType(style: Style, status: number): string {
+function errorType(style: Style, status: number): string {
   if (style === 'messages') return messagesTypes[status] ?? 'api_error';
   return openaiTypes[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
 }

@@ -9,7 +9,7 @@ export interface Controlled {
   readonly recorder: Recorder;
   readonly lanes: readonly Lane[];
   /** Opens and closes lanes as the `refuse` rules say. */
-  applyRefusals(): Promise<void>;
+  readonly applyRefusals: () => Promise<void>;
 }
 
 interface Answer {
@@ -86,7 +86,7 @@ async function removeFaults(id: string | undefined, { faults, applyRefusals }: C
   return { status: 200, body: { rules: faults.list() } };
 }
 
-export function statsOf({ recorder, lanes }: Controlled): object {
+function statsOf({ recorder, lanes }: Controlled): object {
   const counts = lanes.map((lane) => lane.counts());
   return {
     ...recorder.totals(),

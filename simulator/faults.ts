@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from './json';
 import { usageVariants, type UsageVariant } from './usage';
 
 /** What a rule applies to; every field that is there must fit. */
-export interface FaultMatch {
+interface FaultMatch {
   readonly path?: string;
   readonly model?: string;
   /** The key the request came with, without `Bearer`. */

@@ -19,7 +19,7 @@ const finishes: Readonly<Record<Finish, string>> = {
 const filtered: Complaint = { message: 'Output blocked by content filtering policy' };
 
 /** The signature this supplier puts under its thinking, and wants to see again unchanged. */
-export function signatureOf(thinking: string): string {
+function signatureOf(thinking: string): string {
   return Buffer.from(`sim:${hashName(thinking)}`).toString('base64');
 }
 

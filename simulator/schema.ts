@@ -80,11 +80,16 @@ function merge(schema: JsonObject, parts: readonly unknown[], root: unknown): Js
   const all = [schema, ...parts.map(objectOf)].map((part) =>
     typeof part['$ref'] === 'string' ? objectOf(resolve(part['$ref'], root)) : part,
   );
-  const merged: JsonObject = Object.assign({}, ...all);
-  delete merged['allOf'];
-  merged['properties'] = Object.assign({}, ...all.map((part) => objectOf(part['properties'])));
-  merged['required'] = all.flatMap((part) => listOf(part['required']));
-  return merged;
+  return {
+    ...joined(all),
+    allOf: [],
+    properties: joined(all.map((part) => objectOf(part['properties']))),
+    required: all.flatMap((part) => listOf(part['required'])),
+  };
+}
+
+function joined(parts: readonly JsonObject[]): JsonObject {
+  return Object.fromEntries(parts.flatMap((part) => Object.entries(part)));
 }
 
 function resolve(reference: string, root: unknown): unknown {

@@ -85,7 +85,7 @@ function malformedFrame(dialect: Dialect): string {
 }
 
 /** The in-band error of each style, as if the supplier had answered `status`. */
-export function errorFrame(dialect: Dialect, { status = 500, message }: FaultOf<'error-event'>): string {
+function errorFrame(dialect: Dialect, { status = 500, message }: FaultOf<'error-event'>): string {
   const style: Style = dialect === 'messages' ? 'messages' : 'openai';
   const complaint = { status, message: message ?? 'The supplier failed in the middle of its answer.' };
   const code = status === 429 ? 'rate_limit_exceeded' : 'server_error';
@@ -101,7 +101,8 @@ export function errorFrame(dialect: Dialect, { status = 500, message }: FaultOf<
         response: { id: 'resp_failed', status: 'failed', error },
       });
     }
-    default:
+    case 'chat':
+    case 'completions':
       return dataFrame(errorBody(style, { ...complaint, code }));
   }
 }

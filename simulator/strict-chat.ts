@@ -132,11 +132,11 @@ function checkTools(body: JsonObject): Check {
   if (tools.length === 0)
     return invalidValue('tools', "Invalid 'tools': empty array. Expected at least 1 tool.");
   const names = tools.map((tool) => objectOf(objectOf(tool)['function'])['name']);
-  const named = objectOf(objectOf(body['tool_choice'])['function'])['name'];
+  const named = textOf(objectOf(objectOf(body['tool_choice'])['function'])['name']);
   return (
     firstOf(tools.map(objectOf), checkTool) ??
-    (named !== undefined && !names.includes(named)
-      ? invalidValue('tool_choice', `Tool choice 'function.${String(named)}' not found in 'tools' parameter.`)
+    (named !== '' && !names.includes(named)
+      ? invalidValue('tool_choice', `Tool choice 'function.${named}' not found in 'tools' parameter.`)
       : undefined)
   );
 }

@@ -31,11 +31,12 @@ export function checkMessagesBody(body: JsonObject, settings: Settings, sign: Si
   }
   const limit = body['max_tokens'];
   if (limit === undefined) return complain('max_tokens: Field required');
-  if (!Number.isInteger(limit)) return complain('max_tokens: Input should be a valid integer');
-  if (Number(limit) < 1) return complain('max_tokens: must be greater than or equal to 1');
-  if (Number(limit) > mostOutput) {
+  if (typeof limit !== 'number' || !Number.isInteger(limit))
+    return complain('max_tokens: Input should be a valid integer');
+  if (limit < 1) return complain('max_tokens: must be greater than or equal to 1');
+  if (limit > mostOutput) {
     return complain(
-      `max_tokens: ${String(limit)} > ${mostOutput}, which is the maximum allowed number of output tokens`,
+      `max_tokens: ${limit} > ${mostOutput}, which is the maximum allowed number of output tokens`,
     );
   }
   return checkCount(body, settings, sign) ?? checkSampling(body) ?? checkThinking(body);

@@ -131,22 +131,17 @@ function checkMessage(item: JsonObject, path: string): Check {
 
 /** Calls and their outputs come in pairs, unless an earlier response holds the other half. */
 function checkPairs(items: readonly JsonObject[], continued: boolean): Check {
-  const calls = new Set(
-    items.filter((item) => item['type'] === 'function_call').map((item) => item['call_id']),
-  );
-  const outputs = items
-    .filter((item) => item['type'] === 'function_call_output')
-    .map((item) => item['call_id']);
+  const idsOf = (type: string): string[] =>
+    items.filter((item) => item['type'] === type).map((item) => textOf(item['call_id']));
+  const calls = new Set(idsOf('function_call'));
+  const outputs = idsOf('function_call_output');
   const answered = new Set(outputs);
   const stray = outputs.find((id) => !calls.has(id));
   if (stray !== undefined && !continued) {
-    return invalidValue(
-      'input',
-      `No tool call found for function call output with call_id ${String(stray)}.`,
-    );
+    return invalidValue('input', `No tool call found for function call output with call_id ${stray}.`);
   }
   const open = [...calls].find((id) => !answered.has(id));
   return open === undefined
     ? undefined
-    : invalidValue('input', `No tool output found for function call ${String(open)}.`);
+    : invalidValue('input', `No tool output found for function call ${open}.`);
 }

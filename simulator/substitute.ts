@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { errorReply, type Style } from './complaint';
-import type { Fault } from './faults';
+import type { Fault, FaultOf } from './faults';
 import { jsonReply, type Reply, type WholeReply } from './reply';
 
 const megabyte = 1024 * 1024;
@@ -18,33 +18,25 @@ export function substituteFor(faults: readonly Fault[], style: Style, reply: Rep
 }
 
 function substituteOf(fault: Fault, style: Style, reply: Reply): WholeReply | undefined {
-  switch (fault.kind) {
-    case 'status': {
-      const { status, body, headers } = fault;
-      const own =
-        body === undefined
-          ? errorReply(style, { status, message: `The simulator was told to answer ${status}.` })
-          : typeof body === 'string'
-            ? whole('text/html', [Buffer.from(body)], status)
-            : jsonReply(body, { status });
-      return { ...own, headers: { ...own.headers, ...headers } };
-    }
-    case 'non-json':
-      return whole('text/html', [page]);
-    case 'empty-body':
-      return whole('application/json', []);
-    case 'redirect': {
-      const { status = 302, location = 'http://127.0.0.1:9/elsewhere' } = fault;
-      const own = whole('text/plain', [], status);
-      return { ...own, headers: { ...own.headers, location } };
-    }
-    case 'huge-body':
-      return hugeReply(fault.bytes ?? defaultBytes, reply.kind === 'stream');
-    case 'gzip-bomb':
-      return gzipBomb(fault.bytes ?? defaultBytes);
-    default:
-      return undefined;
-  }
+  if (fault.kind === 'status') return statusReply(fault, style);
+  if (fault.kind === 'non-json') return whole('text/html', [page]);
+  if (fault.kind === 'empty-body') return whole('application/json', []);
+  if (fault.kind === 'huge-body') return hugeReply(fault.bytes ?? defaultBytes, reply.kind === 'stream');
+  if (fault.kind === 'gzip-bomb') return gzipBomb(fault.bytes ?? defaultBytes);
+  if (fault.kind !== 'redirect') return undefined;
+  const { status = 302, location = 'http://127.0.0.1:9/elsewhere' } = fault;
+  const own = whole('text/plain', [], status);
+  return { ...own, headers: { ...own.headers, location } };
+}
+
+function statusReply({ status, body, headers }: FaultOf<'status'>, style: Style): WholeReply {
+  const own =
+    body === undefined
+      ? errorReply(style, { status, message: `The simulator was told to answer ${status}.` })
+      : typeof body === 'string'
+        ? whole('text/html', [Buffer.from(body)], status)
+        : jsonReply(body, { status });
+  return { ...own, headers: { ...own.headers, ...headers } };
 }
 
 function whole(contentType: string, body: readonly Buffer[], status = 200): WholeReply {

@@ -87,7 +87,8 @@ export function distorted(usage: JsonObject, variant: UsageVariant | undefined):
       return mapNumbers(usage, () => 9e17);
     case 'fractional':
       return mapNumbers(usage, (count) => count + 0.5);
-    default:
+    case 'double':
+    case undefined:
       return usage;
   }
 }

@@ -1,5 +1,6 @@
 'use strict';
 const fs = require('node:fs');
+const { performance } = require('node:perf_hooks');
 const { setTimeout: delay } = require('node:timers/promises');
 const { inProject } = require('./run.cjs');
 

@@ -2,6 +2,7 @@
 const { spawn } = require('node:child_process');
 const { constants } = require('node:os');
 const { join, resolve } = require('node:path');
+const { performance } = require('node:perf_hooks');
 
 const root = resolve(__dirname, '..', '..');
 

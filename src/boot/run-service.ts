@@ -11,10 +11,10 @@ import {
   spellingWarnings,
 } from '../platform';
 import { announce } from './announce';
-import { type RunningService, startService } from './start-service';
+import { type RunningService, type ServiceOptions, startService } from './start-service';
 
 /** The whole life of the process: read the configuration, start, wait to be told to stop, stop. */
-export async function runService(): Promise<void> {
+export async function runService(options: ServiceOptions = {}): Promise<void> {
   const startedAt = monotonicMs();
   const settings = readSettings();
   const logger = Logger.create(settings);
@@ -24,7 +24,7 @@ export async function runService(): Promise<void> {
   survive(logger);
   let service: RunningService | undefined;
   try {
-    service = await startService(settings, logger);
+    service = await startService(settings, logger, options);
     announce(service, settings, monotonicMs() - startedAt);
     await Promise.race([stop, service.failed]);
   } catch (error) {

@@ -1,6 +1,11 @@
 import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../catalogue';
+import { LaneHealth } from './health/lane-health';
 import { SupplierClient } from './suppliers/supplier-client';
 
-@Module({ imports: [CatalogueModule], providers: [SupplierClient], exports: [CatalogueModule, SupplierClient] })
+@Module({
+  imports: [CatalogueModule],
+  providers: [LaneHealth, SupplierClient],
+  exports: [CatalogueModule, LaneHealth, SupplierClient],
+})
 export class RoutingModule {}

@@ -12,7 +12,7 @@ export interface HttpRequest extends IncomingMessage {
   caller?: Caller;
   /** Set by the session guard. */
   actor?: Actor;
-  /** Set by the body middleware of the portal; the gateway reads its own. */
+  /** Set where a change in the portal is read; the gateway reads its own. */
   body?: unknown;
   rawBody?: Buffer;
 }
@@ -31,3 +31,5 @@ export function queryOf(request: IncomingMessage & { originalUrl?: string }): UR
   const question = url.indexOf('?');
   return new URLSearchParams(question === -1 ? '' : url.slice(question + 1));
 }
+
+export const isGatewayPath = (path: string): boolean => /^\/v\d+(\/|$)/.test(path);

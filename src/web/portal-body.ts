@@ -1,28 +1,25 @@
-import type { ServerResponse } from 'node:http';
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import type { Observable } from 'rxjs';
 import { fault, parseJsonPolitely } from '../kernel';
-import { readBody } from '../platform';
-import { type HttpRequest, pathOf } from './http-request';
-
-type Next = (error?: unknown) => void;
+import { readBody, Settings } from '../platform';
+import { type HttpRequest, requestOf } from './http-request';
 
 /**
- * Reads bodies for everything but the gateway, whose pipeline keeps the bytes as they came, and uploads. The bytes
- * stay beside the parsed form: a webhook's signature is over them.
+ * Reads the body of a change in the portal, once the guards have let the request in: nobody else's bytes are worth
+ * memory. The bytes stay beside the parsed form: a webhook's signature is over them.
  */
-export function portalBody(limit: number) {
-  return (request: HttpRequest, _response: ServerResponse, next: Next): void => {
-    if (!hasBody(request) || /^\/v\d+(\/|$)/.test(pathOf(request))) {
-      next();
-      return;
+@Injectable()
+export class PortalBodyInterceptor implements NestInterceptor {
+  constructor(private readonly settings: Settings) {}
+
+  async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
+    const request = requestOf(context);
+    if (hasBody(request)) {
+      request.rawBody = await readBody(request, this.settings.portalBodyLimitBytes);
+      request.body = await parseBody(request.rawBody, mediaTypeOf(request));
     }
-    readBody(request, limit)
-      .then(async (bytes) => {
-        request.rawBody = bytes;
-        request.body = await parse(bytes, mediaTypeOf(request));
-        next();
-      })
-      .catch(next);
-  };
+    return next.handle();
+  }
 }
 
 const hasBody = ({ headers }: HttpRequest): boolean =>
@@ -31,7 +28,7 @@ const hasBody = ({ headers }: HttpRequest): boolean =>
 const mediaTypeOf = ({ headers }: HttpRequest): string =>
   (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 
-function parse(bytes: Buffer, mediaType: string): unknown {
+export function parseBody(bytes: Buffer, mediaType: string): unknown {
   switch (mediaType) {
     case 'application/json':
       return parseJsonPolitely(bytes);
@@ -46,12 +43,12 @@ const MAX_FIELDS = 1_000;
 
 /** A field that comes more than once becomes a list; names never reach a prototype. */
 function parseForm(bytes: Buffer): Record<string, string | string[]> {
+  const text = bytes.toString('utf8');
+  if (text.split('&', MAX_FIELDS + 1).length > MAX_FIELDS) {
+    throw fault('invalid_request', { message: `A form has at most ${MAX_FIELDS} fields.` });
+  }
   const form = Object.create(null) as Record<string, string | string[]>;
-  let fields = 0;
-  for (const [name, value] of new URLSearchParams(bytes.toString('utf8'))) {
-    fields += 1;
-    if (fields > MAX_FIELDS)
-      throw fault('invalid_request', { message: `A form has at most ${MAX_FIELDS} fields.` });
+  for (const [name, value] of new URLSearchParams(text)) {
     const earlier = form[name];
     form[name] =
       earlier === undefined ? value : Array.isArray(earlier) ? [...earlier, value] : [earlier, value];

@@ -1,7 +1,9 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import helmet from 'helmet';
+import { isGatewayPath, pathOf } from './http-request';
 
 /** Pages load nothing from elsewhere, run nothing written into them, and are framed by nobody. */
-export const securityHeaders = helmet({
+const pageHeaders = helmet({
   contentSecurityPolicy: {
     useDefaults: false,
     directives: {
@@ -22,3 +24,9 @@ export const securityHeaders = helmet({
   strictTransportSecurity: { maxAge: 31_536_000, includeSubDomains: false },
   xFrameOptions: { action: 'deny' },
 });
+
+/** Whoever calls the gateway is no browser, and each of these headers costs. */
+export function securityHeaders(request: IncomingMessage, response: ServerResponse, next: () => void): void {
+  if (isGatewayPath(pathOf(request))) next();
+  else pageHeaders(request, response, next);
+}

@@ -2,12 +2,10 @@ import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common
 import { APP_FILTER, ModulesContainer } from '@nestjs/core';
 import { IdentityModule } from '../identity';
 import { KeysModule } from '../keys';
-import { Settings } from '../platform';
 import { refuseHandlersWithoutAccess } from './boot-check';
 import { FaultFilter } from './errors/fault.filter';
 import { PageRenderer } from './pages/page-renderer';
 import { viewEngineProvider } from './pages/view-engine.provider';
-import { portalBody } from './portal-body';
 import { securityHeaders } from './security-headers';
 
 @Module({
@@ -16,13 +14,10 @@ import { securityHeaders } from './security-headers';
   exports: [PageRenderer, viewEngineProvider, IdentityModule, KeysModule],
 })
 export class WebModule implements NestModule {
-  constructor(
-    private readonly modules: ModulesContainer,
-    private readonly settings: Settings,
-  ) {}
+  constructor(private readonly modules: ModulesContainer) {}
 
   configure(consumer: MiddlewareConsumer): void {
     refuseHandlersWithoutAccess(this.modules);
-    consumer.apply(securityHeaders, portalBody(this.settings.portalBodyLimitBytes)).forRoutes('{*path}');
+    consumer.apply(securityHeaders).forRoutes('{*path}');
   }
 }

@@ -47,7 +47,7 @@ async function ownServer() {
   const server = await startEmbeddedPostgres({ dataFolder: folder, durable: false });
   const stop = async () => {
     await server.stop();
-    rmSync(folder, { recursive: true, force: true });
+    for (const path of [server.folder, folder]) rmSync(path, { recursive: true, force: true });
   };
   return { ...server, stop };
 }

@@ -10,9 +10,9 @@ import type { RecordedRequest, WaitKind } from '../../simulator/recorder';
 import { startSimulatorServer, type LaneAddress } from '../../simulator/server';
 import type { SimulatorOptions } from '../../simulator/settings';
 
-export type { FaultRule, RecordedRequest, SimulatorOptions };
+export type { FaultRule, SimulatorOptions };
 
-export interface SimulatorStats {
+interface SimulatorStats {
   readonly total: number;
   readonly sinceClear: number;
   readonly inFlight: number;
@@ -62,7 +62,9 @@ export async function spawnSimulator(flags: readonly string[] = []): Promise<Spa
   const first = await lines.next();
   if (first.done) {
     const [code] = (await ended) as [number | null];
-    throw new Error(`the simulator ended with ${code} before it listened: ${Buffer.concat(complaints)}`);
+    throw new Error(
+      `the simulator ended with ${code} before it listened: ${Buffer.concat(complaints).toString()}`,
+    );
   }
   const addresses = JSON.parse(first.value) as Addresses;
   const stop = async (): Promise<void> => {

@@ -22,7 +22,9 @@ export function admit(
   const found = catalogue.resolve(call.model);
   if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
   const { model, lanes } = found;
-  if (allowedModels !== null && !allowedModels.has(model.name)) throw fault('model_not_allowed', { param: 'model' });
-  if (!catalogue.snapshot.isOpenTo(model, attribution)) throw fault('model_not_accessible', { param: 'model' });
+  if (allowedModels !== null && !allowedModels.has(model.name))
+    throw fault('model_not_allowed', { param: 'model' });
+  if (!catalogue.snapshot.isOpenTo(model, attribution))
+    throw fault('model_not_accessible', { param: 'model' });
   return { model, lanes };
 }

@@ -1,58 +1,124 @@
 import type { AttemptRecord } from '../../audit';
-import type { PricedLane } from '../../catalogue';
 import { type Fault, fault, fromUnknown, monotonicMs } from '../../kernel';
 import { Settings } from '../../platform';
-import type { AnswerHead, SupplierClient, SupplierExchange } from '../../routing';
-import type { Admission } from './admit';
+import type {
+  AnswerHead,
+  LaneHealth,
+  PlannedLane,
+  RoutePlan,
+  SupplierClient,
+  SupplierExchange,
+} from '../../routing';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
+import { type Answer, judge } from './judge';
 
 export interface Answered {
-  readonly route: PricedLane;
+  readonly route: PlannedLane;
   readonly head: AnswerHead;
   readonly exchange: SupplierExchange;
   readonly attempts: readonly AttemptRecord[];
 }
 
-/** Sends the request down the lanes until one answers; every try is remembered, whatever came of it. */
+export interface AttemptTools {
+  readonly client: SupplierClient;
+  readonly health: LaneHealth;
+  readonly settings: Settings;
+}
+
+const MOST_ATTEMPTS = 3;
+
+/**
+ * Sends the request down the lanes until one answers. Another lane is tried only while nothing has reached the
+ * caller, at most three in all, and only as far as the retry budget of its supplier goes. Every try is remembered.
+ */
 export async function attempt(
   inbound: Inbound,
   call: Call,
-  { lanes }: Admission,
-  client: SupplierClient,
-  settings: Settings,
+  plan: RoutePlan,
+  tools: AttemptTools,
 ): Promise<Answered> {
   const attempts: AttemptRecord[] = [];
-  let last: Fault = fault('no_providers_available');
-  for (const route of lanes) {
-    const { lane } = route;
+  let last: Fault | null = null;
+  for (const route of plan.lanes) {
+    if (attempts.length === MOST_ATTEMPTS) break;
+    if (!mayTry(route, attempts.length > 0, tools.health)) continue;
     const startedMs = monotonicMs();
-    const note = (status: number | null, outcome: string): void => {
-      const milliseconds = Math.round(monotonicMs() - startedMs);
-      attempts.push({
-        supplier: lane.provider.name,
-        region: lane.region,
-        model: lane.upstreamModel,
-        status,
-        milliseconds,
-        outcome,
-      });
-    };
-    try {
-      const exchange = client.send(lane, '/v1/chat/completions', inbound.bytes, {
-        firstByteMs: call.stream
-          ? settings.supplierStreamFirstByteTimeoutMs
-          : settings.supplierFirstByteTimeoutMs,
-        idleMs: settings.supplierIdleTimeoutMs,
-        totalMs: settings.supplierTotalTimeoutMs,
-      });
-      const head = await exchange.head;
-      note(head.status, 'answered');
-      return { route, head, exchange, attempts };
-    } catch (error) {
-      last = fromUnknown(error);
-      note(null, last.code);
-    }
+    const tried = await tryLane(inbound, call, route, tools);
+    attempts.push(recordOf(route, tried, monotonicMs() - startedMs));
+    note(route, tried, tools.health);
+    if (tried.kind === 'answered') return { route, head: tried.head, exchange: tried.exchange, attempts };
+    if (tried.kind === 'refused') throw tried.problem;
+    last = tried.problem;
   }
-  throw last;
+  throw last ?? nothingHealthy(plan, tools.health);
+}
+
+type Tried =
+  | { readonly kind: 'answered'; readonly head: AnswerHead; readonly exchange: SupplierExchange }
+  | Exclude<Answer, { readonly kind: 'good' }>;
+
+async function tryLane(
+  inbound: Inbound,
+  call: Call,
+  route: PlannedLane,
+  tools: AttemptTools,
+): Promise<Tried> {
+  const { settings } = tools;
+  const exchange = tools.client.send(route.lane, '/v1/chat/completions', inbound.bytes, {
+    firstByteMs: call.stream
+      ? settings.supplierStreamFirstByteTimeoutMs
+      : settings.supplierFirstByteTimeoutMs,
+    idleMs: settings.supplierIdleTimeoutMs,
+    totalMs: settings.supplierTotalTimeoutMs,
+  });
+  try {
+    const head = await exchange.head;
+    if (head.status < 300) return { kind: 'answered', head, exchange };
+    const verdict = judge(head, await exchange.whole());
+    return verdict;
+  } catch (error) {
+    return { kind: 'failed', status: null, problem: fromUnknown(error), pauseMs: 0 };
+  }
+}
+
+/** A lane at rest is passed over; a retry has to be affordable. */
+function mayTry({ lane }: PlannedLane, isRetry: boolean, health: LaneHealth): boolean {
+  const now = monotonicMs();
+  const budget = health.budgetOf(lane.provider.name);
+  if (isRetry && !budget.spend(now)) return false;
+  if (!health.breakerOf(lane).tryAcquire(now)) return false;
+  if (!isRetry) budget.firstTry();
+  return true;
+}
+
+function note({ lane }: PlannedLane, tried: Tried, health: LaneHealth): void {
+  const breaker = health.breakerOf(lane);
+  const now = monotonicMs();
+  if (tried.kind === 'answered') breaker.success(now);
+  else if (tried.kind === 'refused') breaker.neutral();
+  else {
+    breaker.failure(now);
+    if (tried.pauseMs > 0) breaker.pause(now + tried.pauseMs);
+  }
+}
+
+function recordOf({ lane }: PlannedLane, tried: Tried, milliseconds: number): AttemptRecord {
+  return {
+    supplier: lane.provider.name,
+    region: lane.region,
+    model: lane.upstreamModel,
+    status: tried.kind === 'answered' ? tried.head.status : tried.status,
+    milliseconds: Math.round(milliseconds),
+    outcome: tried.kind === 'answered' ? 'answered' : tried.problem.code,
+  };
+}
+
+/** Every lane rests: the caller is told when the first of them may be tried again. */
+function nothingHealthy(plan: RoutePlan, health: LaneHealth): Fault {
+  const now = monotonicMs();
+  const next = Math.min(...plan.lanes.map(({ lane }) => health.breakerOf(lane).nextTryAt(now)));
+  return fault('no_providers_available', {
+    retryAfterSeconds: Number.isFinite(next) ? Math.max(1, Math.ceil((next - now) / 1_000)) : 1,
+  });
 }

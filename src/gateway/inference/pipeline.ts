@@ -1,14 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
+import { fault, monotonicMs } from '../../kernel';
 import { Database, Settings } from '../../platform';
-import { SupplierClient } from '../../routing';
+import { LaneHealth, planRoute, type RoutePlan, SupplierClient } from '../../routing';
 import type { HttpRequest } from '../../web';
 import { Lifecycle } from '../lifecycle';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
-import { admit } from './admit';
-import { type Answered, attempt } from './attempt';
+import { type Admission, admit } from './admit';
+import { type Answered, attempt, type AttemptTools } from './attempt';
 import { type Call, describeCall } from './describe';
 import { type Inbound, intake } from './inbound';
 import { collect, passThrough } from './relay';
@@ -17,13 +18,18 @@ import { settle } from './settle';
 /** One inference request, from its bytes to its account. Each stage is a file of its own beside this one. */
 @Injectable()
 export class Pipeline {
+  private readonly tools: AttemptTools;
+
   constructor(
     private readonly settings: Settings,
     private readonly database: Database,
     private readonly catalogue: CatalogueService,
-    private readonly client: SupplierClient,
+    private readonly health: LaneHealth,
+    client: SupplierClient,
     private readonly lifecycle: Lifecycle,
-  ) {}
+  ) {
+    this.tools = { client, health, settings };
+  }
 
   /** Answers the whole reply, or null once a stream has been sent. */
   async run(request: HttpRequest, response: ServerResponse): Promise<Reply | null> {
@@ -32,14 +38,26 @@ export class Pipeline {
       const inbound = await intake(request, this.settings.bodyLimitBytes);
       const call = describeCall(inbound);
       const admission = admit(inbound, call, this.catalogue, this.lifecycle);
-      const answered = await attempt(inbound, call, admission, this.client, this.settings);
-      const streams = call.stream && answered.head.status < 300;
-      return await (streams
+      const answered = await attempt(inbound, call, this.plan(inbound, admission), this.tools);
+      return await (call.stream
         ? this.stream(inbound, call, answered, response)
         : this.whole(inbound, call, answered));
     } finally {
       this.lifecycle.end();
     }
+  }
+
+  private plan(inbound: Inbound, { lanes }: Admission): RoutePlan {
+    const now = monotonicMs();
+    const plan = planRoute({
+      lanes,
+      regions: inbound.caller.allowedRegions,
+      stickyLaneId: null,
+      stateOf: (lane) => this.health.breakerOf(lane).state(now),
+      random: Math.random,
+    });
+    if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable');
+    return plan;
   }
 
   private async whole(inbound: Inbound, call: Call, answered: Answered): Promise<Reply> {
@@ -55,9 +73,10 @@ export class Pipeline {
     response: ServerResponse,
   ): Promise<null> {
     const sink = new StreamSink(response);
+    const { lane } = answered.route;
     sink.head({
-      supplier: answered.route.lane.provider.name,
-      region: answered.route.lane.region,
+      supplier: lane.provider.name,
+      region: lane.region,
       failover: answered.attempts.length > 1,
     });
     const delivery = await passThrough(answered, sink, inbound.requestId);

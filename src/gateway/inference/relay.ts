@@ -10,7 +10,6 @@ import {
 import { normaliseChatUsage } from '../../protocol';
 import type { StreamSink } from '../reply/stream-sink';
 import type { Answered } from './attempt';
-import { faultOfSupplier } from './supplier-error';
 
 /** What reached the caller, or is about to: everything settlement needs to know of it. */
 export interface Delivery {
@@ -26,26 +25,9 @@ export interface WholeDelivery extends Delivery {
   readonly contentType: string;
 }
 
-const LARGEST_ANSWER = 64 * 1024 * 1024;
-
 /** Takes in a whole answer; nothing of it leaves before it is settled. */
-export async function collect({ head, exchange }: Answered): Promise<WholeDelivery> {
-  const body = await new Promise<Buffer>((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    exchange.read({
-      data: (chunk) => {
-        size += chunk.length;
-        if (size > LARGEST_ANSWER) exchange.abort(fault('provider_response_too_large'));
-        else chunks.push(chunk);
-        return true;
-      },
-      end: () =>
-        resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size)),
-      broken: reject,
-    });
-  });
-  if (head.status >= 300) throw faultOfSupplier(head.status, head.headers, body);
+export async function collect({ exchange }: Answered): Promise<WholeDelivery> {
+  const body = await exchange.whole();
   const { usage, finishReason } = readWholeAnswer(body);
   return { body, contentType: 'application/json', usage, finishReason, firstTokenMs: null, problem: null };
 }

@@ -1,7 +1,7 @@
 import { Column, type ColumnOptions, type ValueTransformer } from 'typeorm';
 
 /** The driver reads int8 as text, since a number could not hold it. */
-export const bigintTransformer: ValueTransformer = {
+const bigintTransformer: ValueTransformer = {
   from: (stored: string | null) => (stored === null ? null : BigInt(stored)),
   to: (value: unknown) => (typeof value === 'bigint' ? value.toString() : value),
 };

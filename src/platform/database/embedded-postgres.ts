@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Client } from 'pg';
 import { canEnter, type ServerAccount, serverAccount } from './embedded/account';
@@ -18,7 +17,7 @@ import { livePostmaster, startOrAdopt, stopServer, withClient } from './embedded
 export { DataFolderInUse, EmbeddedPostgresFailure };
 
 export interface EmbeddedPostgresOptions {
-  /** The server keeps everything in the folder "postgres" below this one. */
+  /** The server keeps everything in the folder "postgres" below this one, or says there where it does. */
   dataFolder: string;
   /** Where root puts what an unprivileged server cannot reach below the data folder (a closed home). */
   sharedFolder?: string;
@@ -31,6 +30,8 @@ export interface EmbeddedPostgres {
   url: string;
   /** For migrations. */
   ownerUrl: string;
+  /** Where the server keeps its files. */
+  folder: string;
   /** Settles when the server ends without having been asked to. */
   exited: Promise<void>;
   stop(): Promise<void>;
@@ -49,9 +50,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const sharedFolder = options.sharedFolder ?? '/var/lib/switchboard';
   try {
     const account = serverAccount();
-    const paths = clusterPaths(serverFolder(dataFolder, sharedFolder, account));
-    const claim = claimFolder(paths.folder, dataFolder);
+    createFolder(insideOf(dataFolder), account);
+    const claim = claimFolder(insideOf(dataFolder), dataFolder);
     try {
+      const paths = clusterPaths(serverFolder(dataFolder) ?? chooseFolder(dataFolder, sharedFolder, account));
       const copies = account ? sharedFolder : paths.folder;
       const server = await runServer(paths, copies, account, options.durable ?? true);
       return {
@@ -72,27 +74,39 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
 /** Ends the server that a killed process left behind in this data folder. */
 export async function stopAbandonedPostgres(dataFolder: string): Promise<void> {
-  const paths = clusterPaths(join(resolve(dataFolder), 'postgres'));
-  const pid = folderOwner(paths.folder);
+  const pid = folderOwner(insideOf(dataFolder));
   if (pid !== undefined) throw new DataFolderInUse(dataFolder, pid);
+  const paths = clusterPaths(serverFolder(dataFolder) ?? insideOf(dataFolder));
   const postmaster = livePostmaster(paths);
   if (postmaster) await stopServer(paths, postmaster.pid);
 }
 
-/**
- * Below the data folder where the server's account can get there, else below the shared folder under a name
- * derived from the data folder. Data that already lies in one of the two decides: changing the rights of a
- * home folder later must not look like an empty database.
- */
-function serverFolder(dataFolder: string, sharedFolder: string, account: ServerAccount | undefined): string {
-  const inside = join(dataFolder, 'postgres');
-  const named = createHash('sha256').update(dataFolder).digest('hex').slice(0, 12);
-  const outside = join(sharedFolder, named);
-  const holdsData = [inside, outside].find((folder) => existsSync(join(folder, 'cluster', 'PG_VERSION')));
-  if (holdsData) return holdsData;
-  createFolder(inside, account);
+const insideOf = (dataFolder: string) => join(resolve(dataFolder), 'postgres');
+/** Says where the server is when it could not be put below the data folder itself. */
+const signpostOf = (dataFolder: string) => join(insideOf(dataFolder), 'location');
+
+/** Where an earlier start put the server; undefined before the first. */
+function serverFolder(dataFolder: string): string | undefined {
+  const signpost = signpostOf(dataFolder);
+  if (!existsSync(signpost)) {
+    return existsSync(clusterPaths(insideOf(dataFolder)).data) ? insideOf(dataFolder) : undefined;
+  }
+  const folder = readFileSync(signpost, 'utf8');
+  if (existsSync(folder)) return folder;
+  throw new EmbeddedPostgresFailure(
+    `The database of ${dataFolder} was in ${folder}, which is gone. ` +
+      `Restore that folder, or remove ${signpost} to begin with an empty database.`,
+  );
+}
+
+/** Below the data folder where the server's account can get there; root's home, for one, is closed to it. */
+function chooseFolder(dataFolder: string, sharedFolder: string, account: ServerAccount | undefined): string {
+  const inside = insideOf(dataFolder);
   if (!account || canEnter(inside, account)) return inside;
-  createFolder(outside, account);
+  createFolder(sharedFolder, account);
+  const outside = mkdtempSync(join(sharedFolder, 'data-'));
+  chmodSync(outside, 0o711);
+  writeFileSync(signpostOf(dataFolder), outside, { mode: 0o600, flush: true });
   return outside;
 }
 
@@ -132,6 +146,7 @@ async function runServer(
   return {
     url: urlOf(port, login, passwords.login, database),
     ownerUrl: urlOf(port, owner, passwords.owner, database),
+    folder: paths.folder,
     exited: new Promise((settle) => {
       void exited.then(() => {
         if (!stopping) settle();

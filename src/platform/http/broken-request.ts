@@ -44,7 +44,10 @@ const phrases: Readonly<Record<number, string>> = {
 function faultOf(error: NodeJS.ErrnoException): Fault {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return fault('request_timeout');
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    return fault('request_too_large', { status: 431, message: 'The request headers are larger than 16 KiB.' });
+    return fault('request_too_large', {
+      status: 431,
+      message: 'The request headers are larger than 16 KiB.',
+    });
   }
   return fault('invalid_request', { message: 'The request is not well-formed HTTP.' });
 }

@@ -38,7 +38,8 @@ class LeanResponse<Request extends IncomingMessage = IncomingMessage> extends Se
   }
 
   send(body: string | Buffer = ''): this {
-    if (body !== '' && !this.hasHeader('content-type')) this.setHeader('content-type', 'text/html; charset=utf-8');
+    if (body !== '' && !this.hasHeader('content-type'))
+      this.setHeader('content-type', 'text/html; charset=utf-8');
     this.setHeader('content-length', Buffer.byteLength(body));
     return this.end(body);
   }

@@ -51,7 +51,9 @@ export class RouteTable<Handler> {
   /** The methods a path answers to, HEAD with every GET; empty for an unknown path. */
   methodsOf(path: string): readonly string[] {
     const methods = [...(this.walk(path, {})?.handlers.keys() ?? [])];
-    return methods.flatMap((method) => (method === 'GET' && !methods.includes('HEAD') ? ['GET', 'HEAD'] : method));
+    return methods.flatMap((method) =>
+      method === 'GET' && !methods.includes('HEAD') ? ['GET', 'HEAD'] : method,
+    );
   }
 
   private walk(path: string, params: Record<string, string>): Node<Handler> | null {

@@ -20,14 +20,9 @@ export class QueueConnection {
 
   static toRedis(url: string): QueueConnection {
     setDefaultBackendFactory(createRedisBackend);
-    // Every queue and worker opens connections of its own with these options, and closes them. One that a job
-    // without an end keeps from closing must at least not look for the server for ever.
-    let closed = false;
-    const retryStrategy = (attempt: number) => (closed ? null : Math.min(100 * 2 ** attempt, 5_000));
-    return new QueueConnection({ url, connectTimeout: 3_000, retryStrategy }, () => {
-      closed = true;
-      return Promise.resolve();
-    });
+    // Every queue and worker opens connections of its own with these options, and closes them.
+    const retryStrategy = (attempt: number): number => Math.min(100 * 2 ** attempt, 5_000);
+    return new QueueConnection({ url, connectTimeout: 3_000, retryStrategy }, () => Promise.resolve());
   }
 
   /** One pool for all: left to themselves, every queue and every worker would open one of their own. */

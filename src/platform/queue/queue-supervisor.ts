@@ -18,6 +18,8 @@ export class QueueSupervisor
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
   private workers: Worker[] = [];
+  private workersClosed: Promise<unknown> = Promise.resolve();
+  private late = false;
 
   constructor(
     private readonly settings: Settings,
@@ -42,12 +44,22 @@ export class QueueSupervisor
 
   /** Workers go first: what a running job needs, such as the database, is still there. */
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.workers.map((worker) => this.closeWorker(worker)));
+    this.workersClosed = Promise.all(this.workers.map((worker) => worker.close()));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(resolve, this.settings.drainTimeoutMs, 'late');
+    });
+    this.late = (await Promise.race([this.workersClosed, late])) === 'late';
+    clearTimeout(timer);
+    // Such a job ends with the process; another worker takes it over once its lock has run out. It is not torn
+    // from its connection, because BullMQ's forced close can leave the worker spinning.
+    if (this.late) this.logger.warn('a job did not end in time');
   }
 
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.queues().map((queue) => queue.close()));
-    await this.connection.close();
+    const closed = this.workersClosed.then(() => this.connection.close());
+    if (!this.late) await closed;
   }
 
   private queues(): Queue[] {
@@ -72,18 +84,5 @@ export class QueueSupervisor
     if (dead) this.metrics.deadJobs.inc({ queue });
     const facts = { queue, job: job?.name, job_id: job?.id, attempts: job?.attemptsMade, error };
     this.logger[dead ? 'error' : 'warn'](dead ? 'job given up' : 'job failed, will be repeated', facts);
-  }
-
-  private async closeWorker(worker: Worker): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<'late'>((resolve) => {
-      timer = setTimeout(resolve, this.settings.drainTimeoutMs, 'late');
-    });
-    // A close that waits cannot be hurried afterwards, so the waiting is done by pausing.
-    const outcome = await Promise.race([worker.pause(), late]);
-    clearTimeout(timer);
-    // Another worker takes such a job over once its lock has run out.
-    if (outcome === 'late') this.logger.warn('a job did not end in time', { queue: worker.name });
-    await worker.close(outcome === 'late');
   }
 }

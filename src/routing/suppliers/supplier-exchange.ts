@@ -21,6 +21,8 @@ export interface ExchangeDeadlines {
   readonly totalMs: number;
 }
 
+const LARGEST_ANSWER = 64 * 1024 * 1024;
+
 type Ending = { readonly kind: 'end' } | { readonly kind: 'broken'; readonly cause: Fault };
 
 /**
@@ -61,6 +63,25 @@ export class SupplierExchange implements Dispatcher.DispatchHandler {
     this.reader = reader;
     for (const chunk of this.early.splice(0)) this.pass(chunk);
     if (this.ending !== null) this.tell(this.ending);
+  }
+
+  /** The whole body, for answers that are read before anything is decided. */
+  whole(limit = LARGEST_ANSWER): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      this.read({
+        data: (chunk) => {
+          size += chunk.length;
+          if (size > limit) this.abort(fault('provider_response_too_large'));
+          else chunks.push(chunk);
+          return true;
+        },
+        end: () =>
+          resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size)),
+        broken: reject,
+      });
+    });
   }
 
   /** The reader can take more again. */

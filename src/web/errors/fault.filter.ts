@@ -10,7 +10,7 @@ import {
   type Rendered,
 } from '../../kernel';
 import { LeanAdapter, Logger } from '../../platform';
-import { type HttpRequest, pathOf } from '../http-request';
+import { type HttpRequest, isGatewayPath, pathOf } from '../http-request';
 import { PageRenderer } from '../pages/page-renderer';
 
 type Surface = 'gateway' | 'messages' | 'page' | 'portal';
@@ -78,7 +78,7 @@ export class FaultFilter implements ExceptionFilter {
 function surfaceOf(request: HttpRequest): Surface {
   const path = pathOf(request);
   if (path === '/v1/messages' || path.startsWith('/v1/messages/')) return 'messages';
-  if (/^\/v\d+(\/|$)/.test(path)) return 'gateway';
+  if (isGatewayPath(path)) return 'gateway';
   return wantsPage(request) ? 'page' : 'portal';
 }
 

@@ -12,6 +12,7 @@ import {
   UsePipes,
 } from '@nestjs/common';
 import { SameOriginGuard } from '../guards/same-origin.guard';
+import { PortalBodyInterceptor } from '../portal-body';
 import { FormPipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
 import { PageInterceptor, viewMetadata } from './page.interceptor';
@@ -35,7 +36,10 @@ export const Page = (path: string, view: string, access: MethodDecorator): Metho
 export const Data = (path: string, access: MethodDecorator): MethodDecorator =>
   applyDecorators(Get(path), access, Header('cache-control', 'no-store'), UsePipes(FormPipe));
 
-/** A change: only from our own pages. The same-origin check comes before the session is even looked at. */
+/**
+ * A change: only from our own pages. The same-origin check comes before the session is even looked at, and both come
+ * before the body is read.
+ */
 export const Action = (
   path: string,
   access: MethodDecorator,
@@ -47,6 +51,7 @@ export const Action = (
     UseGuards(SameOriginGuard),
     access,
     Header('cache-control', 'no-store'),
+    UseInterceptors(PortalBodyInterceptor),
     UsePipes(FormPipe),
   );
 

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -20,7 +21,7 @@ import {
 import { runningProcess } from '../../../src/platform/database/embedded/processes';
 import { runChild } from '../../support/child';
 
-const instance = join(__dirname, 'embedded-instance.ts');
+const instance = join(__dirname, 'embedded-instance.process.ts');
 /** The global setup of a later run sweeps what a killed run leaves in folders with this name. */
 const top = mkdtempSync(join(tmpdir(), 'switchboard-test-'));
 const dataFolder = join(top, 'data');
@@ -150,19 +151,33 @@ test('a process that bears the number of an earlier server is not taken for it',
   await withServer(async (server) => expect(await notes(server.url)).toEqual(['kept']));
 });
 
-test('a server in a folder below a closed one is put where its account can reach it', async () => {
-  const home = join(top, 'home');
-  const shared = join(top, 'shared');
+test('a server whose data folder its account cannot reach is put elsewhere, and found again', async () => {
+  const [home, moved, sharedFolder] = [join(top, 'home'), join(top, 'moved'), join(top, 'shared')];
+  const closed = (folder: string) =>
+    startEmbeddedPostgres({ dataFolder: join(folder, 'data'), sharedFolder, durable: false });
   mkdirSync(home, { mode: 0o700 });
-  const inHome = { dataFolder: join(home, 'project', 'data'), sharedFolder: shared, durable: false };
-  const server = await startEmbeddedPostgres(inHome);
+  const first = await closed(home);
   try {
-    expect(await ask(server.url, 'SELECT 1')).toEqual([[1]]);
     // Only root has to lend the server another account.
-    expect(existsSync(shared)).toBe(process.getuid?.() === 0);
+    expect(first.folder.startsWith(process.getuid?.() === 0 ? sharedFolder : home)).toBe(true);
+    await ask(first.ownerUrl, 'CREATE TABLE note AS SELECT $$kept$$ AS text');
   } finally {
-    await server.stop();
+    await first.stop();
   }
+  renameSync(home, moved);
+  const second = await closed(moved);
+  try {
+    expect(await notes(second.ownerUrl)).toEqual(['kept']);
+  } finally {
+    await second.stop();
+  }
+});
+
+test('a server that is no longer where it was put is missed, not begun anew', async () => {
+  const elsewhere = join(top, 'elsewhere');
+  mkdirSync(join(elsewhere, 'postgres'), { recursive: true });
+  writeFileSync(join(elsewhere, 'postgres', 'location'), join(top, 'deleted'));
+  await expect(startEmbeddedPostgres({ dataFolder: elsewhere })).rejects.toThrow('which is gone');
 });
 
 test('a cluster without its passwords is not opened, and the message names the file', async () => {

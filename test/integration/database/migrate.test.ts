@@ -44,7 +44,7 @@ async function ask(url: string, sql: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    return (await client.query({ text: sql, rowMode: 'array' })).rows.flat();
+    return (await client.query<unknown[]>({ text: sql, rowMode: 'array' })).rows.flat();
   } finally {
     await client.end();
   }
@@ -54,7 +54,7 @@ const applied = 'SELECT name FROM migrations ORDER BY id';
 
 test('two nodes that start at once migrate an empty database once', async () => {
   const url = await emptyDatabase();
-  const node = () => runChild(join(__dirname, 'migrate-once.ts'), [url]).ended;
+  const node = () => runChild(join(__dirname, 'migrate-once.process.ts'), [url]).ended;
   expect(await Promise.all([node(), node()])).toEqual(Array(2).fill({ code: 0, complaint: '' }));
   expect(await ask(url, applied)).toEqual(migrations.map(({ name }) => name));
 });

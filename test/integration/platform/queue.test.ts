@@ -215,12 +215,15 @@ for (const { backend, available } of backends) {
 
     test('a job that will not end does not keep the service from stopping', async () => {
       const { module, queue, diary } = await boot({ DRAIN_TIMEOUT: '50ms' });
-      diary.gate = new Promise(() => undefined);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      diary.gate = promise;
       await addJob(queue, { name: 'errand', data: { label: 'slow' } });
       await diary.seen('slow:start');
       await module.close();
       expect(diary.entries).toEqual(['slow:start', 'database closed']);
       expect(lines.some((line) => line.includes('did not end in time'))).toBe(true);
+      resolve();
+      await diary.seen('slow:done');
     });
   });
 }

@@ -88,7 +88,7 @@ export function eventsOf<Shape>(seen: Seen): Shape[] {
     .map(({ data }) => JSON.parse(data) as Shape);
 }
 
-export const weatherTool = {
+const weatherTool = {
   name: 'get_weather',
   description: 'The weather of a city.',
   parameters: {
@@ -97,7 +97,7 @@ export const weatherTool = {
     required: ['city', 'days'],
   },
 };
-export const timeTool = {
+const timeTool = {
   name: 'get_time',
   parameters: { type: 'object', properties: { zone: { enum: ['utc', 'local'] } }, required: ['zone'] },
 };

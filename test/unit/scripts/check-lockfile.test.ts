@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 interface Manifest {
@@ -11,7 +12,7 @@ interface Lock {
 }
 
 const root = join(__dirname, '..', '..', '..');
-const { faultsOf } = require(join(root, 'scripts', 'check-lockfile.cjs')) as {
+const { faultsOf } = createRequire(__filename)('../../../scripts/check-lockfile.cjs') as {
   faultsOf: (manifest: Manifest, lock: Lock) => string[];
 };
 const read = <T>(name: string) => JSON.parse(readFileSync(join(root, name), 'utf8')) as T;

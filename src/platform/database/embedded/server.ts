@@ -25,7 +25,7 @@ export interface Launch {
   account: ServerAccount | undefined;
   durable: boolean;
   /** An address on the given port that proves, by its password, that the server there is ours. */
-  urlAt(port: number): string;
+  urlAt: (port: number) => string;
 }
 
 const logLimitBytes = 5_000_000;
@@ -61,15 +61,15 @@ export async function startOrAdopt(launch: Launch): Promise<RunningServer> {
 async function becomesReady({ urlAt }: Launch, server: Postmaster): Promise<boolean> {
   const started = performance.now();
   for (;;) {
-    const error = await withClient(urlAt(server.port), () => Promise.resolve()).catch(
-      (cause: unknown) => cause,
-    );
-    if (error === undefined) return true;
-    if (!runningProcess(server.pid)) return false;
-    const code = String((error as { code?: unknown }).code ?? '');
-    const deadline = code === '57P03' ? recoveryDeadlineMs : startDeadlineMs;
-    // Class 28: a wrong password stays wrong however long one waits.
-    if (code.startsWith('28') || performance.now() - started > deadline) throw error;
+    try {
+      return await withClient(urlAt(server.port), () => Promise.resolve(true));
+    } catch (error) {
+      if (!runningProcess(server.pid)) return false;
+      const { code } = error as { code?: string };
+      const deadline = code === '57P03' ? recoveryDeadlineMs : startDeadlineMs;
+      // Class 28: a wrong password stays wrong however long one waits.
+      if (code?.startsWith('28') || performance.now() - started > deadline) throw error;
+    }
     await delay(20);
   }
 }

@@ -5,13 +5,13 @@ async function main(dataFolder: string): Promise<void> {
   const asked = new Promise((resolve) => process.once('SIGTERM', resolve));
   const server = await startEmbeddedPostgres({ dataFolder, durable: false });
   const waiting = setInterval(() => undefined, 60_000);
-  console.log(server.url);
+  process.stdout.write(`${server.url}\n`);
   await asked;
   clearInterval(waiting);
   await server.stop();
 }
 
 main(process.argv[2] ?? '').catch((error: unknown) => {
-  console.error(error instanceof Error ? `${error.name}: ${error.message}` : error);
+  process.stderr.write(String(error));
   process.exitCode = 1;
 });

@@ -3,6 +3,6 @@ import { migrations } from '../../../migrations';
 import { migrate } from '../../../src/platform/database/migrate';
 
 migrate({ url: process.argv[2] ?? '', migrations, queue: true }).catch((error: unknown) => {
-  console.error(error);
+  process.stderr.write(String(error));
   process.exitCode = 1;
 });

@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import type { Nano } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+
+/** Where the money of a posting comes from, or goes to when it is taken back. */
+export type Counterpart = 'processor' | 'promotion' | 'adjustment';
+
+export interface Posting {
+  /** A wallet bears the id of the user who pays from it. */
+  readonly walletId: number;
+  /** Negative takes back: a refund, a dispute, a correction. The wallet may fall below zero. */
+  readonly amount: Nano;
+  readonly against: Counterpart;
+  /** Together unique for ever: the same posting again changes nothing. */
+  readonly kind: string;
+  readonly ref: string;
+}
+
+export interface WalletState {
+  /** What was credited less what was spent; negative is debt. */
+  readonly balance: Nano;
+  readonly creditLimit: Nano;
+  readonly spent: Nano;
+  /** Set aside by nodes for requests that run or are about to. */
+  readonly escrowed: Nano;
+}
+
+export interface LedgerLine {
+  readonly transactionId: bigint;
+  readonly kind: string;
+  readonly ref: string;
+  readonly at: Date;
+  readonly amount: Nano;
+}
+
+interface WalletRow {
+  limit_nano: string;
+  spent: string;
+  escrowed: string;
+  credit_limit: string | null;
+}
+
+/** Money in and out of wallets other than by requests, which settle in batches of their own. */
+@Injectable()
+export class Ledger {
+  constructor(private readonly database: Database) {}
+
+  /** Answers whether it was posted now; false when it had been before. */
+  async post(tx: Tx, posting: Posting): Promise<boolean> {
+    if (posting.amount === 0n) throw new RangeError('a posting cannot be of nothing');
+    const rows = await tx.query<{ posted: boolean }[]>('SELECT money_credit($1, $2, $3, $4, $5) AS posted', [
+      posting.walletId,
+      posting.amount.toString(),
+      posting.against,
+      posting.kind,
+      posting.ref,
+    ]);
+    return rows[0]?.posted ?? false;
+  }
+
+  async wallet(walletId: number): Promise<WalletState> {
+    const [row] = await this.database.query<WalletRow>(
+      `SELECT w.limit_nano, w.spent, w.escrowed, r.limit_nano AS credit_limit
+         FROM spending_window w LEFT JOIN spending_rule r ON r.kind = w.kind AND r.owner_id = w.owner_id
+        WHERE w.kind = 'wallet' AND w.owner_id = $1`,
+      [walletId],
+    );
+    if (row === undefined) return { balance: 0n, creditLimit: 0n, spent: 0n, escrowed: 0n };
+    const creditLimit = BigInt(row.credit_limit ?? 0);
+    const spent = BigInt(row.spent);
+    return {
+      balance: BigInt(row.limit_nano) - creditLimit - spent,
+      creditLimit,
+      spent,
+      escrowed: BigInt(row.escrowed),
+    };
+  }
+
+  /** The newest lines of a wallet, settlements of requests left out; `before` is the last one of the page before. */
+  async lines(walletId: number, limit: number, before?: bigint): Promise<LedgerLine[]> {
+    const rows = await this.database.query<Record<'id' | 'kind' | 'ref' | 'amount', string> & { created_at: Date }>(
+      `SELECT t.id, t.kind, t.ref, t.created_at, e.amount
+         FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id
+         JOIN ledger_transaction t ON t.id = e.transaction_id
+        WHERE a.kind = 'wallet' AND a.owner_id = $1 AND t.kind <> 'settlement' AND ($3::bigint IS NULL OR t.id < $3)
+        ORDER BY t.id DESC LIMIT $2`,
+      [walletId, limit, before?.toString() ?? null],
+    );
+    return rows.map((row) => ({
+      transactionId: BigInt(row.id),
+      kind: row.kind,
+      ref: row.ref,
+      at: row.created_at,
+      amount: BigInt(row.amount),
+    }));
+  }
+}

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import type { BudgetPeriod, Nano } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import type { LimitRef, ScopeKind } from '../scope';
+
+export type BudgetScope = LimitRef & { readonly kind: Exclude<ScopeKind, 'wallet'> };
+
+export interface LimitRule {
+  readonly period: BudgetPeriod;
+  readonly limit: Nano;
+}
+
+export interface LimitState extends LimitRule {
+  readonly spent: Nano;
+  /** Never negative: a limit may lie below what was spent. */
+  readonly remaining: Nano;
+  /** Null for a rolling window in which nothing has been spent. */
+  readonly resetsAt: Date | null;
+}
+
+interface StateRow {
+  kind: ScopeKind;
+  owner_id: string;
+  period: BudgetPeriod | null;
+  limit_nano: string;
+  spent: string;
+  resets_at: Date | null;
+}
+
+/** What may be spent, by whom and in which period. A change counts from the moment its transaction commits. */
+@Injectable()
+export class Limits {
+  constructor(private readonly database: Database) {}
+
+  async set(tx: Tx, scope: BudgetScope, rule: LimitRule): Promise<void> {
+    if (rule.limit < 0n) throw new RangeError('a limit cannot be negative');
+    await change(tx, scope, rule.period, rule.limit);
+  }
+
+  async remove(tx: Tx, scope: BudgetScope): Promise<void> {
+    await change(tx, scope, 'monthly', null);
+  }
+
+  /** How far a wallet may be spent below zero. */
+  async setCreditLimit(tx: Tx, walletId: number, limit: Nano): Promise<void> {
+    if (limit < 0n) throw new RangeError('a limit cannot be negative');
+    await change(tx, { kind: 'wallet', id: walletId }, 'lifetime', limit);
+  }
+
+  /** The state of one limit; null where there is none. */
+  async state(scope: BudgetScope): Promise<LimitState | null> {
+    return (await this.states([scope]))[0] ?? null;
+  }
+
+  /** In the order asked for. */
+  async states(scopes: readonly BudgetScope[]): Promise<(LimitState | null)[]> {
+    const rows = await this.database.query<StateRow>(
+      `SELECT scope.kind, scope.owner_id, s.*
+         FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS scope (kind, owner_id, place)
+         CROSS JOIN LATERAL spending_state(scope.kind, scope.owner_id) s ORDER BY scope.place`,
+      [scopes.map(({ kind }) => kind), scopes.map(({ id }) => id)],
+    );
+    return rows.map(stateOf);
+  }
+}
+
+async function change(tx: Tx, ref: LimitRef, period: BudgetPeriod | 'lifetime', limit: Nano | null): Promise<void> {
+  await tx.query('SELECT set_spending_limit($1, $2, $3, $4)', [ref.kind, ref.id, period, limit?.toString() ?? null]);
+}
+
+function stateOf(row: StateRow): LimitState | null {
+  if (row.period === null) return null;
+  const limit = BigInt(row.limit_nano);
+  const spent = BigInt(row.spent);
+  const remaining = limit > spent ? limit - spent : 0n;
+  return { period: row.period, limit, spent, remaining, resetsAt: row.resets_at };
+}

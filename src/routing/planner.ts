@@ -1,0 +1,66 @@
+import type { PricedLane } from '../catalogue';
+import type { BreakerState } from './health/breaker';
+
+export interface PlanInput {
+  readonly lanes: readonly PricedLane[];
+  /** Null allows every region. */
+  readonly regions: ReadonlySet<string> | null;
+  readonly stickyLaneId: number | null;
+  readonly stateOf: (lane: PricedLane['lane']) => BreakerState;
+  /** Between 0 and 1; decides among lanes of one rank by their weights. */
+  readonly random: () => number;
+}
+
+export type LaneReason = 'primary' | 'backup' | 'sticky' | 'probe' | 'open';
+
+export interface PlannedLane extends PricedLane {
+  readonly why: LaneReason;
+}
+
+export interface RoutePlan {
+  /** In the order in which they are tried. */
+  readonly lanes: readonly PlannedLane[];
+  /** Lanes that exist but lie outside the allowed regions; they are never tried. */
+  readonly outside: number;
+}
+
+/**
+ * The order in which lanes are tried: a pure function of what is known. Regions remove lanes and nothing brings
+ * one back; then rank, then weight; a session's own lane first while it is healthy; open lanes last.
+ */
+export function planRoute({ lanes, regions, stickyLaneId, stateOf, random }: PlanInput): RoutePlan {
+  const inside = regions === null ? lanes : lanes.filter(({ lane }) => regions.has(lane.region));
+  const healthy: PlannedLane[] = [];
+  const open: PlannedLane[] = [];
+  const best = inside[0]?.lane.priority;
+  for (const priced of shuffleRanks(inside, random)) {
+    const state = stateOf(priced.lane);
+    if (state === 'open') open.push({ ...priced, why: 'open' });
+    else if (state === 'half-open') healthy.push({ ...priced, why: 'probe' });
+    else healthy.push({ ...priced, why: priced.lane.priority === best ? 'primary' : 'backup' });
+  }
+  const sticky = healthy.findIndex(({ lane, why }) => lane.id === stickyLaneId && why !== 'probe');
+  if (sticky > 0)
+    healthy.unshift(...healthy.splice(sticky, 1).map((lane) => ({ ...lane, why: 'sticky' as const })));
+  return { lanes: [...healthy, ...open], outside: lanes.length - inside.length };
+}
+
+/** Ranks stay in order; within one, lanes are drawn without replacement by their weights. */
+function shuffleRanks(lanes: readonly PricedLane[], random: () => number): readonly PricedLane[] {
+  if (lanes.length < 2) return lanes;
+  const ranks = Map.groupBy(lanes, ({ lane }) => lane.priority);
+  return [...ranks.entries()].sort(([a], [b]) => a - b).flatMap(([, rank]) => drawByWeight(rank, random));
+}
+
+function drawByWeight(rank: readonly PricedLane[], random: () => number): PricedLane[] {
+  const left = [...rank];
+  const drawn: PricedLane[] = [];
+  while (left.length > 0) {
+    const total = left.reduce((sum, { lane }) => sum + lane.weight, 0);
+    let point = random() * total;
+    let index = left.findIndex(({ lane }) => (point -= lane.weight) < 0);
+    if (index === -1) index = left.length - 1;
+    drawn.push(...left.splice(index, 1));
+  }
+  return drawn;
+}

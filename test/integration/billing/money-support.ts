@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import {
+  Ledger,
+  type LimitRef,
+  Limits,
+  MoneyEngine,
+  type MoneyEngineOptions,
+  PostgresMoneyStore,
+  type SettleOutcome,
+  verifyMoney,
+} from '../../../src/billing';
+import { Database, Notifications } from '../../../src/platform';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+
+/** A database of one's own, with as many nodes as a test wants to run on it. */
+export class MoneyHouse {
+  readonly ledger: Ledger;
+  readonly limits: Limits;
+  private readonly folders: string[] = [];
+  private readonly running: { stop(): Promise<void> }[] = [];
+
+  private constructor(
+    readonly test: TestDatabase,
+    readonly database: Database,
+  ) {
+    this.ledger = new Ledger(database);
+    this.limits = new Limits(database);
+  }
+
+  static async open(): Promise<MoneyHouse> {
+    const test = await createTestDatabase();
+    return new MoneyHouse(test, await connect(test.url));
+  }
+
+  /** A node with its own connections and, unless one is given, its own data folder. */
+  async node(options: Partial<MoneyEngineOptions> = {}): Promise<MoneyEngine> {
+    const database = await connect(this.test.url);
+    const notifications = new Notifications({ url: this.test.url });
+    await notifications.start();
+    const dataFolder = options.dataFolder ?? this.folder();
+    const engine = new MoneyEngine(new PostgresMoneyStore(database), notifications, {
+      acknowledge: 'journal',
+      ...options,
+      dataFolder,
+    });
+    await engine.start();
+    this.running.push({
+      stop: async () => {
+        await engine.stop();
+        await notifications.onApplicationShutdown();
+        await database.source.destroy();
+      },
+    });
+    return engine;
+  }
+
+  folder(): string {
+    const folder = mkdtempSync(join(tmpdir(), 'switchboard-money-'));
+    this.folders.push(folder);
+    return folder;
+  }
+
+  credit(walletId: number, amount: bigint, ref = String(Math.random())): Promise<boolean> {
+    return this.database.transaction((tx) =>
+      this.ledger.post(tx, { walletId, amount, against: 'processor', kind: 'topup', ref }),
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.running.map((node) => node.stop()));
+    await this.database.source.destroy();
+    await this.test.drop();
+    for (const folder of this.folders) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function connect(url: string): Promise<Database> {
+  const source = await new DataSource({ type: 'postgres', url, poolSize: 8 }).initialize();
+  return new Database(source);
+}
+
+/** What every test that touches money ends with. */
+export async function expectMoneyToAddUp(database: Database): Promise<void> {
+  const { checks } = await verifyMoney(database);
+  expect(checks.filter(({ wrong }) => wrong.length > 0)).toEqual([]);
+}
+
+export const wallet = (id: number): LimitRef => ({ kind: 'wallet', id });
+export const key = (id: number): LimitRef => ({ kind: 'key', id });
+
+/** The record of a call that cost so much, attributed to what the refs name. */
+export function costing(costNano: bigint, refs: readonly LimitRef[]): SettleOutcome {
+  const id = (kind: LimitRef['kind']) => refs.find((ref) => ref.kind === kind)?.id ?? null;
+  return {
+    keyId: id('key'),
+    projectId: id('project'),
+    departmentId: id('department'),
+    userId: id('user'),
+    organisationId: id('organisation'),
+    walletId: id('wallet'),
+    surface: 'chat',
+    model: 'example-model',
+    servedModel: 'example-model',
+    supplier: 'example',
+    region: 'eu',
+    priceId: 1,
+    inputTokens: 100,
+    cacheReadTokens: 0,
+    cacheWriteTokens: 0,
+    cacheWriteLongTokens: 0,
+    outputTokens: 20,
+    reasoningTokens: 0,
+    audioInputTokens: 0,
+    audioOutputTokens: 0,
+    imageTokens: 0,
+    calls: 1,
+    audioMilliseconds: 0,
+    usageSource: 'supplier',
+    costNano,
+    status: 200,
+    code: null,
+    stream: false,
+    failover: false,
+    attempts: null,
+    latencyMs: 120,
+    firstTokenMs: null,
+    finishReason: 'stop',
+    sessionKey: null,
+  };
+}
+
+/** Waits for what will become true soon, and fails when it does not. */
+export async function eventually(condition: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
+  const until = performance.now() + withinMs;
+  while (!(await condition())) {
+    if (performance.now() > until) throw new Error('it did not become true in time');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { SessionsService, UserAccount } from '../../../src/identity';
+import type { Role } from '../../../src/kernel';
+import { type IssuedKey, type KeyKind, KeysService } from '../../../src/keys';
+import type { TestApp } from '../../support/app';
+
+export async function addUser(app: TestApp, role: Role = 'user'): Promise<number> {
+  const accounts = app.database.source.getRepository(UserAccount);
+  const name = randomBytes(6).toString('hex');
+  const user = accounts.create({ email: `${name}@example.com`, displayName: name, role, status: 'active' });
+  await accounts.insert(user);
+  return user.id;
+}
+
+export interface KeyOptions {
+  readonly kind?: KeyKind;
+  readonly expiresAt?: Date;
+}
+
+export function addKey(app: TestApp, userId: number | null, options: KeyOptions = {}): Promise<IssuedKey> {
+  return app.database.transaction((tx) =>
+    app.application.get(KeysService).issue(tx, {
+      kind: options.kind ?? 'client',
+      name: 'test',
+      createdBy: 'test',
+      userId,
+      organisationId: null,
+      departmentId: null,
+      projectId: null,
+      expiresAt: options.expiresAt ?? null,
+    }),
+  );
+}
+
+/** The cookie a browser would send. */
+export async function signIn(app: TestApp, userId: number): Promise<string> {
+  const sessions = app.application.get(SessionsService);
+  return `svc_session=${await app.database.transaction((tx) => sessions.open(tx, userId))}`;
+}
