@@ -3,7 +3,7 @@ const common = {
   transform: { '\\.ts$': ['@swc/jest'] },
 };
 
-/** Only files that may need the database wait for its start; a unit test starts at once. */
+// Only files that may need the database wait for its start; a unit test starts at once.
 /** @type {import('jest').Config} */
 module.exports = {
   testTimeout: 30_000,

@@ -43,7 +43,7 @@ export interface RecordedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** The parsed body when it is JSON. */
   readonly body: unknown;
-  /** The body as it came, when it is text. */
+  /** The body as it came, when it is text and not yet forgotten for the space it takes. */
   readonly rawBody: string | null;
   readonly bodyBytes: number;
   readonly bodySha256: string;
@@ -66,6 +66,8 @@ interface Waiter {
 }
 
 const mostBodyBytes = 1024 * 1024;
+const mostKeptBytes = 64 * 1024 * 1024;
+const mostRoutes = 1000;
 const nothing = Buffer.alloc(0);
 
 /** Remembers the last requests in full and counts all of them. */
@@ -76,6 +78,7 @@ export class Recorder {
   private readonly waiters = new Set<Waiter>();
   private lastId = 0;
   private inFlight = 0;
+  private keptBytes = 0;
 
   constructor(private readonly size: number) {}
 
@@ -118,6 +121,8 @@ export class Recorder {
       entry.bodySha256 = sha256(body);
       entry.body = Buffer.from(body.subarray(0, mostBodyBytes));
     }
+    this.keptBytes += entry.body.length;
+    if (this.keptBytes > mostKeptBytes) this.forgetBodies();
     this.count('received');
   }
 
@@ -125,7 +130,8 @@ export class Recorder {
     entry.closed = closing;
     entry.closedMs = performance.now();
     this.inFlight--;
-    const route = `${entry.path} ${entry.status ?? 'none'}`;
+    const path = this.byRoute.size < mostRoutes ? entry.path : 'other paths';
+    const route = `${path} ${entry.status ?? 'none'}`;
     this.byRoute.set(route, (this.byRoute.get(route) ?? 0) + 1);
     if (closing === 'client-closed') this.count('client-closed');
     this.count('closed');
@@ -167,6 +173,19 @@ export class Recorder {
     });
   }
 
+  /** Half of the bytes stay, those of the newest requests. */
+  private forgetBodies(): void {
+    this.keptBytes = 0;
+    for (const entry of this.ring.toReversed()) {
+      if (this.keptBytes + entry.body.length <= mostKeptBytes / 2) {
+        this.keptBytes += entry.body.length;
+        continue;
+      }
+      entry.bodySha256 ??= sha256(entry.body);
+      entry.body = nothing;
+    }
+  }
+
   private count(kind: WaitKind): void {
     const reached = ++this.counts[kind];
     for (const waiter of this.waiters) if (waiter.kind === kind && waiter.count <= reached) waiter.wake();
@@ -176,7 +195,8 @@ export class Recorder {
 function viewOf(entry: Entry): RecordedRequest {
   const headers = headersOf(entry.rawHeaders);
   const isText = !/multipart|octet-stream|audio/.test(headers['content-type'] ?? '');
-  const raw = isText ? entry.body.toString() : null;
+  const isKept = entry.body.length > 0 || entry.bodyBytes === 0;
+  const raw = isText && isKept ? entry.body.toString() : null;
   return {
     id: entry.id,
     lane: entry.lane,

@@ -154,7 +154,7 @@ export class MoneyEngine {
     this.unsubscribe.push(
       await this.announcements.on(channel, (payload) => {
         const [word = '', first = '', second = ''] = payload.split(' ');
-        if (word === 'recall' && first !== this.keeper.desk.lease) teller.recalled(second);
+        if (word === 'recall' && first !== this.keeper.desk.lease) teller.recalled(second, first);
         if (word === 'returned') teller.returned(first);
         if (word === 'limit' && isScopeKind(first)) teller.limitChanged({ kind: first, id: Number(second) });
       }),

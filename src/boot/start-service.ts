@@ -7,6 +7,7 @@ import { migrations } from '../../migrations';
 import { AppModule, type AppOptions } from '../app.module';
 import { Lifecycle } from '../gateway';
 import {
+  AddressGuard,
   LeanAdapter,
   Logger,
   MetricsServer,
@@ -50,11 +51,13 @@ export async function startService(
   let application: INestApplication | null = null;
   try {
     sandbox = await startSandbox(settings, logger);
+    const sandboxUrl = options.sandboxUrl ?? sandbox?.url ?? null;
     application = await createApplication(settings, logger, {
       databaseUrl: database.url,
       extraModules: options.extraModules,
     });
-    const firstKeys = await application.get(FirstBoot).run(options.sandboxUrl ?? sandbox?.url ?? null);
+    admitSandbox(application, sandboxUrl);
+    const firstKeys = await application.get(FirstBoot).run(sandboxUrl);
     await application.get(MetricsServer).start();
     const url = await listen(application, settings);
     return {
@@ -94,6 +97,13 @@ async function createApplication(
   );
   await application.init();
   return application;
+}
+
+/** Suppliers on loopback are refused unless an operator allows them; the sandbox is one of our own. */
+function admitSandbox(application: INestApplication, url: string | null): void {
+  if (url === null) return;
+  const { hostname, port } = new URL(url);
+  application.get(AddressGuard).allow({ address: hostname, prefix: 32, family: 'ipv4', host: hostname, port: Number(port) });
 }
 
 async function listen(application: INestApplication, settings: Settings): Promise<string> {

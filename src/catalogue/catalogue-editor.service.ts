@@ -12,7 +12,8 @@ export type ProviderInput = { readonly id?: number } & Partial<
 >;
 
 /** A model is found by its name; fields left out keep their value. */
-export type ModelInput = Pick<Model, 'name'> & Partial<Omit<Model, 'id' | 'name' | 'state' | 'redirectTo' | 'createdAt'>>;
+export type ModelInput = Pick<Model, 'name'> &
+  Partial<Omit<Model, 'id' | 'name' | 'state' | 'redirectTo' | 'createdAt'>>;
 
 export interface LaneInput {
   /** The provider's name. */
@@ -90,23 +91,31 @@ export class CatalogueEditor {
   async setLanes(tx: Tx, modelName: string, inputs: readonly LaneInput[]): Promise<Lane[]> {
     await lockCatalogue(tx);
     const model = await modelNamed(tx, modelName);
-    const known = new Map((await tx.findBy(Lane, { modelId: model.id })).map((lane) => [routeOf(lane), lane]));
+    const known = new Map(
+      (await tx.findBy(Lane, { modelId: model.id })).map((lane) => [routeOf(lane), lane]),
+    );
     const kept = new Set<string>();
     for (const [index, input] of inputs.entries()) {
       const { provider: providerName, priority = index, ...rest } = input;
       const providerId = await this.providerFor(tx, providerName, input.region);
       const fields = { ...given(rest), priority, providerId, modelId: model.id, removedAt: null };
       const route = routeOf({ ...input, providerId });
-      if (kept.has(route)) throw fault('validation_error', { param: 'lanes', message: 'A lane is listed twice.' });
+      if (kept.has(route))
+        throw fault('validation_error', { param: 'lanes', message: 'A lane is listed twice.' });
       kept.add(route);
       const lane = known.get(route);
-      if (lane === undefined) await tx.insert(Lane, { ...fields, upstreamModel: input.upstreamModel, region: input.region });
+      if (lane === undefined)
+        await tx.insert(Lane, { ...fields, upstreamModel: input.upstreamModel, region: input.region });
       else await tx.update(Lane, { id: lane.id }, fields);
     }
     for (const [route, lane] of known) {
-      if (!kept.has(route) && lane.removedAt === null) await tx.update(Lane, { id: lane.id }, { removedAt: new Date() });
+      if (!kept.has(route) && lane.removedAt === null)
+        await tx.update(Lane, { id: lane.id }, { removedAt: new Date() });
     }
-    return tx.find(Lane, { where: { modelId: model.id, removedAt: IsNull() }, order: { priority: 'ASC', id: 'ASC' } });
+    return tx.find(Lane, {
+      where: { modelId: model.id, removedAt: IsNull() },
+      order: { priority: 'ASC', id: 'ASC' },
+    });
   }
 
   /** Adding what is there already changes nothing. */
@@ -163,7 +172,12 @@ export class CatalogueEditor {
     );
   }
 
-  async setDepartmentAccess(tx: Tx, departmentId: number, modelName: string, allowed: boolean): Promise<void> {
+  async setDepartmentAccess(
+    tx: Tx,
+    departmentId: number,
+    modelName: string,
+    allowed: boolean,
+  ): Promise<void> {
     const model = await modelNamed(tx, modelName);
     await tx.query(
       `INSERT INTO department_model_access (department_id, model_id, allowed) VALUES ($1, $2, $3)
@@ -172,7 +186,11 @@ export class CatalogueEditor {
     );
   }
 
-  private async findProvider(tx: Tx, id: number | undefined, name: string | undefined): Promise<Provider | null> {
+  private async findProvider(
+    tx: Tx,
+    id: number | undefined,
+    name: string | undefined,
+  ): Promise<Provider | null> {
     const known =
       id === undefined
         ? name === undefined
@@ -185,9 +203,13 @@ export class CatalogueEditor {
 
   private async providerFor(tx: Tx, name: string, region: string): Promise<number> {
     const provider = await this.findProvider(tx, undefined, name);
-    if (provider === null) throw fault('invalid_provider', { param: 'provider', message: `There is no provider "${name}".` });
+    if (provider === null)
+      throw fault('invalid_provider', { param: 'provider', message: `There is no provider "${name}".` });
     if (provider.regions.length > 0 && !provider.regions.includes(region)) {
-      throw fault('validation_error', { param: 'region', message: `Provider "${name}" does not serve region "${region}".` });
+      throw fault('validation_error', {
+        param: 'region',
+        message: `Provider "${name}" does not serve region "${region}".`,
+      });
     }
     return provider.id;
   }

@@ -22,5 +22,7 @@ export async function modelCalled(tx: Tx, name: string): Promise<Model> {
 
 /** The fields that were given: a field left out is never wiped. */
 export function given<Fields extends object>(fields: Fields): Partial<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Fields>;
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as Partial<Fields>;
 }

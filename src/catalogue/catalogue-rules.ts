@@ -9,21 +9,27 @@ const RESERVED = 'auto';
 /** Names of models and aliases: what callers send as `model`. */
 export function checkName(name: string): void {
   if (name === RESERVED) {
-    throw fault('alias_redirect_conflict', { param: 'name', message: `"${RESERVED}" is a name of the service itself.` });
+    throw fault('alias_redirect_conflict', {
+      param: 'name',
+      message: `"${RESERVED}" is a name of the service itself.`,
+    });
   }
   if (!NAME.test(name)) {
     throw fault('validation_error', {
       param: 'name',
-      message: 'A model name has up to 128 letters, digits and . _ : / @ + - and begins with a letter or digit.',
+      message:
+        'A model name has up to 128 letters, digits and . _ : / @ + - and begins with a letter or digit.',
     });
   }
 }
 
 export function checkProvider({ name, baseUrl }: Partial<Pick<Provider, 'name' | 'baseUrl'>>): void {
-  if (name?.trim() === '') throw fault('invalid_provider', { param: 'name', message: 'A provider needs a name.' });
+  if (name?.trim() === '')
+    throw fault('invalid_provider', { param: 'name', message: 'A provider needs a name.' });
   if (baseUrl === undefined) return;
   const address = URL.parse(baseUrl);
-  const plain = address !== null && /^https?:$/.test(address.protocol) && address.username + address.password === '';
+  const plain =
+    address !== null && /^https?:$/.test(address.protocol) && address.username + address.password === '';
   if (plain && address.search + address.hash === '') return;
   throw fault('invalid_provider', {
     param: 'base_url',

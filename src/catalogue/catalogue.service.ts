@@ -106,7 +106,8 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
 
   /** Said once an outage, not twice a second. */
   private gone(error: unknown): void {
-    if (!this.away) this.logger.warn(`The catalogue cannot be read; the last copy stays in use: ${String(error)}`);
+    if (!this.away)
+      this.logger.warn(`The catalogue cannot be read; the last copy stays in use: ${String(error)}`);
     this.away = true;
   }
 

@@ -9,9 +9,22 @@ export {
 } from './catalogue-editor.service';
 export { CatalogueModule } from './catalogue.module';
 export { CatalogueService } from './catalogue.service';
-export { MODEL_KINDS, MODEL_STATES, type ModelKind, type ModelState, type ProviderTimeouts } from './entities';
+export {
+  MODEL_KINDS,
+  MODEL_STATES,
+  type ModelKind,
+  type ModelState,
+  type ProviderTimeouts,
+} from './entities';
 export { type PriceInput, PriceService, type ScheduleInput } from './price.service';
-export { type ApplyDelta, type PriceOverride, rerate, type RerateDelta, type RerateOptions, summariseRerate } from './rerate';
+export {
+  type ApplyDelta,
+  type PriceOverride,
+  rerate,
+  type RerateDelta,
+  type RerateOptions,
+  summariseRerate,
+} from './rerate';
 export { ensureSandbox } from './sandbox';
 export { CatalogueSnapshot, priceAt } from './snapshot';
 export type {

@@ -24,7 +24,10 @@ function tierFrom(stored: StoredTier): PriceRates['tiers'][number] {
     const text = stored[name];
     return [name, text === undefined || text === null ? null : BigInt(text)];
   });
-  return { ...(Object.fromEntries(rates) as Record<(typeof RATE_NAMES)[number], bigint | null>), aboveInputTokens: stored.aboveInputTokens };
+  return {
+    ...(Object.fromEntries(rates) as Record<(typeof RATE_NAMES)[number], bigint | null>),
+    aboveInputTokens: stored.aboveInputTokens,
+  };
 }
 
 function tierInto(tier: PriceRates['tiers'][number]): StoredTier {

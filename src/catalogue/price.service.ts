@@ -56,20 +56,28 @@ export class PriceService {
       order: { validFrom: 'DESC', id: 'DESC' },
     });
     const before = inForce === null ? {} : ratesOf(inForce);
-    return this.addPrice(tx, { model: modelName, rates: priceRates({ ...before, ...given(changes) }), source });
+    return this.addPrice(tx, {
+      model: modelName,
+      rates: priceRates({ ...before, ...given(changes) }),
+      source,
+    });
   }
 
   async upsertSchedule(tx: Tx, modelName: string, input: ScheduleInput): Promise<PriceSchedule> {
     await lockCatalogue(tx);
     const model = await modelNamed(tx, modelName);
-    const known = input.id === undefined ? null : await tx.findOneBy(PriceSchedule, { id: input.id, modelId: model.id });
+    const known =
+      input.id === undefined ? null : await tx.findOneBy(PriceSchedule, { id: input.id, modelId: model.id });
     if (known === null && input.id !== undefined) throw fault('not_found', { param: 'schedule_id' });
     const { priceId, startsAt, endsAt = null } = { ...known, ...given(input) };
     if (priceId === undefined || startsAt === undefined) {
       throw fault('missing_fields', { details: { required: ['price_id', 'starts_at'] } });
     }
     if (endsAt !== null && endsAt <= startsAt) {
-      throw fault('validation_error', { param: 'ends_at', message: 'A schedule has to end after it starts.' });
+      throw fault('validation_error', {
+        param: 'ends_at',
+        message: 'A schedule has to end after it starts.',
+      });
     }
     if (!(await tx.existsBy(Price, { id: priceId, modelId: model.id }))) {
       throw fault('not_found', { param: 'price_id', message: 'This model has no such price.' });

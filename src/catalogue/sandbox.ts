@@ -122,7 +122,9 @@ export async function ensureSandbox(tx: Tx, baseUrl: string): Promise<void> {
   for (const [displayOrder, { rates, ...model }] of SANDBOX_MODELS.entries()) {
     if (await tx.existsBy(Model, { name: model.name })) continue;
     await editor.upsertModel(tx, { ...model, ownedBy: PROVIDER, displayOrder: 1_000 + displayOrder });
-    await editor.setLanes(tx, model.name, [{ provider: PROVIDER, upstreamModel: model.name, region: REGION }]);
+    await editor.setLanes(tx, model.name, [
+      { provider: PROVIDER, upstreamModel: model.name, region: REGION },
+    ]);
     await prices.addPrice(tx, { model: model.name, rates, source: SOURCE });
   }
 }

@@ -15,7 +15,9 @@ export function loadSnapshot(database: Database): Promise<CatalogueSnapshot> {
         aliases: await tx.find(ModelAlias),
         prices: await tx.find(Price),
         schedules: await tx.find(PriceSchedule),
-        organisationAccess: await tx.query<OrganisationAccessRow[]>('SELECT * FROM model_organisation_access'),
+        organisationAccess: await tx.query<OrganisationAccessRow[]>(
+          'SELECT * FROM model_organisation_access',
+        ),
         departmentAccess: await tx.query<DepartmentAccessRow[]>('SELECT * FROM department_model_access'),
       }),
     { isolation: 'REPEATABLE READ' },

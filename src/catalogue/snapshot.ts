@@ -60,7 +60,9 @@ export class CatalogueSnapshot {
     this.prices = views.prices;
     this.byId = new Map(views.models.map((model) => [model.id, model]));
     this.byName = new Map(views.models.map((model) => [model.name, model]));
-    this.byAlias = new Map(views.models.flatMap((model) => model.aliases.map((alias) => [alias, model] as const)));
+    this.byAlias = new Map(
+      views.models.flatMap((model) => model.aliases.map((alias) => [alias, model] as const)),
+    );
     this.organisationAccess = new Map(
       rows.organisationAccess.map((row) => [`${row.model_id}:${row.organisation_id}`, row]),
     );

@@ -31,12 +31,18 @@ const mediaTypeOf = ({ headers }: HttpRequest): string =>
 export function parseBody(bytes: Buffer, mediaType: string): unknown {
   switch (mediaType) {
     case 'application/json':
-      return parseJsonPolitely(bytes);
+      return parseObject(bytes);
     case 'application/x-www-form-urlencoded':
       return parseForm(bytes);
     default:
       throw fault('unsupported_media_type');
   }
+}
+
+async function parseObject(bytes: Buffer): Promise<unknown> {
+  const value = await parseJsonPolitely(bytes);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw fault('invalid_json', { message: 'The request body is not a JSON object.' });
 }
 
 const MAX_FIELDS = 1_000;

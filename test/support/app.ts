@@ -15,6 +15,8 @@ export interface TestApp extends RunningService {
 export interface TestAppOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly modules?: readonly Type[];
+  /** A simulator that answers the sandbox models. */
+  readonly sandboxUrl?: string;
 }
 
 /** The whole service on a port of its own, with a database of its own: what runs is what ships. */
@@ -37,7 +39,10 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     ...options.environment,
   });
   const logger = Logger.create(settings, { write: (line) => log.push(line) });
-  const service = await startService(settings, logger, { extraModules: options.modules ?? [] });
+  const service = await startService(settings, logger, {
+    extraModules: options.modules ?? [],
+    ...(options.sandboxUrl === undefined ? {} : { sandboxUrl: options.sandboxUrl }),
+  });
   return {
     ...service,
     database: service.application.get(Database),

@@ -19,8 +19,8 @@ export const escrowDefaults: EscrowOptions = {
   sliceCap: 50_000_000_000n,
   askAgainMs: 100,
   recallMs: 1_200,
-  handBackMs: 20,
-  waitMs: 1_000,
+  handBackMs: 10,
+  waitMs: 970,
   mostWaiters: 10_000,
 };
 

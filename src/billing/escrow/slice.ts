@@ -21,6 +21,8 @@ export class Slice {
   askAgainAt = 0;
   /** Until when whatever becomes free is handed back, because another node starves. */
   recalledUntil = 0;
+  /** Whether the node that recalls comes first when both starve. */
+  yields = false;
   lastUsedAt = 0;
   lowWater: Nano = 0n;
   private burn: Nano = 0n;

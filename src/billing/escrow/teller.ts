@@ -62,10 +62,9 @@ export class Teller {
     const now = this.clock.now();
     this.line.answer((waiter) => {
       const { amount, refs } = waiter.request;
-      if (short.size === 0 || !refs.some((ref) => short.has(scopeKey(ref)))) {
-        const hold = this.tryWaiter(waiter);
-        if (hold !== undefined) return hold;
-      }
+      if (short.size > 0 && refs.some((ref) => short.has(scopeKey(ref)))) return undefined;
+      const hold = this.tryWaiter(waiter);
+      if (hold !== undefined) return hold;
       for (const ref of refs) {
         if (this.book.current(ref, now)?.covers(amount) !== true) short.add(scopeKey(ref));
       }
@@ -79,10 +78,11 @@ export class Teller {
   }
 
   /** Another node starves: from now on and for a while it gets what is free here. */
-  recalled(windowId: string): void {
+  recalled(windowId: string, byLease: string): void {
     const slice = this.book.ofWindow(windowId);
     if (slice === undefined) return;
     slice.recalledUntil = this.clock.elapsedMs() + this.options.recallMs;
+    slice.yields = byLease < this.desk().lease;
     this.spare(slice);
   }
 
@@ -131,10 +131,13 @@ export class Teller {
     return portions;
   }
 
-  /** With requests of our own running, what they free may add up to what the next one here needs. */
+  /**
+   * Where requests of this node wait as well, remainders too small for either node gather at one of them: at the
+   * other, unless the order of the leases says here, and more is about to become free here.
+   */
   private mayGo(slice: Slice): boolean {
     if (slice.free <= 0n || slice.recalledUntil < this.clock.elapsedMs()) return false;
-    return slice.held === 0n || !this.line.waitsFor(slice.key);
+    return slice.yields || slice.held === 0n || !this.line.waitsFor(slice.key);
   }
 
   /** At most one draw is on its way; whatever asks meanwhile rides the next. */

@@ -1,57 +1,96 @@
 import type { RequestRecord } from '../../audit';
 
-/** Every field a record in the journal has; the settlement's id is given at each attempt anew. */
-type Field = Exclude<keyof RequestRecord, 'settlementId'>;
+/** Every field a record in the journal has, in order; the settlement's id is given at each attempt anew. */
+export const recordFields = [
+  'requestId',
+  'createdAt',
+  'costNano',
+  'keyId',
+  'userId',
+  'organisationId',
+  'departmentId',
+  'projectId',
+  'walletId',
+  'surface',
+  'model',
+  'servedModel',
+  'supplier',
+  'region',
+  'priceId',
+  'inputTokens',
+  'cacheReadTokens',
+  'cacheWriteTokens',
+  'cacheWriteLongTokens',
+  'outputTokens',
+  'reasoningTokens',
+  'audioInputTokens',
+  'audioOutputTokens',
+  'imageTokens',
+  'calls',
+  'audioMilliseconds',
+  'usageSource',
+  'status',
+  'code',
+  'stream',
+  'failover',
+  'attempts',
+  'latencyMs',
+  'firstTokenMs',
+  'finishReason',
+  'sessionKey',
+] as const satisfies readonly (keyof RequestRecord)[];
 
-const present: Readonly<Record<Field, true>> = {
-  requestId: true,
-  createdAt: true,
-  keyId: true,
-  userId: true,
-  organisationId: true,
-  departmentId: true,
-  projectId: true,
-  walletId: true,
-  surface: true,
-  model: true,
-  servedModel: true,
-  supplier: true,
-  region: true,
-  priceId: true,
-  inputTokens: true,
-  cacheReadTokens: true,
-  cacheWriteTokens: true,
-  cacheWriteLongTokens: true,
-  outputTokens: true,
-  reasoningTokens: true,
-  audioInputTokens: true,
-  audioOutputTokens: true,
-  imageTokens: true,
-  calls: true,
-  audioMilliseconds: true,
-  usageSource: true,
-  costNano: true,
-  status: true,
-  code: true,
-  stream: true,
-  failover: true,
-  attempts: true,
-  latencyMs: true,
-  firstTokenMs: true,
-  finishReason: true,
-  sessionKey: true,
-};
+type Journalled = (typeof recordFields)[number];
+type Values<Fields extends readonly Journalled[]> = { -readonly [Place in keyof Fields]: Cell<Fields[Place]> };
+type Cell<Field extends Journalled> = Field extends 'createdAt'
+  ? number
+  : Field extends 'costNano'
+    ? string
+    : RequestRecord[Field];
 
-export const recordFields = Object.keys(present) as readonly Field[];
+/** Does not compile while the journal forgets a field of the record. */
+type Complete = Exclude<keyof RequestRecord, Journalled | 'settlementId'> extends never ? RequestRecord : never;
 
-/** A record as a list of values in the order that the journal's header names. */
-export function encodeRecord(record: RequestRecord): string {
-  const values: unknown[] = [];
-  for (const field of recordFields) {
-    const value = record[field];
-    if (typeof value === 'bigint') values.push(value.toString());
-    else values.push(field === 'createdAt' ? record.createdAt.getTime() : value);
-  }
+/** The values without their names: written out, because a loop over the names takes twice as long. */
+export function encodeRecord(r: Complete): string {
+  const values: Values<typeof recordFields> = [
+    r.requestId,
+    r.createdAt.getTime(),
+    r.costNano.toString(),
+    r.keyId,
+    r.userId,
+    r.organisationId,
+    r.departmentId,
+    r.projectId,
+    r.walletId,
+    r.surface,
+    r.model,
+    r.servedModel,
+    r.supplier,
+    r.region,
+    r.priceId,
+    r.inputTokens,
+    r.cacheReadTokens,
+    r.cacheWriteTokens,
+    r.cacheWriteLongTokens,
+    r.outputTokens,
+    r.reasoningTokens,
+    r.audioInputTokens,
+    r.audioOutputTokens,
+    r.imageTokens,
+    r.calls,
+    r.audioMilliseconds,
+    r.usageSource,
+    r.status,
+    r.code,
+    r.stream,
+    r.failover,
+    r.attempts,
+    r.latencyMs,
+    r.firstTokenMs,
+    r.finishReason,
+    r.sessionKey,
+  ];
   return JSON.stringify(values);
 }
 

@@ -1,4 +1,12 @@
-import { Check, Column, CreateDateColumn, Entity, Exclusion, ForeignKey, PrimaryGeneratedColumn } from 'typeorm';
+import {
+  Check,
+  Column,
+  CreateDateColumn,
+  Entity,
+  Exclusion,
+  ForeignKey,
+  PrimaryGeneratedColumn,
+} from 'typeorm';
 import { Model } from './model.entity';
 import { Price } from './price.entity';
 

@@ -27,7 +27,7 @@ export function judge({ status, headers }: AnswerHead, body: Buffer): Exclude<An
   }
   if (status === 400 || status === 409 || status === 413 || status === 415 || status === 422) {
     const code = status === 413 ? 'request_too_large' : 'request_rejected';
-    return { kind: 'refused', status, problem: fault(code, details) };
+    return { kind: 'refused', status, problem: fault(code, { ...details, status }) };
   }
   const pauseMs = (retryAfterOf(headers) ?? 0) * 1_000;
   return { kind: 'failed', status, problem: fault('upstream_error', details), pauseMs };

@@ -84,7 +84,7 @@ export function passThrough(
         return true;
       },
       end: () => settle(null),
-      broken: settle,
+      broken: (cause) => settle(fault('stream_interrupted', { cause })),
     });
   });
 }

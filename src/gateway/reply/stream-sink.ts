@@ -9,8 +9,11 @@ export class StreamSink {
 
   /** Settles nothing and may fire at any time: the caller has gone before the answer was whole. */
   onGone(listener: () => void): void {
-    this.response.on('close', () => {
-      if (!this.response.writableFinished) listener();
+    const { response } = this;
+    // Gone while the supplier was still thinking: then no event is left to wait for.
+    if (response.destroyed) listener();
+    response.on('close', () => {
+      if (!response.writableFinished) listener();
     });
   }
 

@@ -10,13 +10,13 @@ export interface EffectiveSetting {
 /** The settings as they are in force, with nothing in it that may not be read over a shoulder. */
 export function describeEffective(settings: Settings): EffectiveSetting[] {
   return declaredSettings.map(({ group, name, property, secret }) => {
-    const value: unknown = settings[property as keyof Settings];
-    return { group, name, value: value === undefined ? '' : secret ? masked(String(value)) : shown(value) };
+    const value = shown(settings[property as keyof Settings]);
+    return { group, name, value: secret && value !== '' ? masked(value) : value };
   });
 }
 
-function shown(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+function shown(value: Settings[keyof Settings]): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value ?? '');
 }
 
 /** Of an address, host and path stay readable: that is what one looks for when a connection fails. */

@@ -249,7 +249,7 @@ export class Settings {
     name: 'SUPPLIER_ALLOW',
     group: 'Suppliers',
     describe:
-      'Private networks suppliers may live in: NETWORK, or HOST[:PORT]=NETWORK. Plain http is allowed there too.',
+      'Private networks suppliers may live in: NETWORK, or HOST[:PORT]=NETWORK. Only there may they speak plain http or use a port other than 443.',
     as: allowedNetworks,
     default: '',
   })

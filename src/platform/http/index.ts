@@ -1,3 +1,12 @@
 export { type ConnectionTimes, type IdentifiedRequest, LeanAdapter } from './lean.adapter';
 export { readBody } from './read-body';
 export { RouteTable } from './route-table';
+export { AddressGuard, AddressRefused, type Resolver } from './address-guard';
+export { SupplierHttpModule } from './supplier-http.module';
+export {
+  type SupplierCall,
+  SupplierDeadline,
+  type SupplierHandler,
+  SupplierPools,
+  type SupplierRequest,
+} from './supplier-pools';

@@ -101,8 +101,12 @@ export class LeanAdapter extends ExpressAdapter {
         requireHostHeader: false,
       },
       (request, response) => {
-        if (isHostMissing(request)) {
-          answerBrokenRequest(new Error('no Host header'), request.socket, latest.get(request.socket));
+        if (!isPlain(request)) {
+          answerBrokenRequest(
+            new Error('no host, or a transfer coding nobody asked for'),
+            request.socket,
+            latest.get(request.socket),
+          );
           return;
         }
         latest.set(request.socket, response);
@@ -157,8 +161,10 @@ function identify(request: IncomingMessage, response: ServerResponse): void {
   response.setHeader('x-content-type-options', 'nosniff');
 }
 
-const isHostMissing = ({ headers, httpVersion }: IncomingMessage): boolean =>
-  headers.host === undefined && httpVersion === '1.1';
+/** What Node lets through although it says either too little or too much about itself. */
+const isPlain = ({ headers, httpVersion }: IncomingMessage): boolean =>
+  (headers.host !== undefined || httpVersion === '1.0') &&
+  (headers['transfer-encoding'] ?? 'chunked').toLowerCase() === 'chunked';
 
 /** A path as every part of the service expects it; proxies may send the whole address instead. */
 function originForm(url = '/'): string {

@@ -4,7 +4,13 @@ import type { Logger } from './logger';
 type Weight = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
 /** A line for every module and route: of use to somebody who looks for a fault in the start, and to nobody else. */
-const startUpChatter = new Set(['InstanceLoader', 'NestFactory', 'RouterExplorer', 'RoutesResolver', 'NestApplication']);
+const startUpChatter = new Set([
+  'InstanceLoader',
+  'NestFactory',
+  'RouterExplorer',
+  'RoutesResolver',
+  'NestApplication',
+]);
 
 /** Lets Nest's own lines leave through the same sink. */
 export class NestLogger implements LoggerService {

@@ -7,7 +7,7 @@ export function pretty(entry: Record<string, unknown>, coloured: boolean): strin
   const head = [
     String(time).slice(11, 23),
     coloured ? `\u001b[${colours[String(level)] ?? 0}m${label}\u001b[0m` : label,
-    visible(String(msg ?? '')),
+    visible(typeof msg === 'string' ? msg : ''),
   ];
   const frames: string[] = [];
   for (const [name, value] of Object.entries(fields)) {

@@ -10,16 +10,17 @@ export class MailTransport {
   constructor(
     private readonly settings: Pick<Settings, 'smtpUrl' | 'mailFrom' | 'dataFolder'>,
     private readonly outbox: Outbox,
+    patienceMs = 10_000,
   ) {
     if (settings.smtpUrl === undefined) return;
     this.server = createTransport({
       url: settings.smtpUrl,
       pool: true,
       maxConnections: 2,
-      connectionTimeout: 10_000,
-      greetingTimeout: 10_000,
-      socketTimeout: 20_000,
-      dnsTimeout: 5_000,
+      connectionTimeout: patienceMs,
+      greetingTimeout: patienceMs,
+      dnsTimeout: patienceMs,
+      socketTimeout: 2 * patienceMs,
       disableFileAccess: true,
       disableUrlAccess: true,
     });

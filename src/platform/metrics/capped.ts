@@ -29,7 +29,7 @@ export class CappedCounter<Label extends string> {
   private readonly inner: Counter<Label>;
 
   constructor(configuration: MetricConfiguration<Label>) {
-    this.inner = new Counter(configuration as ConstructorParameters<typeof Counter<Label>>[0]);
+    this.inner = new Counter(configuration);
   }
 
   inc(labels: Labels<Label>, by = 1): void {
@@ -42,7 +42,7 @@ export class CappedGauge<Label extends string> {
   private readonly inner: Gauge<Label>;
 
   constructor(configuration: MetricConfiguration<Label>) {
-    this.inner = new Gauge(configuration as ConstructorParameters<typeof Gauge<Label>>[0]);
+    this.inner = new Gauge(configuration);
   }
 
   set(labels: Labels<Label>, value: number): void {
@@ -60,7 +60,7 @@ export class CappedHistogram<Label extends string> {
   private readonly inner: Histogram<Label>;
 
   constructor(configuration: MetricConfiguration<Label> & { buckets: number[] }) {
-    this.inner = new Histogram(configuration as ConstructorParameters<typeof Histogram<Label>>[0]);
+    this.inner = new Histogram(configuration);
   }
 
   observe(labels: Labels<Label>, value: number): void {

@@ -37,8 +37,7 @@ export class QueueConnection {
     });
     pool.setMaxListeners(0);
     pool.on('error', (error) => logger.warn('a queue connection was lost', { error }));
-    // BullMQ takes a pool here, but its types only know Redis.
     let ended: Promise<void> | undefined;
-    return new QueueConnection(pool as unknown as ConnectionOptions, () => (ended ??= pool.end()));
+    return new QueueConnection(pool, () => (ended ??= pool.end()));
   }
 }

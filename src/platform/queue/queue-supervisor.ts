@@ -18,8 +18,7 @@ export class QueueSupervisor
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
   private workers: Worker[] = [];
-  private workersClosed: Promise<unknown> = Promise.resolve();
-  private late = false;
+  private readonly outOfTime = Promise.withResolvers<never>();
 
   constructor(
     private readonly settings: Settings,
@@ -28,7 +27,9 @@ export class QueueSupervisor
     private readonly modules: ModuleRef,
     private readonly metrics: Metrics,
     private readonly logger: Logger,
-  ) {}
+  ) {
+    this.outOfTime.promise.catch(() => undefined);
+  }
 
   onApplicationBootstrap(): void {
     const queues = this.queues();
@@ -36,34 +37,38 @@ export class QueueSupervisor
       queue.on('error', (error) => this.logger.warn('queue error', { queue: queue.name, error }));
     }
     if (this.settings.workers === 'off' || queues.length === 0) return;
+    const hosts = this.instances().filter(
+      (instance): instance is WorkerHost => instance instanceof WorkerHost,
+    );
+    for (const host of hosts) this.bound(host);
     this.modules.get(BullRegistrar, { strict: false }).register();
-    const hosts = this.instances().filter((instance) => instance instanceof WorkerHost);
     this.workers = hosts.map((host) => host.worker);
     for (const worker of this.workers) this.observe(worker);
   }
 
   /** Workers go first: what a running job needs, such as the database, is still there. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.workersClosed = Promise.all(this.workers.map((worker) => worker.close()));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<'late'>((resolve) => {
-      timer = setTimeout(resolve, this.settings.drainTimeoutMs, 'late');
-    });
-    this.late = (await Promise.race([this.workersClosed, late])) === 'late';
+    const timer = setTimeout(() => {
+      this.logger.warn('jobs did not end in time; they will be repeated');
+      this.outOfTime.reject(new Error('the service was stopped'));
+    }, this.settings.drainTimeoutMs);
+    await Promise.all(this.workers.map((worker) => worker.close()));
     clearTimeout(timer);
-    // Such a job ends with the process; another worker takes it over once its lock has run out. It is not torn
-    // from its connection, because BullMQ's forced close can leave the worker spinning.
-    if (this.late) this.logger.warn('a job did not end in time');
   }
 
   async onApplicationShutdown(): Promise<void> {
     await Promise.all(this.queues().map((queue) => queue.close()));
-    const closed = this.workersClosed.then(() => this.connection.close());
-    if (!this.late) await closed;
+    await this.connection.close();
+  }
+
+  /** A job that does not end would keep its worker, and with it the service, from closing. */
+  private bound(host: WorkerHost): void {
+    const process = host.process.bind(host);
+    host.process = (job, token) => Promise.race([process(job, token), this.outOfTime.promise]);
   }
 
   private queues(): Queue[] {
-    return this.instances().filter((instance) => instance instanceof Queue);
+    return this.instances().filter((instance): instance is Queue => instance instanceof Queue);
   }
 
   private instances(): unknown[] {

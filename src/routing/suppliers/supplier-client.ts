@@ -1,54 +1,30 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { Pool } from 'undici';
-import { Settings } from '../../platform';
+import { Injectable } from '@nestjs/common';
 import type { LaneView } from '../../catalogue';
-import { type ExchangeDeadlines, SupplierExchange } from './supplier-exchange';
+import { SupplierPools, type SupplierRequest } from '../../platform';
+import { SupplierExchange } from './supplier-exchange';
 
 /** The key the sandbox expects; it guards nothing. */
 const SANDBOX_CREDENTIAL = 'sim-sandbox';
 
+export type CallDeadlines = Pick<SupplierRequest, 'firstByteMs' | 'idleMs' | 'totalMs'>;
+
 /** Sends requests to suppliers over pools that outlive them. */
 @Injectable()
-export class SupplierClient implements OnApplicationShutdown {
-  private readonly pools = new Map<string, Pool>();
+export class SupplierClient {
+  constructor(private readonly pools: SupplierPools) {}
 
-  constructor(private readonly settings: Settings) {}
-
-  send(lane: LaneView, path: string, body: Buffer, deadlines: ExchangeDeadlines): SupplierExchange {
-    const exchange = new SupplierExchange(deadlines);
-    const base = new URL(lane.provider.baseUrl);
-    this.poolOf(base.origin).dispatch(
-      {
-        method: 'POST',
-        path: base.pathname === '/' ? path : base.pathname + path,
-        headers: {
-          authorization: `Bearer ${SANDBOX_CREDENTIAL}`,
-          'content-type': 'application/json',
-          'content-length': String(body.length),
-        },
-        body,
+  send(lane: LaneView, path: string, body: Buffer, deadlines: CallDeadlines): SupplierExchange {
+    const request: SupplierRequest = {
+      url: new URL(lane.provider.baseUrl.replace(/\/$/, '') + path),
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${SANDBOX_CREDENTIAL}`,
+        'content-type': 'application/json',
+        'content-length': String(body.length),
       },
-      exchange,
-    );
-    return exchange;
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await Promise.all([...this.pools.values()].map((pool) => pool.destroy()));
-  }
-
-  private poolOf(origin: string): Pool {
-    let pool = this.pools.get(origin);
-    if (pool === undefined) {
-      pool = new Pool(origin, {
-        connections: this.settings.supplierConnections,
-        connectTimeout: this.settings.supplierConnectTimeoutMs,
-        // The exchange keeps its own time.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      });
-      this.pools.set(origin, pool);
-    }
-    return pool;
+      body,
+      ...deadlines,
+    };
+    return new SupplierExchange().begin((handler) => this.pools.dispatch(request, handler));
   }
 }

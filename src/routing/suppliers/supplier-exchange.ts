@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { type Fault, fault } from '../../kernel';
+import { errorCode, type SupplierCall, type SupplierHandler } from '../../platform';
 
 export interface AnswerHead {
   readonly status: number;
@@ -14,13 +15,6 @@ export interface AnswerReader {
   broken(cause: Fault): void;
 }
 
-/** How long each part of a call may take, in milliseconds. */
-export interface ExchangeDeadlines {
-  readonly firstByteMs: number;
-  readonly idleMs: number;
-  readonly totalMs: number;
-}
-
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 
 type Ending = { readonly kind: 'end' } | { readonly kind: 'broken'; readonly cause: Fault };
@@ -29,7 +23,7 @@ type Ending = { readonly kind: 'end' } | { readonly kind: 'broken'; readonly cau
  * One call to a supplier, from the request to the last byte of the answer. The head is a promise; the body goes
  * to whoever reads it, who may come later than its first bytes and may be slower than they are.
  */
-export class SupplierExchange implements Dispatcher.DispatchHandler {
+export class SupplierExchange implements SupplierHandler {
   readonly head: Promise<AnswerHead>;
   private resolveHead: (head: AnswerHead) => void;
   private rejectHead: (cause: Fault) => void;
@@ -39,23 +33,25 @@ export class SupplierExchange implements Dispatcher.DispatchHandler {
   private ending: Ending | null = null;
   private refused: Fault | null = null;
   private answered = false;
-  private readonly total: NodeJS.Timeout;
-  private idle: NodeJS.Timeout;
+  private call: SupplierCall | null = null;
 
-  constructor(private readonly deadlines: ExchangeDeadlines) {
+  constructor() {
     this.head = new Promise((resolve, reject) => {
       this.resolveHead = resolve;
       this.rejectHead = reject;
     });
-    this.total = setTimeout(() => this.abort(fault('upstream_timeout')), deadlines.totalMs);
-    this.idle = setTimeout(() => this.abort(fault('upstream_timeout')), deadlines.firstByteMs);
+  }
+
+  /** Begins the call; what it is sent to reports to this exchange from then on. */
+  begin(dispatch: (handler: SupplierHandler) => SupplierCall): this {
+    this.call = dispatch(this);
+    return this;
   }
 
   /** Stops the call at once; the supplier sees its connection close. */
   abort(cause: Fault): void {
     this.refused ??= cause;
-    if (this.controller !== null) this.controller.abort(cause);
-    else this.finish({ kind: 'broken', cause });
+    this.call?.abort(cause);
   }
 
   /** Hands over the body: what has come already, then the rest as it comes. */
@@ -88,13 +84,11 @@ export class SupplierExchange implements Dispatcher.DispatchHandler {
   resume(): void {
     if (this.controller?.paused === true) {
       this.controller.resume();
-      this.idle.refresh();
     }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
-    if (this.refused !== null) controller.abort(this.refused);
   }
 
   onResponseStart(
@@ -104,14 +98,11 @@ export class SupplierExchange implements Dispatcher.DispatchHandler {
   ): void {
     // Informational answers (1xx) precede the real one.
     if (status < 200) return;
-    clearTimeout(this.idle);
-    this.idle = setTimeout(() => this.abort(fault('upstream_timeout')), this.deadlines.idleMs);
     this.answered = true;
     this.resolveHead({ status, headers });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.idle.refresh();
     this.pass(chunk);
   }
 
@@ -131,8 +122,6 @@ export class SupplierExchange implements Dispatcher.DispatchHandler {
   private finish(ending: Ending): void {
     if (this.ending !== null) return;
     this.ending = ending;
-    clearTimeout(this.total);
-    clearTimeout(this.idle);
     if (!this.answered) {
       this.rejectHead(ending.kind === 'broken' ? ending.cause : fault('upstream_unavailable'));
     } else if (this.reader !== null) {
@@ -146,10 +135,12 @@ export class SupplierExchange implements Dispatcher.DispatchHandler {
   }
 }
 
-const timeOuts = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+const timeOuts = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'SUPPLIER_DEADLINE',
+]);
 
-function brokenConnection(error: Error & { code?: string }): Fault {
-  return fault(timeOuts.has(error.code ?? '') ? 'upstream_timeout' : 'upstream_unavailable', {
-    cause: error,
-  });
-}
+const brokenConnection = (error: Error): Fault =>
+  fault(timeOuts.has(errorCode(error)) ? 'upstream_timeout' : 'upstream_unavailable', { cause: error });

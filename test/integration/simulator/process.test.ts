@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { spawnSimulator } from '../../support/simulator';
 import { call } from './client';
@@ -23,6 +24,27 @@ test('it does not outlive the process that started it', async () => {
   const ended = once(simulator.process, 'exit');
   simulator.process.stdin?.end();
   expect(await ended).toEqual([0, null]);
+});
+
+test('it ends as well when its starter is killed and leaves no pipe behind', async () => {
+  const simulator = await spawnSimulator(['--name', 'outer']);
+  const main = simulator.process.spawnargs[1];
+  const starter = spawn(
+    process.execPath,
+    [
+      '-e',
+      `const child = require('node:child_process').spawn(process.execPath, [${JSON.stringify(main)}], {
+        stdio: ['ignore', 'pipe', 'ignore'] });
+       child.stdout.pipe(process.stdout);`,
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  const [line] = (await once(starter.stdout, 'data')) as [Buffer];
+  const { controlUrl } = JSON.parse(line.toString()) as { controlUrl: string };
+  const waiting = call(`${controlUrl}/wait?timeout_ms=20000`, undefined, { method: 'GET' });
+  starter.kill('SIGKILL');
+  expect((await waiting).end).toMatch(/^ECONN/);
+  await simulator.stop();
 });
 
 test('a flag that makes no sense ends it before it listens', async () => {

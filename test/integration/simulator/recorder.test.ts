@@ -117,6 +117,21 @@ test('lanes have their own ports, names and regions; a refused one takes no conn
   await own.stop();
 });
 
+test('old bodies go when they take too much room; their sums stay', async () => {
+  const own = await startSimulator();
+  const url = `${own.url}/v1/chat/completions`;
+  const large = JSON.stringify({ ...body, user: 'x'.repeat(1024 * 1024) });
+  for (let index = 0; index < 65; index++) await call(url, large);
+  await call(url, body);
+  const records = await own.requests();
+  const sum = createHash('sha256').update(large).digest('hex');
+  expect(records.map(({ bodySha256 }) => bodySha256).slice(0, 65)).toEqual(Array(65).fill(sum));
+  expect(records[0]).toMatchObject({ rawBody: null, bodyBytes: large.length });
+  expect(records[64]?.rawBody).toHaveLength(1024 * 1024);
+  expect(records[65]).toMatchObject({ body });
+  await own.stop();
+});
+
 test('a body that is not text is summed, not shown', async () => {
   const bytes = Buffer.from([0, 255, 1]);
   const headers = { ...openaiHeaders, 'content-type': 'multipart/form-data; boundary=x' };

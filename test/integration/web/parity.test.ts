@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser } from './people';
 import { ask, type RawAnswer, type RawRequest } from './raw-exchange';
@@ -90,7 +91,7 @@ const requests: RawRequest[] = [
   get('/v1/nothing', { accept: 'text/html' }),
   get('/v1/errors/not_found', { 'x-request-id': '0192f0c1-0000-7000-8000-000000000001' }),
   get('/v1/errors/not_found', { 'x-request-id': 'mine' }),
-  get('/v1/errors/not_found', { 'if-none-match': '*', 'accept-encoding': 'gzip', range: 'bytes=0-1' }),
+  get('/v1/errors/not_found', { 'if-none-match': '"x"', 'accept-encoding': 'gzip', range: 'bytes=0-1' }),
   get('/v1/trial/bearer'),
   get('/v1/trial/bearer', { authorization: 'Bearer KEY' }),
   get('/v1/trial/bearer', { authorization: 'bearer   KEY ' }),
@@ -145,7 +146,7 @@ test('nobody can tell whether Express was in between', async () => {
       plain: await outcome(plain, request),
     })),
   );
-  const differing = compared.filter((pair) => JSON.stringify(pair.lean) !== JSON.stringify(pair.plain));
+  const differing = compared.filter((pair) => !isDeepStrictEqual(pair.lean, pair.plain));
   expect(differing).toEqual([]);
   const answered = new Set(compared.map((pair) => (pair.lean as { status: number }).status));
   expect([...answered].sort()).toEqual([200, 201, 400, 401, 403, 404, 405, 413, 415, 500]);

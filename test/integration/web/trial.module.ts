@@ -135,7 +135,7 @@ export class PortalTrial {
   }
 
   @Action('open-change', Access.anyone())
-  openChange(@Body() body: object): object {
+  openChange(@Body() body: object = {}): object {
     this.received.push(body);
     return { names: Object.keys(body) };
   }

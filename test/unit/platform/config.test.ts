@@ -251,10 +251,11 @@ describe('created secrets', () => {
       spawn(process.execPath, ['-e', script, source, folder], { timeout: 20_000 }),
     );
     await Promise.all(children.map((child) => once(child.stderr, 'data')));
+    const exits = children.map((child) => once(child, 'exit'));
     const answers = children.map(async (child) => String((await once(child.stdout, 'data'))[0]));
     for (const child of children) child.stdin.write('go\n');
     expect(new Set(await Promise.all(answers)).size).toBe(1);
-    await Promise.all(children.map((child) => child.exitCode ?? once(child, 'exit')));
+    await Promise.all(exits);
     expect(readdirSync(folder)).toEqual(['secrets.json']);
   }, 25_000);
 });

@@ -1,0 +1,101 @@
+import 'reflect-metadata';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { migrations } from '../../migrations';
+import { Ledger, Limits, verifyMoney } from '../../src/billing';
+import { applicationUrl, Database } from '../../src/platform';
+import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+import { migrate } from '../../src/platform/database/migrate';
+import { drain, hotPath, warmPath } from './engine';
+import { naive } from './naive';
+
+export interface Measured {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly wanted?: string;
+  readonly held?: boolean;
+}
+
+/** Counts every statement that goes to the server, BEGIN and COMMIT included. */
+export class StatementCount {
+  count = 0;
+  logQuery = (): void => void (this.count += 1);
+  logQueryError = (): void => undefined;
+  logQuerySlow = (): void => undefined;
+  logSchemaBuild = (): void => undefined;
+  logMigration = (): void => undefined;
+  log = (): void => undefined;
+}
+
+export const walletId = 1;
+
+async function main(): Promise<void> {
+  Logger.overrideLogger(['error']);
+  const folder = mkdtempSync(join(tmpdir(), 'switchboard-bench-'));
+  chmodSync(folder, 0o711);
+  const server = await startEmbeddedPostgres({ dataFolder: folder });
+  await migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue: false });
+  await ownerOnly(server.ownerUrl);
+  const statements = new StatementCount();
+  const url = applicationUrl(server.url);
+  const source = new DataSource({ type: 'postgres', url, poolSize: 16, logging: true, logger: statements });
+  const database = new Database(await source.initialize());
+  try {
+    await fund(database);
+    const rows = [
+      ...(await hotPath(folder)),
+      ...(await warmPath(database, server.url, folder, statements)),
+      ...(await drain(database, server.url, folder)),
+      ...(await naive(database, statements)),
+    ];
+    const { addsUp } = await verifyMoney(database);
+    rows.push({ what: 'the books add up afterwards', value: addsUp ? 1 : 0, unit: '', wanted: 'yes', held: addsUp });
+    print(rows);
+    process.exitCode = rows.every(({ held }) => held !== false) ? 0 : 1;
+  } finally {
+    await source.destroy();
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The table that the naive way works on. */
+async function ownerOnly(url: string): Promise<void> {
+  const source = await new DataSource({ type: 'postgres', url }).initialize();
+  await source.query(`
+    CREATE TABLE naive_wallet (id integer PRIMARY KEY, limit_nano bigint, spent bigint, held bigint);
+    INSERT INTO naive_wallet VALUES (1, 1000000000000000, 0, 0);
+    GRANT SELECT, UPDATE ON naive_wallet TO switchboard_app`);
+  await source.destroy();
+}
+
+/** A wallet that never runs dry, and limits in every scope that most requests have. */
+async function fund(database: Database): Promise<void> {
+  const much = 1_000_000_000_000_000n;
+  const limits = new Limits(database);
+  await database.transaction(async (tx) => {
+    await new Ledger(database).post(tx, { walletId, amount: much, against: 'processor', kind: 'topup', ref: 'bench' });
+    for (const kind of ['key', 'user', 'organisation'] as const) {
+      await limits.set(tx, { kind, id: 1 }, { period: 'monthly', limit: much });
+    }
+  });
+}
+
+function print(rows: readonly Measured[]): void {
+  for (const { what, value, unit, wanted, held } of rows) {
+    const figure = value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 3 : 0 });
+    const verdict = held === undefined ? '' : held ? 'held' : 'FAILED';
+    process.stdout.write(`${what.padEnd(62)} ${figure.padStart(10)} ${unit.padEnd(14)} ${(wanted ?? '').padEnd(10)} ${verdict}\n`);
+  }
+  const judged = rows.filter(({ held }) => held !== undefined);
+  process.stdout.write(`\nbench:money: ${judged.filter(({ held }) => held).length} of ${judged.length} held\n`);
+}
+
+void main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+});

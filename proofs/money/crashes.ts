@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { uuidv7 } from '../../src/kernel';
+import { lost } from './node-handle';
+import { type Proof, usd } from './proof';
+
+/** Callers that never rest, and what they were told. */
+class Load {
+  readonly acknowledged = new Map<string, string>();
+  readonly codes = new Map<string, number>();
+  private running = true;
+  private readonly callers: Promise<void>[] = [];
+
+  constructor(
+    private readonly proof: Proof,
+    private readonly walletIds: readonly number[],
+    private readonly pauseMs: number,
+  ) {}
+
+  start(callers: number): this {
+    for (let caller = 0; caller < callers; caller += 1) this.callers.push(this.caller(caller));
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.running = false;
+    await Promise.all(this.callers);
+  }
+
+  private async caller(place: number): Promise<void> {
+    const walletId = this.walletIds[place % this.walletIds.length]!;
+    while (this.running) {
+      const requestId = uuidv7();
+      const cost = String(1_000 + Math.floor(Math.random() * 4_000_000));
+      const answerMs = 5 + Math.random() * 60;
+      const answer = await this.proof.call(place % 2, walletId, { requestId, cost, answerMs });
+      this.codes.set(answer.code, (this.codes.get(answer.code) ?? 0) + 1);
+      if (answer.code === 'ok') this.acknowledged.set(requestId, cost);
+      await delay(answer.code === 'ok' ? this.pauseMs : 50);
+    }
+  }
+}
+
+/** Acknowledged records that are missing, or say something else than what was acknowledged. */
+async function missing(proof: Proof, { acknowledged }: Load): Promise<number> {
+  const ids = [...acknowledged.keys()];
+  const rows = await proof.query<{ request_id: string; cost_nano: string; times: string }>(
+    `SELECT request_id, max(cost_nano) AS cost_nano, count(*) AS times FROM request_record
+      WHERE request_id = ANY ($1::uuid[]) GROUP BY request_id`,
+    [ids],
+  );
+  const recorded = new Map(rows.map((row) => [row.request_id, row.times === '1' ? row.cost_nano : 'twice']));
+  return ids.filter((id) => recorded.get(id) !== acknowledged.get(id)).length;
+}
+
+async function wallets(proof: Proof): Promise<number[]> {
+  const ids: number[] = [];
+  for (let made = 0; made < 6; made += 1) ids.push(await proof.wallet(100n * usd));
+  return ids;
+}
+
+async function settle(proof: Proof, load: Load, name: string): Promise<void> {
+  await load.stop();
+  await proof.quiet();
+  const lostRecords = await missing(proof, load);
+  const of = `${lostRecords} of ${load.acknowledged.size.toLocaleString('en')}`;
+  proof.add(`${name}: acknowledged records lost`, '0', of, lostRecords === 0);
+  const drift = await proof.drift();
+  proof.add(`${name}: drift`, '0 wrong', `${drift} wrong`, drift === 0);
+}
+
+export async function proveNodeCrashes(proof: Proof, kills: number): Promise<void> {
+  const load = new Load(proof, await wallets(proof), 10).start(40);
+  for (let kill = 0; kill < kills; kill += 1) {
+    await delay(400 + Math.random() * 600);
+    const place = kill % 2;
+    await proof.nodes[place]!.kill();
+    await proof.startAt(place);
+  }
+  await settle(proof, load, `${kills} nodes killed under load`);
+
+  // One dies and stays dead, the other falls idle: nothing may stay escrowed.
+  const last = new Load(proof, await wallets(proof), 10).start(20);
+  await delay(1_000);
+  await proof.nodes[1]!.kill();
+  await delay(200);
+  await last.stop();
+  const diedAt = performance.now();
+  let slices = '';
+  while (performance.now() - diedAt < 40_000) {
+    const [row] = await proof.query<{ count: string }>('SELECT count(*) AS count FROM escrow_slice');
+    slices = row?.count ?? '';
+    if (slices === '0') break;
+    await delay(250);
+  }
+  const took = `${slices} left after ${((performance.now() - diedAt) / 1_000).toFixed(1)} s`;
+  proof.add('a node killed and not restarted: slices', '0 in 40 s', took, slices === '0');
+  await proof.startAt(1);
+  await settle(proof, last, 'and once it is back');
+}
+
+export async function provePostgresCrashes(proof: Proof, kills: number): Promise<void> {
+  const load = new Load(proof, await wallets(proof), 10).start(40);
+  for (let kill = 0; kill < kills; kill += 1) {
+    await delay(1_000 + Math.random() * 1_000);
+    await proof.postgres.kill();
+    await delay(300);
+    await proof.postgres.launch();
+  }
+  await delay(1_500);
+  await settle(proof, load, `PostgreSQL killed ${kills} times under load`);
+  const strange = [...load.codes.keys()].filter((code) => !['ok', 'billing_unavailable', lost].includes(code));
+  const counted = [...load.codes].map(([code, count]) => `${count} ${code}`).join(', ');
+  proof.add(`PostgreSQL killed ${kills} times: answers`, 'no others', counted, strange.length === 0);
+}
+
+/** The database is away for ten seconds: whoever has a slice goes on, and nothing is forgotten. */
+export async function proveOutage(proof: Proof, seconds: number): Promise<void> {
+  const ids = await wallets(proof);
+  const warm = new Load(proof, ids, 5).start(24);
+  await delay(6_000);
+  await warm.stop();
+  await proof.quiet();
+  await proof.postgres.kill();
+  // A few calls a second use up less than the slices hold.
+  const load = new Load(proof, ids, 900).start(6);
+  await delay(seconds * 1_000);
+  const during = new Map(load.codes);
+  const stillHere = load.acknowledged.size;
+  await proof.postgres.launch();
+  await delay(2_000);
+  const failed = [...during].reduce((sum, [code, count]) => (code === 'ok' ? sum : sum + count), 0);
+  const found = `${failed} of ${failed + stillHere}`;
+  proof.add(`${seconds} s without PostgreSQL: failed holds while slices last`, '0', found, failed === 0 && stillHere > 0);
+  await settle(proof, load, `${seconds} s without PostgreSQL`);
+}

@@ -1,0 +1,82 @@
+import 'reflect-metadata';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { type Hold, type LimitRef, MoneyEngine, PostgresMoneyStore } from '../../src/billing';
+import { Fault, monotonicMs } from '../../src/kernel';
+import { applicationUrl, Database, Notifications } from '../../src/platform';
+import type { Answer, Call, FromNode, ToNode } from './node-handle';
+import { recordOf } from './record';
+
+/** The child process: the money engine of one node, and instead of a supplier a clock. */
+async function main(): Promise<void> {
+  Logger.overrideLogger(process.env['PROOF_VERBOSE'] ? ['error', 'warn', 'log'] : false);
+  const [url = '', dataFolder = ''] = process.argv.slice(2);
+  const source = await new DataSource({
+    type: 'postgres',
+    url: applicationUrl(url),
+    poolSize: 6,
+    connectTimeoutMS: 3_000,
+  }).initialize();
+  const notifications = new Notifications({ url });
+  await notifications.start();
+  const engine = new MoneyEngine(new PostgresMoneyStore(new Database(source)), notifications, {
+    dataFolder,
+    acknowledge: 'journal',
+  });
+  await engine.start();
+
+  process.on('message', (message: ToNode) => {
+    if (message.kind === 'call') void serve(engine, message.call).then((answer) => tell({ kind: 'answer', answer }));
+    else if (message.kind === 'pending') tell({ kind: 'pending', count: engine.pending });
+    else void stop();
+  });
+  // A driver that dies takes its nodes along.
+  process.on('disconnect', () => process.exit(0));
+  tell({ kind: 'ready' });
+
+  async function stop(): Promise<void> {
+    await engine.stop();
+    await notifications.onApplicationShutdown();
+    await source.destroy();
+    process.exit(0);
+  }
+}
+
+async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
+  const began = monotonicMs();
+  const refs: LimitRef[] = [
+    { kind: 'key', id: call.keyId },
+    { kind: 'wallet', id: call.walletId },
+  ];
+  const { requestId } = call;
+  let hold: Hold;
+  try {
+    hold = await engine.escrow.hold({ requestId, amount: BigInt(call.bound), refs });
+  } catch (error) {
+    const { code, options } = error as Fault;
+    return {
+      requestId,
+      code: code ?? String(error),
+      retryAfterSeconds: options?.retryAfterSeconds ?? null,
+      heldAfterMs: monotonicMs() - began,
+    };
+  }
+  const heldAfterMs = monotonicMs() - began;
+  await delay(call.answerMs);
+  try {
+    await hold.settle(recordOf(BigInt(call.cost), call.keyId, call.walletId, call.answerMs));
+  } catch (error) {
+    return { requestId, code: (error as Fault).code, retryAfterSeconds: null, heldAfterMs };
+  }
+  return { requestId, code: 'ok', retryAfterSeconds: null, heldAfterMs };
+}
+
+function tell(message: FromNode): void {
+  if (process.connected) process.send?.(message, () => undefined);
+}
+
+void main().catch((error: unknown) => {
+  process.stderr.write(`${String(error)}\n`);
+  process.exit(1);
+});

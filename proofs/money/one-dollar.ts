@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Answer } from './node-handle';
+import { dollars, percent, type Proof, usd } from './proof';
+
+const callers = 1_000;
+
+interface Run {
+  readonly used: bigint;
+  readonly answers: readonly Answer[];
+}
+
+/** A thousand at once on one dollar, half of them at each node. */
+export async function proveOneDollar(proof: Proof, runs: number): Promise<void> {
+  const fast: Run[] = [];
+  for (let run = 0; run < runs; run += 1) fast.push(await oneDollar(proof, () => 30 + Math.random() * 170, 0));
+  report(proof, `${runs} runs of 1,000 calls on $1.00, answers within 200 ms`, fast, 0.99);
+
+  const slow: Run[] = [];
+  for (let run = 0; run < runs; run += 4) {
+    const some = Array.from({ length: Math.min(4, runs - run) }, () =>
+      oneDollar(proof, () => 300 + Math.random() * 1_200, 60),
+    );
+    slow.push(...(await Promise.all(some)));
+  }
+  report(proof, `${runs} runs, answers of 0.3–1.5 s, refused callers come again`, slow, 0.95);
+  const drift = await proof.drift();
+  proof.add('the books after all of that', '0 wrong', `${drift} wrong`, drift === 0);
+}
+
+async function oneDollar(proof: Proof, answerMs: () => number, retries: number): Promise<Run> {
+  const walletId = await proof.wallet(usd);
+  const answers = await Promise.all(
+    Array.from({ length: callers }, async (_, caller) => {
+      for (let left = retries; ; left -= 1) {
+        const answer = await proof.call(caller % 2, walletId, { answerMs: answerMs() });
+        if (answer.retryAfterSeconds === null || left === 0) return answer;
+        await delay(answer.retryAfterSeconds * 1_000 * (1 + Math.random() / 4));
+      }
+    }),
+  );
+  await proof.quiet();
+  return { used: usd - (await proof.balance(walletId)), answers };
+}
+
+function report(proof: Proof, what: string, runs: readonly Run[], share: number): void {
+  const over = runs.reduce((most, { used }) => (used - usd > most ? used - usd : most), 0n);
+  const least = Math.min(...runs.map(({ used }) => Number(used) / Number(usd)));
+  const codes = new Map<string, number>();
+  for (const { code } of runs.flatMap(({ answers }) => answers)) codes.set(code, (codes.get(code) ?? 0) + 1);
+  const strange = [...codes.keys()].filter(
+    (code) => !['ok', 'billing_limit_reached', 'capacity_exceeded'].includes(code),
+  );
+  proof.add(`${what}: overshoot`, '$0.0000', dollars(over), over === 0n);
+  proof.add(`${what}: least used`, `≥ ${percent(share)}`, percent(least), least >= share);
+  const counted = [...codes].map(([code, count]) => `${count} ${code}`).join(', ');
+  proof.add(`${what}: answers`, 'no others', counted, strange.length === 0);
+}

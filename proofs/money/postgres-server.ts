@@ -1,0 +1,82 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { migrations } from '../../migrations';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+import { migrate } from '../../src/platform/database/migrate';
+
+/** A durable server that may be killed and comes back; nodes reach it at an address that stays. */
+export class PostgresServer {
+  private server?: EmbeddedPostgres;
+  private readonly gate: Server;
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(readonly folder: string) {
+    this.gate = createServer((inbound) => this.pass(inbound));
+  }
+
+  static async start(): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'switchboard-proof-'));
+    chmodSync(folder, 0o711);
+    const postgres = new PostgresServer(folder);
+    await new Promise<void>((resolve) => postgres.gate.listen(0, '127.0.0.1', resolve));
+    await postgres.launch();
+    const { ownerUrl, url } = postgres.server!;
+    await migrate({ url: ownerUrl, serviceUrl: url, migrations, queue: false });
+    return postgres;
+  }
+
+  /** By way of the gate. */
+  get url(): string {
+    const address = new URL(this.server!.url);
+    address.port = String((this.gate.address() as AddressInfo).port);
+    return address.href;
+  }
+
+  /** As a crash would: no goodbye, no checkpoint. */
+  async kill(): Promise<void> {
+    const file = join(this.folder, 'postgres', 'cluster', 'postmaster.pid');
+    process.kill(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGKILL');
+    for (const socket of this.sockets) socket.destroy();
+    await this.server!.stop();
+  }
+
+  async launch(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        this.server = await startEmbeddedPostgres({ dataFolder: this.folder });
+        return;
+      } catch (error) {
+        // The processes of the killed server need a moment to notice that it is gone.
+        if (attempt === 20) throw error;
+        await delay(100);
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.sockets) socket.destroy();
+    this.gate.close();
+    await this.server?.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private pass(inbound: Socket): void {
+    const outbound = connect(Number(new URL(this.server!.url).port), '127.0.0.1');
+    for (const [socket, other] of [
+      [inbound, outbound],
+      [outbound, inbound],
+    ] as const) {
+      this.sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.sockets.delete(socket);
+        other.destroy();
+      });
+      socket.pipe(other);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import 'reflect-metadata';
+import { proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
+import { startEngineNode } from './node-handle';
+import { proveOneDollar } from './one-dollar';
+import { PostgresServer } from './postgres-server';
+import { Proof } from './proof';
+import { proveNoLiveLock, proveNothingIdleRefuses } from './starvation';
+
+/** With arguments, only the scenarios named: dollar, idle, starve, nodes, postgres, outage. */
+const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
+  dollar: (proof) => proveOneDollar(proof, 20),
+  idle: (proof) => proveNothingIdleRefuses(proof, 25),
+  starve: (proof) => proveNoLiveLock(proof, 8),
+  nodes: (proof) => proveNodeCrashes(proof, 20),
+  postgres: (proof) => provePostgresCrashes(proof, 5),
+  outage: (proof) => proveOutage(proof, 10),
+};
+
+async function main(): Promise<void> {
+  const wanted = process.argv.slice(2);
+  const proof = new Proof(await PostgresServer.start(), startEngineNode);
+  try {
+    await proof.startNodes(2);
+    for (const [name, prove] of Object.entries(scenarios)) {
+      if (wanted.length === 0 || wanted.includes(name)) await prove(proof);
+    }
+  } finally {
+    await proof.close();
+  }
+  const held = proof.findings.filter((finding) => finding.held).length;
+  process.stdout.write(`\nprove:money: ${held} of ${proof.findings.length} held\n`);
+  process.exitCode = held === proof.findings.length ? 0 : 1;
+}
+
+void main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+});

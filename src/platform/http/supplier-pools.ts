@@ -1,0 +1,191 @@
+import { buildConnector, type Dispatcher, Pool } from 'undici';
+import type { Settings } from '../config';
+import { type AddressGuard, AddressRefused } from './address-guard';
+
+export interface SupplierRequest {
+  readonly url: URL;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly headers: Record<string, string>;
+  readonly body?: Buffer | string;
+  /** How long the head of the answer may take; unset, the setting for whole answers. */
+  readonly firstByteMs?: number;
+  readonly idleMs?: number;
+  readonly totalMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export type SupplierHandler = Dispatcher.DispatchHandler;
+
+export interface SupplierCall {
+  /** Whether bytes may have left: such a call may have been carried out, and must not be repeated unthinkingly. */
+  readonly begun: boolean;
+  /** Ends the call; the handler learns of it by `onResponseError` with this reason. */
+  abort(reason: Error): void;
+}
+
+export class SupplierDeadline extends Error {
+  readonly code = 'SUPPLIER_DEADLINE';
+
+  constructor(milliseconds: number) {
+    super(`the supplier took longer than ${milliseconds} ms altogether`);
+    this.name = 'SupplierDeadline';
+  }
+}
+
+type PoolSettings = Pick<
+  Settings,
+  | 'supplierConnections'
+  | 'supplierConnectTimeoutMs'
+  | 'supplierFirstByteTimeoutMs'
+  | 'supplierIdleTimeoutMs'
+  | 'supplierTotalTimeoutMs'
+>;
+
+/** All connections to suppliers: one bounded pool an origin, nothing followed, nothing repeated. */
+export class SupplierPools {
+  private readonly pools = new Map<string, Pool>();
+
+  constructor(
+    private readonly settings: PoolSettings,
+    private readonly guard: AddressGuard,
+  ) {}
+
+  /**
+   * Sends a request and reports to the handler, without a promise or a copy a chunk. Exactly one of the handler's
+   * `onResponseEnd` and `onResponseError` is called, once, in the end. Redirects are answers like any other.
+   */
+  dispatch(request: SupplierRequest, handler: SupplierHandler): SupplierCall {
+    const { url, method, headers, body = null, totalMs = this.settings.supplierTotalTimeoutMs } = request;
+    const call = new OngoingCall(handler, totalMs, request.signal);
+    const options: Dispatcher.DispatchOptions = {
+      path: `${url.pathname}${url.search}`,
+      method,
+      headers,
+      body,
+      headersTimeout: request.firstByteMs ?? this.settings.supplierFirstByteTimeoutMs,
+      bodyTimeout: request.idleMs ?? this.settings.supplierIdleTimeoutMs,
+    };
+    if (!call.over) this.poolFor(url).dispatch(options, call);
+    return call;
+  }
+
+  async close(): Promise<void> {
+    const pools = [...this.pools.values()];
+    this.pools.clear();
+    await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+
+  private poolFor(url: URL): Pool {
+    const existing = this.pools.get(url.origin);
+    if (existing) return existing;
+    const pool = new Pool(url.origin, {
+      connections: this.settings.supplierConnections,
+      pipelining: 1,
+      allowH2: false,
+      keepAliveTimeout: 30_000,
+      keepAliveMaxTimeout: 60_000,
+      connect: this.connectorFor(new URL(url.origin)),
+    });
+    this.pools.set(url.origin, pool);
+    return pool;
+  }
+
+  /** Sockets do not look up a host that is an address already, so that one is checked before they get it. */
+  private connectorFor(origin: URL): buildConnector.connector {
+    const connect = buildConnector({
+      allowH2: false,
+      timeout: this.settings.supplierConnectTimeoutMs,
+      lookup: this.guard.lookupFor(origin),
+    });
+    return (options, callback) => {
+      const checked = this.guard.checkBaseUrl(origin.origin);
+      if (checked.ok) connect(options, callback);
+      else callback(new AddressRefused(origin.host, checked.error), null);
+    };
+  }
+}
+
+/** Stands between undici and a handler: adds the deadline and abortion at any time, and ends exactly once. */
+class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {
+  begun = false;
+  over = false;
+  private controller: Dispatcher.DispatchController | undefined;
+  private reason: Error | undefined;
+  private readonly timer: NodeJS.Timeout;
+  private readonly onAbort = (): void => this.abort(errorOf(this.signal?.reason));
+
+  constructor(
+    private readonly handler: SupplierHandler,
+    totalMs: number,
+    private readonly signal: AbortSignal | undefined,
+  ) {
+    this.timer = setTimeout(() => this.abort(new SupplierDeadline(totalMs)), totalMs);
+    signal?.addEventListener('abort', this.onAbort, { once: true });
+    if (signal?.aborted) this.onAbort();
+  }
+
+  abort(reason: Error): void {
+    if (this.over) return;
+    this.reason = reason;
+    if (this.controller) this.controller.abort(reason);
+    // Still waiting for a connection: undici hands out no controller yet, and must not begin when it has one.
+    this.fail(this.controller, reason);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
+    if (this.reason) return controller.abort(this.reason);
+    this.begun = true;
+    this.controller = controller;
+    this.handler.onRequestStart?.(controller, context);
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Parameters<NonNullable<SupplierHandler['onResponseStart']>>[2],
+    text?: string,
+  ): void {
+    if (!this.over) this.handler.onResponseStart?.(controller, status, headers, text);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.over) this.handler.onResponseData?.(controller, chunk);
+  }
+
+  onResponseEnd(
+    controller: Dispatcher.DispatchController,
+    trailers: Parameters<NonNullable<SupplierHandler['onResponseEnd']>>[1],
+  ): void {
+    if (this.finish()) this.handler.onResponseEnd?.(controller, trailers);
+  }
+
+  onResponseError(controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail(controller, error);
+  }
+
+  private fail(controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (this.finish()) this.handler.onResponseError?.(controller ?? unbegun, error);
+  }
+
+  private finish(): boolean {
+    if (this.over) return false;
+    this.over = true;
+    clearTimeout(this.timer);
+    this.signal?.removeEventListener('abort', this.onAbort);
+    return true;
+  }
+}
+
+/** The controller of a call that never got a connection. */
+const unbegun: Dispatcher.DispatchController = {
+  aborted: true,
+  paused: false,
+  reason: null,
+  abort: () => undefined,
+  pause: () => undefined,
+  resume: () => undefined,
+};
+
+function errorOf(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('the call was aborted');
+}

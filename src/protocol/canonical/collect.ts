@@ -1,0 +1,119 @@
+import { err, type Fault, fault, ok, type Result, type Usage } from '../../kernel';
+import { type CanonicalEvent, type Finish, type ToolStart } from './events';
+import { type DialectName } from './request';
+
+export interface AnswerText {
+  readonly type: 'text' | 'refusal';
+  text: string;
+}
+export interface AnswerReasoning {
+  readonly type: 'reasoning';
+  text: string;
+  origin?: DialectName;
+  signature?: string;
+  redacted?: boolean;
+}
+export interface AnswerTool extends Omit<ToolStart, 'type'> {
+  readonly type: 'tool';
+  arguments: string;
+}
+export type AnswerBlock = AnswerText | AnswerReasoning | AnswerTool;
+
+/** A whole answer: what its events add up to. */
+export interface CanonicalAnswer {
+  readonly id: string;
+  readonly model: string;
+  readonly blocks: readonly AnswerBlock[];
+  readonly citations: readonly { readonly origin: DialectName; readonly value: unknown }[];
+  readonly finish: Finish;
+  readonly stopSequence?: string;
+  readonly usage?: Usage;
+}
+
+/** Adds events up to an answer, so that a stream and a whole answer can never disagree. */
+export class AnswerCollector {
+  private readonly blocks: AnswerBlock[] = [];
+  private readonly tools = new Map<number, AnswerTool>();
+  private readonly citations: CanonicalAnswer['citations'][number][] = [];
+  private id = '';
+  private model = '';
+  private usage: Usage | undefined;
+  private end: Extract<CanonicalEvent, { type: 'message-end' }> | undefined;
+  private fault: Fault | undefined;
+
+  readonly push = (event: CanonicalEvent): void => {
+    switch (event.type) {
+      case 'message-start':
+        ({ id: this.id, model: this.model, usage: this.usage } = event);
+        break;
+      case 'text-start':
+        this.blocks.push({ type: 'text', text: '' });
+        break;
+      case 'reasoning-start':
+        this.blocks.push({ type: 'reasoning', text: '' });
+        break;
+      case 'text-delta':
+      case 'reasoning-delta':
+        this.append(event.type === 'text-delta' ? 'text' : 'reasoning', event.text);
+        break;
+      case 'refusal':
+        if (this.blocks.at(-1)?.type !== 'refusal') this.blocks.push({ type: 'refusal', text: '' });
+        this.append('refusal', event.text);
+        break;
+      case 'reasoning-signature':
+        this.sign(event.origin, event.signature, event.redacted);
+        break;
+      case 'tool-start': {
+        const { type: _type, ...start } = event;
+        const tool: AnswerTool = { type: 'tool', ...start, arguments: '' };
+        this.blocks.push(tool);
+        this.tools.set(event.index, tool);
+        break;
+      }
+      case 'tool-arguments-delta':
+        this.tools.get(event.index)!.arguments += event.text;
+        break;
+      case 'citation':
+        this.citations.push({ origin: event.origin, value: event.value });
+        break;
+      case 'usage-update':
+        this.usage = event.usage;
+        break;
+      case 'message-end':
+        this.end = event;
+        break;
+      case 'fault':
+        this.fault = event.fault;
+        break;
+      case 'text-end':
+      case 'reasoning-end':
+      case 'tool-end':
+        break;
+    }
+  };
+
+  result(): Result<CanonicalAnswer, Fault> {
+    if (this.fault) return err(this.fault);
+    if (!this.end) return err(fault('agentcli_incomplete_stream'));
+    const { id, model, blocks, citations, usage } = this;
+    const { finish, stopSequence } = this.end;
+    return ok({ id, model, blocks, citations, finish, stopSequence, usage });
+  }
+
+  /** Tools may be open between the pieces of a text, so the text is not always the last block. */
+  private append(type: 'text' | 'reasoning' | 'refusal', text: string): void {
+    const block = this.blocks.findLast((candidate) => candidate.type === type);
+    if (block && block.type !== 'tool') block.text += text;
+  }
+
+  private sign(origin: DialectName, signature: string, redacted: boolean | undefined): void {
+    const block = this.blocks.findLast((candidate) => candidate.type === 'reasoning');
+    if (block) Object.assign(block, { origin, signature }, redacted ? { redacted } : {});
+  }
+}
+
+export function collect(events: Iterable<CanonicalEvent>): Result<CanonicalAnswer, Fault> {
+  const collector = new AnswerCollector();
+  for (const event of events) collector.push(event);
+  return collector.result();
+}

@@ -1,0 +1,108 @@
+import { type Fault, type Result, type Usage, type UsageReading } from '../../kernel';
+import { type CanonicalAnswer } from './collect';
+import { type EmissionOptions } from './emission';
+import { type CanonicalEvent } from './events';
+import { type CanonicalRequest, type DialectName, type JsonObject } from './request';
+import { type SupplierError } from './supplier-error';
+import { type Dropped } from './tally';
+import { type ToolNames } from './tool-names';
+
+/** What is known of the target; everything has a default that the dialect's own supplier takes. */
+export interface Target {
+  /** The supplier's name of the model. */
+  readonly model?: string;
+  /** Filled in where the dialect wants a limit and the caller gave none. */
+  readonly maxOutputTokens?: number;
+  /** False: the model cannot be told how hard to think. */
+  readonly reasoning?: boolean;
+  /** messages: how a wish for effort is expressed. */
+  readonly thinking?: 'budget' | 'adaptive';
+  /** messages: how a JSON schema is enforced. */
+  readonly structuredOutput?: 'native' | 'tool';
+  /** messages: instructions may stand between turns. */
+  readonly systemInTurns?: boolean;
+  /** chat: the model wants to see its earlier reasoning again. */
+  readonly reasoningHistory?: boolean;
+  /** chat: which field limits the output. */
+  readonly limitField?: 'max_tokens' | 'max_completion_tokens';
+  /** chat: false where the supplier knows only the role `system`. */
+  readonly developerRole?: boolean;
+  /** chat, responses: the supplier takes tools that are called with plain text. */
+  readonly customTools?: boolean;
+}
+
+/** What the decoder of the answer must know about the request. */
+export interface ReplyContext {
+  readonly tools: ToolNames;
+  readonly textTool?: string;
+}
+
+export interface EncodedRequest {
+  readonly body: JsonObject;
+  readonly dropped: readonly Dropped[];
+  readonly reply: ReplyContext;
+}
+
+export interface DecoderOptions extends EmissionOptions {
+  /** The largest event of the stream that is read. */
+  readonly maxEventBytes?: number;
+}
+
+export interface StreamDecoder {
+  /** Emits what the bytes hold before it returns. */
+  push(chunk: Uint8Array): void;
+  /** The supplier's body is over: emits the end if the answer was complete, else a fault. */
+  end(): void;
+  /** Whether the whole answer came. */
+  readonly complete: boolean;
+  /** Whether the dialect's own terminator was seen. */
+  readonly terminated: boolean;
+  /** What the supplier reported last, for settlement. */
+  readonly usage: UsageReading;
+  /** What of the stream has no canonical event. */
+  readonly dropped: readonly Dropped[];
+}
+
+export interface EncoderOptions {
+  /** The caller's name of the model and the answer's identifier; the supplier's own unless given. */
+  readonly model?: string;
+  readonly id?: string;
+  readonly requestId: string;
+  /** Seconds since the epoch. */
+  readonly createdAt?: number;
+  /** chat: the caller asked for the usage chunk. */
+  readonly includeUsage?: boolean;
+  /** messages: shown at the start, until the supplier has said how many there were. */
+  readonly inputTokens?: number;
+  /** Stands in when the supplier reports nothing. */
+  readonly estimate?: () => Usage | undefined;
+  /** What the gateway adds to the final usage event as `svc`. */
+  readonly facts?: (usage: Usage | undefined) => JsonObject | undefined;
+  /** responses: fields of the caller's request that the answer repeats. */
+  readonly echo?: JsonObject;
+  /** How much of an answer may wait for its turn, or for its closing event, in characters. */
+  readonly maxHeld?: number;
+}
+
+export interface StreamEncoder {
+  /** The text to send, before it returns; empty when there is nothing to send. */
+  encode(event: CanonicalEvent): string;
+  /** The terminator or the in-band error was written. */
+  readonly ended: boolean;
+  readonly dropped: readonly Dropped[];
+}
+
+export interface Dialect {
+  readonly name: DialectName;
+  /** Sent in silent gaps. */
+  readonly ping: string;
+  decodeRequest(body: unknown): Result<CanonicalRequest, Fault>;
+  encodeRequest(request: CanonicalRequest, target?: Target): Result<EncodedRequest, Fault>;
+  streamDecoder(options: DecoderOptions): StreamDecoder;
+  streamEncoder(options: EncoderOptions): StreamEncoder;
+  /** The events of a whole answer; a body that is none, or an error, becomes a fault. */
+  decodeAnswer(body: unknown, options?: Partial<ReplyContext>): CanonicalEvent[];
+  encodeAnswer(answer: CanonicalAnswer, options: EncoderOptions): JsonObject;
+  /** Undefined when the body holds no error. */
+  readError(body: unknown): SupplierError | undefined;
+}

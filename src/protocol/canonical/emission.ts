@@ -1,0 +1,157 @@
+import { type Fault, fault, type Usage, type UsageReading, uuidv7 } from '../../kernel';
+import { pick } from '../usage';
+import { type EventSink, type Finish } from './events';
+import { parseJsonText } from './fields';
+import { type DialectName } from './request';
+import { type ToolNames } from './tool-names';
+
+export interface EmissionOptions {
+  readonly emit: EventSink;
+  /** How the target's tool names read for the caller. */
+  readonly tools?: ToolNames;
+  /** A tool that stands for a structured answer: its arguments are the text. */
+  readonly textTool?: string;
+}
+
+/** How much of one answer may wait for its turn, in characters. */
+export const MAX_HELD = 16 * 1024 * 1024;
+
+/** The handle of the tool whose arguments are the text of the answer. */
+const TEXT_TOOL = -1;
+
+/**
+ * The one place where decoders produce events from: it keeps the order that `CanonicalEvent` promises, whatever
+ * the supplier does, and nothing leaves it after the end.
+ */
+export class Emission {
+  started = false;
+  ended = false;
+  usage: UsageReading = { kind: 'absent' };
+  private prose: 'text' | 'reasoning' | undefined;
+  private tools = 0;
+  private readonly openTools = new Set<number>();
+  private answeredByTool = false;
+  /** Arguments of functions that stand for tools with plain text, until they can be read. */
+  private readonly wrapped = new Map<number, string>();
+
+  constructor(private readonly options: EmissionOptions) {}
+
+  start(id: string, model: string, usage?: Usage): void {
+    if (this.started || this.ended) return;
+    this.started = true;
+    this.options.emit({ type: 'message-start', id, model, usage });
+  }
+
+  text(text: string): void {
+    if (text === '' || this.ended) return;
+    this.openProse('text');
+    this.options.emit({ type: 'text-delta', text });
+  }
+
+  reasoning(text: string): void {
+    if (text === '' || this.ended) return;
+    this.openProse('reasoning');
+    this.options.emit({ type: 'reasoning-delta', text });
+  }
+
+  /** Opens the reasoning even when no text of it is shown. */
+  signature(origin: DialectName, signature: string, redacted = false): void {
+    if (this.ended) return;
+    this.openProse('reasoning');
+    this.options.emit({ type: 'reasoning-signature', origin, signature, ...(redacted ? { redacted } : {}) });
+  }
+
+  refusal(text: string): void {
+    if (text === '' || this.ended) return;
+    this.closeProse();
+    this.options.emit({ type: 'refusal', text });
+  }
+
+  citation(origin: DialectName, value: unknown): void {
+    if (!this.ended) this.options.emit({ type: 'citation', origin, value });
+  }
+
+  closeProse(): void {
+    if (this.prose && !this.ended) {
+      this.options.emit({ type: this.prose === 'text' ? 'text-end' : 'reasoning-end' });
+    }
+    this.prose = undefined;
+  }
+
+  /** `custom` when the supplier itself called the tool with plain text. */
+  openTool(id: string, name: string, custom = false): number {
+    if (this.ended) return TEXT_TOOL;
+    this.closeProse();
+    if (name === this.options.textTool) {
+      this.answeredByTool = true;
+      return TEXT_TOOL;
+    }
+    const index = this.tools++;
+    this.openTools.add(index);
+    const origin = this.options.tools?.originOf(name) ?? { name };
+    if (origin.custom && !custom) this.wrapped.set(index, '');
+    const known = id === '' ? `call_${uuidv7().replaceAll('-', '')}` : id;
+    this.options.emit({ type: 'tool-start', index, id: known, ...origin, ...(custom && { custom }) });
+    return index;
+  }
+
+  toolArguments(index: number, text: string): void {
+    if (text === '' || this.ended) return;
+    const held = this.wrapped.get(index);
+    if (index === TEXT_TOOL) this.text(text);
+    else if (held === undefined) this.options.emit({ type: 'tool-arguments-delta', index, text });
+    else if (held.length + text.length <= MAX_HELD) this.wrapped.set(index, held + text);
+    else this.fault(fault('provider_response_too_large'));
+  }
+
+  closeTool(index: number): void {
+    if (index === TEXT_TOOL) this.closeProse();
+    if (!this.openTools.delete(index) || this.ended) return;
+    const held = this.wrapped.get(index);
+    if (held !== undefined) this.emitUnwrapped(index, held);
+    this.options.emit({ type: 'tool-end', index });
+  }
+
+  /** Later figures stand. What cannot be read is kept for whoever settles, and not shown to the caller. */
+  report(reading: UsageReading): void {
+    if (this.ended || reading.kind === 'absent') return;
+    this.usage = reading;
+    if (reading.kind === 'ok') this.options.emit({ type: 'usage-update', usage: reading.usage });
+  }
+
+  end(finish: Finish, stopSequence?: string): void {
+    if (this.ended) return;
+    this.closeProse();
+    for (const index of this.openTools) this.closeTool(index);
+    this.options.emit({ type: 'message-end', finish: this.corrected(finish), stopSequence });
+    this.ended = true;
+  }
+
+  fault(fault: Fault): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.options.emit({ type: 'fault', fault });
+  }
+
+  /** Calls decide what the caller must do next, not the word: some suppliers end a forced call with "stop". */
+  private corrected(finish: Finish): Finish {
+    const { unified, raw } = finish;
+    if (this.tools > 0 && (unified === 'stop' || unified === 'unknown')) return { unified: 'tool-calls', raw };
+    if (this.tools === 0 && this.answeredByTool && unified === 'tool-calls') return { unified: 'stop', raw };
+    return finish;
+  }
+
+  /** A model that did not keep to the schema is quoted as it is. */
+  private emitUnwrapped(index: number, held: string): void {
+    const input = pick(parseJsonText(held), 'input');
+    const text = typeof input === 'string' ? input : held;
+    if (text !== '') this.options.emit({ type: 'tool-arguments-delta', index, text });
+  }
+
+  private openProse(kind: 'text' | 'reasoning'): void {
+    if (this.prose === kind) return;
+    this.closeProse();
+    this.prose = kind;
+    this.options.emit({ type: kind === 'text' ? 'text-start' : 'reasoning-start' });
+  }
+}

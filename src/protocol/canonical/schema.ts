@@ -1,0 +1,41 @@
+import { isRecord } from '../usage';
+import { type JsonObject } from './request';
+
+/** The schemas directly inside a schema. */
+function children(schema: JsonObject): JsonObject[] {
+  const maps = [schema.properties, schema.$defs, schema.definitions].filter(isRecord).flatMap(Object.values);
+  const lists = [schema.anyOf, schema.allOf, schema.oneOf, schema.prefixItems].filter(Array.isArray).flat();
+  return [...maps, ...lists, schema.items].filter(isRecord);
+}
+
+const isObjectSchema = (schema: JsonObject): boolean =>
+  schema.type === 'object' || isRecord(schema.properties);
+
+/** Strict mode of the OpenAI dialects: every object closed, every property required. */
+export function isStrictSchema(schema: JsonObject): boolean {
+  if (isObjectSchema(schema)) {
+    const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+    const properties = isRecord(schema.properties) ? Object.keys(schema.properties) : [];
+    if (schema.additionalProperties !== false || !properties.every((name) => required.has(name))) return false;
+  }
+  return children(schema).every(isStrictSchema);
+}
+
+/** Whether some object of the schema expressly takes further properties. */
+export function isOpenSchema(schema: JsonObject): boolean {
+  const { additionalProperties: more } = schema;
+  const open = isObjectSchema(schema) && more !== undefined && more !== false;
+  return open || children(schema).some(isOpenSchema);
+}
+
+/** The same schema with every object closed that did not say whether it is. */
+export function closedSchema(schema: JsonObject): JsonObject {
+  const copy = structuredClone(schema);
+  close(copy);
+  return copy;
+}
+
+function close(schema: JsonObject): void {
+  if (isObjectSchema(schema)) schema.additionalProperties ??= false;
+  children(schema).forEach(close);
+}

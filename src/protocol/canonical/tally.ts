@@ -1,0 +1,61 @@
+import { type DialectName, type JsonObject, type Opaque } from './request';
+import { unsupported } from './fields';
+
+export type Loss = 'dropped' | 'approximated';
+
+/** Something that did not reach the target as it was. */
+export interface Dropped {
+  readonly loss: Loss;
+  /** The field, with `*` for positions: `messages.*.content.*.cache_control`. */
+  readonly path: string;
+  readonly reason: string;
+  /** The first place it was seen. */
+  readonly at: string;
+  readonly count: number;
+}
+
+const MOST_ENTRIES = 200;
+const position = /(^|\.)\d+(?=\.|$)/g;
+
+/** Counts what a translation loses. One entry a field and reason, however often it occurs. */
+export class Tally {
+  private readonly entries = new Map<string, { -readonly [name in keyof Dropped]: Dropped[name] }>();
+
+  dropped(at: string, reason: string): void {
+    this.add('dropped', at, reason);
+  }
+
+  approximated(at: string, reason: string): void {
+    this.add('approximated', at, reason);
+  }
+
+  /** Puts what the target knows into the body, counts the rest, and refuses for what cannot be done without. */
+  carry(target: DialectName, body: JsonObject, opaque: readonly Opaque[] | undefined): void {
+    for (const { dialects, field, at, value, essential } of opaque ?? []) {
+      if (dialects.includes(target) && field !== '__proto__') body[field] = value;
+      else if (essential) throw unsupported(at, `This model cannot be asked for ${at}.`, essential.details);
+      else this.dropped(at, 'unknown to the target');
+    }
+  }
+
+  list(): Dropped[] {
+    return [...this.entries.values()];
+  }
+
+  private add(loss: Loss, at: string, reason: string): void {
+    const path = at.replace(position, '$1*');
+    const key = `${loss} ${path} ${reason}`;
+    const entry = this.entries.get(key);
+    if (entry) entry.count += 1;
+    else if (this.entries.size < MOST_ENTRIES) this.entries.set(key, { loss, path, reason, at, count: 1 });
+    else this.overflow();
+  }
+
+  /** Names come from the caller, so their number is bounded; what is beyond is still counted. */
+  private overflow(): void {
+    const key = 'more';
+    const entry = this.entries.get(key);
+    if (entry) entry.count += 1;
+    else this.entries.set(key, { loss: 'dropped', path: '*', reason: 'further fields', at: '', count: 1 });
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { type NamedTool, type ToolReference, type ToolUseBlock } from './request';
+
+/** What a supplier's tool call means to the caller. */
+export interface ToolOrigin {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly custom?: boolean;
+}
+
+const notInNames = /[^a-zA-Z0-9_-]/g;
+const HASH_LENGTH = 8;
+
+const hash = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
+
+/**
+ * The names under which tools are known to the target, and back. A name that the target takes as it is stays;
+ * namespaces are joined with two underscores; what is too long, has other letters or is taken gets a hash.
+ * The same tool gets the same name in every turn, as prompt caches and the history want it.
+ */
+export class ToolNames {
+  private readonly outward = new Map<string, string>();
+  private readonly origins = new Map<string, ToolOrigin>();
+
+  constructor(
+    private readonly longest: number,
+    tools: readonly NamedTool[] = [],
+    /** Whether the target has tools that take plain text. */
+    private readonly keepsCustom = false,
+  ) {
+    // Names that fit are given first, so that no derived name takes one of them away.
+    const plain = (tool: NamedTool): boolean => tool.namespace === undefined && this.fits(tool.name);
+    for (const tool of tools) if (plain(tool)) this.nameOf({ name: tool.name, custom: tool.kind === 'custom' });
+    for (const tool of tools) {
+      if (!plain(tool)) {
+        this.nameOf({ name: tool.name, namespace: tool.namespace?.name, custom: tool.kind === 'custom' });
+      }
+    }
+  }
+
+  nameOf({ name, namespace, custom }: ToolReference | ToolUseBlock | ToolOrigin): string {
+    const key = JSON.stringify([namespace ?? null, name]);
+    const known = this.outward.get(key);
+    if (known !== undefined) return known;
+    const wanted = namespace === undefined ? name : `${namespace}__${name}`;
+    const given = this.fits(wanted) && !this.origins.has(wanted) ? wanted : this.derived(wanted, key);
+    this.outward.set(key, given);
+    this.origins.set(given, custom && !this.keepsCustom ? { name, namespace, custom } : { name, namespace });
+    return given;
+  }
+
+  originOf(given: string): ToolOrigin {
+    return this.origins.get(given) ?? { name: given };
+  }
+
+  /** Whether every name reads the same on both sides. */
+  get isPlain(): boolean {
+    return [...this.origins].every(([given, { name, custom }]) => given === name && custom !== true);
+  }
+
+  private fits(name: string): boolean {
+    return name.length > 0 && name.length <= this.longest && name.search(notInNames) === -1;
+  }
+
+  private derived(wanted: string, key: string): string {
+    const readable = wanted.replace(notInNames, '_').slice(0, this.longest - HASH_LENGTH - 1);
+    return `${readable}_${hash(key)}`;
+  }
+}
+
+/** Identifiers of tool calls for a target that is choosy: only plain letters, never the same twice. */
+export class ToolIds {
+  private readonly latest = new Map<string, string>();
+  private readonly taken = new Set<string>();
+
+  forCall(id: string): string {
+    const plain = id.length > 0 && id.search(notInNames) === -1;
+    let given = plain ? id : `tool_${hash(id)}`;
+    for (let turn = 2; this.taken.has(given); turn++) given = `${plain ? id : `tool_${hash(id)}`}_${turn}`;
+    this.taken.add(given);
+    this.latest.set(id, given);
+    return given;
+  }
+
+  forResult(id: string): string {
+    return this.latest.get(id) ?? (id.search(notInNames) === -1 ? id : `tool_${hash(id)}`);
+  }
+}

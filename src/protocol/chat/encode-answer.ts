@@ -1,0 +1,35 @@
+import { type AnswerTool, type CanonicalAnswer, type EncoderOptions, joinText, type JsonObject } from '../canonical';
+import { writeFinish } from './finish';
+import { chatId, secondsNow } from './stream-encoder';
+import { renderChatUsage } from './usage';
+
+export function encodeChatAnswer(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
+  const { blocks, finish } = answer;
+  const text = joinText(blocks.filter((block) => block.type === 'text'), '');
+  const refusal = joinText(blocks.filter((block) => block.type === 'refusal'), '');
+  const reasoning = joinText(blocks.filter((block) => block.type === 'reasoning'), '');
+  const calls = blocks.filter((block) => block.type === 'tool');
+  const message: JsonObject = {
+    role: 'assistant',
+    content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
+    refusal: refusal === '' ? null : refusal,
+  };
+  if (reasoning !== '') message.reasoning_content = reasoning;
+  if (calls.length > 0) message.tool_calls = calls.map(encodeCall);
+  const usage = answer.usage ?? options.estimate?.();
+  const facts = options.facts?.(usage);
+  return {
+    id: chatId(options.id ?? answer.id),
+    object: 'chat.completion',
+    created: options.createdAt ?? secondsNow(),
+    model: options.model ?? answer.model,
+    choices: [{ index: 0, message, logprobs: null, finish_reason: writeFinish(finish) }],
+    ...(usage && { usage: renderChatUsage(usage) }),
+    ...(facts && { svc: facts }),
+  };
+}
+
+function encodeCall({ id, name, arguments: text, custom }: AnswerTool): JsonObject {
+  if (custom) return { id, type: 'custom', custom: { name, input: text } };
+  return { id, type: 'function', function: { name, arguments: text === '' ? '{}' : text } };
+}

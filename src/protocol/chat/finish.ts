@@ -1,0 +1,26 @@
+import { type Finish, type UnifiedFinish } from '../canonical';
+
+const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
+  stop: 'stop',
+  eos: 'stop',
+  length: 'length',
+  model_length: 'context-length',
+  tool_calls: 'tool-calls',
+  function_call: 'tool-calls',
+  content_filter: 'content-filter',
+};
+
+const RAW: Readonly<Record<UnifiedFinish, string>> = {
+  stop: 'stop',
+  'stop-sequence': 'stop',
+  length: 'length',
+  'context-length': 'length',
+  'tool-calls': 'tool_calls',
+  'content-filter': 'content_filter',
+  pause: 'stop',
+  unknown: 'stop',
+};
+
+export const readFinish = (raw: string | null): Finish => ({ unified: UNIFIED[raw ?? ''] ?? 'unknown', raw });
+
+export const writeFinish = ({ unified }: Finish): string => RAW[unified];

@@ -1,0 +1,57 @@
+import { supplierFault } from '../canonical';
+import { StreamReader } from '../stream-reader';
+import { isRecord } from '../usage';
+import { readChatError } from './errors';
+import { readFinish } from './finish';
+import { ChoiceReader } from './read-choice';
+import { findChatUsage, normaliseChatUsage } from './usage';
+
+type Json = Record<string, unknown>;
+
+export class ChatStreamDecoder extends StreamReader {
+  private readonly choice = new ChoiceReader(this.emission, this.tally);
+  private finish: string | undefined;
+
+  protected readEvent(chunk: Json): void {
+    const error = chunk.error === undefined && chunk.choices !== undefined ? undefined : readChatError(chunk);
+    if (error) return this.emission.fault(supplierFault(error));
+    if (Array.isArray(chunk.choices)) for (const choice of chunk.choices) this.readChoice(chunk, choice);
+    const usage = findChatUsage(chunk);
+    if (usage !== undefined && usage !== null) {
+      this.start(chunk);
+      this.emission.report(normaliseChatUsage(usage));
+    }
+  }
+
+  protected override readTerminator(text: string): boolean {
+    if (text !== '[DONE]') return false;
+    this.terminated = true;
+    this.start({});
+    this.succeed(readFinish(this.finish ?? null));
+    return true;
+  }
+
+  /** Some suppliers say why they stopped and then just close. */
+  protected override endWithoutTerminator(): boolean {
+    if (this.finish === undefined) return false;
+    this.succeed(readFinish(this.finish));
+    return true;
+  }
+
+  private readChoice(chunk: Json, choice: unknown): void {
+    if (!isRecord(choice)) return;
+    if (typeof choice.index === 'number' && choice.index > 0) {
+      return this.tally.dropped(`choices.${choice.index}`, 'one answer is asked for');
+    }
+    this.start(chunk);
+    const delta = choice.delta ?? choice.message;
+    const wrong = isRecord(delta) ? this.choice.read(delta) : undefined;
+    if (wrong) return this.emission.fault(wrong);
+    if (typeof choice.finish_reason === 'string') this.finish = choice.finish_reason;
+  }
+
+  private start({ id, model }: Json): void {
+    if (this.emission.started) return;
+    this.emission.start(typeof id === 'string' ? id : '', typeof model === 'string' ? model : '');
+  }
+}

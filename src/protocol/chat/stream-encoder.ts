@@ -1,0 +1,125 @@
+import { sseFault, type Usage } from '../../kernel';
+import {
+  type CanonicalEvent,
+  type Dropped,
+  type EncoderOptions,
+  type JsonObject,
+  type StreamEncoder,
+  type ToolStart,
+  Tally,
+} from '../canonical';
+import { writeFinish } from './finish';
+import { renderChatUsage } from './usage';
+
+export const chatId = (id: string): string => (id.startsWith('chatcmpl') ? id : `chatcmpl-${id}`);
+export const secondsNow = (): number => Math.floor(Date.now() / 1000);
+
+/** Writes events as chat completion chunks. Everything but the piece itself is made once a stream. */
+export class ChatStreamEncoder implements StreamEncoder {
+  ended = false;
+  private head = '';
+  private tail = ',"logprobs":null,"finish_reason":null}]}\n\n';
+  private textHead = '';
+  private usage: Usage | undefined;
+  /** Calls that have had no arguments yet. */
+  private readonly silent = new Set<number>();
+  private readonly custom = new Set<number>();
+  private readonly tally = new Tally();
+
+  constructor(private readonly options: EncoderOptions) {
+    // With the usage chunk to come, every other chunk says that it is not the one.
+    if (options.includeUsage) this.tail = ',"logprobs":null,"finish_reason":null}],"usage":null}\n\n';
+  }
+
+  get dropped(): readonly Dropped[] {
+    return this.tally.list();
+  }
+
+  encode(event: CanonicalEvent): string {
+    if (this.ended) return '';
+    switch (event.type) {
+      case 'text-delta':
+        return `${this.textHead}${JSON.stringify(event.text)}}${this.tail}`;
+      case 'tool-arguments-delta':
+        this.silent.delete(event.index);
+        return this.argumentsDelta(event.index, event.text);
+      case 'reasoning-delta':
+        return this.delta(`{"reasoning_content":${JSON.stringify(event.text)}}`);
+      case 'refusal':
+        return this.delta(`{"refusal":${JSON.stringify(event.text)}}`);
+      case 'message-start':
+        this.usage = event.usage;
+        return this.start(event.id, event.model);
+      case 'tool-start':
+        (event.custom ? this.custom : this.silent).add(event.index);
+        return this.toolStart(event);
+      case 'tool-end':
+        // A client parses the arguments as JSON, and nothing is not JSON.
+        return this.silent.delete(event.index) ? this.argumentsDelta(event.index, '{}') : '';
+      case 'usage-update':
+        this.usage = event.usage;
+        return '';
+      case 'reasoning-signature':
+        this.tally.dropped('reasoning.signature', 'only its own dialect understands it');
+        return '';
+      case 'citation':
+        this.tally.dropped('citation', 'only its own dialect understands it');
+        return '';
+      case 'message-end':
+        this.ended = true;
+        return this.finish(writeFinish(event.finish));
+      case 'fault':
+        this.ended = true;
+        return sseFault('chat', event.fault, this.options.requestId);
+      case 'text-start':
+      case 'text-end':
+      case 'reasoning-start':
+      case 'reasoning-end':
+        return '';
+    }
+  }
+
+  private start(id: string, model: string): string {
+    const { options } = this;
+    const fields = JSON.stringify({
+      id: chatId(options.id ?? id),
+      object: 'chat.completion.chunk',
+      created: options.createdAt ?? secondsNow(),
+      model: options.model ?? model,
+    });
+    this.head = `data: ${fields.slice(0, -1)},"choices":[`;
+    this.textHead = `${this.head}{"index":0,"delta":{"content":`;
+    return this.delta('{"role":"assistant","content":""}');
+  }
+
+  private delta(delta: string): string {
+    return `${this.head}{"index":0,"delta":${delta}${this.tail}`;
+  }
+
+  private argumentsDelta(index: number, text: string): string {
+    const [kind, field] = this.custom.has(index) ? ['custom', 'input'] : ['function', 'arguments'];
+    return this.delta(`{"tool_calls":[{"index":${index},"${kind}":{"${field}":${JSON.stringify(text)}}}]}`);
+  }
+
+  private toolStart({ index, id, name, custom }: ToolStart): string {
+    const call = custom
+      ? { index, id, type: 'custom', custom: { name, input: '' } }
+      : { index, id, type: 'function', function: { name, arguments: '' } };
+    return this.delta(JSON.stringify({ tool_calls: [call] }));
+  }
+
+  private finish(reason: string): string {
+    const usage = this.options.includeUsage ? ',"usage":null' : '';
+    const end = `${this.head}{"index":0,"delta":{},"logprobs":null,"finish_reason":"${reason}"}]${usage}}\n\n`;
+    return `${end}${this.usageChunk()}data: [DONE]\n\n`;
+  }
+
+  private usageChunk(): string {
+    if (!this.options.includeUsage) return '';
+    const usage = this.usage ?? this.options.estimate?.();
+    const closing: JsonObject = { usage: usage ? renderChatUsage(usage) : null };
+    const facts = this.options.facts?.(usage);
+    if (facts) closing.svc = facts;
+    return `${this.head}],${JSON.stringify(closing).slice(1)}\n\n`;
+  }
+}

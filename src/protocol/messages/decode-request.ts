@@ -1,0 +1,135 @@
+import { type Fault, type Result } from '../../kernel';
+import {
+  attempt,
+  type CanonicalRequest,
+  Fields,
+  malformed,
+  type Opaque,
+  type ReasoningWish,
+  type ResponseFormat,
+  textAt,
+  type Tool,
+  type ToolChoice,
+} from '../canonical';
+import { decodeMessage, decodeSystem } from './decode-content';
+
+/** Without these the answer would not be the one that was asked for, or would be given elsewhere. */
+const ESSENTIAL: Readonly<Record<string, NonNullable<Opaque['essential']>>> = {
+  thread: { details: { error_code: 'thread_unsupported_request', unsupported: ['thread'] } },
+  container: {},
+  inference_geo: {},
+};
+
+export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, Fault> {
+  return attempt(() => {
+    const fields = new Fields(body, '');
+    const messages = fields.list('messages');
+    if (!messages || messages.length === 0) throw malformed('messages', 'a list of at least one message');
+    const system = fields.raw('system') === undefined ? [] : [decodeSystem(fields, 'system', 'system')];
+    const choice = decodeChoice(fields);
+    const config = fields.fields('output_config');
+    const servers = fields.list('mcp_servers');
+    const user = fields.fields('metadata');
+    const request: CanonicalRequest = {
+      source: 'messages',
+      model: fields.needText('model'),
+      system,
+      turns: messages.flatMap((message, index) => decodeMessage(message, `messages.${index}`)),
+      tools: fields.each('tools', decodeTool),
+      toolChoice: choice.toolChoice,
+      parallelTools: choice.parallelTools,
+      maxOutputTokens: fields.count('max_tokens'),
+      temperature: fields.number('temperature', 0, 1),
+      topP: fields.number('top_p', 0, 1),
+      topK: fields.count('top_k', 0),
+      stop: fields.list('stop_sequences')?.map((value, index) => textAt(value, `stop_sequences.${index}`)),
+      responseFormat: decodeFormat(config?.fields('format') ?? fields.fields('output_format')),
+      reasoning: decodeThinking(fields, config),
+      stream: fields.flag('stream') ?? false,
+      includeUsage: true,
+      user: user?.text('user_id'),
+      opaque: [],
+    };
+    fields.skip('output_format');
+    const essential = [
+      ...Object.entries(ESSENTIAL).map(([name, why]) => fields.opaque(name, ['messages'], why)),
+      servers && servers.length > 0 ? fields.opaque('mcp_servers', ['messages'], {}) : undefined,
+    ].filter((opaque) => opaque !== undefined);
+    const inner = [...(config?.rest('messages') ?? []), ...(user?.rest('messages') ?? [])].map(nested);
+    return { ...request, opaque: [...essential, ...fields.rest('messages'), ...inner] };
+  });
+}
+
+/** Leftovers of inner objects are counted, but have no place at the top of a body. */
+const nested = (opaque: Opaque): Opaque => ({ ...opaque, dialects: [] });
+
+function decodeThinking(fields: Fields, config: Fields | undefined): ReasoningWish | undefined {
+  const thinking = fields.fields('thinking');
+  const effort = config?.text('effort');
+  if (!thinking) return effort === undefined ? undefined : { effort };
+  const type = thinking.needText('type');
+  const display = thinking.text('display');
+  const common = { ...(effort !== undefined && { effort }), ...(display !== undefined && { display }) };
+  switch (type) {
+    case 'disabled':
+      return { mode: 'off', ...common };
+    case 'adaptive':
+      return { mode: 'adaptive', ...common };
+    case 'enabled': {
+      const budgetTokens = thinking.count('budget_tokens');
+      if (budgetTokens === undefined) throw malformed(thinking.path('budget_tokens'), 'a number of tokens');
+      return { mode: 'budget', budgetTokens, ...common };
+    }
+    default:
+      throw malformed(thinking.path('type'), "'enabled', 'adaptive' or 'disabled'");
+  }
+}
+
+function decodeFormat(format: Fields | undefined): ResponseFormat | undefined {
+  if (!format) return undefined;
+  if (format.raw('type') !== 'json_schema') throw malformed(format.path('type'), "'json_schema'");
+  const schema = format.record('schema');
+  if (!schema) throw malformed(format.path('schema'), 'a JSON schema');
+  return { type: 'schema', schema };
+}
+
+function decodeTool(tool: Fields): Tool {
+  const type = tool.text('type') ?? 'custom';
+  const name = tool.needText('name');
+  if (type !== 'custom') return { kind: 'opaque', dialect: 'messages', name, value: tool.all(), at: tool.at };
+  const schema = tool.record('input_schema');
+  if (!schema) throw malformed(tool.path('input_schema'), 'a JSON schema');
+  const description = tool.text('description');
+  const strict = tool.flag('strict');
+  const cacheControl = tool.record('cache_control');
+  const opaque = tool.rest('messages');
+  return {
+    kind: 'function',
+    name,
+    description,
+    schema,
+    strict,
+    cacheControl,
+    at: tool.at,
+    ...(opaque.length > 0 && { opaque }),
+  };
+}
+
+function decodeChoice(fields: Fields): { toolChoice?: ToolChoice; parallelTools?: boolean } {
+  const choice = fields.fields('tool_choice');
+  if (!choice) return {};
+  const type = choice.needText('type');
+  const alone = choice.flag('disable_parallel_tool_use');
+  const parallel = alone === undefined ? {} : { parallelTools: !alone };
+  switch (type) {
+    case 'auto':
+    case 'none':
+      return { toolChoice: { mode: type }, ...parallel };
+    case 'any':
+      return { toolChoice: { mode: 'required' }, ...parallel };
+    case 'tool':
+      return { toolChoice: { mode: 'tool', tool: { name: choice.needText('name') } }, ...parallel };
+    default:
+      throw malformed(choice.path('type'), "'auto', 'any', 'tool' or 'none'");
+  }
+}

@@ -1,0 +1,28 @@
+import { type Finish, type UnifiedFinish } from '../canonical';
+
+const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop-sequence',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'context-length',
+  tool_use: 'tool-calls',
+  refusal: 'content-filter',
+  pause_turn: 'pause',
+};
+
+const RAW: Readonly<Record<UnifiedFinish, string>> = {
+  stop: 'end_turn',
+  'stop-sequence': 'stop_sequence',
+  length: 'max_tokens',
+  'context-length': 'model_context_window_exceeded',
+  'tool-calls': 'tool_use',
+  'content-filter': 'refusal',
+  pause: 'pause_turn',
+  unknown: 'end_turn',
+};
+
+export const readFinish = (raw: string | null): Finish => ({ unified: UNIFIED[raw ?? ''] ?? 'unknown', raw });
+
+/** Who refuses in words ends with "refusal" here, whatever the supplier's own word was. */
+export const writeFinish = ({ unified }: Finish, refused: boolean): string =>
+  refused && unified === 'stop' ? 'refusal' : RAW[unified];

@@ -1,0 +1,56 @@
+import { Controller, Get, Module, Post } from '@nestjs/common';
+import { startTestApp } from '../../support/app';
+import { Access, WebModule } from '../../../src/web';
+
+class Inherited {
+  @Get('inherited')
+  inherited(): object {
+    return {};
+  }
+}
+
+@Controller('/v1/forgetful')
+class ForgetfulController extends Inherited {
+  @Get()
+  @Access.anyone()
+  declared(): object {
+    return {};
+  }
+
+  @Post('open')
+  open(): object {
+    return {};
+  }
+
+  helper(): object {
+    return {};
+  }
+}
+
+@Controller('/careful')
+@Access.rootKey()
+class CarefulController {
+  @Get()
+  covered(): object {
+    return {};
+  }
+}
+
+@Module({ imports: [WebModule], controllers: [ForgetfulController, CarefulController] })
+class ForgetfulModule {}
+
+@Module({ imports: [WebModule], controllers: [CarefulController] })
+class CarefulModule {}
+
+test('a handler that does not say who may call it stops the boot, and every such handler is named', async () => {
+  const start = startTestApp({ modules: [ForgetfulModule] });
+  await expect(start).rejects.toThrow(
+    /^These handlers lack @Access: (?=.*ForgetfulController\.open)(?=.*ForgetfulController\.inherited)[^C]*$/,
+  );
+});
+
+test('what a controller says holds for its handlers', async () => {
+  const app = await startTestApp({ modules: [CarefulModule] });
+  expect((await fetch(`${app.url}/careful`)).status).toBe(401);
+  await app.close();
+});

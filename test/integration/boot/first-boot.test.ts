@@ -1,0 +1,150 @@
+import { join } from 'node:path';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { type Child, runChild } from '../../support/child';
+import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { type Simulator, startSimulator } from '../../support/simulator';
+import { Client } from 'pg';
+
+const rootOfProject = join(__dirname, '../../..');
+const keyPattern = /svc_[0-9A-Za-z]{57}/g;
+
+interface Node {
+  readonly child: Child;
+  readonly url: string;
+  /** Everything it printed until it had said what there was to say. */
+  readonly printed: string;
+}
+
+let database: TestDatabase;
+let simulator: Simulator;
+let folder: string;
+
+beforeAll(async () => {
+  [database, simulator] = await Promise.all([createTestDatabase(), startSimulator()]);
+  folder = mkdtempSync(join(tmpdir(), 'switchboard-first-boot-'));
+});
+afterAll(async () => {
+  await simulator.stop();
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function boot(): Promise<Node> {
+  const child = runChild(join(__dirname, 'service-process.ts'), [simulator.url], {
+    NODE_ENV: 'test',
+    PORT: '0',
+    METRICS_PORT: '0',
+    LOG_FORMAT: 'json',
+    DATA_FOLDER: folder,
+    DATABASE_URL: database.url,
+    MIGRATION_DATABASE_URL: database.ownerUrl,
+    DATABASE_POOL_SIZE: '3',
+    SANDBOX: 'off',
+    SESSION_SECRET: 'a secret of the tests, long enough for anybody',
+    KEY_PEPPER: 'a pepper of the tests, long enough for anybody',
+    MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
+  });
+  const lines: string[] = [];
+  let url: string | undefined;
+  while (url === undefined || !lines.at(-1)?.includes('told everything')) {
+    const line = await child.line();
+    lines.push(line);
+    url ??= / is ready at (http:\S+)/.exec(line)?.[1];
+  }
+  return { child, url, printed: lines.join('\n') };
+}
+
+async function stop({ child }: Node): Promise<void> {
+  child.process.kill('SIGTERM');
+  expect(await child.ended).toMatchObject({ code: 0 });
+}
+
+async function rows<Row>(sql: string): Promise<Row[]> {
+  const client = new Client({ connectionString: database.ownerUrl });
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows as Row[];
+  } finally {
+    await client.end();
+  }
+}
+
+const chat = (node: Node, key: string) =>
+  fetch(`${node.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim-small', messages: [{ role: 'user', content: 'Hello' }] }),
+  });
+
+test('two nodes on one empty database make one set of keys, show it once, and it works on both', async () => {
+  const nodes = await Promise.all([boot(), boot()]);
+  const announced = nodes.map(({ printed }) => [...new Set(printed.match(keyPattern) ?? [])]);
+  const keys = announced.flat();
+  expect(announced.map(({ length }) => length).sort()).toEqual([0, 2]);
+  const [root = '', demo = ''] = keys;
+
+  expect(await rows('SELECT kind FROM api_key ORDER BY kind')).toEqual([{ kind: 'client' }, { kind: 'root' }]);
+  expect(await rows('SELECT role FROM user_account')).toEqual([{ role: 'platform_owner' }]);
+  expect(await rows('SELECT slug FROM organisation')).toEqual([{ slug: 'first' }]);
+
+  for (const node of nodes) {
+    expect((await chat(node, demo)).status).toBe(200);
+    expect((await chat(node, root)).status).toBe(403);
+  }
+  await Promise.all(nodes.map(stop));
+
+  // The terminal showed them once; they are in no line of the log and in no row.
+  const logged = nodes.flatMap(({ printed }) => printed.split('\n').filter((line) => line.startsWith('{'))).join('\n');
+  expect(logged).not.toBe('');
+  const tables = await rows<{ name: string }>(
+    "SELECT table_schema || '.' || table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
+  );
+  expect(tables.map(({ name }) => name)).toContain('public.request_record');
+  for (const key of keys) {
+    const secret = key.slice(12);
+    expect(logged).not.toContain(secret);
+    for (const { name } of tables) {
+      const found = await rows(`SELECT 1 FROM ${name} AS t WHERE strpos(t::text, '${secret}') > 0`);
+      expect({ name, found }).toEqual({ name, found: [] });
+    }
+  }
+
+  const again = await boot();
+  expect(again.printed.match(keyPattern)).toBeNull();
+  expect((await chat(again, demo)).status).toBe(200);
+  await stop(again);
+});
+
+test('what nobody caught is reported, and the process lives', async () => {
+  const node = await boot();
+  for (const path of ['/trouble/rejection', '/trouble/exception', '/trouble/string']) {
+    const answer = await fetch(node.url + path, { headers: { accept: 'application/json' } });
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  }
+  const reports: string[] = [];
+  while (reports.length < 2) {
+    const line = await node.child.line();
+    if (line.includes('"level":"error"') && line.includes('nobody knew')) reports.push(line);
+  }
+  expect((await fetch(`${node.url}/health`)).status).toBe(200);
+  await stop(node);
+});
+
+test('a database that cannot be reached ends the start, and says why', async () => {
+  const gone = await createTestDatabase();
+  await gone.drop();
+  await expect(administer(gone.ownerUrl, 'SELECT 1')).rejects.toThrow();
+  const child = runChild(join(rootOfProject, 'src/main.ts'), [], {
+    NODE_ENV: 'test',
+    PORT: '0',
+    METRICS_PORT: '0',
+    LOG_FORMAT: 'json',
+    DATA_FOLDER: folder,
+    DATABASE_URL: gone.url,
+    MIGRATION_DATABASE_URL: gone.ownerUrl,
+    SANDBOX: 'off',
+  });
+  const { code } = await child.ended;
+  expect(code).toBe(1);
+});

@@ -1,0 +1,39 @@
+import 'reflect-metadata';
+import { Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
+import { runService } from '../../../src/boot/run-service';
+import { Access, Data, WebModule } from '../../../src/web';
+
+/** Trouble as bugs make it: nobody waits for the promise, nobody catches the exception. */
+@Controller('/trouble')
+class TroubleController {
+  @Data('rejection', Access.anyone())
+  rejection(): object {
+    void Promise.reject(new Error('a rejection that nobody knew of'));
+    return { ok: true };
+  }
+
+  @Data('exception', Access.anyone())
+  exception(): object {
+    setImmediate(() => {
+      throw new Error('an exception that nobody knew of');
+    });
+    return { ok: true };
+  }
+
+  @Data('string', Access.anyone())
+  string(): never {
+    const words: unknown = 'just words';
+    throw words;
+  }
+}
+
+@Module({ imports: [WebModule], controllers: [TroubleController] })
+class TroubleModule implements OnApplicationBootstrap {
+  /** The announcement comes after this in the same turn or the next; the test reads up to this line. */
+  onApplicationBootstrap(): void {
+    setTimeout(() => process.stdout.write('told everything\n'), 1_000);
+  }
+}
+
+void runService({ extraModules: [TroubleModule], sandboxUrl: process.argv[2] });

@@ -1,0 +1,94 @@
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { startTestApp, type TestApp } from '../../support/app';
+
+describe('a chat request', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+  let key: string;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+    key = app.firstKeys?.demo ?? '';
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+  afterEach(() => supplier.clearFaults());
+
+  const chat = (body: object): Promise<Response> =>
+    fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'sim-small',
+        messages: [{ role: 'user', content: 'Hello [[tokens=12]]' }],
+        ...body,
+      }),
+    });
+
+  const recordOf = async (answer: Response): Promise<Record<string, unknown> | undefined> => {
+    const [row] = await app.database.query<Record<string, unknown>>(
+      'SELECT * FROM request_record WHERE request_id = $1',
+      [answer.headers.get('x-request-id')],
+    );
+    return row;
+  };
+
+  test('is answered with the supplier’s bytes, the account in headers, and a record', async () => {
+    const answer = await chat({});
+    expect(answer.status).toBe(200);
+    const body = (await answer.json()) as { usage: { prompt_tokens: number; completion_tokens: number } };
+    expect(answer.headers.get('x-svc-supplier')).toBe('sandbox');
+    expect(answer.headers.get('x-svc-region')).toBe('local');
+    expect(answer.headers.get('x-svc-failover')).toBe('false');
+    expect(answer.headers.get('x-svc-input-tokens')).toBe(String(body.usage.prompt_tokens));
+    expect(answer.headers.get('x-svc-output-tokens')).toBe('12');
+    // 0.15 dollars a million tokens in, 0.60 out.
+    const nano = Math.ceil(body.usage.prompt_tokens * 150 + 12 * 600);
+    expect(await recordOf(answer)).toMatchObject({
+      model: 'sim-small',
+      supplier: 'sandbox',
+      status: 200,
+      input_tokens: body.usage.prompt_tokens,
+      output_tokens: 12,
+      cost_nano: String(nano),
+      usage_source: 'supplier',
+      finish_reason: 'stop',
+      stream: false,
+    });
+  });
+
+  test('is streamed byte for byte, and on record before its end', async () => {
+    const answer = await chat({ stream: true, stream_options: { include_usage: true } });
+    expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    const text = await answer.text();
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+    expect(await recordOf(answer)).toMatchObject({ output_tokens: 12, stream: true, status: 200 });
+  });
+
+  test('that breaks off in the middle ends with an error in the stream and no terminator', async () => {
+    await supplier.addFault({ fault: { kind: 'cut', after: 4 } });
+    const answer = await chat({ stream: true });
+    const text = await answer.text();
+    expect(text).not.toContain('[DONE]');
+    const last = text.trim().split('\n\n').at(-1) ?? '';
+    expect(JSON.parse(last.replace('data: ', ''))).toMatchObject({ error: { type: 'api_error' } });
+    const record = await recordOf(answer);
+    expect(record).toMatchObject({ stream: true });
+    expect(record?.code).not.toBeNull();
+  });
+
+  test('tells the caller’s mistakes from the supplier’s', async () => {
+    await supplier.addFault({ fault: { kind: 'status', status: 401 } });
+    const ours = await chat({});
+    expect(ours.status).toBe(502);
+    await supplier.clearFaults();
+    const theirs = await chat({ messages: [{ role: 'nobody', content: 'x' }] });
+    expect(theirs.status).toBe(400);
+    const body = (await theirs.json()) as { error: { code: string; details: { supplier: string } } };
+    expect(body.error.code).toBe('request_rejected');
+    expect(body.error.details.supplier).toEqual(expect.any(String));
+  });
+});

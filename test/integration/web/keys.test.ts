@@ -1,0 +1,193 @@
+import { hashKey, makeKey } from '../../../src/keys/key-text';
+import { Settings } from '../../../src/platform';
+import { startTestApp, type TestApp } from '../../support/app';
+import { addKey, addUser } from './people';
+import { ask, type RawAnswer } from './raw-exchange';
+import { TrialModule } from './trial.module';
+
+interface Refusal {
+  error: { code: string; message: string; request_id: string };
+}
+
+const refusalOf = (answer: RawAnswer): [number, string] => [
+  answer.status,
+  (JSON.parse(answer.body) as Refusal).error.code,
+];
+const wordingOf = (answer: RawAnswer): string => answer.body.replaceAll(answer.headers['x-request-id'] ?? '', 'ID');
+const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
+const apiKey = (text: string) => ({ 'x-api-key': text });
+
+describe.each(['true', 'false'])('keys, with LEAN_ADAPTER=%s', (lean) => {
+  let app: TestApp;
+  let owner: number;
+  let client: string;
+  let root: string;
+  let webchat: string;
+
+  beforeAll(async () => {
+    app = await startTestApp({ environment: { LEAN_ADAPTER: lean }, modules: [TrialModule] });
+    owner = await addUser(app);
+    client = (await addKey(app, owner)).text;
+    root = (await addKey(app, null, { kind: 'root' })).text;
+    webchat = (await addKey(app, owner, { kind: 'webchat' })).text;
+  });
+  afterAll(() => app.close());
+
+  const call = (route: 'bearer' | 'either' | 'root', headers: Record<string, string>) =>
+    ask(app.url, { path: `/v1/trial/${route}`, headers });
+
+  const identified = async (route: 'bearer' | 'either' | 'root', headers: Record<string, string>) => {
+    const answer = await call(route, headers);
+    expect(answer.status).toBe(200);
+    return (JSON.parse(answer.body) as { key: string }).key;
+  };
+
+  test('the right key in the right header is let in, and known by its public id', async () => {
+    const id = client.slice(4, 12);
+    expect(await identified('bearer', bearer(client))).toBe(id);
+    expect(await identified('bearer', { authorization: `BEARER   ${client}  ` })).toBe(id);
+    expect(await identified('either', bearer(client))).toBe(id);
+    expect(await identified('either', apiKey(client))).toBe(id);
+    expect(await identified('either', { ...apiKey(client), ...bearer(client) })).toBe(id);
+    expect(await identified('root', bearer(root))).toBe(root.slice(4, 12));
+  });
+
+  test('no key', async () => {
+    for (const route of ['bearer', 'either', 'root'] as const) {
+      expect(refusalOf(await call(route, {}))).toEqual([401, 'missing_api_key']);
+      expect(refusalOf(await ask(app.url, { path: `/v1/trial/${route}?api_key=${client}` }))).toEqual([
+        401,
+        'missing_api_key',
+      ]);
+    }
+    expect(refusalOf(await call('bearer', apiKey(client)))).toEqual([401, 'missing_api_key']);
+    expect(refusalOf(await call('root', apiKey(root)))).toEqual([401, 'missing_api_key']);
+  });
+
+  const lastDigit = (text: string) => text.slice(0, -1) + (text.endsWith('0') ? '1' : '0');
+
+  test.each<[string, (key: string) => string]>([
+    ['nothing', () => ''],
+    ['a word', () => 'x'],
+    ['another prefix', (key) => key.replace('svc_', 'sk-')],
+    ['a wrong checksum', lastDigit],
+    ['one digit less', (key) => key.slice(0, -1)],
+    ['one digit more', (key) => `${key}0`],
+    ['upper case', (key) => key.toUpperCase()],
+    ['an unknown key', () => makeKey().text],
+    ['SQL', () => "svc_' OR '1'='1"],
+    ['more SQL', () => "';DROP/**/TABLE/**/api_key;--"],
+    ['8 KB', () => 'A'.repeat(8_192)],
+    ['8 KB of it', (key) => key.repeat(130)],
+    ['letters of elsewhere', (key) => `${key.slice(0, -1)}\u00e9`],
+    ['an object', () => '{"$gt":""}'],
+    ['a path', () => '../../../etc/passwd'],
+  ])('%s is no key, in either header', async (_name, change) => {
+    const text = change(client);
+    expect(refusalOf(await call('bearer', bearer(text)))).toEqual([401, 'invalid_api_key']);
+    expect(refusalOf(await call('either', bearer(text)))).toEqual([401, 'invalid_api_key']);
+    expect(refusalOf(await call('either', apiKey(text)))).toEqual([401, 'invalid_api_key']);
+    expect(refusalOf(await call('root', bearer(text)))).toEqual([401, 'invalid_api_key']);
+  });
+
+  test.each(['\r', '\n', '\0', '\r\nx-api-key: injected'])('%j in a header', async (poison) => {
+    for (const headers of [bearer(client + poison), apiKey(client + poison)]) {
+      const answer = await call('either', headers);
+      expect([400, 401]).toContain(answer.status);
+      expect(JSON.parse(answer.body)).toHaveProperty('error.code');
+    }
+  });
+
+  test.each(['Basic dXNlcjp3b3Jk', 'Bearer', 'Bearer a b', 'Digest x', 'svc_x'])(
+    'the scheme %s is not ours',
+    async (authorization) => {
+      expect(refusalOf(await call('bearer', { authorization }))).toEqual([401, 'invalid_api_key']);
+      expect(refusalOf(await call('either', { authorization, ...apiKey(client) }))).toEqual([401, 'invalid_api_key']);
+    },
+  );
+
+  test('an unknown key and a wrong secret are refused in the same words', async () => {
+    const other = makeKey();
+    const id = client.slice(4, 12);
+    await app.database.query('UPDATE api_key SET public_id = $1 WHERE public_id = $2', [other.publicId, id]);
+    try {
+      const wrongSecret = await call('bearer', bearer(other.text));
+      const unknown = await call('bearer', bearer(makeKey().text));
+      expect(wordingOf(wrongSecret)).toBe(wordingOf(unknown));
+      expect(wrongSecret.status).toBe(401);
+    } finally {
+      await app.database.query('UPDATE api_key SET public_id = $1 WHERE public_id = $2', [id, other.publicId]);
+    }
+  });
+
+  test('two different keys at once', async () => {
+    const headers = { ...bearer(client), ...apiKey(webchat) };
+    for (const route of ['bearer', 'either'] as const) {
+      expect(refusalOf(await call(route, headers))).toEqual([400, 'invalid_request']);
+    }
+  });
+
+  test('a key of another kind', async () => {
+    expect(refusalOf(await call('bearer', bearer(root)))).toEqual([403, 'forbidden']);
+    expect(refusalOf(await call('either', apiKey(root)))).toEqual([403, 'forbidden']);
+    expect(refusalOf(await call('root', bearer(client)))).toEqual([403, 'forbidden']);
+    expect(refusalOf(await call('root', bearer(webchat)))).toEqual([403, 'forbidden']);
+    expect(refusalOf(await call('bearer', bearer(webchat)))).toEqual([403, 'webchat_key_scope']);
+    expect(refusalOf(await call('either', apiKey(webchat)))).toEqual([403, 'webchat_key_scope']);
+  });
+
+  test('a key that has expired, from one moment to the next', async () => {
+    const past = await addKey(app, owner, { expiresAt: new Date(Date.now() - 1_000) });
+    expect(refusalOf(await call('bearer', bearer(past.text)))).toEqual([401, 'expired_api_key']);
+    const soon = await addKey(app, owner, { expiresAt: new Date(Date.now() + 400) });
+    expect((await call('bearer', bearer(soon.text))).status).toBe(200);
+    await until(async () => (await call('bearer', bearer(soon.text))).status === 401, 1_000);
+  });
+
+  /** Asks again and again until the answer is as expected; says how long that took. */
+  async function until(holds: () => Promise<boolean>, deadlineMs: number): Promise<number> {
+    const startedAt = performance.now();
+    while (!(await holds())) {
+      if (performance.now() - startedAt > deadlineMs) throw new Error(`not within ${deadlineMs} ms`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    return performance.now() - startedAt;
+  }
+
+  test.each([
+    ['revoked', "UPDATE api_key SET status = 'revoked' WHERE id = $1", 'invalid_api_key'],
+    ['disabled', "UPDATE api_key SET status = 'disabled' WHERE id = $1", 'invalid_api_key'],
+    ['of a suspended owner', suspend('suspended'), 'account_status'],
+    ['of an archived owner', suspend('archived'), 'account_status'],
+    ['with another secret', "UPDATE api_key SET secret_hash = sha256('x') WHERE id = $1", 'invalid_api_key'],
+  ])('a key that is %s is refused within a second, and let in again when that is undone', async (_name, sql, code) => {
+    const user = await addUser(app);
+    const key = await addKey(app, user);
+    expect((await call('either', bearer(key.text))).status).toBe(200);
+    await app.database.query(sql, [key.id]);
+    await until(async () => (await call('either', bearer(key.text))).status !== 200, 1_000);
+    for (const headers of [bearer(key.text), apiKey(key.text)]) {
+      const answer = await call('either', headers);
+      expect(refusalOf(answer)[1]).toBe(code);
+      expect([401, 403]).toContain(answer.status);
+    }
+    const hash = hashKey(app.application.get(Settings).keyPepper, key.text);
+    await app.database.query("UPDATE api_key SET status = 'active', secret_hash = $2 WHERE id = $1", [key.id, hash]);
+    await app.database.query("UPDATE user_account SET status = 'active' WHERE id = $1", [user]);
+    await until(async () => (await call('either', bearer(key.text))).status === 200, 1_000);
+  });
+
+  test('many requests with a new key are one look-up', async () => {
+    const key = await addKey(app, owner);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => call('bearer', bearer(key.text))));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+  });
+
+  test('no key appears in what was logged', () => {
+    for (const key of [client, root, webchat]) expect(app.log.join('')).not.toContain(key);
+  });
+});
+
+function suspend(status: string): string {
+  return `UPDATE user_account SET status = '${status}' WHERE id = (SELECT user_id FROM api_key WHERE id = $1)`;
+}

@@ -1,0 +1,205 @@
+import { SessionsService } from '../../../src/identity';
+import { startTestApp, type TestApp } from '../../support/app';
+import { addUser, signIn } from './people';
+import { ask, type RawAnswer } from './raw-exchange';
+import { TrialModule } from './trial.module';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp({ modules: [TrialModule], environment: { BASE_URL: 'http://portal.example' } });
+});
+afterAll(() => app.close());
+
+const verdictOf = (answer: RawAnswer): [number, string | undefined] => [
+  answer.status,
+  (JSON.parse(answer.body) as { code?: string }).code,
+];
+const visit = async (path: string, cookie?: string) =>
+  verdictOf(await ask(app.url, { path, headers: cookie === undefined ? {} : { cookie } }));
+
+const IN = [200, undefined];
+
+describe('a session', () => {
+  test('lets its user in, whatever other cookies there are', async () => {
+    const userId = await addUser(app, 'platform_admin');
+    const cookie = await signIn(app, userId);
+    const answer = await ask(app.url, {
+      path: '/trial/me',
+      headers: { cookie: `a=1; other_svc_session=x;${cookie} ; b` },
+    });
+    expect(JSON.parse(answer.body)).toEqual({ userId, role: 'platform_admin', scope: { kind: 'platform' } });
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+
+  test.each([
+    ['no cookie', undefined, 'authentication_required'],
+    ['another cookie', 'session=x', 'authentication_required'],
+    ['an empty one', 'svc_session=', 'invalid_session'],
+    ['an invented one', `svc_session=${'A'.repeat(43)}`, 'invalid_session'],
+    ['SQL', "svc_session=' OR 1=1 --", 'invalid_session'],
+    ['8 KB', `svc_session=${'A'.repeat(8_000)}`, 'invalid_session'],
+  ])('%s opens nothing', async (_name, cookie, code) => {
+    expect(await visit('/trial/me', cookie)).toEqual([401, code]);
+  });
+
+  test('is not what is stored', async () => {
+    const cookie = await signIn(app, await addUser(app));
+    const [row] = await app.database.query<{ text: string }>('SELECT s::text AS text FROM session s LIMIT 1000');
+    expect(row?.text).toBeDefined();
+    const hashes = await app.database.query<{ hash: string }>("SELECT encode(token_hash, 'base64') AS hash FROM session");
+    for (const { hash } of hashes) expect(await visit('/trial/me', `svc_session=${hash}`)).toEqual([401, 'invalid_session']);
+    expect(await visit('/trial/me', cookie)).toEqual(IN);
+  });
+
+  const age = (userId: number, column: string, by: string) =>
+    app.database.query(`UPDATE session SET ${column} = now() + $2::interval WHERE user_id = $1`, [userId, by]);
+
+  test.each([
+    ['user', 'last_seen_at', '-6 days 23 hours', true],
+    ['user', 'last_seen_at', '-7 days -1 minute', false],
+    ['org_admin', 'last_seen_at', '-11 hours -59 minutes', true],
+    ['org_admin', 'last_seen_at', '-12 hours -1 minute', false],
+    ['platform_owner', 'last_seen_at', '-12 hours -1 minute', false],
+    ['user', 'expires_at', '1 minute', true],
+    ['user', 'expires_at', '-1 second', false],
+  ] as const)('of a %s whose %s lies at %s', async (role, column, by, open) => {
+    const userId = await addUser(app, role);
+    const cookie = await signIn(app, userId);
+    await age(userId, column, by);
+    expect(await visit('/trial/me', cookie)).toEqual(open ? IN : [401, 'invalid_session']);
+  });
+
+  test('lives on while it is used, and is written once a minute at most', async () => {
+    const userId = await addUser(app);
+    const cookie = await signIn(app, userId);
+    const seen = async () => {
+      const rows = await app.database.query<{ at: string }>(
+        'SELECT last_seen_at::text AS at FROM session WHERE user_id = $1',
+        [userId],
+      );
+      return rows[0]?.at;
+    };
+    const first = await seen();
+    await visit('/trial/me', cookie);
+    expect(await seen()).toBe(first);
+    await age(userId, 'last_seen_at', '-2 minutes');
+    const older = await seen();
+    await visit('/trial/me', cookie);
+    expect(await seen()).not.toBe(older);
+  });
+
+  test('ends for good, one or all of them', async () => {
+    const userId = await addUser(app);
+    const [one, two, three] = await Promise.all([signIn(app, userId), signIn(app, userId), signIn(app, userId)]);
+    const sessions = app.application.get(SessionsService);
+    await app.database.transaction((tx) => sessions.end(tx, one.slice('svc_session='.length)));
+    expect(await visit('/trial/me', one)).toEqual([401, 'invalid_session']);
+    expect(await visit('/trial/me', two)).toEqual(IN);
+    await app.database.transaction((tx) => sessions.endAll(tx, userId));
+    expect(await visit('/trial/me', two)).toEqual([401, 'invalid_session']);
+    expect(await visit('/trial/me', three)).toEqual([401, 'invalid_session']);
+  });
+
+  test('ends with the standing of its user', async () => {
+    const userId = await addUser(app);
+    const cookie = await signIn(app, userId);
+    for (const status of ['suspended', 'archived', 'deleted', 'pending_verification']) {
+      await app.database.query('UPDATE user_account SET status = $2 WHERE id = $1', [userId, status]);
+      expect((await visit('/trial/me', cookie))[1]).toBe('account_status');
+    }
+  });
+
+  test('loses a role in the middle of its life', async () => {
+    const userId = await addUser(app, 'org_owner');
+    const cookie = await signIn(app, userId);
+    expect(await visit('/trial/administration', cookie)).toEqual(IN);
+    await app.database.query("UPDATE user_account SET role = 'department_admin' WHERE id = $1", [userId]);
+    expect(await visit('/trial/administration', cookie)).toEqual([403, 'permission_denied']);
+    expect(await visit('/trial/me', cookie)).toEqual(IN);
+  });
+
+  test.each([
+    ['user', false],
+    ['department_admin', false],
+    ['org_admin', true],
+    ['org_owner', true],
+    ['platform_admin', true],
+    ['platform_owner', true],
+  ] as const)('of a %s at a route for organisation administrators: %s', async (role, allowed) => {
+    const cookie = await signIn(app, await addUser(app, role));
+    expect(await visit('/trial/administration', cookie)).toEqual(allowed ? IN : [403, 'permission_denied']);
+  });
+});
+
+describe('a change comes from our own pages', () => {
+  const change = (headers: Record<string, string>, body = '{"email":"a@example.com"}') =>
+    ask(app.url, {
+      method: 'POST',
+      path: '/trial/change',
+      body,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+
+  const own: Record<string, string>[] = [
+    { 'sec-fetch-site': 'same-origin' },
+    { 'sec-fetch-site': 'none' },
+    { origin: 'http://portal.example' },
+    { origin: 'http://portal.example', 'sec-fetch-site': 'same-origin' },
+    { origin: 'http://localhost:9', host: 'localhost:9', 'sec-fetch-site': 'same-origin' },
+  ];
+  const foreign: Record<string, string>[] = [
+    {},
+    { origin: 'null' },
+    { origin: '' },
+    { origin: 'http://elsewhere.example' },
+    { origin: 'http://sub.portal.example' },
+    { origin: 'http://portal.example.elsewhere.example' },
+    { origin: 'http://portal.example:8080' },
+    { origin: 'http://elsewhere.example', 'sec-fetch-site': 'same-origin' },
+    { origin: 'http://elsewhere.example', 'x-forwarded-host': 'elsewhere.example' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': '' },
+    { 'sec-fetch-site': 'same-origin, same-origin' },
+    { origin: 'http://portal.example', 'sec-fetch-site': 'cross-site' },
+    { origin: 'null', 'content-type': 'text/plain' },
+    { origin: 'http://elsewhere.example', 'content-type': 'text/plain' },
+    { origin: 'http://elsewhere.example', 'content-type': 'application/x-www-form-urlencoded' },
+    { origin: 'http://elsewhere.example', 'x-http-method-override': 'GET' },
+  ];
+
+  test.each(own)('%j passes', async (headers) => {
+    const cookie = await signIn(app, await addUser(app));
+    expect(verdictOf(await change({ cookie, ...headers }))).toEqual(IN);
+  });
+
+  test.each(foreign)('%j is refused, before session and body are looked at', async (headers) => {
+    const cookie = await signIn(app, await addUser(app));
+    expect(verdictOf(await change({ cookie, ...headers }, '{'))).toEqual([403, 'csrf_rejected']);
+    expect(verdictOf(await change({ cookie: 'x=1', ...headers }))).toEqual([403, 'csrf_rejected']);
+  });
+
+  test('a program without cookies needs no origin, and gains nothing by that', async () => {
+    expect(verdictOf(await change({}))).toEqual([401, 'authentication_required']);
+  });
+
+  test('reading needs none either', async () => {
+    const cookie = await signIn(app, await addUser(app));
+    const answer = await ask(app.url, {
+      path: '/trial/me',
+      headers: { cookie, origin: 'http://elsewhere.example', 'sec-fetch-site': 'cross-site' },
+    });
+    expect(answer.status).toBe(200);
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+
+  test('nobody without a session has a body read', async () => {
+    const answer = await ask(app.url, {
+      method: 'POST',
+      path: '/trial/change',
+      headers: { 'content-type': 'application/json', 'content-length': '1000000' },
+    });
+    expect([...verdictOf(answer), answer.headers.connection]).toEqual([401, 'authentication_required', 'close']);
+  });
+});
