@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { AuditModule } from './audit';
 import { FirstBoot } from './boot/first-boot';
+import { BillingModule } from './billing';
 import { catalogueEntities, CatalogueModule } from './catalogue';
 import { GatewayModule } from './gateway';
 import { IdentityModule, identityEntities } from './identity';
 import { keyEntities, KeysModule } from './keys';
 import {
+  applicationUrl,
   ConfigModule,
   DatabaseModule,
   LeanAdapter,
@@ -52,11 +54,12 @@ export class AppModule {
         LoggingModule.forRoot(logger),
         MetricsModule.forRoot({ version, commit: 'unknown' }),
         DatabaseModule.forRoot({ url: options.databaseUrl, entities }),
-        QueueModule.forRoot({ databaseUrl: options.databaseUrl }),
+        QueueModule.forRoot({ databaseUrl: applicationUrl(options.databaseUrl) }),
         MailModule.forRoot(),
         AuditModule,
         IdentityModule,
         CatalogueModule,
+        BillingModule,
         KeysModule,
         WebModule,
         GatewayModule,

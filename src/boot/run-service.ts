@@ -45,13 +45,17 @@ function readSettings(): Settings {
   }
 }
 
+/** A terminal's Ctrl+C reaches this process directly and once more through npm: both are one request. */
+const SAME_REQUEST_MS = 1_000;
+
 /** Settles at the first request to stop; a second one ends the process at once. */
 function stopRequested(logger: Logger): Promise<void> {
   return new Promise((resolve) => {
-    let asked = false;
+    let askedAt: number | null = null;
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (asked) process.exit(1);
-      asked = true;
+      if (askedAt !== null && monotonicMs() - askedAt < SAME_REQUEST_MS) return;
+      if (askedAt !== null) process.exit(1);
+      askedAt = monotonicMs();
       logger.info('stopping: open requests are finished first, a second signal stops at once', { signal });
       resolve();
     };

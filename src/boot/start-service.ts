@@ -56,6 +56,7 @@ export async function startService(
       databaseUrl: database.url,
       extraModules: options.extraModules,
     });
+    await application.init();
     admitSandbox(application, sandboxUrl);
     const firstKeys = await application.get(FirstBoot).run(sandboxUrl);
     await application.get(MetricsServer).start();
@@ -76,7 +77,7 @@ export async function startService(
   }
 }
 
-async function createApplication(
+function createApplication(
   settings: Settings,
   logger: Logger,
   options: AppOptions,
@@ -84,26 +85,22 @@ async function createApplication(
   const adapter = new LeanAdapter(settings.leanAdapter);
   adapter.set('trust proxy', settings.trustProxy);
   serveAssets(adapter.getInstance<Application>(), settings.environment !== 'development');
-  const application = await NestFactory.create(
-    AppModule.forRoot(settings, logger, adapter, options),
-    adapter,
-    {
-      logger: new NestLogger(logger),
-      bodyParser: false,
-      abortOnError: false,
-      routeResolutionStrategy: 'specificity',
-      routeConflictPolicy: { duplicate: 'error', shadow: 'warn' },
-    },
-  );
-  await application.init();
-  return application;
+  return NestFactory.create(AppModule.forRoot(settings, logger, adapter, options), adapter, {
+    logger: new NestLogger(logger),
+    bodyParser: false,
+    abortOnError: false,
+    routeResolutionStrategy: 'specificity',
+    routeConflictPolicy: { duplicate: 'error', shadow: 'warn' },
+  });
 }
 
 /** Suppliers on loopback are refused unless an operator allows them; the sandbox is one of our own. */
 function admitSandbox(application: INestApplication, url: string | null): void {
   if (url === null) return;
   const { hostname, port } = new URL(url);
-  application.get(AddressGuard).allow({ address: hostname, prefix: 32, family: 'ipv4', host: hostname, port: Number(port) });
+  application
+    .get(AddressGuard)
+    .allow({ address: hostname, prefix: 32, family: 'ipv4', host: hostname, port: Number(port) });
 }
 
 async function listen(application: INestApplication, settings: Settings): Promise<string> {

@@ -32,7 +32,7 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
 
   async onModuleInit(): Promise<void> {
     this.unsubscribe.push(
-      this.notifications.on('catalogue', () => this.reloadQuietly()),
+      await this.notifications.on('catalogue', () => this.reloadQuietly()),
       this.notifications.onGap(() => this.reloadQuietly()),
     );
     await this.reload();

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BillingModule } from '../billing';
 import { RoutingModule } from '../routing';
 import { WebModule } from '../web';
 import { ErrorsController } from './errors.controller';
@@ -8,7 +9,7 @@ import { Pipeline } from './inference/pipeline';
 import { Lifecycle } from './lifecycle';
 
 @Module({
-  imports: [WebModule, RoutingModule],
+  imports: [WebModule, RoutingModule, BillingModule],
   controllers: [HealthController, ErrorsController, InferenceController],
   providers: [Lifecycle, Pipeline],
   exports: [Lifecycle],

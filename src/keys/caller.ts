@@ -1,4 +1,5 @@
 import type { Attribution } from '../audit';
+import type { LimitRef } from '../billing';
 import type { KeyKind } from './api-key.entity';
 
 /** Who calls the gateway: a key, what it may do, and everything that follows from whose it is. */
@@ -14,4 +15,6 @@ export interface Caller {
   readonly rateLimitRpm: number | null;
   readonly expiresAt: number | null;
   readonly attribution: Attribution;
+  /** Every limit a request of this key counts against. */
+  readonly limits: readonly LimitRef[];
 }

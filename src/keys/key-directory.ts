@@ -1,5 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import type { Attribution } from '../audit';
+import { limitRefs } from '../billing';
 import { PayerService, type Standing } from '../identity';
 import { type Fault, fault, fromUnknown, monotonicMs } from '../kernel';
 import { Database, Settings } from '../platform';
@@ -120,6 +122,14 @@ function refusalOf(standing: Standing): Fault | null {
 }
 
 function toCaller(row: KeyRow, standing: Standing): Caller {
+  const attribution: Attribution = {
+    keyId: row.id,
+    userId: standing.userId,
+    organisationId: standing.organisationId,
+    departmentId: standing.departmentId,
+    projectId: standing.projectId,
+    walletId: standing.billingExempt ? null : standing.payerUserId,
+  };
   return {
     keyId: row.id,
     publicId: row.public_id,
@@ -129,14 +139,8 @@ function toCaller(row: KeyRow, standing: Standing): Caller {
     allowedRegions: intersection(row.allowed_regions, standing.organisationRegions),
     rateLimitRpm: row.rate_limit_rpm,
     expiresAt: row.expires_at?.getTime() ?? null,
-    attribution: {
-      keyId: row.id,
-      userId: standing.userId,
-      organisationId: standing.organisationId,
-      departmentId: standing.departmentId,
-      projectId: standing.projectId,
-      walletId: standing.billingExempt ? null : standing.payerUserId,
-    },
+    attribution,
+    limits: limitRefs(attribution),
   };
 }
 

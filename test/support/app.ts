@@ -23,6 +23,10 @@ export interface TestAppOptions {
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
   const database = await createTestDatabase();
   const dataFolder = mkdtempSync(join(tmpdir(), 'switchboard-data-'));
+  const cleanUp = async () => {
+    await database.drop();
+    rmSync(dataFolder, { recursive: true, force: true });
+  };
   const log: string[] = [];
   const settings = loadSettings({
     NODE_ENV: 'test',
@@ -36,12 +40,17 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     DATABASE_POOL_SIZE: '5',
     DRAIN_TIMEOUT: '5s',
     SANDBOX: 'off',
+    // Rows are there when the answer is.
+    SETTLE_ACK: 'commit',
     ...options.environment,
   });
   const logger = Logger.create(settings, { write: (line) => log.push(line) });
   const service = await startService(settings, logger, {
     extraModules: options.modules ?? [],
     ...(options.sandboxUrl === undefined ? {} : { sandboxUrl: options.sandboxUrl }),
+  }).catch(async (error: unknown) => {
+    await cleanUp();
+    throw error;
   });
   return {
     ...service,
@@ -49,8 +58,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     log,
     close: async () => {
       await service.close();
-      await database.drop();
-      rmSync(dataFolder, { recursive: true, force: true });
+      await cleanUp();
     },
   };
 }

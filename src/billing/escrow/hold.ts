@@ -1,5 +1,5 @@
 import type { RequestRecord } from '../../audit';
-import type { Nano } from '../../kernel';
+import { HoldProof, type Nano } from '../../kernel';
 import type { LimitRef } from '../scope';
 import type { Slice } from './slice';
 
@@ -31,7 +31,7 @@ export let placeHold: (
  * Money set aside for one request in all its scopes. Whoever has one may let a supplier work; only the escrow makes
  * them. It ends once, by settle or release; what comes after that changes nothing.
  */
-export class Hold {
+export class Hold extends HoldProof {
   readonly requestId: string;
   readonly amount: Nano;
   readonly refs: readonly LimitRef[];
@@ -51,6 +51,7 @@ export class Hold {
     slices: readonly Slice[],
     heldAt: number,
   ) {
+    super();
     this.requestId = request.requestId;
     this.amount = request.amount;
     this.refs = request.refs;

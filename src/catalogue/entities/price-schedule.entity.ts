@@ -33,10 +33,10 @@ export class PriceSchedule {
   @Column('integer', { name: 'price_id' })
   priceId: number;
 
-  @Column('timestamptz', { name: 'starts_at', precision: 3 })
+  @Column({ type: 'timestamptz', name: 'starts_at', precision: 3 })
   startsAt: Date;
 
-  @Column('timestamptz', { name: 'ends_at', precision: 3, nullable: true })
+  @Column({ type: 'timestamptz', name: 'ends_at', precision: 3, nullable: true })
   endsAt: Date | null;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })

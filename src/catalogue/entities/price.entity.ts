@@ -66,7 +66,7 @@ export class Price {
   tiers: StoredTier[];
 
   /** Null: in force only while a schedule says so. */
-  @Column('timestamptz', { name: 'valid_from', precision: 3, nullable: true })
+  @Column({ type: 'timestamptz', name: 'valid_from', precision: 3, nullable: true })
   validFrom: Date | null;
 
   /** Who said so: a person, an import, a file. */

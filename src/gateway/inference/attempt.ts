@@ -1,4 +1,5 @@
 import type { AttemptRecord } from '../../audit';
+import type { Hold } from '../../billing';
 import { type Fault, fault, fromUnknown, monotonicMs } from '../../kernel';
 import { Settings } from '../../platform';
 import type {
@@ -10,12 +11,15 @@ import type {
   SupplierExchange,
 } from '../../routing';
 import type { Call } from './describe';
+import { withField } from './body-edits';
+import type { HeldCall } from './hold';
 import type { Inbound } from './inbound';
 import { type Answer, judge } from './judge';
 
 export interface Answered {
   readonly route: PlannedLane;
   readonly head: AnswerHead;
+  readonly status: number;
   readonly exchange: SupplierExchange;
   readonly attempts: readonly AttemptRecord[];
 }
@@ -35,37 +39,44 @@ const MOST_ATTEMPTS = 3;
 export async function attempt(
   inbound: Inbound,
   call: Call,
+  held: HeldCall,
   plan: RoutePlan,
   tools: AttemptTools,
 ): Promise<Answered> {
   const attempts: AttemptRecord[] = [];
+  const body = bodyFor(inbound, held);
   let last: Fault | null = null;
   for (const route of plan.lanes) {
     if (attempts.length === MOST_ATTEMPTS) break;
     if (!mayTry(route, attempts.length > 0, tools.health)) continue;
     const startedMs = monotonicMs();
-    const tried = await tryLane(inbound, call, route, tools);
+    const tried = await tryLane(body, call, held.hold, route, tools);
     attempts.push(recordOf(route, tried, monotonicMs() - startedMs));
     note(route, tried, tools.health);
-    if (tried.kind === 'answered') return { route, head: tried.head, exchange: tried.exchange, attempts };
+    if (tried.kind === 'answered') return { route, head: tried.head, status: tried.head.status, exchange: tried.exchange, attempts };
     if (tried.kind === 'refused') throw tried.problem;
     last = tried.problem;
   }
   throw last ?? nothingHealthy(plan, tools.health);
 }
 
+/** A supplier is told the bound that the hold was sized for, when it is tighter than the model's own. */
+const bodyFor = ({ bytes, body }: Inbound, { cappedOutput }: HeldCall): Buffer =>
+  cappedOutput === null ? bytes : withField(bytes, body, 'max_completion_tokens', cappedOutput);
+
 type Tried =
   | { readonly kind: 'answered'; readonly head: AnswerHead; readonly exchange: SupplierExchange }
   | Exclude<Answer, { readonly kind: 'good' }>;
 
 async function tryLane(
-  inbound: Inbound,
+  body: Buffer,
   call: Call,
+  hold: Hold,
   route: PlannedLane,
   tools: AttemptTools,
 ): Promise<Tried> {
   const { settings } = tools;
-  const exchange = tools.client.send(route.lane, '/v1/chat/completions', inbound.bytes, {
+  const exchange = tools.client.send(hold, route.lane, '/v1/chat/completions', body, {
     firstByteMs: call.stream
       ? settings.supplierStreamFirstByteTimeoutMs
       : settings.supplierFirstByteTimeoutMs,

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
+import { Escrow, type Hold } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { fault, monotonicMs } from '../../kernel';
-import { Database, Settings } from '../../platform';
+import { Settings } from '../../platform';
 import { LaneHealth, planRoute, type RoutePlan, SupplierClient } from '../../routing';
 import type { HttpRequest } from '../../web';
 import { Lifecycle } from '../lifecycle';
@@ -11,6 +12,7 @@ import { StreamSink } from '../reply/stream-sink';
 import { type Admission, admit } from './admit';
 import { type Answered, attempt, type AttemptTools } from './attempt';
 import { type Call, describeCall } from './describe';
+import { holdFor } from './hold';
 import { type Inbound, intake } from './inbound';
 import { collect, passThrough } from './relay';
 import { settle } from './settle';
@@ -22,8 +24,8 @@ export class Pipeline {
 
   constructor(
     private readonly settings: Settings,
-    private readonly database: Database,
     private readonly catalogue: CatalogueService,
+    private readonly escrow: Escrow,
     private readonly health: LaneHealth,
     client: SupplierClient,
     private readonly lifecycle: Lifecycle,
@@ -34,15 +36,21 @@ export class Pipeline {
   /** Answers the whole reply, or null once a stream has been sent. */
   async run(request: HttpRequest, response: ServerResponse): Promise<Reply | null> {
     this.lifecycle.begin();
+    let hold: Hold | null = null;
     try {
       const inbound = await intake(request, this.settings.bodyLimitBytes);
       const call = describeCall(inbound);
       const admission = admit(inbound, call, this.catalogue, this.lifecycle);
-      const answered = await attempt(inbound, call, this.plan(inbound, admission), this.tools);
+      const plan = this.plan(inbound, admission);
+      const held = await holdFor(inbound, call, admission, this.escrow);
+      ({ hold } = held);
+      const answered = await attempt(inbound, call, held, plan, this.tools);
       return await (call.stream
-        ? this.stream(inbound, call, answered, response)
-        : this.whole(inbound, call, answered));
+        ? this.stream(inbound, call, hold, answered, response)
+        : this.whole(inbound, call, hold, answered));
     } finally {
+      // Whatever did not end in a settlement cost the caller nothing.
+      hold?.release();
       this.lifecycle.end();
     }
   }
@@ -60,15 +68,16 @@ export class Pipeline {
     return plan;
   }
 
-  private async whole(inbound: Inbound, call: Call, answered: Answered): Promise<Reply> {
-    const delivery = await collect(answered);
-    const facts = await settle(this.database, inbound, call, answered, delivery);
+  private async whole(inbound: Inbound, call: Call, hold: Hold, answered: Answered): Promise<Reply> {
+    const delivery = await collect(answered, call);
+    const facts = await settle(inbound, call, hold, answered, delivery);
     return { status: answered.head.status, contentType: delivery.contentType, body: delivery.body, facts };
   }
 
   private async stream(
     inbound: Inbound,
     call: Call,
+    hold: Hold,
     answered: Answered,
     response: ServerResponse,
   ): Promise<null> {
@@ -79,8 +88,8 @@ export class Pipeline {
       region: lane.region,
       failover: answered.attempts.length > 1,
     });
-    const delivery = await passThrough(answered, sink, inbound.requestId);
-    const facts = await settle(this.database, inbound, call, answered, delivery);
+    const delivery = await passThrough(answered, call, sink, inbound.requestId);
+    const facts = await settle(inbound, call, hold, answered, delivery);
     sink.end(facts, delivery.last);
     return null;
   }

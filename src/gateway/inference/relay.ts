@@ -1,6 +1,7 @@
 import {
   type Fault,
   fault,
+  monotonicMs,
   SseScanner,
   sseFault,
   type Usage,
@@ -10,6 +11,7 @@ import {
 import { normaliseChatUsage } from '../../protocol';
 import type { StreamSink } from '../reply/stream-sink';
 import type { Answered } from './attempt';
+import type { Call } from './describe';
 
 /** What reached the caller, or is about to: everything settlement needs to know of it. */
 export interface Delivery {
@@ -26,13 +28,13 @@ export interface WholeDelivery extends Delivery {
 }
 
 /** Takes in a whole answer; nothing of it leaves before it is settled. */
-export async function collect({ exchange }: Answered): Promise<WholeDelivery> {
+export async function collect({ exchange }: Answered, call: Call): Promise<WholeDelivery> {
   const body = await exchange.whole();
-  const { usage, finishReason } = readWholeAnswer(body);
+  const { usage, finishReason } = readWholeAnswer(body, call);
   return { body, contentType: 'application/json', usage, finishReason, firstTokenMs: null, problem: null };
 }
 
-function readWholeAnswer(body: Buffer): { usage: Usage; finishReason: string | null } {
+function readWholeAnswer(body: Buffer, call: Call): { usage: Usage; finishReason: string | null } {
   let answer: { usage?: unknown; choices?: { finish_reason?: unknown }[] } | null;
   try {
     answer = JSON.parse(body.toString('utf8')) as typeof answer;
@@ -41,18 +43,28 @@ function readWholeAnswer(body: Buffer): { usage: Usage; finishReason: string | n
   }
   const reason = answer?.choices?.[0]?.finish_reason;
   return {
-    usage: usable(normaliseChatUsage(answer?.usage)),
+    usage: usable(normaliseChatUsage(answer?.usage), call, body.length),
     finishReason: typeof reason === 'string' ? reason : null,
   };
 }
 
-function usable(reading: UsageReading): Usage {
+/** What nobody reported is counted here, and says so; what cannot be true is refused. */
+function usable(reading: UsageReading, call: Call, deliveredBytes: number): Usage {
   if (reading.kind === 'ok') return reading.usage;
   if (reading.kind === 'invalid') throw fault('upstream_invalid_response', { message: reading.reason });
-  return usageOf({}, 'estimated');
+  return estimateUsage(call, deliveredBytes);
 }
 
+const BYTES_PER_TOKEN = 4;
+
+const estimateUsage = (call: Call, deliveredBytes: number): Usage =>
+  usageOf(
+    { inputTokens: call.inputEstimate, outputTokens: Math.ceil(deliveredBytes / BYTES_PER_TOKEN) },
+    'estimated',
+  );
+
 const DONE = Buffer.from('[DONE]');
+const CONTENT = Buffer.from('"content":"');
 
 /**
  * Passes a stream through byte for byte while a tap reads along. The chunk that ends the answer is held back, so
@@ -60,11 +72,12 @@ const DONE = Buffer.from('[DONE]');
  */
 export function passThrough(
   answered: Answered,
+  call: Call,
   sink: StreamSink,
   requestId: string,
 ): Promise<Delivery & { last: string | Buffer }> {
   const { exchange } = answered;
-  const tap = new ChatTap();
+  const tap = new ChatTap(call);
   return new Promise((resolve) => {
     const held: Buffer[] = [];
     const settle = (problem: Fault | null): void => {
@@ -95,7 +108,12 @@ class ChatTap {
   private usage: Usage | null = null;
   private finishReason: string | null = null;
   private failure: Fault | null = null;
+  private deliveredBytes = 0;
+  private firstAt: number | null = null;
+  private readonly startedMs = monotonicMs();
   private readonly scanner = new SseScanner({ onData: (data) => this.event(data) });
+
+  constructor(private readonly call: Call) {}
 
   take(chunk: Buffer): void {
     this.failure ??= this.scanner.push(chunk) ?? null;
@@ -107,9 +125,9 @@ class ChatTap {
 
   delivery(): Omit<Delivery, 'problem'> {
     return {
-      usage: this.usage ?? usageOf({}, 'estimated'),
+      usage: this.usage ?? estimateUsage(this.call, this.deliveredBytes),
       finishReason: this.finishReason,
-      firstTokenMs: null,
+      firstTokenMs: this.firstAt === null ? null : Math.round(this.firstAt - this.startedMs),
     };
   }
 
@@ -118,6 +136,7 @@ class ChatTap {
       this.done = true;
       return;
     }
+    this.countText(data);
     // Most events are text and nothing else: only those that may carry an account are parsed.
     const mayFinish = data.includes('"finish_reason":"');
     if (!mayFinish && !data.includes('"usage":{')) return;
@@ -127,6 +146,17 @@ class ChatTap {
     if (reading.kind === 'ok') this.usage = reading.usage;
     const reason = chunk.choices?.[0]?.finish_reason;
     if (typeof reason === 'string') this.finishReason = reason;
+  }
+
+  /** How much text was delivered, in case nobody says at the end; read without parsing. */
+  private countText(data: Buffer): void {
+    const start = data.indexOf(CONTENT);
+    if (start === -1) return;
+    const text = start + CONTENT.length;
+    const end = data.indexOf('"', text);
+    if (end <= text) return;
+    this.firstAt ??= monotonicMs();
+    this.deliveredBytes += end - text;
   }
 }
 

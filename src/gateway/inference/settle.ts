@@ -1,30 +1,34 @@
-import { insertRequestRecords, type RequestRecord } from '../../audit';
+import type { AttemptRecord } from '../../audit';
+import type { Hold } from '../../billing';
 import { completionTokens, costOf, monotonicMs, promptTokens } from '../../kernel';
-import type { Database } from '../../platform';
+import type { PlannedLane } from '../../routing';
 import type { CallFacts } from '../reply/svc-headers';
-import type { Answered } from './attempt';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import type { Delivery } from './relay';
 
-/** Puts the request on record, and answers what the caller is told of it. */
+export interface Served {
+  readonly route: PlannedLane;
+  readonly status: number;
+  readonly attempts: readonly AttemptRecord[];
+}
+
+/** Charges what was delivered and puts it on record; returns once neither can be lost. */
 export async function settle(
-  database: Database,
   inbound: Inbound,
   call: Call,
-  answered: Answered,
+  hold: Hold,
+  { route, status, attempts }: Served,
   delivery: Delivery,
 ): Promise<CallFacts> {
-  const { usage } = delivery;
-  const { lane, price } = answered.route;
+  const { lane, price } = route;
+  const { source, ...counts } = delivery.usage;
   const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
-  const { source, ...counts } = usage;
-  const record: RequestRecord = {
+  const failover = attempts.length > 1;
+  const costNano = costOf(counts, price.rates);
+  await hold.settle({
     ...inbound.caller.attribution,
     ...counts,
-    requestId: inbound.requestId,
-    createdAt: inbound.receivedAt,
-    settlementId: null,
     surface: 'chat',
     model: call.model,
     servedModel: lane.upstreamModel,
@@ -32,25 +36,24 @@ export async function settle(
     region: lane.region,
     priceId: price.id,
     usageSource: source,
-    costNano: costOf(usage, price.rates),
-    status: delivery.problem?.status ?? answered.head.status,
+    costNano,
+    status: delivery.problem?.status ?? status,
     code: delivery.problem?.code ?? null,
     stream: call.stream,
-    failover: answered.attempts.length > 1,
-    attempts: answered.attempts.length > 1 ? answered.attempts : null,
+    failover,
+    attempts: failover ? attempts : null,
     latencyMs,
     firstTokenMs: delivery.firstTokenMs,
     finishReason: delivery.finishReason,
     sessionKey: null,
-  };
-  await insertRequestRecords(database.source.manager, [record]);
+  });
   return {
     supplier: lane.provider.name,
     region: lane.region,
-    failover: record.failover,
+    failover,
     latencyMs,
-    inputTokens: promptTokens(usage),
-    outputTokens: completionTokens(usage),
-    costNano: record.costNano,
+    inputTokens: promptTokens(counts),
+    outputTokens: completionTokens(counts),
+    costNano,
   };
 }

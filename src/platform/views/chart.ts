@@ -173,7 +173,7 @@ export function meter(input: {
   note?: string;
 }): MeterModel {
   const { label, used, limit, text, note } = input;
-  const percent = limit <= 0n || used >= limit ? 100 : Number((used * 100n) / limit);
-  const tone: Tone = percent >= 100 ? 'bad' : percent >= 80 ? 'warn' : 'neutral';
-  return { label, percent: Math.max(0, percent), text, note, tone, ticks: meterTicks };
+  const filled = limit <= 0n || used >= limit ? 100 : Number((used * 100n) / limit);
+  const tone: Tone = filled >= 100 ? 'bad' : filled >= 80 ? 'warn' : 'neutral';
+  return { label, filled: Math.max(0, filled), text, note, tone, ticks: meterTicks };
 }

@@ -411,8 +411,8 @@ export function galleryModel(baseUrl = 'http://127.0.0.1:3000'): GalleryModel {
         { label: '90 days', href: '?days=90' },
       ],
     },
-    pager: { summary: 'Requests 51–100', newerHref: '?page=1', olderHref: '?page=3' },
-    lastPage: { summary: 'Requests 1–12 of 12' },
+    pager: { label: 'Pages of requests', summary: 'Requests 51–100', newerHref: '?page=1', olderHref: '?page=3' },
+    lastPage: { label: 'The only page', summary: 'Requests 1–12 of 12' },
     badges: [
       { tone: 'ok', label: 'active' },
       { tone: 'warn', label: 'paused' },

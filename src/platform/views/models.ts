@@ -26,7 +26,7 @@ export interface RouteLineModel {
 export interface MeterModel {
   label: string;
   /** Whole percent of the limit, at most 100: the text says by how much it is over. */
-  percent: number;
+  filled: number;
   text: string;
   note?: string;
   tone: Tone;
@@ -185,6 +185,8 @@ export interface PeriodPickerModel {
 }
 
 export interface PagerModel {
+  /** Names what is paged through, as a page may have several. */
+  label: string;
   summary: string;
   newerHref?: string;
   olderHref?: string;

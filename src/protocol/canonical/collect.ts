@@ -1,5 +1,7 @@
 import { err, type Fault, fault, ok, type Result, type Usage } from '../../kernel';
 import { type CanonicalEvent, type Finish, type ToolStart } from './events';
+import { isRecord } from '../usage';
+import { parseJsonText } from './fields';
 import { type DialectName } from './request';
 
 export interface AnswerText {
@@ -29,6 +31,10 @@ export interface CanonicalAnswer {
   readonly stopSequence?: string;
   readonly usage?: Usage;
 }
+
+/** Everything of one kind, as one text. */
+export const textIn = ({ blocks }: CanonicalAnswer, type: 'text' | 'refusal' | 'reasoning'): string =>
+  blocks.map((block) => (block.type !== 'tool' && block.type === type ? block.text : '')).join('');
 
 /** Adds events up to an answer, so that a stream and a whole answer can never disagree. */
 export class AnswerCollector {
@@ -116,4 +122,11 @@ export function collect(events: Iterable<CanonicalEvent>): Result<CanonicalAnswe
   const collector = new AnswerCollector();
   for (const event of events) collector.push(event);
   return collector.result();
+}
+
+/** A call's arguments as the object that some dialects want; what is no object is quoted, never guessed at. */
+export function argumentsObject(text: string): Record<string, unknown> {
+  if (text.trim() === '') return {};
+  const value = parseJsonText(text);
+  return isRecord(value) ? value : { arguments: text };
 }

@@ -3,6 +3,7 @@ export * from './events';
 export * from './fields';
 export * from './tally';
 export * from './tool-names';
+export * from './tools';
 export * from './turns';
 export * from './schema';
 export * from './supplier-error';

@@ -155,7 +155,8 @@ export type ToolChoice =
   | { readonly mode: 'allowed'; readonly required: boolean; readonly tools: readonly ToolReference[] };
 
 export type ResponseFormat =
-  | { readonly type: 'text' | 'json' }
+  | { readonly type: 'text' }
+  | { readonly type: 'json' }
   | {
       readonly type: 'schema';
       readonly schema: JsonObject;

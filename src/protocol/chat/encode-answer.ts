@@ -1,13 +1,13 @@
-import { type AnswerTool, type CanonicalAnswer, type EncoderOptions, joinText, type JsonObject } from '../canonical';
+import { type AnswerTool, type CanonicalAnswer, type EncoderOptions, type JsonObject, textIn } from '../canonical';
 import { writeFinish } from './finish';
 import { chatId, secondsNow } from './stream-encoder';
 import { renderChatUsage } from './usage';
 
 export function encodeChatAnswer(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
   const { blocks, finish } = answer;
-  const text = joinText(blocks.filter((block) => block.type === 'text'), '');
-  const refusal = joinText(blocks.filter((block) => block.type === 'refusal'), '');
-  const reasoning = joinText(blocks.filter((block) => block.type === 'reasoning'), '');
+  const text = textIn(answer, 'text');
+  const refusal = textIn(answer, 'refusal');
+  const reasoning = textIn(answer, 'reasoning');
   const calls = blocks.filter((block) => block.type === 'tool');
   const message: JsonObject = {
     role: 'assistant',

@@ -2,28 +2,28 @@ import { type Fault, type Result } from '../../kernel';
 import {
   attempt,
   type CanonicalRequest,
+  choiceOf,
+  CUSTOM_TOOL_SCHEMA,
   type EncodedRequest,
+  isNamed,
   isStrictSchema,
   type JsonObject,
-  type NamedTool,
   present,
+  refuseForcedChoice,
   resultsBehindCalls,
+  strictFor,
   Tally,
   type Target,
   type Tool,
-  type ToolChoice,
   ToolNames,
   type ToolReference,
-  unsupported,
+  userOf,
 } from '../canonical';
 import { effortFor } from '../effort';
 import { MessageWriter } from './encode-content';
 
 const LONGEST_TOOL_NAME = 64;
 const MOST_STOPS = 4;
-const LONGEST_USER = 64;
-
-export const isNamed = (tool: Tool): tool is NamedTool => tool.kind !== 'opaque';
 
 export function encodeChatRequest(
   request: CanonicalRequest,
@@ -69,13 +69,6 @@ function sampling(request: CanonicalRequest, tally: Tally): JsonObject {
   };
 }
 
-/** Some clients put a whole session into it; the field is made for a short identifier. */
-export function userOf({ user, source }: CanonicalRequest, tally: Tally): string | undefined {
-  if (user === undefined || source !== 'messages' || user.length <= LONGEST_USER) return user;
-  tally.dropped('metadata.user_id', `longer than ${LONGEST_USER} characters`);
-  return undefined;
-}
-
 function stopsFor(stop: readonly string[] | undefined, tally: Tally): string | readonly string[] | undefined {
   if (!stop || stop.length === 0) return undefined;
   for (const at of stop.slice(MOST_STOPS).keys()) {
@@ -94,7 +87,9 @@ function encodeFormat({ responseFormat: format }: CanonicalRequest): JsonObject 
 }
 
 function encodeTools(request: CanonicalRequest, names: ToolNames, target: Target, tally: Tally): JsonObject {
-  const tools = request.tools.flatMap((tool) => encodeTool(tool, names, target, tally) ?? []);
+  const tools = request.tools
+    .map((tool) => encodeTool(tool, names, target, tally))
+    .filter((tool) => tool !== undefined);
   if (tools.length === 0) {
     if (request.toolChoice && request.toolChoice.mode !== 'none') refuseForcedChoice(request, tally);
     return {};
@@ -105,22 +100,6 @@ function encodeTools(request: CanonicalRequest, names: ToolNames, target: Target
     parallel_tool_calls: request.parallelTools,
   };
 }
-
-/** A tool that must be called and cannot be offered leaves nothing to ask for. */
-export function refuseForcedChoice({ toolChoice }: CanonicalRequest, tally: Tally): void {
-  if (toolChoice?.mode === 'tool' || toolChoice?.mode === 'required') {
-    throw unsupported('tool_choice', 'None of the tools can be offered to this model, so none can be required.');
-  }
-  tally.dropped('tool_choice', 'there is no tool to choose');
-}
-
-/** What a tool that takes plain text looks like to a model that knows only functions. */
-export const CUSTOM_TOOL_SCHEMA = {
-  type: 'object',
-  properties: { input: { type: 'string' } },
-  required: ['input'],
-  additionalProperties: false,
-};
 
 function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally): JsonObject | undefined {
   if (tool.kind === 'opaque') {
@@ -143,16 +122,6 @@ function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally):
   return encoded;
 }
 
-/** Strict here asks more of a schema than elsewhere; one that does not meet it would be refused. */
-export function strictFor(
-  tool: Extract<Tool, { kind: 'function' }>,
-  tally: Tally,
-): boolean | undefined {
-  if (!tool.strict || !tool.schema || isStrictSchema(tool.schema)) return tool.strict;
-  tally.dropped(`${tool.at}.strict`, 'the schema has optional or further properties');
-  return undefined;
-}
-
 function encodeChoice(
   { toolChoice: choice }: CanonicalRequest,
   names: ToolNames,
@@ -164,14 +133,4 @@ function encodeChoice(
     return { type, [type]: { name: names.nameOf(tool) } };
   };
   return choiceOf(choice, reference, (allowed) => ({ type: 'allowed_tools', allowed_tools: allowed }));
-}
-
-export function choiceOf(
-  choice: ToolChoice,
-  reference: (tool: ToolReference) => JsonObject,
-  wrap: (allowed: JsonObject) => JsonObject,
-): string | JsonObject {
-  if (choice.mode === 'tool') return reference(choice.tool);
-  if (choice.mode !== 'allowed') return choice.mode;
-  return wrap({ mode: choice.required ? 'required' : 'auto', tools: choice.tools.map(reference) });
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { LaneView } from '../../catalogue';
+import type { HoldProof } from '../../kernel';
 import { SupplierPools, type SupplierRequest } from '../../platform';
 import { SupplierExchange } from './supplier-exchange';
 
@@ -13,7 +14,8 @@ export type CallDeadlines = Pick<SupplierRequest, 'firstByteMs' | 'idleMs' | 'to
 export class SupplierClient {
   constructor(private readonly pools: SupplierPools) {}
 
-  send(lane: LaneView, path: string, body: Buffer, deadlines: CallDeadlines): SupplierExchange {
+  /** Takes a hold, so that no route can reach a supplier for which no money was set aside. */
+  send(_hold: HoldProof, lane: LaneView, path: string, body: Buffer, deadlines: CallDeadlines): SupplierExchange {
     const request: SupplierRequest = {
       url: new URL(lane.provider.baseUrl.replace(/\/$/, '') + path),
       method: 'POST',

@@ -45,7 +45,7 @@ class CarefulModule {}
 test('a handler that does not say who may call it stops the boot, and every such handler is named', async () => {
   const start = startTestApp({ modules: [ForgetfulModule] });
   await expect(start).rejects.toThrow(
-    /^These handlers lack @Access: (?=.*ForgetfulController\.open)(?=.*ForgetfulController\.inherited)[^C]*$/,
+    'These handlers lack @Access: ForgetfulController.open, ForgetfulController.inherited',
   );
 });
 

@@ -19,12 +19,15 @@ interface Node {
 let database: TestDatabase;
 let simulator: Simulator;
 let folder: string;
+const children: Child[] = [];
 
 beforeAll(async () => {
   [database, simulator] = await Promise.all([createTestDatabase(), startSimulator()]);
   folder = mkdtempSync(join(tmpdir(), 'switchboard-first-boot-'));
 });
 afterAll(async () => {
+  for (const child of children) child.process.kill('SIGKILL');
+  await Promise.all(children.map(({ ended }) => ended));
   await simulator.stop();
   await database.drop();
   rmSync(folder, { recursive: true, force: true });
@@ -36,6 +39,7 @@ async function boot(): Promise<Node> {
     PORT: '0',
     METRICS_PORT: '0',
     LOG_FORMAT: 'json',
+    LOG_LEVEL: 'trace',
     DATA_FOLDER: folder,
     DATABASE_URL: database.url,
     MIGRATION_DATABASE_URL: database.ownerUrl,
@@ -45,6 +49,7 @@ async function boot(): Promise<Node> {
     KEY_PEPPER: 'a pepper of the tests, long enough for anybody',
     MASTER_KEY: Buffer.alloc(32, 7).toString('base64'),
   });
+  children.push(child);
   const lines: string[] = [];
   let url: string | undefined;
   while (url === undefined || !lines.at(-1)?.includes('told everything')) {
@@ -55,9 +60,16 @@ async function boot(): Promise<Node> {
   return { child, url, printed: lines.join('\n') };
 }
 
-async function stop({ child }: Node): Promise<void> {
+/** Answers what it printed since it had started. */
+async function stop({ child }: Node): Promise<string[]> {
   child.process.kill('SIGTERM');
   expect(await child.ended).toMatchObject({ code: 0 });
+  const lines: string[] = [];
+  for (;;) {
+    const line = await child.line().catch(() => null);
+    if (line === null) return lines;
+    lines.push(line);
+  }
 }
 
 async function rows<Row>(sql: string): Promise<Row[]> {
@@ -84,19 +96,24 @@ test('two nodes on one empty database make one set of keys, show it once, and it
   expect(announced.map(({ length }) => length).sort()).toEqual([0, 2]);
   const [root = '', demo = ''] = keys;
 
-  expect(await rows('SELECT kind FROM api_key ORDER BY kind')).toEqual([{ kind: 'client' }, { kind: 'root' }]);
+  expect(await rows('SELECT kind FROM api_key ORDER BY kind')).toEqual([
+    { kind: 'client' },
+    { kind: 'root' },
+  ]);
   expect(await rows('SELECT role FROM user_account')).toEqual([{ role: 'platform_owner' }]);
   expect(await rows('SELECT slug FROM organisation')).toEqual([{ slug: 'first' }]);
 
   for (const node of nodes) {
-    expect((await chat(node, demo)).status).toBe(200);
+    const answer = await chat(node, demo);
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('chat.completion')]);
     expect((await chat(node, root)).status).toBe(403);
   }
-  await Promise.all(nodes.map(stop));
+  const later = await Promise.all(nodes.map(stop));
 
   // The terminal showed them once; they are in no line of the log and in no row.
-  const logged = nodes.flatMap(({ printed }) => printed.split('\n').filter((line) => line.startsWith('{'))).join('\n');
-  expect(logged).not.toBe('');
+  const printed = [...nodes.flatMap((node) => node.printed.split('\n')), ...later.flat()];
+  const logged = printed.filter((line) => line.startsWith('{')).join('\n');
+  expect(logged).toContain('stopping');
   const tables = await rows<{ name: string }>(
     "SELECT table_schema || '.' || table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
   );

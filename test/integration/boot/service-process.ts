@@ -1,6 +1,5 @@
 import 'reflect-metadata';
-import { Module, type OnApplicationBootstrap } from '@nestjs/common';
-import { Controller } from '@nestjs/common';
+import { Controller, Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { runService } from '../../../src/boot/run-service';
 import { Access, Data, WebModule } from '../../../src/web';
 

@@ -15,7 +15,8 @@ interface Fields {
   request_id: string;
 }
 
-const read = (answer: RawAnswer): Record<string, unknown> => JSON.parse(answer.body) as Record<string, unknown>;
+const read = (answer: RawAnswer): Record<string, unknown> =>
+  JSON.parse(answer.body) as Record<string, unknown>;
 const errorOf = (answer: RawAnswer): Fields => read(answer).error as Fields;
 
 describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
@@ -50,13 +51,19 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
 
     for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
       const messages = read(await ask(app.url, { method: 'POST', path, body: '{}' }));
-      expect(messages).toMatchObject({ type: 'error', error: { type: 'not_found_error', code: 'not_found' } });
+      expect(messages).toMatchObject({
+        type: 'error',
+        error: { type: 'not_found_error', code: 'not_found' },
+      });
       expect(messages.request_id).toMatch(uuid);
     }
 
     const portal = await ask(app.url, { path: '/nothing', headers: { accept: 'application/json' } });
     expect(portal.status).toBe(404);
-    expect(read(portal)).toMatchObject({ code: 'not_found', message: expect.stringContaining('not_found - ') });
+    expect(read(portal)).toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('not_found - '),
+    });
     expect(read(portal).detail).toBe(read(portal).error);
 
     const page = await ask(app.url, { path: '/nothing', headers: { accept: 'text/html,*/*' } });
@@ -72,7 +79,11 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
     expectGateway(gateway, 405, 'method_not_allowed');
     expect(gateway.headers.allow).toBe('GET, HEAD');
     const portal = await ask(app.url, { path: '/trial/change' });
-    expect([portal.status, portal.headers.allow, read(portal).code]).toEqual([405, 'POST', 'method_not_allowed']);
+    expect([portal.status, portal.headers.allow, read(portal).code]).toEqual([
+      405,
+      'POST',
+      'method_not_allowed',
+    ]);
   });
 
   test('an unknown route is unknown whatever was sent to it', async () => {
@@ -134,7 +145,9 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
   }
 
   test('large but honest bodies are read', async () => {
-    const answer = await chat(`{"model":"x","messages":[{"role":"user","content":"${'word '.repeat(MIB)}"}]}`);
+    const answer = await chat(
+      `{"model":"x","messages":[{"role":"user","content":"${'word '.repeat(MIB)}"}]}`,
+    );
     expectGateway(answer, 404, 'model_not_found');
   });
 
@@ -199,12 +212,15 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
     });
   });
 
-  test.each(['string', 'nothing', 'error'])('a handler that throws (%s) is an internal error', async (what) => {
-    const answer = await ask(app.url, { path: `/v1/trial/throws/${what}` });
-    expectGateway(answer, 500, 'internal_error');
-    expect(answer.body).not.toContain('a detail of ours');
-    expect(app.log.filter((line) => line.includes(errorOf(answer).request_id))).toHaveLength(1);
-  });
+  test.each(['string', 'nothing', 'error'])(
+    'a handler that throws (%s) is an internal error',
+    async (what) => {
+      const answer = await ask(app.url, { path: `/v1/trial/throws/${what}` });
+      expectGateway(answer, 500, 'internal_error');
+      expect(answer.body).not.toContain('a detail of ours');
+      expect(app.log.filter((line) => line.includes(errorOf(answer).request_id))).toHaveLength(1);
+    },
+  );
 
   test('an error in the middle of an answer breaks it off', async () => {
     const text = await exchange(app.url, 'GET /v1/trial/late HTTP/1.1\r\nhost: x\r\n\r\n');

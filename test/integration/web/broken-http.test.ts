@@ -49,7 +49,10 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
 
   test.each([
     ['both lengths', `${post}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
-    ['both lengths, the other way round', `${post}transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n`],
+    [
+      'both lengths, the other way round',
+      `${post}transfer-encoding: chunked\r\ncontent-length: 3\r\n\r\n0\r\n\r\n`,
+    ],
     ['two lengths', `${post}content-length: 1\r\ncontent-length: 2\r\n\r\nab`],
     ['the same length twice', `${post}content-length: 1\r\ncontent-length: 1\r\n\r\na`],
     ['a length with a sign', `${post}content-length: +1\r\n\r\na`],
@@ -105,7 +108,8 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     socket.resume();
     await once(socket, 'end', { signal: AbortSignal.timeout(5_000) });
     const server = application.getHttpServer() as Server;
-    const count = () => new Promise<number>((resolve) => server.getConnections((_error, open) => resolve(open)));
+    const count = () =>
+      new Promise<number>((resolve) => server.getConnections((_error, open) => resolve(open)));
     while ((await count()) > 0) await new Promise(setImmediate);
     socket.destroy();
   });

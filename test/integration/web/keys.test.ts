@@ -13,7 +13,8 @@ const refusalOf = (answer: RawAnswer): [number, string] => [
   answer.status,
   (JSON.parse(answer.body) as Refusal).error.code,
 ];
-const wordingOf = (answer: RawAnswer): string => answer.body.replaceAll(answer.headers['x-request-id'] ?? '', 'ID');
+const wordingOf = (answer: RawAnswer): string =>
+  answer.body.replaceAll(answer.headers['x-request-id'] ?? '', 'ID');
 const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
 const apiKey = (text: string) => ({ 'x-api-key': text });
 
@@ -102,7 +103,10 @@ describe.each(['true', 'false'])('keys, with LEAN_ADAPTER=%s', (lean) => {
     'the scheme %s is not ours',
     async (authorization) => {
       expect(refusalOf(await call('bearer', { authorization }))).toEqual([401, 'invalid_api_key']);
-      expect(refusalOf(await call('either', { authorization, ...apiKey(client) }))).toEqual([401, 'invalid_api_key']);
+      expect(refusalOf(await call('either', { authorization, ...apiKey(client) }))).toEqual([
+        401,
+        'invalid_api_key',
+      ]);
     },
   );
 
@@ -116,7 +120,10 @@ describe.each(['true', 'false'])('keys, with LEAN_ADAPTER=%s', (lean) => {
       expect(wordingOf(wrongSecret)).toBe(wordingOf(unknown));
       expect(wrongSecret.status).toBe(401);
     } finally {
-      await app.database.query('UPDATE api_key SET public_id = $1 WHERE public_id = $2', [id, other.publicId]);
+      await app.database.query('UPDATE api_key SET public_id = $1 WHERE public_id = $2', [
+        id,
+        other.publicId,
+      ]);
     }
   });
 
@@ -160,22 +167,28 @@ describe.each(['true', 'false'])('keys, with LEAN_ADAPTER=%s', (lean) => {
     ['of a suspended owner', suspend('suspended'), 'account_status'],
     ['of an archived owner', suspend('archived'), 'account_status'],
     ['with another secret', "UPDATE api_key SET secret_hash = sha256('x') WHERE id = $1", 'invalid_api_key'],
-  ])('a key that is %s is refused within a second, and let in again when that is undone', async (_name, sql, code) => {
-    const user = await addUser(app);
-    const key = await addKey(app, user);
-    expect((await call('either', bearer(key.text))).status).toBe(200);
-    await app.database.query(sql, [key.id]);
-    await until(async () => (await call('either', bearer(key.text))).status !== 200, 1_000);
-    for (const headers of [bearer(key.text), apiKey(key.text)]) {
-      const answer = await call('either', headers);
-      expect(refusalOf(answer)[1]).toBe(code);
-      expect([401, 403]).toContain(answer.status);
-    }
-    const hash = hashKey(app.application.get(Settings).keyPepper, key.text);
-    await app.database.query("UPDATE api_key SET status = 'active', secret_hash = $2 WHERE id = $1", [key.id, hash]);
-    await app.database.query("UPDATE user_account SET status = 'active' WHERE id = $1", [user]);
-    await until(async () => (await call('either', bearer(key.text))).status === 200, 1_000);
-  });
+  ])(
+    'a key that is %s is refused within a second, and let in again when that is undone',
+    async (_name, sql, code) => {
+      const user = await addUser(app);
+      const key = await addKey(app, user);
+      expect((await call('either', bearer(key.text))).status).toBe(200);
+      await app.database.query(sql, [key.id]);
+      await until(async () => (await call('either', bearer(key.text))).status !== 200, 1_000);
+      for (const headers of [bearer(key.text), apiKey(key.text)]) {
+        const answer = await call('either', headers);
+        expect(refusalOf(answer)[1]).toBe(code);
+        expect([401, 403]).toContain(answer.status);
+      }
+      const hash = hashKey(app.application.get(Settings).keyPepper, key.text);
+      await app.database.query("UPDATE api_key SET status = 'active', secret_hash = $2 WHERE id = $1", [
+        key.id,
+        hash,
+      ]);
+      await app.database.query("UPDATE user_account SET status = 'active' WHERE id = $1", [user]);
+      await until(async () => (await call('either', bearer(key.text))).status === 200, 1_000);
+    },
+  );
 
   test('many requests with a new key are one look-up', async () => {
     const key = await addKey(app, owner);

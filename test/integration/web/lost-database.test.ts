@@ -32,7 +32,11 @@ afterAll(async () => {
 const check = async (path: string, headers: Record<string, string> = {}) => {
   const answer = await ask(app.url, { path, headers });
   const body = JSON.parse(answer.body) as { code?: string; error?: { code?: string } };
-  return { status: answer.status, code: body.error?.code ?? body.code, retryAfter: answer.headers['retry-after'] };
+  return {
+    status: answer.status,
+    code: body.error?.code ?? body.code,
+    retryAfter: answer.headers['retry-after'],
+  };
 };
 
 test('without its database the service says so, and never blames the caller', async () => {
@@ -43,11 +47,17 @@ test('without its database the service says so, and never blames the caller', as
   const unavailable = { status: 503, retryAfter: expect.stringMatching(/^[1-9]\d*$/) };
   for (let round = 0; round < 2; round += 1) {
     expect(await check('/v1/trial/bearer', bearer)).toEqual({ ...unavailable, code: 'auth_unavailable' });
-    expect(await check('/v1/trial/either', { 'x-api-key': key })).toEqual({ ...unavailable, code: 'auth_unavailable' });
+    expect(await check('/v1/trial/either', { 'x-api-key': key })).toEqual({
+      ...unavailable,
+      code: 'auth_unavailable',
+    });
     const unknown = { authorization: `Bearer ${makeKey().text}` };
     expect(await check('/v1/trial/bearer', unknown)).toEqual({ ...unavailable, code: 'auth_unavailable' });
     expect(await check('/trial/me', { cookie })).toEqual({ ...unavailable, code: 'service_unavailable' });
-    expect(await check('/trial/administration', { cookie })).toEqual({ ...unavailable, code: 'service_unavailable' });
+    expect(await check('/trial/administration', { cookie })).toEqual({
+      ...unavailable,
+      code: 'service_unavailable',
+    });
   }
   expect(await check('/health')).toMatchObject({ status: 200 });
   expect(await check('/health/live')).toMatchObject({ status: 200 });

@@ -29,7 +29,10 @@ const issuesOf = (json: Record<string, unknown>) =>
   (json.detail as { loc: unknown[]; type: string; msg: string }[]).map(({ loc, type }) => [...loc, type]);
 
 test('a page is HTML that loads nothing from elsewhere and is kept by nobody', async () => {
-  const { status, headers, body } = await ask(app.url, { path: '/trial/page', headers: { accept: 'text/html' } });
+  const { status, headers, body } = await ask(app.url, {
+    path: '/trial/page',
+    headers: { accept: 'text/html' },
+  });
   expect(status).toBe(200);
   expect(headers).toMatchObject({
     'content-type': 'text/html; charset=utf-8',
@@ -66,8 +69,14 @@ test('what does not fit is refused with 422, naming every place', async () => {
   expect(query.json.message).toMatch(/^validation_error - /);
 
   expect(issuesOf((await read('/trial/data/x')).json)).toEqual([['path', 'id', 'isInt']]);
-  expect(issuesOf((await read('/trial/data/7?days=3&days=4')).json)).toContainEqual(['query', 'days', 'isInt']);
-  expect(issuesOf((await read('/trial/data/7?other=1')).json)).toEqual([['query', 'other', 'whitelistValidation']]);
+  expect(issuesOf((await read('/trial/data/7?days=3&days=4')).json)).toContainEqual([
+    'query',
+    'days',
+    'isInt',
+  ]);
+  expect(issuesOf((await read('/trial/data/7?other=1')).json)).toEqual([
+    ['query', 'other', 'whitelistValidation'],
+  ]);
   expect(issuesOf((await change('{"email":1,"role":"platform_owner"}')).json)).toEqual([
     ['body', 'role', 'whitelistValidation'],
     ['body', 'email', 'isEmail'],
@@ -78,7 +87,10 @@ test('what does not fit is refused with 422, naming every place', async () => {
 test('a change, as JSON and as a form', async () => {
   const expected = { email: 'a@example.com', names: ['email', 'note'] };
   expect((await change('{"email":"a@example.com","note":"x"}')).json).toEqual(expected);
-  const form = await change('email=a%40example.com&note=x+y', 'application/x-www-form-urlencoded; charset=UTF-8');
+  const form = await change(
+    'email=a%40example.com&note=x+y',
+    'application/x-www-form-urlencoded; charset=UTF-8',
+  );
   expect([form.status, form.json, form.headers['cache-control']]).toEqual([200, expected, 'no-store']);
 });
 
@@ -98,7 +110,11 @@ test.each([
 });
 
 test('a form with thousands of fields is not taken apart', async () => {
-  const answer = await change('a&'.repeat(200_000), 'application/x-www-form-urlencoded', '/trial/open-change');
+  const answer = await change(
+    'a&'.repeat(200_000),
+    'application/x-www-form-urlencoded',
+    '/trial/open-change',
+  );
   expect([answer.status, answer.json.code]).toEqual([400, 'invalid_request']);
 });
 
@@ -115,7 +131,9 @@ test('a table whose query fails at once is refused; one that fails later is brok
   const refused = await read('/trial/failing-table');
   expect([refused.status, refused.json.code]).toEqual([500, 'internal_error']);
   expect(refused.headers).not.toHaveProperty('content-disposition');
-  const broken = await fetch(`${app.url}/trial/breaking-table`).then((answer) => answer.text()).catch(String);
+  const broken = await fetch(`${app.url}/trial/breaking-table`)
+    .then((answer) => answer.text())
+    .catch(String);
   expect(broken).not.toMatch(/row 49\r\n$/);
   expect(broken).not.toContain('a detail of ours');
 });
@@ -145,7 +163,12 @@ test('public files: the right type, no way out of their folder', async () => {
   const style = await ask(app.url, { path: '/assets/app.css' });
   expect([style.status, style.headers['content-type']]).toEqual([200, 'text/css; charset=utf-8']);
   expect(style.headers['x-content-type-options']).toBe('nosniff');
-  for (const path of ['/assets/../package.json', '/assets/%2e%2e/package.json', '/assets/..%2fpackage.json', '/assets/%zz']) {
+  for (const path of [
+    '/assets/../package.json',
+    '/assets/%2e%2e/package.json',
+    '/assets/..%2fpackage.json',
+    '/assets/%zz',
+  ]) {
     const answer = await ask(app.url, { path });
     expect([400, 403, 404]).toContain(answer.status);
     expect(JSON.parse(answer.body)).toHaveProperty('code');

@@ -45,15 +45,23 @@ describe('a session', () => {
 
   test('is not what is stored', async () => {
     const cookie = await signIn(app, await addUser(app));
-    const [row] = await app.database.query<{ text: string }>('SELECT s::text AS text FROM session s LIMIT 1000');
+    const [row] = await app.database.query<{ text: string }>(
+      'SELECT s::text AS text FROM session s LIMIT 1000',
+    );
     expect(row?.text).toBeDefined();
-    const hashes = await app.database.query<{ hash: string }>("SELECT encode(token_hash, 'base64') AS hash FROM session");
-    for (const { hash } of hashes) expect(await visit('/trial/me', `svc_session=${hash}`)).toEqual([401, 'invalid_session']);
+    const hashes = await app.database.query<{ hash: string }>(
+      "SELECT encode(token_hash, 'base64') AS hash FROM session",
+    );
+    for (const { hash } of hashes)
+      expect(await visit('/trial/me', `svc_session=${hash}`)).toEqual([401, 'invalid_session']);
     expect(await visit('/trial/me', cookie)).toEqual(IN);
   });
 
   const age = (userId: number, column: string, by: string) =>
-    app.database.query(`UPDATE session SET ${column} = now() + $2::interval WHERE user_id = $1`, [userId, by]);
+    app.database.query(`UPDATE session SET ${column} = now() + $2::interval WHERE user_id = $1`, [
+      userId,
+      by,
+    ]);
 
   test.each([
     ['user', 'last_seen_at', '-6 days 23 hours', true],
@@ -91,7 +99,11 @@ describe('a session', () => {
 
   test('ends for good, one or all of them', async () => {
     const userId = await addUser(app);
-    const [one, two, three] = await Promise.all([signIn(app, userId), signIn(app, userId), signIn(app, userId)]);
+    const [one, two, three] = await Promise.all([
+      signIn(app, userId),
+      signIn(app, userId),
+      signIn(app, userId),
+    ]);
     const sessions = app.application.get(SessionsService);
     await app.database.transaction((tx) => sessions.end(tx, one.slice('svc_session='.length)));
     expect(await visit('/trial/me', one)).toEqual([401, 'invalid_session']);
@@ -200,6 +212,10 @@ describe('a change comes from our own pages', () => {
       path: '/trial/change',
       headers: { 'content-type': 'application/json', 'content-length': '1000000' },
     });
-    expect([...verdictOf(answer), answer.headers.connection]).toEqual([401, 'authentication_required', 'close']);
+    expect([...verdictOf(answer), answer.headers.connection]).toEqual([
+      401,
+      'authentication_required',
+      'close',
+    ]);
   });
 });

@@ -15,7 +15,11 @@ afterAll(() => simulator.stop());
 afterEach(() => simulator.clearFaults());
 
 const question = (stream: boolean): string =>
-  JSON.stringify({ model: 'sim-small', stream, messages: [{ role: 'user', content: 'Count to a hundred.' }] });
+  JSON.stringify({
+    model: 'sim-small',
+    stream,
+    messages: [{ role: 'user', content: 'Count to a hundred.' }],
+  });
 
 async function start(lean: string, environment: Record<string, string> = {}) {
   const app = await startTestApp({
@@ -88,32 +92,35 @@ describe.each(['true', 'false'])('bodies and streams, with LEAN_ADAPTER=%s', (le
   });
 });
 
-test.each(['true', 'false'])('stopping waits for open streams and refuses new ones, with LEAN_ADAPTER=%s', async (lean) => {
-  const { app, key } = await start(lean);
-  await simulator.addFault({ match: { nth: 1 }, fault: { kind: 'stall', after: 3, ms: 1_000 } });
-  const streaming = await open(app.url);
-  const whole = readToEnd(streaming);
-  send(streaming, key, question(true));
-  await once(streaming, 'data');
+test.each(['true', 'false'])(
+  'stopping waits for open streams and refuses new ones, with LEAN_ADAPTER=%s',
+  async (lean) => {
+    const { app, key } = await start(lean);
+    await simulator.addFault({ match: { nth: 1 }, fault: { kind: 'stall', after: 3, ms: 1_000 } });
+    const streaming = await open(app.url);
+    const whole = readToEnd(streaming);
+    send(streaming, key, question(true));
+    await once(streaming, 'data');
 
-  const closing = app.close();
-  expect(await ask(app.url, { path: '/health/ready' })).toMatchObject({ status: 503 });
-  const refused = await ask(app.url, {
-    method: 'POST',
-    path: '/v1/chat/completions',
-    headers: { authorization: `Bearer ${key}` },
-    body: question(false),
-  });
-  expect(refused.status).toBe(503);
-  expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-  expect(JSON.parse(refused.body)).toHaveProperty('error.code', 'pod_draining');
+    const closing = app.close();
+    expect(await ask(app.url, { path: '/health/ready' })).toMatchObject({ status: 503 });
+    const refused = await ask(app.url, {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { authorization: `Bearer ${key}` },
+      body: question(false),
+    });
+    expect(refused.status).toBe(503);
+    expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    expect(JSON.parse(refused.body)).toHaveProperty('error.code', 'pod_draining');
 
-  await closing;
-  const answer = parseAnswer(await whole);
-  expect(answer.status).toBe(200);
-  expect(answer.body).toContain('data: [DONE]');
-  await expect(open(app.url)).rejects.toThrow('ECONNREFUSED');
-});
+    await closing;
+    const answer = parseAnswer(await whole);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toContain('data: [DONE]');
+    await expect(open(app.url)).rejects.toThrow('ECONNREFUSED');
+  },
+);
 
 test('stopping does not wait for ever, and may be asked for twice', async () => {
   const { app, key } = await start('true', { DRAIN_TIMEOUT: '300ms' });

@@ -87,7 +87,11 @@ export class GatewayTrial {
   @Access.anyone()
   throws(@Param('what') what: string): never {
     // Libraries throw what they like; this is what a test of that looks like.
-    const thrown: unknown = { string: 'just words', nothing: undefined, error: new Error('a detail of ours') }[what];
+    const thrown: unknown = {
+      string: 'just words',
+      nothing: undefined,
+      error: new Error('a detail of ours'),
+    }[what];
     throw thrown;
   }
 

@@ -1,0 +1,59 @@
+import { unsupported } from './fields';
+import {
+  type CanonicalRequest,
+  type JsonObject,
+  type NamedTool,
+  type Tool,
+  type ToolChoice,
+  type ToolReference,
+} from './request';
+import { isStrictSchema } from './schema';
+import { type Tally } from './tally';
+
+const LONGEST_USER = 64;
+
+export const isNamed = (tool: Tool): tool is NamedTool => tool.kind !== 'opaque';
+
+/** A tool that must be called and cannot be offered leaves nothing to ask for. */
+export function refuseForcedChoice({ toolChoice }: CanonicalRequest, tally: Tally): void {
+  if (toolChoice?.mode === 'tool' || toolChoice?.mode === 'required') {
+    throw unsupported('tool_choice', 'None of the tools can be offered to this model, so none can be required.');
+  }
+  tally.dropped('tool_choice', 'there is no tool to choose');
+}
+
+/** What a tool that takes plain text looks like to a model that knows only functions. */
+export const CUSTOM_TOOL_SCHEMA = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+};
+
+/** Strict here asks more of a schema than elsewhere; one that does not meet it would be refused. */
+export function strictFor(
+  tool: Extract<Tool, { kind: 'function' }>,
+  tally: Tally,
+): boolean | undefined {
+  if (!tool.strict || !tool.schema || isStrictSchema(tool.schema)) return tool.strict;
+  tally.dropped(`${tool.at}.strict`, 'the schema has optional or further properties');
+  return undefined;
+}
+
+export function choiceOf(
+  choice: ToolChoice,
+  reference: (tool: ToolReference) => JsonObject,
+  wrap: (allowed: JsonObject) => JsonObject,
+): string | JsonObject {
+  if (choice.mode === 'tool') return reference(choice.tool);
+  if (choice.mode !== 'allowed') return choice.mode;
+  return wrap({ mode: choice.required ? 'required' : 'auto', tools: choice.tools.map(reference) });
+}
+
+/** Some clients put a whole session into it; the field is made for a short identifier. */
+export function userOf({ user, source }: CanonicalRequest, tally: Tally): string | undefined {
+  if (user === undefined || source !== 'messages' || user.length <= LONGEST_USER) return user;
+  tally.dropped('metadata.user_id', `longer than ${LONGEST_USER} characters`);
+  return undefined;
+}
+

@@ -1,0 +1,230 @@
+import {
+  argumentsObject,
+  type AssistantTurn,
+  type ContentBlock,
+  type DocumentBlock,
+  foreignBlock,
+  type ImageBlock,
+  type JsonObject,
+  type Part,
+  type ReasoningBlock,
+  type SystemTurn,
+  type Tally,
+  type Target,
+  ToolIds,
+  type ToolNames,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  type Turn,
+  unsupported,
+} from '../canonical';
+
+const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
+
+/** Where nothing was said by the user first, this dialect still wants to hear from one. */
+const OPENING = 'Continue.';
+
+interface Message {
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly content: JsonObject[];
+}
+
+/** Writes the conversation in turns: users and assistants alternate, results first, nothing empty. */
+export class ConversationWriter {
+  readonly system: JsonObject[] = [];
+  private readonly messages: Message[] = [];
+  private readonly extras = new Map<Message, JsonObject>();
+  private readonly ids = new ToolIds();
+
+  constructor(
+    private readonly tally: Tally,
+    private readonly names: ToolNames,
+    private readonly target: Target,
+  ) {}
+
+  lead(turn: SystemTurn): void {
+    for (const block of turn.blocks) this.pushText(this.system, block.text, block);
+    this.tally.carry('messages', {}, turn.opaque);
+  }
+
+  turn(turn: Turn): void {
+    switch (turn.role) {
+      case 'system':
+        if (this.target.systemInTurns) this.say(turn, 'system', this.contents(turn.blocks));
+        else {
+          this.tally.approximated(turn.at, 'moved to the system text');
+          this.lead(turn);
+        }
+        break;
+      case 'user':
+        this.say(turn, 'user', this.contents(turn.blocks));
+        break;
+      case 'assistant':
+        this.say(turn, 'assistant', this.assistant(turn));
+        break;
+      case 'tool':
+        this.say(turn, 'user', turn.results.map((result) => this.result(result)));
+        break;
+    }
+  }
+
+  /** The finished conversation, mended where this dialect is stricter than the caller's. */
+  finish(): JsonObject[] {
+    if (this.messages.length === 0 && this.system.length > 0) {
+      this.tally.approximated('messages', 'without a user, the last instruction is what is asked');
+      this.messages.push({ role: 'user', content: [this.system.pop()!] });
+    }
+    const first = this.messages.find((message) => message.role !== 'system');
+    if (first?.role === 'assistant') {
+      this.tally.approximated('messages', 'a user opens the conversation');
+      this.messages.unshift({ role: 'user', content: [{ type: 'text', text: OPENING }] });
+    }
+    this.trimLast();
+    return this.messages.map((message) => ({
+      role: message.role,
+      content: plainOr(message.content),
+      ...this.extras.get(message),
+    }));
+  }
+
+  get plainSystem(): string | JsonObject[] | undefined {
+    return this.system.length === 0 ? undefined : plainOr(this.system);
+  }
+
+  /** A text that the assistant is to go on with must not end in a blank. */
+  private trimLast(): void {
+    const last = this.messages.at(-1);
+    const block = last?.role === 'assistant' ? last.content.at(-1) : undefined;
+    if (block?.type === 'text') block.text = String(block.text).trimEnd();
+  }
+
+  private say(turn: Turn, role: Message['role'], content: JsonObject[]): void {
+    const last = this.messages.at(-1);
+    if (content.length === 0) {
+      this.tally.dropped(turn.at, 'an empty turn');
+      return;
+    }
+    const message = last?.role === role ? last : { role, content: [] };
+    if (message !== last) this.messages.push(message);
+    message.content.push(...content);
+    const extra = this.extras.get(message) ?? {};
+    if (turn.cacheControl) extra.cache_control = turn.cacheControl;
+    this.tally.carry('messages', extra, turn.opaque);
+    this.extras.set(message, extra);
+  }
+
+  private marked(value: JsonObject, { cacheControl, opaque }: Part): JsonObject {
+    if (cacheControl) value.cache_control = cacheControl;
+    this.tally.carry('messages', value, opaque);
+    return value;
+  }
+
+  /** Blank texts are refused here and say nothing. */
+  private pushText(list: JsonObject[], text: string, part: Part): void {
+    if (text.trim() === '') this.tally.dropped(part.at, 'a blank text');
+    else list.push(this.marked({ type: 'text', text }, part));
+  }
+
+  private contents(blocks: readonly ContentBlock[]): JsonObject[] {
+    const list: JsonObject[] = [];
+    for (const block of blocks) {
+      const known = block.type === 'opaque' && block.dialect !== 'messages' ? foreignBlock(block, this.tally) : block;
+      if (known?.type === 'text') this.pushText(list, known.text, known);
+      else if (known?.type === 'opaque') list.push(known.value);
+      else if (known) list.push(this.marked(this.attachment(known), known));
+    }
+    return list;
+  }
+
+  private attachment(block: Exclude<ContentBlock, { type: 'text' | 'opaque' }>): JsonObject {
+    if (block.type === 'image') return this.image(block);
+    if (block.type === 'document') return documentOf(block);
+    throw unsupported(block.at, 'This model does not listen to audio.');
+  }
+
+  private image({ source, detail, at }: ImageBlock): JsonObject {
+    if (detail !== undefined && detail !== 'auto') this.tally.dropped(`${at}.detail`, 'unknown to the target');
+    if (source.kind === 'url') return { type: 'image', source: { type: 'url', url: source.url } };
+    if (!IMAGE_TYPES.has(source.mediaType)) {
+      throw unsupported(at, `This model takes ${[...IMAGE_TYPES].join(', ')}, not ${source.mediaType}.`);
+    }
+    return { type: 'image', source: { type: 'base64', media_type: source.mediaType, data: source.data } };
+  }
+
+  private result(result: ToolResultBlock): JsonObject {
+    const value: JsonObject = { type: 'tool_result', tool_use_id: this.ids.forResult(result.toolUseId) };
+    const content = this.contents(result.blocks);
+    if (content.length > 0) value.content = plainOr(content);
+    if (result.isError !== undefined) value.is_error = result.isError;
+    return this.marked(value, result);
+  }
+
+  private assistant(turn: AssistantTurn): JsonObject[] {
+    const list: JsonObject[] = [];
+    for (const block of turn.blocks) {
+      switch (block.type) {
+        case 'text':
+        case 'refusal':
+          this.pushText(list, block.text, block);
+          break;
+        case 'reasoning':
+          this.reasoning(list, block);
+          break;
+        case 'tool-use':
+          list.push(this.marked(this.call(block), block));
+          break;
+        case 'opaque':
+          list.push(...this.contents([block]));
+          break;
+      }
+    }
+    return list;
+  }
+
+  /** Only what this dialect's suppliers have signed may be shown to them again. */
+  private reasoning(list: JsonObject[], block: ReasoningBlock): void {
+    const { origin, signature, text, redacted } = block;
+    if (origin !== 'messages' || signature === undefined) {
+      this.tally.dropped(block.at, 'reasoning without a signature of the target');
+    } else if (redacted) list.push(this.marked({ type: 'redacted_thinking', data: signature }, block));
+    else list.push(this.marked({ type: 'thinking', thinking: text, signature }, block));
+  }
+
+  private call(block: ToolUseBlock): JsonObject {
+    const input = block.custom ? { input: block.arguments } : this.inputOf(block);
+    return { type: 'tool_use', id: this.ids.forCall(block.id), name: this.names.nameOf(block), input };
+  }
+
+  private inputOf({ arguments: text, at }: ToolUseBlock): JsonObject {
+    const input = argumentsObject(text);
+    if (input.arguments === text) this.tally.approximated(at, 'arguments that are no JSON object');
+    return input;
+  }
+}
+
+function documentOf({ source, title, at }: DocumentBlock): JsonObject {
+  const named = title === undefined ? {} : { title };
+  if (source.kind === 'url') return { type: 'document', source: { type: 'url', url: source.url }, ...named };
+  const text = (data: string): JsonObject => ({
+    type: 'document',
+    source: { type: 'text', media_type: 'text/plain', data },
+    ...named,
+  });
+  if (source.kind === 'text') return text(source.text);
+  if (source.mediaType.startsWith('text/')) return text(Buffer.from(source.data, 'base64').toString('utf8'));
+  if (source.mediaType !== 'application/pdf') {
+    throw unsupported(at, `This model takes documents as application/pdf or text, not as ${source.mediaType}.`);
+  }
+  return {
+    type: 'document',
+    source: { type: 'base64', media_type: source.mediaType, data: source.data },
+    ...named,
+  };
+}
+
+/** One plain text is written as a string, as most callers do. */
+function plainOr(content: JsonObject[]): string | JsonObject[] {
+  const [only] = content;
+  const plain = content.length === 1 && only!.type === 'text' && Object.keys(only!).length === 2;
+  return plain ? String(only!.text) : content;
+}

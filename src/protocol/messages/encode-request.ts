@@ -1,0 +1,131 @@
+import { type Fault, type Result } from '../../kernel';
+import {
+  attempt,
+  type CanonicalRequest,
+  closedSchema,
+  type EncodedRequest,
+  isOpenSchema,
+  isNamed,
+  type JsonObject,
+  present,
+  resultsBehindCalls,
+  Tally,
+  type Target,
+  ToolNames,
+} from '../canonical';
+import { ConversationWriter } from './encode-content';
+import { encodeTools, type ToolFields } from './encode-tools';
+import { thinkingFor } from './thinking';
+
+const LONGEST_TOOL_NAME = 128;
+const DEFAULT_OUTPUT = 4096;
+const ANSWER_TOOL = 'json_answer';
+
+export function encodeMessagesRequest(
+  request: CanonicalRequest,
+  options: Target = {},
+): Result<EncodedRequest, Fault> {
+  return attempt(() => {
+    const own = request.source === 'messages';
+    const target: Target = { systemInTurns: own, ...options };
+    const tally = new Tally();
+    const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed));
+    const writer = new ConversationWriter(tally, names, target);
+    const turns = resultsBehindCalls(request.turns);
+    for (const turn of request.system) writer.lead(turn);
+    for (const turn of turns) writer.turn(turn);
+    const format = structuredAnswer(request, target, writer, tally);
+    const tools = withAnswerTool(encodeTools(request, names, target, tally), format.tool);
+    const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? DEFAULT_OUTPUT;
+    const isForced = /^(any|tool)$/.test(String(tools.tool_choice?.type));
+    const thinking = thinkingFor(request, { target, limit, isForced, turns }, tally);
+    const config = present({ effort: thinking.effort, format: format.native });
+    const messages = writer.finish();
+    const body = present({
+      model: target.model ?? request.model,
+      system: writer.plainSystem,
+      messages,
+      max_tokens: limit,
+      ...sampling(request, thinking.thinking !== undefined && thinking.thinking.type !== 'disabled', tally),
+      ...tools,
+      thinking: thinking.thinking,
+      output_config: Object.keys(config).length > 0 ? config : undefined,
+      stream: request.stream || undefined,
+      metadata: metadataOf(request, tally),
+    });
+    tally.carry('messages', body, request.opaque);
+    return { body, dropped: tally.list(), reply: { tools: names, textTool: format.tool?.name } };
+  });
+}
+
+function sampling(request: CanonicalRequest, isThinking: boolean, tally: Tally): JsonObject {
+  const { temperature, topP, topK, stop, seed, verbosity, source } = request;
+  if (seed !== undefined) tally.dropped('seed', 'unknown to the target');
+  if (verbosity !== undefined) tally.dropped('verbosity', 'unknown to the target');
+  const stops = stop?.filter((text) => text.trim() !== '');
+  if (stop && stops!.length < stop.length) tally.dropped('stop', 'a blank stop sequence');
+  const common = { stop_sequences: stops && stops.length > 0 ? stops : undefined };
+  if (source === 'messages') return { temperature, top_p: topP, top_k: topK, ...common };
+  if (isThinking) {
+    if (temperature !== undefined && temperature !== 1) tally.dropped('temperature', 'not while thinking');
+    if (topP !== undefined && topP < 0.95) tally.dropped('top_p', 'not while thinking');
+    if (topK !== undefined) tally.dropped('top_k', 'not while thinking');
+    return { top_p: topP !== undefined && topP >= 0.95 ? topP : undefined, ...common };
+  }
+  if (temperature !== undefined && temperature > 1) tally.approximated('temperature', 'at most 1');
+  // Newer models refuse the two together; the temperature is the one that callers mean.
+  const both = temperature !== undefined && topP !== undefined;
+  if (both && topP < 1) tally.dropped('top_p', 'not together with a temperature');
+  const clamped = temperature === undefined ? undefined : Math.min(temperature, 1);
+  return { temperature: clamped, top_p: both ? undefined : topP, top_k: topK, ...common };
+}
+
+function metadataOf({ user, metadata }: CanonicalRequest, tally: Tally): JsonObject | undefined {
+  for (const name of Object.keys(metadata ?? {})) {
+    if (name !== 'user_id') tally.dropped(`metadata.${name}`, 'unknown to the target');
+  }
+  const id = user ?? metadata?.user_id;
+  return typeof id === 'string' ? { user_id: id } : undefined;
+}
+
+interface AnswerTool {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: JsonObject;
+}
+
+/** A wish for JSON: as a format where the schema allows it, as a tool that must be called, or in words. */
+function structuredAnswer(
+  request: CanonicalRequest,
+  target: Target,
+  writer: ConversationWriter,
+  tally: Tally,
+): { native?: JsonObject; tool?: AnswerTool } {
+  const format = request.responseFormat;
+  if (!format || format.type === 'text') return {};
+  if (format.type === 'json') {
+    tally.approximated('response_format', 'asked for in words');
+    writer.system.push({ type: 'text', text: 'Answer with one JSON object and nothing else.' });
+    return {};
+  }
+  const { schema, description } = format;
+  const isOwn = request.source === 'messages';
+  if (target.structuredOutput !== 'tool' && (isOwn || !isOpenSchema(schema))) {
+    return { native: { type: 'json_schema', schema: isOwn ? schema : closedSchema(schema) } };
+  }
+  tally.approximated('response_format', 'expressed as a tool that must be called');
+  const name = request.tools.some((tool) => tool.name === ANSWER_TOOL) ? `${ANSWER_TOOL}_2` : ANSWER_TOOL;
+  const input = schema.type === 'object' ? schema : { ...schema, type: 'object' };
+  const text = description ?? 'Gives the answer. Call it exactly once, with the whole answer.';
+  return { tool: { name, description: text, input_schema: input } };
+}
+
+/** Beside other tools the model may still choose one of those first; it may not answer in plain words. */
+function withAnswerTool(fields: ToolFields, answer: AnswerTool | undefined): ToolFields {
+  if (!answer) return fields;
+  const alone = fields.tools === undefined;
+  return {
+    tools: [...(fields.tools ?? []), { ...answer }],
+    tool_choice: alone ? { type: 'tool', name: answer.name } : { type: 'any' },
+  };
+}

@@ -1,0 +1,89 @@
+import {
+  type CanonicalRequest,
+  CUSTOM_TOOL_SCHEMA,
+  type JsonObject,
+  present,
+  refuseForcedChoice,
+  type Tally,
+  type Target,
+  type Tool,
+  type ToolNames,
+  type ToolReference,
+} from '../canonical';
+
+export interface ToolFields {
+  readonly tools?: JsonObject[];
+  readonly tool_choice?: JsonObject;
+}
+
+const NO_ARGUMENTS = { type: 'object', properties: {} };
+
+export function encodeTools(
+  request: CanonicalRequest,
+  names: ToolNames,
+  target: Target,
+  tally: Tally,
+): ToolFields {
+  const tools = allowedTools(request, tally)
+    .map((tool) => encodeTool(tool, names, target, tally))
+    .filter((tool) => tool !== undefined);
+  if (tools.length === 0) {
+    if (request.toolChoice && request.toolChoice.mode !== 'none') refuseForcedChoice(request, tally);
+    return {};
+  }
+  return { tools, tool_choice: encodeChoice(request, names) };
+}
+
+/** This dialect cannot offer a tool and forbid it, so what is not allowed is not offered. */
+function allowedTools({ tools, toolChoice }: CanonicalRequest, tally: Tally): readonly Tool[] {
+  if (toolChoice?.mode !== 'allowed') return tools;
+  tally.approximated('tool_choice', 'only the allowed tools are offered');
+  const isAllowed = ({ name, namespace }: ToolReference): boolean =>
+    toolChoice.tools.some((allowed) => allowed.name === name && allowed.namespace === namespace);
+  return tools.filter(
+    (tool) => tool.kind !== 'opaque' && isAllowed({ name: tool.name, namespace: tool.namespace?.name }),
+  );
+}
+
+function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally): JsonObject | undefined {
+  if (tool.kind === 'opaque') {
+    if (tool.dialect === 'messages') return tool.value;
+    tally.dropped(tool.at, `the target has no tool of the type ${String(tool.value.type)}`);
+    return undefined;
+  }
+  const { description, cacheControl: cache_control } = tool;
+  const name = names.nameOf({ name: tool.name, namespace: tool.namespace?.name });
+  if (tool.namespace) tally.approximated(tool.at, 'the namespace became a part of the name');
+  if (tool.kind === 'custom') {
+    tally.approximated(tool.at, 'offered as a function with one text');
+    return present({ name, description, input_schema: CUSTOM_TOOL_SCHEMA, cache_control });
+  }
+  const schema = tool.schema ?? NO_ARGUMENTS;
+  const input = schema.type === 'object' ? schema : { ...schema, type: 'object' };
+  const strict = tool.strict === true && target.structuredOutput !== 'tool' ? true : undefined;
+  if (tool.strict && !strict) tally.dropped(`${tool.at}.strict`, 'unknown to the target');
+  const encoded = present({ name, description, input_schema: input, strict, cache_control });
+  tally.carry('messages', encoded, tool.opaque);
+  return encoded;
+}
+
+function encodeChoice(
+  { toolChoice: choice, parallelTools }: CanonicalRequest,
+  names: ToolNames,
+): JsonObject | undefined {
+  const alone = parallelTools === undefined ? {} : { disable_parallel_tool_use: !parallelTools };
+  switch (choice?.mode) {
+    case undefined:
+      return parallelTools === false ? { type: 'auto', ...alone } : undefined;
+    case 'none':
+      return { type: 'none' };
+    case 'auto':
+      return { type: 'auto', ...alone };
+    case 'required':
+      return { type: 'any', ...alone };
+    case 'tool':
+      return { type: 'tool', name: names.nameOf(choice.tool), ...alone };
+    case 'allowed':
+      return { type: choice.required ? 'any' : 'auto', ...alone };
+  }
+}

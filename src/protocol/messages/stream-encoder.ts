@@ -1,0 +1,183 @@
+import { type Fault, fault, formatEvent, sseFault, type Usage } from '../../kernel';
+import {
+  type CanonicalEvent,
+  type Dropped,
+  type EncoderOptions,
+  type Finish,
+  type JsonObject,
+  MAX_HELD,
+  type MessageEnd,
+  type MessageStart,
+  type StreamEncoder,
+  Tally,
+  type ToolStart,
+} from '../canonical';
+import { BlockQueue, outgoing, type OutgoingBlock } from './block-queue';
+import { writeFinish } from './finish';
+import { renderMessagesUsage } from './usage';
+
+const named = (event: JsonObject & { type: string }): string =>
+  formatEvent({ event: event.type, data: JSON.stringify(event) });
+
+export const messagesId = (id: string): string => (id.startsWith('msg_') ? id : `msg_${id}`);
+
+/** What the caller is told before the supplier has counted: never zero, which clients would show. */
+function startUsage(usage: Usage | undefined, estimate: number | undefined): object {
+  if (!usage) return { input_tokens: Math.max(1, Math.ceil(estimate ?? 1)), output_tokens: 0 };
+  const rendered = renderMessagesUsage(usage) as { input_tokens: number };
+  return { ...rendered, input_tokens: Math.max(1, rendered.input_tokens) };
+}
+
+export const finalUsage = (usage: Usage | undefined, estimate: number | undefined): object =>
+  usage ? renderMessagesUsage(usage) : { input_tokens: Math.max(1, Math.ceil(estimate ?? 1)), output_tokens: 0 };
+
+/** Writes events as a messages stream. */
+export class MessagesStreamEncoder implements StreamEncoder {
+  ended = false;
+  private readonly queue = new BlockQueue();
+  private readonly tools = new Map<number, OutgoingBlock>();
+  private prose: OutgoingBlock | undefined;
+  /** The open text says no: nothing but more of it belongs there. */
+  private refusing = false;
+  private refused = false;
+  private usage: Usage | undefined;
+  private readonly tally = new Tally();
+
+  constructor(private readonly options: EncoderOptions) {}
+
+  get dropped(): readonly Dropped[] {
+    return this.tally.list();
+  }
+
+  encode(event: CanonicalEvent): string {
+    if (this.ended) return '';
+    const text = this.write(event);
+    if (this.queue.held <= (this.options.maxHeld ?? MAX_HELD)) return text;
+    return `${text}${this.fail(fault('provider_response_too_large'))}`;
+  }
+
+  private write(event: CanonicalEvent): string {
+    switch (event.type) {
+      case 'text-delta':
+        return this.queue.piece(this.prose!, JSON.stringify(event.text));
+      case 'tool-arguments-delta':
+        return this.queue.piece(this.tools.get(event.index)!, JSON.stringify(event.text));
+      case 'reasoning-delta':
+        return `${this.openThinking()}${this.queue.piece(this.prose!, JSON.stringify(event.text))}`;
+      case 'message-start':
+        return this.start(event);
+      case 'text-start':
+        return `${this.closeProse()}${this.openText()}`;
+      case 'text-end':
+      case 'reasoning-end':
+      case 'reasoning-start':
+        return this.closeProse();
+      case 'reasoning-signature':
+        return this.sign(event.origin === 'messages', event.signature, event.redacted === true);
+      case 'refusal':
+        return this.refusal(event.text);
+      case 'tool-start':
+        return `${this.closeProse()}${this.openTool(event)}`;
+      case 'tool-end':
+        return this.queue.close(this.tools.get(event.index)!);
+      case 'citation':
+        this.tally.dropped('citation', 'only its own dialect understands it');
+        return '';
+      case 'usage-update':
+        this.usage = event.usage;
+        return '';
+      case 'message-end':
+        return this.end(event);
+      case 'fault':
+        return this.fail(event.fault);
+    }
+  }
+
+  private start({ id, model, usage }: MessageStart): string {
+    this.usage = usage;
+    const { options } = this;
+    return named({
+      type: 'message_start',
+      message: {
+        id: messagesId(options.id ?? id),
+        type: 'message',
+        role: 'assistant',
+        model: options.model ?? model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: startUsage(usage, options.inputTokens),
+      },
+    });
+  }
+
+  private openText(): string {
+    this.prose = outgoing({ type: 'text', text: '' }, '{"type":"text_delta","text":');
+    return this.queue.open(this.prose);
+  }
+
+  /** Opened by what is shown of it, so that reasoning of which nothing is shown leaves no empty block. */
+  private openThinking(): string {
+    if (this.prose) return '';
+    const start = { type: 'thinking', thinking: '', signature: '' };
+    this.prose = outgoing(start, '{"type":"thinking_delta","thinking":');
+    return this.queue.open(this.prose);
+  }
+
+  private sign(isOwn: boolean, signature: string, redacted: boolean): string {
+    if (!isOwn) {
+      this.tally.dropped('reasoning.signature', 'only its own dialect understands it');
+      return '';
+    }
+    if (redacted) {
+      this.prose = outgoing({ type: 'redacted_thinking', data: signature }, '');
+      return this.queue.open(this.prose);
+    }
+    const opened = this.openThinking();
+    return `${opened}${this.queue.sign(this.prose!, JSON.stringify(signature))}`;
+  }
+
+  private refusal(text: string): string {
+    let opened = '';
+    if (!this.refusing) opened = `${this.closeProse()}${this.openText()}`;
+    this.refusing = true;
+    this.refused = true;
+    return `${opened}${this.queue.piece(this.prose!, JSON.stringify(text))}`;
+  }
+
+  private closeProse(): string {
+    const { prose } = this;
+    this.prose = undefined;
+    this.refusing = false;
+    return prose ? this.queue.close(prose) : '';
+  }
+
+  private openTool({ index, id, name }: ToolStart): string {
+    const start = { type: 'tool_use', id, name, input: {} };
+    const block = outgoing(start, '{"type":"input_json_delta","partial_json":');
+    this.tools.set(index, block);
+    return this.queue.open(block);
+  }
+
+  private end({ finish, stopSequence }: MessageEnd): string {
+    const closed = this.closeProse();
+    this.ended = true;
+    return `${closed}${this.messageDelta(finish, stopSequence)}${named({ type: 'message_stop' })}`;
+  }
+
+  private messageDelta(finish: Finish, stopSequence: string | undefined): string {
+    const usage = this.usage ?? this.options.estimate?.();
+    const facts = this.options.facts?.(usage);
+    return named({
+      type: 'message_delta',
+      delta: { stop_reason: writeFinish(finish, this.refused), stop_sequence: stopSequence ?? null },
+      usage: finalUsage(usage, this.options.inputTokens),
+      ...(facts && { svc: facts }),
+    });
+  }
+
+  private fail(failure: Fault): string {
+    this.ended = true;
+    return sseFault('messages', failure, this.options.requestId);
+  }
+}

@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import fc from 'fast-check';
+import { type Hold, type LimitRef, MoneyEngine } from '../../../src/billing';
+import { uuidv7 } from '../../../src/kernel';
+import { aRecord } from './a-record';
+import { MemoryStore } from './memory-store';
+
+/**
+ * Two nodes on one truth, with answers that get lost before or after they took effect, leases that are swept, and
+ * limits that change. Whatever happens: nothing is spent that was not left, escrow is what the leases hold, a node
+ * never believes it has more than the truth says, and every charge lands exactly once.
+ */
+const key: LimitRef = { kind: 'key', id: 1 };
+const wallet: LimitRef = { kind: 'wallet', id: 1 };
+const open: LimitRef = { kind: 'project', id: 1 };
+
+type Step =
+  | { readonly do: 'hold'; readonly node: number; readonly amount: number; readonly refs: readonly LimitRef[] }
+  | { readonly do: 'settle'; readonly pick: number; readonly percent: number }
+  | { readonly do: 'release'; readonly pick: number }
+  | { readonly do: 'trouble'; readonly trouble: MemoryStore['trouble'] }
+  | { readonly do: 'sweep'; readonly node: number }
+  | { readonly do: 'beat' | 'turns' };
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    { weight: 8, arbitrary: fc.record({
+      do: fc.constant('hold' as const),
+      node: fc.nat(1),
+      amount: fc.integer({ min: 1, max: 60 }),
+      refs: fc.constantFrom([wallet], [key, wallet], [key, open, wallet]),
+    }) },
+    { weight: 6, arbitrary: fc.record({ do: fc.constant('settle' as const), pick: fc.nat(), percent: fc.nat(130) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), pick: fc.nat() }) },
+    { weight: 2, arbitrary: fc.record({
+      do: fc.constant('trouble' as const),
+      trouble: fc.constantFrom('none' as const, 'none' as const, 'before' as const, 'after' as const),
+    }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const), node: fc.nat(1) }) },
+    { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('beat' as const, 'turns' as const) }) },
+  ),
+  { minLength: 5, maxLength: 60 },
+);
+
+class World {
+  readonly store = new MemoryStore();
+  readonly nodes: MoneyEngine[] = [];
+  readonly holds: { hold: Hold; swept: () => boolean }[] = [];
+  private readonly waiting: Promise<unknown>[] = [];
+  private swept = [0, 0];
+  expected = 0n;
+  /** What was charged beyond its hold, or by requests whose lease was swept under them. */
+  beyond = 0n;
+
+  constructor(private readonly folder: string) {}
+
+  async open(): Promise<void> {
+    this.store.limit(wallet, 400n);
+    this.store.limit(key, 300n);
+    for (const name of ['a', 'b']) {
+      const node = new MoneyEngine(this.store, this.store.announcements, {
+        dataFolder: join(this.folder, name),
+        acknowledge: 'journal',
+        escrow: { waitMs: 15, askAgainMs: 3, handBackMs: 1, recallMs: 30 },
+        lease: { beatMs: 4, admitMs: 10_000, unusedMs: 20 },
+      });
+      await node.start();
+      this.nodes.push(node);
+    }
+  }
+
+  async take(step: Step): Promise<void> {
+    if (step.do === 'hold') return this.hold(step);
+    if (step.do === 'trouble') this.store.trouble = step.trouble;
+    if (step.do === 'turns') for (let passed = 0; passed < 4; passed += 1) await turn();
+    if (step.do === 'beat') await delay(5);
+    if (step.do === 'sweep') {
+      this.swept[step.node]! += 1;
+      await this.store.sweep(this.nodes[step.node]!.node).catch(() => undefined);
+    }
+    if (step.do === 'settle' || step.do === 'release') {
+      const [picked] = this.holds.splice(step.pick % Math.max(1, this.holds.length), 1);
+      if (picked === undefined) return;
+      if (step.do === 'release') picked.hold.release();
+      else this.settle(picked.hold, (picked.hold.amount * BigInt(step.percent)) / 100n, picked.swept());
+    }
+  }
+
+  private settle(hold: Hold, cost: bigint, swept: boolean): void {
+    const id = (kind: LimitRef['kind']) => hold.refs.find((ref) => ref.kind === kind)?.id ?? null;
+    this.expected += cost;
+    this.beyond += swept ? cost : cost > hold.amount ? cost - hold.amount : 0n;
+    void hold.settle(aRecord({ costNano: cost, keyId: id('key'), walletId: id('wallet'), projectId: id('project') }));
+  }
+
+  private hold({ node, amount, refs }: Step & { readonly do: 'hold' }): void {
+    const before = this.swept[node]!;
+    const placed = this.nodes[node]!.escrow
+      .hold({ requestId: uuidv7(), amount: BigInt(amount), refs })
+      .then((hold) => this.holds.push({ hold, swept: () => this.swept[node]! > before }))
+      .catch((error: { code?: string }) => expect(error.code).toMatch(/_exceeded$|_reached$|billing_unavailable/));
+    this.waiting.push(placed);
+  }
+
+  check(): void {
+    for (const [windowId, limit] of this.store.limits) {
+      const slices = [...this.store.leases.values()].map((lease) => lease.slices.get(windowId) ?? 0n);
+      expect(limit.escrowed).toBe(slices.reduce((sum, slice) => sum + slice, 0n));
+      expect(limit.spent + limit.escrowed).toBeLessThanOrEqual(limit.limit + this.beyond);
+    }
+  }
+
+  /** Once nobody asks any more, nothing stays behind in a slice, whatever answers were lost. */
+  async close(): Promise<void> {
+    this.store.trouble = 'none';
+    await Promise.all(this.waiting);
+    for (const { hold } of this.holds.splice(0)) hold.release();
+    const until = performance.now() + 2_000;
+    const escrowed = () => [...this.store.limits.values()].reduce((sum, limit) => sum + limit.escrowed, 0n);
+    while (escrowed() > 0n && performance.now() < until) await delay(2);
+    expect(escrowed()).toBe(0n);
+    await Promise.all(this.nodes.map((node) => node.stop()));
+  }
+}
+
+test('whatever happens, the money adds up', async () => {
+  Logger.overrideLogger(false);
+  const folder = mkdtempSync(join(tmpdir(), 'switchboard-model-'));
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(steps, async (taken) => {
+      const world = new World(join(folder, String((runs += 1))));
+      await world.open();
+      for (const step of taken) {
+        await world.take(step);
+        world.check();
+      }
+      await world.close();
+      world.check();
+      const charged = [...world.store.charged.values()].reduce((sum, cost) => sum + cost, 0n);
+      expect(charged).toBe(world.expected);
+      expect(world.store.limits.get('wallet:1')).toMatchObject({ spent: world.expected, escrowed: 0n });
+    }),
+    { numRuns: 60 },
+  );
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);

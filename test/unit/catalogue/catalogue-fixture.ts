@@ -1,0 +1,107 @@
+import type { CatalogueRows } from '../../../src/catalogue/snapshot';
+import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from '../../../src/catalogue/entities';
+
+const created = new Date('2026-01-01T00:00:00Z');
+
+export const provider = (fields: Partial<Provider> = {}): Provider =>
+  Object.assign(new Provider(), {
+    id: 1,
+    name: 'north',
+    style: 'openai-style',
+    baseUrl: 'https://north.example/v1',
+    regions: [],
+    visible: true,
+    settings: {},
+    timeouts: {},
+    managed: false,
+    createdAt: created,
+    removedAt: null,
+    ...fields,
+  });
+
+export const model = (fields: Partial<Model> = {}): Model =>
+  Object.assign(new Model(), {
+    id: 1,
+    name: 'm',
+    displayName: 'M',
+    ownedBy: 'north',
+    kind: 'chat',
+    state: 'active',
+    displayOrder: 0,
+    redirectTo: null,
+    contextTokens: null,
+    maxOutputTokens: null,
+    inputModalities: ['text'],
+    outputModalities: ['text'],
+    capabilities: ['tools'],
+    replayIncluded: false,
+    restricted: false,
+    managed: false,
+    createdAt: created,
+    ...fields,
+  });
+
+export const lane = (fields: Partial<Lane> = {}): Lane =>
+  Object.assign(new Lane(), {
+    id: 1,
+    modelId: 1,
+    providerId: 1,
+    upstreamModel: 'm-upstream',
+    region: 'eu',
+    priority: 0,
+    weight: 1,
+    enabled: true,
+    removedAt: null,
+    ...fields,
+  });
+
+export const alias = (name: string, modelId = 1): ModelAlias =>
+  Object.assign(new ModelAlias(), { name, modelId, createdAt: created });
+
+export const price = (fields: Partial<Price> = {}): Price =>
+  Object.assign(new Price(), {
+    id: 1,
+    modelId: 1,
+    laneId: null,
+    input: 1n,
+    output: 1n,
+    cacheRead: null,
+    cacheWrite: null,
+    cacheWriteLong: null,
+    reasoning: null,
+    audioInput: null,
+    audioOutput: null,
+    image: null,
+    perCall: 0n,
+    perMinute: 0n,
+    tiers: [],
+    validFrom: created,
+    source: 'test',
+    createdAt: created,
+    ...fields,
+  });
+
+export const schedule = (fields: Partial<PriceSchedule>): PriceSchedule =>
+  Object.assign(new PriceSchedule(), {
+    id: 1,
+    modelId: 1,
+    priceId: 1,
+    startsAt: created,
+    endsAt: null,
+    createdAt: created,
+    ...fields,
+  });
+
+/** One model on one lane with one price, unless a test says otherwise. */
+export const rows = (fields: Partial<CatalogueRows> = {}): CatalogueRows => ({
+  revision: 7n,
+  providers: [provider()],
+  models: [model()],
+  lanes: [lane()],
+  aliases: [],
+  prices: [price()],
+  schedules: [],
+  organisationAccess: [],
+  departmentAccess: [],
+  ...fields,
+});

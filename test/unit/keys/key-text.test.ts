@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { maskKey } from '../../../src/keys';
+import { hashKey, makeKey, publicIdOf } from '../../../src/keys/key-text';
+
+const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const made = Array.from({ length: 2_000 }, makeKey);
+
+test('a key has its form, and its public id is found in it', () => {
+  for (const { publicId, text } of made) {
+    expect(text).toMatch(/^svc_[0-9A-Za-z]{57}$/);
+    expect(publicIdOf(text)).toBe(publicId);
+    expect(text.slice(4, 12)).toBe(publicId);
+  }
+  expect(new Set(made.map(({ text }) => text)).size).toBe(made.length);
+  expect(new Set(made.map(({ publicId }) => publicId)).size).toBe(made.length);
+});
+
+test('no change of one digit goes unnoticed, no two neighbours change places', () => {
+  const { text } = makeKey();
+  for (let at = 4; at < text.length; at += 1) {
+    for (const digit of digits) {
+      if (digit === text[at]) continue;
+      expect(publicIdOf(text.slice(0, at) + digit + text.slice(at + 1))).toBeNull();
+    }
+    const swapped = text.slice(0, at) + (text[at + 1] ?? '') + (text[at] ?? '') + text.slice(at + 2);
+    if (swapped !== text) expect(publicIdOf(swapped)).toBeNull();
+  }
+});
+
+test('nothing else is a key', () => {
+  const { text } = makeKey();
+  for (const other of [
+    '',
+    'svc_',
+    text.slice(1),
+    `${text}\n`,
+    `\n${text}`,
+    ` ${text}`,
+    text + text,
+    text.replace('_', '-'),
+  ]) {
+    expect(publicIdOf(other)).toBeNull();
+  }
+  fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (any) => publicIdOf(any) === null));
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 57 }), (any) => publicIdOf(`svc_${any}`) === null),
+  );
+});
+
+test('every digit is as likely as any other', () => {
+  const counts = new Map<string, number>();
+  for (const { text } of made) {
+    for (const digit of text.slice(4, 55)) counts.set(digit, (counts.get(digit) ?? 0) + 1);
+  }
+  const expected = (made.length * 51) / digits.length;
+  let deviation = 0;
+  for (const digit of digits) deviation += ((counts.get(digit) ?? 0) - expected) ** 2 / expected;
+  // Chi-squared with 61 degrees of freedom: beyond this once in ten million runs; a careless remainder gives 450.
+  expect(deviation).toBeLessThan(140);
+});
+
+test('what is stored depends on every digit and on the pepper; what is shown gives nothing away', () => {
+  const { publicId, text } = makeKey();
+  expect(hashKey('pepper', text)).toHaveLength(32);
+  expect(hashKey('pepper', text)).toEqual(hashKey('pepper', text));
+  expect(hashKey('other', text)).not.toEqual(hashKey('pepper', text));
+  expect(hashKey('pepper', `${text.slice(0, -1)}_`)).not.toEqual(hashKey('pepper', text));
+  expect(maskKey(publicId)).toBe(`svc_${publicId}…`);
+});
