@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { AuditModule } from './audit';
 import { FirstBoot } from './boot/first-boot';
+import { UpkeepModule } from './boot/upkeep';
 import { BillingModule } from './billing';
 import { catalogueEntities, CatalogueModule } from './catalogue';
 import { GatewayModule } from './gateway';
@@ -61,6 +62,7 @@ export class AppModule {
         CatalogueModule,
         BillingModule,
         KeysModule,
+        UpkeepModule,
         WebModule,
         GatewayModule,
         PortalModule.forRoot(settings),

@@ -362,4 +362,13 @@ export class Settings {
     default: '50000',
   })
   readonly auditExportMaxRows: number;
+
+  @Setting({
+    name: 'RECORD_RETENTION_MONTHS',
+    group: 'Observation',
+    describe: 'How many whole months of request records are kept beside the running one.',
+    as: wholeNumber(1, 240),
+    unset: 'all of them',
+  })
+  readonly recordRetentionMonths?: number;
 }

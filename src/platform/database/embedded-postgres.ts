@@ -72,6 +72,20 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
+/** The addresses of the server a running service has on this data folder; undefined when none runs. */
+export function runningEmbeddedPostgres(dataFolder: string): Pick<EmbeddedPostgres, 'url' | 'ownerUrl'> | undefined {
+  const folder = serverFolder(resolve(dataFolder));
+  if (folder === undefined || folderOwner(insideOf(dataFolder)) === undefined) return undefined;
+  const paths = clusterPaths(folder);
+  const postmaster = livePostmaster(paths);
+  if (postmaster === undefined) return undefined;
+  const passwords = loadPasswords(paths);
+  return {
+    url: urlOf(postmaster.port, login, passwords.login, database),
+    ownerUrl: urlOf(postmaster.port, owner, passwords.owner, database),
+  };
+}
+
 /** Ends the server that a killed process left behind in this data folder. */
 export async function stopAbandonedPostgres(dataFolder: string): Promise<void> {
   const pid = folderOwner(insideOf(dataFolder));

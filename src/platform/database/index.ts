@@ -4,4 +4,4 @@ export { Database, type Tx } from './database';
 export { DatabaseModule } from './database.module';
 export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
 export { Notifications } from './notifications';
-export { openDatabase, type OpenDatabase } from './open-database';
+export { attachDatabase, openDatabase, type OpenDatabase } from './open-database';

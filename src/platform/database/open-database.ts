@@ -1,6 +1,6 @@
 import type { Settings } from '../config';
 import type { Migration } from './data-source';
-import { startEmbeddedPostgres } from './embedded-postgres';
+import { runningEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres';
 import { migrate } from './migrate';
 
 export interface OpenDatabase {
@@ -26,6 +26,13 @@ export async function openDatabase(
     throw error;
   }
   return { url: server.url, exited: server.exited, close: server.stop };
+}
+
+/** For a command beside a running service: its database, or the configured one, or one started for the moment. */
+export async function attachDatabase(settings: Settings, migrations: readonly Migration[]): Promise<OpenDatabase> {
+  const running = settings.databaseUrl ? undefined : runningEmbeddedPostgres(settings.dataFolder);
+  if (running === undefined) return openDatabase(settings, migrations);
+  return { url: running.url, exited: new Promise(() => undefined), close: () => Promise.resolve() };
 }
 
 function external(url: string, ownerUrl = url) {

@@ -7,12 +7,15 @@ const nanoPerUnit = 1_000_000_000n;
 const formatters = new Map<string, Intl.NumberFormat>();
 const dateFormatters = new Map<string, Intl.DateTimeFormat>();
 
+/** English without a country would write dates the American way. */
+const tagOf = (locale: Locale): string => (locale === 'en' ? 'en-GB' : locale);
+
 /** Building an Intl formatter costs far more than using one, and a table uses thousands. */
 function numberFormat(locale: Locale, options: Intl.NumberFormatOptions): Intl.NumberFormat {
   const key = locale + JSON.stringify(options);
   const known = formatters.get(key);
   if (known) return known;
-  const formatter = new Intl.NumberFormat(locale, options);
+  const formatter = new Intl.NumberFormat(tagOf(locale), options);
   formatters.set(key, formatter);
   return formatter;
 }
@@ -56,24 +59,19 @@ export function formatPercent(locale: Locale, ratio: number): string {
   return numberFormat(locale, { style: 'percent', maximumFractionDigits: digits }).format(ratio);
 }
 
+/** The symbols of the second are the same in every language; the number is not. */
 export function formatLatency(locale: Locale, milliseconds: number): string {
   if (milliseconds < 1000) {
-    const options = { style: 'unit', unit: 'millisecond', maximumFractionDigits: 0 } as const;
-    return numberFormat(locale, options).format(milliseconds);
+    return `${numberFormat(locale, { maximumFractionDigits: 0 }).format(milliseconds)}\u00a0ms`;
   }
-  const options = {
-    style: 'unit',
-    unit: 'second',
-    minimumFractionDigits: 1,
-    maximumFractionDigits: 1,
-  } as const;
-  return numberFormat(locale, options).format(milliseconds / 1000);
+  const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
+  return `${numberFormat(locale, digits).format(milliseconds / 1000)}\u00a0s`;
 }
 
 export type TimeStyle = 'full' | 'date' | 'minute' | 'second';
 
 const timeStyles: Record<TimeStyle, Intl.DateTimeFormatOptions> = {
-  full: { dateStyle: 'medium', timeStyle: 'medium' },
+  full: { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' },
   date: { dateStyle: 'medium' },
   minute: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
   second: { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
@@ -83,7 +81,7 @@ export function formatTime(locale: Locale, timeZone: string, instant: Date, styl
   const key = `${locale} ${timeZone} ${style}`;
   let formatter = dateFormatters.get(key);
   if (!formatter) {
-    formatter = new Intl.DateTimeFormat(locale, { ...timeStyles[style], timeZone });
+    formatter = new Intl.DateTimeFormat(tagOf(locale), { ...timeStyles[style], timeZone });
     dateFormatters.set(key, formatter);
   }
   return formatter.format(instant);

@@ -3,7 +3,7 @@ import { pick } from '../usage';
 import { type EventSink, type Finish } from './events';
 import { parseJsonText } from './fields';
 import { type DialectName } from './request';
-import { type ToolNames } from './tool-names';
+import { type ToolNames, type ToolOrigin } from './tool-names';
 
 export interface EmissionOptions {
   readonly emit: EventSink;
@@ -78,8 +78,8 @@ export class Emission {
     this.prose = undefined;
   }
 
-  /** `custom` when the supplier itself called the tool with plain text. */
-  openTool(id: string, name: string, custom = false): number {
+  /** `told`: what the supplier itself says about the tool beside its name. */
+  openTool(id: string, name: string, told: Omit<ToolOrigin, 'name'> = {}): number {
     if (this.ended) return TEXT_TOOL;
     this.closeProse();
     if (name === this.options.textTool) {
@@ -89,9 +89,9 @@ export class Emission {
     const index = this.tools++;
     this.openTools.add(index);
     const origin = this.options.tools?.originOf(name) ?? { name };
-    if (origin.custom && !custom) this.wrapped.set(index, '');
+    if (origin.custom && !told.custom) this.wrapped.set(index, '');
     const known = id === '' ? `call_${uuidv7().replaceAll('-', '')}` : id;
-    this.options.emit({ type: 'tool-start', index, id: known, ...origin, ...(custom && { custom }) });
+    this.options.emit({ type: 'tool-start', index, id: known, ...origin, ...told });
     return index;
   }
 

@@ -128,7 +128,8 @@ export class ChoiceReader {
       this.emission.closeTool(other.handle);
       other.closed = true;
     }
-    call.handle = this.emission.openTool(call.id, call.name, call.end === undefined);
+    const told = call.end === undefined ? { custom: true } : {};
+    call.handle = this.emission.openTool(call.id, call.name, told);
     this.arguments(call, call.held);
     call.held = '';
   }

@@ -15,5 +15,6 @@ function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return value.toISOString();
   if (typeof value === 'object') return JSON.stringify(value);
-  return String(value).replaceAll('\0', '');
+  const plain = value as string | number | bigint | boolean;
+  return String(plain).replaceAll('\0', '');
 }

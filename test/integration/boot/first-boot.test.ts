@@ -52,11 +52,13 @@ async function boot(): Promise<Node> {
   children.push(child);
   const lines: string[] = [];
   let url: string | undefined;
-  while (url === undefined || !lines.at(-1)?.includes('told everything')) {
+  while (url === undefined) {
     const line = await child.line();
     lines.push(line);
-    url ??= / is ready at (http:\S+)/.exec(line)?.[1];
+    url = / is ready at (http:\S+)/.exec(line)?.[1];
   }
+  await fetch(`${url}/trouble/marker`);
+  while (lines.at(-1) !== 'told everything') lines.push(await child.line());
   return { child, url, printed: lines.join('\n') };
 }
 

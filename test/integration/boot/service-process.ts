@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { Controller, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { Controller, Module } from '@nestjs/common';
 import { runService } from '../../../src/boot/run-service';
 import { Access, Data, WebModule } from '../../../src/web';
 
@@ -20,6 +20,13 @@ class TroubleController {
     return { ok: true };
   }
 
+  /** Whoever asks has read everything that was printed before this line. */
+  @Data('marker', Access.anyone())
+  marker(): object {
+    process.stdout.write('told everything\n');
+    return { ok: true };
+  }
+
   @Data('string', Access.anyone())
   string(): never {
     const words: unknown = 'just words';
@@ -28,11 +35,6 @@ class TroubleController {
 }
 
 @Module({ imports: [WebModule], controllers: [TroubleController] })
-class TroubleModule implements OnApplicationBootstrap {
-  /** The announcement comes after this in the same turn or the next; the test reads up to this line. */
-  onApplicationBootstrap(): void {
-    setTimeout(() => process.stdout.write('told everything\n'), 1_000);
-  }
-}
+class TroubleModule {}
 
 void runService({ extraModules: [TroubleModule], sandboxUrl: process.argv[2] });

@@ -7,7 +7,13 @@ import type { TestApp } from '../../support/app';
 export async function addUser(app: TestApp, role: Role = 'user'): Promise<number> {
   const accounts = app.database.source.getRepository(UserAccount);
   const name = randomBytes(6).toString('hex');
-  const user = accounts.create({ email: `${name}@example.com`, displayName: name, role, status: 'active' });
+  const user = accounts.create({
+    email: `${name}@example.com`,
+    displayName: name,
+    role,
+    status: 'active',
+    billingExempt: true,
+  });
   await accounts.insert(user);
   return user.id;
 }

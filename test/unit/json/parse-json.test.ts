@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { parseJson, parseJsonPolitely } from '../../../src/kernel/json';
 
-const politely = async (text: string | Buffer): Promise<unknown> => parseJsonPolitely(Buffer.from(text));
+const politely = (text: string | Buffer): Promise<unknown> =>
+  Promise.resolve().then(() => parseJsonPolitely(Buffer.from(text)));
 const refusal = { code: 'invalid_json' };
 const large = 300_000;
 

@@ -1,0 +1,81 @@
+import { Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { AuditModule, RequestRecords } from '../audit';
+import { verifyMoney } from '../billing';
+import {
+  Database,
+  InjectQueue,
+  type Job,
+  Logger,
+  Processor,
+  Queue,
+  QueueModule,
+  scheduleJob,
+  Settings,
+  WorkerHost,
+} from '../platform';
+
+const upkeepQueue = 'upkeep';
+const PARTITIONS_AHEAD = 3;
+
+/** What has to happen by itself, in UTC: partitions are made ahead and old ones dropped; money is checked nightly. */
+const schedule = [
+  { name: 'partitions', cron: '10 2 * * *' },
+  { name: 'verify-money', cron: '40 2 * * *' },
+] as const;
+type UpkeepJob = (typeof schedule)[number]['name'];
+
+@Injectable()
+class UpkeepSchedule implements OnApplicationBootstrap {
+  constructor(
+    @InjectQueue(upkeepQueue) private readonly queue: Queue,
+    private readonly settings: Settings,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (this.settings.workers === 'off') return;
+    for (const { name, cron } of schedule) await scheduleJob(this.queue, { name, cron, data: {} });
+  }
+}
+
+@Processor(upkeepQueue)
+class UpkeepWorker extends WorkerHost {
+  constructor(
+    private readonly records: RequestRecords,
+    private readonly database: Database,
+    private readonly settings: Settings,
+    private readonly logger: Logger,
+  ) {
+    super();
+  }
+
+  override async process(job: Job): Promise<void> {
+    switch (job.name as UpkeepJob) {
+      case 'partitions':
+        return this.turnPartitions(new Date());
+      case 'verify-money':
+        return this.verify();
+    }
+  }
+
+  private async turnPartitions(now: Date): Promise<void> {
+    const made = await this.records.makePartitions(PARTITIONS_AHEAD, now);
+    const { recordRetentionMonths: months } = this.settings;
+    if (months === undefined) return this.logger.info('partitions of request records are ready', { made });
+    const oldest = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
+    const dropped = await this.records.dropBefore(oldest);
+    this.logger.info('partitions of request records are ready', { made, dropped });
+  }
+
+  private async verify(): Promise<void> {
+    const { checks } = await verifyMoney(this.database);
+    for (const { name, wrong } of checks) {
+      if (wrong.length > 0) this.logger.error('money does not add up', { check: name, wrong });
+    }
+  }
+}
+
+@Module({
+  imports: [QueueModule.registerQueue(upkeepQueue), AuditModule],
+  providers: [UpkeepSchedule, UpkeepWorker],
+})
+export class UpkeepModule {}

@@ -1,0 +1,59 @@
+import { formatEvent, ssePing } from '../kernel';
+import { type Dialect, type DialectName } from './canonical';
+import { decodeChatAnswer } from './chat/decode-answer';
+import { decodeChatRequest } from './chat/decode-request';
+import { encodeChatAnswer } from './chat/encode-answer';
+import { encodeChatRequest } from './chat/encode-request';
+import { readChatError } from './chat/errors';
+import { ChatStreamDecoder } from './chat/stream-decoder';
+import { ChatStreamEncoder } from './chat/stream-encoder';
+import { decodeMessagesAnswer } from './messages/decode-answer';
+import { decodeMessagesRequest } from './messages/decode-request';
+import { encodeMessagesAnswer } from './messages/encode-answer';
+import { encodeMessagesRequest } from './messages/encode-request';
+import { readMessagesError } from './messages/errors';
+import { MessagesStreamDecoder } from './messages/stream-decoder';
+import { MessagesStreamEncoder } from './messages/stream-encoder';
+import { decodeResponsesAnswer } from './responses/decode-answer';
+import { decodeResponsesRequest } from './responses/decode-request';
+import { encodeResponsesAnswer } from './responses/encode-answer';
+import { encodeResponsesRequest } from './responses/encode-request';
+import { readResponsesError } from './responses/errors';
+import { ResponsesStreamDecoder } from './responses/stream-decoder';
+import { ResponsesStreamEncoder } from './responses/stream-encoder';
+
+export const dialects: Readonly<Record<DialectName, Dialect>> = {
+  chat: {
+    name: 'chat',
+    ping: ssePing,
+    decodeRequest: decodeChatRequest,
+    encodeRequest: encodeChatRequest,
+    streamDecoder: (options) => new ChatStreamDecoder(options),
+    streamEncoder: (options) => new ChatStreamEncoder(options),
+    decodeAnswer: decodeChatAnswer,
+    encodeAnswer: encodeChatAnswer,
+    readError: readChatError,
+  },
+  messages: {
+    name: 'messages',
+    ping: formatEvent({ event: 'ping', data: '{"type":"ping"}' }),
+    decodeRequest: decodeMessagesRequest,
+    encodeRequest: encodeMessagesRequest,
+    streamDecoder: (options) => new MessagesStreamDecoder(options),
+    streamEncoder: (options) => new MessagesStreamEncoder(options),
+    decodeAnswer: decodeMessagesAnswer,
+    encodeAnswer: encodeMessagesAnswer,
+    readError: readMessagesError,
+  },
+  responses: {
+    name: 'responses',
+    ping: ssePing,
+    decodeRequest: decodeResponsesRequest,
+    encodeRequest: encodeResponsesRequest,
+    streamDecoder: (options) => new ResponsesStreamDecoder(options),
+    streamEncoder: (options) => new ResponsesStreamEncoder(options),
+    decodeAnswer: decodeResponsesAnswer,
+    encodeAnswer: encodeResponsesAnswer,
+    readError: readResponsesError,
+  },
+};

@@ -1,0 +1,192 @@
+import {
+  type AssistantBlock,
+  type AssistantTurn,
+  type ContentBlock,
+  Fields,
+  join,
+  joinText,
+  listAt,
+  malformed,
+  type OpaqueBlock,
+  type TextBlock,
+  type ToolResultBlock,
+  type Turn,
+  unsupported,
+} from '../canonical';
+import { sourceOf } from '../chat/decode-content';
+
+/** What the supplier did with its own tools in an earlier turn; leaving it out leaves the conversation whole. */
+const PAST_WORK = new Set([
+  'web_search_call',
+  'file_search_call',
+  'code_interpreter_call',
+  'image_generation_call',
+  'computer_call',
+  'computer_call_output',
+  'mcp_list_tools',
+  'mcp_call',
+  'tool_search_call',
+  'tool_search_output',
+]);
+
+function parts<T>(fields: Fields, name: string, read: (part: Fields) => T): (T | TextBlock)[] {
+  const content = fields.raw(name);
+  const at = fields.path(name);
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content, at }];
+  if (!Array.isArray(content)) throw malformed(at, 'a string or a list of parts');
+  return listAt(content, at).map((value, index) => read(new Fields(value, join(at, index))));
+}
+
+const withRest = <T extends ContentBlock | AssistantBlock>(block: T, part: Fields): T => {
+  const opaque = part.rest('responses');
+  return opaque.length > 0 ? { ...block, opaque } : block;
+};
+
+const textBlock = (part: Fields): TextBlock =>
+  withRest({ type: 'text', text: part.needText('text'), at: part.at }, part);
+
+function contentPart(part: Fields): ContentBlock {
+  const type = part.needText('type');
+  switch (type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      part.skip('annotations', 'logprobs');
+      return textBlock(part);
+    case 'input_image': {
+      const [url, detail] = [part.text('image_url'), part.text('detail')];
+      if (url === undefined) return uploaded(part);
+      const source = sourceOf(url);
+      return withRest({ type: 'image', source, at: part.at, ...(detail !== undefined && { detail }) }, part);
+    }
+    case 'input_file':
+      return filePart(part);
+    case 'input_audio': {
+      const audio = part.needFields('input_audio');
+      const [data, format] = [audio.needText('data'), audio.needText('format')];
+      return withRest({ type: 'audio', data, format, at: part.at }, part);
+    }
+    default:
+      throw unsupported(part.path('type'), `The content type '${type}' is not supported.`);
+  }
+}
+
+/** A file that was uploaded to one supplier is unknown to every other. */
+function uploaded(part: Fields): OpaqueBlock {
+  part.needText('file_id');
+  return { type: 'opaque', dialect: 'responses', value: part.all(), essential: true, at: part.at };
+}
+
+function filePart(part: Fields): ContentBlock {
+  const [data, url, title] = [part.text('file_data'), part.text('file_url'), part.text('filename')];
+  if (data === undefined && url === undefined) return uploaded(part);
+  const source = data === undefined ? ({ kind: 'url', url: url! } as const) : sourceOf(data);
+  return withRest({ type: 'document', source, at: part.at, ...(title !== undefined && { title }) }, part);
+}
+
+function systemPart(part: Fields): TextBlock {
+  const block = contentPart(part);
+  if (block.type !== 'text') throw malformed(part.path('type'), "'input_text'");
+  return block;
+}
+
+function assistantPart(part: Fields): AssistantBlock {
+  if (part.raw('type') === 'refusal') return { type: 'refusal', text: part.needText('refusal'), at: part.at };
+  const block = contentPart(part);
+  if (block.type !== 'text') throw malformed(part.path('type'), "'output_text' or 'refusal'");
+  return block;
+}
+
+function message(item: Fields): Turn {
+  const { at } = item;
+  const role = item.needText('role');
+  item.skip('type', 'id', 'status', 'phase');
+  switch (role) {
+    case 'system':
+    case 'developer': {
+      const blocks = parts(item, 'content', systemPart);
+      return { role: 'system', blocks, at, ...(role === 'developer' && { developer: true }) };
+    }
+    case 'user':
+      return { role, blocks: parts(item, 'content', contentPart), at };
+    case 'assistant':
+      return { role, blocks: parts(item, 'content', assistantPart), at };
+    default:
+      throw malformed(item.path('role'), "'user', 'assistant', 'system' or 'developer'");
+  }
+}
+
+const assistant = (block: AssistantBlock): AssistantTurn => ({
+  role: 'assistant',
+  blocks: [block],
+  at: block.at,
+});
+
+function reasoning(item: Fields): AssistantTurn {
+  const { at } = item;
+  item.skip('id', 'status');
+  const texts = [...item.each('content', reasoningText), ...item.each('summary', reasoningText)];
+  const signature = item.text('encrypted_content');
+  const text = joinText(texts, '\n\n');
+  const signed = signature === undefined ? {} : { signature };
+  return assistant({ type: 'reasoning', text, origin: 'responses', ...signed, at });
+}
+
+const reasoningText = (part: Fields): { text: string } => ({ text: part.needText('text') });
+
+function call(item: Fields, custom: boolean): AssistantTurn {
+  const [id, name] = [item.needText('call_id'), item.needText('name')];
+  const text = item.needText(custom ? 'input' : 'arguments');
+  const namespace = item.text('namespace');
+  return assistant({
+    type: 'tool-use',
+    id,
+    name,
+    arguments: text,
+    at: item.at,
+    ...(namespace !== undefined && { namespace }),
+    ...(custom && { custom }),
+  });
+}
+
+function output(item: Fields, custom: boolean): Turn {
+  const toolUseId = item.needText('call_id');
+  const blocks = parts<ContentBlock>(item, 'output', contentPart);
+  const result: ToolResultBlock = { type: 'tool-result', toolUseId, blocks, at: item.at };
+  return { role: 'tool', results: [custom ? { ...result, custom } : result], at: item.at };
+}
+
+function turnOf(item: Fields): Turn {
+  const type = item.text('type') ?? 'message';
+  switch (type) {
+    case 'message':
+      return message(item);
+    case 'function_call':
+    case 'custom_tool_call':
+      return call(item, type === 'custom_tool_call');
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return output(item, type === 'custom_tool_call_output');
+    case 'reasoning':
+      return reasoning(item);
+    default: {
+      const essential = !PAST_WORK.has(type);
+      return assistant({ type: 'opaque', dialect: 'responses', value: item.all(), essential, at: item.at });
+    }
+  }
+}
+
+/** Items of one speaker become one turn: reasoning, words and calls of an answer stand side by side here. */
+export function decodeItems(items: readonly unknown[]): Turn[] {
+  const turns: Turn[] = [];
+  for (const [index, item] of items.entries()) {
+    const turn = turnOf(new Fields(item, `input.${index}`));
+    const last = turns.at(-1);
+    if (turn.role === 'assistant' && last?.role === 'assistant') {
+      turns[turns.length - 1] = { ...last, blocks: [...last.blocks, ...turn.blocks] };
+    } else if (turn.role === 'tool' && last?.role === 'tool') {
+      turns[turns.length - 1] = { ...last, results: [...last.results, ...turn.results] };
+    } else turns.push(turn);
+  }
+  return turns;
+}

@@ -1,0 +1,164 @@
+import {
+  type AssistantTurn,
+  type ContentBlock,
+  type DocumentBlock,
+  foreignBlock,
+  type JsonObject,
+  type Part,
+  present,
+  type ReasoningBlock,
+  type Tally,
+  type Target,
+  type TextBlock,
+  type ToolNames,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  type Turn,
+} from '../canonical';
+import { urlOf } from '../chat/decode-content';
+
+/** Writes the conversation as input items. */
+export class ItemWriter {
+  readonly items: JsonObject[] = [];
+
+  constructor(
+    private readonly tally: Tally,
+    private readonly names: ToolNames,
+    private readonly target: Target,
+  ) {}
+
+  turn(turn: Turn): void {
+    const first = this.items.length;
+    switch (turn.role) {
+      case 'system':
+        this.message(turn.developer ? 'developer' : 'system', this.contents(turn.blocks), turn);
+        break;
+      case 'user':
+        this.message('user', this.contents(turn.blocks), turn);
+        break;
+      case 'assistant':
+        this.assistant(turn);
+        break;
+      case 'tool':
+        for (const result of turn.results) this.items.push(this.result(result));
+        break;
+    }
+    if (turn.cacheControl) this.tally.dropped(`${turn.at}.cache_control`, 'unknown to the target');
+    if (turn.opaque) this.tally.carry('responses', this.items[first] ?? {}, turn.opaque);
+  }
+
+  private message(role: string, content: JsonObject[], part: Part): void {
+    if (content.length === 0) this.tally.dropped(part.at, 'an empty turn');
+    else this.items.push({ type: 'message', role, content });
+  }
+
+  private own(value: JsonObject, { at, cacheControl, opaque }: Part): JsonObject {
+    if (cacheControl) this.tally.dropped(`${at}.cache_control`, 'unknown to the target');
+    this.tally.carry('responses', value, opaque);
+    return value;
+  }
+
+  private contents(blocks: readonly ContentBlock[]): JsonObject[] {
+    return blocks.flatMap((block) => {
+      const known = block.type === 'opaque' && block.dialect !== 'responses' ? foreignBlock(block, this.tally) : block;
+      return known ? [this.own(this.content(known), known)] : [];
+    });
+  }
+
+  private content(block: ContentBlock): JsonObject {
+    switch (block.type) {
+      case 'text':
+        return { type: 'input_text', text: block.text };
+      case 'image':
+        return present({ type: 'input_image', image_url: urlOf(block.source), detail: block.detail });
+      case 'audio':
+        return { type: 'input_audio', input_audio: { data: block.data, format: block.format } };
+      case 'document':
+        return this.document(block);
+      case 'opaque':
+        return block.value;
+    }
+  }
+
+  private document({ source, title, at }: DocumentBlock): JsonObject {
+    if (source.kind === 'url') return present({ type: 'input_file', file_url: source.url, filename: title });
+    if (source.kind === 'data') {
+      return { type: 'input_file', filename: title ?? 'document.pdf', file_data: urlOf(source) };
+    }
+    this.tally.approximated(at, 'carried as plain text');
+    return { type: 'input_text', text: title === undefined ? source.text : `${title}\n\n${source.text}` };
+  }
+
+  /** Words next to each other are one message; reasoning and calls are items of their own. */
+  private assistant(turn: AssistantTurn): void {
+    let words: JsonObject[] = [];
+    const flush = (): void => {
+      if (words.length > 0) this.items.push({ type: 'message', role: 'assistant', content: words });
+      words = [];
+    };
+    for (const block of turn.blocks) {
+      switch (block.type) {
+        case 'text':
+          words.push(this.spoken(block));
+          break;
+        case 'refusal':
+          words.push({ type: 'refusal', refusal: block.text });
+          break;
+        case 'tool-use':
+          flush();
+          this.items.push(this.own(this.call(block), block));
+          break;
+        case 'reasoning':
+          flush();
+          this.reasoning(block);
+          break;
+        case 'opaque': {
+          if (block.dialect === 'responses') {
+            flush();
+            this.items.push(block.value);
+            break;
+          }
+          const stand = foreignBlock(block, this.tally);
+          if (stand) words.push(this.spoken(stand));
+          break;
+        }
+      }
+    }
+    flush();
+  }
+
+  private spoken(block: TextBlock): JsonObject {
+    return this.own({ type: 'output_text', text: block.text, annotations: [] }, block);
+  }
+
+  private reasoning({ origin, signature, text, at }: ReasoningBlock): void {
+    if (origin !== 'responses') {
+      this.tally.dropped(at, 'reasoning of another dialect');
+      return;
+    }
+    const summary = text === '' ? [] : [{ type: 'summary_text', text }];
+    this.items.push(present({ type: 'reasoning', summary, encrypted_content: signature }));
+  }
+
+  private call(block: ToolUseBlock): JsonObject {
+    const { id: call_id, custom, arguments: text } = block;
+    const namespace = this.target.customTools ? block.namespace : undefined;
+    const name = namespace === undefined ? this.names.nameOf(block) : block.name;
+    if (custom && this.target.customTools) {
+      return present({ type: 'custom_tool_call', call_id, name, namespace, input: text });
+    }
+    const json = custom ? JSON.stringify({ input: text }) : text;
+    return present({ type: 'function_call', call_id, name, namespace, arguments: json === '' ? '{}' : json });
+  }
+
+  private result(result: ToolResultBlock): JsonObject {
+    const contents = this.contents(result.blocks);
+    const [only] = contents;
+    const plain = contents.length === 1 && only!.type === 'input_text' && Object.keys(only!).length === 2;
+    if (result.isError) this.tally.dropped(`${result.at}.is_error`, 'unknown to the target');
+    const custom = result.custom && this.target.customTools;
+    const output = contents.length === 0 ? '' : plain ? only!.text : contents;
+    const type = custom ? 'custom_tool_call_output' : 'function_call_output';
+    return this.own({ type, call_id: result.toolUseId, output }, result);
+  }
+}

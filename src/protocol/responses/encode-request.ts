@@ -1,0 +1,173 @@
+import { type Fault, type Result } from '../../kernel';
+import {
+  attempt,
+  type CanonicalRequest,
+  choiceOf,
+  CUSTOM_TOOL_SCHEMA,
+  type EncodedRequest,
+  isNamed,
+  isStrictSchema,
+  type JsonObject,
+  type NamedTool,
+  present,
+  refuseForcedChoice,
+  resultsBehindCalls,
+  strictFor,
+  type SystemTurn,
+  Tally,
+  type Target,
+  ToolNames,
+  type ToolReference,
+  userOf,
+} from '../canonical';
+import { effortFor } from '../effort';
+import { ItemWriter } from './encode-items';
+
+const LONGEST_TOOL_NAME = 64;
+const LEAST_OUTPUT = 16;
+
+export function encodeResponsesRequest(
+  request: CanonicalRequest,
+  options: Target = {},
+): Result<EncodedRequest, Fault> {
+  return attempt(() => {
+    const own = request.source === 'responses';
+    const target: Target = { customTools: own, ...options };
+    const tally = new Tally();
+    const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed), target.customTools);
+    const writer = new ItemWriter(tally, names, target);
+    const instructions = instructionsOf(request.system);
+    for (const turn of instructions === undefined ? request.system : request.system.slice(1)) writer.turn(turn);
+    for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
+    const { temperature, topP: top_p, metadata } = request;
+    const body = present({
+      model: target.model ?? request.model,
+      instructions,
+      input: writer.items,
+      max_output_tokens: limitOf(request, tally),
+      temperature,
+      top_p,
+      text: textOf(request),
+      reasoning: reasoningOf(request, target, tally),
+      ...encodeTools(request, names, target, tally),
+      stream: request.stream || undefined,
+      user: userOf(request, tally),
+      metadata,
+      // The supplier would keep it otherwise, which nobody asked for.
+      store: own ? undefined : false,
+    });
+    countUnknown(request, tally);
+    tally.carry('responses', body, request.opaque);
+    return { body, dropped: tally.list(), reply: { tools: names } };
+  });
+}
+
+/** The first plain instruction has a field of its own; the others are items. */
+function instructionsOf(system: readonly SystemTurn[]): string | undefined {
+  const [first] = system;
+  const [block] = first?.blocks ?? [];
+  const plain = first?.blocks.length === 1 && !first.developer && !first.opaque;
+  return plain && !block!.cacheControl && !block!.opaque ? block!.text : undefined;
+}
+
+function limitOf({ maxOutputTokens: limit }: CanonicalRequest, tally: Tally): number | undefined {
+  if (limit === undefined || limit >= LEAST_OUTPUT) return limit;
+  tally.approximated('max_tokens', `at least ${LEAST_OUTPUT}`);
+  return LEAST_OUTPUT;
+}
+
+function countUnknown({ topK, stop, seed }: CanonicalRequest, tally: Tally): void {
+  if (topK !== undefined) tally.dropped('top_k', 'unknown to the target');
+  if (seed !== undefined) tally.dropped('seed', 'unknown to the target');
+  if (stop && stop.length > 0) tally.dropped('stop', 'unknown to the target');
+}
+
+function textOf({ responseFormat: format, verbosity }: CanonicalRequest): JsonObject | undefined {
+  const text = present({ format: format && formatOf(format), verbosity });
+  return Object.keys(text).length > 0 ? text : undefined;
+}
+
+function formatOf(format: NonNullable<CanonicalRequest['responseFormat']>): JsonObject {
+  if (format.type === 'text') return { type: 'text' };
+  if (format.type === 'json') return { type: 'json_object' };
+  const { schema, name = 'answer', description } = format;
+  const strict = format.strict ?? (isStrictSchema(schema) || undefined);
+  return present({ type: 'json_schema', name, description, schema, strict });
+}
+
+function reasoningOf(request: CanonicalRequest, target: Target, tally: Tally): JsonObject | undefined {
+  const { reasoning: wish } = request;
+  const effort = effortFor(request, target, tally);
+  if (wish?.display !== undefined) tally.dropped('thinking.display', 'unknown to the target');
+  const summary = target.reasoning === false ? undefined : wish?.summary;
+  const reasoning = present({ effort, summary });
+  return Object.keys(reasoning).length > 0 ? reasoning : undefined;
+}
+
+function encodeTools(request: CanonicalRequest, names: ToolNames, target: Target, tally: Tally): JsonObject {
+  const tools: JsonObject[] = [];
+  const own = request.source === 'responses';
+  for (const tool of request.tools) {
+    if (tool.kind !== 'opaque') addNamed(tools, tool, names, { ...target, own }, tally);
+    else if (tool.dialect === 'responses') tools.push(tool.value);
+    else tally.dropped(tool.at, `the target has no tool of the type ${String(tool.value.type)}`);
+  }
+  if (tools.length === 0) {
+    if (request.toolChoice && request.toolChoice.mode !== 'none') refuseForcedChoice(request, tally);
+    return {};
+  }
+  const choice = request.toolChoice;
+  const reference = (tool: ToolReference): JsonObject => referenceTo(tool, request, names, target);
+  return {
+    tools,
+    tool_choice: choice && choiceOf(choice, reference, (allowed) => ({ type: 'allowed_tools', ...allowed })),
+    parallel_tool_calls: request.parallelTools,
+  };
+}
+
+function referenceTo(
+  { name, namespace, custom }: ToolReference,
+  { tools }: CanonicalRequest,
+  names: ToolNames,
+  target: Target,
+): JsonObject {
+  if (tools.some((tool) => tool.kind === 'opaque' && tool.value.type === name)) return { type: name };
+  const type = custom && target.customTools ? 'custom' : 'function';
+  if (target.customTools) return present({ type, name, namespace });
+  return { type, name: names.nameOf({ name, namespace }) };
+}
+
+interface Writer extends Target {
+  readonly own: boolean;
+}
+
+/** Suppliers that know tools with plain text know namespaces too; neighbours of one share it. */
+function addNamed(list: JsonObject[], tool: NamedTool, names: ToolNames, target: Writer, tally: Tally): void {
+  const { namespace } = tool;
+  const keeps = namespace !== undefined && target.customTools === true;
+  const name = keeps ? tool.name : names.nameOf({ name: tool.name, namespace: namespace?.name });
+  const encoded = encodeNamed(tool, name, target, tally);
+  if (!keeps) {
+    if (namespace) tally.approximated(tool.at, 'the namespace became a part of the name');
+    list.push(encoded);
+    return;
+  }
+  const last = list.at(-1);
+  if (last?.type === 'namespace' && last.name === namespace.name) (last.tools as JsonObject[]).push(encoded);
+  else list.push(present({ type: 'namespace', ...namespace, tools: [encoded] }));
+}
+
+function encodeNamed(tool: NamedTool, name: string, target: Writer, tally: Tally): JsonObject {
+  const { description } = tool;
+  if (tool.cacheControl) tally.dropped(`${tool.at}.cache_control`, 'unknown to the target');
+  if (tool.kind === 'custom') {
+    if (target.customTools) return present({ type: 'custom', name, description, format: tool.format });
+    tally.approximated(tool.at, 'offered as a function with one text');
+    return present({ type: 'function', name, description, parameters: CUSTOM_TOOL_SCHEMA });
+  }
+  // Here a function is strict unless it says otherwise.
+  const strict = target.own ? tool.strict : (strictFor(tool, tally) ?? false);
+  const encoded = present({ type: 'function', name, description, parameters: tool.schema, strict });
+  tally.carry('responses', encoded, tool.opaque);
+  return encoded;
+}

@@ -1,0 +1,14 @@
+import { type SupplierError } from '../canonical';
+import { readChatError } from '../chat/errors';
+import { isRecord, pick } from '../usage';
+
+/** An error body, a failed response, or one of the two events that report a failure in a stream. */
+export function readResponsesError(body: unknown): SupplierError | undefined {
+  if (!isRecord(body)) return undefined;
+  if (body.type === 'error' && !isRecord(body.error)) return readChatError({ error: { ...body, type: undefined } });
+  const failed = pick(body, 'response', 'error') ?? body.error;
+  const error = readChatError({ error: failed });
+  if (error) return { ...error, raw: body };
+  const isFailed = body.type === 'response.failed' || body.status === 'failed';
+  return isFailed ? { kind: 'unknown', message: '', raw: body } : undefined;
+}

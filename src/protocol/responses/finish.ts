@@ -1,0 +1,25 @@
+import { type Finish, type UnifiedFinish } from '../canonical';
+import { pick } from '../usage';
+
+const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
+  completed: 'stop',
+  max_output_tokens: 'length',
+  content_filter: 'content-filter',
+};
+
+/** The status, or the reason why it is incomplete. */
+export function readFinish(response: unknown): Finish {
+  const status = pick(response, 'status');
+  const reason = pick(response, 'incomplete_details', 'reason');
+  const raw = typeof reason === 'string' ? reason : typeof status === 'string' ? status : null;
+  return { unified: UNIFIED[raw ?? ''] ?? 'unknown', raw };
+}
+
+const INCOMPLETE: Readonly<Partial<Record<UnifiedFinish, string>>> = {
+  length: 'max_output_tokens',
+  'context-length': 'max_output_tokens',
+  'content-filter': 'content_filter',
+};
+
+/** Why the answer is incomplete; undefined when it is complete. */
+export const incompleteReason = ({ unified }: Finish): string | undefined => INCOMPLETE[unified];

@@ -1,0 +1,95 @@
+import { type Fault } from '../../kernel';
+import { type Emission, type Tally } from '../canonical';
+import { brokenStream } from '../stream-reader';
+import { isRecord } from '../usage';
+
+type Json = Record<string, unknown>;
+
+interface Item {
+  readonly type: string;
+  /** Of a tool call. */
+  readonly handle?: number;
+  /** Whether anything of it has been emitted piece by piece. */
+  streamed: boolean;
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+const list = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+
+/** Reads output items: piece by piece from a stream, or each in one go from a whole answer. */
+export class ItemReader {
+  private readonly open = new Map<number, Item>();
+
+  constructor(
+    private readonly emission: Emission,
+    private readonly tally: Tally,
+  ) {}
+
+  added(index: number, item: Json): void {
+    const type = text(item.type);
+    if (type !== 'function_call' && type !== 'custom_tool_call') {
+      this.open.set(index, { type, streamed: false });
+      return;
+    }
+    const custom = type === 'custom_tool_call' ? { custom: true } : {};
+    const namespace = text(item.namespace) === '' ? {} : { namespace: text(item.namespace) };
+    const handle = this.emission.openTool(text(item.call_id), text(item.name), { ...custom, ...namespace });
+    this.open.set(index, { type, handle, streamed: false });
+  }
+
+  /** A piece of what the item shows; suppliers that send no pieces send the whole with `done`. */
+  piece(index: number, kind: 'text' | 'refusal' | 'reasoning' | 'tool', piece: string): Fault | undefined {
+    const item = this.open.get(index);
+    if (!item) return brokenStream('A piece of an output item came before the item.');
+    item.streamed = true;
+    if (kind === 'text') this.emission.text(piece);
+    else if (kind === 'refusal') this.emission.refusal(piece);
+    else if (kind === 'reasoning') this.emission.reasoning(piece);
+    else if (item.handle !== undefined) this.emission.toolArguments(item.handle, piece);
+    return undefined;
+  }
+
+  /** Summaries come in parts; a blank line tells them apart. */
+  summaryPart(index: number, part: unknown): void {
+    if (typeof part === 'number' && part > 0 && this.open.get(index)?.streamed) this.emission.reasoning('\n\n');
+  }
+
+  done(index: number, item: Json): void {
+    if (!this.open.has(index)) this.added(index, item);
+    const { type, handle, streamed } = this.open.get(index)!;
+    this.open.delete(index);
+    switch (type) {
+      case 'message':
+        this.message(item, streamed);
+        break;
+      case 'function_call':
+      case 'custom_tool_call':
+        if (!streamed) this.emission.toolArguments(handle!, text(item.arguments ?? item.input));
+        this.emission.closeTool(handle!);
+        break;
+      case 'reasoning':
+        this.reasoning(item, streamed);
+        break;
+      default:
+        this.tally.dropped('output', `an item of the type ${type}`);
+    }
+  }
+
+  private message(item: Json, streamed: boolean): void {
+    for (const part of list(item.content)) {
+      if (streamed) break;
+      if (part.type === 'refusal') this.emission.refusal(text(part.refusal));
+      else this.emission.text(text(part.text));
+      list(part.annotations).forEach((value) => this.emission.citation('responses', value));
+    }
+    this.emission.closeProse();
+  }
+
+  private reasoning(item: Json, streamed: boolean): void {
+    const parts = [...list(item.summary), ...list(item.content)].map((part) => text(part.text));
+    if (!streamed) this.emission.reasoning(parts.join('\n\n'));
+    const signature = text(item.encrypted_content);
+    if (signature !== '') this.emission.signature('responses', signature);
+    this.emission.closeProse();
+  }
+}

@@ -1,0 +1,94 @@
+import { type Fault } from '../../kernel';
+import { supplierFault } from '../canonical';
+import { brokenStream, StreamReader } from '../stream-reader';
+import { isRecord } from '../usage';
+import { readResponsesError } from './errors';
+import { readFinish } from './finish';
+import { ItemReader } from './read-items';
+import { findResponsesUsage, normaliseResponsesUsage } from './usage';
+
+type Json = Record<string, unknown>;
+
+const record = (value: unknown): Json => (isRecord(value) ? value : {});
+
+/** Events that repeat what others have said. */
+const REPETITIONS = new Set([
+  'response.content_part.added',
+  'response.content_part.done',
+  'response.output_text.done',
+  'response.refusal.done',
+  'response.function_call_arguments.done',
+  'response.custom_tool_call_input.done',
+  'response.reasoning_summary_text.done',
+  'response.reasoning_summary_part.done',
+  'response.reasoning_text.done',
+  'keepalive',
+]);
+
+const PIECES: Readonly<Record<string, 'text' | 'refusal' | 'reasoning' | 'tool'>> = {
+  'response.output_text.delta': 'text',
+  'response.refusal.delta': 'refusal',
+  'response.function_call_arguments.delta': 'tool',
+  'response.custom_tool_call_input.delta': 'tool',
+  'response.reasoning_summary_text.delta': 'reasoning',
+  'response.reasoning_text.delta': 'reasoning',
+};
+
+export class ResponsesStreamDecoder extends StreamReader {
+  private readonly items = new ItemReader(this.emission, this.tally);
+
+  protected readEvent(event: Json): void {
+    const type = String(event.type);
+    const kind = PIECES[type];
+    const index = typeof event.output_index === 'number' ? event.output_index : 0;
+    let wrong: Fault | undefined;
+    if (kind) wrong = this.items.piece(index, kind, typeof event.delta === 'string' ? event.delta : '');
+    else if (type.startsWith('response.output_item.') && !this.emission.started) {
+      wrong = brokenStream('The stream did not begin with response.created.');
+    } else this.readOther(type, index, event);
+    if (wrong) this.emission.fault(wrong);
+  }
+
+  private readOther(type: string, index: number, event: Json): void {
+    switch (type) {
+      case 'response.created':
+      case 'response.queued':
+      case 'response.in_progress':
+        this.start(record(event.response));
+        break;
+      case 'response.output_item.added':
+        this.items.added(index, record(event.item));
+        break;
+      case 'response.output_item.done':
+        this.items.done(index, record(event.item));
+        break;
+      case 'response.reasoning_summary_part.added':
+        this.items.summaryPart(index, event.summary_index);
+        break;
+      case 'response.output_text.annotation.added':
+        this.emission.citation('responses', event.annotation);
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+        this.finish(event);
+        break;
+      case 'error':
+      case 'response.failed':
+        this.emission.fault(supplierFault(readResponsesError(event)!));
+        break;
+      default:
+        if (!REPETITIONS.has(type)) this.tally.dropped('events', `an event of the type ${type}`);
+    }
+  }
+
+  private start({ id, model }: Json): void {
+    this.emission.start(typeof id === 'string' ? id : '', typeof model === 'string' ? model : '');
+  }
+
+  private finish(event: Json): void {
+    this.terminated = true;
+    this.start(record(event.response));
+    this.emission.report(normaliseResponsesUsage(findResponsesUsage(event)));
+    this.succeed(readFinish(event.response));
+  }
+}

@@ -1,0 +1,74 @@
+import 'reflect-metadata';
+import { DataSource } from 'typeorm';
+import { CatalogueEditor, catalogueEntities, PriceService } from '../../../src/catalogue';
+import { CatalogueSnapshot } from '../../../src/catalogue/snapshot';
+import { loadSnapshot } from '../../../src/catalogue/snapshot-loader';
+import { Database, type Tx } from '../../../src/platform/database';
+import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+
+/** A database of one's own and the two services that write the catalogue. */
+export class CatalogueHouse {
+  readonly editor = new CatalogueEditor();
+  readonly prices = new PriceService();
+
+  private constructor(
+    readonly test: TestDatabase,
+    readonly database: Database,
+  ) {}
+
+  static async open(): Promise<CatalogueHouse> {
+    const test = await createTestDatabase();
+    return new CatalogueHouse(test, await connect(test.url));
+  }
+
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.database.transaction(work);
+  }
+
+  snapshot(): Promise<CatalogueSnapshot> {
+    return loadSnapshot(this.database);
+  }
+
+  /** A provider for whoever wants one. */
+  provider(name: string, regions: string[] = []): Promise<{ id: number }> {
+    return this.write((tx) =>
+      this.editor.upsertProvider(tx, {
+        name,
+        style: 'openai-style',
+        baseUrl: `https://${name}.example/v1`,
+        regions,
+      }),
+    );
+  }
+
+  /** Chat models without lanes. */
+  async models(...names: string[]): Promise<void> {
+    await this.write(async (tx) => {
+      for (const name of names)
+        await this.editor.upsertModel(tx, { name, kind: 'chat', ownedBy: 'somebody' });
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.database.source.destroy();
+    await this.test.drop();
+  }
+}
+
+export async function connect(url: string): Promise<Database> {
+  const source = new DataSource(serviceDataSourceOptions({ url, entities: catalogueEntities, poolSize: 4 }));
+  return new Database(await source.initialize());
+}
+
+/** Tries until it is so; the deadline is the test's failure, not a pause. */
+export async function eventually(isSo: () => boolean, deadlineMs = 5_000): Promise<number> {
+  const start = performance.now();
+  while (!isSo()) {
+    if (performance.now() - start > deadlineMs) throw new Error(`not so within ${deadlineMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  return performance.now() - start;
+}
+
+export const refusal = (code: string): object => expect.objectContaining({ code }) as object;

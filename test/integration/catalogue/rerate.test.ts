@@ -1,0 +1,173 @@
+import * as fc from 'fast-check';
+import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
+import { rerate, type RerateDelta, type RerateOptions, summariseRerate } from '../../../src/catalogue';
+import { costOf, NO_USAGE, priceRates, type PriceRates, uuidv7 } from '../../../src/kernel';
+import { CatalogueHouse, refusal } from './catalogue-house';
+
+let house: CatalogueHouse;
+let priceIds: [number, number];
+const rates: [PriceRates, PriceRates] = [
+  priceRates({
+    input: 150_000_001n,
+    output: 600_000_000n,
+    cacheRead: 75_000_000n,
+    perCallNano: 7n,
+    perMinuteNano: 100_001n,
+  }),
+  priceRates({
+    input: 3_000_000_000n,
+    output: 15_000_000_000n,
+    tiers: [{ aboveInputTokens: 500, input: 6_000_000_000n }],
+  }),
+];
+const from = new Date('2026-10-01T00:00:00Z');
+const to = new Date('2026-10-02T00:00:00Z');
+
+beforeAll(async () => {
+  house = await CatalogueHouse.open();
+  await house.models('m');
+  const [first, second] = await house.write(async (tx) => [
+    await house.prices.addPrice(tx, { model: 'm', rates: rates[0], source: 'test' }),
+    await house.prices.addPrice(tx, { model: 'm', rates: rates[1], source: 'test' }),
+  ]);
+  priceIds = [first!.id, second!.id];
+});
+afterAll(() => house.close());
+
+function record(fields: Partial<RequestRecord>): RequestRecord {
+  return {
+    ...NO_USAGE,
+    requestId: uuidv7(),
+    createdAt: from,
+    settlementId: null,
+    keyId: 1,
+    userId: null,
+    organisationId: 1,
+    departmentId: null,
+    projectId: null,
+    walletId: 5,
+    surface: 'chat',
+    model: 'm',
+    servedModel: 'm',
+    supplier: 'north',
+    region: 'eu',
+    priceId: null,
+    usageSource: 'supplier',
+    costNano: 0n,
+    status: 200,
+    code: null,
+    stream: false,
+    failover: false,
+    attempts: null,
+    latencyMs: 1,
+    firstTokenMs: null,
+    finishReason: 'stop',
+    sessionKey: null,
+    ...fields,
+  };
+}
+
+const insert = (records: RequestRecord[]): Promise<unknown> =>
+  house.write((tx) => insertRequestRecords(tx, records));
+
+const run = (options: Partial<RerateOptions> = {}): AsyncGenerator<RerateDelta, void> =>
+  rerate(house.database, { from, to, ...options });
+
+/** 4,500 records of every shape: more than two pages. */
+const stored: RequestRecord[] = fc
+  .sample(
+    fc.record({
+      which: fc.constantFrom<0 | 1>(0, 1),
+      keyId: fc.constantFrom(1, 2, null),
+      inputTokens: fc.nat(1_000),
+      cacheReadTokens: fc.nat(1_000),
+      outputTokens: fc.nat(1_000),
+      reasoningTokens: fc.nat(100),
+      calls: fc.nat(3),
+      audioMilliseconds: fc.nat(90_000),
+    }),
+    { numRuns: 4_500, seed: 42 },
+  )
+  .map(({ which, ...fields }) => record({ ...fields, sessionKey: String(which) }));
+
+beforeAll(async () => {
+  await insert(
+    stored.map((row) => {
+      const which = row.sessionKey === '0' ? 0 : 1;
+      return { ...row, priceId: priceIds[which], costNano: costOf(row, rates[which]) };
+    }),
+  );
+  await insert([
+    record({ status: 402, code: 'budget_exceeded', usageSource: 'none' }),
+    record({ createdAt: to, priceId: priceIds[0], costNano: 12_345n }),
+    record({ createdAt: new Date(from.getTime() - 1), priceId: priceIds[0], costNano: 12_345n }),
+  ]);
+});
+
+test('every stored cost is reproduced to the nano-dollar', async () => {
+  const summary = await summariseRerate(run());
+  expect(summary).toEqual({
+    records: 4_501,
+    differences: 0,
+    deltaNano: 0n,
+    byKey: new Map(),
+    byOrganisation: new Map(),
+  });
+});
+
+test('another price shows what it would come to, by key and organisation, before anything happens', async () => {
+  const summary = await summariseRerate(run({ priceOverride: new Map([[priceIds[0], priceIds[1]]]) }));
+  const expected = new Map<number | null, bigint>();
+  for (const row of stored.filter(({ sessionKey }) => sessionKey === '0')) {
+    const delta = costOf(row, rates[1]) - costOf(row, rates[0]);
+    if (delta !== 0n) expected.set(row.keyId, (expected.get(row.keyId) ?? 0n) + delta);
+  }
+  const total = [...expected.values()].reduce((sum, delta) => sum + delta, 0n);
+  expect(total).not.toBe(0n);
+  expect(summary.byKey).toEqual(expected);
+  expect(summary.byOrganisation).toEqual(new Map([[1, total]]));
+  expect(summary.deltaNano).toBe(total);
+});
+
+test('a cost that is wrong is found, with everything needed to put it right', async () => {
+  const day = new Date('2026-11-01T00:00:00Z');
+  const wrong = record({
+    createdAt: day,
+    priceId: priceIds[0],
+    inputTokens: 1_000_000,
+    costNano: 150_000_000n,
+  });
+  const unpriced = record({ createdAt: day, costNano: 3n, keyId: null });
+  await insert([wrong, unpriced]);
+  const deltas: RerateDelta[] = [];
+  for await (const delta of run({ from: day, to: new Date(day.getTime() + 1) })) deltas.push(delta);
+  expect(deltas).toHaveLength(2);
+  expect(deltas.find(({ requestId }) => requestId === wrong.requestId)).toEqual({
+    requestId: wrong.requestId,
+    createdAt: day,
+    keyId: 1,
+    organisationId: 1,
+    walletId: 5,
+    priceId: priceIds[0],
+    storedNano: 150_000_000n,
+    recomputedNano: 150_000_001n,
+    deltaNano: 1n,
+  });
+  expect(deltas.find(({ requestId }) => requestId === unpriced.requestId)?.deltaNano).toBe(-3n);
+});
+
+test('a price that does not exist stops it before the first record', async () => {
+  const priceOverride = new Map([[priceIds[0], 999_999]]);
+  await expect(run({ priceOverride }).next()).rejects.toEqual(refusal('supplier_price_unresolved'));
+});
+
+test('whoever stops half-way leaves no transaction behind', async () => {
+  for await (const delta of run()) {
+    expect(delta.deltaNano).toBe(0n);
+    break;
+  }
+  const open = await house.database.query(
+    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in transaction%'",
+  );
+  expect(open).toEqual([]);
+});
