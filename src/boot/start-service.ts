@@ -123,9 +123,7 @@ function closer(
 ): () => Promise<void> {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
-    const lifecycle = application.get(Lifecycle);
-    lifecycle.drain();
-    await lifecycle.idle(settings.drainTimeoutMs);
+    await application.get(Lifecycle).drain(settings.drainTimeoutMs);
     const server = application.getHttpServer() as Server;
     server.closeIdleConnections();
     const cut = setTimeout(() => server.closeAllConnections(), CLOSE_DEADLINE_MS);

@@ -34,7 +34,7 @@ export interface OrganisationAccessInput {
 }
 
 /** An administrator may ask for any state from any other; `deleted` keeps the record and can be taken back. */
-export const modelTransitions = defineTransitions<ModelState>({
+const modelTransitions = defineTransitions<ModelState>({
   active: MODEL_STATES,
   paused: MODEL_STATES,
   hidden: MODEL_STATES,

@@ -31,6 +31,10 @@ function tierFrom(stored: StoredTier): PriceRates['tiers'][number] {
 }
 
 function tierInto(tier: PriceRates['tiers'][number]): StoredTier {
-  const rates = RATE_NAMES.flatMap((name) => (tier[name] === null ? [] : [[name, String(tier[name])]]));
-  return { ...Object.fromEntries(rates), aboveInputTokens: tier.aboveInputTokens };
+  const stored: StoredTier = { aboveInputTokens: tier.aboveInputTokens };
+  for (const name of RATE_NAMES) {
+    const rate = tier[name];
+    if (rate !== null) stored[name] = rate.toString();
+  }
+  return stored;
 }

@@ -39,7 +39,8 @@ export const moneyRerate: Command = {
 async function rerateSpan(database: Database, span: Span, apply: boolean): Promise<number> {
   const summary = await summariseRerate(rerate(database, span));
   for (const [key, delta] of summary.byKey) print(`key ${key ?? 'unknown'}`, delta);
-  for (const [organisation, delta] of summary.byOrganisation) print(`organisation ${organisation ?? 'none'}`, delta);
+  for (const [organisation, delta] of summary.byOrganisation)
+    print(`organisation ${organisation ?? 'none'}`, delta);
   print(`${summary.records} records, ${summary.differences} differ`, summary.deltaNano);
   if (!apply) return summary.differences === 0 || span.priceOverride.size > 0 ? 0 : 1;
   const posted = await applyDeltas(database, span);
@@ -83,7 +84,8 @@ const print = (what: string, delta: bigint): void => {
 
 function dayOf(text: string | undefined, option: string): Date {
   const day = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text ?? '') ? `${text}T00:00:00Z` : (text ?? ''));
-  if (Number.isNaN(day.getTime())) throw new Error(`${option} takes a day such as 2026-11-01, or an instant in ISO 8601.`);
+  if (Number.isNaN(day.getTime()))
+    throw new Error(`${option} takes a day such as 2026-11-01, or an instant in ISO 8601.`);
   return day;
 }
 

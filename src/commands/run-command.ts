@@ -32,4 +32,8 @@ export async function runCommand([name, ...words]: string[]): Promise<void> {
 }
 
 const overview = (): string =>
-  ['Commands:', ...Object.values(commands).map(({ usage, summary }) => `  ${usage}\n      ${summary}`), ''].join('\n');
+  [
+    'Commands:',
+    ...Object.values(commands).map(({ usage, summary }) => `  ${usage}\n      ${summary}`),
+    '',
+  ].join('\n');

@@ -1,5 +1,12 @@
 import { type Fault, fault, SseScanner, type UsageReading } from '../kernel';
-import { type DecoderOptions, type Dropped, Emission, parseJsonText, type StreamDecoder, Tally } from './canonical';
+import {
+  type DecoderOptions,
+  type Dropped,
+  Emission,
+  parseJsonText,
+  type StreamDecoder,
+  Tally,
+} from './canonical';
 import { isRecord } from './usage';
 
 export const brokenStream = (message: string): Fault => fault('agentcli_incomplete_stream', { message });

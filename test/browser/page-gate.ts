@@ -17,8 +17,12 @@ interface AxeViolation {
   nodes: { html: string; failureSummary?: string }[];
 }
 
-/** Opens an address and returns everything that is wrong with what it shows. */
-export async function checkPage(page: Page, address: string): Promise<PageFaults> {
+/** Opens an address, does there what `prepare` says, and returns everything that is wrong with what it shows. */
+export async function checkPage(
+  page: Page,
+  address: string,
+  prepare?: () => Promise<void>,
+): Promise<PageFaults> {
   const faults: PageFaults = { accessibility: [], policy: [], console: [], overflow: [] };
   page.on('console', (message) => {
     if (message.type() !== 'error') return;
@@ -28,6 +32,7 @@ export async function checkPage(page: Page, address: string): Promise<PageFaults
   page.on('pageerror', (error) => faults.console.push(error.message));
   await page.goto(address, { waitUntil: 'load' });
   await page.waitForSelector('[data-theme-switch]:not([hidden])');
+  await prepare?.();
   faults.accessibility = await accessibilityFaults(page);
   faults.overflow = await overflowingElements(page);
   return faults;

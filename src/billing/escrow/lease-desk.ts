@@ -69,7 +69,7 @@ export class LeaseDesk {
         await work(this.operation);
       } catch (error) {
         if (error instanceof LeaseGone) this.onGone();
-        else this.doubtful = false;
+        else this.doubtful = true;
         throw error;
       }
     });

@@ -15,6 +15,7 @@ import { withField } from './body-edits';
 import type { HeldCall } from './hold';
 import type { Inbound } from './inbound';
 import { type Answer, judge } from './judge';
+import type { Work } from '../work';
 
 export interface Answered {
   readonly route: PlannedLane;
@@ -41,6 +42,7 @@ export async function attempt(
   call: Call,
   held: HeldCall,
   plan: RoutePlan,
+  work: Work,
   tools: AttemptTools,
 ): Promise<Answered> {
   const attempts: AttemptRecord[] = [];
@@ -50,10 +52,15 @@ export async function attempt(
     if (attempts.length === MOST_ATTEMPTS) break;
     if (!mayTry(route, attempts.length > 0, tools.health)) continue;
     const startedMs = monotonicMs();
-    const tried = await tryLane(body, call, held.hold, route, tools);
+    const tried = await tryLane(body, call, held.hold, route, work, tools);
+    if (work.stopped !== null) {
+      tools.health.breakerOf(route.lane).neutral();
+      throw work.stopped;
+    }
     attempts.push(recordOf(route, tried, monotonicMs() - startedMs));
     note(route, tried, tools.health);
-    if (tried.kind === 'answered') return { route, head: tried.head, status: tried.head.status, exchange: tried.exchange, attempts };
+    if (tried.kind === 'answered')
+      return { route, head: tried.head, status: tried.head.status, exchange: tried.exchange, attempts };
     if (tried.kind === 'refused') throw tried.problem;
     last = tried.problem;
   }
@@ -73,6 +80,7 @@ async function tryLane(
   call: Call,
   hold: Hold,
   route: PlannedLane,
+  work: Work,
   tools: AttemptTools,
 ): Promise<Tried> {
   const { settings } = tools;
@@ -83,6 +91,7 @@ async function tryLane(
     idleMs: settings.supplierIdleTimeoutMs,
     totalMs: settings.supplierTotalTimeoutMs,
   });
+  work.watch(exchange);
   try {
     const head = await exchange.head;
     if (head.status < 300) return { kind: 'answered', head, exchange };

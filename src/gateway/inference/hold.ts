@@ -20,7 +20,12 @@ const LEAST_OUTPUT = 16;
  * Sets aside the most the request can cost, at the dearest price of any lane it may take. A request that names no
  * bound of its own gets the model's, or as much as fits into what is left.
  */
-export async function holdFor(inbound: Inbound, call: Call, admission: Admission, escrow: Escrow): Promise<HeldCall> {
+export async function holdFor(
+  inbound: Inbound,
+  call: Call,
+  admission: Admission,
+  escrow: Escrow,
+): Promise<HeldCall> {
   const prices = admission.lanes.map(({ price }) => price.rates);
   const bound: RequestBound = { inputTokens: call.inputBound, calls: call.choices };
   const outputTokens = call.maxOutputTokens ?? admission.model.maxOutputTokens ?? UNKNOWN_OUTPUT_CAP;

@@ -9,6 +9,7 @@ import type { HttpRequest } from '../../web';
 import { Lifecycle } from '../lifecycle';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
+import type { Work } from '../work';
 import { type Admission, admit } from './admit';
 import { type Answered, attempt, type AttemptTools } from './attempt';
 import { type Call, describeCall } from './describe';
@@ -35,7 +36,8 @@ export class Pipeline {
 
   /** Answers the whole reply, or null once a stream has been sent. */
   async run(request: HttpRequest, response: ServerResponse): Promise<Reply | null> {
-    this.lifecycle.begin();
+    const work = this.lifecycle.begin();
+    stopWhenGone(response, work);
     let hold: Hold | null = null;
     try {
       const inbound = await intake(request, this.settings.bodyLimitBytes);
@@ -44,14 +46,14 @@ export class Pipeline {
       const plan = this.plan(inbound, admission);
       const held = await holdFor(inbound, call, admission, this.escrow);
       ({ hold } = held);
-      const answered = await attempt(inbound, call, held, plan, this.tools);
+      const answered = await attempt(inbound, call, held, plan, work, this.tools);
       return await (call.stream
         ? this.stream(inbound, call, hold, answered, response)
         : this.whole(inbound, call, hold, answered));
     } finally {
       // Whatever did not end in a settlement cost the caller nothing.
       hold?.release();
-      this.lifecycle.end();
+      this.lifecycle.end(work);
     }
   }
 
@@ -93,4 +95,11 @@ export class Pipeline {
     sink.end(facts, delivery.last);
     return null;
   }
+}
+
+/** A caller that leaves before the answer is whole has no use for the rest of it. */
+function stopWhenGone(response: ServerResponse, work: Work): void {
+  response.on('close', () => {
+    if (!response.writableFinished) work.stop(fault('stream_interrupted', { message: 'The caller left.' }));
+  });
 }

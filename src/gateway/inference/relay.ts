@@ -85,9 +85,6 @@ export function passThrough(
       const last = ended === null ? Buffer.concat(held) : sseFault('chat', ended, requestId);
       resolve({ ...tap.delivery(), problem: ended, last });
     };
-    sink.onGone(() =>
-      exchange.abort(fault('stream_interrupted', { message: 'The caller closed the connection.' })),
-    );
     sink.onDrain(() => exchange.resume());
     exchange.read({
       data: (chunk) => {
@@ -97,7 +94,8 @@ export function passThrough(
         return true;
       },
       end: () => settle(null),
-      broken: (cause) => settle(fault('stream_interrupted', { cause })),
+      broken: (cause) =>
+        settle(cause.code === 'stream_interrupted' ? cause : fault('stream_interrupted', { cause })),
     });
   });
 }

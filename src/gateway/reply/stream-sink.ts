@@ -7,20 +7,6 @@ const trailerNames = 'x-svc-latency-ms, x-svc-input-tokens, x-svc-output-tokens,
 export class StreamSink {
   constructor(private readonly response: ServerResponse) {}
 
-  /** Settles nothing and may fire at any time: the caller has gone before the answer was whole. */
-  onGone(listener: () => void): void {
-    const { response } = this;
-    // Gone while the supplier was still thinking: then no event is left to wait for.
-    if (response.destroyed) listener();
-    response.on('close', () => {
-      if (!response.writableFinished) listener();
-    });
-  }
-
-  get started(): boolean {
-    return this.response.headersSent;
-  }
-
   head(facts: RouteFacts): void {
     const { response } = this;
     response.statusCode = 200;

@@ -60,8 +60,8 @@ const socketCodes: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
 ]);
 
-/** Connection exceptions, an administrator's shutdown, a crash, a start in progress, too many connections. */
-const connectionState = /^(?:08\w{3}|57P0[123]|53300)$/;
+/** Connection exceptions, a shutdown, a crash, a start in progress, too many connections, no such database. */
+const connectionState = /^(?:08\w{3}|57P0[1234]|53300|3D000)$/;
 
 /** The driver gives these no code. */
 const connectionMessages = [

@@ -7,15 +7,12 @@ const nanoPerUnit = 1_000_000_000n;
 const formatters = new Map<string, Intl.NumberFormat>();
 const dateFormatters = new Map<string, Intl.DateTimeFormat>();
 
-/** English without a country would write dates the American way. */
-const tagOf = (locale: Locale): string => (locale === 'en' ? 'en-GB' : locale);
-
 /** Building an Intl formatter costs far more than using one, and a table uses thousands. */
 function numberFormat(locale: Locale, options: Intl.NumberFormatOptions): Intl.NumberFormat {
   const key = locale + JSON.stringify(options);
   const known = formatters.get(key);
   if (known) return known;
-  const formatter = new Intl.NumberFormat(tagOf(locale), options);
+  const formatter = new Intl.NumberFormat(locale, options);
   formatters.set(key, formatter);
   return formatter;
 }
@@ -77,11 +74,14 @@ const timeStyles: Record<TimeStyle, Intl.DateTimeFormatOptions> = {
   second: { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
 };
 
+/** English without a country would put the month before the day. */
+const dateTag = (locale: Locale): string => (locale === 'en' ? 'en-GB' : locale);
+
 export function formatTime(locale: Locale, timeZone: string, instant: Date, style: TimeStyle): string {
   const key = `${locale} ${timeZone} ${style}`;
   let formatter = dateFormatters.get(key);
   if (!formatter) {
-    formatter = new Intl.DateTimeFormat(tagOf(locale), { ...timeStyles[style], timeZone });
+    formatter = new Intl.DateTimeFormat(dateTag(locale), { ...timeStyles[style], timeZone });
     dateFormatters.set(key, formatter);
   }
   return formatter.format(instant);

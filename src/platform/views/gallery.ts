@@ -255,7 +255,7 @@ const log: TableModel = {
     { label: 'In', align: 'end', minor: true },
     { label: 'Out', align: 'end', minor: true },
     { label: 'Cost', align: 'end', sortHref: '?sort=cost' },
-    { label: 'Time taken', align: 'end', minor: true },
+    { label: 'Took', align: 'end', minor: true },
     { label: 'Status', minor: true },
   ],
   rows: [

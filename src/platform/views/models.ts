@@ -263,3 +263,10 @@ export interface OutboxModel {
 export interface HomeModel {
   snippets: SnippetTabsModel;
 }
+
+/** The one shape of every mail: what happened, and at most one thing to do about it. */
+export interface MailNoticeModel {
+  heading: string;
+  paragraphs: string[];
+  action?: Link;
+}

@@ -136,7 +136,8 @@ export class Emission {
   /** Calls decide what the caller must do next, not the word: some suppliers end a forced call with "stop". */
   private corrected(finish: Finish): Finish {
     const { unified, raw } = finish;
-    if (this.tools > 0 && (unified === 'stop' || unified === 'unknown')) return { unified: 'tool-calls', raw };
+    if (this.tools > 0 && (unified === 'stop' || unified === 'unknown'))
+      return { unified: 'tool-calls', raw };
     if (this.tools === 0 && this.answeredByTool && unified === 'tool-calls') return { unified: 'stop', raw };
     return finish;
   }

@@ -123,7 +123,9 @@ export class Fields {
 
   /** Each element of a list as fields. */
   each<T>(name: string, read: (fields: Fields) => T): T[] {
-    return (this.list(name) ?? []).map((value, index) => read(new Fields(value, `${this.path(name)}.${index}`)));
+    return (this.list(name) ?? []).map((value, index) =>
+      read(new Fields(value, `${this.path(name)}.${index}`)),
+    );
   }
 
   opaque(

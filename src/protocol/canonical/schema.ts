@@ -16,7 +16,8 @@ export function isStrictSchema(schema: JsonObject): boolean {
   if (isObjectSchema(schema)) {
     const required = new Set(Array.isArray(schema.required) ? schema.required : []);
     const properties = isRecord(schema.properties) ? Object.keys(schema.properties) : [];
-    if (schema.additionalProperties !== false || !properties.every((name) => required.has(name))) return false;
+    if (schema.additionalProperties !== false || !properties.every((name) => required.has(name)))
+      return false;
   }
   return children(schema).every(isStrictSchema);
 }

@@ -53,14 +53,21 @@ const kindOfWord: Readonly<Record<string, SupplierErrorKind>> = {
   unknown_parameter: 'invalid',
 };
 const kindOfWording: readonly (readonly [RegExp, SupplierErrorKind])[] = [
-  [/prompt is too long|maximum context length|context (window|length)|too many (input )?tokens/i, 'context_length'],
+  [
+    /prompt is too long|maximum context length|context (window|length)|too many (input )?tokens/i,
+    'context_length',
+  ],
   [/content filter|content management policy|usage polic|safety system/i, 'content_filter'],
   [/rate limit|too many requests/i, 'rate_limit'],
   [/overloaded|temporarily unavailable|at capacity/i, 'overloaded'],
 ];
 
 /** The wording is asked only where the words are general: suppliers put an overflow under "invalid request". */
-export function kindOf(type: string | undefined, code: string | undefined, message: string): SupplierErrorKind {
+export function kindOf(
+  type: string | undefined,
+  code: string | undefined,
+  message: string,
+): SupplierErrorKind {
   const named = kindOfWord[code ?? ''] ?? kindOfWord[type ?? ''];
   if (named !== undefined && named !== 'invalid') return named;
   return kindOfWording.find(([pattern]) => pattern.test(message))?.[1] ?? named ?? 'unknown';

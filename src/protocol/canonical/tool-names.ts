@@ -11,8 +11,7 @@ export interface ToolOrigin {
 const notInNames = /[^a-zA-Z0-9_-]/g;
 const HASH_LENGTH = 8;
 
-const hash = (text: string): string =>
-  createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
 
 /**
  * The names under which tools are known to the target, and back. A name that the target takes as it is stays;
@@ -31,7 +30,8 @@ export class ToolNames {
   ) {
     // Names that fit are given first, so that no derived name takes one of them away.
     const plain = (tool: NamedTool): boolean => tool.namespace === undefined && this.fits(tool.name);
-    for (const tool of tools) if (plain(tool)) this.nameOf({ name: tool.name, custom: tool.kind === 'custom' });
+    for (const tool of tools)
+      if (plain(tool)) this.nameOf({ name: tool.name, custom: tool.kind === 'custom' });
     for (const tool of tools) {
       if (!plain(tool)) {
         this.nameOf({ name: tool.name, namespace: tool.namespace?.name, custom: tool.kind === 'custom' });

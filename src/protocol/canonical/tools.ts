@@ -17,7 +17,10 @@ export const isNamed = (tool: Tool): tool is NamedTool => tool.kind !== 'opaque'
 /** A tool that must be called and cannot be offered leaves nothing to ask for. */
 export function refuseForcedChoice({ toolChoice }: CanonicalRequest, tally: Tally): void {
   if (toolChoice?.mode === 'tool' || toolChoice?.mode === 'required') {
-    throw unsupported('tool_choice', 'None of the tools can be offered to this model, so none can be required.');
+    throw unsupported(
+      'tool_choice',
+      'None of the tools can be offered to this model, so none can be required.',
+    );
   }
   tally.dropped('tool_choice', 'there is no tool to choose');
 }
@@ -31,10 +34,7 @@ export const CUSTOM_TOOL_SCHEMA = {
 };
 
 /** Strict here asks more of a schema than elsewhere; one that does not meet it would be refused. */
-export function strictFor(
-  tool: Extract<Tool, { kind: 'function' }>,
-  tally: Tally,
-): boolean | undefined {
+export function strictFor(tool: Extract<Tool, { kind: 'function' }>, tally: Tally): boolean | undefined {
   if (!tool.strict || !tool.schema || isStrictSchema(tool.schema)) return tool.strict;
   tally.dropped(`${tool.at}.strict`, 'the schema has optional or further properties');
   return undefined;
@@ -56,4 +56,3 @@ export function userOf({ user, source }: CanonicalRequest, tally: Tally): string
   tally.dropped('metadata.user_id', `longer than ${LONGEST_USER} characters`);
   return undefined;
 }
-

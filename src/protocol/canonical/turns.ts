@@ -65,7 +65,8 @@ export function foreignBlock(block: OpaqueBlock, tally: Tally): TextBlock | unde
     tally.approximated(block.at, 'carried as plain text');
     return { type: 'text', text: block.text, at: block.at, cacheControl: block.cacheControl };
   }
-  if (block.essential) throw unsupported(block.at, `This model does not understand the content at ${block.at}.`);
+  if (block.essential)
+    throw unsupported(block.at, `This model does not understand the content at ${block.at}.`);
   tally.dropped(block.at, 'unknown to the target');
   return undefined;
 }

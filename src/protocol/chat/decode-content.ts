@@ -105,7 +105,8 @@ function toolCall(call: Fields): ToolUseBlock {
     const [name, input] = [custom.needText('name'), custom.needText('input')];
     return { type: 'tool-use', id, name, arguments: input, custom: true, at: call.at };
   }
-  if (type !== 'function') throw unsupported(call.path('type'), `Tool calls of type '${type}' are not supported.`);
+  if (type !== 'function')
+    throw unsupported(call.path('type'), `Tool calls of type '${type}' are not supported.`);
   const called = call.needFields('function');
   const opaque = call.rest('chat');
   const block: ToolUseBlock = {
@@ -123,7 +124,12 @@ function assistantBlocks(message: Fields): AssistantBlock[] {
   const reasoning = message.text('reasoning_content') ?? message.text('reasoning');
   message.skip('reasoning', 'annotations');
   if (reasoning) {
-    blocks.push({ type: 'reasoning', text: reasoning, origin: 'chat', at: message.path('reasoning_content') });
+    blocks.push({
+      type: 'reasoning',
+      text: reasoning,
+      origin: 'chat',
+      at: message.path('reasoning_content'),
+    });
   }
   if (message.raw('content') !== undefined) {
     blocks.push(...parts<AssistantBlock>(message, 'content', textBlock, assistantPart));
@@ -165,7 +171,9 @@ const needed = { function_call: {}, audio: {} };
 export function decodeMessage(value: unknown, at: string): Turn {
   const message = new Fields(value, at);
   const turn = turnOf(message);
-  const essential = Object.entries(needed).flatMap(([name, why]) => message.opaque(name, ['chat'], why) ?? []);
+  const essential = Object.entries(needed).flatMap(
+    ([name, why]) => message.opaque(name, ['chat'], why) ?? [],
+  );
   const opaque = [...essential, ...message.rest('chat')];
   return opaque.length > 0 ? { ...turn, opaque } : turn;
 }
@@ -183,4 +191,3 @@ export function mergeToolTurns(turns: readonly Turn[]): Turn[] {
   }
   return merged;
 }
-

@@ -58,7 +58,11 @@ export function decodeChatRequest(body: unknown): Result<CanonicalRequest, Fault
       opaque: [],
     };
     fields.skip('max_tokens');
-    const opaque = [...(wanted ? [wanted] : []), ...essentials(fields), ...fields.rest('chat', SPELLED_ALIKE)];
+    const opaque = [
+      ...(wanted ? [wanted] : []),
+      ...essentials(fields),
+      ...fields.rest('chat', SPELLED_ALIKE),
+    ];
     return { ...request, opaque: options ? [...opaque, ...options.rest('chat').map(nested)] : opaque };
   });
 }
@@ -137,7 +141,8 @@ function decodeChoice(fields: Fields): ToolChoice | undefined {
 
 function decodeReference(reference: Fields): ToolReference {
   const type = reference.needText('type');
-  if (type !== 'function' && type !== 'custom') throw malformed(reference.path('type'), "'function' or 'custom'");
+  if (type !== 'function' && type !== 'custom')
+    throw malformed(reference.path('type'), "'function' or 'custom'");
   const name = reference.needFields(type).needText('name');
   return type === 'custom' ? { name, custom: true } : { name };
 }

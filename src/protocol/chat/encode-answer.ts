@@ -1,4 +1,10 @@
-import { type AnswerTool, type CanonicalAnswer, type EncoderOptions, type JsonObject, textIn } from '../canonical';
+import {
+  type AnswerTool,
+  type CanonicalAnswer,
+  type EncoderOptions,
+  type JsonObject,
+  textIn,
+} from '../canonical';
 import { writeFinish } from './finish';
 import { chatId, secondsNow } from './stream-encoder';
 import { renderChatUsage } from './usage';

@@ -73,7 +73,10 @@ export class MessageWriter {
           }
           if (this.target.reasoningHistory && block.text !== '') {
             message.reasoning_content = joinText(
-              [{ text: typeof message.reasoning_content === 'string' ? message.reasoning_content : '' }, block],
+              [
+                { text: typeof message.reasoning_content === 'string' ? message.reasoning_content : '' },
+                block,
+              ],
               '',
             );
           } else if (block.text !== '') {
@@ -116,15 +119,20 @@ export class MessageWriter {
       const texts: TextBlock[] = [];
       for (const block of result.blocks) {
         if (block.type === 'text') texts.push(block);
-        else if (block.type === 'opaque') texts.push(...[foreignBlock(block, this.tally)].filter((text) => !!text));
+        else if (block.type === 'opaque')
+          texts.push(...[foreignBlock(block, this.tally)].filter((text) => !!text));
         else {
           this.tally.approximated(block.at, 'moved from the tool result to a user message');
-          shown.push({ type: 'text', text: `Returned by the tool call ${result.toolUseId}:` }, this.part(block));
+          shown.push(
+            { type: 'text', text: `Returned by the tool call ${result.toolUseId}:` },
+            this.part(block),
+          );
         }
       }
       if (result.isError) this.tally.dropped(`${result.at}.is_error`, 'unknown to the target');
       if (result.cacheControl) this.tally.dropped(`${result.at}.cache_control`, 'unknown to the target');
-      const content = texts.length === 0 && result.blocks.length > 0 ? 'See the next message.' : this.content(texts);
+      const content =
+        texts.length === 0 && result.blocks.length > 0 ? 'See the next message.' : this.content(texts);
       this.messages.push(this.own({ role: 'tool', tool_call_id: result.toolUseId, content }, result));
     }
     if (shown.length > 0) this.messages.push({ role: 'user', content: shown });
@@ -133,7 +141,8 @@ export class MessageWriter {
   private content(blocks: readonly ContentBlock[]): string | JsonObject[] {
     return contentOf(
       blocks.flatMap((block) => {
-        const known = block.type === 'opaque' && block.dialect !== 'chat' ? foreignBlock(block, this.tally) : block;
+        const known =
+          block.type === 'opaque' && block.dialect !== 'chat' ? foreignBlock(block, this.tally) : block;
         return known ? [this.part(known)] : [];
       }),
     );
@@ -155,7 +164,10 @@ export class MessageWriter {
         return { type: 'text', text: block.text };
       case 'image': {
         const { source, detail } = block;
-        return { type: 'image_url', image_url: { url: urlOf(source), ...(detail !== undefined && { detail }) } };
+        return {
+          type: 'image_url',
+          image_url: { url: urlOf(source), ...(detail !== undefined && { detail }) },
+        };
       }
       case 'audio':
         return { type: 'input_audio', input_audio: { data: block.data, format: block.format } };

@@ -112,7 +112,8 @@ function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally):
   const name = names.nameOf({ name: tool.name, namespace: tool.namespace?.name });
   if (tool.namespace) tally.approximated(tool.at, 'the namespace became a part of the name');
   if (tool.kind === 'custom') {
-    if (target.customTools) return { type: 'custom', custom: present({ name, description, format: tool.format }) };
+    if (target.customTools)
+      return { type: 'custom', custom: present({ name, description, format: tool.format }) };
     tally.approximated(tool.at, 'offered as a function with one text');
     return { type: 'function', function: present({ name, description, parameters: CUSTOM_TOOL_SCHEMA }) };
   }

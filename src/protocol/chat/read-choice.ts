@@ -61,7 +61,9 @@ export class ChoiceReader {
     if (isRecord(delta.audio)) this.tally.dropped('audio', 'speech has no canonical event');
     if (Array.isArray(calls)) {
       for (const [position, call] of calls.entries()) {
-        const wrong = isRecord(call) ? this.call(call, position) : brokenStream('A tool call is not an object.');
+        const wrong = isRecord(call)
+          ? this.call(call, position)
+          : brokenStream('A tool call is not an object.');
         if (wrong) return wrong;
       }
     }

@@ -56,7 +56,10 @@ function imageBlock(block: Fields): ImageBlock | OpaqueBlock {
   // A file that was uploaded to one supplier is unknown to every other.
   if (type === 'file') return opaqueBlock(block, true);
   if (type === 'url') {
-    return withRest({ type: 'image', source: { kind: 'url', url: source.needText('url') }, at: block.at }, block);
+    return withRest(
+      { type: 'image', source: { kind: 'url', url: source.needText('url') }, at: block.at },
+      block,
+    );
   }
   if (type !== 'base64') throw malformed(source.path('type'), "'base64', 'url' or 'file'");
   const [mediaType, data] = [source.needText('media_type'), source.needText('data')];
@@ -124,7 +127,8 @@ function contentBlock(block: Fields): ContentBlock[] {
 
 function toolResult(block: Fields): ToolResultBlock {
   const toolUseId = block.needText('tool_use_id');
-  const content = block.raw('content') === undefined ? [] : blocks<ContentBlock>(block, 'content', contentBlock);
+  const content =
+    block.raw('content') === undefined ? [] : blocks<ContentBlock>(block, 'content', contentBlock);
   const isError = block.flag('is_error');
   const base: ToolResultBlock = { type: 'tool-result', toolUseId, blocks: content, at: block.at };
   return withRest(isError === undefined ? base : { ...base, isError }, block);

@@ -63,7 +63,11 @@ export class ConversationWriter {
         this.say(turn, 'assistant', this.assistant(turn));
         break;
       case 'tool':
-        this.say(turn, 'user', turn.results.map((result) => this.result(result)));
+        this.say(
+          turn,
+          'user',
+          turn.results.map((result) => this.result(result)),
+        );
         break;
     }
   }
@@ -128,7 +132,8 @@ export class ConversationWriter {
   private contents(blocks: readonly ContentBlock[]): JsonObject[] {
     const list: JsonObject[] = [];
     for (const block of blocks) {
-      const known = block.type === 'opaque' && block.dialect !== 'messages' ? foreignBlock(block, this.tally) : block;
+      const known =
+        block.type === 'opaque' && block.dialect !== 'messages' ? foreignBlock(block, this.tally) : block;
       if (known?.type === 'text') this.pushText(list, known.text, known);
       else if (known?.type === 'opaque') list.push(known.value);
       else if (known) list.push(this.marked(this.attachment(known), known));
@@ -143,7 +148,8 @@ export class ConversationWriter {
   }
 
   private image({ source, detail, at }: ImageBlock): JsonObject {
-    if (detail !== undefined && detail !== 'auto') this.tally.dropped(`${at}.detail`, 'unknown to the target');
+    if (detail !== undefined && detail !== 'auto')
+      this.tally.dropped(`${at}.detail`, 'unknown to the target');
     if (source.kind === 'url') return { type: 'image', source: { type: 'url', url: source.url } };
     if (!IMAGE_TYPES.has(source.mediaType)) {
       throw unsupported(at, `This model takes ${[...IMAGE_TYPES].join(', ')}, not ${source.mediaType}.`);
@@ -213,7 +219,10 @@ function documentOf({ source, title, at }: DocumentBlock): JsonObject {
   if (source.kind === 'text') return text(source.text);
   if (source.mediaType.startsWith('text/')) return text(Buffer.from(source.data, 'base64').toString('utf8'));
   if (source.mediaType !== 'application/pdf') {
-    throw unsupported(at, `This model takes documents as application/pdf or text, not as ${source.mediaType}.`);
+    throw unsupported(
+      at,
+      `This model takes documents as application/pdf or text, not as ${source.mediaType}.`,
+    );
   }
   return {
     type: 'document',

@@ -5,7 +5,8 @@ import { isRecord } from '../usage';
 export function readMessagesError(body: unknown): SupplierError | undefined {
   if (!isRecord(body)) return undefined;
   const { error } = body;
-  if (!isRecord(error)) return body.type === 'error' ? { kind: 'unknown', message: '', raw: body } : undefined;
+  if (!isRecord(error))
+    return body.type === 'error' ? { kind: 'unknown', message: '', raw: body } : undefined;
   const message = typeof error.message === 'string' ? error.message : '';
   const type = typeof error.type === 'string' ? error.type : undefined;
   const code = typeof error.code === 'string' ? error.code : undefined;

@@ -4,9 +4,7 @@ import { brokenStream } from '../stream-reader';
 import { isRecord } from '../usage';
 
 type Json = Record<string, unknown>;
-type Block =
-  | { readonly kind: 'prose' | 'other' }
-  | { readonly kind: 'tool'; readonly handle: number };
+type Block = { readonly kind: 'prose' | 'other' } | { readonly kind: 'tool'; readonly handle: number };
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 

@@ -29,7 +29,9 @@ function startUsage(usage: Usage | undefined, estimate: number | undefined): obj
 }
 
 export const finalUsage = (usage: Usage | undefined, estimate: number | undefined): object =>
-  usage ? renderMessagesUsage(usage) : { input_tokens: Math.max(1, Math.ceil(estimate ?? 1)), output_tokens: 0 };
+  usage
+    ? renderMessagesUsage(usage)
+    : { input_tokens: Math.max(1, Math.ceil(estimate ?? 1)), output_tokens: 0 };
 
 /** Writes events as a messages stream. */
 export class MessagesStreamEncoder implements StreamEncoder {

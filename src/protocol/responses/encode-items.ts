@@ -60,7 +60,8 @@ export class ItemWriter {
 
   private contents(blocks: readonly ContentBlock[]): JsonObject[] {
     return blocks.flatMap((block) => {
-      const known = block.type === 'opaque' && block.dialect !== 'responses' ? foreignBlock(block, this.tally) : block;
+      const known =
+        block.type === 'opaque' && block.dialect !== 'responses' ? foreignBlock(block, this.tally) : block;
       return known ? [this.own(this.content(known), known)] : [];
     });
   }

@@ -37,7 +37,8 @@ export function encodeResponsesRequest(
     const names = new ToolNames(LONGEST_TOOL_NAME, request.tools.filter(isNamed), target.customTools);
     const writer = new ItemWriter(tally, names, target);
     const instructions = instructionsOf(request.system);
-    for (const turn of instructions === undefined ? request.system : request.system.slice(1)) writer.turn(turn);
+    for (const turn of instructions === undefined ? request.system : request.system.slice(1))
+      writer.turn(turn);
     for (const turn of resultsBehindCalls(request.turns)) writer.turn(turn);
     const { temperature, topP: top_p, metadata } = request;
     const body = present({

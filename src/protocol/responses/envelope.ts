@@ -66,7 +66,12 @@ const PREFIXES = { text: 'msg', refusal: 'msg', reasoning: 'rs', tool: 'fc' } as
 export const itemId = (responseId: string, type: AnswerBlock['type'], index: number): string =>
   `${PREFIXES[type]}_${responseId.slice('resp_'.length)}_${index}`;
 
-export const textPart = (text: string): JsonObject => ({ type: 'output_text', text, annotations: [], logprobs: [] });
+export const textPart = (text: string): JsonObject => ({
+  type: 'output_text',
+  text,
+  annotations: [],
+  logprobs: [],
+});
 export const refusalPart = (refusal: string): JsonObject => ({ type: 'refusal', refusal });
 
 const signatureOf = (block: AnswerBlock): string | undefined =>

@@ -5,7 +5,8 @@ import { isRecord, pick } from '../usage';
 /** An error body, a failed response, or one of the two events that report a failure in a stream. */
 export function readResponsesError(body: unknown): SupplierError | undefined {
   if (!isRecord(body)) return undefined;
-  if (body.type === 'error' && !isRecord(body.error)) return readChatError({ error: { ...body, type: undefined } });
+  if (body.type === 'error' && !isRecord(body.error))
+    return readChatError({ error: { ...body, type: undefined } });
   const failed = pick(body, 'response', 'error') ?? body.error;
   const error = readChatError({ error: failed });
   if (error) return { ...error, raw: body };

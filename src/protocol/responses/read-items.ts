@@ -51,7 +51,8 @@ export class ItemReader {
 
   /** Summaries come in parts; a blank line tells them apart. */
   summaryPart(index: number, part: unknown): void {
-    if (typeof part === 'number' && part > 0 && this.open.get(index)?.streamed) this.emission.reasoning('\n\n');
+    if (typeof part === 'number' && part > 0 && this.open.get(index)?.streamed)
+      this.emission.reasoning('\n\n');
   }
 
   done(index: number, item: Json): void {

@@ -181,7 +181,10 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       // Nothing of this reasoning is shown, so it has no part.
       this.prose = this.item({ type: 'reasoning', text: '' });
       const { id, index, block } = this.prose;
-      opened = this.event('response.output_item.added', { output_index: index, item: begun(itemOf(block, id)) });
+      opened = this.event('response.output_item.added', {
+        output_index: index,
+        item: begun(itemOf(block, id)),
+      });
     }
     Object.assign(this.prose.block, { origin: 'responses', signature });
     this.held += signature.length;
@@ -209,11 +212,16 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   private textDone({ block, id, index }: OutgoingItem): string {
     const [name, place] = KINDS[kindOf(block)];
     const where = { item_id: id, output_index: index, ...place };
+    if (block.type === 'tool') {
+      const { name: tool, arguments: text, custom } = block;
+      return this.event(`${name}.done`, {
+        ...where,
+        ...(custom ? { input: text } : { name: tool, arguments: text }),
+      });
+    }
     if (block.type === 'refusal') return this.event(`${name}.done`, { ...where, refusal: block.text });
-    if (block.type === 'reasoning') return this.event(`${name}.done`, { ...where, text: block.text });
-    if (block.type === 'text') return this.event(`${name}.done`, { ...where, text: block.text, logprobs: [] });
-    const text = block.custom ? { input: block.arguments } : { name: block.name, arguments: block.arguments };
-    return this.event(`${name}.done`, { ...where, ...text });
+    const logprobs = block.type === 'text' ? { logprobs: [] } : {};
+    return this.event(`${name}.done`, { ...where, text: block.text, ...logprobs });
   }
 
   private end(finish: Finish): string {
@@ -228,7 +236,9 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     this.ended = true;
     const text = sseFault('responses', failure, this.options.requestId);
     if (!this.open) return text;
-    const event = JSON.parse(text.slice(text.indexOf('data: ') + 'data: '.length)) as { response: JsonObject };
+    const event = JSON.parse(text.slice(text.indexOf('data: ') + 'data: '.length)) as {
+      response: JsonObject;
+    };
     return this.event('response.failed', { response: { ...this.open, ...event.response, id: this.id } });
   }
 }

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
 import { CatalogueEditor, catalogueEntities, PriceService } from '../../../src/catalogue';
-import { CatalogueSnapshot } from '../../../src/catalogue/snapshot';
+import { type CatalogueSnapshot } from '../../../src/catalogue/snapshot';
 import { loadSnapshot } from '../../../src/catalogue/snapshot-loader';
 import { Database, type Tx } from '../../../src/platform/database';
 import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';

@@ -30,7 +30,7 @@ beforeAll(async () => {
     await house.prices.addPrice(tx, { model: 'm', rates: rates[0], source: 'test' }),
     await house.prices.addPrice(tx, { model: 'm', rates: rates[1], source: 'test' }),
   ]);
-  priceIds = [first!.id, second!.id];
+  priceIds = [first.id, second.id];
 });
 afterAll(() => house.close());
 

@@ -3,7 +3,6 @@ import {
   boundOf,
   costOf,
   outputThatFits,
-  type PriceRates,
   priceRates,
   promptTokens,
   USAGE_BUCKETS,
@@ -179,6 +178,36 @@ describe('costOf', () => {
   });
 });
 
+describe('the worked example of docs/prices.md', () => {
+  const price = priceRates({
+    input: perMillion(3),
+    output: perMillion(15),
+    cacheRead: 300_000_000n,
+    cacheWrite: 3_750_000_000n,
+    cacheWriteLong: perMillion(6),
+    tiers: [{ aboveInputTokens: 128_000, input: perMillion(6), output: 22_500_000_000n }],
+  });
+  const usage = usageOf({
+    inputTokens: 2_000,
+    cacheReadTokens: 9_000,
+    cacheWriteTokens: 1_000,
+    outputTokens: 200,
+    reasoningTokens: 300,
+  });
+
+  test('costs $0.01995', () => expect(costOf(usage, price)).toBe(19_950_000n));
+
+  test('is held at $0.087, or $0.06 where nothing can be written for an hour', () => {
+    const bound = { inputTokens: 12_000, maxOutputTokens: 1_000 };
+    expect(boundOf(bound, [price])).toBe(87_000_000n);
+    expect(boundOf({ ...bound, unusedBuckets: ['cacheWriteLongTokens'] }, [price])).toBe(60_000_000n);
+  });
+
+  test('gets 3,200 tokens of output for $0.12', () => {
+    expect(outputThatFits(120_000_000n, { inputTokens: 12_000 }, [price])).toBe(3_200);
+  });
+});
+
 describe('boundOf', () => {
   test('no usage within the bound costs more, on any of the prices', () => {
     fc.assert(
@@ -280,7 +309,7 @@ describe('priceRates', () => {
   });
 
   test('cannot be changed afterwards', () => {
-    const price: { input: bigint } = priceRates({ input: 1n }) as PriceRates & { input: bigint };
+    const price: { input: bigint } = priceRates({ input: 1n });
     expect(() => {
       price.input = 2n;
     }).toThrow(TypeError);

@@ -1,0 +1,68 @@
+import type { Browser } from 'playwright-core';
+import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { checkPage, noFaults } from './page-gate';
+import { startPageServer, type PageServer } from './page-server';
+
+const paths = ['/', '/dev/components', '/dev/outbox', '/dev/outbox/empty', '/fault', '/absent'];
+const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
+
+describeWithBrowser('pages in a real browser', () => {
+  let browser: Browser;
+  let server: PageServer;
+
+  beforeAll(async () => {
+    [browser, server] = await Promise.all([launchBrowser(), startPageServer()]);
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  describe.each(viewings)('$theme, $width px', (viewing) => {
+    test.each(paths)(
+      '%s is accessible, obeys the policy and fits',
+      async (path) => {
+        const faults = await withPage(browser, viewing, (page) => checkPage(page, server.url + path));
+        expect(faults).toEqual(noFaults);
+      },
+      60_000,
+    );
+  });
+
+  test('an open dialog is accessible too', async () => {
+    const faults = await withPage(browser, { theme: 'dark', width: 360 }, (page) =>
+      checkPage(page, `${server.url}/dev/components`, async () => {
+        await page.click('[data-dialog-open=delete]');
+      }),
+    );
+    expect(faults).toEqual(noFaults);
+  }, 60_000);
+});
+
+describeWithBrowser('the gate itself', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  }, 60_000);
+  afterAll(() => browser?.close());
+
+  test('sees each kind of fault', async () => {
+    const html = `<!doctype html><html><head>
+      <meta http-equiv="Content-Security-Policy" content="style-src 'self'; script-src 'self'"></head>
+      <body><div data-theme-switch>x</div><img src="data:,"><p style="color:red">styled</p>
+      <table width="3000"><tr><td>wide</td></tr></table></body></html>`;
+    const faults = await withPage(browser, { theme: 'light', width: 360 }, async (page) => {
+      await page.route('**/*', (route) => route.fulfill({ contentType: 'text/html', body: html }));
+      return checkPage(page, 'http://127.0.0.1/', async () => {
+        await page.evaluate(
+          "setTimeout(() => { throw new Error('late') }); new Promise((done) => setTimeout(done, 50))",
+        );
+      });
+    });
+    expect(faults.accessibility).toContainEqual(expect.stringContaining('image-alt'));
+    expect(faults.policy).not.toEqual([]);
+    expect(faults.console).toContainEqual(expect.stringContaining('late'));
+    expect(faults.overflow).toContainEqual(expect.stringContaining('<table'));
+  }, 60_000);
+});

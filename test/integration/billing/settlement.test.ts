@@ -1,0 +1,192 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PostgresMoneyStore, type SettleOutcome } from '../../../src/billing';
+import { FrameBuffer } from '../../../src/billing/settlement/journal-frames';
+import { journalHeader } from '../../../src/billing/settlement/journal-owner';
+import { refusedFile, replayJournals } from '../../../src/billing/settlement/journal-replay';
+import { encodeRecord } from '../../../src/billing/settlement/record-codec';
+import type { Batch, MoneyStore } from '../../../src/billing/store/money-store';
+import { uuidv7 } from '../../../src/kernel';
+import { costing, eventually, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
+
+let house: MoneyHouse;
+let store: PostgresMoneyStore;
+let walletId = 100;
+beforeAll(async () => {
+  house = await MoneyHouse.open();
+  store = new PostgresMoneyStore(house.database);
+});
+beforeEach(() => house.credit((walletId += 1), 10_000n));
+afterEach(() => expectMoneyToAddUp(house.database));
+afterAll(() => house.close());
+
+const recordOf = (outcome: SettleOutcome, requestId: string = uuidv7(), createdAt = new Date()) => ({
+  ...outcome,
+  requestId,
+  createdAt,
+  settlementId: null,
+});
+const balance = async () => (await house.ledger.wallet(walletId)).balance;
+const countOf = async (requestId: string) =>
+  (await house.database.query('SELECT FROM request_record WHERE request_id = $1', [requestId])).length;
+
+/** A journal as a node leaves it that was killed. */
+function leaveJournal(folder: string, records: readonly SettleOutcome[], damage = ''): string[] {
+  const frames = new FrameBuffer();
+  const header = { ...(JSON.parse(journalHeader('dead-node')) as object), pid: 2 ** 22 + 1 };
+  frames.add(JSON.stringify(header));
+  const all = records.map((record) => recordOf(record));
+  for (const record of all) frames.add(encodeRecord(record));
+  mkdirSync(join(folder, 'journal'), { recursive: true });
+  const bytes = Buffer.concat([frames.content, Buffer.from(damage)]);
+  writeFileSync(join(folder, 'journal', 'dead-node.1.journal'), bytes);
+  return all.map(({ requestId }) => requestId);
+}
+
+test('a node settles at its start what its predecessor had only journalled, once', async () => {
+  const folder = house.folder();
+  const ids = leaveJournal(folder, [costing(300n, [wallet(walletId)]), costing(20n, [wallet(walletId), key(7)])]);
+  const copy = readFileSync(join(folder, 'journal', 'dead-node.1.journal'));
+  await house.node({ dataFolder: folder });
+  expect(await balance()).toBe(9_680n);
+  expect(await Promise.all(ids.map(countOf))).toEqual([1, 1]);
+  writeFileSync(join(folder, 'journal', 'dead-node.2.journal'), copy);
+  expect(await replayJournals(join(folder, 'journal'), store)).toMatchObject({ records: 2 });
+  expect(await balance()).toBe(9_680n);
+});
+
+test('what the dead node held is free again only after its spending was counted', async () => {
+  const folder = house.folder();
+  const lease = '00000000-0000-7000-8000-00000000dead';
+  await store.beat(lease, 'dead-node', true);
+  await store.draw(lease, 1, [{ ref: wallet(walletId), need: 5_000n, want: 5_000n }]);
+  leaveJournal(folder, [costing(4_000n, [wallet(walletId)])]);
+  await house.node({ dataFolder: folder });
+  expect(await house.ledger.wallet(walletId)).toMatchObject({ balance: 6_000n, escrowed: 0n });
+});
+
+test('a torn journal: everything before the damage is settled, the damage is reported and kept', async () => {
+  const folder = house.folder();
+  leaveJournal(folder, [costing(1n, [wallet(walletId)]), costing(2n, [wallet(walletId)])], 'half a fra');
+  const report = await replayJournals(join(folder, 'journal'), store);
+  expect(report).toMatchObject({ files: 1, records: 2, torn: [{ file: expect.stringContaining('dead-node') as string }] });
+  expect(readdirSync(join(folder, 'journal'))).toEqual(['dead-node.1.journal.torn']);
+  expect(await balance()).toBe(9_997n);
+});
+
+test('the journal of a node that still runs is left alone', async () => {
+  const folder = house.folder();
+  const node = await house.node({ dataFolder: folder });
+  expect(await replayJournals(join(folder, 'journal'), store)).toMatchObject({ files: 0 });
+  expect(readdirSync(join(folder, 'journal'))).toEqual([`${node.node}.1.journal`]);
+});
+
+test('a commit whose answer was lost is repeated without effect', async () => {
+  const lease = uuidv7();
+  await store.beat(lease, 'n', true);
+  const [drawn] = await store.draw(lease, 1, [{ ref: wallet(walletId), need: 1_000n, want: 1_000n }]);
+  const release = { windowId: drawn!.window!.id, amount: 400n };
+  const record = recordOf(costing(400n, [wallet(walletId)]));
+  const batch: Batch = { lease, number: 1, records: [record], releases: [release] };
+  expect(await store.settle(batch)).toMatchObject({ known: [] });
+  expect(await store.settle(batch)).toMatchObject({ known: [0] });
+  expect(await house.ledger.wallet(walletId)).toMatchObject({ spent: 400n, escrowed: drawn!.granted! - 400n });
+});
+
+test('a settlement after the lease was swept is charged, and takes nothing from others', async () => {
+  const node = await house.node();
+  const refs = [wallet(walletId)];
+  const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 500n, refs });
+  await store.sweep(node.node);
+  const other = await house.node();
+  await (await other.escrow.hold({ requestId: uuidv7(), amount: 9_000n, refs })).settle(costing(100n, refs));
+  await hold.settle(costing(450n, refs));
+  await eventually(() => node.pending + other.pending === 0);
+  expect(await balance()).toBe(9_450n);
+});
+
+test('a cost above the hold is charged in full and spoils no other hold', async () => {
+  const node = await house.node();
+  const refs = [wallet(walletId)];
+  const holds = await Promise.all(
+    [100n, 100n, 9_700n].map((amount) => node.escrow.hold({ requestId: uuidv7(), amount, refs })),
+  );
+  await holds[0]!.settle(costing(350n, refs));
+  await holds[1]!.settle(costing(100n, refs));
+  await holds[2]!.settle(costing(9_700n, refs));
+  await eventually(() => node.pending === 0);
+  expect(await balance()).toBe(-150n);
+});
+
+test('a request id that is used again makes nothing free', async () => {
+  const node = await house.node();
+  const refs = [wallet(walletId)];
+  const requestId = uuidv7().toUpperCase();
+  const holds = await Promise.all(
+    Array.from({ length: 20 }, () => node.escrow.hold({ requestId, amount: 10n, refs })),
+  );
+  await Promise.all(holds.map((hold) => hold.settle(costing(10n, refs))));
+  await eventually(() => node.pending === 0);
+  expect(await balance()).toBe(9_800n);
+});
+
+test('a record that the database will not take is set aside, and the others are settled', async () => {
+  const folder = house.folder();
+  const node = await house.node({ dataFolder: folder });
+  const refs = [wallet(walletId)];
+  const outcomes = [costing(10n, refs), { ...costing(10n, refs), latencyMs: 2 ** 40 }, costing(10n, refs)];
+  await Promise.all(
+    outcomes.map(async (outcome) => {
+      const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 10n, refs });
+      await hold.settle(outcome);
+    }),
+  );
+  await eventually(() => node.pending === 0);
+  expect(await balance()).toBe(9_980n);
+  expect(readFileSync(refusedFile(join(folder, 'journal')), 'utf8').trim().split('\n')).toHaveLength(1);
+});
+
+test('when the disk is full nothing new is held, what runs is settled, and it ends by itself', async () => {
+  let full = false;
+  const disk = {
+    open: () => 1,
+    write: (_file: number, bytes: Buffer) => {
+      if (full) throw new Error('ENOSPC');
+      return bytes.length;
+    },
+    truncate: () => undefined,
+    close: () => undefined,
+    remove: () => undefined,
+  };
+  const node = await house.node({ disk });
+  const refs = [wallet(walletId)];
+  const place = () => node.escrow.hold({ requestId: uuidv7(), amount: 10n, refs });
+  const running = await place();
+  full = true;
+  await running.settle(costing(7n, refs));
+  expect(await balance()).toBe(9_993n);
+  await expect(place()).rejects.toMatchObject({ code: 'billing_unavailable' });
+  expect(node.escrow.tryHold({ requestId: uuidv7(), amount: 0n, refs: [] })).toBeNull();
+  full = false;
+  await eventually(() => node.escrow.tryHold({ requestId: uuidv7(), amount: 0n, refs: [] }) !== null);
+  (await place()).release();
+});
+
+test('with SETTLE_ACK=commit the answer waits for the database', async () => {
+  const node = await house.node({ acknowledge: 'commit' });
+  const refs = [wallet(walletId)];
+  const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 10n, refs });
+  await hold.settle(costing(9n, refs));
+  expect(await countOf(hold.requestId)).toBe(1);
+  expect(await balance()).toBe(9_991n);
+});
+
+test('a batch that fails half way leaves nothing of itself', async () => {
+  const lease = uuidv7();
+  const broken: MoneyStore['settle'] = store.settle.bind(store);
+  const record = recordOf(costing(5n, [wallet(walletId)]));
+  const impossible = { lease, number: 1, records: [record], releases: [{ windowId: 'no number', amount: 1n }] };
+  await expect(broken(impossible)).rejects.toThrow('invalid input syntax');
+  expect(await countOf(record.requestId)).toBe(0);
+  expect(await balance()).toBe(10_000n);
+});

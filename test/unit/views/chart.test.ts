@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { barChart, lineChart, meter, slotOf, spark, type ChartInput } from '../../../src/platform/views';
+import { niceScale } from '../../../src/platform/views/chart';
+
+const chart = (values: number[][]): ChartInput => ({
+  title: 'Spend',
+  labels: (values[0] ?? []).map((_, index) => `day ${index + 1}`),
+  series: values.map((series, index) => ({ name: `model ${index + 1}`, values: series })),
+  format: (value) => `$${value}`,
+  totalLabel: 'Total',
+  pointLabel: 'Day',
+});
+
+const amounts = fc.double({ min: 0, max: 1e9, noNaN: true });
+const figures = fc
+  .integer({ min: 1, max: 40 })
+  .chain((points) =>
+    fc.array(fc.array(amounts, { minLength: points, maxLength: points }), { minLength: 1, maxLength: 8 }),
+  );
+
+test('a scale reaches what it measures with few round steps', () => {
+  fc.assert(
+    fc.property(fc.double({ min: 1e-6, max: 1e12, noNaN: true }), (maximum) => {
+      const scale = niceScale(maximum);
+      expect(scale[0]).toBe(0);
+      expect(scale.at(-1)).toBeGreaterThanOrEqual(maximum * 0.999);
+      expect(scale.length).toBeGreaterThanOrEqual(2);
+      expect(scale.length).toBeLessThanOrEqual(6);
+      expect(String(scale[1]?.toExponential()).charAt(0)).toMatch(/[125]/);
+    }),
+  );
+});
+
+test.each([0, -1, Number.NaN])('a scale for %s is still a scale', (maximum) => {
+  expect(niceScale(maximum)).toEqual([0, 1]);
+});
+
+test('every bar stays inside the plot, and none covers another', () => {
+  fc.assert(
+    fc.property(figures, (values) => {
+      const { bars } = barChart(chart(values));
+      for (const bar of bars) {
+        expect(bar.height).toBeGreaterThan(0);
+        expect(bar.y).toBeGreaterThanOrEqual(0);
+        expect(bar.y + bar.height).toBeLessThanOrEqual(180.05);
+        expect(bar.x).toBeGreaterThanOrEqual(0);
+        expect(bar.x + bar.width).toBeLessThanOrEqual(1000.05);
+      }
+      const columns = Map.groupBy(bars, ({ x }) => x);
+      for (const column of columns.values()) {
+        column.slice(1).forEach((bar, index) => {
+          expect(bar.y + bar.height).toBeLessThanOrEqual((column[index]?.y ?? 0) + 0.05);
+        });
+      }
+    }),
+  );
+});
+
+test('bars stack to the height of their sum', () => {
+  const { bars, scale } = barChart(chart([[2], [1], [1]]));
+  expect(scale[0]).toBe('$4');
+  expect(bars.map(({ height }) => height)).toEqual([89, 44, 44]);
+  expect(bars.map(({ slot }) => slot)).toEqual([1, 2, 3]);
+});
+
+test('the table beside a chart carries every figure and the sums', () => {
+  const { table, readouts } = barChart(chart([[2, 3], [1, 0]]));
+  expect(table.rows.map(({ cells }) => cells.map(({ value }) => value))).toEqual([
+    ['day 1', '$2', '$1', '$3'],
+    ['day 2', '$3', '$0', '$3'],
+  ]);
+  expect(readouts).toEqual(['day 1: model 1 $2 · model 2 $1', 'day 2: model 1 $3 · model 2 $0']);
+});
+
+test('a line has a point for every label, the highest at the top', () => {
+  const { lines, axis, last } = lineChart(chart([[0, 5, 10]]));
+  expect(lines[0]?.points.split(' ').map((point) => Number(point.split(',')[1]))).toEqual([180, 90, 0]);
+  expect(axis).toEqual(['day 1', 'day 2', 'day 3']);
+  expect(last).toBe(2);
+});
+
+test('a chart of nothing is an empty chart', () => {
+  const empty = barChart(chart([[]]));
+  expect(empty).toMatchObject({ bars: [], last: 0, axis: [''], readouts: [] });
+  expect(spark([])).toEqual({ points: '' });
+});
+
+test('a model keeps its colour, and the last slot is kept for the rest', () => {
+  fc.assert(
+    fc.property(fc.string(), (name) => {
+      expect(slotOf(name)).toBe(slotOf(name));
+      expect(slotOf(name)).toBeGreaterThanOrEqual(1);
+      expect(slotOf(name)).toBeLessThanOrEqual(7);
+    }),
+  );
+  expect(new Set(['claude-sonnet', 'gpt-large', 'mistral-medium'].map(slotOf)).size).toBeGreaterThan(1);
+});
+
+test.each([
+  [0n, 100n, 0, 'neutral'],
+  [79n, 100n, 79, 'neutral'],
+  [80n, 100n, 80, 'warn'],
+  [100n, 100n, 100, 'bad'],
+  [250n, 100n, 100, 'bad'],
+  [0n, 0n, 100, 'bad'],
+  [-5n, 100n, 0, 'neutral'],
+  [999_999_999_999_999_999n, 1_000_000_000_000_000_000n, 99, 'warn'],
+])('%s of %s fills %s percent, %s', (used, limit, filled, tone) => {
+  expect(meter({ label: 'Budget', used, limit, text: '' })).toMatchObject({ filled, tone });
+});

@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import {
+  formatCompact,
+  formatCost,
+  formatLatency,
+  formatMoney,
+  formatNumber,
+  formatPercent,
+  isTimeZone,
+} from '../../../src/platform/views';
+
+test.each([
+  ['182.4', '$182.40'],
+  ['0', '$0.00'],
+  ['-3.456', '-$3.46'],
+  ['12345678901234567.89', '$12,345,678,901,234,567.89'],
+  [182_400_000_000n, '$182.40'],
+  [-1n, '-$0.00'],
+])('money %s is %s', (amount, expected) => {
+  expect(formatMoney('en', amount)).toBe(expected);
+});
+
+test('money follows the language', () => {
+  expect(formatMoney('de', '1234.5')).toBe('1.234,50 $');
+});
+
+test.each([
+  ['0.008517', '$0.008517'],
+  ['0.0000123456', '$0.00001235'],
+  ['0.01', '$0.01'],
+  ['0.114202', '$0.1142'],
+  ['3.5', '$3.50'],
+  ['0', '$0.00'],
+])('the cost %s is %s', (amount, expected) => {
+  expect(formatCost('en', amount)).toBe(expected);
+});
+
+test('nano-dollars and their decimals are the same amount', () => {
+  fc.assert(
+    fc.property(fc.bigInt(-(10n ** 18n), 10n ** 18n), (nano) => {
+      const digits = (nano < 0n ? -nano : nano).toString().padStart(10, '0');
+      const decimal = `${nano < 0n ? '-' : ''}${digits.slice(0, -9)}.${digits.slice(-9)}`;
+      expect(formatMoney('en', nano)).toBe(formatMoney('en', decimal));
+      expect(formatCost('en', nano)).toBe(formatCost('en', decimal));
+    }),
+  );
+});
+
+test.each([
+  [842, '842\u00a0ms'],
+  [999.4, '999\u00a0ms'],
+  [2400, '2.4\u00a0s'],
+  [60_212, '60.2\u00a0s'],
+])('%s milliseconds are %s', (milliseconds, expected) => {
+  expect(formatLatency('en', milliseconds)).toBe(expected);
+});
+
+test('time taken never reads as a thousand milliseconds', () => {
+  expect(formatLatency('en', 999.7)).toBe('1.0\u00a0s');
+});
+
+test('counts, shares', () => {
+  expect(formatNumber('it', 48_211)).toBe('48.211');
+  expect(formatCompact('en', 100_000)).toBe('100K');
+  expect(formatPercent('en', 0.672)).toBe('67%');
+  expect(formatPercent('en', 0.004)).toBe('0.4%');
+});
+
+test('only zones that exist are zones', () => {
+  expect(isTimeZone('Europe/Berlin')).toBe(true);
+  expect(isTimeZone('Europe/Atlantis')).toBe(false);
+});

@@ -1,0 +1,78 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createViewEngine, defaultViewContext, type ViewContext } from '../../../src/platform/views';
+
+const project = join(__dirname, '..', '..', '..');
+
+async function render(source: string, model: object = {}, overrides: Partial<ViewContext> = {}): Promise<string> {
+  const viewsFolder = mkdtempSync(join(tmpdir(), 'helpers-'));
+  try {
+    writeFileSync(join(viewsFolder, 'one.hbs'), source);
+    const engine = await createViewEngine({
+      ...{ viewsFolder, publicFolder: join(project, 'public'), localesFolder: join(project, 'locales') },
+      ...{ cache: true, brandName: 'Brand' },
+    });
+    return engine.render('one', model, defaultViewContext(overrides));
+  } finally {
+    rmSync(viewsFolder, { recursive: true });
+  }
+}
+
+describe('url', () => {
+  const here = { path: '/log', query: { model: 'a b', page: '3' } };
+
+  test.each([
+    ['{{{url page="4"}}}', '/log?model=a+b&page=4'],
+    ['{{{url page=""}}}', '/log?model=a+b'],
+    ['{{{url page=absent model=absent}}}', '/log'],
+    ['{{{url "/keys" status="active & new"}}}', '/keys?status=active+%26+new'],
+    ['{{{url "/keys"}}}', '/keys'],
+  ])('%s is %s', async (source, expected) => {
+    expect(await render(source, {}, here)).toBe(expected);
+  });
+
+  test('what a visitor wrote into the query cannot leave the attribute', async () => {
+    const html = await render('<a href="{{url page="2"}}">', {}, { path: '/', query: { q: '"><script>' } });
+    expect(html).not.toContain('<script>');
+    expect(html.match(/"/g)).toHaveLength(2);
+  });
+});
+
+test('figures that are not known are a dash, and zero is zero', async () => {
+  const source = '{{money a}} {{cost a}} {{number a}} {{percent a}} {{latency a}} {{compact a}} {{time a}} {{number zero}}';
+  expect(await render(source, { a: null, zero: 0 })).toBe('– – – – – – – 0');
+});
+
+test('a large count is short to look at and whole to those who ask', async () => {
+  expect(await render('{{compact n}}', { n: 1_234_567 })).toBe('<data value="1234567" title="1,234,567">1.2M</data>');
+  expect(await render('{{compact n}}', { n: 99_999 })).toBe('99,999');
+});
+
+test('a time is shown in the zone of the reader and is UTC to machines', async () => {
+  const html = await render('{{time at style="full"}}', { at: new Date('2026-11-20T23:30:00Z') }, { timeZone: 'Europe/Berlin' });
+  expect(html).toBe(
+    '<time datetime="2026-11-20T23:30:00.000Z" title="20 Nov 2026, 23:30:00 UTC">21 Nov 2026, 00:30:00</time>',
+  );
+});
+
+test('messages choose the plural of their language', async () => {
+  const source = '{{t "message.tokens" count=n}}';
+  expect(await render(source, { n: 1 })).toBe('1 token');
+  expect(await render(source, { n: 1200 })).toBe('1,200 tokens');
+  expect(await render(source, { n: 0 }, { locale: 'fr' })).toBe('0 jeton');
+});
+
+test('a value inside a message is escaped like any other', async () => {
+  expect(await render('{{t "action.copy-value" value=v}}', { v: '<i>' })).toBe('Copy &lt;i&gt;');
+});
+
+test('data for a script stays inside its attribute', async () => {
+  const html = await render("<p data-x='{{json v}}'>", { v: { a: "'><b>" } });
+  expect(html).not.toContain('<b>');
+});
+
+test('small tools', async () => {
+  expect(await render('{{#if (and 1 (not 0) (eq "a" "a"))}}yes{{/if}}{{or "" "b"}}{{join "c" 1}}')).toBe('yesbc1');
+  expect(await render('{{#each (list (object a=1) (object a=2))}}{{a}}{{/each}}')).toBe('12');
+});

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const sheet = readFileSync(join(__dirname, '..', '..', '..', 'public', 'app.css'), 'utf8');
+
+type Colour = [red: number, green: number, blue: number];
+
+function colourOf(hex: string): Colour {
+  const full = hex.length === 4 ? hex.replace(/[0-9a-f]/g, '$&$&') : hex;
+  return [1, 3, 5].map((start) => Number.parseInt(full.slice(start, start + 2), 16) / 255) as Colour;
+}
+
+function luminance(colour: Colour): number {
+  const [red, green, blue] = colour.map((part) =>
+    part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4,
+  ) as Colour;
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+function contrast(one: Colour, other: Colour): number {
+  const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b) as [number, number];
+  return (light + 0.05) / (dark + 0.05);
+}
+
+const tokens = new Map(
+  [...sheet.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]+), (#[0-9a-f]+)\);/g)].map(([, name, light, dark]) => [
+    name ?? '',
+    { light: colourOf(light ?? ''), dark: colourOf(dark ?? '') },
+  ]),
+);
+
+const grounds = ['bg', 'surface', 'sunken'];
+const pairs: [text: string, ground: string, least: number][] = [
+  ...['ink', 'ink-2', 'ink-3', 'accent'].flatMap((text) =>
+    grounds.map((ground): [string, string, number] => [text, ground, 4.5]),
+  ),
+  ...['ok', 'warn', 'bad', 'info'].flatMap((tone): [string, string, number][] => [
+    [tone, `${tone}-soft`, 4.5],
+    [tone, 'surface', 4.5],
+    ['ink', `${tone}-soft`, 4.5],
+  ]),
+  ['on-accent', 'accent', 4.5],
+  ['control', 'bg', 3],
+  ['control', 'surface', 3],
+  ...Array.from({ length: 8 }, (_, slot): [string, string, number] => [`series-${slot + 1}`, 'surface', 4.5]),
+];
+
+describe.each(['light', 'dark'] as const)('contrast in %s', (theme) => {
+  test.each(pairs)('%s on %s is at least %d', (text, ground, least) => {
+    const front = tokens.get(text)?.[theme];
+    const back = tokens.get(ground)?.[theme];
+    if (!front || !back) throw new Error(`There is no token for ${text} or ${ground}`);
+    expect(contrast(front, back)).toBeGreaterThanOrEqual(least);
+  });
+});
+
+test('colours are named once and used by name', () => {
+  const rules = sheet.slice(sheet.indexOf('@layer base {'));
+  expect(rules.match(/#[0-9a-f]{3,8}\b/gi) ?? []).toEqual([]);
+});
+
+test('every custom property that is used is set', () => {
+  const set = new Set([...sheet.matchAll(/(--[\w-]+):/g)].map(([, name]) => name));
+  const used = [...sheet.matchAll(/var\((--[\w-]+)/g)].map(([, name]) => name);
+  expect(used.filter((name) => !set.has(name))).toEqual([]);
+});
+
+test('the sheet keeps to its budget of lines', () => {
+  expect(sheet.split('\n').length).toBeLessThanOrEqual(680);
+});
+
+test('nothing is loaded from elsewhere', () => {
+  expect(sheet).not.toMatch(/url\(|@import/);
+});

@@ -1,0 +1,167 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import Handlebars from 'handlebars';
+import { createHelpers } from '../../../src/platform/views/helpers';
+import { locales } from '../../../src/platform/views';
+
+const project = join(__dirname, '..', '..', '..');
+
+function filesBelow(folder: string, ending: string): [name: string, text: string][] {
+  const root = join(project, folder);
+  return readdirSync(root, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => [relative(project, path), readFileSync(path, 'utf8')]);
+}
+
+const templates = filesBelow('views', '.hbs');
+
+describe('what no template may contain', () => {
+  /** Mail programs read no sheet of ours, so the mail layout carries its own. */
+  const styleElementAllowed = ['views/layouts/mail.hbs'];
+
+  const forbidden: [what: string, pattern: RegExp, allowed?: string[]][] = [
+    ['unescaped output', /\{\{\{|\{\{&/],
+    ['an inline style', /\sstyle=/i],
+    ['a style element', /<style/i, styleElementAllowed],
+    ['an inline script', /<script(?![^>]*\ssrc=)/i],
+    ['an event attribute', /\son[a-z]+=/i],
+    ['code for htmx', /hx-on|hx-vals=["']?\s*js:|js:|javascript:/i],
+    ['a trigger filter', /hx-trigger="[^"]*\[/i],
+    ['another host', /(?:src|href)="(?:https?:)?\/\//i],
+  ];
+
+  test.each(forbidden)('%s', (_what, pattern, allowed = []) => {
+    const offenders = templates.filter(([name, text]) => pattern.test(text) && !allowed.includes(name));
+    expect(offenders.map(([name]) => name)).toEqual([]);
+  });
+});
+
+interface AstNode {
+  type: string;
+  path?: { original: string };
+  name?: { original: string };
+  params?: AstNode[];
+  hash?: unknown;
+  [child: string]: unknown;
+}
+
+function nodesOf(value: unknown): AstNode[] {
+  if (Array.isArray(value)) return value.flatMap(nodesOf);
+  if (typeof value !== 'object' || value === null) return [];
+  const own = 'type' in value ? [value as AstNode] : [];
+  return [...own, ...Object.values(value).flatMap(nodesOf)];
+}
+
+const parsed = templates.map(([name, text]) => ({ name, nodes: nodesOf(Handlebars.parse(text)) }));
+
+test('no template prints a property that has the name of a helper', () => {
+  const helpers = Object.keys(createHelpers((name) => name));
+  const clashes = parsed.flatMap(({ name, nodes }) =>
+    nodes
+      .filter((node) => node.type === 'MustacheStatement' && node.params?.length === 0 && !node.hash)
+      .filter((node) => helpers.includes(node.path?.original ?? ''))
+      .map((node) => `${name}: ${node.path?.original}`),
+  );
+  expect(clashes).toEqual([]);
+});
+
+test('every partial, layout, icon and asset that is named exists', () => {
+  const partials = templates.flatMap(([name]) => /^views\/partials\/(.*)\.hbs$/.exec(name)?.[1] ?? []);
+  const layouts = templates.flatMap(([name]) => /^views\/layouts\/(.*)\.hbs$/.exec(name)?.[1] ?? []);
+  const symbols = [...readFileSync(join(project, 'public/icons.svg'), 'utf8').matchAll(/id="([^"]+)"/g)].map(([, id]) => id);
+  const missing = parsed.flatMap(({ name, nodes }) => [
+    ...nodes
+      .filter(({ type }) => type === 'PartialStatement' || type === 'PartialBlockStatement')
+      .map((node) => node.name?.original ?? '')
+      .filter((partial) => partial !== '@partial-block' && !partials.includes(partial)),
+    ...nodes
+      .filter((node) => node.path?.original === 'icon' && node.params?.[0]?.type === 'StringLiteral')
+      .map((node) => String(node.params?.[0]?.original))
+      .filter((icon) => !symbols.includes(icon)),
+    ...[/^\{\{!<\s*([\w-]+)/.exec(templates.find(([other]) => other === name)?.[1] ?? '')?.[1]].filter(
+      (layout) => layout !== undefined && !layouts.includes(layout),
+    ),
+  ]);
+  expect(missing).toEqual([]);
+});
+
+test('every partial is shown in the gallery, or is a part of one that is', () => {
+  const used = new Set<string>();
+  const visit = (name: string): void => {
+    if (used.has(name)) return;
+    used.add(name);
+    const file = parsed.find((template) => template.name === name);
+    for (const node of file?.nodes ?? []) {
+      const partial = node.type.startsWith('Partial') ? node.name?.original : undefined;
+      if (partial && partial !== '@partial-block') visit(`views/partials/${partial}.hbs`);
+    }
+  };
+  visit('views/pages/dev/components.hbs');
+  const partOfThePublicLayout = 'views/partials/language-switch.hbs';
+  const all = templates.map(([name]) => name).filter((name) => name.startsWith('views/partials/'));
+  expect(all.filter((name) => !used.has(name))).toEqual([partOfThePublicLayout]);
+});
+
+type Messages = { [key: string]: string | Messages };
+
+function flatten(messages: Messages, prefix = ''): [key: string, text: string][] {
+  return Object.entries(messages).flatMap(([key, value]) =>
+    typeof value === 'string' ? [[prefix + key, value] as [string, string]] : flatten(value, `${prefix}${key}.`),
+  );
+}
+
+describe('messages', () => {
+  const catalogues = new Map(
+    locales.map((locale) => [
+      locale,
+      new Map(flatten(JSON.parse(readFileSync(join(project, 'locales', `${locale}.json`), 'utf8')) as Messages)),
+    ]),
+  );
+  const plural = /_(zero|one|two|few|many|other)$/;
+  const keysOf = (locale: (typeof locales)[number]): Set<string> =>
+    new Set([...(catalogues.get(locale)?.keys() ?? [])].map((key) => key.replace(plural, '')));
+  const english = keysOf('en');
+
+  test.each(locales)('%s has every key and no other', (locale) => {
+    expect([...keysOf(locale)].sort()).toEqual([...english].sort());
+  });
+
+  test.each(locales)('%s has every plural form of its language', (locale) => {
+    const messages = catalogues.get(locale) ?? new Map<string, string>();
+    const counted = [...messages.keys()].filter((key) => plural.test(key)).map((key) => key.replace(plural, ''));
+    const { pluralCategories } = new Intl.PluralRules(locale).resolvedOptions();
+    const expected = [...new Set(counted)].flatMap((key) => pluralCategories.map((form) => `${key}_${form}`));
+    expect(expected.filter((key) => !messages.has(key))).toEqual([]);
+  });
+
+  test.each(locales)('%s names the same values as English, and is not left in English', (locale) => {
+    const messages = catalogues.get(locale) ?? new Map<string, string>();
+    const valuesIn = (text: string): string[] => (text.match(/\{\{[^}]+\}\}/g) ?? []).sort();
+    const different = [...messages].filter(([key, text]) => {
+      const original = catalogues.get('en')?.get(key) ?? catalogues.get('en')?.get(key.replace(plural, '_other'));
+      return JSON.stringify(valuesIn(text)) !== JSON.stringify(valuesIn(original ?? ''));
+    });
+    expect(different).toEqual([]);
+    const same = [...messages].filter(([key, text]) => catalogues.get('en')?.get(key) === text && text.split(' ').length > 3);
+    expect(locale === 'en' ? [] : same).toEqual([]);
+  });
+
+  test('every key that is used exists, and every key is used', () => {
+    const sources = [...templates, ...filesBelow('src', '.ts')];
+    const translated = parsed.flatMap(({ nodes }) => nodes.filter((node) => node.path?.original === 't'));
+    const literal = translated.flatMap(({ params }) =>
+      params?.[0]?.type === 'StringLiteral' ? [String(params[0].original)] : [],
+    );
+    const prefixes = translated.flatMap(({ params }) => {
+      const [first] = params?.[0]?.params ?? [];
+      return first?.type === 'StringLiteral' ? [String(first.original)] : [];
+    });
+    expect(literal.filter((key) => !english.has(key))).toEqual([]);
+    expect(prefixes.filter((prefix) => ![...english].some((key) => key.startsWith(prefix)))).toEqual([]);
+    const used = (key: string): boolean =>
+      prefixes.some((prefix) => key.startsWith(prefix)) ||
+      sources.some(([, text]) => text.includes(`'${key}'`) || text.includes(`"${key}"`));
+    expect([...english].filter((key) => !used(key))).toEqual([]);
+  });
+});
