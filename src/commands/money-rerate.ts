@@ -3,7 +3,7 @@ import { Ledger } from '../billing';
 import { type PriceOverride, rerate, type RerateDelta, summariseRerate } from '../catalogue';
 import { formatUsd } from '../kernel';
 import { Database } from '../platform';
-import type { Command } from './run-command';
+import type { Command } from './command';
 import { withDatabase } from './with-database';
 
 interface Span {

@@ -1,5 +1,5 @@
 import { verifyMoney } from '../billing';
-import type { Command } from './run-command';
+import type { Command } from './command';
 import { withDatabase } from './with-database';
 
 export const moneyVerify: Command = {

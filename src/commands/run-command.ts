@@ -1,13 +1,7 @@
 import { EXIT_CONFIGURATION, SettingsError } from '../platform';
+import type { Command } from './command';
 import { moneyVerify } from './money-verify';
 import { moneyRerate } from './money-rerate';
-
-export interface Command {
-  readonly usage: string;
-  readonly summary: string;
-  /** Answers the exit code. */
-  run(words: string[]): Promise<number>;
-}
 
 const commands: Readonly<Record<string, Command>> = {
   'money:verify': moneyVerify,

@@ -14,6 +14,7 @@ export const budgetOf = (effort: string): number =>
 export function effortFor(request: CanonicalRequest, target: Target, tally: Tally): string | undefined {
   const { reasoning, source } = request;
   if (!reasoning) return undefined;
+  if (reasoning.display !== undefined) tally.dropped('thinking.display', 'unknown to the target');
   if (target.reasoning === false) {
     tally.dropped('reasoning', 'this model cannot be told how to think');
     return undefined;

@@ -12,9 +12,8 @@ export class Slice {
   free: Nano = 0n;
   held: Nano = 0n;
   owed: Nano = 0n;
-  /** As the database last said: the limit less what was spent, and less all escrow as well. */
+  /** As the database last said: the limit less what was spent. */
   limitLeft: Nano = 0n;
-  poolLeft: Nano = 0n;
   /** The lease it belongs to was swept: nothing in it is ours any more. */
   lapsed = false;
   /** When to ask the database again after it had nothing to give. */
@@ -25,6 +24,8 @@ export class Slice {
   yields = false;
   lastUsedAt = 0;
   lowWater: Nano = 0n;
+  /** More was taken out of the limit than it allows since it was lowered: what is free here goes back first. */
+  overdrawn = false;
   private burn: Nano = 0n;
   private takenSince: Nano = 0n;
   private measuredAt = 0;
@@ -49,8 +50,13 @@ export class Slice {
     return this.limitLeft - this.owed;
   }
 
+  /** What the next request may hold. */
+  get usable(): Nano {
+    return this.overdrawn ? 0n : this.free;
+  }
+
   covers(amount: Nano): boolean {
-    return this.window === null || this.free >= amount;
+    return this.window === null || (this.free >= amount && !(this.overdrawn && amount > 0n));
   }
 
   take(amount: Nano): void {
@@ -86,7 +92,7 @@ export class Slice {
   hear(drawn: Drawn): void {
     if (drawn.granted !== null) this.free += drawn.granted;
     this.limitLeft = drawn.limitLeft;
-    this.poolLeft = drawn.poolLeft;
+    this.overdrawn = drawn.poolLeft < 0n;
   }
 
   /** Takes what is free out of the slice, to be handed back. */

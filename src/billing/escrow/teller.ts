@@ -189,7 +189,7 @@ export class Teller {
         }
         const slice = this.book.current(ref, now);
         if (slice !== undefined && (slice.covers(request.amount) || slice.askAgainAt > elapsed)) continue;
-        asks.set(key, { ref, need: request.amount - (slice?.free ?? 0n), total: request.amount, slice });
+        asks.set(key, { ref, need: request.amount - (slice?.usable ?? 0n), total: request.amount, slice });
       }
     }
     for (const slice of this.lowSlices) {
@@ -209,6 +209,7 @@ export class Teller {
     this.clock.hear(drawn.now, askedAt);
     const slice = this.book.open(ref, drawn.window, elapsed);
     slice.hear(drawn);
+    if (slice.overdrawn && slice.free > 0n) void this.handBack(() => this.portionsOf([slice]));
     const short = drawn.window !== null && (drawn.granted === null || drawn.granted === 0n);
     slice.askAgainAt = short ? elapsed + this.options.askAgainMs : 0;
     slice.lowWater = short || ask.want <= 0n ? 0n : slice.free / 4n;

@@ -49,6 +49,8 @@ export class SettlementLine {
   private arriving: NewEntry[] = [];
   private arrivingTurn: Turn | undefined;
   private queue: Entry[] = [];
+  /** The ids on their way: a batch never holds one twice. */
+  private readonly ids = new Set<string>();
   private committing = false;
   private commits = 0;
   private batchNumber = 0;
@@ -73,7 +75,10 @@ export class SettlementLine {
 
   /** Settles once the record cannot be lost any more. */
   record(record: RequestRecord, slices: readonly Slice[], used: readonly Nano[]): Promise<void> {
-    this.arriving.push({ record, slices, used });
+    const known = this.ids.has(record.requestId);
+    const own = known ? this.underOwnId(record) : record;
+    this.ids.add(own.requestId);
+    this.arriving.push({ record: own, slices, used });
     if (this.arrivingTurn === undefined) {
       this.arrivingTurn = newTurn();
       setImmediate(() => this.endTurn());
@@ -150,8 +155,12 @@ export class SettlementLine {
     };
     const { settled, attempts } = await this.insist(() => this.store.settle(batch));
     this.commits += 1;
-    if (attempts === 1) this.recordUnderOwnIds(settled.known.map((place) => entries[place]!));
     this.done(entries, settled);
+    // At the first attempt nothing of the batch can be there yet: what is belongs to another request.
+    if (attempts > 1) return;
+    for (const place of settled.known) {
+      void this.record(this.underOwnId(entries[place]!.record), [], []).catch(() => undefined);
+    }
   }
 
   private async insist(settle: () => Promise<Settled>): Promise<{ settled: Settled; attempts: number }> {
@@ -177,16 +186,11 @@ export class SettlementLine {
     this.done([entry], settled);
   }
 
-  /**
-   * At the first attempt nothing of the batch can be there yet: a record that is belongs to another request with the
-   * same id, and repeating an id must not make a request free.
-   */
-  private recordUnderOwnIds(entries: readonly Entry[]): void {
-    for (const { record } of entries) {
-      const requestId = uuidv7();
-      this.logger.warn(`Request id ${record.requestId} was used twice; recorded as ${requestId}.`);
-      void this.record({ ...record, requestId }, [], []).catch(() => undefined);
-    }
+  /** Repeating an id must not make a request free: each is recorded, the later one under an id of its own. */
+  private underOwnId(record: RequestRecord): RequestRecord {
+    const requestId = uuidv7();
+    this.logger.debug(`Request id ${record.requestId} was used twice; recorded as ${requestId}.`);
+    return { ...record, requestId };
   }
 
   private done(entries: readonly Entry[], { windows }: Settled): void {
@@ -199,6 +203,7 @@ export class SettlementLine {
         const limitLeft = slice.window && left.get(slice.window.id);
         if (limitLeft !== null && limitLeft !== undefined) slice.limitLeft = limitLeft;
       });
+      this.ids.delete(entry.record.requestId);
       if (entry.journalled) journalled += 1;
       entry.turn.open -= 1;
       if (entry.turn.open === 0) entry.turn.resolve();

@@ -1,3 +1,3 @@
 export { type Nano, nanoPerUsd, nanoPerCent, parseUsd, formatUsd, toJsonNumber } from './usd';
-export { type TokenBucket, type UsageLine, priceTokens, priceUsage, chargeForNet } from './price';
+export { chargeForNet } from './top-up';
 export { HoldProof } from './hold-proof';

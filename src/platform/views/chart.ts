@@ -61,7 +61,7 @@ export function niceScale(maximum: number): number[] {
 /** First, middle and last: enough to place a day, and they never collide. */
 function axisLabels(labels: string[]): string[] {
   const positions = new Set([0, Math.floor((labels.length - 1) / 2), labels.length - 1]);
-  return [...positions].map((position) => labels[position] ?? '');
+  return [...positions].flatMap((position) => labels[position] ?? []);
 }
 
 const sumAt = (series: ChartSeries[], index: number): number =>

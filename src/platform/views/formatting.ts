@@ -58,7 +58,7 @@ export function formatPercent(locale: Locale, ratio: number): string {
 
 /** The symbols of the second are the same in every language; the number is not. */
 export function formatLatency(locale: Locale, milliseconds: number): string {
-  if (milliseconds < 1000) {
+  if (milliseconds < 999.5) {
     return `${numberFormat(locale, { maximumFractionDigits: 0 }).format(milliseconds)}\u00a0ms`;
   }
   const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1 };

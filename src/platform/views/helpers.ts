@@ -48,11 +48,10 @@ function compact(value: number | bigint, options: HelperOptions): string | SafeS
   return safe(`<data value="${value}" title="${escape(full)}">${escape(short)}</data>`);
 }
 
-function time(value: Date | string, options: HelperOptions): string | SafeString {
+function time(value: Date | string, style: TimeStyle, options: HelperOptions): string | SafeString {
   if (isAbsent(value)) return dash;
   const { locale, timeZone } = dataOf(options).view;
   const instant = new Date(value);
-  const style = (options.hash as { style?: TimeStyle }).style ?? 'minute';
   const shown = formatTime(locale, timeZone, instant, style);
   const inUtc = `${formatTime(locale, 'UTC', instant, 'full')} UTC`;
   const iso = instant.toISOString();

@@ -141,7 +141,7 @@ export class Fields {
   rest(dialect: DialectName, spelledAlike: Readonly<Record<string, readonly DialectName[]>> = {}): Opaque[] {
     return Object.keys(this.value)
       .filter((name) => !this.known.has(name))
-      .flatMap((name) => this.opaque(name, spelledAlike[name] ?? [dialect]) ?? []);
+      .flatMap((name) => this.opaque(name, entryOf(spelledAlike, name) ?? [dialect]) ?? []);
   }
 }
 
@@ -158,3 +158,7 @@ export function parseJsonText(text: string): unknown {
     return undefined;
   }
 }
+
+/** A table's entry under a word from outside, which may be one that every object inherits. */
+export const entryOf = <T>(table: Readonly<Record<string, T>>, word: string): T | undefined =>
+  Object.hasOwn(table, word) ? table[word] : undefined;

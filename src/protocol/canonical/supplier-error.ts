@@ -1,4 +1,5 @@
 import { type ErrorCode, type Fault, fault, type FaultOptions } from '../../kernel';
+import { entryOf } from './fields';
 
 export type SupplierErrorKind =
   | 'context_length'
@@ -68,7 +69,7 @@ export function kindOf(
   code: string | undefined,
   message: string,
 ): SupplierErrorKind {
-  const named = kindOfWord[code ?? ''] ?? kindOfWord[type ?? ''];
+  const named = entryOf(kindOfWord, code ?? '') ?? entryOf(kindOfWord, type ?? '');
   if (named !== undefined && named !== 'invalid') return named;
   return kindOfWording.find(([pattern]) => pattern.test(message))?.[1] ?? named ?? 'unknown';
 }

@@ -55,6 +55,7 @@ export function encodeChatRequest(
 
 function sampling(request: CanonicalRequest, tally: Tally): JsonObject {
   const { temperature, topP, topK, stop, seed, verbosity, source } = request;
+  if (request.reasoning?.summary !== undefined) tally.dropped('reasoning.summary', 'unknown to the target');
   if (topK !== undefined && source !== 'chat') tally.dropped('top_k', 'unknown to the target');
   const user = userOf(request, tally);
   return {

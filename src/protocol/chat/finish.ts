@@ -1,4 +1,4 @@
-import { type Finish, type UnifiedFinish } from '../canonical';
+import { entryOf, type Finish, type UnifiedFinish } from '../canonical';
 
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   stop: 'stop',
@@ -21,6 +21,9 @@ const RAW: Readonly<Record<UnifiedFinish, string>> = {
   unknown: 'stop',
 };
 
-export const readFinish = (raw: string | null): Finish => ({ unified: UNIFIED[raw ?? ''] ?? 'unknown', raw });
+export const readFinish = (raw: string | null): Finish => ({
+  unified: entryOf(UNIFIED, raw ?? '') ?? 'unknown',
+  raw,
+});
 
 export const writeFinish = ({ unified }: Finish): string => RAW[unified];

@@ -1,4 +1,4 @@
-import { type Finish, type UnifiedFinish } from '../canonical';
+import { entryOf, type Finish, type UnifiedFinish } from '../canonical';
 
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
   end_turn: 'stop',
@@ -21,7 +21,10 @@ const RAW: Readonly<Record<UnifiedFinish, string>> = {
   unknown: 'end_turn',
 };
 
-export const readFinish = (raw: string | null): Finish => ({ unified: UNIFIED[raw ?? ''] ?? 'unknown', raw });
+export const readFinish = (raw: string | null): Finish => ({
+  unified: entryOf(UNIFIED, raw ?? '') ?? 'unknown',
+  raw,
+});
 
 /** Who refuses in words ends with "refusal" here, whatever the supplier's own word was. */
 export const writeFinish = ({ unified }: Finish, refused: boolean): string =>

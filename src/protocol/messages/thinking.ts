@@ -1,6 +1,7 @@
 import {
   awaitsAnswerToTools,
   type CanonicalRequest,
+  entryOf,
   type JsonObject,
   type Tally,
   type Target,
@@ -43,7 +44,7 @@ export function thinkingFor(request: CanonicalRequest, around: Circumstances, ta
     return {};
   }
   if (around.target.thinking === 'adaptive') {
-    const effort = EFFORTS[wish.effort] ?? wish.effort;
+    const effort = entryOf(EFFORTS, wish.effort) ?? wish.effort;
     if (effort !== wish.effort) tally.approximated('reasoning', 'the nearest effort');
     return { thinking: { type: 'adaptive' }, effort };
   }

@@ -99,7 +99,6 @@ function formatOf(format: NonNullable<CanonicalRequest['responseFormat']>): Json
 function reasoningOf(request: CanonicalRequest, target: Target, tally: Tally): JsonObject | undefined {
   const { reasoning: wish } = request;
   const effort = effortFor(request, target, tally);
-  if (wish?.display !== undefined) tally.dropped('thinking.display', 'unknown to the target');
   const summary = target.reasoning === false ? undefined : wish?.summary;
   const reasoning = present({ effort, summary });
   return Object.keys(reasoning).length > 0 ? reasoning : undefined;

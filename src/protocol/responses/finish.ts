@@ -1,4 +1,4 @@
-import { type Finish, type UnifiedFinish } from '../canonical';
+import { entryOf, type Finish, type UnifiedFinish } from '../canonical';
 import { pick } from '../usage';
 
 const UNIFIED: Readonly<Record<string, UnifiedFinish>> = {
@@ -12,7 +12,7 @@ export function readFinish(response: unknown): Finish {
   const status = pick(response, 'status');
   const reason = pick(response, 'incomplete_details', 'reason');
   const raw = typeof reason === 'string' ? reason : typeof status === 'string' ? status : null;
-  return { unified: UNIFIED[raw ?? ''] ?? 'unknown', raw };
+  return { unified: entryOf(UNIFIED, raw ?? '') ?? 'unknown', raw };
 }
 
 const INCOMPLETE: Readonly<Partial<Record<UnifiedFinish, string>>> = {

@@ -1,5 +1,5 @@
 import { type Fault } from '../../kernel';
-import { supplierFault } from '../canonical';
+import { entryOf, supplierFault } from '../canonical';
 import { brokenStream, StreamReader } from '../stream-reader';
 import { isRecord } from '../usage';
 import { readResponsesError } from './errors';
@@ -39,7 +39,7 @@ export class ResponsesStreamDecoder extends StreamReader {
 
   protected readEvent(event: Json): void {
     const type = String(event.type);
-    const kind = PIECES[type];
+    const kind = entryOf(PIECES, type);
     const index = typeof event.output_index === 'number' ? event.output_index : 0;
     let wrong: Fault | undefined;
     if (kind) wrong = this.items.piece(index, kind, typeof event.delta === 'string' ? event.delta : '');

@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { verifyMoney } from '../../../src/billing';
 import { expectMoneyToAddUp, MoneyHouse } from './money-support';
 
 let house: MoneyHouse;
@@ -94,7 +95,6 @@ test('the checks do find what is wrong', async () => {
     await owner.query('BEGIN');
     await owner.query(sql);
     await owner.query('COMMIT');
-    const { verifyMoney } = await import('../../../src/billing');
     const { checks } = await verifyMoney(house.database);
     return checks.filter((check) => check.wrong.length > 0).map(({ name }) => name);
   };

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import {
   Ledger,
@@ -31,6 +32,8 @@ export class MoneyHouse {
   }
 
   static async open(): Promise<MoneyHouse> {
+    // What these tests break on purpose is reported at length.
+    Logger.overrideLogger(false);
     const test = await createTestDatabase();
     return new MoneyHouse(test, await connect(test.url));
   }

@@ -5,8 +5,6 @@ import {
   nanoPerCent,
   nanoPerUsd,
   parseUsd,
-  priceTokens,
-  priceUsage,
   toJsonNumber,
 } from '../../../src/kernel';
 
@@ -108,92 +106,6 @@ describe('writing dollars', () => {
       }),
     );
     expect(toJsonNumber(1_230_000n)).toBe(0.00123);
-  });
-});
-
-const anyBucket = fc.record({
-  price: fc.bigInt({ min: 0n, max: 10n ** 14n }),
-  tokens: fc.nat({ max: 10_000_000 }),
-});
-
-describe('prices', () => {
-  test('a million tokens cost the price', () => {
-    expect(priceTokens([{ price: 3n * nanoPerUsd, tokens: 1_000_000 }])).toBe(3n * nanoPerUsd);
-  });
-
-  test('there is one rounding for all buckets, upwards', () => {
-    expect(priceTokens([])).toBe(0n);
-    expect(priceTokens([{ price: 1n, tokens: 0 }])).toBe(0n);
-    expect(priceTokens([{ price: 1n, tokens: 1 }])).toBe(1n);
-    // Half and half make one; rounded each for itself they would make two.
-    const half = { price: 1n, tokens: 500_000n };
-    expect(priceTokens([half, half])).toBe(1n);
-    expect(priceTokens([half, half, { price: 1n, tokens: 1 }])).toBe(2n);
-  });
-
-  test('the cost is the smallest whole amount that covers the exact one', () => {
-    fc.assert(
-      fc.property(fc.array(anyBucket, { maxLength: 9 }), (buckets) => {
-        const exact = buckets.reduce((sum, { price, tokens }) => sum + price * BigInt(tokens), 0n);
-        const cost = priceTokens(buckets) * 1_000_000n;
-        expect(cost >= exact && cost - exact < 1_000_000n).toBe(true);
-      }),
-    );
-  });
-
-  test('order and splitting do not matter', () => {
-    fc.assert(
-      fc.property(fc.array(anyBucket, { minLength: 1, maxLength: 9 }), fc.nat(), (buckets, cut) => {
-        const [first, ...rest] = buckets;
-        const some = cut % (first!.tokens + 1);
-        const split = [
-          ...rest.toReversed(),
-          { price: first!.price, tokens: some },
-          { price: first!.price, tokens: first!.tokens - some },
-        ];
-        expect(priceTokens(split)).toBe(priceTokens(buckets));
-      }),
-    );
-  });
-
-  test('lines of different units are rounded together', () => {
-    const tokens = { price: 1n, quantity: 500_000, per: 1_000_000n };
-    const audio = { price: 1n, quantity: 30_000, per: 60_000n };
-    const call = { price: 7n, quantity: 2, per: 1n };
-    expect(priceUsage([tokens, audio])).toBe(1n);
-    expect(priceUsage([audio, call, tokens])).toBe(15n);
-    expect(priceUsage([])).toBe(0n);
-    const anyLine = fc.record({
-      price: fc.bigInt({ min: 0n, max: 10n ** 12n }),
-      quantity: fc.nat(),
-      per: fc.constantFrom(1n, 7n, 60_000n, 1_000_000n),
-    });
-    fc.assert(
-      fc.property(fc.array(anyLine, { maxLength: 6 }), (lines) => {
-        const unit = 7n * 60_000n * 1_000_000n;
-        const exact = lines.reduce(
-          (sum, line) => sum + line.price * BigInt(line.quantity) * (unit / line.per),
-          0n,
-        );
-        const cost = priceUsage(lines) * unit;
-        expect(cost >= exact && cost - exact < unit).toBe(true);
-      }),
-    );
-    fc.assert(
-      fc.property(fc.array(anyBucket, { maxLength: 9 }), (buckets) => {
-        const lines = buckets.map(({ price, tokens: quantity }) => ({ price, quantity, per: 1_000_000n }));
-        expect(priceUsage(lines)).toBe(priceTokens(buckets));
-      }),
-    );
-  });
-
-  test('nonsense is refused', () => {
-    for (const tokens of [-1, 1.5, NaN, Infinity, 2 ** 53, -1n]) {
-      expect(() => priceTokens([{ price: 1n, tokens }])).toThrow(RangeError);
-    }
-    expect(() => priceTokens([{ price: -1n, tokens: 1 }])).toThrow(RangeError);
-    for (const per of [0n, -1n])
-      expect(() => priceUsage([{ price: 1n, quantity: 1, per }])).toThrow(RangeError);
   });
 });
 

@@ -81,7 +81,7 @@ test('a line has a point for every label, the highest at the top', () => {
 
 test('a chart of nothing is an empty chart', () => {
   const empty = barChart(chart([[]]));
-  expect(empty).toMatchObject({ bars: [], last: 0, axis: [''], readouts: [] });
+  expect(empty).toMatchObject({ bars: [], last: 0, axis: [], readouts: [] });
   expect(spark([])).toEqual({ points: '' });
 });
 

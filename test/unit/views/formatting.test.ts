@@ -21,7 +21,7 @@ test.each([
 });
 
 test('money follows the language', () => {
-  expect(formatMoney('de', '1234.5')).toBe('1.234,50 $');
+  expect(formatMoney('de', '1234.5')).toBe('1.234,50\u00a0$');
 });
 
 test.each([

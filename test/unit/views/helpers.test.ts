@@ -40,7 +40,7 @@ describe('url', () => {
 });
 
 test('figures that are not known are a dash, and zero is zero', async () => {
-  const source = '{{money a}} {{cost a}} {{number a}} {{percent a}} {{latency a}} {{compact a}} {{time a}} {{number zero}}';
+  const source = '{{money a}} {{cost a}} {{number a}} {{percent a}} {{latency a}} {{compact a}} {{time a "full"}} {{number zero}}';
   expect(await render(source, { a: null, zero: 0 })).toBe('– – – – – – – 0');
 });
 
@@ -50,7 +50,7 @@ test('a large count is short to look at and whole to those who ask', async () =>
 });
 
 test('a time is shown in the zone of the reader and is UTC to machines', async () => {
-  const html = await render('{{time at style="full"}}', { at: new Date('2026-11-20T23:30:00Z') }, { timeZone: 'Europe/Berlin' });
+  const html = await render('{{time at "full"}}', { at: new Date('2026-11-20T23:30:00Z') }, { timeZone: 'Europe/Berlin' });
   expect(html).toBe(
     '<time datetime="2026-11-20T23:30:00.000Z" title="20 Nov 2026, 23:30:00 UTC">21 Nov 2026, 00:30:00</time>',
   );

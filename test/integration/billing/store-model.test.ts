@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import { Client } from 'pg';
+import { type LimitRef, PostgresMoneyStore } from '../../../src/billing';
+import { type Batch, LeaseGone } from '../../../src/billing/store/money-store';
+import { uuidv7 } from '../../../src/kernel';
+import { costing, expectMoneyToAddUp, MoneyHouse } from './money-support';
+
+/**
+ * The database's half against a model: any interleaving of draws, returns, settlements and their repetition, sweeps,
+ * limits that change in amount and period, top-ups and refunds, and time that passes over days and out of the thirty
+ * days. The model knows what each lease holds; the equality checks know the rest.
+ */
+type Step =
+  | { do: 'draw'; lease: number; scope: number; need: number; more: number }
+  | { do: 'return' | 'late'; lease: number; share: number }
+  | { do: 'settle'; lease: number; scope: number; costs: number[]; hoursAgo: number; share: number }
+  | { do: 'again' }
+  | { do: 'sweep'; lease: number }
+  | { do: 'limit'; period: 'daily' | 'monthly' | 'rolling'; amount: number | null }
+  | { do: 'post'; amount: number }
+  | { do: 'pass'; hours: number };
+
+const lease = fc.nat(1);
+const scope = fc.nat(1);
+const share = fc.nat(100);
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: fc.record({ do: fc.constant('draw' as const), lease, scope, need: fc.nat(60), more: fc.nat(40) }) },
+    { weight: 3, arbitrary: fc.record({ do: fc.constantFrom('return' as const, 'late' as const), lease, share }) },
+    { weight: 5, arbitrary: fc.record({
+      do: fc.constant('settle' as const), lease, scope, share,
+      costs: fc.array(fc.nat(30), { minLength: 1, maxLength: 3 }),
+      hoursAgo: fc.integer({ min: -60, max: 760 }),
+    }) },
+    { weight: 2, arbitrary: fc.constant({ do: 'again' as const }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const), lease }) },
+    { weight: 2, arbitrary: fc.record({
+      do: fc.constant('limit' as const),
+      period: fc.constantFrom('daily' as const, 'monthly' as const, 'rolling' as const),
+      amount: fc.option(fc.nat(200)),
+    }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('post' as const), amount: fc.integer({ min: -80, max: 200 }).filter(Boolean) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('pass' as const), hours: fc.integer({ min: 1, max: 700 }) }) },
+  ),
+  { minLength: 4, maxLength: 24 },
+);
+
+let house: MoneyHouse;
+let owner: Client;
+let made = 0;
+beforeAll(async () => {
+  house = await MoneyHouse.open();
+  owner = new Client({ connectionString: house.test.ownerUrl });
+  await owner.connect();
+});
+afterAll(async () => {
+  await owner.end();
+  await house.close();
+});
+
+class Model {
+  readonly id = (made += 1);
+  readonly refs: LimitRef[] = [{ kind: 'key', id: this.id }, { kind: 'wallet', id: this.id }];
+  private readonly store = new PostgresMoneyStore(house.database);
+  private readonly leases = [uuidv7(), uuidv7()];
+  private slices = [new Map<string, bigint>(), new Map<string, bigint>()];
+  private operations = [0, 0];
+  private batches = 0;
+  private last: Batch | undefined;
+  spent = 0n;
+
+  async begin(place: number): Promise<void> {
+    await this.store.beat(this.leases[place]!, `${this.id}-${place}`, true);
+  }
+
+  async take(step: Step): Promise<void> {
+    if (step.do === 'draw') return this.draw(step.lease, this.refs[step.scope]!, BigInt(step.need), BigInt(step.more));
+    if (step.do === 'return') return this.giveBack(step.lease, BigInt(step.share));
+    if (step.do === 'late') return this.comeLate(step.lease);
+    if (step.do === 'settle') return this.settle(step);
+    if (step.do === 'again' && this.last) expect((await this.store.settle(this.last)).known).toHaveLength(this.last.records.length);
+    if (step.do === 'sweep') return this.sweep(step.lease);
+    if (step.do === 'post') await house.credit(this.id, BigInt(step.amount));
+    if (step.do === 'limit') await this.limit(step.period, step.amount);
+    if (step.do === 'pass') await this.pass(step.hours);
+  }
+
+  /** What the database says a lease holds is what the answers to it added up to. */
+  async check(): Promise<void> {
+    for (const place of [0, 1]) {
+      const held = await this.store.audit(this.leases[place]!, (this.operations[place]! += 1));
+      const known = [...this.slices[place]!].filter(([, amount]) => amount > 0n);
+      expect(new Map(held.map(({ windowId, amount }) => [windowId, amount]))).toEqual(new Map(known));
+    }
+    expect((await house.ledger.wallet(this.id)).spent).toBe(this.spent);
+  }
+
+  private async draw(place: number, ref: LimitRef, need: bigint, more: bigint): Promise<void> {
+    const ask = { ref, need, want: need + more };
+    const [drawn] = await this.store.draw(this.leases[place]!, (this.operations[place]! += 1), [ask]);
+    const { window, granted, poolLeft, limitLeft } = drawn!;
+    if (window === null) return expect(ref.kind).toBe('key');
+    if (granted === null) return expect(poolLeft).toBeLessThan(need);
+    expect(granted).toBeGreaterThanOrEqual(need);
+    if (granted > 0n) expect(poolLeft).toBeGreaterThanOrEqual(0n);
+    expect(limitLeft).toBeGreaterThanOrEqual(poolLeft);
+    this.change(place, window.id, granted);
+  }
+
+  private async giveBack(place: number, share: bigint): Promise<void> {
+    const portions = [...this.slices[place]!].map(([windowId, amount]) => ({ windowId, amount: (amount * share) / 100n }));
+    await this.store.giveBack(this.leases[place]!, (this.operations[place]! += 1), portions);
+    for (const { windowId, amount } of portions) this.change(place, windowId, -amount);
+  }
+
+  private async comeLate(place: number): Promise<void> {
+    if (this.operations[place] === 0) return;
+    const late = this.store.draw(this.leases[place]!, this.operations[place]!, [{ ref: this.refs[1]!, need: 0n, want: 9n }]);
+    await expect(late).rejects.toThrow('comes late');
+  }
+
+  private async settle({ lease: place, scope: only, costs, hoursAgo, share: part }: Step & { do: 'settle' }): Promise<void> {
+    const createdAt = new Date(Date.now() - hoursAgo * 3_600_000);
+    const refs = only === 0 ? this.refs : this.refs.slice(1);
+    const records = costs.map((cost) => ({ ...costing(BigInt(cost), refs), requestId: uuidv7(), createdAt, settlementId: null }));
+    const releases = [...this.slices[place]!].map(([windowId, amount]) => ({ windowId, amount: (amount * BigInt(part)) / 100n }));
+    this.last = { lease: this.leases[place]!, number: (this.batches += 1), records, releases };
+    expect((await this.store.settle(this.last)).known).toEqual([]);
+    for (const { windowId, amount } of releases) this.change(place, windowId, -amount);
+    this.spent += BigInt(costs.reduce((sum, cost) => sum + cost, 0));
+  }
+
+  private async sweep(place: number): Promise<void> {
+    await this.store.sweep(`${this.id}-${place}`);
+    await expect(this.store.audit(this.leases[place]!, 1_000)).rejects.toThrow(LeaseGone);
+    this.leases[place] = uuidv7();
+    this.slices[place] = new Map();
+    this.operations[place] = 0;
+    await this.begin(place);
+  }
+
+  private limit(period: 'daily' | 'monthly' | 'rolling', amount: number | null): Promise<void> {
+    const key = { kind: 'key', id: this.id } as const;
+    return house.database.transaction((tx) =>
+      amount === null ? house.limits.remove(tx, key) : house.limits.set(tx, key, { period, limit: BigInt(amount) }),
+    );
+  }
+
+  /** As if a draw came so much later: the next windows open, and what is old leaves the rolling one. */
+  private async pass(hours: number): Promise<void> {
+    await owner.query(
+      `SELECT open_spending_windows('{key}', ARRAY[$1::bigint], now() + make_interval(hours => $2))`,
+      [this.id, hours],
+    );
+    await owner.query(
+      `SELECT roll_spending_windows(array_agg(id), now() + make_interval(hours => $2))
+         FROM spending_window WHERE kind = 'key' AND owner_id = $1`,
+      [this.id, hours],
+    );
+  }
+
+  private change(place: number, windowId: string, by: bigint): void {
+    const slices = this.slices[place]!;
+    slices.set(windowId, (slices.get(windowId) ?? 0n) + by);
+  }
+}
+
+test('whatever the order, the database and the model agree, and the books add up', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (taken) => {
+      const model = new Model();
+      await model.begin(0);
+      await model.begin(1);
+      for (const step of taken) await model.take(step);
+      await model.check();
+      await expectMoneyToAddUp(house.database);
+    }),
+    { numRuns: 40, interruptAfterTimeLimit: 25_000 },
+  );
+});

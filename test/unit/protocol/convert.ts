@@ -1,0 +1,45 @@
+import { type Fault } from '../../../src/kernel';
+import { type DialectName, dialects, type EncodedRequest, type Target } from '../../../src/protocol';
+import { settingsOf } from '../../../simulator/settings';
+import { checkChat } from '../../../simulator/strict-chat';
+import { checkMessagesBody } from '../../../simulator/strict-messages';
+import { checkResponses } from '../../../simulator/strict-responses';
+import { type Json } from './transcripts';
+
+export function tryConvert(
+  from: DialectName,
+  to: DialectName,
+  body: unknown,
+  target?: Target,
+): EncodedRequest | Fault {
+  const request = dialects[from].decodeRequest(body);
+  if (!request.ok) return request.error;
+  const encoded = dialects[to].encodeRequest(request.value, target);
+  return encoded.ok ? encoded.value : encoded.error;
+}
+
+export function convert(from: DialectName, to: DialectName, body: unknown, target?: Target): EncodedRequest {
+  const encoded = tryConvert(from, to, body, target);
+  if (encoded instanceof Error) throw encoded;
+  return encoded;
+}
+
+export function refusal(from: DialectName, to: DialectName, body: unknown, target?: Target): Fault {
+  const encoded = tryConvert(from, to, body, target);
+  if (encoded instanceof Error) return encoded;
+  throw new Error(`not refused: ${JSON.stringify(encoded.body)}`);
+}
+
+/** The signatures that the strict supplier takes. */
+const settings = settingsOf({ modelPrefix: '' });
+
+/** What a strict supplier of the dialect complains about; undefined when it takes the request. */
+export function complaint(dialect: DialectName, body: Json): string | undefined {
+  if (dialect === 'chat') return checkChat(body)?.message;
+  if (dialect === 'responses') return checkResponses(body)?.message;
+  return checkMessagesBody(body, settings, (thinking) => `signed:${thinking}`)?.message;
+}
+
+/** What was lost, as `dropped messages.*.cache_control`. */
+export const losses = ({ dropped }: EncodedRequest): string[] =>
+  dropped.map(({ loss, path, count }) => `${loss} ${path}${count > 1 ? ` ${count}` : ''}`).sort();
