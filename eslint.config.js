@@ -70,6 +70,8 @@ module.exports = tseslint.config(
           'document',
           'window',
           'navigator',
+          'Blob',
+          'HTMLAnchorElement',
           'localStorage',
           'location',
           'setTimeout',

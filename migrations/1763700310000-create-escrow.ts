@@ -138,6 +138,7 @@ const leases = `
       UPDATE escrow_lease SET expires_at = clock_timestamp() + interval '30 s' WHERE id = p_lease;
       alive := FOUND;
     END IF;
+    DELETE FROM escrow_slice WHERE lease_id = p_lease AND amount = 0;
     now_ms := floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
     SELECT array_agg(r.kind), array_agg(r.owner_id) INTO changed_kinds, changed_owners
       FROM spending_rule r WHERE r.changed_at > clock_timestamp() - interval '15 s';

@@ -42,10 +42,9 @@ function copyBySelection(text, button) {
 
 function download(button) {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([`${button.dataset.content}\n`], { type: 'text/plain' }));
+  link.href = `data:text/plain;charset=utf-8,${encodeURIComponent(`${button.dataset.content}\n`)}`;
   link.download = button.dataset.download;
   link.click();
-  URL.revokeObjectURL(link.href);
 }
 
 function chooseTheme(button) {
@@ -117,7 +116,7 @@ document.addEventListener('click', (event) => {
   for (const [selector, act] of Object.entries(clicks)) {
     const element = event.target.closest(selector);
     if (!element) continue;
-    if (element instanceof HTMLAnchorElement) event.preventDefault();
+    if (element.tagName === 'A') event.preventDefault();
     act(element);
     return;
   }

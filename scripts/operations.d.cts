@@ -4,4 +4,6 @@ export interface OperationsReport {
   readonly pending: readonly string[];
 }
 
-export function compareOperations(routes: readonly (readonly [method: string, path: string])[]): OperationsReport;
+export function compareOperations(
+  routes: readonly (readonly [method: string, path: string])[],
+): OperationsReport;

@@ -53,7 +53,13 @@ async function main(): Promise<void> {
       ...(await naive(database, statements)),
     ];
     const { addsUp } = await verifyMoney(database);
-    rows.push({ what: 'the books add up afterwards', value: addsUp ? 1 : 0, unit: '', wanted: 'yes', held: addsUp });
+    rows.push({
+      what: 'the books add up afterwards',
+      value: addsUp ? 1 : 0,
+      unit: '',
+      wanted: 'yes',
+      held: addsUp,
+    });
     print(rows);
     process.exitCode = rows.every(({ held }) => held !== false) ? 0 : 1;
   } finally {
@@ -78,7 +84,13 @@ async function fund(database: Database): Promise<void> {
   const much = 1_000_000_000_000_000n;
   const limits = new Limits(database);
   await database.transaction(async (tx) => {
-    await new Ledger(database).post(tx, { walletId, amount: much, against: 'processor', kind: 'topup', ref: 'bench' });
+    await new Ledger(database).post(tx, {
+      walletId,
+      amount: much,
+      against: 'processor',
+      kind: 'topup',
+      ref: 'bench',
+    });
     for (const kind of ['key', 'user', 'organisation'] as const) {
       await limits.set(tx, { kind, id: 1 }, { period: 'monthly', limit: much });
     }
@@ -89,10 +101,14 @@ function print(rows: readonly Measured[]): void {
   for (const { what, value, unit, wanted, held } of rows) {
     const figure = value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 3 : 0 });
     const verdict = held === undefined ? '' : held ? 'held' : 'FAILED';
-    process.stdout.write(`${what.padEnd(62)} ${figure.padStart(10)} ${unit.padEnd(14)} ${(wanted ?? '').padEnd(10)} ${verdict}\n`);
+    process.stdout.write(
+      `${what.padEnd(62)} ${figure.padStart(10)} ${unit.padEnd(14)} ${(wanted ?? '').padEnd(10)} ${verdict}\n`,
+    );
   }
   const judged = rows.filter(({ held }) => held !== undefined);
-  process.stdout.write(`\nbench:money: ${judged.filter(({ held }) => held).length} of ${judged.length} held\n`);
+  process.stdout.write(
+    `\nbench:money: ${judged.filter(({ held }) => held).length} of ${judged.length} held\n`,
+  );
 }
 
 void main().catch((error: unknown) => {

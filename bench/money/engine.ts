@@ -139,7 +139,9 @@ async function cpuOf(work: () => Promise<void>): Promise<number> {
 }
 
 function row(what: string, value: number, unit: string, most: number | undefined): Measured {
-  return most === undefined ? { what, value, unit } : { what, value, unit, wanted: `≤ ${most}`, held: value <= most };
+  return most === undefined
+    ? { what, value, unit }
+    : { what, value, unit, wanted: `≤ ${most}`, held: value <= most };
 }
 
 /** Grants whatever is asked and takes whatever is settled. */

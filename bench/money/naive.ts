@@ -22,7 +22,11 @@ export async function naive(database: Database, statements: StatementCount): Pro
   const seconds = (monotonicMs() - before.at) / 1_000;
   return [
     { what: 'SELECT … FOR UPDATE instead', value: (user + system) / requests, unit: 'µs CPU' },
-    { what: 'SELECT … FOR UPDATE instead', value: (statements.count - before.statements) / requests, unit: 'statements' },
+    {
+      what: 'SELECT … FOR UPDATE instead',
+      value: (statements.count - before.statements) / requests,
+      unit: 'statements',
+    },
     { what: 'SELECT … FOR UPDATE instead', value: requests / seconds, unit: 'requests/s' },
   ];
 }
@@ -30,7 +34,8 @@ export async function naive(database: Database, statements: StatementCount): Pro
 async function oneRequest(database: Database): Promise<void> {
   await database.transaction(async (tx) => {
     const [row] = await lock(tx);
-    if (BigInt(row!.spent) + BigInt(row!.held) + 5_000_000n > BigInt(row!.limit_nano)) throw new Error('no money');
+    if (BigInt(row!.spent) + BigInt(row!.held) + 5_000_000n > BigInt(row!.limit_nano))
+      throw new Error('no money');
     await tx.query('UPDATE naive_wallet SET held = held + 5000000 WHERE id = 1');
   });
   await database.transaction(async (tx) => {
@@ -44,4 +49,6 @@ async function oneRequest(database: Database): Promise<void> {
 }
 
 const lock = (tx: Tx) =>
-  tx.query<{ limit_nano: string; spent: string; held: string }[]>('SELECT * FROM naive_wallet WHERE id = 1 FOR UPDATE');
+  tx.query<{ limit_nano: string; spent: string; held: string }[]>(
+    'SELECT * FROM naive_wallet WHERE id = 1 FOR UPDATE',
+  );

@@ -108,7 +108,9 @@ export async function provePostgresCrashes(proof: Proof, kills: number): Promise
   }
   await delay(1_500);
   await settle(proof, load, `PostgreSQL killed ${kills} times under load`);
-  const strange = [...load.codes.keys()].filter((code) => !['ok', 'billing_unavailable', lost].includes(code));
+  const strange = [...load.codes.keys()].filter(
+    (code) => !['ok', 'billing_unavailable', lost].includes(code),
+  );
   const counted = [...load.codes].map(([code, count]) => `${count} ${code}`).join(', ');
   proof.add(`PostgreSQL killed ${kills} times: answers`, 'no others', counted, strange.length === 0);
 }
@@ -130,6 +132,11 @@ export async function proveOutage(proof: Proof, seconds: number): Promise<void> 
   await delay(2_000);
   const failed = [...during].reduce((sum, [code, count]) => (code === 'ok' ? sum : sum + count), 0);
   const found = `${failed} of ${failed + stillHere}`;
-  proof.add(`${seconds} s without PostgreSQL: failed holds while slices last`, '0', found, failed === 0 && stillHere > 0);
+  proof.add(
+    `${seconds} s without PostgreSQL: failed holds while slices last`,
+    '0',
+    found,
+    failed === 0 && stillHere > 0,
+  );
   await settle(proof, load, `${seconds} s without PostgreSQL`);
 }

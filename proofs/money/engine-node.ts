@@ -27,7 +27,8 @@ async function main(): Promise<void> {
   await engine.start();
 
   process.on('message', (message: ToNode) => {
-    if (message.kind === 'call') void serve(engine, message.call).then((answer) => tell({ kind: 'answer', answer }));
+    if (message.kind === 'call')
+      void serve(engine, message.call).then((answer) => tell({ kind: 'answer', answer }));
     else if (message.kind === 'pending') tell({ kind: 'pending', count: engine.pending });
     else void stop();
   });

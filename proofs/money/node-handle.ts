@@ -30,7 +30,10 @@ export interface GatewayNode {
   stop(): Promise<void>;
 }
 
-export type StartNode = (place: { readonly url: string; readonly dataFolder: string }) => Promise<GatewayNode>;
+export type StartNode = (place: {
+  readonly url: string;
+  readonly dataFolder: string;
+}) => Promise<GatewayNode>;
 
 export type ToNode = { readonly kind: 'call'; readonly call: Call } | { readonly kind: 'pending' | 'stop' };
 export type FromNode =

@@ -12,7 +12,8 @@ interface Run {
 /** A thousand at once on one dollar, half of them at each node. */
 export async function proveOneDollar(proof: Proof, runs: number): Promise<void> {
   const fast: Run[] = [];
-  for (let run = 0; run < runs; run += 1) fast.push(await oneDollar(proof, () => 30 + Math.random() * 170, 0));
+  for (let run = 0; run < runs; run += 1)
+    fast.push(await oneDollar(proof, () => 30 + Math.random() * 170, 0));
   report(proof, `${runs} runs of 1,000 calls on $1.00, answers within 200 ms`, fast, 0.99);
 
   const slow: Run[] = [];

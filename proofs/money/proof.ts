@@ -58,8 +58,18 @@ export class Proof {
     const database = await this.database();
     const walletId = (this.wallets += 1);
     await database.transaction(async (tx) => {
-      await new Ledger(database).post(tx, { walletId, amount, against: 'processor', kind: 'topup', ref: uuidv7() });
-      await new Limits(database).set(tx, { kind: 'key', id: walletId }, { period: 'monthly', limit: 1_000n * usd });
+      await new Ledger(database).post(tx, {
+        walletId,
+        amount,
+        against: 'processor',
+        kind: 'topup',
+        ref: uuidv7(),
+      });
+      await new Limits(database).set(
+        tx,
+        { kind: 'key', id: walletId },
+        { period: 'monthly', limit: 1_000n * usd },
+      );
     });
     return walletId;
   }

@@ -8,7 +8,9 @@ export async function proveNothingIdleRefuses(proof: Proof, rounds: number): Pro
   for (let round = 0; round < rounds; round += 1) {
     const walletId = await proof.wallet(usd / 10n);
     // Ten small calls leave the first node with far more than it needs.
-    await Promise.all(Array.from({ length: 10 }, () => proof.call(0, walletId, { answerMs: 1, cost: '1000000' })));
+    await Promise.all(
+      Array.from({ length: 10 }, () => proof.call(0, walletId, { answerMs: 1, cost: '1000000' })),
+    );
     await proof.quiet();
     const left = await proof.balance(walletId);
     const whole = { bound: String(left), cost: '1', answerMs: 1 };
@@ -21,7 +23,12 @@ export async function proveNothingIdleRefuses(proof: Proof, rounds: number): Pro
     }
   }
   const found = `${refused} refused, slowest ${slowest.toFixed(0)} ms`;
-  proof.add(`${rounds * 2} calls for all that is left, idle at the other node`, '0 refused', found, refused === 0);
+  proof.add(
+    `${rounds * 2} calls for all that is left, idle at the other node`,
+    '0 refused',
+    found,
+    refused === 0,
+  );
 }
 
 /** Both nodes starve and recall from one another: everyone is answered, and work goes on. */
@@ -55,7 +62,12 @@ export async function proveNoLiveLock(proof: Proof, seconds: number): Promise<vo
   await proof.quiet();
   const [after] = await statements(proof);
   const found = `${answered} answered, slowest ${slowest.toFixed(0)} ms`;
-  proof.add(`${seconds} s of two starving nodes: every waiter answered`, '≤ 1,000 ms', found, slowest <= 1_000);
+  proof.add(
+    `${seconds} s of two starving nodes: every waiter answered`,
+    '≤ 1,000 ms',
+    found,
+    slowest <= 1_000,
+  );
   const pace = `${done} served, longest gap ${longestGap.toFixed(0)} ms`;
   proof.add(`${seconds} s of two starving nodes: no live-lock`, 'gap < 500 ms', pace, longestGap < 500);
   const perSecond = (Number(after) - Number(before)) / seconds;
@@ -65,7 +77,7 @@ export async function proveNoLiveLock(proof: Proof, seconds: number): Promise<vo
 async function statements(proof: Proof): Promise<[string]> {
   await delay(1_200);
   const [row] = await proof.query<{ count: string }>(
-    "SELECT xact_commit AS count FROM pg_stat_database WHERE datname = current_database()",
+    'SELECT xact_commit AS count FROM pg_stat_database WHERE datname = current_database()',
   );
   return [row?.count ?? '0'];
 }

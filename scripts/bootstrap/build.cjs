@@ -5,7 +5,7 @@ const { join, relative } = require('node:path');
 const { announced, inProject, root, run } = require('./run.cjs');
 
 const stamp = inProject('dist', '.stamp');
-const folders = ['src', 'migrations', 'simulator'];
+const folders = ['src', 'migrations', 'simulator', 'proofs', 'bench'];
 const files = ['package-lock.json', '.swcrc', 'nest-cli.json', 'tsconfig.json'];
 
 /** The compiled code. Contents decide, not times: a checkout makes everything look new. */

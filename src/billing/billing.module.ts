@@ -1,4 +1,10 @@
-import { Inject, Logger, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Inject,
+  Logger,
+  Module,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { Database, Notifications, Settings } from '../platform';
 import { Escrow } from './escrow/escrow';
 import { Ledger } from './ledger/ledger';

@@ -182,4 +182,3 @@ export class MoneyEngine {
     return window !== null && window.endsAt <= this.clock.now();
   }
 }
-

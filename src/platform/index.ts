@@ -6,4 +6,5 @@ export * from './mail';
 export * from './metrics';
 export * from './queue';
 export * from './redis';
+export * from './secrets';
 export * from './views';

@@ -11,7 +11,7 @@ export interface PlanInput {
   readonly random: () => number;
 }
 
-export type LaneReason = 'primary' | 'backup' | 'sticky' | 'probe' | 'open';
+type LaneReason = 'primary' | 'backup' | 'sticky' | 'probe' | 'open';
 
 export interface PlannedLane extends PricedLane {
   readonly why: LaneReason;

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { describeWithBrowser, launchBrowser, openContext } from './browser';
 import { startPageServer, type PageServer } from './page-server';
@@ -26,9 +27,7 @@ describeWithBrowser('what app.js adds', () => {
   afterEach(() => context.close());
 
   const focused = (): Promise<string> =>
-    page.evaluate(
-      'document.activeElement.dataset.dialogOpen ?? document.activeElement.id',
-    ) as Promise<string>;
+    page.evaluate<string>('document.activeElement.dataset.dialogOpen ?? document.activeElement.id');
 
   test('a dialog opens by keyboard, Escape closes it, and focus returns to its opener', async () => {
     const opener = page.locator('[data-dialog-open=revoke]');
@@ -93,6 +92,13 @@ describeWithBrowser('what app.js adds', () => {
     await page.click('#secret-once .button-primary');
     await page.waitForFunction("document.querySelector('#announcer').textContent === 'Copied'");
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^svc_EXAMPLE/);
+  });
+
+  test('a new key can be saved as a file', async () => {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('[data-download]')]);
+    expect(download.suggestedFilename()).toMatch(/env$/);
+    const text = await readFile(await download.path(), 'utf8');
+    expect(text).toMatch(/^SVC_API_KEY=svc_EXAMPLE\w+\n$/);
   });
 
   test('the theme is applied and remembered', async () => {

@@ -42,21 +42,21 @@ export async function checkPage(
 async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const options = JSON.stringify({ runOnly: { type: 'tag', values: standards } });
-  const violations = (await page.evaluate(
+  const violations = await page.evaluate<AxeViolation[]>(
     `axe.run(document, ${options}).then((result) => result.violations)`,
-  )) as AxeViolation[];
+  );
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary ?? ''}`),
   );
 }
 
 /** A page wider than its window, with the elements that stick out of it and do not scroll on their own. */
-async function overflowingElements(page: Page): Promise<string[]> {
-  return (await page.evaluate(`(() => {
+function overflowingElements(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(`(() => {
     const width = document.documentElement.clientWidth;
     if (document.documentElement.scrollWidth <= width) return [];
     return [...document.querySelectorAll('body *')]
       .filter((element) => element.getBoundingClientRect().right > width + 1)
       .map((element) => element.outerHTML.slice(0, 160));
-  })()`)) as string[];
+  })()`);
 }

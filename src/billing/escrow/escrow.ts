@@ -32,7 +32,12 @@ export interface EscrowSurroundings {
   /** Why nothing may be held at present, if so. */
   readonly closed: () => Fault | undefined;
   /** Records a settled request; the answer waits until it cannot be lost. */
-  readonly record: (hold: Hold, slices: readonly Slice[], used: readonly Nano[], outcome: SettleOutcome) => Promise<void>;
+  readonly record: (
+    hold: Hold,
+    slices: readonly Slice[],
+    used: readonly Nano[],
+    outcome: SettleOutcome,
+  ) => Promise<void>;
 }
 
 const withoutLimit: Nano = 2n ** 62n;

@@ -45,12 +45,7 @@ export class Hold extends HoldProof {
     placeHold = (keeper, request, slices, heldAt) => new Hold(keeper, request, slices, heldAt);
   }
 
-  private constructor(
-    keeper: HoldKeeper,
-    request: HoldRequest,
-    slices: readonly Slice[],
-    heldAt: number,
-  ) {
+  private constructor(keeper: HoldKeeper, request: HoldRequest, slices: readonly Slice[], heldAt: number) {
     super();
     this.requestId = request.requestId;
     this.amount = request.amount;

@@ -111,7 +111,10 @@ export class LeaseKeeper {
 
   private async audit(desk: LeaseDesk): Promise<void> {
     await desk.audit(
-      () => new Map([...this.book.all()].flatMap((slice) => (slice.window ? [[slice.window.id, slice.drawn]] : []))),
+      () =>
+        new Map(
+          [...this.book.all()].flatMap((slice) => (slice.window ? [[slice.window.id, slice.drawn]] : [])),
+        ),
       this.around.settling,
       ({ windowId, amount }) => {
         const slice = this.book.ofWindow(windowId);

@@ -220,7 +220,10 @@ export class Teller {
     this.line.answer((waiter) => {
       const { amount, refs } = waiter.request;
       waiter.heard ||= refs.every((ref) => this.book.at(scopeKey(ref)) !== undefined);
-      return this.hopeless(refs.filter((ref) => heard.has(scopeKey(ref))), amount);
+      return this.hopeless(
+        refs.filter((ref) => heard.has(scopeKey(ref))),
+        amount,
+      );
     });
   }
 

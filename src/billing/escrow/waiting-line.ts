@@ -75,12 +75,15 @@ export class WaitingLine {
   private watch(): void {
     const first = this.waiters[0];
     if (first === undefined || this.timer !== undefined) return;
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      const now = this.elapsed();
-      this.answer((waiter) => (waiter.deadline <= now ? this.expired(waiter) : undefined));
-      this.watch();
-    }, Math.max(1, Math.ceil(first.deadline - this.elapsed())));
+    this.timer = setTimeout(
+      () => {
+        this.timer = undefined;
+        const now = this.elapsed();
+        this.answer((waiter) => (waiter.deadline <= now ? this.expired(waiter) : undefined));
+        this.watch();
+      },
+      Math.max(1, Math.ceil(first.deadline - this.elapsed())),
+    );
   }
 
   private unwatch(): void {

@@ -78,7 +78,9 @@ export class Ledger {
 
   /** The newest lines of a wallet, settlements of requests left out; `before` is the last one of the page before. */
   async lines(walletId: number, limit: number, before?: bigint): Promise<LedgerLine[]> {
-    const rows = await this.database.query<Record<'id' | 'kind' | 'ref' | 'amount', string> & { created_at: Date }>(
+    const rows = await this.database.query<
+      Record<'id' | 'kind' | 'ref' | 'amount', string> & { created_at: Date }
+    >(
       `SELECT t.id, t.kind, t.ref, t.created_at, e.amount
          FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id
          JOIN ledger_transaction t ON t.id = e.transaction_id

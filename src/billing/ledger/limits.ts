@@ -64,8 +64,18 @@ export class Limits {
   }
 }
 
-async function change(tx: Tx, ref: LimitRef, period: BudgetPeriod | 'lifetime', limit: Nano | null): Promise<void> {
-  await tx.query('SELECT set_spending_limit($1, $2, $3, $4)', [ref.kind, ref.id, period, limit?.toString() ?? null]);
+async function change(
+  tx: Tx,
+  ref: LimitRef,
+  period: BudgetPeriod | 'lifetime',
+  limit: Nano | null,
+): Promise<void> {
+  await tx.query('SELECT set_spending_limit($1, $2, $3, $4)', [
+    ref.kind,
+    ref.id,
+    period,
+    limit?.toString() ?? null,
+  ]);
 }
 
 function stateOf(row: StateRow): LimitState | null {

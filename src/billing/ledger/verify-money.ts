@@ -128,6 +128,8 @@ async function run(tx: Tx, name: string, sql: string): Promise<MoneyCheck> {
      SELECT counted.checked, wrong.* FROM (SELECT count(*) AS checked FROM result) AS counted
        LEFT JOIN (SELECT * FROM result WHERE expected <> found LIMIT ${mostShown}) AS wrong ON true`,
   );
-  const wrong = rows.filter((row) => row.what !== null).map(({ what, expected, found }) => ({ what, expected, found }));
+  const wrong = rows
+    .filter((row) => row.what !== null)
+    .map(({ what, expected, found }) => ({ what, expected, found }));
   return { name, checked: Number(rows[0]?.checked ?? 0), wrong };
 }

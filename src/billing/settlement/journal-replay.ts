@@ -45,9 +45,10 @@ export async function replayJournals(folder: string, store: MoneyStore): Promise
         async (some) => {
           await store.settle({ lease: null, number: 0, records: some, releases: [] });
         },
-        async (record, reason) => {
+        (record, reason) => {
           report.refused += 1;
           setAside(folder, record, reason);
+          return Promise.resolve();
         },
       );
     }

@@ -41,7 +41,9 @@ export const recordFields = [
 ] as const satisfies readonly (keyof RequestRecord)[];
 
 type Journalled = (typeof recordFields)[number];
-type Values<Fields extends readonly Journalled[]> = { -readonly [Place in keyof Fields]: Cell<Fields[Place]> };
+type Values<Fields extends readonly Journalled[]> = {
+  -readonly [Place in keyof Fields]: Cell<Fields[Place]>;
+};
 type Cell<Field extends Journalled> = Field extends 'createdAt'
   ? number
   : Field extends 'costNano'
@@ -49,7 +51,8 @@ type Cell<Field extends Journalled> = Field extends 'createdAt'
     : RequestRecord[Field];
 
 /** Does not compile while the journal forgets a field of the record. */
-type Complete = Exclude<keyof RequestRecord, Journalled | 'settlementId'> extends never ? RequestRecord : never;
+type Complete =
+  Exclude<keyof RequestRecord, Journalled | 'settlementId'> extends never ? RequestRecord : never;
 
 /** The values without their names: written out, because a loop over the names takes twice as long. */
 export function encodeRecord(r: Complete): string {
@@ -100,10 +103,11 @@ export function decodeRecord(text: string, fields: readonly string[]): RequestRe
   const given = new Map(fields.map((field, place) => [field, values[place]]));
   // What an older version did not write yet is null; where the database wants more it refuses, and says so.
   const named = Object.fromEntries(recordFields.map((field) => [field, given.get(field) ?? null]));
+  const { createdAt, costNano } = named as { createdAt: number; costNano: string };
   return {
     ...(named as unknown as RequestRecord),
-    createdAt: new Date(Number(named['createdAt'])),
-    costNano: BigInt(String(named['costNano'])),
+    createdAt: new Date(createdAt),
+    costNano: BigInt(costNano),
     settlementId: null,
   };
 }

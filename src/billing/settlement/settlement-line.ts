@@ -180,7 +180,12 @@ export class SettlementLine {
     this.logger.error(`Record ${entry.record.requestId} was refused and set aside: ${reason.message}`);
     this.options.setAside(entry.record, reason);
     this.batchNumber += 1;
-    const batch = { lease: this.lease(), number: this.batchNumber, records: [], releases: releasesOf([entry]) };
+    const batch = {
+      lease: this.lease(),
+      number: this.batchNumber,
+      records: [],
+      releases: releasesOf([entry]),
+    };
     const { settled } = await this.insist(() => this.store.settle(batch));
     this.commits += 1;
     this.done([entry], settled);

@@ -95,7 +95,9 @@ export class PostgresMoneyStore implements MoneyStore {
     const settlementOf = await this.settlementsFor(batch.records);
     const records = batch.records.map((record) => withSettlement(record, settlementOf));
     try {
-      return await this.database.transaction((tx) => settleIn(tx, batch, records, settlementOf), { attempts: 5 });
+      return await this.database.transaction((tx) => settleIn(tx, batch, records, settlementOf), {
+        attempts: 5,
+      });
     } catch (error) {
       throw translated(error);
     }
@@ -187,7 +189,7 @@ function drawnOf(row: DrawRow): Drawn {
 
 /** Classes 22 and 23 say that the values themselves are at fault, whoever sends them and whenever. */
 function translated(error: unknown): unknown {
-  const code = String((error as { code?: unknown } | undefined)?.code ?? '');
+  const { code = '' } = (error ?? {}) as { code?: string };
   if (code === 'SB001') return new LeaseGone();
   if (/^2[23]/.test(code)) return new RefusedByStore(String(error), { cause: error });
   return error;

@@ -131,7 +131,7 @@ const portalStatusOf = (fault: Fault): number =>
 
 function issuesOf(fault: Fault): ValidationIssue[] {
   const errors = fault.options.details?.errors;
-  if (Array.isArray(errors) && errors.length > 0) return errors;
+  if (Array.isArray(errors) && errors.length > 0) return errors as ValidationIssue[];
   return [{ loc: [], msg: fault.humanMessage, type: 'value_error' }];
 }
 

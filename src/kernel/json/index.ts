@@ -1,1 +1,2 @@
+export { editJson, type JsonEdits } from './edit-json';
 export { parseJson, parseJsonPolitely } from './parse-json';

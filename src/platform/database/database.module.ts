@@ -5,7 +5,7 @@ import { type Entity, serviceDataSourceOptions } from './data-source';
 import { Database } from './database';
 import { Notifications } from './notifications';
 
-export interface DatabaseModuleOptions {
+interface DatabaseModuleOptions {
   /** Settings cannot know the address of the embedded server, so the one that is used comes from outside. */
   url: string;
   entities: readonly Entity[];

@@ -73,7 +73,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /** The addresses of the server a running service has on this data folder; undefined when none runs. */
-export function runningEmbeddedPostgres(dataFolder: string): Pick<EmbeddedPostgres, 'url' | 'ownerUrl'> | undefined {
+export function runningEmbeddedPostgres(
+  dataFolder: string,
+): Pick<EmbeddedPostgres, 'url' | 'ownerUrl'> | undefined {
   const folder = serverFolder(resolve(dataFolder));
   if (folder === undefined || folderOwner(insideOf(dataFolder)) === undefined) return undefined;
   const paths = clusterPaths(folder);

@@ -5,3 +5,4 @@ export { DatabaseModule } from './database.module';
 export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
 export { Notifications } from './notifications';
 export { attachDatabase, openDatabase, type OpenDatabase } from './open-database';
+export { RevisionWatch } from './revision-watch';

@@ -29,7 +29,10 @@ export async function openDatabase(
 }
 
 /** For a command beside a running service: its database, or the configured one, or one started for the moment. */
-export async function attachDatabase(settings: Settings, migrations: readonly Migration[]): Promise<OpenDatabase> {
+export async function attachDatabase(
+  settings: Settings,
+  migrations: readonly Migration[],
+): Promise<OpenDatabase> {
   const running = settings.databaseUrl ? undefined : runningEmbeddedPostgres(settings.dataFolder);
   if (running === undefined) return openDatabase(settings, migrations);
   return { url: running.url, exited: new Promise(() => undefined), close: () => Promise.resolve() };

@@ -124,14 +124,15 @@ export function barChart(input: ChartInput): ChartModel {
       const value = values[index] ?? 0;
       const height = (value / top) * plotHeight;
       stacked += height;
-      if (height <= gap) return [];
+      const drawn = round(height - gap);
+      if (drawn <= 0) return [];
       return [
         {
           slot: base.legend[position]?.slot ?? 1,
           x: round(index * slotWidth + slotWidth * 0.15),
           y: round(plotHeight - stacked + gap),
           width: round(slotWidth * 0.7),
-          height: round(height - gap),
+          height: drawn,
         },
       ];
     });

@@ -67,7 +67,7 @@ function url(...input: unknown[]): string {
   const { view } = dataOf(options);
   const target = input.length > 1 ? String(input[0]) : undefined;
   const query = new URLSearchParams(target === undefined ? view.query : {});
-  for (const [name, value] of Object.entries(options.hash as Record<string, unknown>)) {
+  for (const [name, value] of Object.entries(options.hash as Record<string, string | number | null>)) {
     if (isAbsent(value)) query.delete(name);
     else query.set(name, String(value));
   }

@@ -15,7 +15,13 @@ export class SupplierClient {
   constructor(private readonly pools: SupplierPools) {}
 
   /** Takes a hold, so that no route can reach a supplier for which no money was set aside. */
-  send(_hold: HoldProof, lane: LaneView, path: string, body: Buffer, deadlines: CallDeadlines): SupplierExchange {
+  send(
+    _hold: HoldProof,
+    lane: LaneView,
+    path: string,
+    body: Buffer,
+    deadlines: CallDeadlines,
+  ): SupplierExchange {
     const request: SupplierRequest = {
       url: new URL(lane.provider.baseUrl.replace(/\/$/, '') + path),
       method: 'POST',

@@ -5,7 +5,7 @@ import type { Caller, KeyDirectory } from '../../keys';
 /** The scheme's name is case-insensitive; anything but a Bearer token is not ours. */
 const BEARER = /^bearer +(\S+) *$/i;
 
-export function bearerOf(headers: IncomingHttpHeaders): string | null {
+function bearerOf(headers: IncomingHttpHeaders): string | null {
   const { authorization } = headers;
   if (authorization === undefined) return null;
   const token = BEARER.exec(authorization)?.[1];

@@ -15,7 +15,9 @@ afterEach(() => expectMoneyToAddUp(house.database));
 afterAll(() => house.close());
 
 const limit = (amount: bigint, period: 'daily' | 'monthly' | 'rolling' = 'daily', keyId = id) =>
-  house.database.transaction((tx) => house.limits.set(tx, { kind: 'key', id: keyId }, { period, limit: amount }));
+  house.database.transaction((tx) =>
+    house.limits.set(tx, { kind: 'key', id: keyId }, { period, limit: amount }),
+  );
 const request = (amount: bigint, refs = [key(id), wallet(id)]) => ({ requestId: uuidv7(), amount, refs });
 
 test('a request is held, settled at its true cost, and charged everywhere once', async () => {
@@ -27,7 +29,10 @@ test('a request is held, settled at its true cost, and charged everywhere once',
   await Promise.all([hold.settle(costing(300_000_000n, refs)), hold.settle(costing(300_000_000n, refs))]);
   hold.release();
   await eventually(() => node.pending === 0);
-  expect(await house.limits.state({ kind: 'key', id })).toMatchObject({ spent: 300_000_000n, remaining: 1_700_000_000n });
+  expect(await house.limits.state({ kind: 'key', id })).toMatchObject({
+    spent: 300_000_000n,
+    remaining: 1_700_000_000n,
+  });
   expect(await house.ledger.wallet(id)).toMatchObject({ balance: 4_700_000_000n });
   expect(await house.limits.state({ kind: 'project', id: 9 })).toBeNull();
 });
@@ -52,7 +57,9 @@ test('a thousand at once on one dollar, over two nodes, spend no more than the d
   const { balance } = await house.ledger.wallet(id);
   expect(balance).toBeGreaterThanOrEqual(0n);
   expect(balance).toBeLessThan(usd / 50n);
-  expect([...codes].filter((code) => !['billing_limit_reached', 'capacity_exceeded'].includes(code))).toEqual([]);
+  expect([...codes].filter((code) => !['billing_limit_reached', 'capacity_exceeded'].includes(code))).toEqual(
+    [],
+  );
 });
 
 test('without a wallet that was ever filled, nobody pays', async () => {
@@ -131,7 +138,11 @@ test('a limit lowered below what is spent: what runs ends, the next is refused, 
   await running.settle(costing(3_000n, [key(id), wallet(id)]));
   await expect(node.escrow.hold(request(10n))).rejects.toMatchObject({ code: 'budget_exceeded' });
   await eventually(() => node.pending === 0);
-  expect(await house.limits.state({ kind: 'key', id })).toMatchObject({ spent: 3_000n, limit: 1_000n, remaining: 0n });
+  expect(await house.limits.state({ kind: 'key', id })).toMatchObject({
+    spent: 3_000n,
+    limit: 1_000n,
+    remaining: 0n,
+  });
   await limit(8_000n);
   (await node.escrow.hold(request(5_000n))).release();
 });
@@ -170,5 +181,7 @@ test('a free request gets a hold as well, and is recorded', async () => {
   const hold = await node.escrow.hold(request(0n, []));
   await hold.settle(costing(0n, []));
   await eventually(() => node.pending === 0);
-  expect(await house.database.query('SELECT FROM request_record WHERE request_id = $1', [hold.requestId])).toHaveLength(1);
+  expect(
+    await house.database.query('SELECT FROM request_record WHERE request_id = $1', [hold.requestId]),
+  ).toHaveLength(1);
 });

@@ -42,7 +42,10 @@ test('a posting that is rolled back was never there', async () => {
 });
 
 test.each([
-  ['one entry', 'INSERT INTO ledger_entry SELECT t.id, a.id, 5 FROM t, ledger_account a WHERE a.kind = \'usage\''],
+  [
+    'one entry',
+    "INSERT INTO ledger_entry SELECT t.id, a.id, 5 FROM t, ledger_account a WHERE a.kind = 'usage'",
+  ],
   [
     'two entries that do not cancel out',
     "INSERT INTO ledger_entry SELECT t.id, a.id, CASE a.kind WHEN 'usage' THEN 5 ELSE -4 END FROM t, ledger_account a WHERE a.kind IN ('usage', 'promotion')",
@@ -50,7 +53,9 @@ test.each([
   ['no entry at all', 'SELECT FROM t'],
 ])('the database refuses a transaction of %s', async (_what, entries) => {
   const sql = `WITH t AS (INSERT INTO ledger_transaction (kind, ref) VALUES ('test', 'unbalanced') RETURNING id) ${entries}`;
-  await expect(house.database.query(sql)).rejects.toThrow(/ledger transaction \d+ has \d entries that sum to/);
+  await expect(house.database.query(sql)).rejects.toThrow(
+    /ledger transaction \d+ has \d entries that sum to/,
+  );
 });
 
 test('an entry cannot join a transaction that was balanced long ago', async () => {
@@ -60,14 +65,17 @@ test('an entry cannot join a transaction that was balanced long ago', async () =
   await expect(house.database.query(late)).rejects.toThrow('that sum to 5');
 });
 
-test.each(['UPDATE ledger_entry SET amount = amount + 1', 'DELETE FROM ledger_entry', 'TRUNCATE ledger_entry CASCADE',
-  'UPDATE ledger_transaction SET ref = ref', 'DELETE FROM ledger_transaction', 'TRUNCATE ledger_account CASCADE'])(
-  'nobody does this, not even the owner of the tables: %s',
-  async (sql) => {
-    await house.credit(5, 10n, 'stays');
-    await expect(owner.query(sql)).rejects.toThrow('the ledger only grows');
-  },
-);
+test.each([
+  'UPDATE ledger_entry SET amount = amount + 1',
+  'DELETE FROM ledger_entry',
+  'TRUNCATE ledger_entry CASCADE',
+  'UPDATE ledger_transaction SET ref = ref',
+  'DELETE FROM ledger_transaction',
+  'TRUNCATE ledger_account CASCADE',
+])('nobody does this, not even the owner of the tables: %s', async (sql) => {
+  await house.credit(5, 10n, 'stays');
+  await expect(owner.query(sql)).rejects.toThrow('the ledger only grows');
+});
 
 test.each([
   'UPDATE ledger_entry SET amount = 1',
@@ -75,7 +83,7 @@ test.each([
   'UPDATE spending_window SET spent = 0',
   'DELETE FROM escrow_slice',
   'DELETE FROM request_record',
-  'INSERT INTO spending_rule (kind, owner_id, period, limit_nano) VALUES (\'key\', 1, \'daily\', 5)',
+  "INSERT INTO spending_rule (kind, owner_id, period, limit_nano) VALUES ('key', 1, 'daily', 5)",
   "SELECT open_wallets('{1}')",
 ])('the application has no right to this: %s', async (sql) => {
   await expect(house.database.query(sql)).rejects.toThrow('permission denied');
@@ -98,10 +106,15 @@ test('the checks do find what is wrong', async () => {
     const { checks } = await verifyMoney(house.database);
     return checks.filter((check) => check.wrong.length > 0).map(({ name }) => name);
   };
-  const change = (by: number) => `UPDATE spending_window SET spent = spent + ${by} WHERE kind = 'wallet' AND owner_id = 6`;
+  const change = (by: number) =>
+    `UPDATE spending_window SET spent = spent + ${by} WHERE kind = 'wallet' AND owner_id = 6`;
   expect(await wrong(change(1))).toEqual(['a wallet is the sum of its entries']);
-  expect(await wrong(`${change(-1)}; UPDATE spending_window SET escrowed = 3 WHERE kind = 'wallet' AND owner_id = 6`)).toEqual([
-    'escrowed is the sum of the slices',
-  ]);
-  expect(await wrong("UPDATE spending_window SET escrowed = 0 WHERE kind = 'wallet' AND owner_id = 6")).toEqual([]);
+  expect(
+    await wrong(
+      `${change(-1)}; UPDATE spending_window SET escrowed = 3 WHERE kind = 'wallet' AND owner_id = 6`,
+    ),
+  ).toEqual(['escrowed is the sum of the slices']);
+  expect(
+    await wrong("UPDATE spending_window SET escrowed = 0 WHERE kind = 'wallet' AND owner_id = 6"),
+  ).toEqual([]);
 });

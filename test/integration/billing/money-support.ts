@@ -136,7 +136,10 @@ export function costing(costNano: bigint, refs: readonly LimitRef[]): SettleOutc
 }
 
 /** Waits for what will become true soon, and fails when it does not. */
-export async function eventually(condition: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  withinMs = 5_000,
+): Promise<void> {
   const until = performance.now() + withinMs;
   while (!(await condition())) {
     if (performance.now() > until) throw new Error('it did not become true in time');

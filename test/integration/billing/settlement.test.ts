@@ -45,7 +45,10 @@ function leaveJournal(folder: string, records: readonly SettleOutcome[], damage 
 
 test('a node settles at its start what its predecessor had only journalled, once', async () => {
   const folder = house.folder();
-  const ids = leaveJournal(folder, [costing(300n, [wallet(walletId)]), costing(20n, [wallet(walletId), key(7)])]);
+  const ids = leaveJournal(folder, [
+    costing(300n, [wallet(walletId)]),
+    costing(20n, [wallet(walletId), key(7)]),
+  ]);
   const copy = readFileSync(join(folder, 'journal', 'dead-node.1.journal'));
   await house.node({ dataFolder: folder });
   expect(await balance()).toBe(9_680n);
@@ -69,7 +72,11 @@ test('a torn journal: everything before the damage is settled, the damage is rep
   const folder = house.folder();
   leaveJournal(folder, [costing(1n, [wallet(walletId)]), costing(2n, [wallet(walletId)])], 'half a fra');
   const report = await replayJournals(join(folder, 'journal'), store);
-  expect(report).toMatchObject({ files: 1, records: 2, torn: [{ file: expect.stringContaining('dead-node') as string }] });
+  expect(report).toMatchObject({
+    files: 1,
+    records: 2,
+    torn: [{ file: expect.stringContaining('dead-node') as string }],
+  });
   expect(readdirSync(join(folder, 'journal'))).toEqual(['dead-node.1.journal.torn']);
   expect(await balance()).toBe(9_997n);
 });
@@ -90,7 +97,10 @@ test('a commit whose answer was lost is repeated without effect', async () => {
   const batch: Batch = { lease, number: 1, records: [record], releases: [release] };
   expect(await store.settle(batch)).toMatchObject({ known: [] });
   expect(await store.settle(batch)).toMatchObject({ known: [0] });
-  expect(await house.ledger.wallet(walletId)).toMatchObject({ spent: 400n, escrowed: drawn!.granted! - 400n });
+  expect(await house.ledger.wallet(walletId)).toMatchObject({
+    spent: 400n,
+    escrowed: drawn!.granted! - 400n,
+  });
 });
 
 test('a settlement after the lease was swept is charged, and takes nothing from others', async () => {
@@ -143,7 +153,11 @@ test('a record that the database will not take is set aside, and the others are 
   );
   await eventually(() => node.pending === 0);
   expect(await balance()).toBe(9_980n);
-  expect(readFileSync(refusedFile(join(folder, 'journal')), 'utf8').trim().split('\n')).toHaveLength(1);
+  expect(
+    readFileSync(refusedFile(join(folder, 'journal')), 'utf8')
+      .trim()
+      .split('\n'),
+  ).toHaveLength(1);
 });
 
 test('when the disk is full nothing new is held, what runs is settled, and it ends by itself', async () => {
@@ -185,7 +199,12 @@ test('a batch that fails half way leaves nothing of itself', async () => {
   const lease = uuidv7();
   const broken: MoneyStore['settle'] = store.settle.bind(store);
   const record = recordOf(costing(5n, [wallet(walletId)]));
-  const impossible = { lease, number: 1, records: [record], releases: [{ windowId: 'no number', amount: 1n }] };
+  const impossible = {
+    lease,
+    number: 1,
+    records: [record],
+    releases: [{ windowId: 'no number', amount: 1n }],
+  };
   await expect(broken(impossible)).rejects.toThrow('invalid input syntax');
   expect(await countOf(record.requestId)).toBe(0);
   expect(await balance()).toBe(10_000n);

@@ -36,31 +36,46 @@ test('what is cut off anywhere reads as everything before the cut, and says wher
 
 test('a flipped bit ends the reading before its frame', () => {
   fc.assert(
-    fc.property(payloads.filter((list) => list.length > 0), fc.nat(), (written, place) => {
-      const bytes = framesOf(written);
-      bytes[place % bytes.length]! ^= 1 << (place % 8);
-      const { payloads: read, tornAt } = readFrames(bytes);
-      expect(read).toEqual(written.slice(0, read.length));
-      expect(read.length).toBeLessThan(written.length);
-      expect(tornAt).not.toBeNull();
-    }),
+    fc.property(
+      payloads.filter((list) => list.length > 0),
+      fc.nat(),
+      (written, place) => {
+        const bytes = framesOf(written);
+        bytes[place % bytes.length]! ^= 1 << (place % 8);
+        const { payloads: read, tornAt } = readFrames(bytes);
+        expect(read).toEqual(written.slice(0, read.length));
+        expect(read.length).toBeLessThan(written.length);
+        expect(tornAt).not.toBeNull();
+      },
+    ),
   );
 });
 
 test('zeros, as a crash may leave them, are damage and not records', () => {
-  expect(readFrames(Buffer.concat([framesOf(['a']), Buffer.alloc(64)]))).toEqual({ payloads: ['a'], tornAt: 9 });
+  expect(readFrames(Buffer.concat([framesOf(['a']), Buffer.alloc(64)]))).toEqual({
+    payloads: ['a'],
+    tornAt: 9,
+  });
 });
 
 test('a record survives the journal, whatever is in it', () => {
-  const record = aRecord({ costNano: 9_007_199_254_740_993n, attempts: [
-    { supplier: 's', region: null, model: 'm', status: 429, milliseconds: 12, outcome: 'limited' },
-  ] });
+  const record = aRecord({
+    costNano: 9_007_199_254_740_993n,
+    attempts: [
+      { supplier: 's', region: null, model: 'm', status: 429, milliseconds: 12, outcome: 'limited' },
+    ],
+  });
   expect(decodeRecord(encodeRecord(record), recordFields)).toEqual(record);
 });
 
 test('a journal of other fields is read by its own header', () => {
   const [id, at, cost] = ['0190b5a0-0000-7000-8000-000000000001', 1_763_700_000_000, '5'];
-  const read = decodeRecord(JSON.stringify([cost, 'unknown', at, id]), ['costNano', 'goneSince', 'createdAt', 'requestId']);
+  const read = decodeRecord(JSON.stringify([cost, 'unknown', at, id]), [
+    'costNano',
+    'goneSince',
+    'createdAt',
+    'requestId',
+  ]);
   expect(read).toMatchObject({ requestId: id, createdAt: new Date(at), costNano: 5n, model: null });
   expect(read).not.toHaveProperty('goneSince');
 });
@@ -85,7 +100,10 @@ test('what is not committed is still there after the end', () => {
   journal.release(1);
   journal.close();
   const [file = ''] = readdirSync(folder);
-  const { payloads: [header, ...rest], tornAt } = readFrames(readFileSync(join(folder, file)));
+  const {
+    payloads: [header, ...rest],
+    tornAt,
+  } = readFrames(readFileSync(join(folder, file)));
   expect(headerOf(header)).toMatchObject({ node: 'n', pid: process.pid, fields: recordFields });
   expect([rest, tornAt]).toEqual([['one', 'two'], null]);
 });
@@ -122,23 +140,27 @@ test('a disk that fills up in the middle of a record leaves no half of it behind
 
 test('one bad record among many is found, and all the others are settled, in order', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.uniqueArray(fc.nat(200), { maxLength: 40 }), fc.func(fc.boolean()), async (entries, isBad) => {
-      const settled: number[] = [];
-      const refused: number[] = [];
-      await settleSplitting(
-        entries,
-        (some) => {
-          if (some.some((entry) => isBad(entry))) return Promise.reject(new RefusedByStore('bad'));
-          settled.push(...some);
-          return Promise.resolve();
-        },
-        (entry) => {
-          refused.push(entry);
-          return Promise.resolve();
-        },
-      );
-      expect(settled).toEqual(entries.filter((entry) => !isBad(entry)));
-      expect(refused).toEqual(entries.filter((entry) => isBad(entry)));
-    }),
+    fc.asyncProperty(
+      fc.uniqueArray(fc.nat(200), { maxLength: 40 }),
+      fc.func(fc.boolean()),
+      async (entries, isBad) => {
+        const settled: number[] = [];
+        const refused: number[] = [];
+        await settleSplitting(
+          entries,
+          (some) => {
+            if (some.some((entry) => isBad(entry))) return Promise.reject(new RefusedByStore('bad'));
+            settled.push(...some);
+            return Promise.resolve();
+          },
+          (entry) => {
+            refused.push(entry);
+            return Promise.resolve();
+          },
+        );
+        expect(settled).toEqual(entries.filter((entry) => !isBad(entry)));
+        expect(refused).toEqual(entries.filter((entry) => isBad(entry)));
+      },
+    ),
   );
 });

@@ -122,7 +122,10 @@ export class MemoryStore implements MoneyStore {
         lease.batch = batch.number;
         for (const { windowId, amount } of batch.releases) this.release(lease.slices, windowId, amount);
       }
-      const windows = [...this.limits].map(([windowId, { limit, spent }]) => ({ windowId, limitLeft: limit - spent }));
+      const windows = [...this.limits].map(([windowId, { limit, spent }]) => ({
+        windowId,
+        limitLeft: limit - spent,
+      }));
       return { known, windows };
     });
   }

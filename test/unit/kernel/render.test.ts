@@ -165,7 +165,9 @@ describe('on the messages surface', () => {
 
   test('no code leaves the vocabulary', () => {
     const bodies = [...catalogue.keys()].map((code) => renderMessages(fault(code), id).body);
-    const types = bodies.map((body) => JSON.parse(JSON.stringify(body)).error.type);
+    const types = bodies.map(
+      (body) => (JSON.parse(JSON.stringify(body)) as { error: { type: string } }).error.type,
+    );
     expect(new Set(types)).toEqual(new Set(vocabulary));
   });
 

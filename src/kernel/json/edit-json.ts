@@ -1,0 +1,188 @@
+export interface JsonEdits {
+  /** Fields of the top level with their new values. */
+  readonly set?: Readonly<Record<string, unknown>>;
+  /** Fields of the top level that go. */
+  readonly remove?: Iterable<string>;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const SPACE = 0x20;
+
+/** One member of the top level: where its name begins, and where its value begins and ends. */
+interface Member {
+  readonly name: string;
+  readonly start: number;
+  readonly value: number;
+  readonly end: number;
+}
+
+/**
+ * The bytes of a JSON object with fields of its top level replaced, added or taken out. What is not edited stays as
+ * it came, to the byte: that is cheaper than printing it again, and keeps numbers that a double would round. Of a
+ * field that stands there twice only the last counts, as for `JSON.parse`; the others go, so that nobody can show one
+ * value to us and another to whoever reads the bytes. `parsed` is what the bytes say; it is printed when they cannot
+ * be spliced. Answers the same buffer when there is nothing to do.
+ */
+export function editJson(bytes: Buffer, parsed: Readonly<Record<string, unknown>>, edits: JsonEdits): Buffer {
+  const set = new Map(Object.entries(edits.set ?? {}).filter(([, value]) => value !== undefined));
+  const removed = new Set(edits.remove ?? []);
+  if (set.size === 0 && removed.size === 0) return bytes;
+  const members = membersOf(bytes);
+  if (members === undefined) return printed(parsed, set, removed);
+  return splice(bytes, members, set, removed);
+}
+
+function printed(
+  parsed: Readonly<Record<string, unknown>>,
+  set: ReadonlyMap<string, unknown>,
+  removed: ReadonlySet<string>,
+): Buffer {
+  const kept = Object.entries(parsed).filter(([name]) => !removed.has(name) && !set.has(name));
+  return Buffer.from(JSON.stringify(Object.fromEntries([...kept, ...set])));
+}
+
+function splice(
+  bytes: Buffer,
+  members: readonly Member[],
+  set: ReadonlyMap<string, unknown>,
+  removed: ReadonlySet<string>,
+): Buffer {
+  const last = new Map<string, number>();
+  members.forEach(({ name }, index) => {
+    if (set.has(name)) last.set(name, index);
+  });
+  const added = [...set].filter(([name]) => !last.has(name));
+  const pieces: Buffer[] = added.map(([name, value]) => memberText(name, value));
+  let changed = added.length > 0;
+  let run: { start: number; end: number } | undefined;
+  const closeRun = (): void => {
+    if (run) pieces.push(bytes.subarray(run.start, run.end));
+    run = undefined;
+  };
+  members.forEach((member, index) => {
+    const { name, start, end } = member;
+    const isEdited = set.has(name);
+    if ((removed.has(name) && !isEdited) || (isEdited && last.get(name) !== index)) {
+      changed = true;
+      closeRun();
+      return;
+    }
+    const text = isEdited ? Buffer.from(JSON.stringify(set.get(name))) : undefined;
+    if (text === undefined || bytes.compare(text, 0, text.length, member.value, end) === 0) {
+      run = { start: run?.start ?? start, end };
+      return;
+    }
+    changed = true;
+    closeRun();
+    pieces.push(Buffer.concat([bytes.subarray(start, member.value), text]));
+  });
+  closeRun();
+  return changed ? joined(pieces) : bytes;
+}
+
+const memberText = (name: string, value: unknown): Buffer =>
+  Buffer.from(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
+
+const open = Buffer.from('{');
+const comma = Buffer.from(',');
+const close = Buffer.from('}');
+
+function joined(pieces: readonly Buffer[]): Buffer {
+  const parts: Buffer[] = [open];
+  pieces.forEach((piece, index) => {
+    if (index > 0) parts.push(comma);
+    parts.push(piece);
+  });
+  parts.push(close);
+  return Buffer.concat(parts);
+}
+
+/** Undefined when the bytes are no object after all, or cannot be followed. */
+function membersOf(bytes: Buffer): Member[] | undefined {
+  const members: Member[] = [];
+  let at = skipSpace(bytes, 0);
+  if (bytes[at] !== OPEN_OBJECT) return undefined;
+  at = skipSpace(bytes, at + 1);
+  if (bytes[at] === CLOSE_OBJECT) return members;
+  for (;;) {
+    if (bytes[at] !== QUOTE) return undefined;
+    const start = at;
+    const nameEnd = endOfString(bytes, at);
+    if (nameEnd === -1) return undefined;
+    at = skipSpace(bytes, nameEnd);
+    if (bytes[at] !== COLON) return undefined;
+    const value = skipSpace(bytes, at + 1);
+    const end = endOfValue(bytes, value);
+    if (end === -1) return undefined;
+    members.push({ name: nameOf(bytes, start, nameEnd), start, value, end });
+    at = skipSpace(bytes, end);
+    if (bytes[at] === CLOSE_OBJECT) return members;
+    if (bytes[at] !== COMMA) return undefined;
+    at = skipSpace(bytes, at + 1);
+  }
+}
+
+/** A name may be written with escapes, so that it only reads like another one. */
+function nameOf(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start + 1, end - 1);
+  return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length && bytes[at]! <= SPACE) at += 1;
+  return at;
+}
+
+/** Behind the closing quote; -1 without one. Strings are most of a prompt, so they are searched natively. */
+function endOfString(bytes: Buffer, from: number): number {
+  let at = from + 1;
+  for (;;) {
+    const quote = bytes.indexOf(QUOTE, at);
+    if (quote === -1) return -1;
+    let backslashes = 0;
+    while (bytes[quote - 1 - backslashes] === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return quote + 1;
+    at = quote + 1;
+  }
+}
+
+function endOfValue(bytes: Buffer, from: number): number {
+  const first = bytes[from];
+  if (first === QUOTE) return endOfString(bytes, from);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return endOfWord(bytes, from);
+  let depth = 0;
+  let at = from;
+  while (at < bytes.length) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at);
+      if (at === -1) return -1;
+      continue;
+    }
+    at += 1;
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth += 1;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      depth -= 1;
+      if (depth === 0) return at;
+    }
+  }
+  return -1;
+}
+
+function endOfWord(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length) {
+    const byte = bytes[at]!;
+    if (byte === COMMA || byte === CLOSE_OBJECT || byte <= SPACE) break;
+    at += 1;
+  }
+  return at === from ? -1 : at;
+}

@@ -1,0 +1,167 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { monotonicMs } from '../../kernel';
+import type { Database } from './database';
+import type { Notifications } from './notifications';
+
+export interface RevisionWatchOptions {
+  /** Names what is watched in the log, such as "The catalogue". */
+  readonly subject: string;
+  readonly channel: string;
+  /** The table whose only row carries the revision. */
+  readonly table: string;
+  /**
+   * Takes a change in. `change` is what the announcement says after its revision, and null when announcements may
+   * have been missed: then anything may have changed. What is thrown here is tried again.
+   */
+  onChange(change: string | null, revision: bigint): void | Promise<void>;
+}
+
+const POLL_MS = 500;
+const ANSWER_DEADLINE_MS = 2_000;
+
+/**
+ * Tells a node that keeps a copy of something when that something has changed. Announcements tell it within
+ * milliseconds; they are lost while their connection is down, so the revision is read twice a second as well.
+ * An announcement that begins with its revision is acted upon without a look at the database, provided that it is
+ * the next one in order.
+ */
+export class RevisionWatch {
+  private readonly logger = new Logger(RevisionWatch.name);
+  private readonly stopping = new AbortController();
+  private readonly unsubscribe: (() => void)[] = [];
+  /** Null when it is not certain that the copy is of any revision. */
+  private seen: bigint | null = null;
+  /** A change may exist that was not taken in: then the announcements' connection vouches for nothing. */
+  private behind = true;
+  private lookedAt = -Infinity;
+  private looking?: Promise<void>;
+  private lookAgain = false;
+  private polling?: Promise<void>;
+  private away = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly notifications: Notifications,
+    private readonly options: RevisionWatchOptions,
+  ) {}
+
+  /** Takes the first copy, by a change of null; fails when that does. */
+  async start(): Promise<void> {
+    this.unsubscribe.push(
+      await this.notifications.on(this.options.channel, (payload) => this.hear(payload)),
+      this.notifications.onGap(() => this.doubt()),
+    );
+    await this.lookOnce();
+    this.polling = this.poll();
+  }
+
+  /** Before the database closes its connections. */
+  async stop(): Promise<void> {
+    for (const end of this.unsubscribe) end();
+    this.stopping.abort();
+    await this.polling;
+    await this.looking;
+  }
+
+  /** When the copy was last known to be the newest, on the monotonic clock. */
+  get confirmedAt(): number {
+    const heardAt = this.behind ? undefined : this.notifications.lastConfirmedAt;
+    return heardAt === undefined ? this.lookedAt : Math.max(heardAt, this.lookedAt);
+  }
+
+  confirmedWithin(milliseconds: number): boolean {
+    return monotonicMs() - this.confirmedAt <= milliseconds;
+  }
+
+  private hear(payload: string): void {
+    const [, number, change] = /^(\d+) (.*)$/s.exec(payload) ?? [];
+    if (number === undefined || change === undefined || this.seen === null) return this.doubt();
+    const revision = BigInt(number);
+    if (revision <= this.seen) return;
+    if (revision > this.seen + 1n) return this.doubt();
+    this.seen = revision;
+    this.take(change, revision).catch((error: unknown) => {
+      this.seen = null;
+      this.behind = true;
+      this.gone(error);
+    });
+  }
+
+  private async take(change: string | null, revision: bigint): Promise<void> {
+    await this.options.onChange(change, revision);
+  }
+
+  private doubt(): void {
+    this.behind = true;
+    void this.look();
+  }
+
+  /** One look at a time; whoever asks during one gets the next, because that one may be older than what they know. */
+  private look(): Promise<void> {
+    this.lookAgain = true;
+    this.looking ??= this.lookUntilSettled().finally(() => {
+      this.looking = undefined;
+    });
+    return this.looking;
+  }
+
+  private async lookUntilSettled(): Promise<void> {
+    while (this.lookAgain && !this.stopping.signal.aborted) {
+      this.lookAgain = false;
+      try {
+        await this.lookOnce();
+        this.back();
+      } catch (error) {
+        this.gone(error);
+      }
+    }
+  }
+
+  private async lookOnce(): Promise<void> {
+    const asked = monotonicMs();
+    const before = this.seen;
+    const revision = await this.read();
+    // Lower than before it was asked for: the database was put back to an earlier state.
+    const changed = this.seen === null || revision > this.seen || (before !== null && revision < before);
+    if (changed) {
+      await this.take(null, revision);
+      this.seen = revision;
+    }
+    this.lookedAt = asked;
+    if (!this.lookAgain) this.behind = false;
+  }
+
+  private async read(): Promise<bigint> {
+    const late = new AbortController();
+    const deadline = delay(ANSWER_DEADLINE_MS, undefined, { signal: late.signal, ref: false }).then(() => {
+      throw new Error(`no answer within ${ANSWER_DEADLINE_MS} ms`);
+    });
+    try {
+      const reading = this.database.query<{ revision: string }>(`SELECT revision FROM ${this.options.table}`);
+      const [row] = await Promise.race([reading, deadline]);
+      if (row === undefined) throw new Error(`${this.options.table} is empty`);
+      return BigInt(row.revision);
+    } finally {
+      late.abort();
+      await deadline.catch(() => undefined);
+    }
+  }
+
+  private async poll(): Promise<void> {
+    const { signal } = this.stopping;
+    while (await delay(POLL_MS, true, { signal, ref: false }).catch(() => false)) await this.look();
+  }
+
+  /** Said once an outage, not twice a second. */
+  private gone(error: unknown): void {
+    if (!this.away && !this.stopping.signal.aborted)
+      this.logger.warn(`${this.options.subject} cannot be read; the last copy stays: ${String(error)}`);
+    this.away = true;
+  }
+
+  private back(): void {
+    if (this.away) this.logger.log(`${this.options.subject} can be read again.`);
+    this.away = false;
+  }
+}

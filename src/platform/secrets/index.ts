@@ -1,0 +1,3 @@
+export { type MasterKey, masterKeyOf, MasterKeys } from './master-keys';
+export { rewrap, SecretBox, type SealedSecret, type SecretFault, type SecretPlace } from './secret-box';
+export { SecretsModule } from './secrets.module';

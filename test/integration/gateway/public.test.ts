@@ -1,0 +1,43 @@
+import type { Server } from 'node:http';
+import request from 'supertest';
+import { catalogue } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+
+describe('what the gateway tells everybody', () => {
+  let app: TestApp;
+  let server: Server;
+
+  beforeAll(async () => {
+    app = await startTestApp();
+    server = app.application.getHttpServer() as Server;
+  });
+  afterAll(() => app.close());
+
+  test.each(['/health', '/health/live', '/health/ready'])('%s', async (path) => {
+    await request(server).get(path).expect(200, { status: 'ok' });
+  });
+
+  test('the error catalogue, whole', async () => {
+    const { body } = (await request(server).get('/v1/errors').expect(200)) as {
+      body: { data: { code: string }[] };
+    };
+    expect(body.data.map(({ code }) => code).sort()).toEqual([...catalogue.keys()].sort());
+  });
+
+  test('one code: what it means, what to do, and whether it happens here', async () => {
+    const { body } = await request(server).get('/v1/errors/budget_exceeded').expect(200);
+    expect(body).toMatchObject({
+      code: 'budget_exceeded',
+      action_class: 'F',
+      status: 402,
+      type: 'billing_error',
+      retryable: false,
+      reach: 'reachable',
+    });
+  });
+
+  test('a code there is not', async () => {
+    const { body } = await request(server).get('/v1/errors/made_up').expect(404);
+    expect(body).toMatchObject({ error: { code: 'not_found', param: 'code' } });
+  });
+});

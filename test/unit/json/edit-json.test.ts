@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { editJson } from '../../../src/kernel';
+
+type Json = Record<string, unknown>;
+
+const edit = (text: string, edits: Parameters<typeof editJson>[2]): string =>
+  editJson(Buffer.from(text), JSON.parse(text) as Json, edits).toString();
+
+test.each([
+  ['replaced in place', '{"a":1, "model":"x" ,"b":2}', '{"a":1,"model":"y","b":2}'],
+  ['added in front', '{"a":1}', '{"model":"y","a":1}'],
+  ['added to nothing', ' { } ', '{"model":"y"}'],
+  ['written with escapes', '{"mod\\u0065l":"x"}', '{"mod\\u0065l":"y"}'],
+  ['told twice', '{"model":"x","a":1,"model":"z"}', '{"a":1,"model":"y"}'],
+  ['told twice, the last one right', '{"model":"x","a":1,"model":"y"}', '{"a":1,"model":"y"}'],
+  [
+    'a number that a double would round',
+    '{"seed":12345678901234567890,"model":1e400}',
+    '{"seed":12345678901234567890,"model":"y"}',
+  ],
+  ['only the top level', '{"metadata":{"model":"x"}}', '{"model":"y","metadata":{"model":"x"}}'],
+])('a field %s', (_name, before, after) => {
+  expect(edit(before, { set: { model: 'y' } })).toBe(after);
+});
+
+test.each([
+  ['the first', '{"gone":[1,{"x":"}"}], "a":1,"b":2}', '{"a":1,"b":2}'],
+  ['one in the middle', '{"a":1, "gone":"\\"," ,"b":2}', '{"a":1,"b":2}'],
+  ['the last', '{"a":1,"b":2,"gone":null}', '{"a":1,"b":2}'],
+  ['the only one, twice', '{"gone":1,"gone":2}', '{}'],
+])('taken out: %s', (_name, before, after) => {
+  expect(edit(before, { remove: ['gone', 'absent'] })).toBe(after);
+});
+
+test('nothing to do: the very same bytes', () => {
+  const bytes = Buffer.from('{"model" : "y","a":[1 , 2]}');
+  expect(editJson(bytes, {}, { set: { model: 'y', other: undefined }, remove: ['gone'] })).toBe(bytes);
+});
+
+test('bytes that cannot be followed are printed from what they meant', () => {
+  const bytes = Buffer.from('\ufeff{"model":"x","gone":1,"a":2}');
+  const parsed = { model: 'x', gone: 1, a: 2 };
+  expect(JSON.parse(editJson(bytes, parsed, { set: { model: 'y' }, remove: ['gone'] }).toString())).toEqual({
+    model: 'y',
+    a: 2,
+  });
+});
+
+const names = fc.constantFrom('model', 'stream', 'a"b', 'ü', 'x\\', '', 'messages', '__proto__');
+const object = fc
+  .array(fc.tuple(names, fc.jsonValue()))
+  .map((entries) => Object.fromEntries(entries) as Json);
+
+test('says what parsing, changing and printing would have said', () => {
+  fc.assert(
+    fc.property(object, object, fc.array(names), fc.constantFrom(0, 1, '\t'), (body, set, remove, indent) => {
+      const bytes = Buffer.from(JSON.stringify(body, null, indent));
+      const parsed = JSON.parse(bytes.toString()) as Json;
+      const expected = new Map(Object.entries(parsed).filter(([name]) => !remove.includes(name)));
+      for (const [name, value] of Object.entries(set)) expected.set(name, value);
+      const edited = JSON.parse(editJson(bytes, parsed, { set, remove }).toString()) as Json;
+      const plain = JSON.parse(JSON.stringify(Object.fromEntries(expected))) as Json;
+      expect(edited).toEqual(plain);
+      expect(Object.keys(edited).sort()).toEqual(Object.keys(plain).sort());
+    }),
+    { numRuns: 500 },
+  );
+});
