@@ -3,6 +3,7 @@ import { CreateIdentity1763700100000 } from './1763700100000-create-identity';
 import { CreateKeys1763700120000 } from './1763700120000-create-keys';
 import { CreateRequestRecords1763700150000 } from './1763700150000-create-request-records';
 import { CreateCatalogue1763700200000 } from './1763700200000-create-catalogue';
+import { CreateCredentials1763700210000 } from './1763700210000-create-credentials';
 import { CreateMoney1763700300000 } from './1763700300000-create-money';
 import { CreateEscrow1763700310000 } from './1763700310000-create-escrow';
 
@@ -13,6 +14,7 @@ export const migrations = [
   CreateKeys1763700120000,
   CreateRequestRecords1763700150000,
   CreateCatalogue1763700200000,
+  CreateCredentials1763700210000,
   CreateMoney1763700300000,
   CreateEscrow1763700310000,
 ];

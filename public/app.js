@@ -42,7 +42,7 @@ function copyBySelection(text, button) {
 
 function download(button) {
   const link = document.createElement('a');
-  link.href = `data:text/plain;charset=utf-8,${encodeURIComponent(`${button.dataset.content}\n`)}`;
+  link.href = `data:application/octet-stream,${encodeURIComponent(`${button.dataset.content}\n`)}`;
   link.download = button.dataset.download;
   link.click();
 }

@@ -1,10 +1,10 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import { IsNull } from 'typeorm';
 import { defineTransitions, fault } from '../kernel';
-import type { Tx } from '../platform';
+import { AddressGuard, type Tx } from '../platform';
 import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock';
 import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from './entities';
-import { checkName, checkProvider, checkRedirects } from './catalogue-rules';
+import { checkAddresses, checkName, checkProvider, checkRedirects } from './catalogue-rules';
 
 /** A provider is found by id, or by name; fields left out keep their value. */
 export type ProviderInput = { readonly id?: number } & Partial<
@@ -44,10 +44,14 @@ const modelTransitions = defineTransitions<ModelState>({
 /** Every change of the catalogue but its prices. */
 @Injectable()
 export class CatalogueEditor {
+  /** Without a guard, as for the sandbox of our own, addresses are checked only when they are connected to. */
+  constructor(@Optional() private readonly guard?: AddressGuard) {}
+
   async upsertProvider(tx: Tx, input: ProviderInput): Promise<Provider> {
     await lockCatalogue(tx);
     const { id, ...fields } = input;
     checkProvider(fields);
+    if (this.guard !== undefined) checkAddresses(this.guard, fields);
     const known = await this.findProvider(tx, id, fields.name);
     if (fields.name !== undefined && known !== null && known.name !== fields.name) {
       const taken = await tx.existsBy(Provider, { name: fields.name, removedAt: IsNull() });

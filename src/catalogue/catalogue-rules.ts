@@ -1,4 +1,6 @@
 import { fault } from '../kernel';
+import type { AddressGuard } from '../platform';
+import { tokenUrlOf } from './credential';
 import type { Provider } from './entities';
 import { MAX_REDIRECTS } from './snapshot';
 
@@ -35,6 +37,22 @@ export function checkProvider({ name, baseUrl }: Partial<Pick<Provider, 'name' |
     param: 'base_url',
     message: 'The base address has to be an http or https URL without credentials, query and fragment.',
   });
+}
+
+/** Whether the operator's rules let us connect to where a provider says it is. Every connection is checked again. */
+export function checkAddresses(
+  guard: Pick<AddressGuard, 'checkBaseUrl'>,
+  { baseUrl, settings }: Partial<Pick<Provider, 'baseUrl' | 'settings'>>,
+): void {
+  const tokenUrl = settings && tokenUrlOf(settings);
+  for (const [param, url] of [
+    ['base_url', baseUrl] as const,
+    ['settings.oauth.token_url', tokenUrl] as const,
+  ]) {
+    const checked = url === undefined ? undefined : guard.checkBaseUrl(url);
+    if (checked?.ok === false)
+      throw fault('invalid_provider', { param, message: `The address ${checked.error}.` });
+  }
 }
 
 /** Refuses a circle, and any way of more than five hops, through the redirects as they would be. */

@@ -1,10 +1,22 @@
 import { Module } from '@nestjs/common';
+import { SecretsModule, SupplierHttpModule } from '../platform';
 import { CatalogueEditor } from './catalogue-editor.service';
 import { CatalogueService } from './catalogue.service';
+import { CredentialEditor } from './credential-editor.service';
+import { TokenEvents } from './credential-events.service';
+import { CredentialStore } from './credential-store.service';
 import { PriceService } from './price.service';
 
 @Module({
-  providers: [CatalogueService, CatalogueEditor, PriceService],
-  exports: [CatalogueService, CatalogueEditor, PriceService],
+  imports: [SecretsModule, SupplierHttpModule],
+  providers: [
+    CatalogueService,
+    CatalogueEditor,
+    PriceService,
+    CredentialStore,
+    CredentialEditor,
+    TokenEvents,
+  ],
+  exports: [CatalogueService, CatalogueEditor, PriceService, CredentialStore, CredentialEditor, TokenEvents],
 })
 export class CatalogueModule {}

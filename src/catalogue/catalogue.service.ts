@@ -16,6 +16,7 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
   private current?: CatalogueSnapshot;
   private reloading?: Promise<void>;
   private reloadAgain = false;
+  private readonly followers: ((snapshot: CatalogueSnapshot) => Promise<void>)[] = [];
 
   constructor(
     private readonly database: Database,
@@ -55,6 +56,11 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
     return monotonicMs() - this.watch.confirmedAt;
   }
 
+  /** Whoever keeps something that goes with the catalogue is brought up to date before a copy is put in use. */
+  follow(follower: (snapshot: CatalogueSnapshot) => Promise<void>): void {
+    this.followers.push(follower);
+  }
+
   /**
    * Reads the catalogue anew. One read at a time; whoever asks during a read gets the next one, because the
    * running one may have begun before the change they know of.
@@ -70,7 +76,9 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
   private async readUntilSettled(): Promise<void> {
     do {
       this.reloadAgain = false;
-      this.current = await loadSnapshot(this.database);
+      const newest = await loadSnapshot(this.database);
+      for (const follow of this.followers) await follow(newest);
+      this.current = newest;
     } while (this.reloadAgain);
   }
 }

@@ -1,3 +1,4 @@
+import { ProviderCredential } from './credential.entity';
 import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
 
 export {
@@ -7,6 +8,25 @@ export {
   type OrganisationAccessInput,
   type ProviderInput,
 } from './catalogue-editor.service';
+export type {
+  BearerCredential,
+  Credential,
+  CredentialSecret,
+  HeaderCredential,
+  SigningCredential,
+  TokenCredential,
+} from './credential';
+export { CREDENTIAL_KINDS, type CredentialHealth, type CredentialKind } from './credential.entity';
+export { CredentialEditor, type CredentialInput, type CredentialSummary } from './credential-editor.service';
+export {
+  type StoredTokenEvent,
+  type TokenEvent,
+  type TokenEventKind,
+  type TokenEventQuery,
+  TokenEvents,
+} from './credential-events.service';
+export { rewrapCredentials, type RewrapSummary } from './credential-rewrap';
+export { CredentialStore, type CredentialState, type PooledToken } from './credential-store.service';
 export { CatalogueModule } from './catalogue.module';
 export { CatalogueService } from './catalogue.service';
 export {
@@ -38,4 +58,12 @@ export type {
   ScheduleView,
 } from './views';
 
-export const catalogueEntities = [Provider, Model, Lane, ModelAlias, Price, PriceSchedule];
+export const catalogueEntities = [
+  Provider,
+  Model,
+  Lane,
+  ModelAlias,
+  Price,
+  PriceSchedule,
+  ProviderCredential,
+];

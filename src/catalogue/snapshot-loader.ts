@@ -24,7 +24,7 @@ export function loadSnapshot(database: Database): Promise<CatalogueSnapshot> {
   );
 }
 
-export async function readRevision(tx: Pick<Tx, 'query'>): Promise<bigint> {
+async function readRevision(tx: Pick<Tx, 'query'>): Promise<bigint> {
   const rows = await tx.query<{ revision: string }[]>('SELECT revision FROM catalogue_revision');
   const [row] = rows;
   if (row === undefined) throw new Error('the catalogue has no revision');

@@ -1,6 +1,18 @@
+/** What a command has of the outside: tests put their own in its place. */
+export interface CommandContext {
+  readonly environment: NodeJS.ProcessEnv;
+  write(text: string): void;
+  complain(text: string): void;
+  /** False where nobody is there to answer. */
+  confirm(question: string): Promise<boolean>;
+}
+
 export interface Command {
   readonly usage: string;
   readonly summary: string;
   /** Answers the exit code. */
-  run(words: string[]): Promise<number>;
+  run(words: string[], context: CommandContext): Promise<number>;
 }
+
+/** The way it was called is wrong, whatever the state of the installation. */
+export class UsageError extends Error {}

@@ -1,28 +1,73 @@
 import { EXIT_CONFIGURATION, SettingsError } from '../platform';
-import type { Command } from './command';
-import { moneyVerify } from './money-verify';
+import { type Command, type CommandContext, UsageError } from './command';
+import { configCheck } from './config-check';
+import { doctor } from './doctor';
+import { applyGateway, planGateway } from './gateway-file';
+import { keyCreate } from './key-create';
+import { keyList, keyRevoke } from './key-list';
 import { moneyRerate } from './money-rerate';
+import { moneyVerify } from './money-verify';
+import { importLitellm, importModelsDev } from './price-import';
+import { rootKeyRotate } from './root-key-rotate';
+import { terminal } from './terminal';
 
+/** By one word or by two. */
 const commands: Readonly<Record<string, Command>> = {
+  plan: planGateway,
+  apply: applyGateway,
+  'import litellm-prices': importLitellm,
+  'import models-dev': importModelsDev,
+  'key create': keyCreate,
+  'key list': keyList,
+  'key revoke': keyRevoke,
+  'root-key rotate': rootKeyRotate,
+  doctor,
+  'config check': configCheck,
   'money:verify': moneyVerify,
   'money:rerate': moneyRerate,
 };
 
 const EXIT_USAGE = 64;
 
-export async function runCommand([name, ...words]: string[]): Promise<void> {
-  const command = name === undefined ? undefined : commands[name];
-  if (command === undefined || words.includes('--help')) {
-    process.stdout.write(command === undefined ? overview() : `${command.usage}\n\n${command.summary}\n`);
-    process.exitCode = command === undefined && name !== undefined && name !== '--help' ? EXIT_USAGE : 0;
-    return;
+export async function runCommand(words: string[]): Promise<void> {
+  process.exitCode = await executeCommand(words, terminal);
+}
+
+/** Answers the exit code; whatever goes wrong is said in a sentence, never by an exception. */
+export async function executeCommand(words: string[], context: CommandContext): Promise<number> {
+  const { command, rest } = find(words);
+  if (command === undefined) {
+    context.write(overview());
+    return words.length === 0 || words[0] === '--help' ? 0 : EXIT_USAGE;
+  }
+  if (rest.includes('--help')) {
+    context.write(`${command.usage}\n\n${command.summary}\n`);
+    return 0;
   }
   try {
-    process.exitCode = await command.run(words);
+    return await command.run(rest, context);
   } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = error instanceof SettingsError ? EXIT_CONFIGURATION : 1;
+    context.complain(`${error instanceof Error ? error.message : String(error)}\n`);
+    if (!isMisuse(error)) return error instanceof SettingsError ? EXIT_CONFIGURATION : 1;
+    context.complain(`Usage: ${command.usage}\n`);
+    return EXIT_USAGE;
   }
+}
+
+function find(words: string[]): { command: Command | undefined; rest: string[] } {
+  for (const length of [2, 1]) {
+    const name = words.slice(0, length).join(' ');
+    if (Object.hasOwn(commands, name)) return { command: commands[name], rest: words.slice(length) };
+  }
+  return { command: undefined, rest: [] };
+}
+
+/** `parseArgs` of Node says so by the code of its error. */
+function isMisuse(error: unknown): boolean {
+  return (
+    error instanceof UsageError ||
+    (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_'))
+  );
 }
 
 const overview = (): string =>

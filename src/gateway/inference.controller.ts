@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { Access, type HttpRequest } from '../web';
 import { Pipeline } from './inference/pipeline';
+import { surfaces } from './inference/surface';
 import type { Reply } from './reply/reply';
 import { SvcHeadersInterceptor } from './reply/svc-headers.interceptor';
 
@@ -13,6 +14,18 @@ export class InferenceController {
   @Post('/v1/chat/completions')
   @Access.bearer()
   chat(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(request, response);
+    return this.pipeline.run(surfaces.chat, request, response);
+  }
+
+  @Post('/v1/messages')
+  @Access.eitherHeader()
+  messages(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.messages, request, response);
+  }
+
+  @Post('/v1/responses')
+  @Access.bearer()
+  responses(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.responses, request, response);
   }
 }

@@ -18,6 +18,13 @@ export class ApiKey {
   @Column('bytea', { name: 'secret_hash', select: false })
   secretHash: Buffer;
 
+  /** The secret before the last rotation, while it still counts. */
+  @Column('bytea', { name: 'previous_hash', nullable: true, select: false })
+  previousHash: Buffer | null;
+
+  @Column('timestamptz', { name: 'previous_until', nullable: true })
+  previousUntil: Date | null;
+
   @Column('text', { default: 'client' })
   kind: KeyKind;
 
@@ -44,6 +51,10 @@ export class ApiKey {
 
   @Column('text', { name: 'allowed_regions', array: true, nullable: true })
   allowedRegions: string[] | null;
+
+  /** Whether they were given as a list; as a text they are shown as one. */
+  @Column('boolean', { name: 'regions_as_list', default: false })
+  regionsAsList: boolean;
 
   @Column('integer', { name: 'rate_limit_rpm', nullable: true })
   rateLimitRpm: number | null;

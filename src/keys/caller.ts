@@ -12,9 +12,13 @@ export interface Caller {
   readonly allowedModels: ReadonlySet<string> | null;
   /** Null allows every region; the organisation's regions are already taken into account. */
   readonly allowedRegions: ReadonlySet<string> | null;
-  readonly rateLimitRpm: number | null;
+  /** The key's own, or the installation's usual one. */
+  readonly rateLimitRpm: number;
   readonly expiresAt: number | null;
   readonly attribution: Attribution;
+  /** Whose wallet pays, also when nothing is charged to it because somebody is exempt; null when there is nobody. */
+  readonly payerId: number | null;
+  readonly billingExempt: boolean;
   /** Every limit a request of this key counts against. */
   readonly limits: readonly LimitRef[];
 }

@@ -1,18 +1,23 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Attribution } from '../audit';
 import { limitRefs } from '../billing';
 import { PayerService, type Standing } from '../identity';
-import { type Fault, fault, fromUnknown, monotonicMs } from '../kernel';
-import { Database, Settings } from '../platform';
+import { type Fault, fault, fromUnknown } from '../kernel';
+import { Database, Notifications, RevisionWatch, Settings } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
 import type { Caller } from './caller';
-import { hashKey, publicIdOf } from './key-text';
+import { KeyCache, type KeyVerdict } from './key-cache';
+import { type KeyChange, readKeyChange } from './key-change';
+import { hashKey, KEY_LENGTH, publicIdOf } from './key-text';
 
 interface KeyRow {
   id: number;
   public_id: string;
   secret_hash: Buffer;
+  previous_hash: Buffer | null;
+  previous_until: Date | null;
   kind: KeyKind;
   name: string;
   status: KeyStatus;
@@ -26,93 +31,136 @@ interface KeyRow {
   expires_at: Date | null;
 }
 
-type Verdict = Caller | Fault;
-
-interface Cached {
-  readonly verdict: Verdict;
-  readonly until: number;
-}
-
-const CACHE_ENTRIES = 50_000;
-/** A change of a key is refused everywhere within a second, so nothing is believed for longer than half of one. */
-const BELIEVED_MS = 500;
+/** What nobody has confirmed for this long is asked of the database again, key by key. */
+const CONFIRMED_MS = 2_000;
+const LOOK_UP_DEADLINE_MS = 2_000;
 const nobody = Buffer.alloc(32);
 
 /** Turns the text of a key into its caller. What could not be checked is never called invalid. */
 @Injectable()
-export class KeyDirectory {
-  private readonly cache = new Map<string, Cached>();
-  private readonly loading = new Map<string, Promise<Verdict>>();
+export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly cache = new KeyCache();
+  private readonly loading = new Map<string, Promise<KeyVerdict>>();
+  private readonly listeners = new Set<(change: KeyChange | null) => void>();
+  private readonly watch: RevisionWatch;
 
   constructor(
     private readonly database: Database,
+    notifications: Notifications,
     private readonly payers: PayerService,
     private readonly settings: Settings,
-  ) {}
+  ) {
+    this.watch = new RevisionWatch(database, notifications, {
+      subject: 'The register of keys',
+      channel: 'keys',
+      table: 'key_revision',
+      onChange: (change) => this.forget(readKeyChange(change)),
+    });
+  }
+
+  onModuleInit(): Promise<void> {
+    return this.watch.start();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.watch.stop();
+  }
 
   /** Answers at once while the key is known, else after one look-up. Throws the refusal. */
   authenticate(text: string): Caller | Promise<Caller> {
+    if (text.length !== KEY_LENGTH) throw fault('invalid_api_key');
+    const fingerprint = hash('sha256', text, 'base64');
+    const known = this.watch.confirmedWithin(CONFIRMED_MS) ? this.cache.get(fingerprint) : undefined;
+    if (known !== undefined) return accept(known);
     const publicId = publicIdOf(text);
     if (publicId === null) throw fault('invalid_api_key');
-    // The cache is keyed by a hash of the whole key: two keys with a common beginning never share an identity,
-    // and the memory of the process holds no list of secrets.
-    const fingerprint = hash('sha256', text, 'base64');
-    const known = this.cache.get(fingerprint);
-    if (known !== undefined && known.until > monotonicMs()) return accept(known.verdict);
     return this.load(fingerprint, publicId, text).then(accept);
   }
 
-  private load(fingerprint: string, publicId: string, text: string): Promise<Verdict> {
-    let pending = this.loading.get(fingerprint);
-    if (pending === undefined) {
-      pending = this.look(publicId, text)
-        .then((verdict) => {
-          this.remember(fingerprint, verdict);
-          return verdict;
-        })
-        .finally(() => this.loading.delete(fingerprint));
-      this.loading.set(fingerprint, pending);
-    }
-    return pending;
+  /** Why a key that was let in may no longer go on; null when it may. */
+  async refusalOf(keyId: number): Promise<Fault | null> {
+    const [row] = await this.database.query<KeyRow>('SELECT * FROM api_key WHERE id = $1', [keyId]);
+    if (row === undefined) return fault('invalid_api_key');
+    const verdict = await this.judge(row, null);
+    if (verdict instanceof Error) return verdict;
+    return isPast(verdict.caller.expiresAt) ? fault('expired_api_key') : null;
   }
 
-  private remember(fingerprint: string, verdict: Verdict): void {
-    if (this.cache.size >= CACHE_ENTRIES) {
-      const oldest = this.cache.keys().next();
-      if (!oldest.done) this.cache.delete(oldest.value);
-    }
-    this.cache.delete(fingerprint);
-    this.cache.set(fingerprint, { verdict, until: monotonicMs() + BELIEVED_MS });
+  /** Told when what some keys may do has changed; null when that may be true of any. */
+  onChange(listener: (change: KeyChange | null) => void): void {
+    this.listeners.add(listener);
   }
 
-  private async look(publicId: string, text: string): Promise<Verdict> {
-    try {
-      const [row] = await this.database.query<KeyRow>('SELECT * FROM api_key WHERE public_id = $1', [
-        publicId,
-      ]);
-      // The hash is computed and compared for an unknown key too, so that both refusals take as long.
-      const given = hashKey(this.settings.keyPepper, text);
-      const same = timingSafeEqual(given, row?.secret_hash ?? nobody);
-      if (row === undefined || !same) return fault('invalid_api_key');
-      if (row.status !== 'active')
-        return fault('invalid_api_key', { message: `This API key is ${row.status}.` });
-      const standing = await this.payers.standingOf({
-        userId: row.user_id,
-        organisationId: row.organisation_id,
-        departmentId: row.department_id,
-        projectId: row.project_id,
+  private forget(change: KeyChange | null): void {
+    this.cache.forget(change);
+    // What is being read may be of before the change: nobody joins it, and it is not remembered.
+    this.loading.clear();
+    for (const listener of this.listeners) listener(change);
+  }
+
+  private load(fingerprint: string, publicId: string, text: string): Promise<KeyVerdict> {
+    const underWay = this.loading.get(fingerprint);
+    if (underWay !== undefined) return underWay;
+    const reading = within(LOOK_UP_DEADLINE_MS, this.lookUp(publicId, text))
+      .then((verdict) => {
+        if (this.loading.get(fingerprint) === reading) this.cache.put(fingerprint, verdict);
+        return verdict;
+      })
+      .catch((error: unknown) => {
+        throw fault('auth_unavailable', { cause: fromUnknown(error) });
+      })
+      .finally(() => {
+        if (this.loading.get(fingerprint) === reading) this.loading.delete(fingerprint);
       });
-      return refusalOf(standing) ?? toCaller(row, standing);
-    } catch (error) {
-      throw fault('auth_unavailable', { cause: fromUnknown(error) });
-    }
+    this.loading.set(fingerprint, reading);
+    return reading;
+  }
+
+  private async lookUp(publicId: string, text: string): Promise<KeyVerdict> {
+    const [row] = await this.database.query<KeyRow>('SELECT * FROM api_key WHERE public_id = $1', [publicId]);
+    // The hash is computed and both are compared for an unknown key too, so that every refusal takes as long.
+    const given = hashKey(this.settings.keyPepper, text);
+    const current = timingSafeEqual(given, row?.secret_hash ?? nobody);
+    const previous = timingSafeEqual(given, row?.previous_hash ?? nobody);
+    if (row === undefined || !(current || previous)) return fault('invalid_api_key');
+    return this.judge(row, current ? null : (row.previous_until?.getTime() ?? 0));
+  }
+
+  private async judge(row: KeyRow, secretUntil: number | null): Promise<KeyVerdict> {
+    if (row.status !== 'active')
+      return fault('invalid_api_key', { message: `This API key is ${row.status}.` });
+    const standing = await this.payers.standingOf({
+      userId: row.user_id,
+      organisationId: row.organisation_id,
+      departmentId: row.department_id,
+      projectId: row.project_id,
+    });
+    const refusal = refusalOf(standing);
+    return refusal ?? { caller: toCaller(row, standing, this.settings.keyRateLimitRpm), secretUntil };
   }
 }
 
-function accept(verdict: Verdict): Caller {
+const isPast = (instant: number | null): boolean => instant !== null && instant <= Date.now();
+
+function accept(verdict: KeyVerdict): Caller {
   if (verdict instanceof Error) throw verdict;
-  if (verdict.expiresAt !== null && verdict.expiresAt <= Date.now()) throw fault('expired_api_key');
-  return verdict;
+  if (isPast(verdict.secretUntil))
+    throw fault('invalid_api_key', { message: 'This API key was replaced by a newer secret.' });
+  if (isPast(verdict.caller.expiresAt)) throw fault('expired_api_key');
+  return verdict.caller;
+}
+
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const deadline = delay(milliseconds, undefined, { signal: late.signal }).then(() => {
+    throw new Error(`no answer within ${milliseconds} ms`);
+  });
+  try {
+    return await Promise.race([work, deadline]);
+  } finally {
+    late.abort();
+    await deadline.catch(() => undefined);
+  }
 }
 
 function refusalOf(standing: Standing): Fault | null {
@@ -121,7 +169,7 @@ function refusalOf(standing: Standing): Fault | null {
   return fault('account_status', { message: `The account this key belongs to is ${status}.` });
 }
 
-function toCaller(row: KeyRow, standing: Standing): Caller {
+function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
   const attribution: Attribution = {
     keyId: row.id,
     userId: standing.userId,
@@ -137,9 +185,11 @@ function toCaller(row: KeyRow, standing: Standing): Caller {
     kind: row.kind,
     allowedModels: row.allowed_models === null ? null : new Set(row.allowed_models),
     allowedRegions: intersection(row.allowed_regions, standing.organisationRegions),
-    rateLimitRpm: row.rate_limit_rpm,
+    rateLimitRpm: row.rate_limit_rpm ?? usualRpm,
     expiresAt: row.expires_at?.getTime() ?? null,
     attribution,
+    payerId: standing.payerUserId,
+    billingExempt: standing.billingExempt,
     limits: limitRefs(attribution),
   };
 }

@@ -9,6 +9,7 @@ const PREFIX = 'svc_';
 const PUBLIC_ID_LENGTH = 8;
 const SECRET_LENGTH = 43;
 const CHECKSUM_LENGTH = 6;
+export const KEY_LENGTH = PREFIX.length + PUBLIC_ID_LENGTH + SECRET_LENGTH + CHECKSUM_LENGTH;
 const pattern = /^svc_[0-9A-Za-z]{57}$/;
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -17,8 +18,8 @@ export interface FreshKey {
   readonly text: string;
 }
 
-export function makeKey(): FreshKey {
-  const publicId = randomText(PUBLIC_ID_LENGTH);
+/** A new key, or a new secret for the key of a public id. */
+export function makeKey(publicId = randomText(PUBLIC_ID_LENGTH)): FreshKey {
   const body = publicId + randomText(SECRET_LENGTH);
   return { publicId, text: PREFIX + body + checksumOf(body) };
 }

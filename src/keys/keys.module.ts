@@ -1,11 +1,16 @@
 import { Module } from '@nestjs/common';
+import { BillingModule } from '../billing';
 import { IdentityModule } from '../identity';
 import { KeyDirectory } from './key-directory';
+import { KeyGate } from './key-gate';
+import { KeyRegister } from './key-register';
 import { KeysService } from './keys.service';
+import { OpenCalls } from './open-calls';
+import { RateModule } from './rate/rate.module';
 
 @Module({
-  imports: [IdentityModule],
-  providers: [KeyDirectory, KeysService],
-  exports: [KeyDirectory, KeysService],
+  imports: [IdentityModule, BillingModule, RateModule],
+  providers: [KeyDirectory, KeyGate, KeyRegister, KeysService, OpenCalls],
+  exports: [KeyDirectory, KeyGate, KeyRegister, KeysService, OpenCalls, RateModule],
 })
 export class KeysModule {}

@@ -1,32 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import type { Ownership } from '../identity';
+import { type BudgetScope, Limits } from '../billing';
+import { type Ownership, UserAccount } from '../identity';
+import { fault } from '../kernel';
 import { Settings, type Tx } from '../platform';
-import { ApiKey, type KeyKind } from './api-key.entity';
+import { ApiKey } from './api-key.entity';
+import { noSuchKey } from './key-register';
 import { hashKey, makeKey } from './key-text';
+import type { IssuedKey, KeyChanges, NewKey, RotatedKey } from './managed-key';
 
-export interface NewKey extends Ownership {
-  readonly kind: KeyKind;
-  readonly name: string;
-  /** Who made it, in words that stay true: `root key`, `user 12`, `first boot`. */
-  readonly createdBy: string;
-  readonly allowedModels?: readonly string[] | null;
-  readonly allowedRegions?: readonly string[] | null;
-  readonly rateLimitRpm?: number | null;
-  readonly expiresAt?: Date | null;
-  readonly metadata?: Readonly<Record<string, string>>;
-}
-
-export interface IssuedKey {
-  readonly id: number;
-  readonly publicId: string;
-  /** The only time the secret exists outside its owner's hands. */
-  readonly text: string;
-  readonly createdAt: Date;
-}
-
+/** Makes keys, changes them and takes them back. Every change is announced when its transaction commits. */
 @Injectable()
 export class KeysService {
-  constructor(private readonly settings: Settings) {}
+  constructor(
+    private readonly settings: Settings,
+    private readonly limits: Limits,
+  ) {}
 
   async issue(tx: Tx, key: NewKey): Promise<IssuedKey> {
     const { publicId, text } = makeKey();
@@ -39,16 +27,124 @@ export class KeysService {
       organisationId: key.organisationId,
       departmentId: key.departmentId,
       projectId: key.projectId,
-      allowedModels:
-        key.allowedModels === undefined || key.allowedModels === null ? null : [...key.allowedModels],
-      allowedRegions:
-        key.allowedRegions === undefined || key.allowedRegions === null ? null : [...key.allowedRegions],
+      allowedModels: copyOf(key.allowedModels),
+      allowedRegions: copyOf(key.allowedRegions),
+      regionsAsList: key.regionsAsList ?? false,
       rateLimitRpm: key.rateLimitRpm ?? null,
       expiresAt: key.expiresAt ?? null,
       metadata: { ...key.metadata },
       createdBy: key.createdBy,
     });
-    await tx.getRepository(ApiKey).insert(row);
+    await tx.getRepository(ApiKey).insert(row).catch(refuseUnknownOwner);
+    if (key.budget) await this.limits.set(tx, budgetOf(row), key.budget);
     return { id: row.id, publicId, text, createdAt: row.createdAt };
   }
+
+  /** Whose a key is that was made for nobody in particular: the operator's. */
+  async usualOwner(tx: Tx): Promise<Ownership> {
+    const owner = await tx
+      .getRepository(UserAccount)
+      .findOne({ where: { role: 'platform_owner', status: 'active' }, order: { id: 'ASC' } });
+    if (owner === null) {
+      throw fault('missing_fields', {
+        param: 'user_id',
+        message: 'Say whose the key is: user_id, project_id, department_id or organisation_id.',
+      });
+    }
+    return { userId: owner.id, organisationId: owner.organisationId, departmentId: null, projectId: null };
+  }
+
+  async change(tx: Tx, publicId: string, changes: KeyChanges): Promise<void> {
+    const key = await lock(tx, publicId);
+    if (key.status === 'revoked') throw isRevoked();
+    const { budgetLimit, budgetPeriod, ...fields } = changes;
+    if (Object.keys(fields).length > 0) await tx.getRepository(ApiKey).update({ id: key.id }, fields);
+    if (budgetLimit === null) await this.limits.remove(tx, budgetOf(key));
+    else if (budgetLimit !== undefined || budgetPeriod !== undefined)
+      await this.changeBudget(tx, budgetOf(key), changes);
+  }
+
+  /** Refused everywhere within a second, and for good. Once is as good as twice. */
+  async revoke(tx: Tx, publicId: string): Promise<void> {
+    const key = await lock(tx, publicId);
+    if (key.status === 'revoked') return;
+    await tx.query(
+      `UPDATE api_key SET status = 'revoked', revoked_at = now(), previous_hash = NULL, previous_until = NULL
+        WHERE id = $1`,
+      [key.id],
+    );
+  }
+
+  /** A new secret under the same id. The one before lives on for the grace; any older one ends. */
+  async rotate(tx: Tx, publicId: string, graceSeconds = 0): Promise<RotatedKey> {
+    return this.renew(tx, await lock(tx, publicId), graceSeconds);
+  }
+
+  /** The root key, or the named one of several. Where none is left, a new one is made. */
+  async rotateRoot(tx: Tx, options: { publicId?: string; graceSeconds?: number } = {}): Promise<IssuedKey> {
+    const roots = await tx.getRepository(ApiKey).find({
+      where: { kind: 'root', status: 'active', ...(options.publicId && { publicId: options.publicId }) },
+      order: { id: 'ASC' },
+      lock: { mode: 'for_no_key_update' },
+    });
+    const [root, another] = roots;
+    if (another !== undefined) {
+      const ids = roots.map(({ publicId }) => publicId).join(', ');
+      throw fault('conflict', { message: `There are several root keys; name one of them: ${ids}.` });
+    }
+    if (root !== undefined) return this.renew(tx, root, options.graceSeconds ?? 0);
+    if (options.publicId !== undefined) throw noSuchKey();
+    const nobody = { userId: null, organisationId: null, departmentId: null, projectId: null };
+    return this.issue(tx, { ...nobody, kind: 'root', name: 'Root admin key', createdBy: 'rotation' });
+  }
+
+  private async renew(tx: Tx, key: ApiKey, graceSeconds: number): Promise<RotatedKey> {
+    if (key.status === 'revoked') throw isRevoked();
+    const { text } = makeKey(key.publicId);
+    const rows = await tx.query<[{ previous_until: Date | null }[], number]>(
+      `UPDATE api_key SET secret_hash = $2,
+         previous_hash = CASE WHEN $3::integer > 0 THEN secret_hash END,
+         previous_until = CASE WHEN $3::integer > 0 THEN now() + make_interval(secs => $3::integer) END
+        WHERE id = $1 RETURNING previous_until`,
+      [key.id, hashKey(this.settings.keyPepper, text), graceSeconds],
+    );
+    const { id, publicId, name, createdAt } = key;
+    return { id, publicId, name, text, createdAt, previousUntil: rows[0][0]?.previous_until ?? null };
+  }
+
+  private async changeBudget(tx: Tx, scope: BudgetScope, { budgetLimit, budgetPeriod }: KeyChanges): Promise<void> {
+    const current = await this.limits.state(scope, tx);
+    const limit = budgetLimit ?? current?.limit;
+    if (limit === undefined) {
+      throw fault('invalid_request', {
+        param: 'budget_limit',
+        message: 'This key has no budget; set budget_limit together with budget_period.',
+      });
+    }
+    await this.limits.set(tx, scope, { limit, period: budgetPeriod ?? current?.period ?? 'monthly' });
+  }
+}
+
+const budgetOf = ({ id }: { id: number }): BudgetScope => ({ kind: 'key', id });
+
+const copyOf = (list: readonly string[] | null | undefined): string[] | null =>
+  list === null || list === undefined ? null : [...list];
+
+const isRevoked = () => fault('conflict', { message: 'This key is revoked, which is final.' });
+
+/** Changes of one key take turns. */
+async function lock(tx: Tx, publicId: string): Promise<ApiKey> {
+  const key = await tx
+    .getRepository(ApiKey)
+    .findOne({ where: { publicId }, lock: { mode: 'for_no_key_update' } });
+  if (key === null || key.kind === 'root') throw noSuchKey();
+  return key;
+}
+
+/** Foreign keys carry the name of what they refer to. */
+function refuseUnknownOwner(error: unknown): never {
+  const { constraint = '' } = (error as { driverError?: { constraint?: string } }).driverError ?? {};
+  const owner = /^api_key_(user|organisation|department|project)_fkey$/.exec(constraint)?.[1];
+  if (owner === undefined) throw error;
+  throw fault('invalid_request', { param: `${owner}_id`, message: `There is no ${owner} with this id.` });
 }

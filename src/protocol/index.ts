@@ -1,10 +1,11 @@
 export { normaliseSpeechUsage, normaliseTranscriptionUsage } from './audio/usage';
-export { normaliseChatUsage } from './chat/usage';
+export { findChatUsage, normaliseChatUsage } from './chat/usage';
 export { normaliseEmbeddingsUsage } from './embeddings/usage';
+export { gemini, type SupplierSide } from './gemini/gemini';
 export { normaliseGeminiUsage } from './gemini/usage';
-export { normaliseMessagesUsage } from './messages/usage';
+export { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './messages/usage';
 export { normaliseRerankUsage } from './rerank/usage';
-export { normaliseResponsesUsage } from './responses/usage';
+export { findResponsesUsage, normaliseResponsesUsage } from './responses/usage';
 export {
   AnswerCollector,
   type AnswerBlock,
@@ -15,7 +16,9 @@ export {
   type DecoderOptions,
   type Dialect,
   type DialectName,
+  type DecodedAnswer,
   type Dropped,
+  type EncodedAnswer,
   type EncodedRequest,
   type EncoderOptions,
   type Finish,

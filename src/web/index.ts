@@ -1,10 +1,11 @@
 export { Access } from './access';
+export { ClientAddress } from './client-address';
 export { cookieOf, sessionCookieName, setCookie } from './cookies';
 export { type HttpRequest, pathOf, queryOf, requestOf } from './http-request';
 export { serveAssets } from './pages/assets';
 export { languageCookie, PageRenderer } from './pages/page-renderer';
 export { projectFolder } from './pages/project-folder';
-export { type CsvTable } from './routes/csv.interceptor';
+export { csvFile, type CsvTable } from './routes/csv.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { FormPipe } from './validation';
 export { WebModule } from './web.module';

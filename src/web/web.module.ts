@@ -3,6 +3,7 @@ import { APP_FILTER, ModulesContainer } from '@nestjs/core';
 import { IdentityModule } from '../identity';
 import { KeysModule } from '../keys';
 import { refuseHandlersWithoutAccess } from './boot-check';
+import { ClientAddress } from './client-address';
 import { FaultFilter } from './errors/fault.filter';
 import { PageRenderer } from './pages/page-renderer';
 import { viewEngineProvider } from './pages/view-engine.provider';
@@ -10,8 +11,8 @@ import { securityHeaders } from './security-headers';
 
 @Module({
   imports: [IdentityModule, KeysModule],
-  providers: [viewEngineProvider, PageRenderer, { provide: APP_FILTER, useClass: FaultFilter }],
-  exports: [PageRenderer, viewEngineProvider, IdentityModule, KeysModule],
+  providers: [viewEngineProvider, PageRenderer, ClientAddress, { provide: APP_FILTER, useClass: FaultFilter }],
+  exports: [PageRenderer, ClientAddress, viewEngineProvider, IdentityModule, KeysModule],
 })
 export class WebModule implements NestModule {
   constructor(private readonly modules: ModulesContainer) {}

@@ -90,13 +90,13 @@ describeWithBrowser('what app.js adds', () => {
 
   test('copying puts the whole value on the clipboard and says so', async () => {
     await page.click('#secret-once .button-primary');
-    await page.waitForFunction("document.querySelector('#announcer').textContent === 'Copied'");
+    await page.waitForSelector('#announcer:text-is("Copied")', { state: 'attached' });
     expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^svc_EXAMPLE/);
   });
 
   test('a new key can be saved as a file', async () => {
     const [download] = await Promise.all([page.waitForEvent('download'), page.click('[data-download]')]);
-    expect(download.suggestedFilename()).toMatch(/env$/);
+    expect(download.suggestedFilename()).toBe('svc.env');
     const text = await readFile(await download.path(), 'utf8');
     expect(text).toMatch(/^SVC_API_KEY=svc_EXAMPLE\w+\n$/);
   });

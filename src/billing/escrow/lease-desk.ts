@@ -17,6 +17,8 @@ export class LeaseDesk {
   private turn: Promise<unknown> = Promise.resolve();
   private operation = 0;
   private doubtful = false;
+  /** The lease exists in the database: before that there is nothing to draw under. */
+  begun = false;
 
   constructor(
     private readonly store: MoneyStore,

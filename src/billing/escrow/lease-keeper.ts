@@ -22,7 +22,6 @@ const retryMs = 500;
 export class LeaseKeeper {
   private readonly logger = new Logger(LeaseKeeper.name);
   private current: LeaseDesk;
-  private begun = false;
   private admitUntil = -Infinity;
   private lastBeat = -Infinity;
   private timer: NodeJS.Timeout | undefined;
@@ -67,7 +66,10 @@ export class LeaseKeeper {
   }
 
   private newDesk(): LeaseDesk {
-    return new LeaseDesk(this.store, randomUUID(), () => this.lapse());
+    const desk: LeaseDesk = new LeaseDesk(this.store, randomUUID(), () => {
+      if (desk === this.current) this.lapse();
+    });
+    return desk;
   }
 
   private beatLater(pause: number): void {
@@ -85,10 +87,10 @@ export class LeaseKeeper {
   private async beat(): Promise<void> {
     const sentAt = this.clock.elapsedMs();
     const { current } = this;
-    const beat = await this.store.beat(current.lease, this.node, !this.begun);
+    const beat = await this.store.beat(current.lease, this.node, !current.begun);
     if (current !== this.current) return;
     if (!beat.alive) return this.lapse();
-    this.begun = true;
+    current.begun = true;
     this.clock.hear(beat.now, sentAt);
     this.admitUntil = sentAt + this.options.admitMs;
     for (const ref of beat.changed) this.around.limitChanged(ref);
@@ -130,7 +132,6 @@ export class LeaseKeeper {
     this.logger.warn('The escrow lease ran out and was swept; beginning a new one.');
     this.admitUntil = -Infinity;
     this.book.lapse();
-    this.begun = false;
     this.current = this.newDesk();
     clearTimeout(this.timer);
     this.beatLater(0);

@@ -145,7 +145,9 @@ export class Teller {
     if (this.drawing) return;
     this.drawing = true;
     try {
-      for (let asks = this.asks(); asks.length > 0 && !this.stopped; asks = this.asks()) {
+      while (this.desk().begun && !this.stopped) {
+        const asks = this.asks();
+        if (asks.length === 0) break;
         await this.drawOnce(asks);
       }
     } finally {

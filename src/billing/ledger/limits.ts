@@ -48,13 +48,13 @@ export class Limits {
   }
 
   /** The state of one limit; null where there is none. */
-  async state(scope: BudgetScope): Promise<LimitState | null> {
-    return (await this.states([scope]))[0] ?? null;
+  async state(scope: BudgetScope, tx?: Tx): Promise<LimitState | null> {
+    return (await this.states([scope], tx))[0] ?? null;
   }
 
-  /** In the order asked for. */
-  async states(scopes: readonly BudgetScope[]): Promise<(LimitState | null)[]> {
-    const rows = await this.database.query<StateRow>(
+  /** In the order asked for; within a transaction, as that one sees them. */
+  async states(scopes: readonly BudgetScope[], tx?: Tx): Promise<(LimitState | null)[]> {
+    const rows = await (tx ?? this.database.source).query<StateRow[]>(
       `SELECT scope.kind, scope.owner_id, s.*
          FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS scope (kind, owner_id, place)
          CROSS JOIN LATERAL spending_state(scope.kind, scope.owner_id) s ORDER BY scope.place`,

@@ -1,5 +1,4 @@
 import type { AttemptRecord } from '../../audit';
-import type { Hold } from '../../billing';
 import { type Fault, fault, fromUnknown, monotonicMs } from '../../kernel';
 import { Settings } from '../../platform';
 import type {
@@ -10,16 +9,18 @@ import type {
   SupplierClient,
   SupplierExchange,
 } from '../../routing';
+import type { Work } from '../work';
+import type { Admission } from './admit';
 import type { Call } from './describe';
-import { withField } from './body-edits';
 import type { HeldCall } from './hold';
 import type { Inbound } from './inbound';
-import { type Answer, judge } from './judge';
-import type { Work } from '../work';
+import { judge, type Judgement } from './judge';
+import { type Outbound, outboundFor } from './outbound';
 
 export interface Answered {
   readonly route: PlannedLane;
-  readonly head: AnswerHead;
+  readonly contextTokens: number | null;
+  readonly outbound: Outbound;
   readonly status: number;
   readonly exchange: SupplierExchange;
   readonly attempts: readonly AttemptRecord[];
@@ -40,51 +41,46 @@ const MOST_ATTEMPTS = 3;
 export async function attempt(
   inbound: Inbound,
   call: Call,
+  { model }: Admission,
   held: HeldCall,
   plan: RoutePlan,
   work: Work,
   tools: AttemptTools,
 ): Promise<Answered> {
   const attempts: AttemptRecord[] = [];
-  const body = bodyFor(inbound, held);
   let last: Fault | null = null;
   for (const route of plan.lanes) {
     if (attempts.length === MOST_ATTEMPTS) break;
     if (!mayTry(route, attempts.length > 0, tools.health)) continue;
     const startedMs = monotonicMs();
-    const tried = await tryLane(body, call, held.hold, route, work, tools);
-    if (work.stopped !== null) {
-      tools.health.breakerOf(route.lane).neutral();
-      throw work.stopped;
-    }
+    const outbound = outboundFor(inbound, call, held, route);
+    const tried = await tryLane(inbound, call, held, route, outbound, work, tools);
     attempts.push(recordOf(route, tried, monotonicMs() - startedMs));
-    note(route, tried, tools.health);
-    if (tried.kind === 'answered')
-      return { route, head: tried.head, status: tried.head.status, exchange: tried.exchange, attempts };
+    note(route, tried, work, tools.health);
+    if (work.stopped !== null) throw work.stopped;
+    if (tried.kind === 'answered') {
+      const { exchange, head } = tried;
+      return { route, contextTokens: model.contextTokens, outbound, status: head.status, exchange, attempts };
+    }
     if (tried.kind === 'refused') throw tried.problem;
     last = tried.problem;
   }
   throw last ?? nothingHealthy(plan, tools.health);
 }
 
-/** A supplier is told the bound that the hold was sized for, when it is tighter than the model's own. */
-const bodyFor = ({ bytes, body }: Inbound, { cappedOutput }: HeldCall): Buffer =>
-  cappedOutput === null ? bytes : withField(bytes, body, 'max_completion_tokens', cappedOutput);
-
 type Tried =
-  | { readonly kind: 'answered'; readonly head: AnswerHead; readonly exchange: SupplierExchange }
-  | Exclude<Answer, { readonly kind: 'good' }>;
+  { readonly kind: 'answered'; readonly head: AnswerHead; readonly exchange: SupplierExchange } | Judgement;
 
 async function tryLane(
-  body: Buffer,
+  inbound: Inbound,
   call: Call,
-  hold: Hold,
-  route: PlannedLane,
+  { hold }: HeldCall,
+  { lane }: PlannedLane,
+  outbound: Outbound,
   work: Work,
-  tools: AttemptTools,
+  { client, settings }: AttemptTools,
 ): Promise<Tried> {
-  const { settings } = tools;
-  const exchange = tools.client.send(hold, route.lane, '/v1/chat/completions', body, {
+  const exchange = client.send(hold, lane, outbound.dialect.name, outbound.body, inbound.headers, {
     firstByteMs: call.stream
       ? settings.supplierStreamFirstByteTimeoutMs
       : settings.supplierFirstByteTimeoutMs,
@@ -95,8 +91,7 @@ async function tryLane(
   try {
     const head = await exchange.head;
     if (head.status < 300) return { kind: 'answered', head, exchange };
-    const verdict = judge(head, await exchange.whole());
-    return verdict;
+    return judge(head, await exchange.whole(), outbound.dialect);
   } catch (error) {
     return { kind: 'failed', status: null, problem: fromUnknown(error), pauseMs: 0 };
   }
@@ -112,11 +107,11 @@ function mayTry({ lane }: PlannedLane, isRetry: boolean, health: LaneHealth): bo
   return true;
 }
 
-function note({ lane }: PlannedLane, tried: Tried, health: LaneHealth): void {
+function note({ lane }: PlannedLane, tried: Tried, work: Work, health: LaneHealth): void {
   const breaker = health.breakerOf(lane);
   const now = monotonicMs();
   if (tried.kind === 'answered') breaker.success(now);
-  else if (tried.kind === 'refused') breaker.neutral();
+  else if (tried.kind === 'refused' || work.stopped !== null) breaker.neutral();
   else {
     breaker.failure(now);
     if (tried.pauseMs > 0) breaker.pause(now + tried.pauseMs);

@@ -1,14 +1,20 @@
 import { fault } from '../../kernel';
 import type { Inbound } from './inbound';
+import type { Surface } from './surface';
 
 /** What the gateway needs to know of a request; everything else is between the caller and the supplier. */
 export interface Call {
+  readonly surface: Surface;
   readonly model: string;
   readonly stream: boolean;
+  /** The caller wants the usage chunk that chat streams carry only on demand. */
+  readonly includeUsage: boolean;
   /** How many answers are asked for. */
   readonly choices: number;
   /** The caller's own bound on each answer; null when there is none. */
   readonly maxOutputTokens: number | null;
+  /** Null: the caller names no region. */
+  readonly region: string | null;
   /** More tokens than the input can have: what is held for. */
   readonly inputBound: number;
   /** About as many as it has: what is charged when nobody reports it. */
@@ -16,6 +22,7 @@ export interface Call {
 }
 
 const MODEL_LENGTH = 256;
+const REGION_LENGTH = 64;
 const MOST_CHOICES = 128;
 const MOST_TOKENS = 100_000_000;
 /** No tokenizer in use makes more of ordinary text, code or JSON than a token for every two bytes. */
@@ -23,34 +30,60 @@ const FEWEST_BYTES_PER_TOKEN = 2;
 const USUAL_BYTES_PER_TOKEN = 4;
 
 /** Reads the envelope by hand: a validator costs more here than the rest of the stage. */
-export function describeCall({ body, bytes }: Inbound): Call {
-  const { model, stream, messages } = body;
-  if (model === undefined || model === null || model === '') throw fault('missing_model', { param: 'model' });
-  if (typeof model !== 'string' || model.length > MODEL_LENGTH) {
-    throw fault('invalid_request', { param: 'model', message: 'model must be the id of a model.' });
-  }
-  if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
-    throw fault('invalid_request', { param: 'stream', message: 'stream must be true or false.' });
-  }
-  if (!Array.isArray(messages) || messages.length === 0) {
-    throw fault('invalid_request', {
-      param: 'messages',
-      message: 'messages must be a list with at least one message.',
-    });
-  }
+export function describeCall({ body, bytes }: Inbound, surface: Surface): Call {
+  requireConversation(body[surface.conversation], surface.conversation);
   return {
-    model,
-    stream: stream === true,
-    choices: countOf(body.n, 'n', MOST_CHOICES) ?? 1,
-    maxOutputTokens:
-      countOf(body.max_completion_tokens, 'max_completion_tokens', MOST_TOKENS) ??
-      countOf(body.max_tokens, 'max_tokens', MOST_TOKENS),
+    surface,
+    model: modelIn(body.model),
+    stream: booleanIn(body.stream, 'stream') ?? false,
+    includeUsage: wantsUsage(body.stream_options),
+    choices: countIn(body.n, 'n', MOST_CHOICES) ?? 1,
+    maxOutputTokens: firstCount(body, surface.limitFields),
+    region: textIn(body.region, 'region', REGION_LENGTH),
     inputBound: Math.ceil(bytes.length / FEWEST_BYTES_PER_TOKEN),
     inputEstimate: Math.ceil(bytes.length / USUAL_BYTES_PER_TOKEN),
   };
 }
 
-function countOf(value: unknown, param: string, most: number): number | null {
+function modelIn(model: unknown): string {
+  if (model === undefined || model === null || model === '') throw fault('missing_model', { param: 'model' });
+  if (typeof model === 'string' && model.length <= MODEL_LENGTH) return model;
+  throw fault('invalid_request', { param: 'model', message: 'model must be the id of a model.' });
+}
+
+/** A list with something in it; the responses dialect also takes a text. */
+function requireConversation(value: unknown, param: string): void {
+  if (
+    Array.isArray(value) ? value.length > 0 : param === 'input' && typeof value === 'string' && value !== ''
+  )
+    return;
+  throw fault('invalid_request', { param, message: `${param} must be a list with at least one entry.` });
+}
+
+function booleanIn(value: unknown, param: string): boolean | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'boolean') return value;
+  throw fault('invalid_request', { param, message: `${param} must be true or false.` });
+}
+
+function textIn(value: unknown, param: string, most: number): string | null {
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'string' && value !== '' && value.length <= most) return value;
+  throw fault('invalid_request', {
+    param,
+    message: `${param} must be a text of at most ${most} characters.`,
+  });
+}
+
+function firstCount(body: Readonly<Record<string, unknown>>, names: readonly string[]): number | null {
+  for (const name of names) {
+    const count = countIn(body[name], name, MOST_TOKENS);
+    if (count !== null) return count;
+  }
+  return null;
+}
+
+function countIn(value: unknown, param: string, most: number): number | null {
   if (value === undefined || value === null) return null;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= most) return value;
   throw fault('invalid_request', {
@@ -58,3 +91,6 @@ function countOf(value: unknown, param: string, most: number): number | null {
     message: `${param} must be a whole number from 1 to ${most.toLocaleString('en')}.`,
   });
 }
+
+const wantsUsage = (options: unknown): boolean =>
+  typeof options === 'object' && options !== null && Reflect.get(options, 'include_usage') === true;

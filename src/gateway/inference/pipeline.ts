@@ -15,8 +15,10 @@ import { type Answered, attempt, type AttemptTools } from './attempt';
 import { type Call, describeCall } from './describe';
 import { holdFor } from './hold';
 import { type Inbound, intake } from './inbound';
-import { collect, passThrough } from './relay';
+import { relayStream } from './relay-stream';
+import { relayWhole } from './relay-whole';
 import { settle } from './settle';
+import type { Surface } from './surface';
 
 /** One inference request, from its bytes to its account. Each stage is a file of its own beside this one. */
 @Injectable()
@@ -35,18 +37,18 @@ export class Pipeline {
   }
 
   /** Answers the whole reply, or null once a stream has been sent. */
-  async run(request: HttpRequest, response: ServerResponse): Promise<Reply | null> {
+  async run(surface: Surface, request: HttpRequest, response: ServerResponse): Promise<Reply | null> {
     const work = this.lifecycle.begin();
     stopWhenGone(response, work);
     let hold: Hold | null = null;
     try {
       const inbound = await intake(request, this.settings.bodyLimitBytes);
-      const call = describeCall(inbound);
+      const call = describeCall(inbound, surface);
       const admission = admit(inbound, call, this.catalogue, this.lifecycle);
-      const plan = this.plan(inbound, admission);
+      const plan = this.plan(inbound, call, admission);
       const held = await holdFor(inbound, call, admission, this.escrow);
       ({ hold } = held);
-      const answered = await attempt(inbound, call, held, plan, work, this.tools);
+      const answered = await attempt(inbound, call, admission, held, plan, work, this.tools);
       return await (call.stream
         ? this.stream(inbound, call, hold, answered, response)
         : this.whole(inbound, call, hold, answered));
@@ -57,11 +59,11 @@ export class Pipeline {
     }
   }
 
-  private plan(inbound: Inbound, { lanes }: Admission): RoutePlan {
+  private plan(inbound: Inbound, call: Call, { lanes }: Admission): RoutePlan {
     const now = monotonicMs();
     const plan = planRoute({
       lanes,
-      regions: inbound.caller.allowedRegions,
+      regions: regionsFor(inbound, call),
       stickyLaneId: null,
       stateOf: (lane) => this.health.breakerOf(lane).state(now),
       random: Math.random,
@@ -71,9 +73,9 @@ export class Pipeline {
   }
 
   private async whole(inbound: Inbound, call: Call, hold: Hold, answered: Answered): Promise<Reply> {
-    const delivery = await collect(answered, call);
+    const delivery = await relayWhole(inbound, call, answered);
     const facts = await settle(inbound, call, hold, answered, delivery);
-    return { status: answered.head.status, contentType: delivery.contentType, body: delivery.body, facts };
+    return { status: answered.status, contentType: 'application/json', body: delivery.body, facts };
   }
 
   private async stream(
@@ -90,11 +92,18 @@ export class Pipeline {
       region: lane.region,
       failover: answered.attempts.length > 1,
     });
-    const delivery = await passThrough(answered, call, sink, inbound.requestId);
+    const delivery = await relayStream(inbound, call, answered, sink);
     const facts = await settle(inbound, call, hold, answered, delivery);
     sink.end(facts, delivery.last);
     return null;
   }
+}
+
+/** The key's regions and the call's own: each only narrows. */
+function regionsFor({ caller }: Inbound, { region }: Call): ReadonlySet<string> | null {
+  const { allowedRegions } = caller;
+  if (region === null) return allowedRegions;
+  return new Set(allowedRegions === null || allowedRegions.has(region) ? [region] : []);
 }
 
 /** A caller that leaves before the answer is whole has no use for the rest of it. */

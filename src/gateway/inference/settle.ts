@@ -5,7 +5,7 @@ import type { PlannedLane } from '../../routing';
 import type { CallFacts } from '../reply/svc-headers';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
-import type { Delivery } from './relay';
+import type { Delivery } from './delivery';
 
 export interface Served {
   readonly route: PlannedLane;
@@ -29,7 +29,7 @@ export async function settle(
   await hold.settle({
     ...inbound.caller.attribution,
     ...counts,
-    surface: 'chat',
+    surface: call.surface.name,
     model: call.model,
     servedModel: lane.upstreamModel,
     supplier: lane.provider.name,

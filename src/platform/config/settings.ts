@@ -227,6 +227,24 @@ export class Settings {
   readonly masterKey: string;
 
   @Setting({
+    name: 'KEY_RATE_LIMIT_RPM',
+    group: 'Keys',
+    describe: 'How many requests a minute a key may make that has no limit of its own.',
+    as: wholeNumber(1, 1_000_000),
+    default: '60',
+  })
+  readonly keyRateLimitRpm: number;
+
+  @Setting({
+    name: 'KEY_FAILURES_PER_MINUTE',
+    group: 'Keys',
+    describe: 'How many wrong keys one address (IPv6: one /64 network) may try before it is told to wait.',
+    as: wholeNumber(1, 1_000_000),
+    default: '60',
+  })
+  readonly keyFailuresPerMinute: number;
+
+  @Setting({
     name: 'SMTP_URL',
     group: 'Mail',
     describe: 'The mail server, such as smtps://user:word@mail.example.com.',

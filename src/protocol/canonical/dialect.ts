@@ -92,17 +92,29 @@ export interface StreamEncoder {
   readonly dropped: readonly Dropped[];
 }
 
+export interface DecodedAnswer {
+  readonly events: readonly CanonicalEvent[];
+  /** What the supplier reported, for settlement. */
+  readonly usage: UsageReading;
+  readonly dropped: readonly Dropped[];
+}
+
+export interface EncodedAnswer {
+  readonly body: JsonObject;
+  readonly dropped: readonly Dropped[];
+}
+
 export interface Dialect {
   readonly name: DialectName;
   /** Sent in silent gaps. */
   readonly ping: string;
-  decodeRequest(body: unknown): Result<CanonicalRequest, Fault>;
-  encodeRequest(request: CanonicalRequest, target?: Target): Result<EncodedRequest, Fault>;
-  streamDecoder(options: DecoderOptions): StreamDecoder;
-  streamEncoder(options: EncoderOptions): StreamEncoder;
+  readonly decodeRequest: (body: unknown) => Result<CanonicalRequest, Fault>;
+  readonly encodeRequest: (request: CanonicalRequest, target?: Target) => Result<EncodedRequest, Fault>;
+  readonly streamDecoder: (options: DecoderOptions) => StreamDecoder;
+  readonly streamEncoder: (options: EncoderOptions) => StreamEncoder;
   /** The events of a whole answer; a body that is none, or an error, becomes a fault. */
-  decodeAnswer(body: unknown, options?: Partial<ReplyContext>): CanonicalEvent[];
-  encodeAnswer(answer: CanonicalAnswer, options: EncoderOptions): JsonObject;
+  readonly decodeAnswer: (body: unknown, reply?: Partial<ReplyContext>) => DecodedAnswer;
+  readonly encodeAnswer: (answer: CanonicalAnswer, options: EncoderOptions) => EncodedAnswer;
   /** Undefined when the body holds no error. */
-  readError(body: unknown): SupplierError | undefined;
+  readonly readError: (body: unknown) => SupplierError | undefined;
 }

@@ -9,4 +9,5 @@ export * from './schema';
 export * from './supplier-error';
 export * from './collect';
 export * from './emission';
+export * from './foreign';
 export * from './dialect';

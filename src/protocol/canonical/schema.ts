@@ -4,7 +4,7 @@ import { type JsonObject } from './request';
 /** The schemas directly inside a schema. */
 function children(schema: JsonObject): JsonObject[] {
   const maps = [schema.properties, schema.$defs, schema.definitions].filter(isRecord).flatMap(Object.values);
-  const lists = [schema.anyOf, schema.allOf, schema.oneOf, schema.prefixItems].filter(Array.isArray).flat();
+  const lists: unknown[] = [schema.anyOf, schema.allOf, schema.oneOf, schema.prefixItems].flat();
   return [...maps, ...lists, schema.items].filter(isRecord);
 }
 

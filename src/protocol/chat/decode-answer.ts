@@ -1,29 +1,20 @@
-import { fault } from '../../kernel';
-import { type CanonicalEvent, Emission, type ReplyContext, supplierFault, Tally } from '../canonical';
+import { type Fault, fault } from '../../kernel';
+import { type DecodedAnswer, type ReplyContext } from '../canonical';
+import { type AnswerReading, readAnswer, textOf } from '../read-answer';
 import { isRecord } from '../usage';
 import { readChatError } from './errors';
 import { readFinish } from './finish';
 import { ChoiceReader } from './read-choice';
 import { findChatUsage, normaliseChatUsage } from './usage';
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+export const decodeChatAnswer = (body: unknown, reply: Partial<ReplyContext> = {}): DecodedAnswer =>
+  readAnswer(body, reply, readChatError, read);
 
-/** A whole answer is read like a stream of one piece. */
-export function decodeChatAnswer(body: unknown, reply: Partial<ReplyContext> = {}): CanonicalEvent[] {
-  const events: CanonicalEvent[] = [];
-  const emission = new Emission({ emit: (event) => events.push(event), ...reply });
-  const error = readChatError(body);
-  const failure = error ? supplierFault(error) : readAnswer(body, emission);
-  if (failure) emission.fault(failure);
-  return events;
-}
-
-function readAnswer(body: unknown, emission: Emission): ReturnType<ChoiceReader['read']> {
-  if (!isRecord(body)) return fault('non_json_provider_response');
+function read({ body, emission, tally }: AnswerReading): Fault | undefined {
   const choice: unknown = Array.isArray(body.choices) ? body.choices[0] : undefined;
   if (!isRecord(choice) || !isRecord(choice.message)) return fault('empty_response');
   emission.start(textOf(body.id), textOf(body.model));
-  const wrong = new ChoiceReader(emission, new Tally()).read(choice.message);
+  const wrong = new ChoiceReader(emission, tally).read(choice.message);
   if (wrong) return wrong;
   emission.report(normaliseChatUsage(findChatUsage(body)));
   emission.end(readFinish(typeof choice.finish_reason === 'string' ? choice.finish_reason : null));

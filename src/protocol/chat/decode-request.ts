@@ -7,7 +7,6 @@ import {
   join,
   malformed,
   type Opaque,
-  present,
   type ResponseFormat,
   splitSystem,
   textAt,

@@ -1,7 +1,9 @@
 import {
   type AnswerTool,
   type CanonicalAnswer,
+  type EncodedAnswer,
   type EncoderOptions,
+  foreignParts,
   type JsonObject,
   textIn,
 } from '../canonical';
@@ -9,7 +11,12 @@ import { writeFinish } from './finish';
 import { chatId, secondsNow } from './stream-encoder';
 import { renderChatUsage } from './usage';
 
-export function encodeChatAnswer(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
+export const encodeChatAnswer = (answer: CanonicalAnswer, options: EncoderOptions): EncodedAnswer => ({
+  body: bodyOf(answer, options),
+  dropped: foreignParts(answer, 'chat'),
+});
+
+function bodyOf(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
   const { blocks, finish } = answer;
   const text = textIn(answer, 'text');
   const refusal = textIn(answer, 'refusal');

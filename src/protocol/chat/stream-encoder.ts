@@ -4,6 +4,7 @@ import {
   type Dropped,
   type EncoderOptions,
   type JsonObject,
+  ONLY_ITS_OWN,
   type StreamEncoder,
   type ToolStart,
   Tally,
@@ -60,10 +61,10 @@ export class ChatStreamEncoder implements StreamEncoder {
         this.usage = event.usage;
         return '';
       case 'reasoning-signature':
-        this.tally.dropped('reasoning.signature', 'only its own dialect understands it');
+        this.tally.dropped('reasoning.signature', ONLY_ITS_OWN);
         return '';
       case 'citation':
-        this.tally.dropped('citation', 'only its own dialect understands it');
+        this.tally.dropped('citation', ONLY_ITS_OWN);
         return '';
       case 'message-end':
         this.ended = true;

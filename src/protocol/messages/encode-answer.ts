@@ -2,13 +2,20 @@ import {
   type AnswerBlock,
   argumentsObject,
   type CanonicalAnswer,
+  type EncodedAnswer,
   type EncoderOptions,
+  foreignParts,
   type JsonObject,
 } from '../canonical';
 import { writeFinish } from './finish';
 import { finalUsage, messagesId } from './stream-encoder';
 
-export function encodeMessagesAnswer(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
+export const encodeMessagesAnswer = (answer: CanonicalAnswer, options: EncoderOptions): EncodedAnswer => ({
+  body: bodyOf(answer, options),
+  dropped: foreignParts(answer, 'messages'),
+});
+
+function bodyOf(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
   const usage = answer.usage ?? options.estimate?.();
   const facts = options.facts?.(usage);
   const refused = answer.blocks.some((block) => block.type === 'refusal');

@@ -8,6 +8,7 @@ import {
   MAX_HELD,
   type MessageEnd,
   type MessageStart,
+  ONLY_ITS_OWN,
   type StreamEncoder,
   Tally,
   type ToolStart,
@@ -83,7 +84,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case 'tool-end':
         return this.queue.close(this.tools.get(event.index)!);
       case 'citation':
-        this.tally.dropped('citation', 'only its own dialect understands it');
+        this.tally.dropped('citation', ONLY_ITS_OWN);
         return '';
       case 'usage-update':
         this.usage = event.usage;
@@ -128,7 +129,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
 
   private sign(isOwn: boolean, signature: string, redacted: boolean): string {
     if (!isOwn) {
-      this.tally.dropped('reasoning.signature', 'only its own dialect understands it');
+      this.tally.dropped('reasoning.signature', ONLY_ITS_OWN);
       return '';
     }
     if (redacted) {

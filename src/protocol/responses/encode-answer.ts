@@ -1,8 +1,19 @@
-import { type CanonicalAnswer, type EncoderOptions, type JsonObject } from '../canonical';
+import {
+  type CanonicalAnswer,
+  type EncodedAnswer,
+  type EncoderOptions,
+  foreignParts,
+  type JsonObject,
+} from '../canonical';
 import { secondsNow } from '../chat/stream-encoder';
 import { closed, envelope, isShown, itemId, itemOf, responsesId } from './envelope';
 
-export function encodeResponsesAnswer(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
+export const encodeResponsesAnswer = (answer: CanonicalAnswer, options: EncoderOptions): EncodedAnswer => ({
+  body: bodyOf(answer, options),
+  dropped: foreignParts(answer, 'responses'),
+});
+
+function bodyOf(answer: CanonicalAnswer, options: EncoderOptions): JsonObject {
   const id = responsesId(options.id ?? answer.id);
   const open = envelope(id, options.model ?? answer.model, options.createdAt ?? secondsNow(), options.echo);
   const shown = answer.blocks.filter(isShown);

@@ -8,6 +8,7 @@ import {
   type JsonObject,
   MAX_HELD,
   type MessageStart,
+  ONLY_ITS_OWN,
   type StreamEncoder,
   Tally,
   type ToolStart,
@@ -88,7 +89,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       case 'tool-end':
         return this.done(this.tools.get(event.index)!);
       case 'citation':
-        this.tally.dropped('citation', 'only its own dialect understands it');
+        this.tally.dropped('citation', ONLY_ITS_OWN);
         return '';
       case 'usage-update':
         this.usage = event.usage;
@@ -173,7 +174,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
 
   private sign(isOwn: boolean, signature: string): string {
     if (!isOwn) {
-      this.tally.dropped('reasoning.signature', 'only its own dialect understands it');
+      this.tally.dropped('reasoning.signature', ONLY_ITS_OWN);
       return '';
     }
     let opened = '';

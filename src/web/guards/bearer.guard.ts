@@ -1,14 +1,19 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { KeyDirectory } from '../../keys';
+import { KeyGate } from '../../keys';
+import { ClientAddress } from '../client-address';
 import { requestOf } from '../http-request';
 import { admitClient, identify, keyTextOf } from './credentials';
 
 @Injectable()
 export class BearerGuard implements CanActivate {
-  constructor(private readonly directory: KeyDirectory) {}
+  constructor(
+    private readonly gate: KeyGate,
+    private readonly addresses: ClientAddress,
+  ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
-    return identify(this.directory, keyTextOf(request.headers, 'bearer'), request, admitClient);
+    const text = keyTextOf(request.headers, 'bearer');
+    return identify(this.gate, this.addresses, text, request, admitClient);
   }
 }

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { fault } from '../../kernel';
-import type { Caller, KeyDirectory } from '../../keys';
+import type { Caller, KeyGate } from '../../keys';
+import type { ClientAddress } from '../client-address';
+import type { HttpRequest } from '../http-request';
 
 /** The scheme's name is case-insensitive; anything but a Bearer token is not ours. */
 const BEARER = /^bearer +(\S+) *$/i;
@@ -46,15 +48,16 @@ export function admitRoot(caller: Caller): Caller {
 
 /** Resolves without a promise while the key is known, which is nearly always. */
 export function identify(
-  directory: KeyDirectory,
+  gate: KeyGate,
+  addresses: ClientAddress,
   text: string,
-  request: { caller?: Caller },
+  request: HttpRequest,
   admit: (caller: Caller) => Caller,
 ): boolean | Promise<boolean> {
   const accept = (caller: Caller): boolean => {
     request.caller = admit(caller);
     return true;
   };
-  const found = directory.authenticate(text);
+  const found = gate.admit(text, () => addresses.of(request));
   return found instanceof Promise ? found.then(accept) : accept(found);
 }

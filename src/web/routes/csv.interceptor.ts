@@ -31,20 +31,24 @@ export class CsvInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler<CsvTable>): Observable<StreamableFile> {
     const name = this.reflector.get<string>(fileNameMetadata, context.getHandler());
     const response = context.switchToHttp().getResponse<ServerResponse>();
-    return next.handle().pipe(
-      mergeMap(async (table) => {
-        const lines = await begun(linesOf(table));
-        const date = new Date().toISOString().slice(0, 10);
-        response.setHeader('cache-control', 'no-store');
-        if (table.cappedAt !== undefined)
-          response.setHeader('x-svc-export-capped-at', String(table.cappedAt));
-        return new StreamableFile(Readable.from(lines), {
-          type: 'text/csv; charset=utf-8',
-          disposition: `attachment; filename="${name}_${date}_utc.csv"`,
-        });
-      }),
-    );
+    return next.handle().pipe(mergeMap((table) => csvFile(table, name, response)));
   }
+}
+
+/** The table as a file to be sent, its headers set. */
+export async function csvFile(
+  table: CsvTable,
+  name: string,
+  response: ServerResponse,
+): Promise<StreamableFile> {
+  const lines = await begun(linesOf(table));
+  const date = new Date().toISOString().slice(0, 10);
+  response.setHeader('cache-control', 'no-store');
+  if (table.cappedAt !== undefined) response.setHeader('x-svc-export-capped-at', String(table.cappedAt));
+  return new StreamableFile(Readable.from(lines), {
+    type: 'text/csv; charset=utf-8',
+    disposition: `attachment; filename="${name}_${date}_utc.csv"`,
+  });
 }
 
 /** Each line waits until the row after it is there; the first one carries the names of the columns. */

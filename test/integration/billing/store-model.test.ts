@@ -23,6 +23,7 @@ type Step =
 const lease = fc.nat(1);
 const scope = fc.nat(1);
 const share = fc.nat(100);
+const period = fc.constantFrom('daily' as const, 'monthly' as const, 'rolling' as const);
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
     {
@@ -56,7 +57,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       weight: 2,
       arbitrary: fc.record({
         do: fc.constant('limit' as const),
-        period: fc.constantFrom('daily' as const, 'monthly' as const, 'rolling' as const),
+        period,
         amount: fc.option(fc.nat(200)),
       }),
     },
@@ -224,10 +225,11 @@ class Model {
 
 test('whatever the order, the database and the model agree, and the books add up', async () => {
   await fc.assert(
-    fc.asyncProperty(steps, async (taken) => {
+    fc.asyncProperty(period, steps, async (first, taken) => {
       const model = new Model();
       await model.begin(0);
       await model.begin(1);
+      await model.take({ do: 'limit', period: first, amount: 150 });
       for (const step of taken) await model.take(step);
       await model.check();
       await expectMoneyToAddUp(house.database);

@@ -83,12 +83,15 @@ describe('a chat request', () => {
   test('tells the caller’s mistakes from the supplier’s', async () => {
     await supplier.addFault({ fault: { kind: 'status', status: 401 } });
     const ours = await chat({});
-    expect(ours.status).toBe(502);
+    expect(ours.status).toBe(503);
+    expect(await ours.json()).toMatchObject({ error: { code: 'provider_unavailable' } });
     await supplier.clearFaults();
     const theirs = await chat({ messages: [{ role: 'nobody', content: 'x' }] });
     expect(theirs.status).toBe(400);
-    const body = (await theirs.json()) as { error: { code: string; details: { supplier: string } } };
-    expect(body.error.code).toBe('request_rejected');
-    expect(body.error.details.supplier).toEqual(expect.any(String));
+    const body = (await theirs.json()) as {
+      error: { code: string; details: { supplier: { message: string } } };
+    };
+    expect(body.error.code).toBe('invalid_request');
+    expect(body.error.details.supplier.message).toEqual(expect.any(String));
   });
 });

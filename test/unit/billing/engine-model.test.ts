@@ -72,7 +72,7 @@ class World {
 
   constructor(private readonly folder: string) {}
 
-  async open(): Promise<void> {
+  async open(beatMs = 4): Promise<void> {
     this.store.limit(wallet, 90n);
     this.store.limit(key, 70n);
     for (const name of ['a', 'b']) {
@@ -80,7 +80,7 @@ class World {
         dataFolder: join(this.folder, name),
         acknowledge: 'journal',
         escrow: { waitMs: 15, askAgainMs: 3, handBackMs: 1, recallMs: 30 },
-        lease: { beatMs: 4, admitMs: 10_000, unusedMs: 20 },
+        lease: { beatMs, admitMs: 10_000, unusedMs: 20 },
       });
       await node.start();
       this.nodes.push(node);
@@ -143,6 +143,36 @@ class World {
     await Promise.all(this.nodes.map((node) => node.stop()));
   }
 }
+
+test('a node whose lease was swept begins from nothing, and takes nothing from its new slices for old holds', async () => {
+  Logger.overrideLogger(false);
+  const folder = mkdtempSync(join(tmpdir(), 'switchboard-model-'));
+  const world = new World(folder);
+  await world.open(60_000);
+  const [swept, other] = world.nodes as [MoneyEngine, MoneyEngine];
+  const place = (node: MoneyEngine, amount: bigint) =>
+    node.escrow.hold({ requestId: uuidv7(), amount, refs: [wallet] });
+  const settle = (hold: Hold, costNano: bigint) => hold.settle(aRecord({ costNano, walletId: 1 }));
+  const slices = () => [...world.store.leases.values()].map(({ slices: each }) => each.get('wallet:1') ?? 0n);
+
+  const old = await place(swept, 20n);
+  (await place(swept, 20n)).release();
+  await world.store.sweep(swept.node);
+  const all = await place(other, 90n);
+  // The draw is what tells it.
+  await expect(place(swept, 50n)).rejects.toMatchObject({ code: 'capacity_exceeded' });
+  await expect(place(swept, 1n)).rejects.toMatchObject({ code: 'capacity_exceeded' });
+  await settle(all, 30n);
+  const young = await place(swept, 20n);
+  await settle(old, 20n);
+  while (swept.pending + other.pending > 0) await turn();
+  expect(slices().reduce((sum, slice) => sum + slice, 0n)).toBe(world.store.limits.get('wallet:1')?.escrowed);
+  await settle(young, 20n);
+  while (swept.pending > 0) await turn();
+  expect(world.store.limits.get('wallet:1')?.spent).toBe(70n);
+  await Promise.all(world.nodes.map((node) => node.stop()));
+  rmSync(folder, { recursive: true, force: true });
+});
 
 test('whatever happens, the money adds up', async () => {
   Logger.overrideLogger(false);

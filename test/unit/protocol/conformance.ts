@@ -34,6 +34,7 @@ function blocks(text: string): SseBlock[] {
     });
 }
 
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const parse = (text: string): Json => JSON.parse(text) as Json;
 
 export function receiveChat(text: string): Received {
@@ -86,7 +87,7 @@ function readDelta(
 ): void {
   must((delta.role === 'assistant') === (position === 0), 'the role in the first delta and only there');
   for (const field of ['content', 'reasoning_content', 'refusal']) {
-    if (typeof delta[field] === 'string') message[field] = `${String(message[field] ?? '')}${delta[field]}`;
+    if (typeof delta[field] === 'string') message[field] = `${textOf(message[field])}${delta[field]}`;
   }
   for (const call of (delta.tool_calls ?? []) as Json[]) {
     const index = call.index as number;
@@ -96,7 +97,7 @@ function readDelta(
     must(typeof piece === 'string', 'arguments are text');
     if (index === calls.length) {
       must(call.type === kind && typeof call.id === 'string' && called.name, 'a call begins with its name');
-      calls.push({ id: call.id, kind, name: String(called.name), text: piece });
+      calls.push({ id: call.id, kind, name: textOf(called.name), text: piece });
     } else {
       must(index < calls.length, 'calls are counted from 0 without a gap');
       must(call.id === undefined && called.name === undefined, 'a call is named once');

@@ -133,12 +133,12 @@ describe.each(names)('%s', (target) => {
         const whole = collect(events);
         if (!whole.ok) throw whole.error;
         const text = encode(streamEncoder(options), events);
-        const answer = encodeAnswer(whole.value, options);
+        const { body: answer } = encodeAnswer(whole.value, options);
         const { answer: received } = receive[target](text);
         expect(received).toEqual(target === 'chat' ? chatAsReceived(answer) : answer);
 
         const streamed = collect(decode(target, [Buffer.from(text)]));
-        const read = collect(decodeAnswer(JSON.parse(JSON.stringify(answer))));
+        const read = collect(decodeAnswer(JSON.parse(JSON.stringify(answer))).events);
         if (!streamed.ok || !read.ok) throw new Error('an answer became a failure');
         expect(comparable(streamed.value)).toEqual(comparable(read.value));
         const [was, now] = [comparable(whole.value), comparable(read.value)];
@@ -216,7 +216,7 @@ test('a function that stands for a tool with plain text is unwrapped, and a name
       { id: 'b', type: 'function', function: { name: 'files__read', arguments: '{"path":"x"}' } },
     ],
   };
-  const events = dialects.chat.decodeAnswer({ id: 'c', model: 'm', choices: [{ message }] }, { tools });
+  const { events } = dialects.chat.decodeAnswer({ id: 'c', model: 'm', choices: [{ message }] }, { tools });
   const encoder = dialects.responses.streamEncoder(options);
   const { answer } = receive.responses(encode(encoder, events));
   expect(answer!.output).toMatchObject([
@@ -233,7 +233,7 @@ test('a tool that stands for a structured answer becomes its text', () => {
     stop_reason: 'tool_use',
     usage: { input_tokens: 1, output_tokens: 1 },
   };
-  const whole = collect(dialects.messages.decodeAnswer(body, { textTool: 'json_answer' }));
+  const whole = collect(dialects.messages.decodeAnswer(body, { textTool: 'json_answer' }).events);
   expect(whole).toMatchObject({
     ok: true,
     value: { blocks: [{ type: 'text', text: '{"ok":true}' }], finish: { unified: 'stop', raw: 'tool_use' } },

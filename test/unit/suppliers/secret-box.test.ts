@@ -35,7 +35,7 @@ test('one flipped bit anywhere is noticed', () => {
   }
 });
 
-test.each([0, 1, 15, 27])('cut to %d bytes it does not open either', (length) => {
+test.each([0, 1, 15, 24])('cut to %d bytes it does not open either', (length) => {
   const sealed = box.seal('sk-secret', place);
   const cut: SealedSecret = { ...sealed, wrappedKey: sealed.wrappedKey.subarray(0, length) };
   expect(box.open(cut, place)).toEqual({ ok: false, error: 'altered' });

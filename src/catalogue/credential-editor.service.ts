@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { IsNull } from 'typeorm';
+import { fault, uuidv7 } from '../kernel';
+import { SecretBox, type Tx } from '../platform';
+import { lockCatalogue } from './catalogue-lock';
+import { credentialOf, type CredentialSecret, hintOf, originsOf, placeOf, secretText } from './credential';
+import {
+  CREDENTIAL_KINDS,
+  type CredentialHealth,
+  type CredentialKind,
+  ProviderCredential,
+} from './credential.entity';
+import { Provider } from './entities';
+
+export interface CredentialInput {
+  readonly providerId: number;
+  /** A label that is there already gets the new secret. */
+  readonly label: string;
+  readonly kind: CredentialKind;
+  readonly secret: CredentialSecret;
+}
+
+/** What is shown of a credential. */
+export interface CredentialSummary {
+  readonly id: string;
+  readonly providerId: number;
+  readonly label: string;
+  readonly kind: CredentialKind;
+  readonly last4: string;
+  readonly health: CredentialHealth;
+  /** False once the provider's address is another: the secret has to be entered again. */
+  readonly fits: boolean;
+  readonly createdAt: Date;
+}
+
+const LONGEST_LABEL = 120;
+
+/** Secrets go in here and never come out again. */
+@Injectable()
+export class CredentialEditor {
+  constructor(private readonly box: SecretBox) {}
+
+  async put(tx: Tx, { providerId, label, kind, secret }: CredentialInput): Promise<CredentialSummary> {
+    await lockCatalogue(tx);
+    if (label.trim() === '' || label.length > LONGEST_LABEL) {
+      throw fault('validation_error', {
+        param: 'label',
+        message: `A label has 1 to ${LONGEST_LABEL} characters.`,
+      });
+    }
+    if (!CREDENTIAL_KINDS.includes(kind)) {
+      throw fault('validation_error', {
+        param: 'kind',
+        message: `Expected one of ${CREDENTIAL_KINDS.join(', ')}.`,
+      });
+    }
+    const provider = await providerOf(tx, providerId);
+    const text = secretText(kind, secret);
+    if (!text.ok) throw text.error;
+    const known = await tx.findOneBy(ProviderCredential, { providerId, label, disabledAt: IsNull() });
+    const id = known?.id ?? uuidv7();
+    const host = originsOf(provider);
+    const sealed = this.box.seal(text.value, placeOf({ id, host }));
+    const last4 = hintOf(credentialOf(kind, id, text.value));
+    const fields = { kind, host, ...sealed, last4, health: 'unknown' as const };
+    if (known === null) await tx.insert(ProviderCredential, { id, providerId, label, ...fields });
+    else await tx.update(ProviderCredential, { id }, { ...fields, refreshingUntil: null });
+    return summaryOf(await tx.findOneByOrFail(ProviderCredential, { id }), provider);
+  }
+
+  /** The secret is wiped; whoever wants the credential back enters it again. */
+  async disable(tx: Tx, id: string): Promise<void> {
+    await lockCatalogue(tx);
+    const nothing = Buffer.alloc(0);
+    const { affected } = await tx.update(
+      ProviderCredential,
+      { id, disabledAt: IsNull() },
+      { disabledAt: new Date(), ciphertext: nothing, nonce: nothing, wrappedKey: nothing },
+    );
+    if (affected === 0) throw fault('not_found', { param: 'credential_id' });
+  }
+
+  async list(tx: Tx, providerId: number): Promise<CredentialSummary[]> {
+    const provider = await providerOf(tx, providerId);
+    const rows = await tx.find(ProviderCredential, {
+      where: { providerId, disabledAt: IsNull() },
+      order: { createdAt: 'DESC', id: 'DESC' },
+    });
+    return rows.map((row) => summaryOf(row, provider));
+  }
+}
+
+async function providerOf(tx: Tx, id: number): Promise<Provider> {
+  const provider = await tx.findOneBy(Provider, { id, removedAt: IsNull() });
+  if (provider === null) throw fault('not_found', { param: 'provider_id' });
+  return provider;
+}
+
+function summaryOf(row: ProviderCredential, provider: Provider): CredentialSummary {
+  const { id, providerId, label, kind, last4, health, createdAt } = row;
+  return { id, providerId, label, kind, last4, health, createdAt, fits: row.host === originsOf(provider) };
+}

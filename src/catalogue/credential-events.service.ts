@@ -1,0 +1,104 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../platform';
+
+/** What can happen to a token of a pool. */
+export type TokenEventKind = 'refreshed' | 'refresh-failed' | 'limited' | 'rejected' | 'recovered';
+
+export interface TokenEvent {
+  readonly credentialId: string;
+  readonly provider: string;
+  /** The credential's label. */
+  readonly keyName: string;
+  readonly kind: TokenEventKind;
+  /** Who noticed: a call, or the renewal. */
+  readonly source: 'call' | 'refresh';
+  readonly errorKind?: string;
+  readonly detail?: string;
+}
+
+export interface StoredTokenEvent extends Required<TokenEvent> {
+  readonly id: string;
+  readonly at: Date;
+}
+
+/** Filters left out, or empty, let everything pass. */
+export interface TokenEventQuery {
+  readonly provider?: string;
+  readonly keyName?: string;
+  /** Several, with commas between them. */
+  readonly kinds?: string;
+  readonly source?: string;
+  readonly errorKind?: string;
+  readonly sinceMs?: number;
+  readonly windowHours?: number;
+  readonly limit?: number;
+  readonly offset?: number;
+}
+
+const LONGEST_DETAIL = 500;
+const MOST_ROWS = 1_000;
+const FARTHEST_OFFSET = 100_000;
+const LONGEST_WINDOW_HOURS = 24 * 90;
+
+/** What happened to the tokens of pools, for operators. */
+@Injectable()
+export class TokenEvents {
+  constructor(private readonly database: Database) {}
+
+  async record({
+    credentialId,
+    provider,
+    keyName,
+    kind,
+    source,
+    errorKind = '',
+    detail = '',
+  }: TokenEvent): Promise<void> {
+    await this.database.query(
+      `INSERT INTO provider_token_event (credential_id, provider, key_name, kind, source, error_kind, detail)
+       VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+      [credentialId, provider, keyName, kind, source, errorKind, detail.slice(0, LONGEST_DETAIL)],
+    );
+  }
+
+  /** Newest first; however wide the question, the answer is bounded. */
+  async find(query: TokenEventQuery): Promise<StoredTokenEvent[]> {
+    const kinds = (query.kinds ?? '')
+      .split(',')
+      .map((kind) => kind.trim())
+      .filter((kind) => kind !== '');
+    return this.database.query<StoredTokenEvent>(
+      `SELECT id, at, credential_id AS "credentialId", provider, key_name AS "keyName", kind, source,
+              error_kind AS "errorKind", detail
+       FROM provider_token_event
+       WHERE at > now() - make_interval(hours => $1) AND at >= to_timestamp($2::float8 / 1000)
+         AND ($3 = '' OR provider = $3) AND ($4 = '' OR key_name = $4)
+         AND (cardinality($5::text[]) = 0 OR kind = ANY ($5))
+         AND ($6 = '' OR source = $6) AND ($7 = '' OR error_kind = $7)
+       ORDER BY at DESC, id DESC LIMIT $8 OFFSET $9`,
+      [
+        within(query.windowHours, 24, LONGEST_WINDOW_HOURS),
+        within(query.sinceMs, 0, Date.now()),
+        query.provider ?? '',
+        query.keyName ?? '',
+        kinds,
+        query.source ?? '',
+        query.errorKind ?? '',
+        within(query.limit, 100, MOST_ROWS),
+        within(query.offset, 0, FARTHEST_OFFSET),
+      ],
+    );
+  }
+
+  /** Forgets what is older; answers how many there were. */
+  async forgetBefore(instant: Date): Promise<number> {
+    const [row] = await this.database.query<{ count: string }>(
+      `WITH gone AS (DELETE FROM provider_token_event WHERE at < $1 RETURNING 1) SELECT count(*) FROM gone`,
+      [instant],
+    );
+    return Number(row?.count ?? 0);
+  }
+}
+
+const within = (value: number | undefined, usual: number, most: number): number =>
+  Number.isNaN(value) ? usual : Math.min(Math.max(0, Math.trunc(value ?? usual)), most);

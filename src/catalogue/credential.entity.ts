@@ -1,0 +1,69 @@
+import { Check, Column, CreateDateColumn, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { Provider } from './entities';
+
+export const CREDENTIAL_KINDS = ['bearer', 'header', 'sigv4', 'oauth-pool'] as const;
+export type CredentialKind = (typeof CREDENTIAL_KINDS)[number];
+
+/** `limited`: the supplier asked to wait. `rejected`: it no longer takes the secret. */
+export type CredentialHealth = 'unknown' | 'ok' | 'limited' | 'rejected';
+
+export const CREDENTIAL_TABLE = 'provider_credential';
+
+@Entity(CREDENTIAL_TABLE)
+@Index('provider_credential_label_key', ['providerId', 'label'], {
+  unique: true,
+  where: 'disabled_at IS NULL',
+})
+@Index('provider_credential_by_key', ['keyId', 'id'])
+@Check('provider_credential_kind_known', `kind IN ('bearer', 'header', 'sigv4', 'oauth-pool')`)
+@Check('provider_credential_health_known', `health IN ('unknown', 'ok', 'limited', 'rejected')`)
+@Check('provider_credential_hint_short', `length(last4) <= 4`)
+export class ProviderCredential {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'provider_credential_pkey' })
+  id: string;
+
+  @Column('integer', { name: 'provider_id' })
+  @ForeignKey(() => Provider, { name: 'provider_credential_provider_fkey' })
+  providerId: number;
+
+  /** What people call it; among the tokens of a pool, the name of the key. */
+  @Column('text')
+  label: string;
+
+  @Column('text')
+  kind: CredentialKind;
+
+  /** Where the secret may be sent. It is part of what is authenticated: elsewhere the secret does not open. */
+  @Column('text')
+  host: string;
+
+  @Column('text', { name: 'key_id' })
+  keyId: string;
+
+  @Column('bytea', { name: 'wrapped_key' })
+  wrappedKey: Buffer;
+
+  @Column('bytea')
+  nonce: Buffer;
+
+  @Column('bytea')
+  ciphertext: Buffer;
+
+  /** All that is ever shown again. */
+  @Column('text', { default: '' })
+  last4: string;
+
+  @Column('text', { default: 'unknown' })
+  health: CredentialHealth;
+
+  /** Until when one node has the right to renew it. */
+  @Column('timestamptz', { name: 'refreshing_until', nullable: true })
+  refreshingUntil: Date | null;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  /** A disabled credential is gone: its row stays for the events that name it, its secret does not. */
+  @Column('timestamptz', { name: 'disabled_at', nullable: true })
+  disabledAt: Date | null;
+}

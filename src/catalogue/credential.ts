@@ -1,0 +1,136 @@
+import { err, fault, type Fault, ok, type Result } from '../kernel';
+import type { SecretPlace } from '../platform';
+import { CREDENTIAL_TABLE, type CredentialKind } from './credential.entity';
+
+export interface BearerCredential {
+  readonly kind: 'bearer';
+  readonly id: string;
+  readonly token: string;
+}
+/** Sent in whatever header the supplier wants. */
+export interface HeaderCredential {
+  readonly kind: 'header';
+  readonly id: string;
+  readonly value: string;
+}
+export interface SigningCredential {
+  readonly kind: 'sigv4';
+  readonly id: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+/** One token of a pool. */
+export interface TokenCredential {
+  readonly kind: 'oauth-pool';
+  readonly id: string;
+  readonly accessToken: string;
+  readonly refreshToken?: string;
+  readonly clientSecret?: string;
+  /** Milliseconds since the epoch; absent: as long as the supplier takes it. */
+  readonly expiresAt?: number;
+  /** Whose token it is, where the supplier wants to be told. */
+  readonly account?: string;
+}
+export type Credential = BearerCredential | HeaderCredential | SigningCredential | TokenCredential;
+
+/** What is typed in: one text for a key, fields for what has several parts. */
+export type CredentialSecret = string | Readonly<Record<string, unknown>>;
+
+const LONGEST = 8_192;
+/** Secrets travel in headers, so that what could end a header has no place in them. */
+const plain = /^[\x21-\x7e]+$/;
+
+const fieldsOf = {
+  sigv4: { needed: ['accessKeyId', 'secretAccessKey'], optional: ['sessionToken'] },
+  'oauth-pool': { needed: ['accessToken'], optional: ['refreshToken', 'clientSecret', 'account'] },
+} as const;
+
+/** The secret as it is stored, or what is wrong with it; the complaint never repeats any of it. */
+export function secretText(kind: CredentialKind, secret: CredentialSecret): Result<string, Fault> {
+  if (kind === 'bearer' || kind === 'header') {
+    return typeof secret === 'string' && isPlain(secret)
+      ? ok(secret)
+      : err(badSecret('secret', 'one line without blanks'));
+  }
+  if (typeof secret === 'string')
+    return err(badSecret('secret', `fields: ${fieldsOf[kind].needed.join(', ')}`));
+  const { needed, optional } = fieldsOf[kind];
+  const stored: Record<string, unknown> = {};
+  for (const name of [...needed, ...optional]) {
+    const value = secret[name];
+    if (value === undefined || value === null) {
+      if (needed.some((one) => one === name)) return err(badSecret(`secret.${name}`, 'a value'));
+      continue;
+    }
+    if (typeof value !== 'string' || !isPlain(value))
+      return err(badSecret(`secret.${name}`, 'one line without blanks'));
+    stored[name] = value;
+  }
+  const { expiresAt } = secret;
+  if (kind === 'oauth-pool' && expiresAt !== undefined && expiresAt !== null) {
+    if (!Number.isSafeInteger(expiresAt))
+      return err(badSecret('secret.expiresAt', 'milliseconds since 1970'));
+    stored.expiresAt = expiresAt;
+  }
+  return ok(JSON.stringify(stored));
+}
+
+/** What `secretText` wrote. */
+export function credentialOf(kind: CredentialKind, id: string, text: string): Credential {
+  switch (kind) {
+    case 'bearer':
+      return { kind, id, token: text };
+    case 'header':
+      return { kind, id, value: text };
+    case 'sigv4':
+      return { ...(JSON.parse(text) as Omit<SigningCredential, 'kind' | 'id'>), kind, id };
+    case 'oauth-pool':
+      return { ...(JSON.parse(text) as Omit<TokenCredential, 'kind' | 'id'>), kind, id };
+  }
+}
+
+/** The end of the part that people recognise, unless showing it would give much of it away. */
+export function hintOf(credential: Credential): string {
+  const shown = {
+    bearer: (it: BearerCredential) => it.token,
+    header: (it: HeaderCredential) => it.value,
+    sigv4: (it: SigningCredential) => it.accessKeyId,
+    'oauth-pool': (it: TokenCredential) => it.account ?? it.accessToken,
+  };
+  const text = shown[credential.kind](credential as never);
+  return text.length >= 12 ? text.slice(-4) : '';
+}
+
+export interface SecretHome {
+  readonly baseUrl: string;
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+/** Every origin that gets to see secrets of this provider. A change of any of them asks for the secret again. */
+export function originsOf({ baseUrl, settings }: SecretHome): string {
+  return [baseUrl, tokenUrlOf(settings)]
+    .filter((url) => url !== undefined)
+    .map((url) => new URL(url).origin)
+    .join(' ');
+}
+
+/** Where the tokens of a pool are renewed. */
+export function tokenUrlOf(settings: SecretHome['settings']): string | undefined {
+  const { oauth } = settings;
+  if (typeof oauth !== 'object' || oauth === null) return undefined;
+  const url: unknown = Reflect.get(oauth, 'token_url');
+  return typeof url === 'string' ? url : undefined;
+}
+
+export const placeOf = (row: { readonly id: string; readonly host: string }): SecretPlace => ({
+  table: CREDENTIAL_TABLE,
+  row: row.id,
+  field: 'secret',
+  host: row.host,
+});
+
+const isPlain = (text: string): boolean => text.length <= LONGEST && plain.test(text);
+
+const badSecret = (param: string, expected: string): Fault =>
+  fault('validation_error', { param, message: `Expected ${expected}.` });

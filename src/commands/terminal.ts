@@ -1,0 +1,19 @@
+import { createInterface } from 'node:readline/promises';
+import { processEnvironment } from '../platform';
+import type { CommandContext } from './command';
+
+/** The context of a command that somebody typed. */
+export const terminal: CommandContext = {
+  environment: processEnvironment,
+  write: (text) => process.stdout.write(text),
+  complain: (text) => process.stderr.write(text),
+  async confirm(question) {
+    if (!process.stdin.isTTY) return false;
+    const lines = createInterface({ input: process.stdin, output: process.stdout });
+    try {
+      return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+    } finally {
+      lines.close();
+    }
+  },
+};

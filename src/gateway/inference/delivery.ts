@@ -1,0 +1,47 @@
+import { checkPlausible, type Fault, fault, type Usage, type UsageReading, usageOf } from '../../kernel';
+import type { Dropped } from '../../protocol';
+import type { Call } from './describe';
+
+/** What reached the caller, or is about to: everything settlement needs to know of it. */
+export interface Delivery {
+  readonly usage: Usage;
+  readonly finishReason: string | null;
+  readonly firstTokenMs: number | null;
+  /** What a translation lost on the way to the supplier or back. */
+  readonly dropped: readonly Dropped[];
+  /** Set when the answer did not become whole. */
+  readonly problem: Fault | null;
+}
+
+const BYTES_PER_TOKEN = 4;
+
+/** What nobody reported is counted here, and says so. */
+export const estimateUsage = (call: Call, deliveredBytes: number): Usage =>
+  usageOf(
+    { inputTokens: call.inputEstimate, outputTokens: Math.ceil(deliveredBytes / BYTES_PER_TOKEN) },
+    'estimated',
+  );
+
+/** For a whole answer: a report that cannot be true is refused before anything of it leaves. */
+export function usageOfWhole(
+  reading: UsageReading,
+  call: Call,
+  contextTokens: number | null,
+  deliveredBytes: number,
+): Usage {
+  const checked = checkPlausible(reading, { contextTokens });
+  if (checked.kind === 'ok') return checked.usage;
+  if (checked.kind === 'invalid') throw fault('upstream_invalid_response', { message: checked.reason });
+  return estimateUsage(call, deliveredBytes);
+}
+
+/** For a stream, which has left already: a report that cannot be true counts as none. */
+export function usageOfStream(
+  reading: UsageReading,
+  call: Call,
+  contextTokens: number | null,
+  deliveredBytes: number,
+): Usage {
+  const checked = checkPlausible(reading, { contextTokens });
+  return checked.kind === 'ok' ? checked.usage : estimateUsage(call, deliveredBytes);
+}

@@ -1,0 +1,72 @@
+import type { UsageReading } from '../../kernel';
+import {
+  type DialectName,
+  findChatUsage,
+  findMessagesUsage,
+  findResponsesUsage,
+  mergeMessagesUsage,
+  normaliseChatUsage,
+  normaliseMessagesUsage,
+  normaliseResponsesUsage,
+} from '../../protocol';
+
+/** How a tap reads along in one dialect: what ends an answer, and which events are worth parsing. */
+export interface TapRules {
+  readonly ends: (data: Buffer) => boolean;
+  /** Marks of the events that carry usage, a reason to stop, or an error. */
+  readonly worthParsing: readonly Buffer[];
+  /** What precedes a piece of generated text. */
+  readonly textMarks: readonly Buffer[];
+  readonly findUsage: (event: unknown) => unknown;
+  /** Two reports of one request become one. */
+  readonly mergeUsage: (earlier: unknown, later: unknown) => unknown;
+  readonly normalise: (raw: unknown) => UsageReading;
+  readonly finishReason: (event: Readonly<Record<string, unknown>>) => unknown;
+}
+
+const marks = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text));
+const latest = (earlier: unknown, later: unknown): unknown => later ?? earlier;
+const at = (value: unknown, ...path: (string | number)[]): unknown =>
+  path.reduce<unknown>(
+    (inner, name) => (typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined),
+    value,
+  );
+
+const done = Buffer.from('[DONE]');
+const messageStop = Buffer.from('"message_stop"');
+const responseEnds = marks('"response.completed"', '"response.incomplete"');
+
+export const tapRules: Readonly<Record<DialectName, TapRules>> = {
+  chat: {
+    ends: (data) => data.equals(done),
+    worthParsing: marks('"finish_reason":"', '"usage":{', '"error":'),
+    textMarks: marks('"content":"', '"arguments":"', '"reasoning_content":"'),
+    findUsage: findChatUsage,
+    mergeUsage: latest,
+    normalise: normaliseChatUsage,
+    finishReason: (event) => at(event, 'choices', 0, 'finish_reason'),
+  },
+  messages: {
+    ends: (data) => data.includes(messageStop),
+    worthParsing: marks('"usage":{', '"type":"error"'),
+    textMarks: marks('"text":"', '"thinking":"', '"partial_json":"'),
+    findUsage: findMessagesUsage,
+    mergeUsage: mergeMessagesUsage,
+    normalise: normaliseMessagesUsage,
+    finishReason: (event) => at(event, 'delta', 'stop_reason') ?? at(event, 'stop_reason'),
+  },
+  responses: {
+    ends: (data) => responseEnds.some((mark) => data.includes(mark)),
+    worthParsing: marks(
+      '"response.completed"',
+      '"response.incomplete"',
+      '"response.failed"',
+      '"type":"error"',
+    ),
+    textMarks: marks('"delta":"'),
+    findUsage: findResponsesUsage,
+    mergeUsage: latest,
+    normalise: normaliseResponsesUsage,
+    finishReason: (event) => at(event, 'response', 'status') ?? at(event, 'status'),
+  },
+};

@@ -1,0 +1,30 @@
+import type { Caller } from './caller';
+
+/** What has changed, and with it perhaps what some keys may do. */
+export interface KeyChange {
+  readonly what: 'key' | 'user_account' | 'organisation' | 'department' | 'project';
+  readonly id: number;
+}
+
+/** An announcement, read; null stands for "anything", also when it makes no sense. */
+export function readKeyChange(text: string | null): KeyChange | null {
+  const [, what, id] = /^(key|user_account|organisation|department|project) (\d{1,10})$/.exec(text ?? '') ?? [];
+  return what === undefined ? null : { what: what as KeyChange['what'], id: Number(id) };
+}
+
+export function concerns(change: KeyChange | null, caller: Caller): boolean {
+  if (change === null) return true;
+  const { attribution } = caller;
+  switch (change.what) {
+    case 'key':
+      return caller.keyId === change.id;
+    case 'user_account':
+      return attribution.userId === change.id || caller.payerId === change.id;
+    case 'organisation':
+      return attribution.organisationId === change.id;
+    case 'department':
+      return attribution.departmentId === change.id;
+    case 'project':
+      return attribution.projectId === change.id;
+  }
+}

@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { normalizeIp } from '@nestjs/throttler';
+import { Fault, fault } from '../kernel';
+import { Settings } from '../platform';
+import type { Caller } from './caller';
+import { KeyDirectory } from './key-directory';
+import { RateStorage } from './rate/rate-storage';
+
+const MINUTE_MS = 60_000;
+
+/**
+ * The way in for whoever brings a key. Whoever brings wrong ones again and again is told to wait; a right key is let
+ * in all the same, for an address may be shared with a neighbour who has a wrong one.
+ */
+@Injectable()
+export class KeyGate {
+  constructor(
+    private readonly directory: KeyDirectory,
+    private readonly storage: RateStorage,
+    private readonly settings: Settings,
+  ) {}
+
+  /** The address is asked for only after a failure. */
+  admit(text: string, addressOf: () => string): Caller | Promise<Caller> {
+    try {
+      const found = this.directory.authenticate(text);
+      return found instanceof Promise
+        ? found.catch((error: unknown) => this.count(error, addressOf()))
+        : found;
+    } catch (error) {
+      return this.count(error, addressOf());
+    }
+  }
+
+  private async count(error: unknown, address: string): Promise<never> {
+    if (!(error instanceof Fault) || error.status !== 401) throw error;
+    const { isBlocked, timeToBlockExpire } = await this.storage.increment(
+      normalizeIp(address),
+      MINUTE_MS,
+      this.settings.keyFailuresPerMinute,
+      0,
+      'key-failures',
+    );
+    if (!isBlocked) throw error;
+    throw fault('rate_limit_exceeded', {
+      message: 'Too many wrong API keys came from this address. Check the key before trying again.',
+      retryAfterSeconds: timeToBlockExpire,
+    });
+  }
+}

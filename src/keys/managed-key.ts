@@ -1,0 +1,89 @@
+import type { LimitState } from '../billing';
+import type { Ownership } from '../identity';
+import type { BudgetPeriod, Nano } from '../kernel';
+import type { KeyKind, KeyStatus } from './api-key.entity';
+
+/** What is shown: a key that is active in the register but past its time is `expired`. */
+export const shownStatuses = ['active', 'disabled', 'revoked', 'expired'] as const;
+export type ShownStatus = (typeof shownStatuses)[number];
+
+export interface KeyBudget {
+  readonly limit: Nano;
+  readonly period: BudgetPeriod;
+}
+
+export interface NewKey extends Ownership {
+  readonly kind: KeyKind;
+  readonly name: string;
+  /** Who made it, in words that stay true: `root key`, `user 12`, `first boot`. */
+  readonly createdBy: string;
+  readonly allowedModels?: readonly string[] | null;
+  readonly allowedRegions?: readonly string[] | null;
+  readonly regionsAsList?: boolean;
+  readonly rateLimitRpm?: number | null;
+  readonly expiresAt?: Date | null;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly budget?: KeyBudget | null;
+}
+
+/** Only what is there changes; null takes a restriction away. */
+export interface KeyChanges {
+  readonly name?: string;
+  readonly allowedModels?: string[] | null;
+  readonly allowedRegions?: string[] | null;
+  readonly regionsAsList?: boolean;
+  readonly rateLimitRpm?: number | null;
+  readonly expiresAt?: Date | null;
+  /** In place of the old ones. */
+  readonly metadata?: Record<string, string>;
+  readonly status?: Exclude<KeyStatus, 'revoked'>;
+  readonly budgetLimit?: Nano | null;
+  readonly budgetPeriod?: BudgetPeriod;
+}
+
+export interface IssuedKey {
+  readonly id: number;
+  readonly publicId: string;
+  /** The only time the secret exists outside its owner's hands. */
+  readonly text: string;
+  readonly createdAt: Date;
+}
+
+export interface RotatedKey extends IssuedKey {
+  readonly name: string;
+  /** Until when the secret before this one counts; null when it no longer does. */
+  readonly previousUntil: Date | null;
+}
+
+export interface ManagedKey extends Ownership {
+  readonly id: number;
+  readonly publicId: string;
+  readonly kind: KeyKind;
+  readonly name: string;
+  readonly status: ShownStatus;
+  readonly allowedModels: readonly string[] | null;
+  readonly allowedRegions: readonly string[] | null;
+  readonly regionsAsList: boolean;
+  readonly rateLimitRpm: number | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly expiresAt: Date | null;
+  readonly createdAt: Date;
+  readonly createdBy: string;
+  readonly revokedAt: Date | null;
+  readonly previousUntil: Date | null;
+  readonly budget: LimitState | null;
+}
+
+export interface KeyFilter {
+  readonly limit: number;
+  /** The public id of the last key of the page before. */
+  readonly after?: string | null;
+  readonly status?: ShownStatus | null;
+  /** Part of a name, in upper or lower case. */
+  readonly name?: string | null;
+}
+
+export interface KeyPage {
+  readonly keys: readonly ManagedKey[];
+  readonly hasMore: boolean;
+}

@@ -1,0 +1,75 @@
+import { CallLog } from './call-log';
+import type { RateWindow, Reading } from './reading';
+
+const SWEEP_MS = 60_000;
+
+/**
+ * Limits over a window that slides: a call is let in when fewer than `limit` were within the last window. So never
+ * more than the limit start in any minute, wherever it begins, and the whole limit may come at once. What is refused
+ * does not count. A call costs the same whatever the limit is; memory is eight bytes a call of the last window.
+ */
+export class LocalWindows {
+  private readonly logs = new Map<string, CallLog>();
+  private sweptAt = -Infinity;
+  private longestMs = 0;
+
+  constructor(private readonly mostKeys = 200_000) {}
+
+  get size(): number {
+    return this.logs.size;
+  }
+
+  take(window: RateWindow, now: number): Reading {
+    const log = this.logOf(window, now);
+    const allowed = log.size < window.limit;
+    if (allowed) log.add(now);
+    return readingOf(log, window, now, allowed);
+  }
+
+  /** As `take`, but nothing is taken. */
+  look(window: RateWindow, now: number): Reading {
+    const log = this.logs.get(window.key) ?? new CallLog();
+    log.dropUntil(now - window.windowMs);
+    return readingOf(log, window, now, log.size < window.limit);
+  }
+
+  /** Counts a call that somebody else let in. */
+  note(window: RateWindow, now: number): void {
+    this.logOf(window, now).add(now);
+  }
+
+  private logOf({ key, windowMs }: RateWindow, now: number): CallLog {
+    this.longestMs = Math.max(this.longestMs, windowMs);
+    this.sweep(now);
+    let log = this.logs.get(key);
+    if (log === undefined) {
+      if (this.logs.size >= this.mostKeys) this.dropFirst();
+      log = new CallLog();
+      this.logs.set(key, log);
+    }
+    log.dropUntil(now - windowMs);
+    return log;
+  }
+
+  private dropFirst(): void {
+    const first = this.logs.keys().next();
+    if (!first.done) this.logs.delete(first.value);
+  }
+
+  private sweep(now: number): void {
+    if (now - this.sweptAt < SWEEP_MS) return;
+    this.sweptAt = now;
+    for (const [key, log] of this.logs) if (log.newest <= now - this.longestMs) this.logs.delete(key);
+  }
+}
+
+function readingOf(log: CallLog, { limit, windowMs }: RateWindow, now: number, allowed: boolean): Reading {
+  const used = log.size;
+  return {
+    allowed,
+    limit,
+    used,
+    resetMs: used === 0 ? 0 : log.newest + windowMs - now,
+    retryMs: used < limit ? 0 : log.at(used - limit) + windowMs - now,
+  };
+}

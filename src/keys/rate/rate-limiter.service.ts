@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { type Fault, fault } from '../../kernel';
+import type { Caller } from '../caller';
+import { RateWindows } from './rate-windows';
+import type { RateWindow, Reading } from './reading';
+
+const MINUTE_MS = 60_000;
+
+export type RateVerdict = Reading;
+
+export interface RateState {
+  readonly limit: number;
+  readonly used: number;
+  readonly remaining: number;
+  /** When nothing will count any more; null when nothing does. */
+  readonly resetsAt: Date | null;
+}
+
+/** How many requests a key may start in any minute. */
+@Injectable()
+export class RateLimiter {
+  constructor(private readonly windows: RateWindows) {}
+
+  /** Takes one request of the key's minute, if there is one left: at once on a single node. */
+  take(caller: Pick<Caller, 'keyId' | 'rateLimitRpm'>): RateVerdict | Promise<RateVerdict> {
+    return this.windows.take(windowOf(caller));
+  }
+
+  /** How a key stands, without taking anything. */
+  async stateOf(key: Pick<Caller, 'keyId' | 'rateLimitRpm'>): Promise<RateState> {
+    const { limit, used, resetMs } = await this.windows.look(windowOf(key));
+    const resetsAt = used === 0 ? null : new Date(Date.now() + resetMs);
+    return { limit, used, remaining: Math.max(0, limit - used), resetsAt };
+  }
+}
+
+const windowOf = ({ keyId, rateLimitRpm }: Pick<Caller, 'keyId' | 'rateLimitRpm'>): RateWindow => ({
+  key: `key:${keyId}`,
+  limit: rateLimitRpm,
+  windowMs: MINUTE_MS,
+});
+
+/** What every answer to a counted request says of the limit. */
+export function rateHeaders({ limit, used, resetMs }: RateVerdict): Record<string, string> {
+  return {
+    'x-ratelimit-limit-requests': String(limit),
+    'x-ratelimit-remaining-requests': String(Math.max(0, limit - used)),
+    'x-ratelimit-reset-requests': `${(Math.ceil(resetMs) / 1_000).toFixed(3)}s`,
+  };
+}
+
+/** Null for a request that is let in. */
+export function rateRefusal({ allowed, limit, retryMs }: RateVerdict): Fault | null {
+  if (allowed) return null;
+  return fault('rate_limit_exceeded', {
+    message: `This key may start ${limit.toLocaleString('en')} requests a minute. Wait as long as the Retry-After header says.`,
+    retryAfterSeconds: retryMs / 1_000,
+  });
+}

@@ -1,0 +1,139 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { monotonicMs, uuidv7 } from '../../kernel';
+import { LocalWindows } from './local-windows';
+import type { RateWindow, Reading } from './reading';
+import type { RedisWindows } from './redis-windows';
+
+const ANSWER_MS = 50;
+const PRESENCE_MS = 1_000;
+/** One late answer is a hiccup; this many in a row and Redis is away. */
+const AWAY_AFTER = 3;
+/** After Redis came back: what nodes let in meanwhile is not in there, so each keeps to its share once more. */
+const CAUTIOUS_MS = 60_000;
+
+export interface RateLog {
+  warn(message: string): void;
+  info(message: string): void;
+}
+
+/**
+ * Windows over all nodes. Without Redis there is one node, and it counts for itself, at once. With Redis the windows
+ * are there; while it does not answer within 50 ms, each node lets in its share, so that together they stay within
+ * the limit without anybody waiting.
+ */
+export class RateWindows {
+  private readonly node = uuidv7();
+  private readonly local = new LocalWindows();
+  private readonly stopping = new AbortController();
+  private nodes = 1;
+  private failures: number;
+  private cautiousUntil = -Infinity;
+  private keeping?: Promise<void>;
+
+  constructor(
+    private readonly redis: RedisWindows | null,
+    private readonly log: RateLog,
+  ) {
+    // Away until it has answered once.
+    this.failures = redis === null ? 0 : AWAY_AFTER;
+  }
+
+  async start(): Promise<void> {
+    if (this.redis === null) return;
+    await this.present(this.redis, true);
+    this.keeping = this.keepPresent(this.redis);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    this.redis?.close();
+    await this.keeping;
+  }
+
+  /** Whether the windows are counted over all nodes at the moment. */
+  get exact(): boolean {
+    return this.failures < AWAY_AFTER;
+  }
+
+  take(window: RateWindow): Reading | Promise<Reading> {
+    const now = monotonicMs();
+    if (this.redis === null) return this.local.take(window, now);
+    if (!this.exact) return this.takeShare(window, now);
+    if (now < this.cautiousUntil) {
+      const share = this.local.look(this.shareOf(window), now);
+      if (!share.allowed) return asWhole(share, window);
+    }
+    return this.ask(this.redis.take(window)).then(
+      (reading) => {
+        if (reading.allowed) this.local.note(window, monotonicMs());
+        return reading;
+      },
+      () => this.takeShare(window, monotonicMs()),
+    );
+  }
+
+  look(window: RateWindow): Reading | Promise<Reading> {
+    const own = (): Reading => this.local.look(window, monotonicMs());
+    return this.redis === null || !this.exact ? own() : this.ask(this.redis.look(window)).catch(own);
+  }
+
+  private takeShare(window: RateWindow, now: number): Reading {
+    return asWhole(this.local.take(this.shareOf(window), now), window);
+  }
+
+  /** At least one, because a node that answers nothing at all is of no use to anybody. */
+  private shareOf(window: RateWindow): RateWindow {
+    return { ...window, limit: Math.max(1, Math.floor(window.limit / this.nodes)) };
+  }
+
+  private async ask<T>(answer: Promise<T>): Promise<T> {
+    try {
+      const value = await within(ANSWER_MS, answer);
+      if (this.exact) this.failures = 0;
+      return value;
+    } catch (error) {
+      this.failures += 1;
+      if (this.failures === AWAY_AFTER)
+        this.log.warn(`Redis does not answer; every node keeps to its share of the rates: ${String(error)}`);
+      throw error;
+    }
+  }
+
+  private async keepPresent(redis: RedisWindows): Promise<void> {
+    const { signal } = this.stopping;
+    while (await delay(PRESENCE_MS, true, { signal, ref: false }).catch(() => false))
+      await this.present(redis, false);
+  }
+
+  /** Only this brings an absent Redis back, so that callers do not wait to find out. */
+  private async present(redis: RedisWindows, first: boolean): Promise<void> {
+    try {
+      this.nodes = Math.max(1, await within(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
+      if (this.exact) return;
+      this.failures = 0;
+      if (first) return;
+      this.cautiousUntil = monotonicMs() + CAUTIOUS_MS;
+      this.log.info('Redis answers again; rates are counted over all nodes.');
+    } catch {
+      // The next call finds out, or Redis is known to be away.
+    }
+  }
+}
+
+/** A share says how much is left of itself; shown is the limit that the caller knows. */
+const asWhole = (share: Reading, { limit }: RateWindow): Reading => ({
+  ...share,
+  limit,
+  used: Math.max(share.used, limit - Math.max(0, share.limit - share.used)),
+});
+
+/** An answer that has arrived while this process was busy is in time: it is read before the failure is declared. */
+function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => setImmediate(() => reject(new Error(`no answer within ${milliseconds} ms`))),
+      milliseconds,
+    );
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

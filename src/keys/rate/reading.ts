@@ -1,0 +1,17 @@
+/** How a limit stands at one moment; times in milliseconds from then. */
+export interface Reading {
+  readonly allowed: boolean;
+  readonly limit: number;
+  /** How many of the last window's calls count, this one included. */
+  readonly used: number;
+  /** Until nothing counts any more. */
+  readonly resetMs: number;
+  /** Until the next call is welcome; 0 while there is room. */
+  readonly retryMs: number;
+}
+
+export interface RateWindow {
+  readonly key: string;
+  readonly limit: number;
+  readonly windowMs: number;
+}

@@ -1,0 +1,71 @@
+import { fault, type Fault } from '../../kernel';
+import { type Emission, supplierFault, type Tally } from '../canonical';
+import { isRecord, pick } from '../usage';
+import { readGeminiError } from './errors';
+import { readGeminiFinish } from './finish';
+import { normaliseGeminiUsage } from './usage';
+
+type Json = Record<string, unknown>;
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Reads what the supplier sends: a whole answer is one such object, a stream several. */
+export class GeminiReader {
+  /** The supplier's word for why it stopped; a stream has no other end. */
+  finished: string | undefined;
+
+  constructor(
+    private readonly emission: Emission,
+    private readonly tally: Tally,
+  ) {}
+
+  read(chunk: Json): Fault | undefined {
+    const error = readGeminiError(chunk);
+    if (error) return supplierFault(error);
+    this.emission.start(text(chunk.responseId), text(chunk.modelVersion));
+    const candidates: unknown[] = Array.isArray(chunk.candidates) ? chunk.candidates : [];
+    const [candidate] = candidates;
+    if (isRecord(candidate)) this.candidate(candidate);
+    const blocked = pick(chunk, 'promptFeedback', 'blockReason');
+    if (candidate === undefined && typeof blocked === 'string') this.finished = 'PROHIBITED_CONTENT';
+    this.emission.report(normaliseGeminiUsage(chunk.usageMetadata));
+    return undefined;
+  }
+
+  end(): Fault | undefined {
+    if (this.finished === undefined) return fault('empty_response');
+    this.emission.end(readGeminiFinish(this.finished));
+    return undefined;
+  }
+
+  private candidate({ content, finishReason, citationMetadata, groundingMetadata }: Json): void {
+    const parts = pick(content, 'parts');
+    if (Array.isArray(parts)) for (const part of parts) if (isRecord(part)) this.part(part);
+    if (citationMetadata !== undefined)
+      this.tally.dropped('candidates.citationMetadata', 'unknown to the caller');
+    if (groundingMetadata !== undefined)
+      this.tally.dropped('candidates.groundingMetadata', 'unknown to the caller');
+    if (typeof finishReason === 'string') this.finished = finishReason;
+  }
+
+  private part(part: Json): void {
+    if (part.thoughtSignature !== undefined) {
+      this.tally.dropped('candidates.content.parts.thoughtSignature', 'no dialect of callers carries it');
+    }
+    if (typeof part.text === 'string') {
+      if (part.thought === true) this.emission.reasoning(part.text);
+      else this.emission.text(part.text);
+    } else if (isRecord(part.functionCall)) {
+      this.call(part.functionCall);
+    } else if (Object.keys(part).some((name) => name !== 'thoughtSignature')) {
+      this.tally.dropped('candidates.content.parts', `a part of the type ${Object.keys(part)[0]}`);
+    }
+  }
+
+  /** Calls come whole. */
+  private call({ id, name, args }: Json): void {
+    const handle = this.emission.openTool(text(id), text(name));
+    this.emission.toolArguments(handle, JSON.stringify(isRecord(args) ? args : {}));
+    this.emission.closeTool(handle);
+  }
+}

@@ -1,0 +1,146 @@
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { startTestApp, type TestApp } from '../../support/app';
+import { CatalogueEditor, CatalogueService, PriceService } from '../../../src/catalogue';
+import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+
+const usd = parseUsdPerMillion;
+
+/** One model behind a supplier that speaks only chat, one behind a supplier that speaks only messages. */
+async function addModels(app: TestApp, url: string): Promise<void> {
+  const editor = new CatalogueEditor();
+  const prices = new PriceService();
+  await app.database.transaction(async (tx) => {
+    for (const [provider, style] of [
+      ['only-chat', 'openai-style'],
+      ['only-messages', 'messages-style'],
+    ] as const) {
+      await editor.upsertProvider(tx, { name: provider, style, baseUrl: url });
+      await editor.upsertModel(tx, {
+        name: `on-${provider}`,
+        kind: 'chat',
+        ownedBy: 'test',
+        contextTokens: 200_000,
+        maxOutputTokens: 8_000,
+      });
+      await editor.setLanes(tx, `on-${provider}`, [{ provider, upstreamModel: 'sim-large', region: 'eu' }]);
+      await prices.addPrice(tx, {
+        model: `on-${provider}`,
+        source: 'test',
+        rates: priceRates({ input: usd('1'), output: usd('2') }),
+      });
+    }
+  });
+  await app.application.get(CatalogueService).reload();
+}
+
+const models = ['on-only-chat', 'on-only-messages'];
+
+describe('any client, any supplier', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+    await addModels(app, supplier.url);
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+  afterEach(() => supplier.clearFaults());
+
+  const post = (path: string, body: object): Promise<Response> =>
+    fetch(`${app.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+
+  const ask = (surface: string, model: string, text: string, extra: object = {}): Promise<Response> => {
+    const messages = [{ role: 'user', content: text }];
+    if (surface === 'messages') return post('/v1/messages', { model, max_tokens: 500, messages, ...extra });
+    if (surface === 'responses') return post('/v1/responses', { model, input: messages, ...extra });
+    return post('/v1/chat/completions', { model, messages, ...extra });
+  };
+
+  const recordOf = async (answer: Response): Promise<Record<string, unknown> | undefined> => {
+    const rows = await app.database.query<Record<string, unknown>>(
+      'SELECT * FROM request_record WHERE request_id = $1',
+      [answer.headers.get('x-request-id')],
+    );
+    return rows[0];
+  };
+
+  const textOf = (surface: string, body: Record<string, never>): string => {
+    if (surface === 'messages') return (body as { content: { text: string }[] }).content[0]?.text ?? '';
+    if (surface === 'responses')
+      return (body as { output: { content: { text: string }[] }[] }).output[0]?.content[0]?.text ?? '';
+    return (body as { choices: { message: { content: string } }[] }).choices[0]?.message.content ?? '';
+  };
+
+  describe.each(['chat', 'messages', 'responses'])('a %s client', (surface) => {
+    test.each(models)(
+      'gets the same answer from %s, whole and streamed, at the same price',
+      async (model) => {
+        const prompt = 'Say something [[tokens=20]]';
+        const whole = await ask(surface, model, prompt);
+        const body = (await whole.json()) as Record<string, never>;
+        expect({ status: whole.status, error: (body as { error?: unknown }).error ?? null }).toEqual({
+          status: 200,
+          error: null,
+        });
+        expect(textOf(surface, body).split(' ').length).toBeGreaterThan(10);
+
+        const stream = await ask(surface, model, prompt, { stream: true });
+        const text = await stream.text();
+        expect(text).toContain(
+          { chat: 'data: [DONE]', messages: 'message_stop', responses: 'response.completed' }[surface],
+        );
+        const [first, second] = [await recordOf(whole), await recordOf(stream)];
+        expect(first).toMatchObject({
+          surface,
+          output_tokens: 20,
+          usage_source: 'supplier',
+          status: 200,
+          code: null,
+        });
+        expect(second).toMatchObject({
+          input_tokens: first?.input_tokens,
+          output_tokens: 20,
+          cost_nano: first?.cost_nano,
+          stream: true,
+          usage_source: 'supplier',
+          code: null,
+        });
+      },
+    );
+
+    test.each(models)('is told in its own dialect when %s breaks off', async (model) => {
+      await supplier.addFault({ fault: { kind: 'cut', after: 4 } });
+      const text = await (await ask(surface, model, 'Long [[tokens=40]]', { stream: true })).text();
+      expect(text).not.toMatch(/\[DONE\]|message_stop|response\.completed/);
+      expect(text).toContain('stream_interrupted');
+    });
+  });
+
+  test('usage chunks reach chat callers who asked for them, and nobody else', async () => {
+    const ask1 = await ask('chat', 'sim-small', 'x [[tokens=3]]', { stream: true });
+    expect(await ask1.text()).not.toContain('"usage":{');
+    expect(await recordOf(ask1)).toMatchObject({ output_tokens: 3, usage_source: 'supplier' });
+    const ask2 = await ask('chat', 'sim-small', 'x [[tokens=3]]', {
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    expect(await ask2.text()).toContain('"usage":{');
+  });
+
+  test('a region that cannot be met is refused, and no supplier hears of it', async () => {
+    await supplier.clearRequests();
+    const answer = await ask('chat', 'on-only-chat', 'x', { region: 'mars' });
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ error: { code: 'sovereign_route_unavailable' } });
+    expect(await supplier.requests()).toEqual([]);
+    expect((await ask('chat', 'on-only-chat', 'x', { region: 'eu' })).status).toBe(200);
+  });
+});

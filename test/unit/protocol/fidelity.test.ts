@@ -1,0 +1,96 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault, usageOf } from '../../../src/kernel';
+import { type CanonicalEvent, collect, type DialectName, dialects } from '../../../src/protocol';
+import { comparable } from './compare';
+import { complaint, convert, tryConvert } from './convert';
+import { type AnswerProbe, answerProbes } from './fidelity-answers';
+import { probes } from './fidelity-probes';
+import { bases, type Probe } from './fidelity-shapes';
+import { decode, encode, names, options } from './transcripts';
+
+const pairs = names.flatMap((from) => names.filter((to) => to !== from).map((to) => [from, to] as const));
+const page = join(__dirname, '../../../docs/fidelity.md');
+
+const unique = (reasons: readonly string[]): string => [...new Set(reasons)].join('; ');
+
+function requestOutcome(probe: Probe, from: DialectName, to: DialectName): string {
+  const fields = probe.fields[from];
+  if (!fields) return '–';
+  const target = { developerRole: false };
+  const encoded = tryConvert(from, to, { ...bases[from], ...fields }, target);
+  if (encoded instanceof Fault) return `refused (\`${encoded.code}\`)`;
+  const known = complaint(to, encoded.body);
+  if (known !== undefined) throw new Error(`${probe.feature}, ${from} to ${to}: ${known}`);
+  const lost = encoded.dropped.filter(({ loss }) => loss === 'dropped').map(({ reason }) => reason);
+  const near = encoded.dropped.filter(({ loss }) => loss === 'approximated').map(({ reason }) => reason);
+  if (near.length > 0)
+    return `approximated (${unique(near)})${lost.length > 0 ? `, rest dropped (${unique(lost)})` : ''}`;
+  if (lost.length > 0) return `dropped (${unique(lost)})`;
+  if (probe.fulfilled) return 'fulfilled';
+  const without = convert(from, to, bases[from], target).body;
+  // Nothing counted and nothing changed would be a silent loss.
+  if (JSON.stringify(without) === JSON.stringify(encoded.body))
+    throw new Error(`${probe.feature}: lost from ${from} to ${to}`);
+  return 'carried';
+}
+
+function answerOutcome(probe: AnswerProbe, from: DialectName, to: DialectName): string {
+  if (!probe.dialects.includes(from)) return '–';
+  const events: CanonicalEvent[] = [
+    { type: 'message-start', id: 'x', model: 'm' },
+    ...probe.events(from),
+    { type: 'usage-update', usage: usageOf({ inputTokens: 3, outputTokens: 2 }) },
+    { type: 'message-end', finish: { unified: 'stop', raw: null }, ...probe.end },
+  ];
+  const encoder = dialects[to].streamEncoder(options);
+  const read = collect(decode(to, [Buffer.from(encode(encoder, events))]));
+  const sent = collect(events);
+  if (!read.ok || !sent.ok) throw new Error(`${probe.feature}: an answer became a failure`);
+  if (encoder.dropped.length > 0) return `dropped (${unique(encoder.dropped.map(({ reason }) => reason))})`;
+  const [was, now] = [comparable(sent.value), comparable(read.value)];
+  const changed = ['text', 'reasoning', 'refusal', 'signatures', 'calls', 'stopSequence'].filter(
+    (name) => JSON.stringify(was[name]) !== JSON.stringify(now[name]),
+  );
+  if (changed.length > 0)
+    return `approximated (read as ${changed.filter((name) => now[name] !== '').join(', ')})`;
+  const [wanted, given] = [sent.value.finish.unified, read.value.finish.unified];
+  return wanted === given ? 'carried' : `approximated (read as ${given})`;
+}
+
+function table(rows: readonly (readonly [string, (from: DialectName, to: DialectName) => string])[]): string {
+  const head = ['Feature', ...pairs.map(([from, to]) => `${from} → ${to}`)];
+  const body = rows.map(([feature, outcome]) => [feature, ...pairs.map(([from, to]) => outcome(from, to))]);
+  return [head, head.map(() => '---'), ...body].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+const text = (): string => `# What survives translation
+
+A model that speaks the caller's dialect gets the caller's bytes, and the caller gets the model's. This page is about
+the other case: a caller of one dialect and a model behind another. It is computed by
+\`test/unit/protocol/fidelity.test.ts\`, which sends one probe a feature through the code and fails when this page says
+anything else.
+
+- **carried**: it arrives as what it is.
+- **approximated**: it arrives as the nearest thing, which is named. Counted.
+- **dropped**: the answer is worth having without it, so it is left out. Counted and recorded with the request.
+- **refused**: without it the answer would be another one, so the request ends with that code and names the field.
+- **fulfilled**: it asks for what happens anyway.
+- **–**: the caller's dialect has no such thing.
+
+## Requests
+
+${table(probes.map((probe) => [probe.feature, (from, to) => requestOutcome(probe, from, to)] as const))}
+
+## Answers
+
+From the model's dialect to the caller's, streamed or whole.
+
+${table(answerProbes.map((probe) => [probe.feature, (from, to) => answerOutcome(probe, from, to)] as const))}
+`;
+
+/** With `WRITE_FIDELITY=1` the page is written anew instead. */
+test('docs/fidelity.md says what the code does', () => {
+  if (process.env.WRITE_FIDELITY === '1') writeFileSync(page, text());
+  expect(readFileSync(page, 'utf8')).toBe(text());
+});
