@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
+import { RequestRecordQuery } from './request-record-query';
 import { RequestRecords } from './request-records';
 
-@Module({ providers: [RequestRecords], exports: [RequestRecords] })
+@Module({ providers: [RequestRecords, RequestRecordQuery], exports: [RequestRecords, RequestRecordQuery] })
 export class AuditModule {}

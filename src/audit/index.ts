@@ -6,3 +6,4 @@ export {
   type RequestRecord,
 } from './request-record';
 export { RequestRecords } from './request-records';
+export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { UsageSource } from '../kernel';
-import { fault } from '../kernel';
+import { fault, type UsageCounts, type UsageSource } from '../kernel';
 import { Database } from '../platform';
 import type { AttemptRecord } from './request-record';
 
 /** A request record as those see it who may read it. */
-export interface RequestEntry {
+export interface RequestEntry extends UsageCounts {
   readonly requestId: string;
   readonly createdAt: Date;
   readonly surface: string;
@@ -13,11 +12,6 @@ export interface RequestEntry {
   readonly servedModel: string | null;
   readonly supplier: string | null;
   readonly region: string | null;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly cacheReadTokens: number;
-  readonly cacheWriteTokens: number;
-  readonly reasoningTokens: number;
   readonly usageSource: UsageSource | 'none';
   readonly costNano: bigint;
   readonly status: number;
@@ -52,11 +46,16 @@ interface Row {
   supplier: string | null;
   region: string | null;
   input_tokens: number;
-  output_tokens: number;
   cache_read_tokens: number;
   cache_write_tokens: number;
   cache_write_long_tokens: number;
+  output_tokens: number;
   reasoning_tokens: number;
+  audio_input_tokens: number;
+  audio_output_tokens: number;
+  image_tokens: number;
+  calls: number;
+  audio_milliseconds: number;
   usage_source: UsageSource | 'none';
   cost_nano: string;
   status: number;
@@ -151,10 +150,16 @@ const entryOf = (row: Row): RequestEntry => ({
   supplier: row.supplier,
   region: row.region,
   inputTokens: row.input_tokens,
-  outputTokens: row.output_tokens,
   cacheReadTokens: row.cache_read_tokens,
-  cacheWriteTokens: row.cache_write_tokens + row.cache_write_long_tokens,
+  cacheWriteTokens: row.cache_write_tokens,
+  cacheWriteLongTokens: row.cache_write_long_tokens,
+  outputTokens: row.output_tokens,
   reasoningTokens: row.reasoning_tokens,
+  audioInputTokens: row.audio_input_tokens,
+  audioOutputTokens: row.audio_output_tokens,
+  imageTokens: row.image_tokens,
+  calls: row.calls,
+  audioMilliseconds: row.audio_milliseconds,
   usageSource: row.usage_source,
   costNano: BigInt(row.cost_nano),
   status: row.status,

@@ -7,9 +7,10 @@ import { HealthController } from './health.controller';
 import { InferenceController } from './inference.controller';
 import { Pipeline } from './inference/pipeline';
 import { Lifecycle } from './lifecycle';
+import { ManageModule } from './manage/manage.module';
 
 @Module({
-  imports: [WebModule, RoutingModule, BillingModule],
+  imports: [WebModule, RoutingModule, BillingModule, ManageModule],
   controllers: [HealthController, ErrorsController, InferenceController],
   providers: [Lifecycle, Pipeline],
   exports: [Lifecycle],

@@ -11,7 +11,7 @@ export class HomeController {
     return {
       snippets: requestSnippets({
         id: 'first',
-        label: 'Client',
+        label: 'Languages',
         baseUrl: this.settings.baseUrl,
         key: 'svc_…',
         model: 'sim-small',

@@ -1,12 +1,17 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { IsIn } from 'class-validator';
+import { IsIn, IsOptional, Matches } from 'class-validator';
 import { type Locale, locales, Settings } from '../platform';
 import { Access, Action, type HttpRequest, languageCookie, setCookie } from '../web';
 
 class LanguageForm {
   @IsIn(locales)
   language: Locale;
+
+  /** The page it was chosen on: a path of ours, never an address. */
+  @IsOptional()
+  @Matches(/^\/(?![/\\])[\w./-]{0,500}$/)
+  next?: string;
 }
 
 const YEAR_SECONDS = 31_536_000;
@@ -15,7 +20,7 @@ const YEAR_SECONDS = 31_536_000;
 export class LanguageController {
   constructor(private readonly settings: Settings) {}
 
-  /** Remembers the language and goes back to the page it was chosen on. */
+  /** Remembers the language. The page reloads itself where scripts run, and is gone back to where they do not. */
   @Action('/set-language', Access.anyone())
   choose(
     @Body() form: LanguageForm,
@@ -26,7 +31,12 @@ export class LanguageController {
       'set-cookie',
       setCookie(this.settings, languageCookie, form.language, { maxAgeSeconds: YEAR_SECONDS }),
     );
-    if (request.headers['hx-request'] === 'true') response.setHeader('hx-refresh', 'true');
+    if (request.headers['hx-request'] === 'true') {
+      response.setHeader('hx-refresh', 'true');
+    } else if (request.headers.accept?.includes('text/html') === true) {
+      response.statusCode = 303;
+      response.setHeader('location', form.next ?? '/');
+    }
     return { ok: true, language: form.language };
   }
 }

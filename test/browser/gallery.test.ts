@@ -1,17 +1,17 @@
 import type { Browser } from 'playwright-core';
 import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
 import { checkPage, noFaults } from './page-gate';
-import { startPageServer, type PageServer } from './page-server';
+import { startPages, type Pages } from './pages';
 
-const paths = ['/', '/dev/components', '/dev/outbox', '/dev/outbox/empty', '/fault', '/absent'];
+const paths = ['/', '/dev/components', '/dev/outbox', '/absent', '/dev/outbox?id=~'];
 const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 
 describeWithBrowser('pages in a real browser', () => {
   let browser: Browser;
-  let server: PageServer;
+  let server: Pages;
 
   beforeAll(async () => {
-    [browser, server] = await Promise.all([launchBrowser(), startPageServer()]);
+    [browser, server] = await Promise.all([launchBrowser(), startPages()]);
   }, 60_000);
 
   afterAll(async () => {

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { describeWithBrowser, launchBrowser, openContext } from './browser';
-import { startPageServer, type PageServer } from './page-server';
+import { type Pages, startPages } from './pages';
 
 describeWithBrowser('what app.js adds', () => {
   let browser: Browser;
-  let server: PageServer;
+  let server: Pages;
   let context: BrowserContext;
   let page: Page;
 
   beforeAll(async () => {
-    [browser, server] = await Promise.all([launchBrowser(), startPageServer()]);
+    [browser, server] = await Promise.all([launchBrowser(), startPages()]);
   }, 60_000);
   afterAll(async () => {
     await browser?.close();
@@ -148,9 +148,9 @@ describeWithBrowser('what app.js adds', () => {
 
 describeWithBrowser('a page without JavaScript', () => {
   let browser: Browser;
-  let server: PageServer;
+  let server: Pages;
   beforeAll(async () => {
-    [browser, server] = await Promise.all([launchBrowser(), startPageServer()]);
+    [browser, server] = await Promise.all([launchBrowser(), startPages()]);
   }, 60_000);
   afterAll(async () => {
     await browser?.close();

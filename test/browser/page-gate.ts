@@ -26,6 +26,8 @@ export async function checkPage(
   const faults: PageFaults = { accessibility: [], policy: [], console: [], overflow: [] };
   page.on('console', (message) => {
     if (message.type() !== 'error') return;
+    // An error page is a page that answers an error: the browser notes that of the page itself.
+    if (message.location().url === address && message.text().startsWith('Failed to load')) return;
     const list = message.text().includes('Content Security Policy') ? faults.policy : faults.console;
     list.push(message.text());
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Type } from '@nestjs/common';
 import { startService, type RunningService } from '../../src/boot/start-service';
 import { Database, Logger, loadSettings } from '../../src/platform';
-import { createTestDatabase } from './postgres';
+import { createTestDatabase, type TestDatabase } from './postgres';
 
 export interface TestApp extends RunningService {
   readonly database: Database;
@@ -17,14 +17,17 @@ export interface TestAppOptions {
   readonly modules?: readonly Type[];
   /** A simulator that answers the sandbox models. */
   readonly sandboxUrl?: string;
+  /** For a second node on one database; whoever made it drops it. */
+  readonly sharedDatabase?: Pick<TestDatabase, 'url' | 'ownerUrl'>;
 }
 
 /** The whole service on a port of its own, with a database of its own: what runs is what ships. */
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const database = await createTestDatabase();
+  const own = options.sharedDatabase === undefined ? await createTestDatabase() : null;
+  const { url, ownerUrl } = options.sharedDatabase ?? (own as TestDatabase);
   const dataFolder = mkdtempSync(join(tmpdir(), 'switchboard-data-'));
   const cleanUp = async () => {
-    await database.drop();
+    await own?.drop();
     rmSync(dataFolder, { recursive: true, force: true });
   };
   const log: string[] = [];
@@ -35,8 +38,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     LOG_LEVEL: 'info',
     LOG_FORMAT: 'json',
     DATA_FOLDER: dataFolder,
-    DATABASE_URL: database.url,
-    MIGRATION_DATABASE_URL: database.ownerUrl,
+    DATABASE_URL: url,
+    MIGRATION_DATABASE_URL: ownerUrl,
     DATABASE_POOL_SIZE: '5',
     DRAIN_TIMEOUT: '5s',
     SANDBOX: 'off',

@@ -19,6 +19,8 @@ export class LeaseDesk {
   private doubtful = false;
   /** The lease exists in the database: before that there is nothing to draw under. */
   begun = false;
+  /** The lease was swept: an answer that was given before and comes now is about what others have by now. */
+  ended = false;
 
   constructor(
     private readonly store: MoneyStore,
@@ -33,13 +35,15 @@ export class LeaseDesk {
 
   /** `hear` runs before anything else may be drawn or handed back. */
   draw(asks: readonly Ask[], hear: (drawn: readonly Drawn[]) => void): Promise<void> {
-    return this.next(async (operation) => hear(await inTime(this.store.draw(this.lease, operation, asks))));
+    return this.next(async (operation) =>
+      hear(await this.answer(this.store.draw(this.lease, operation, asks))),
+    );
   }
 
   giveBack(collect: () => readonly Portion[]): Promise<void> {
     return this.next(async (operation) => {
       const portions = collect();
-      if (portions.length > 0) await inTime(this.store.giveBack(this.lease, operation, portions));
+      if (portions.length > 0) await this.answer(this.store.giveBack(this.lease, operation, portions));
     });
   }
 
@@ -55,13 +59,19 @@ export class LeaseDesk {
     return this.next(async (operation) => {
       const expected = known();
       const before = settling();
-      const slices = await inTime(this.store.audit(this.lease, operation));
+      const slices = await this.answer(this.store.audit(this.lease, operation));
       this.doubtful = before.busy || settling().commits !== before.commits;
       for (const { windowId, amount } of slices) {
         const surplus = amount - (expected.get(windowId) ?? 0n);
         if (surplus > 0n) adopt({ windowId, amount: surplus });
       }
     });
+  }
+
+  private async answer<T>(given: Promise<T>): Promise<T> {
+    const answer = await inTime(given);
+    if (this.ended) throw new LeaseGone();
+    return answer;
   }
 
   private next(work: (operation: number) => Promise<void>): Promise<void> {

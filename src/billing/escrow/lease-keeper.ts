@@ -24,7 +24,7 @@ export class LeaseKeeper {
   private current: LeaseDesk;
   private admitUntil = -Infinity;
   private lastBeat = -Infinity;
-  private timer: NodeJS.Timeout | undefined;
+  private wake: () => void = () => undefined;
   private beating: Promise<void> = Promise.resolve();
   private stopped = false;
 
@@ -54,13 +54,13 @@ export class LeaseKeeper {
 
   async start(): Promise<void> {
     await this.beat();
-    this.beatLater(this.options.beatMs);
+    this.beating = this.keepBeating();
   }
 
   /** The lease ends with the node: what is left of it goes back at once. */
   async stop(): Promise<void> {
     this.stopped = true;
-    clearTimeout(this.timer);
+    this.wake();
     await this.beating;
     await this.store.sweep(this.node).catch(() => undefined);
   }
@@ -72,16 +72,29 @@ export class LeaseKeeper {
     return desk;
   }
 
-  private beatLater(pause: number): void {
-    if (this.stopped) return;
-    this.timer = setTimeout(() => {
-      this.beating = this.beat()
-        .then(() => this.beatLater(this.options.beatMs))
-        .catch((error: unknown) => {
-          this.logger.warn(`The escrow lease could not be renewed: ${String(error)}`);
-          this.beatLater(retryMs);
-        });
-    }, pause);
+  private async keepBeating(): Promise<void> {
+    let pause = this.options.beatMs;
+    while (!this.stopped) {
+      await this.sleep(this.current.begun ? pause : Math.min(pause, retryMs));
+      if (this.stopped) return;
+      try {
+        await this.beat();
+        pause = this.options.beatMs;
+      } catch (error) {
+        pause = retryMs;
+        this.logger.warn(`The escrow lease could not be renewed: ${String(error)}`);
+      }
+    }
+  }
+
+  private sleep(pause: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, pause);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   private async beat(): Promise<void> {
@@ -89,7 +102,10 @@ export class LeaseKeeper {
     const { current } = this;
     const beat = await this.store.beat(current.lease, this.node, !current.begun);
     if (current !== this.current) return;
-    if (!beat.alive) return this.lapse();
+    if (!beat.alive) {
+      this.lapse();
+      return this.beat();
+    }
     current.begun = true;
     this.clock.hear(beat.now, sentAt);
     this.admitUntil = sentAt + this.options.admitMs;
@@ -131,9 +147,9 @@ export class LeaseKeeper {
     if (this.stopped) return;
     this.logger.warn('The escrow lease ran out and was swept; beginning a new one.');
     this.admitUntil = -Infinity;
-    this.book.lapse();
+    this.current.ended = true;
     this.current = this.newDesk();
-    clearTimeout(this.timer);
-    this.beatLater(0);
+    this.book.lapse();
+    this.wake();
   }
 }

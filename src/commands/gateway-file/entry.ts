@@ -149,6 +149,7 @@ export class Entry implements Place {
   /** Whatever stands there, as plain data. */
   data(): unknown {
     if (this.isAbsent) return undefined;
+    if (this.path.length > LONGEST_PATH) return this.fault('is nested too deeply');
     if (isMap(this.node)) return Object.fromEntries(this.named().map(([name, entry]) => [name, entry.data()]));
     if (isSeq(this.node)) return this.list().map((entry) => entry.data());
     return isScalar(this.node) && typeof this.node.value !== 'string' ? this.node.value : this.text();
@@ -160,6 +161,8 @@ export class Entry implements Place {
   }
 }
 
+/** An anchor may contain itself. */
+const LONGEST_PATH = 1_000;
 const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const ISO_INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})$/;
 

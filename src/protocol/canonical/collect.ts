@@ -4,11 +4,11 @@ import { isRecord } from '../usage';
 import { parseJsonText } from './fields';
 import { type DialectName } from './request';
 
-export interface AnswerText {
+interface AnswerText {
   readonly type: 'text' | 'refusal';
   text: string;
 }
-export interface AnswerReasoning {
+interface AnswerReasoning {
   readonly type: 'reasoning';
   text: string;
   origin?: DialectName;

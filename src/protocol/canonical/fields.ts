@@ -23,7 +23,7 @@ export function attempt<T>(work: () => T): Result<T, Fault> {
   }
 }
 
-export function recordAt(value: unknown, at: string): JsonObject {
+function recordAt(value: unknown, at: string): JsonObject {
   if (!isRecord(value)) throw malformed(at, 'an object');
   return value;
 }

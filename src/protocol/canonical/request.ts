@@ -41,7 +41,7 @@ export interface DocumentBlock extends Part {
   readonly title?: string;
 }
 
-export interface AudioBlock extends Part {
+interface AudioBlock extends Part {
   readonly type: 'audio';
   readonly data: string;
   readonly format: string;
@@ -75,7 +75,7 @@ export interface ReasoningBlock extends Part {
   readonly redacted?: boolean;
 }
 
-export interface RefusalBlock extends Part {
+interface RefusalBlock extends Part {
   readonly type: 'refusal';
   readonly text: string;
 }
@@ -98,7 +98,7 @@ export interface SystemTurn extends Part {
   readonly developer?: boolean;
   readonly blocks: readonly TextBlock[];
 }
-export interface UserTurn extends Part {
+interface UserTurn extends Part {
   readonly role: 'user';
   readonly blocks: readonly ContentBlock[];
 }
@@ -118,7 +118,7 @@ export interface Namespace {
   readonly description?: string;
 }
 
-export interface FunctionTool extends Part {
+interface FunctionTool extends Part {
   readonly kind: 'function';
   readonly name: string;
   readonly namespace?: Namespace;
@@ -127,7 +127,7 @@ export interface FunctionTool extends Part {
   readonly strict?: boolean;
 }
 /** A tool that is called with plain text instead of JSON. */
-export interface CustomTool extends Part {
+interface CustomTool extends Part {
   readonly kind: 'custom';
   readonly name: string;
   readonly namespace?: Namespace;
@@ -135,7 +135,7 @@ export interface CustomTool extends Part {
   readonly format?: JsonObject;
 }
 /** A tool that the supplier runs itself or was trained on. */
-export interface OpaqueTool extends Part {
+interface OpaqueTool extends Part {
   readonly kind: 'opaque';
   readonly dialect: DialectName;
   readonly name?: string;

@@ -3,9 +3,13 @@ import { type JsonObject } from './request';
 
 /** The schemas directly inside a schema. */
 function children(schema: JsonObject): JsonObject[] {
-  const maps = [schema.properties, schema.$defs, schema.definitions].filter(isRecord).flatMap(Object.values);
-  const lists: unknown[] = [schema.anyOf, schema.allOf, schema.oneOf, schema.prefixItems].flat();
-  return [...maps, ...lists, schema.items].filter(isRecord);
+  const maps = [schema.properties, schema.$defs, schema.definitions].filter(isRecord);
+  const lists = [schema.anyOf, schema.allOf, schema.oneOf, schema.prefixItems].filter((list) =>
+    Array.isArray(list),
+  );
+  const inside: unknown[] = [...maps.flatMap((map) => Object.values(map)), schema.items];
+  for (const list of lists) inside.push(...(list as unknown[]));
+  return inside.filter(isRecord);
 }
 
 const isObjectSchema = (schema: JsonObject): boolean =>

@@ -1,6 +1,7 @@
 import { unsupported } from './fields';
 import {
   type CanonicalRequest,
+  type DialectName,
   type JsonObject,
   type NamedTool,
   type Tool,
@@ -23,6 +24,23 @@ export function refuseForcedChoice({ toolChoice }: CanonicalRequest, tally: Tall
     );
   }
   tally.dropped('tool_choice', 'there is no tool to choose');
+}
+
+/** The choice as far as the target has the tools: one that cannot be offered cannot be chosen. */
+export function choiceFor(
+  { toolChoice, tools }: CanonicalRequest,
+  target: DialectName,
+): ToolChoice | undefined {
+  const isMissing = ({ name }: ToolReference): boolean =>
+    tools.some(
+      (tool) =>
+        tool.kind === 'opaque' && tool.dialect !== target && [tool.name, tool.value.type].includes(name),
+    ) && !tools.some((tool) => tool.kind !== 'opaque' && tool.name === name);
+  if (toolChoice?.mode === 'tool' && isMissing(toolChoice.tool)) {
+    throw unsupported('tool_choice', `The tool ${toolChoice.tool.name} cannot be offered to this model.`);
+  }
+  if (toolChoice?.mode !== 'allowed') return toolChoice;
+  return { ...toolChoice, tools: toolChoice.tools.filter((tool) => !isMissing(tool)) };
 }
 
 /** What a tool that takes plain text looks like to a model that knows only functions. */

@@ -26,7 +26,7 @@ export const urlOf = (source: Source): string =>
   source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`;
 
 /** The parts of a content field; a plain string is one text. */
-export function parts<T>(
+function parts<T>(
   fields: Fields,
   name: string,
   text: (text: string, at: string) => T,

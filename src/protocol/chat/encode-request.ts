@@ -2,6 +2,7 @@ import { type Fault, type Result } from '../../kernel';
 import {
   attempt,
   type CanonicalRequest,
+  choiceFor,
   choiceOf,
   CUSTOM_TOOL_SCHEMA,
   type EncodedRequest,
@@ -125,10 +126,11 @@ function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally):
 }
 
 function encodeChoice(
-  { toolChoice: choice }: CanonicalRequest,
+  request: CanonicalRequest,
   names: ToolNames,
   target: Target,
 ): string | JsonObject | undefined {
+  const choice = choiceFor(request, 'chat');
   if (!choice) return undefined;
   const reference = (tool: ToolReference): JsonObject => {
     const type = tool.custom && target.customTools ? 'custom' : 'function';

@@ -17,7 +17,7 @@ interface Call {
 }
 
 /** Finds out, piece by piece, whether a JSON object is over. */
-export class ValueEnd {
+class ValueEnd {
   private depth = 0;
   private inString = false;
   private escaped = false;

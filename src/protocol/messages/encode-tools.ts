@@ -1,5 +1,6 @@
 import {
   type CanonicalRequest,
+  choiceFor,
   CUSTOM_TOOL_SCHEMA,
   type JsonObject,
   present,
@@ -67,10 +68,9 @@ function encodeTool(tool: Tool, names: ToolNames, target: Target, tally: Tally):
   return encoded;
 }
 
-function encodeChoice(
-  { toolChoice: choice, parallelTools }: CanonicalRequest,
-  names: ToolNames,
-): JsonObject | undefined {
+function encodeChoice(request: CanonicalRequest, names: ToolNames): JsonObject | undefined {
+  const { parallelTools } = request;
+  const choice = choiceFor(request, 'messages');
   const alone = parallelTools === undefined ? {} : { disable_parallel_tool_use: !parallelTools };
   switch (choice?.mode) {
     case undefined:

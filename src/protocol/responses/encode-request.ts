@@ -2,6 +2,7 @@ import { type Fault, type Result } from '../../kernel';
 import {
   attempt,
   type CanonicalRequest,
+  choiceFor,
   choiceOf,
   CUSTOM_TOOL_SCHEMA,
   type EncodedRequest,
@@ -116,7 +117,7 @@ function encodeTools(request: CanonicalRequest, names: ToolNames, target: Target
     if (request.toolChoice && request.toolChoice.mode !== 'none') refuseForcedChoice(request, tally);
     return {};
   }
-  const choice = request.toolChoice;
+  const choice = choiceFor(request, 'responses');
   const reference = (tool: ToolReference): JsonObject => referenceTo(tool, request, names, target);
   return {
     tools,

@@ -124,6 +124,7 @@ class World {
   }
 
   check(): void {
+    expect(this.store.violations).toEqual([]);
     for (const [windowId, limit] of this.store.limits) {
       const slices = [...this.store.leases.values()].map((lease) => lease.slices.get(windowId) ?? 0n);
       expect(limit.escrowed).toBe(slices.reduce((sum, slice) => sum + slice, 0n));
@@ -160,8 +161,8 @@ test('a node whose lease was swept begins from nothing, and takes nothing from i
   await world.store.sweep(swept.node);
   const all = await place(other, 90n);
   // The draw is what tells it.
-  await expect(place(swept, 50n)).rejects.toMatchObject({ code: 'capacity_exceeded' });
-  await expect(place(swept, 1n)).rejects.toMatchObject({ code: 'capacity_exceeded' });
+  await expect(place(swept, 50n)).rejects.toThrow(/billing_unavailable|capacity_exceeded/);
+  await expect(place(swept, 1n)).rejects.toThrow(/billing_unavailable|capacity_exceeded/);
   await settle(all, 30n);
   const young = await place(swept, 20n);
   await settle(old, 20n);
@@ -192,7 +193,7 @@ test('whatever happens, the money adds up', async () => {
       expect(charged).toBe(world.expected);
       expect(world.store.limits.get('wallet:1')).toMatchObject({ spent: world.expected, escrowed: 0n });
     }),
-    { numRuns: 40, interruptAfterTimeLimit: 20_000 },
+    { numRuns: 400, interruptAfterTimeLimit: 90_000, markInterruptAsFailure: true },
   );
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+}, 120_000);

@@ -29,7 +29,8 @@ export class MemoryStore implements MoneyStore {
   readonly limits = new Map<string, MemoryLimit>();
   readonly leases = new Map<string, Lease>();
   readonly charged = new Map<string, bigint>();
-  readonly counts = { draws: 0, returns: 0, batches: 0 };
+  /** What no node may ever ask for. */
+  readonly violations: string[] = [];
   private readonly listeners = new Set<(payload: string) => void>();
   private readonly scopes = new Map<number, string>();
   /** Set to make the next answers fail, after or before they took effect. */
@@ -62,7 +63,6 @@ export class MemoryStore implements MoneyStore {
   }
 
   draw(lease: string, operation: number, asks: readonly Ask[]): Promise<Drawn[]> {
-    this.counts.draws += 1;
     return this.answer(() => {
       const { slices } = this.begin(lease, operation);
       return asks.map((ask) => this.drawOne(lease, slices, ask));
@@ -70,7 +70,6 @@ export class MemoryStore implements MoneyStore {
   }
 
   giveBack(lease: string, operation: number, portions: readonly Portion[]): Promise<void> {
-    this.counts.returns += 1;
     return this.answer(() => {
       const { slices } = this.begin(lease, operation);
       for (const { windowId, amount } of portions) this.release(slices, windowId, amount);
@@ -103,7 +102,6 @@ export class MemoryStore implements MoneyStore {
   }
 
   settle(batch: Batch): Promise<Settled> {
-    this.counts.batches += 1;
     return this.answer(() => {
       const known: number[] = [];
       batch.records.forEach((record, place) => {
@@ -168,7 +166,11 @@ export class MemoryStore implements MoneyStore {
 
   private release(slices: Map<string, bigint>, windowId: string, amount: bigint): void {
     const held = slices.get(windowId) ?? 0n;
-    if (held < amount) throw new Error(`a slice of ${held} cannot release ${amount}`);
+    if (held < amount) {
+      const violation = `a slice of ${held} cannot release ${amount}`;
+      this.violations.push(violation);
+      throw new Error(violation);
+    }
     slices.set(windowId, held - amount);
     if (held === amount) slices.delete(windowId);
     this.limits.get(windowId)!.escrowed -= amount;

@@ -37,7 +37,7 @@ function blocks(text: string): SseBlock[] {
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const parse = (text: string): Json => JSON.parse(text) as Json;
 
-export function receiveChat(text: string): Received {
+function receiveChat(text: string): Received {
   const all = blocks(text);
   const message: Json = { role: 'assistant', content: '' };
   const calls: { id: string; kind: string; name: string; text: string }[] = [];
@@ -106,7 +106,7 @@ function readDelta(
   }
 }
 
-export function receiveMessages(text: string): Received {
+function receiveMessages(text: string): Received {
   const all = blocks(text);
   const content: Json[] = [];
   let message: Json | undefined;
@@ -184,7 +184,7 @@ function parseOr(text: string): unknown {
   }
 }
 
-export function receiveResponses(text: string): Received {
+function receiveResponses(text: string): Received {
   const all = blocks(text);
   const items = new Map<number, { item: Json; text: string; done?: Json }>();
   for (const [position, { event, data }] of all.entries()) {

@@ -262,3 +262,26 @@ test('what a stream has beyond the events is counted', () => {
     { path: 'events', count: 1 },
   ]);
 });
+
+test('what a whole answer loses on either side is counted too', () => {
+  const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' };
+  const text = { type: 'text', text: 'A', citations: [{ type: 'char_location' }] };
+  const content = [thinking, text, { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }];
+  const usage = { input_tokens: 1, output_tokens: 2 };
+  const decoded = dialects.messages.decodeAnswer({
+    id: 'm',
+    model: 'm',
+    content,
+    stop_reason: 'end_turn',
+    usage,
+  });
+  expect(decoded.dropped).toMatchObject([{ path: 'content', count: 1 }]);
+  expect(decoded.usage).toMatchObject({ kind: 'ok', usage: { inputTokens: 1, outputTokens: 2 } });
+  const whole = collect(decoded.events);
+  if (!whole.ok) throw whole.error;
+  const lost = (target: DialectName): string[] =>
+    dialects[target].encodeAnswer(whole.value, { requestId: 'r' }).dropped.map(({ path }) => path);
+  expect(lost('chat')).toEqual(['reasoning.signature', 'citation']);
+  expect(lost('responses')).toEqual(['reasoning.signature', 'citation']);
+  expect(lost('messages')).toEqual(['citation']);
+});

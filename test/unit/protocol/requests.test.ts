@@ -165,6 +165,8 @@ describe('chat to messages', () => {
     });
     expect(to({ reasoning_effort: 'none' }).thinking).toEqual({ type: 'disabled' });
     expect(to({ reasoning_effort: 'high', max_tokens: 900 }).thinking).toBeUndefined();
+    const forced = { tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'required' };
+    expect(to({ reasoning_effort: 'high', max_tokens: 9000, ...forced }).thinking).toBeUndefined();
     const round = [
       ...hello,
       {

@@ -204,3 +204,22 @@ test('no field of a caller reaches the prototype of a body', () => {
   const encoded = convert('chat', 'chat', body);
   expect((encoded.body as { polluted?: number }).polluted).toBeUndefined();
 });
+
+test('a choice of a tool that the target cannot have is refused, and left out of a list', () => {
+  const tools = [
+    { type: 'web_search' },
+    { type: 'function', name: 'look', parameters: weather, strict: false },
+  ];
+  const base = { model: 'm', input: 'Hi', tools };
+  const one = refusal('responses', 'chat', { ...base, tool_choice: { type: 'web_search' } });
+  expect([one.code, one.options.param]).toEqual(['unsupported_parameter', 'tool_choice']);
+  const allowed = {
+    type: 'allowed_tools',
+    mode: 'auto',
+    tools: [{ type: 'web_search' }, { type: 'function', name: 'look' }],
+  };
+  expect(convert('responses', 'chat', { ...base, tool_choice: allowed }).body.tool_choice).toEqual({
+    type: 'allowed_tools',
+    allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'look' } }] },
+  });
+});

@@ -1,0 +1,59 @@
+import { CredentialEditor } from '../../catalogue';
+import { MasterKeys, SecretBox, type Settings, type Tx } from '../../platform';
+import type { SecretValue } from './credentials';
+
+/** `unreadable`: entered for another address or under another master key, so that it has to be entered again. */
+export type Kept = 'same' | 'other' | 'unreadable' | 'missing';
+
+interface Row {
+  readonly id: string;
+  readonly kind: string;
+  readonly host: string;
+  readonly key_id: string;
+  readonly wrapped_key: Buffer;
+  readonly nonce: Buffer;
+  readonly ciphertext: Buffer;
+}
+
+/** Where secrets of suppliers go in; of what is there it only says whether it is the one in the file. */
+export class CredentialKeeper {
+  private readonly box: SecretBox;
+  private readonly editor: CredentialEditor;
+
+  constructor({ masterKey }: Settings) {
+    this.box = new SecretBox(MasterKeys.parse(masterKey));
+    this.editor = new CredentialEditor(this.box);
+  }
+
+  async compare(tx: Tx, providerId: number, label: string, secret: SecretValue): Promise<Kept> {
+    const [row] = await tx.query<Row[]>(
+      `SELECT id, kind, host, key_id, wrapped_key, nonce, ciphertext FROM provider_credential
+        WHERE provider_id = $1 AND label = $2 AND disabled_at IS NULL`,
+      [providerId, label],
+    );
+    if (row === undefined) return 'missing';
+    const place = { table: 'provider_credential', row: row.id, field: 'secret', host: row.host };
+    const sealed = { ...row, keyId: row.key_id, wrappedKey: row.wrapped_key };
+    const opened = this.box.open(sealed, place);
+    if (!opened.ok) return 'unreadable';
+    if (row.kind !== secret.kind) return 'other';
+    // The service renews such a token by itself, so what the file has is older than what is kept.
+    if (secret.kind === 'oauth-pool') return 'same';
+    return isSame(opened.value, secret.parts) ? 'same' : 'other';
+  }
+
+  async put(tx: Tx, providerId: number, label: string, secret: SecretValue): Promise<void> {
+    await this.editor.put(tx, { providerId, label, kind: secret.kind, secret: secret.parts });
+  }
+
+  async disable(tx: Tx, id: string): Promise<void> {
+    await this.editor.disable(tx, id);
+  }
+}
+
+function isSame(kept: string, given: SecretValue['parts']): boolean {
+  if (typeof given === 'string') return kept === given;
+  const parts = JSON.parse(kept) as Record<string, unknown>;
+  const names = Object.keys(parts);
+  return names.length === Object.keys(given).length && names.every((name) => parts[name] === given[name]);
+}

@@ -1,0 +1,241 @@
+import type { ModelKind, ModelState, ProviderTimeouts } from '../../catalogue';
+import { type PriceRates, priceRates, RATE_NAMES } from '../../kernel';
+import type { Tx } from '../../platform';
+
+/** What the database has, by the names that a file uses. */
+export interface Current {
+  readonly providers: ReadonlyMap<string, CurrentProvider>;
+  readonly models: ReadonlyMap<string, CurrentModel>;
+  /** Alias → model. */
+  readonly aliases: ReadonlyMap<string, string>;
+  readonly organisations: ReadonlyMap<string, CurrentOrganisation>;
+}
+
+export interface CurrentProvider {
+  readonly id: number;
+  readonly name: string;
+  readonly style: string;
+  readonly baseUrl: string;
+  readonly regions: readonly string[];
+  readonly visible: boolean;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly timeouts: ProviderTimeouts;
+  readonly managed: boolean;
+  /** Label → id. */
+  readonly credentials: Readonly<Record<string, string>>;
+}
+
+export interface CurrentModel {
+  readonly id: number;
+  readonly name: string;
+  readonly displayName: string;
+  readonly ownedBy: string;
+  readonly kind: ModelKind;
+  readonly state: ModelState;
+  readonly order: number;
+  readonly redirect: string | null;
+  readonly contextTokens: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly inputModalities: readonly string[];
+  readonly outputModalities: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly replayIncluded: boolean;
+  readonly restricted: boolean;
+  readonly managed: boolean;
+  readonly lanes: readonly CurrentLane[];
+  readonly price: CurrentPrice | null;
+  readonly schedules: readonly CurrentSchedule[];
+}
+
+export interface CurrentLane {
+  readonly id: number;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly region: string;
+  readonly priority: number;
+  readonly weight: number;
+  readonly enabled: boolean;
+  readonly price: CurrentPrice | null;
+}
+
+export interface CurrentPrice {
+  readonly rates: PriceRates;
+  readonly source: string;
+}
+
+export interface CurrentSchedule extends CurrentPrice {
+  readonly id: number;
+  readonly priceId: number;
+  readonly startsAt: Date;
+  readonly endsAt: Date | null;
+}
+
+export interface CurrentOrganisation {
+  readonly id: number;
+  readonly regions: readonly string[] | null;
+  readonly access: Readonly<Record<string, boolean>>;
+  readonly departments: ReadonlyMap<string, CurrentDepartment>;
+}
+
+export interface CurrentDepartment {
+  readonly id: number;
+  readonly access: Readonly<Record<string, boolean>>;
+}
+
+export async function readCurrent(tx: Tx): Promise<Current> {
+  const [models, aliases] = [await readModels(tx), await tx.query<AliasRow[]>(ALIASES)];
+  return {
+    providers: byName(await tx.query<CurrentProvider[]>(PROVIDERS)),
+    models: byName(models),
+    aliases: new Map(aliases.map(({ name, model }) => [name, model])),
+    organisations: await readOrganisations(tx),
+  };
+}
+
+const PROVIDERS = `
+  SELECT id, name, style, base_url AS "baseUrl", regions, visible, settings, timeouts, managed,
+         (SELECT coalesce(jsonb_object_agg(label, c.id), '{}') FROM provider_credential c
+           WHERE c.provider_id = p.id AND disabled_at IS NULL) AS credentials
+    FROM provider p WHERE removed_at IS NULL ORDER BY name`;
+
+interface AliasRow {
+  readonly name: string;
+  readonly model: string;
+}
+const ALIASES =
+  'SELECT a.name, m.name AS model FROM model_alias a JOIN model m ON m.id = a.model_id ORDER BY a.name';
+
+type ModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
+const MODELS = `
+  SELECT m.id, m.name, m.display_name AS "displayName", m.owned_by AS "ownedBy", m.kind, m.state,
+         m.display_order AS "order", target.name AS redirect, m.context_tokens AS "contextTokens",
+         m.max_output_tokens AS "maxOutputTokens", m.input_modalities AS "inputModalities",
+         m.output_modalities AS "outputModalities", m.capabilities, m.replay_included AS "replayIncluded",
+         m.restricted, m.managed
+    FROM model m LEFT JOIN model target ON target.id = m.redirect_to ORDER BY m.name`;
+
+type LaneRow = Omit<CurrentLane, 'price'> & { readonly modelId: number };
+const LANES = `
+  SELECT l.id, l.model_id AS "modelId", p.name AS provider, l.upstream_model AS "upstreamModel", l.region,
+         l.priority, l.weight, l.enabled
+    FROM lane l JOIN provider p ON p.id = l.provider_id WHERE l.removed_at IS NULL ORDER BY l.priority, l.id`;
+
+type PriceRow = Readonly<Record<string, string | null>> & {
+  readonly id: never;
+  readonly model_id: never;
+  readonly lane_id: never;
+  readonly source: string;
+  readonly tiers: never;
+};
+/** The newest version that has begun, of every model and every lane that has prices. */
+const PRICES = `
+  SELECT DISTINCT ON (model_id, lane_id) * FROM price WHERE valid_from <= $1
+   ORDER BY model_id, lane_id, valid_from DESC, id DESC`;
+const SCHEDULES = `
+  SELECT p.*, s.id AS schedule_id, s.starts_at, s.ends_at FROM price_schedule s JOIN price p ON p.id = s.price_id
+   WHERE coalesce(s.ends_at > $1, true) ORDER BY s.starts_at`;
+
+async function readModels(tx: Tx): Promise<CurrentModel[]> {
+  const now = new Date();
+  const lanes = Map.groupBy(await tx.query<LaneRow[]>(LANES), ({ modelId }) => modelId);
+  const prices = (await tx.query<PriceRow[]>(PRICES, [now])).map(priceOf);
+  const schedules = (await tx.query<(PriceRow & ScheduleColumns)[]>(SCHEDULES, [now])).map(scheduleOf);
+  const ofModel = Map.groupBy(schedules, ({ modelId }) => modelId);
+  const general = new Map(prices.filter(({ laneId }) => laneId === null).map((one) => [one.modelId, one]));
+  const own = new Map(prices.map((one) => [one.laneId, one]));
+  return (await tx.query<ModelRow[]>(MODELS)).map((model) => ({
+    ...model,
+    lanes: (lanes.get(model.id) ?? []).map((lane) => ({ ...lane, price: own.get(lane.id) ?? null })),
+    price: general.get(model.id) ?? null,
+    schedules: ofModel.get(model.id) ?? [],
+  }));
+}
+
+interface KnownPrice extends CurrentPrice {
+  readonly id: number;
+  readonly modelId: number;
+  readonly laneId: number | null;
+}
+
+function priceOf(row: PriceRow): KnownPrice {
+  const { id, model_id: modelId, lane_id: laneId, source } = row;
+  const tiers: readonly StoredTier[] = row.tiers;
+  const rates = priceRates({
+    ...ratesIn((name) => row[columnOf(name)] ?? null),
+    perCallNano: BigInt(row['per_call'] ?? 0),
+    perMinuteNano: BigInt(row['per_minute'] ?? 0),
+    tiers: tiers.map((tier) => ({
+      ...ratesIn((name) => tier[name] ?? null),
+      aboveInputTokens: Number(tier.aboveInputTokens),
+    })),
+  });
+  return { id, modelId, laneId, source, rates };
+}
+
+interface StoredTier {
+  readonly aboveInputTokens: number;
+  readonly [rate: string]: string | number | null;
+}
+
+export const columnOf = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function ratesIn(textOf: (name: string) => string | number | null): Record<string, bigint> {
+  const given = RATE_NAMES.map((name) => [name, textOf(name)] as const);
+  return Object.fromEntries(given.flatMap(([name, text]) => (text === null ? [] : [[name, BigInt(text)]])));
+}
+
+interface ScheduleColumns {
+  readonly schedule_id: never;
+  readonly starts_at: never;
+  readonly ends_at: never;
+}
+
+function scheduleOf(row: PriceRow & ScheduleColumns): CurrentSchedule & { readonly modelId: number } {
+  const { id: priceId, modelId, rates, source } = priceOf(row);
+  return { id: row.schedule_id, modelId, priceId, rates, source, startsAt: row.starts_at, endsAt: row.ends_at };
+}
+
+interface OrganisationRow {
+  readonly id: number;
+  readonly slug: string;
+  readonly regions: string[] | null;
+  readonly access: Record<string, boolean>;
+}
+/** Open to an organisation is what the platform granted it and it has not switched off itself. */
+const ORGANISATIONS = `
+  SELECT o.id, o.slug, o.allowed_regions AS regions,
+         (SELECT coalesce(jsonb_object_agg(m.name, a.granted AND a.enabled), '{}')
+            FROM model_organisation_access a JOIN model m ON m.id = a.model_id
+           WHERE a.organisation_id = o.id AND a.granted = a.enabled) AS access
+    FROM organisation o`;
+
+interface DepartmentRow {
+  readonly id: number;
+  readonly organisationId: number;
+  readonly name: string;
+  readonly access: Record<string, boolean>;
+}
+const DEPARTMENTS = `
+  SELECT d.id, d.organisation_id AS "organisationId", d.name,
+         (SELECT coalesce(jsonb_object_agg(m.name, a.allowed), '{}')
+            FROM department_model_access a JOIN model m ON m.id = a.model_id
+           WHERE a.department_id = d.id) AS access
+    FROM department d`;
+
+async function readOrganisations(tx: Tx): Promise<Map<string, CurrentOrganisation>> {
+  const departments = Map.groupBy(
+    await tx.query<DepartmentRow[]>(DEPARTMENTS),
+    ({ organisationId }) => organisationId,
+  );
+  const rows = await tx.query<OrganisationRow[]>(ORGANISATIONS);
+  return new Map(
+    rows.map(({ slug, ...organisation }) => [
+      slug,
+      { ...organisation, departments: byName(departments.get(organisation.id) ?? []) },
+    ]),
+  );
+}
+
+const byName = <Row extends { readonly name: string }>(rows: readonly Row[]): Map<string, Row> =>
+  new Map(rows.map((row) => [row.name, row]));

@@ -1,0 +1,109 @@
+import { formatUsd, type PriceRates, RATE_NAMES } from '../../kernel';
+import type { CurrentLane, CurrentModel, CurrentProvider } from './current';
+import { columnOf } from './current';
+
+/** A thing as a list of named texts: what two of them differ in is what a person is shown. */
+export type FieldTexts = ReadonlyMap<string, string>;
+
+export interface FieldChange {
+  readonly field: string;
+  /** Null: there is none. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export function changesBetween(before: FieldTexts, after: FieldTexts): FieldChange[] {
+  const names = new Set([...after.keys(), ...before.keys()]);
+  return [...names].flatMap((field) => {
+    const change = { field, before: before.get(field) ?? null, after: after.get(field) ?? null };
+    return change.before === change.after ? [] : [isSecret(field) ? hidden(change) : change];
+  });
+}
+
+export const noTexts: FieldTexts = new Map();
+
+/** Settings are data of the operator's making; what sounds like a secret among them is not shown. */
+const isSecret = (field: string): boolean =>
+  field.startsWith('settings.') && /(secret|password|token|api_?key)$/i.test(field);
+
+const hidden = ({ field, before, after }: FieldChange): FieldChange => ({
+  field,
+  before: before === null ? null : 'set',
+  after: after === null ? null : before === null ? 'set' : 'changed',
+});
+
+export function providerTexts(
+  provider: Omit<CurrentProvider, 'id' | 'name' | 'credentials'>,
+): FieldTexts {
+  const texts = new Map([
+    ['style', provider.style],
+    ['base_url', provider.baseUrl],
+    ['regions', listed(provider.regions)],
+    ['visible', String(provider.visible)],
+    ['managed', String(provider.managed)],
+  ]);
+  for (const [name, value] of leavesOf(provider.settings)) texts.set(`settings.${name}`, value);
+  for (const [name, value] of Object.entries(provider.timeouts))
+    texts.set(`timeouts.${columnOf(name)}`, `${value} ms`);
+  return texts;
+}
+
+export function modelTexts(
+  model: Omit<CurrentModel, 'id' | 'name' | 'redirect' | 'lanes' | 'price' | 'schedules'>,
+): FieldTexts {
+  return new Map([
+    ['display_name', model.displayName],
+    ['owned_by', model.ownedBy],
+    ['kind', model.kind],
+    ['state', model.state],
+    ['order', String(model.order)],
+    ['context_tokens', String(model.contextTokens ?? 'unknown')],
+    ['max_output_tokens', String(model.maxOutputTokens ?? 'unknown')],
+    ['input_modalities', listed(model.inputModalities)],
+    ['output_modalities', listed(model.outputModalities)],
+    ['capabilities', listed(model.capabilities)],
+    ['replay_included', String(model.replayIncluded)],
+    ['restricted', String(model.restricted)],
+    ['managed', String(model.managed)],
+  ]);
+}
+
+type Route = Pick<CurrentLane, 'provider' | 'upstreamModel' | 'region'>;
+
+export const routeName = ({ provider, upstreamModel, region }: Route): string =>
+  `lane ${provider} · ${upstreamModel} · ${region}`;
+
+export function laneTexts(lanes: readonly Omit<CurrentLane, 'id' | 'price'>[]): FieldTexts {
+  return new Map(
+    lanes.map((lane) => {
+      const { priority, weight, enabled } = lane;
+      return [routeName(lane), `priority ${priority}, weight ${weight}${enabled ? '' : ', off'}`];
+    }),
+  );
+}
+
+/** Dollars, exactly. */
+export function priceTexts(prefix: string, rates: PriceRates): FieldTexts {
+  const texts = new Map<string, string>();
+  const note = (name: string, rate: bigint | null): void => {
+    if (rate !== null) texts.set(`${prefix}${name}`, `$${formatUsd(rate)}`);
+  };
+  for (const name of RATE_NAMES) note(columnOf(name), rates[name]);
+  if (rates.perCallNano > 0n) note('per_call', rates.perCallNano);
+  if (rates.perMinuteNano > 0n) note('per_minute', rates.perMinuteNano);
+  for (const tier of rates.tiers) {
+    for (const name of RATE_NAMES) note(`${columnOf(name)} above ${tier.aboveInputTokens} tokens`, tier[name]);
+  }
+  return texts;
+}
+
+/** A list in no particular order: the order is no difference. */
+const listed = (list: readonly string[]): string => (list.length === 0 ? 'none' : list.toSorted().join(', '));
+
+function leavesOf(value: Readonly<Record<string, unknown>>, prefix = ''): [string, string][] {
+  return Object.entries(value).flatMap(([name, part]): [string, string][] => {
+    const isBranch = typeof part === 'object' && part !== null && !Array.isArray(part);
+    if (!isBranch || Object.keys(part).length === 0) return [[prefix + name, JSON.stringify(part)]];
+    return leavesOf(part as Record<string, unknown>, `${prefix}${name}.`);
+  });
+}

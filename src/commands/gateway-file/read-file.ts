@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { LineCounter, parseDocument } from 'yaml';
+import { MODEL_KINDS, MODEL_STATES } from '../../catalogue';
+import type { AddressGuard } from '../../platform';
+import { readCredentials } from './credentials';
+import type {
+  Desired,
+  DesiredAccess,
+  DesiredAlias,
+  DesiredLane,
+  DesiredModel,
+  DesiredOrganisation,
+  DesiredProvider,
+} from './desired';
+import { Entry, type Reading } from './entry';
+import type { FileFault } from './file-fault';
+import { readPrice, readSchedules } from './read-price';
+import type { References } from './references';
+
+export interface FileReading {
+  readonly desired: Desired;
+  readonly faults: FileFault[];
+}
+
+/** Says what can be said about a base address without asking for its name. */
+export type AddressCheck = Pick<AddressGuard, 'checkBaseUrl'>;
+
+export function readGatewayFile(
+  path: string,
+  environment: References['environment'],
+  guard: AddressCheck,
+): FileReading {
+  return readGatewayText(readFileSync(path, 'utf8'), { environment, folder: dirname(path) }, guard);
+}
+
+export function readGatewayText(text: string, references: References, guard: AddressCheck): FileReading {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const faults: FileFault[] = document.errors.map(({ message, pos }) => ({
+    path: '',
+    line: lines.linePos(pos[0]).line,
+    problem: message,
+  }));
+  const reading: Reading = { document, lines, references, faults };
+  // What a broken document seems to say is not worth complaining about.
+  const root = new Entry(reading, faults.length > 0 ? null : document.contents, '');
+  const fields = root.fields('version', 'providers', 'models', 'aliases', 'organisations');
+  if (faults.length === 0) {
+    if (fields.version.isAbsent) fields.version.fault('is missing: write "version: 1"');
+    else fields.version.oneOf(['1']);
+  }
+  const models = fields.models.named().map(readModel);
+  const desired: Desired = {
+    providers: fields.providers.named().map(([name, entry]) => readProvider(name, entry, guard)),
+    models: models.map(({ model }) => model),
+    aliases: [...models.flatMap(({ aliases }) => aliases), ...fields.aliases.named().map(readAlias)],
+    organisations: fields.organisations.named().map(readOrganisation),
+  };
+  refuseTwins(desired.aliases, faults);
+  return { desired, faults };
+}
+
+function readProvider(name: string, entry: Entry, guard: AddressCheck): DesiredProvider {
+  const fields = entry.fields(
+    'style',
+    'base_url',
+    'regions',
+    'visible',
+    'settings',
+    'timeouts',
+    'api_key',
+    'credentials',
+  );
+  const style = fields.style.required() ?? '';
+  if (style !== '' && !/^[a-z][a-z0-9-]*$/.test(style)) fields.style.fault('expected a style such as openai-style');
+  const baseUrl = fields.base_url.required() ?? '';
+  if (baseUrl !== '') {
+    const checked = guard.checkBaseUrl(baseUrl);
+    if (!checked.ok) fields.base_url.fault(`${checked.error} (SUPPLIER_ALLOW is where the operator allows more)`);
+  }
+  return {
+    at: entry,
+    name,
+    style,
+    baseUrl,
+    regions: fields.regions.texts() ?? [],
+    visible: fields.visible.truth() ?? true,
+    settings: Object.fromEntries(fields.settings.named().map(([key, value]) => [key, value.data()])),
+    timeouts: readTimeouts(fields.timeouts),
+    credentials: readCredentials(style, fields.api_key, fields.credentials),
+  };
+}
+
+function readTimeouts(entry: Entry): DesiredProvider['timeouts'] {
+  const fields = entry.fields('connect', 'first_byte', 'first_token', 'idle', 'total');
+  const given = {
+    connect: fields.connect.milliseconds(),
+    firstByte: fields.first_byte.milliseconds(),
+    firstToken: fields.first_token.milliseconds(),
+    idle: fields.idle.milliseconds(),
+    total: fields.total.milliseconds(),
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function readModel([name, entry]: [string, Entry]): { model: DesiredModel; aliases: DesiredAlias[] } {
+  const fields = entry.fields(
+    'display_name',
+    'owned_by',
+    'kind',
+    'state',
+    'order',
+    'redirect',
+    'context_tokens',
+    'max_output_tokens',
+    'input_modalities',
+    'output_modalities',
+    'capabilities',
+    'replay_included',
+    'restricted',
+    'aliases',
+    'lanes',
+    'price',
+    'schedules',
+  );
+  const lanes = fields.lanes.list().map(readLane);
+  const ownedBy = fields.owned_by.text() ?? lanes[0]?.provider;
+  if (ownedBy === undefined) fields.owned_by.fault('is missing, and there is no lane to take it from');
+  const target = fields.redirect.text();
+  const model: DesiredModel = {
+    at: entry,
+    name,
+    displayName: fields.display_name.text() ?? name,
+    ownedBy: ownedBy ?? '',
+    kind: fields.kind.oneOf(MODEL_KINDS) ?? 'chat',
+    state: fields.state.oneOf(MODEL_STATES) ?? 'active',
+    order: fields.order.wholeNumber(-1_000_000, 1_000_000) ?? 0,
+    redirect: target === undefined ? null : { at: fields.redirect, target },
+    contextTokens: fields.context_tokens.wholeNumber(1) ?? null,
+    maxOutputTokens: fields.max_output_tokens.wholeNumber(1) ?? null,
+    inputModalities: fields.input_modalities.texts() ?? ['text'],
+    outputModalities: fields.output_modalities.texts() ?? ['text'],
+    capabilities: fields.capabilities.texts() ?? [],
+    replayIncluded: fields.replay_included.truth() ?? false,
+    restricted: fields.restricted.truth() ?? false,
+    lanes,
+    price: readPrice(fields.price),
+    schedules: readSchedules(fields.schedules),
+  };
+  const aliases = fields.aliases.list().flatMap((alias) => {
+    const text = alias.required();
+    return text === undefined ? [] : [{ at: alias, name: text, model: name }];
+  });
+  return { model, aliases };
+}
+
+function readLane(entry: Entry, place: number): DesiredLane {
+  const fields = entry.fields('provider', 'model', 'region', 'priority', 'weight', 'enabled', 'price');
+  return {
+    at: entry,
+    provider: fields.provider.required() ?? '',
+    upstreamModel: fields.model.required() ?? '',
+    region: fields.region.required() ?? '',
+    priority: fields.priority.wholeNumber(0) ?? place,
+    weight: fields.weight.wholeNumber(1) ?? 1,
+    enabled: fields.enabled.truth() ?? true,
+    price: readPrice(fields.price),
+  };
+}
+
+function readAlias([name, entry]: [string, Entry]): DesiredAlias {
+  return { at: entry, name, model: entry.required() ?? '' };
+}
+
+function refuseTwins(aliases: readonly DesiredAlias[], faults: FileFault[]): void {
+  for (const [name, twins] of Map.groupBy(aliases, (alias) => alias.name)) {
+    const [, second] = twins;
+    if (second === undefined) continue;
+    const { path, line } = second.at;
+    faults.push({ path, line, problem: `the alias "${name}" is listed twice` });
+  }
+}
+
+function readOrganisation([slug, entry]: [string, Entry]): DesiredOrganisation {
+  const fields = entry.fields('regions', 'models', 'departments');
+  const any = fields.regions.isText && fields.regions.oneOf(['any']) === 'any';
+  return {
+    at: entry,
+    slug,
+    regions: any ? null : fields.regions.isText ? undefined : fields.regions.texts(),
+    access: readAccess(fields.models),
+    departments: fields.departments.named().map(([name, department]) => ({
+      at: department,
+      name,
+      access: readAccess(department.fields('models').models),
+    })),
+  };
+}
+
+function readAccess(entry: Entry): DesiredAccess[] {
+  return entry.named().flatMap(([model, word]) => {
+    const chosen = word.isAbsent ? word.fault('is missing') : word.oneOf(['allowed', 'blocked']);
+    return chosen === undefined ? [] : [{ at: word, model, allowed: chosen === 'allowed' }];
+  });
+}

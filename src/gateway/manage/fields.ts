@@ -1,0 +1,54 @@
+import { type Fault, fault } from '../../kernel';
+
+/** Refusals of single fields: each names its field and says what was expected. */
+
+export const refused = (param: string, expected: string): Fault =>
+  fault('invalid_request', { param, message: `${param} must be ${expected}.` });
+
+/** A misspelt field must not leave a key without the limit that was meant. */
+export function refuseUnknownFields(fields: object, known: readonly string[]): void {
+  const unknown = Object.keys(fields).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const param = unknown.slice(0, 100);
+  throw fault('unsupported_parameter', {
+    param,
+    message: `${param} is not known here; known are ${known.join(', ')}.`,
+  });
+}
+
+export function textField(value: unknown, param: string, longest: number): string {
+  const text = typeof value === 'string' ? value.trim() : '';
+  // Control characters could forge lines and cells wherever the text is shown.
+  if (text === '' || text.length > longest || /\p{Cc}/u.test(text))
+    throw refused(param, `a text of 1 to ${longest} characters without control characters`);
+  return text;
+}
+
+export function wholeNumberField(value: unknown, param: string, least: number, most: number): number {
+  const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  if (typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most) return number;
+  throw refused(param, `a whole number from ${least} to ${most.toLocaleString('en')}`);
+}
+
+export function choiceField<Choice extends string>(
+  value: unknown,
+  param: string,
+  choices: readonly Choice[],
+): Choice {
+  const choice = choices.find((known) => known === value);
+  if (choice === undefined) throw refused(param, `one of ${choices.join(', ')}`);
+  return choice;
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/** A day alone is its first instant in UTC; a time without a zone would mean something else on every machine. */
+export function instantField(value: unknown, param: string): Date {
+  const instant = typeof value === 'string' && INSTANT.test(value) ? new Date(value) : null;
+  if (instant === null || Number.isNaN(instant.getTime()))
+    throw refused(param, 'an ISO 8601 time with its zone, like 2027-01-31T12:00:00Z');
+  return instant;
+}
+
+export const orNull = <T>(value: unknown, read: (value: unknown) => T): T | null =>
+  value === null ? null : read(value);

@@ -1,0 +1,98 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Get, Param, Req, Res, type StreamableFile } from '@nestjs/common';
+import { type RecordFilter, type RequestEntry, RequestRecordQuery } from '../../audit';
+import { KeyRegister, type ManagedKey } from '../../keys';
+import { Settings } from '../../platform';
+import { Access, csvFile, type HttpRequest, queryOf } from '../../web';
+import { choiceField, instantField, refused, textField, wholeNumberField } from './fields';
+import { presentRecord, recordColumns } from './record-presenter';
+
+const USUAL_PAGE = 100;
+const LONGEST_PAGE = 1_000;
+
+/** What was done with a key, request by request. */
+@Controller('/v1/manage/keys')
+@Access.rootKey()
+export class KeyAuditController {
+  constructor(
+    private readonly register: KeyRegister,
+    private readonly records: RequestRecordQuery,
+    private readonly settings: Settings,
+  ) {}
+
+  @Get(':key_id/audit')
+  async audit(
+    @Param('key_id') keyId: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const query = queryOf(request);
+    const filter = filterOf(query);
+    const format = choiceField(query.get('format') ?? 'json', 'format', ['json', 'csv']);
+    const key = await this.register.get(keyId);
+    return format === 'csv' ? this.file(key, filter, query, response) : this.page(key, filter, query);
+  }
+
+  private async page(
+    { id, publicId }: ManagedKey,
+    filter: Omit<RecordFilter, 'limit'>,
+    query: URLSearchParams,
+  ): Promise<object> {
+    const limit = limitOf(query, LONGEST_PAGE) ?? USUAL_PAGE;
+    // One more than is shown tells whether there are more.
+    const entries = await this.records.ofKey(id, { ...filter, limit: limit + 1 });
+    const shown = entries.slice(0, limit);
+    const hasMore = entries.length > limit;
+    return {
+      object: 'list',
+      data: shown.map((entry) => presentRecord(entry, publicId)),
+      has_more: hasMore,
+      first_id: shown[0]?.requestId ?? null,
+      last_id: shown.at(-1)?.requestId ?? null,
+      next_cursor: hasMore ? (shown.at(-1)?.cursor ?? null) : null,
+    };
+  }
+
+  private file(
+    { id, publicId }: ManagedKey,
+    filter: Omit<RecordFilter, 'limit'>,
+    query: URLSearchParams,
+    response: ServerResponse,
+  ): Promise<StreamableFile> {
+    const cap = this.settings.auditExportMaxRows;
+    const limit = limitOf(query, cap) ?? cap;
+    const rows = this.records.allOfKey(id, { ...filter, limit });
+    const table = { columns: recordColumns, rows: cellsOf(rows, publicId), cappedAt: limit };
+    return csvFile(table, `audit_${publicId}`, response);
+  }
+}
+
+async function* cellsOf(
+  entries: AsyncIterable<RequestEntry>,
+  publicId: string,
+): AsyncGenerator<readonly unknown[]> {
+  for await (const entry of entries) {
+    const record = presentRecord(entry, publicId);
+    yield recordColumns.map((name) => record[name]);
+  }
+}
+
+function filterOf(query: URLSearchParams): Omit<RecordFilter, 'limit'> {
+  const [from, to] = (['from', 'to'] as const).map((name) => {
+    const text = query.get(name);
+    return text === null ? null : instantField(text, name);
+  });
+  if (from && to && from >= to) throw refused('to', 'later than from');
+  const model = query.get('model');
+  return {
+    from: from ?? null,
+    to: to ?? null,
+    model: model === null ? null : textField(model, 'model', 256),
+    cursor: query.get('cursor'),
+  };
+}
+
+function limitOf(query: URLSearchParams, most: number): number | null {
+  const text = query.get('limit');
+  return text === null ? null : wholeNumberField(text, 'limit', 1, most);
+}

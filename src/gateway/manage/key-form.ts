@@ -1,0 +1,181 @@
+import type { CatalogueSnapshot } from '../../catalogue';
+import { budgetPeriods, fault, type Nano, parseUsd } from '../../kernel';
+import type { KeyChanges, NewKey } from '../../keys';
+import {
+  choiceField,
+  instantField,
+  orNull,
+  refused,
+  refuseUnknownFields,
+  textField,
+  wholeNumberField,
+} from './fields';
+
+type Body = Readonly<Record<string, unknown>>;
+
+const MOST_MODELS = 1_000;
+const MOST_REGIONS = 100;
+const MOST_LABELS = 64;
+const MOST_RPM = 1_000_000;
+const MOST_GRACE_SECONDS = 30 * 24 * 3_600;
+const REGION = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+const LABEL = /^[\w.:/-]{1,64}$/;
+/** Names that mean something else to JavaScript than a label. */
+const RESERVED_LABELS: readonly string[] = ['__proto__', 'constructor', 'prototype'];
+/** Whoever may call this leaves the choice to the gateway. */
+const AUTO = 'auto';
+
+const restrictions = [
+  'name',
+  'allowed_models',
+  'allowed_regions',
+  'budget_limit',
+  'budget_period',
+  'rate_limit_rpm',
+  'metadata',
+  'expires_at',
+] as const;
+const owners = ['user_id', 'organisation_id', 'department_id', 'project_id'] as const;
+
+export type NewKeyForm = Omit<NewKey, 'kind' | 'createdBy'>;
+
+export function readNewKey(body: Body, catalogue: CatalogueSnapshot): NewKeyForm {
+  refuseUnknownFields(body, [...restrictions, ...owners]);
+  if (body.name === undefined) throw fault('missing_fields', { param: 'name', message: 'A key needs a name.' });
+  const { budgetLimit, budgetPeriod, ...fields } = readRestrictions(body, catalogue);
+  if (budgetPeriod !== undefined && (budgetLimit === undefined || budgetLimit === null))
+    throw refused('budget_limit', 'given together with budget_period');
+  return {
+    name: '',
+    ...fields,
+    ...readOwner(body),
+    budget:
+      budgetLimit === undefined || budgetLimit === null
+        ? null
+        : { limit: budgetLimit, period: budgetPeriod ?? 'monthly' },
+  };
+}
+
+export function readKeyChanges(body: Body, catalogue: CatalogueSnapshot): KeyChanges {
+  refuseUnknownFields(body, [...restrictions, 'status']);
+  if (Object.keys(body).length === 0) {
+    throw fault('missing_fields', {
+      message: `Name at least one field to change: ${[...restrictions, 'status'].join(', ')}.`,
+    });
+  }
+  const changes = readRestrictions(body, catalogue);
+  if (body.status === undefined) return changes;
+  if (body.status === 'revoked')
+    throw refused('status', 'active or disabled; a key is revoked for good by DELETE');
+  return { ...changes, status: choiceField(body.status, 'status', ['active', 'disabled'] as const) };
+}
+
+export function readGrace(body: Body): number {
+  refuseUnknownFields(body, ['grace_seconds']);
+  if (body.grace_seconds === undefined) return 0;
+  return wholeNumberField(body.grace_seconds, 'grace_seconds', 0, MOST_GRACE_SECONDS);
+}
+
+/** What may be given anew and changed alike. A field that is not there stays out of the result. */
+function readRestrictions(body: Body, catalogue: CatalogueSnapshot): KeyChanges {
+  const when = <T>(name: (typeof restrictions)[number], read: (value: unknown) => T): T | Record<string, never> =>
+    body[name] === undefined ? {} : read(body[name]);
+  return {
+    ...when('name', (value) => ({ name: textField(value, 'name', 200) })),
+    ...when('allowed_models', (value) => ({
+      allowedModels: orNull(value, (list) => readModels(list, catalogue)),
+    })),
+    ...when('allowed_regions', (value) => ({
+      allowedRegions: orNull(value, readRegions),
+      regionsAsList: Array.isArray(value),
+    })),
+    ...when('budget_limit', (value) => ({ budgetLimit: orNull(value, readBudgetLimit) })),
+    ...when('budget_period', (value) => ({
+      budgetPeriod: choiceField(value, 'budget_period', budgetPeriods),
+    })),
+    ...when('rate_limit_rpm', (value) => ({
+      rateLimitRpm: orNull(value, (rpm) => readRpm(rpm)),
+    })),
+    ...when('metadata', (value) => ({ metadata: orNull(value, readMetadata) ?? {} })),
+    ...when('expires_at', (value) => ({ expiresAt: orNull(value, readExpiry) })),
+  };
+}
+
+function readModels(value: unknown, catalogue: CatalogueSnapshot): string[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MOST_MODELS) {
+    throw refused(
+      'allowed_models',
+      `a list of 1 to ${MOST_MODELS.toLocaleString('en')} model ids, or null for every model`,
+    );
+  }
+  const names = value.map((name: unknown, place) => {
+    if (name === AUTO) return AUTO;
+    const model = typeof name === 'string' ? catalogue.model(name) : undefined;
+    if (model === undefined || model.state === 'deleted') {
+      throw refused(`allowed_models.${place}`, 'the id or an alias of a model of the catalogue');
+    }
+    return model.name;
+  });
+  return [...new Set(names)];
+}
+
+function readRegions(value: unknown): string[] {
+  const list: unknown[] = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [];
+  if (list.length === 0 || list.length > MOST_REGIONS)
+    throw refused('allowed_regions', 'a region, a list of regions with commas or as an array, or null for all');
+  const regions = list.map((item, place) => {
+    const region = typeof item === 'string' ? item.trim().toLowerCase() : '';
+    if (!REGION.test(region)) {
+      const param = Array.isArray(value) ? `allowed_regions.${place}` : 'allowed_regions';
+      throw refused(param, 'the name of a region, like eu or us-east-1');
+    }
+    return region;
+  });
+  return [...new Set(regions)];
+}
+
+function readBudgetLimit(value: unknown): Nano {
+  if (typeof value === 'number' || typeof value === 'string') {
+    try {
+      const limit = parseUsd(value);
+      if (limit >= 0n) return limit;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+  throw refused('budget_limit', 'an amount in US dollars that is not negative, like 25 or 0.5, or null for none');
+}
+
+function readRpm(value: unknown): number {
+  if (typeof value !== 'number') throw refused('rate_limit_rpm', 'a whole number, or null for the usual limit');
+  return wholeNumberField(value, 'rate_limit_rpm', 1, MOST_RPM);
+}
+
+function readMetadata(value: unknown): Record<string, string> {
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : null;
+  if (entries === null || Array.isArray(value) || entries.length > MOST_LABELS)
+    throw refused('metadata', `an object of at most ${MOST_LABELS} texts`);
+  for (const [name, text] of entries) {
+    if (!LABEL.test(name) || RESERVED_LABELS.includes(name))
+      throw refused('metadata', 'named by letters, digits and _ . : / - of 1 to 64 characters');
+    if (typeof text !== 'string' || text.length > 512 || text.includes('\0'))
+      throw refused(`metadata.${name}`, 'a text of at most 512 characters');
+  }
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+function readExpiry(value: unknown): Date {
+  const instant = instantField(value, 'expires_at');
+  if (instant.getTime() <= Date.now()) throw refused('expires_at', 'in the future');
+  return instant;
+}
+
+function readOwner(body: Body): Pick<NewKey, 'userId' | 'organisationId' | 'departmentId' | 'projectId'> {
+  const [userId, organisationId, departmentId, projectId] = owners.map((name) =>
+    body[name] === undefined || body[name] === null ? null : wholeNumberField(body[name], name, 1, 2 ** 31 - 1),
+  ) as [number | null, number | null, number | null, number | null];
+  const groups = [organisationId, departmentId, projectId].filter((id) => id !== null);
+  if (groups.length > 1)
+    throw refused('project_id', 'the only one of project_id, department_id and organisation_id');
+  return { userId, organisationId, departmentId, projectId };
+}

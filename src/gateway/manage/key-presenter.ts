@@ -1,0 +1,50 @@
+import { toJsonNumber } from '../../kernel';
+import type { IssuedKey, ManagedKey, RotatedKey } from '../../keys';
+
+export const presentIssued = (key: IssuedKey, name: string): object => ({
+  id: key.publicId,
+  key: key.text,
+  name,
+  created: key.createdAt.toISOString(),
+});
+
+export const presentRotated = (key: RotatedKey): object => ({
+  ...presentIssued(key, key.name),
+  previous_valid_until: key.previousUntil?.toISOString() ?? null,
+});
+
+/** Everything about a key but its secret, which nobody can read back. */
+export function presentKey(key: ManagedKey): object {
+  return {
+    id: key.publicId,
+    object: 'key',
+    name: key.name,
+    status: key.status,
+    ...presentBudget(key),
+    allowed_models: key.allowedModels,
+    allowed_regions: presentRegions(key),
+    rate_limit_rpm: key.rateLimitRpm,
+    metadata: key.metadata,
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    created: key.createdAt.toISOString(),
+    created_by: key.createdBy,
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+    previous_valid_until: key.previousUntil?.toISOString() ?? null,
+    user_id: key.userId,
+    organisation_id: key.organisationId,
+    department_id: key.departmentId,
+    project_id: key.projectId,
+  };
+}
+
+export const presentBudget = ({ budget }: ManagedKey): object => ({
+  budget_limit: budget === null ? null : toJsonNumber(budget.limit),
+  budget_used: budget === null ? null : toJsonNumber(budget.spent),
+  budget_remaining: budget === null ? null : toJsonNumber(budget.remaining),
+  budget_period: budget?.period ?? null,
+  resets_at: budget?.resetsAt?.toISOString() ?? null,
+});
+
+/** As they were given: a text for a text. */
+export const presentRegions = ({ allowedRegions, regionsAsList }: ManagedKey): readonly string[] | string | null =>
+  allowedRegions === null || regionsAsList ? allowedRegions : allowedRegions.join(',');

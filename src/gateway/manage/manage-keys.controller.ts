@@ -1,0 +1,98 @@
+import { Controller, Delete, Get, HttpCode, Param, Patch, Post, Req } from '@nestjs/common';
+import { CatalogueService } from '../../catalogue';
+import { KeyRegister, KeysService, shownStatuses } from '../../keys';
+import { Database, Settings } from '../../platform';
+import { Access, type HttpRequest, queryOf } from '../../web';
+import { readJsonBody } from '../read-json-body';
+import { choiceField, textField, wholeNumberField } from './fields';
+import { readGrace, readKeyChanges, readNewKey } from './key-form';
+import { presentIssued, presentKey, presentRotated } from './key-presenter';
+
+const USUAL_PAGE = 20;
+const LONGEST_PAGE = 100;
+
+/** Keys, managed with the root key. */
+@Controller('/v1/manage/keys')
+@Access.rootKey()
+export class ManageKeysController {
+  constructor(
+    private readonly database: Database,
+    private readonly keys: KeysService,
+    private readonly register: KeyRegister,
+    private readonly catalogue: CatalogueService,
+    private readonly settings: Settings,
+  ) {}
+
+  @Post()
+  @HttpCode(200)
+  async create(@Req() request: HttpRequest): Promise<object> {
+    const { body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
+    const form = readNewKey(body, this.catalogue.snapshot);
+    const { userId, organisationId, departmentId, projectId } = form;
+    const anybodys = [userId, organisationId, departmentId, projectId].every((id) => id === null);
+    const key = await this.database.transaction(async (tx) =>
+      this.keys.issue(tx, {
+        ...form,
+        ...(anybodys ? await this.keys.usualOwner(tx) : {}),
+        kind: 'client',
+        createdBy: `root key ${request.caller?.publicId ?? ''}`,
+      }),
+    );
+    return presentIssued(key, form.name);
+  }
+
+  @Get()
+  async list(@Req() request: HttpRequest): Promise<object> {
+    const query = queryOf(request);
+    const status = query.get('status');
+    const name = query.get('name');
+    const { keys, hasMore } = await this.register.list({
+      limit: wholeNumberField(query.get('limit') ?? USUAL_PAGE, 'limit', 1, LONGEST_PAGE),
+      after: query.get('cursor'),
+      status: status === null ? null : choiceField(status, 'status', shownStatuses),
+      name: name === null ? null : textField(name, 'name', 200),
+    });
+    return {
+      object: 'list',
+      data: keys.map(presentKey),
+      has_more: hasMore,
+      first_id: keys[0]?.publicId ?? null,
+      last_id: keys.at(-1)?.publicId ?? null,
+    };
+  }
+
+  @Get(':key_id')
+  async read(@Param('key_id') keyId: string): Promise<object> {
+    return presentKey(await this.register.get(keyId));
+  }
+
+  @Patch(':key_id')
+  async change(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
+    const { body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
+    const changes = readKeyChanges(body, this.catalogue.snapshot);
+    return this.database.transaction(async (tx) => {
+      await this.keys.change(tx, keyId, changes);
+      return presentKey(await this.register.get(keyId, tx));
+    });
+  }
+
+  @Delete(':key_id')
+  async revoke(@Param('key_id') keyId: string): Promise<object> {
+    return this.database.transaction(async (tx) => {
+      await this.keys.revoke(tx, keyId);
+      return presentKey(await this.register.get(keyId, tx));
+    });
+  }
+
+  @Post(':key_id/rotate')
+  @HttpCode(200)
+  async rotate(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
+    const hasBody =
+      request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+    const { body } = hasBody
+      ? await readJsonBody(request, this.settings.portalBodyLimitBytes)
+      : { body: {} };
+    const grace = readGrace(body);
+    return presentRotated(await this.database.transaction((tx) => this.keys.rotate(tx, keyId, grace)));
+  }
+}

@@ -1,0 +1,64 @@
+import { Controller, Get, Param, Req } from '@nestjs/common';
+import { RequestRecordQuery } from '../../audit';
+import { fault, isUuid } from '../../kernel';
+import { type Caller, KeyRegister, RateLimiter } from '../../keys';
+import { Access, type HttpRequest } from '../../web';
+import { presentBudget, presentRegions } from './key-presenter';
+import { presentGeneration } from './record-presenter';
+
+/** What a key may ask about itself and about its own requests. */
+@Controller('/v1')
+@Access.eitherHeader()
+export class OwnKeyController {
+  constructor(
+    private readonly register: KeyRegister,
+    private readonly limiter: RateLimiter,
+    private readonly records: RequestRecordQuery,
+  ) {}
+
+  @Get('key')
+  async key(@Req() request: HttpRequest): Promise<object> {
+    const caller = callerOf(request);
+    const [key, rate] = await Promise.all([
+      this.register.get(caller.publicId),
+      this.limiter.stateOf(caller),
+    ]);
+    return {
+      id: key.publicId,
+      object: 'key',
+      name: key.name,
+      status: key.status,
+      ...presentBudget(key),
+      allowed_models: key.allowedModels,
+      allowed_regions: presentRegions(key),
+      rate_limit_rpm: rate.limit,
+      rate_limit: {
+        limit: rate.limit,
+        used: rate.used,
+        remaining: rate.remaining,
+        resets_at: rate.resetsAt?.toISOString() ?? null,
+      },
+      metadata: key.metadata,
+      expires_at: key.expiresAt?.toISOString() ?? null,
+      created: key.createdAt.toISOString(),
+    };
+  }
+
+  @Get('generations/:request_id')
+  async generation(@Param('request_id') requestId: string, @Req() request: HttpRequest): Promise<object> {
+    const { keyId, publicId } = callerOf(request);
+    const entry = isUuid(requestId) ? await this.records.ofRequest(keyId, requestId) : null;
+    if (entry === null) {
+      throw fault('not_found', {
+        param: 'request_id',
+        message: 'This key has made no request with this id, or it is not settled yet.',
+      });
+    }
+    return presentGeneration(entry, publicId);
+  }
+}
+
+function callerOf({ caller }: HttpRequest): Caller {
+  if (caller === undefined) throw fault('missing_api_key');
+  return caller;
+}

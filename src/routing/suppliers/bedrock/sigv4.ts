@@ -1,0 +1,74 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { SigningCredential } from '../../../catalogue';
+
+export interface RequestToSign {
+  readonly method: string;
+  readonly url: URL;
+  /** Every one of them is signed, besides the host and the time. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer | string;
+}
+
+export interface SigningScope {
+  readonly region: string;
+  readonly service: string;
+  readonly now: Date;
+}
+
+const ALGORITHM = 'AWS4-HMAC-SHA256';
+
+/** The headers that have to be added to a request so that AWS takes it (Signature Version 4). */
+export function signRequest(
+  request: RequestToSign,
+  credential: Pick<SigningCredential, 'accessKeyId' | 'secretAccessKey' | 'sessionToken'>,
+  { region, service, now }: SigningScope,
+): Record<string, string> {
+  const time = now.toISOString().replace(/[:-]|\.\d{3}/g, '');
+  const scope = `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
+  const added: Record<string, string> = { 'x-amz-date': time };
+  if (credential.sessionToken !== undefined) added['x-amz-security-token'] = credential.sessionToken;
+  const { text, names } = canonicalRequest(request, added);
+  const toSign = [ALGORITHM, time, scope, sha256(text)].join('\n');
+  const key = scope
+    .split('/')
+    .reduce((secret: string | Buffer, part) => hmac(secret, part), `AWS4${credential.secretAccessKey}`);
+  const signature = hmac(key, toSign).toString('hex');
+  const authorization = `${ALGORITHM} Credential=${credential.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
+  return { ...added, authorization };
+}
+
+function canonicalRequest(
+  { method, url, headers, body }: RequestToSign,
+  added: Readonly<Record<string, string>>,
+): { text: string; names: string } {
+  const signed = Object.entries({ ...headers, ...added, host: url.host })
+    .map(([name, value]) => [name.toLowerCase(), value.trim().replace(/ +/g, ' ')] as const)
+    .sort(byText);
+  const names = signed.map(([name]) => name).join(';');
+  const lines = signed.map(([name, value]) => `${name}:${value}\n`).join('');
+  return { text: [method, pathOf(url), queryOf(url), lines, names, sha256(body)].join('\n'), names };
+}
+
+/** Every segment as it stands in the address, encoded once more. */
+const pathOf = (url: URL): string => url.pathname.split('/').map(encoded).join('/');
+
+const queryOf = (url: URL): string =>
+  [...url.searchParams]
+    .map(([name, value]) => [encoded(name), encoded(value)] as const)
+    .sort(byText)
+    .map(([name, value]) => `${name}=${value}`)
+    .join('&');
+
+/** By code units, as the specification sorts, and not by any language's rules. */
+function byText(a: readonly [string, string], b: readonly [string, string]): number {
+  const [one, two] = a[0] === b[0] ? [a[1], b[1]] : [a[0], b[0]];
+  return one < two ? -1 : one > two ? 1 : 0;
+}
+
+/** Also what `encodeURIComponent` leaves as it is and the specification does not. */
+export const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
+
+const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
+
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();

@@ -1,0 +1,61 @@
+import { fault, Fault, formatEvent } from '../../../kernel';
+import type { Unframer } from '../kit';
+import { type Frame, FrameReader } from './event-stream';
+
+const errorTypes: Readonly<Record<string, string>> = {
+  throttlingException: 'rate_limit_error',
+  validationException: 'invalid_request_error',
+  modelTimeoutException: 'timeout_error',
+  serviceUnavailableException: 'overloaded_error',
+};
+
+/** Each frame wraps one event of the messages dialect, as base64 in JSON. */
+export class MessagesUnframer implements Unframer {
+  private readonly reader = new FrameReader();
+
+  push(chunk: Buffer): Buffer | Fault {
+    const frames = this.reader.push(chunk);
+    if (frames instanceof Fault) return frames;
+    const events: string[] = [];
+    for (const frame of frames) {
+      const event = eventOf(frame);
+      if (event instanceof Fault) return event;
+      events.push(event);
+    }
+    return Buffer.from(events.join(''));
+  }
+
+  end(): Fault | undefined {
+    if (!this.reader.unfinished) return undefined;
+    return fault('agentcli_incomplete_stream', { message: 'The stream of the supplier ended within a frame.' });
+  }
+}
+
+function eventOf({ headers, payload }: Frame): string | Fault {
+  const content = parsed(payload.toString('utf8'));
+  if (headers[':message-type'] !== 'event') return errorEvent(headers, content);
+  const bytes: unknown = Reflect.get(content, 'bytes');
+  // Other kinds of events may come and mean nothing to the dialect.
+  if (headers[':event-type'] !== 'chunk' || typeof bytes !== 'string') return '';
+  const data = Buffer.from(bytes, 'base64').toString('utf8');
+  const type: unknown = Reflect.get(parsed(data), 'type');
+  if (typeof type !== 'string') return fault('non_json_provider_response');
+  return formatEvent({ event: type, data });
+}
+
+function errorEvent(headers: Frame['headers'], content: object): string {
+  const name = headers[':exception-type'] ?? headers[':error-code'] ?? '';
+  const message: unknown = Reflect.get(content, 'message') ?? headers[':error-message'];
+  const type = errorTypes[name] ?? 'api_error';
+  const error = { type, message: typeof message === 'string' ? message : name };
+  return formatEvent({ event: 'error', data: JSON.stringify({ type: 'error', error }) });
+}
+
+function parsed(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}

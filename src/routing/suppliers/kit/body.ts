@@ -1,0 +1,66 @@
+import { editJson } from '../../../kernel';
+import type { Dropped } from '../../../protocol';
+import { encodeForm } from './form';
+import { isSteering } from './steering';
+import type { JsonBody, OutgoingCall } from './style';
+
+export interface PreparedBody {
+  readonly bytes: Buffer;
+  readonly contentType: string;
+  readonly dropped: readonly Dropped[];
+}
+
+/** Collects what has to change in a body, and what of it is lost by that. */
+export class BodyEdits {
+  readonly set: Record<string, unknown> = {};
+  readonly remove = new Set<string>();
+  readonly dropped: Dropped[] = [];
+
+  constructor(readonly parsed: JsonBody['parsed']) {
+    for (const name of Object.keys(parsed)) if (isSteering(name)) this.drop(name, 'steers routing');
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.parsed, name) && !this.remove.has(name);
+  }
+
+  drop(name: string, reason: string): void {
+    if (!this.has(name)) return;
+    this.remove.add(name);
+    this.dropped.push({ loss: 'dropped', path: name, reason, at: name, count: 1 });
+  }
+
+  /** The value stays, so nothing is lost, unless the new name is taken. */
+  rename(from: string, to: string): void {
+    if (!this.has(from)) return;
+    if (this.has(to)) return this.drop(from, `${to} says the same`);
+    this.remove.add(from);
+    this.set[to] = this.parsed[from];
+  }
+
+  approximate(name: string, value: unknown, reason: string): void {
+    this.set[name] = value;
+    this.dropped.push({ loss: 'approximated', path: name, reason, at: name, count: 1 });
+  }
+}
+
+export function jsonBody(call: OutgoingCall, edit: (edits: BodyEdits) => void): PreparedBody {
+  const { body } = call;
+  if (body.kind === 'form') return formBody(call);
+  const edits = new BodyEdits(body.parsed);
+  edit(edits);
+  const bytes = editJson(body.bytes, body.parsed, edits);
+  return { bytes, contentType: 'application/json', dropped: edits.dropped };
+}
+
+/** Forms go to one kind of endpoint, whose only peculiarity is the name of the model. */
+function formBody({ body, lane }: OutgoingCall): PreparedBody {
+  if (body.kind !== 'form') throw new Error('a form was expected');
+  const dropped: Dropped[] = [];
+  const fields: (readonly [string, string])[] = [['model', lane.upstreamModel]];
+  for (const [name, value] of body.fields) {
+    if (isSteering(name)) dropped.push({ loss: 'dropped', path: name, reason: 'steers routing', at: name, count: 1 });
+    else if (name !== 'model') fields.push([name, value]);
+  }
+  return { ...encodeForm({ fields, files: body.files }), dropped };
+}

@@ -1,0 +1,33 @@
+import { randomBytes } from 'node:crypto';
+import type { FormBody, FormFile } from './style';
+
+export interface EncodedForm {
+  readonly contentType: string;
+  readonly bytes: Buffer;
+}
+
+/**
+ * Writes a form anew from what was understood of it. Forwarding the caller's own bytes would let two readers of one
+ * form disagree on what it says.
+ */
+export function encodeForm({ fields, files }: Omit<FormBody, 'kind'>): EncodedForm {
+  const boundary = `svc-${randomBytes(18).toString('hex')}`;
+  const parts: Buffer[] = [];
+  for (const [name, value] of fields) parts.push(Buffer.from(`${opening(boundary, name)}\r\n\r\n${value}\r\n`));
+  for (const file of files) parts.push(Buffer.from(fileHead(boundary, file)), file.bytes, Buffer.from('\r\n'));
+  parts.push(Buffer.from(`--${boundary}--\r\n`));
+  return { contentType: `multipart/form-data; boundary=${boundary}`, bytes: Buffer.concat(parts) };
+}
+
+const opening = (boundary: string, name: string): string =>
+  `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"`;
+
+const fileHead = (boundary: string, { field, name, type }: FormFile): string =>
+  `${opening(boundary, field)}; filename="${quoted(name)}"\r\nContent-Type: ${plainType(type)}\r\n\r\n`;
+
+/** As browsers write it: what would end the value or the line is escaped. */
+const quoted = (text: string): string =>
+  text.replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('"', '%22');
+
+const plainType = (type: string): string =>
+  /^[\w.+-]+\/[\w.+-]+(?:; ?[\w-]+=[\w-]+)*$/.test(type) ? type : 'application/octet-stream';

@@ -1,0 +1,20 @@
+export { BodyEdits, jsonBody, type PreparedBody } from './body';
+export { type ContractFixtures, type ContractRunner, describeSupplierContract } from './contract';
+export { encodeForm, type EncodedForm } from './form';
+export { judgeAnswer, type RefusedAnswer } from './judge';
+export { authorisation, endpoint, passing, prepared } from './request';
+export { steeringFields } from './steering';
+export type {
+  FormBody,
+  FormFile,
+  JsonBody,
+  Operation,
+  Operations,
+  OutgoingBody,
+  OutgoingCall,
+  PreparedCall,
+  SupplierStyle,
+  Unframer,
+  UsageHints,
+  WireDialect,
+} from './style';

@@ -1,0 +1,59 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { SupplierError, SupplierErrorKind } from '../../../protocol';
+import type { SupplierStyle } from './style';
+
+export interface RefusedAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+const LARGEST_ERROR = 256 * 1024;
+const WORDING_LENGTH = 2_000;
+
+/** What a refusal means: by the supplier's words, and by the status where the words are missing or too general. */
+export function judgeAnswer(
+  style: Pick<SupplierStyle, 'readError'>,
+  { status, headers, body }: RefusedAnswer,
+): SupplierError {
+  const read = readBody(style, body, headers);
+  return { ...read, message: read.message.slice(0, WORDING_LENGTH), kind: kindFor(status, read.kind) };
+}
+
+function readBody(
+  style: Pick<SupplierStyle, 'readError'>,
+  body: Buffer,
+  headers: IncomingHttpHeaders,
+): SupplierError {
+  const unknown: SupplierError = { kind: 'unknown', message: '', raw: null };
+  if (body.length > LARGEST_ERROR) return unknown;
+  const text = body.toString('utf8');
+  try {
+    return style.readError(JSON.parse(text), headers) ?? unknown;
+  } catch {
+    // A line of plain text is worth repeating, a page is not.
+    return { ...unknown, message: text.includes('<') ? '' : text.trim() };
+  }
+}
+
+const specific: ReadonlySet<SupplierErrorKind> = new Set(['context_length', 'content_filter']);
+
+function kindFor(status: number, told: SupplierErrorKind): SupplierErrorKind {
+  switch (status) {
+    case 401:
+    case 402:
+      return 'auth';
+    case 403:
+      return told === 'content_filter' ? told : 'auth';
+    case 404:
+      return specific.has(told) ? told : 'not_found';
+    case 408:
+      return 'overloaded';
+    case 429:
+      // A spent account cannot be waited for.
+      return told === 'auth' ? told : 'rate_limit';
+    default:
+      if (status >= 500) return specific.has(told) || told === 'rate_limit' ? told : 'overloaded';
+      return status >= 400 && told === 'unknown' ? 'invalid' : told;
+  }
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Credential, ProviderView } from '../../../catalogue';
+import { fault } from '../../../kernel';
+import type { PreparedBody } from './body';
+import type { OutgoingCall, PreparedCall } from './style';
+
+const version = /\/v\d+\w*$/;
+
+/**
+ * The address of an endpoint. A base address that ends in a version is taken as it is; otherwise the style's own
+ * prefix stands between, or the one from the provider's settings.
+ */
+export function endpoint({ baseUrl, settings }: ProviderView, prefix: string, path: string): URL {
+  const base = baseUrl.replace(/\/+$/, '');
+  const own = typeof settings.prefix === 'string' ? settings.prefix : undefined;
+  return new URL(base + (own ?? (version.test(base) ? '' : prefix)) + path);
+}
+
+/** Of tracing; they say nothing about the caller. */
+const alwaysPassing = ['traceparent', 'tracestate'];
+
+export function passing(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of [...alwaysPassing, ...names]) {
+    const value = headers[name];
+    if (value !== undefined) passed[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return passed;
+}
+
+/** `keyHeader` takes a secret that is not a bearer token. */
+export function authorisation(credential: Credential | null, keyHeader: string): Record<string, string> {
+  switch (credential?.kind) {
+    case undefined:
+      return {};
+    case 'bearer':
+      return { authorization: `Bearer ${credential.token}` };
+    case 'oauth-pool':
+      return { authorization: `Bearer ${credential.accessToken}` };
+    case 'header':
+      return { [keyHeader]: credential.value };
+    case 'sigv4':
+      throw fault('configuration_error', { message: 'This supplier takes no signing keys.' });
+  }
+}
+
+export function prepared(
+  call: OutgoingCall,
+  url: URL,
+  { bytes, contentType, dropped }: PreparedBody,
+  headers: Record<string, string>,
+): PreparedCall {
+  return {
+    url,
+    method: 'POST',
+    headers: {
+      ...headers,
+      ...sessionHeader(call),
+      'content-type': contentType,
+      'content-length': String(bytes.length),
+      accept: call.stream ? 'text/event-stream' : call.operation === 'speech' ? '*/*' : 'application/json',
+    },
+    body: bytes,
+    dropped,
+  };
+}
+
+/** Some suppliers and balancers keep a conversation near its cache when a header names it. */
+function sessionHeader({ lane, sessionKey }: OutgoingCall): Record<string, string> {
+  const { session_header: name } = lane.provider.settings;
+  if (sessionKey === null || typeof name !== 'string') return {};
+  // Whatever the caller calls a session stays between the caller and us.
+  return { [name.toLowerCase()]: createHash('sha256').update(sessionKey).digest('hex').slice(0, 32) };
+}

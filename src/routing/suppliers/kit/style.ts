@@ -1,0 +1,107 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Credential, CredentialKind, LaneView, ProviderView } from '../../../catalogue';
+import type { Fault } from '../../../kernel';
+import type { DialectName, Dropped, SupplierError, Target } from '../../../protocol';
+
+/** What a caller asks of a supplier. */
+export type Operation =
+  | 'chat'
+  | 'messages'
+  | 'responses'
+  | 'native'
+  | 'completions'
+  | 'embeddings'
+  | 'rerank'
+  | 'speech'
+  | 'transcription'
+  | 'translation'
+  | 'image'
+  | 'moderation'
+  | 'count_tokens';
+
+/** In which form it goes over the wire. For single-shot operations the form is named like the operation. */
+export type WireDialect =
+  | DialectName
+  | 'gemini'
+  | Exclude<Operation, DialectName | 'native' | 'count_tokens'>;
+
+/** What a supplier speaks when it is asked for an operation; one it does not serve is absent. */
+export type Operations = Readonly<Partial<Record<Operation, WireDialect>>>;
+
+export interface JsonBody {
+  readonly kind: 'json';
+  readonly bytes: Buffer;
+  /** What the bytes say. */
+  readonly parsed: Readonly<Record<string, unknown>>;
+}
+export interface FormFile {
+  readonly field: string;
+  readonly name: string;
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+export interface FormBody {
+  readonly kind: 'form';
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly files: readonly FormFile[];
+}
+export type OutgoingBody = JsonBody | FormBody;
+
+/** A call as it is decided, in the dialect of the supplier; the style makes a request of it. */
+export interface OutgoingCall {
+  readonly operation: Operation;
+  readonly lane: LaneView;
+  /** Null where the supplier asks for none. */
+  readonly credential: Credential | null;
+  readonly body: OutgoingBody;
+  readonly stream: boolean;
+  /** The bound that was set money aside for, when the supplier has to be told. */
+  readonly maxOutputTokens?: number;
+  /** The caller's own; only what the style's list names goes further. */
+  readonly headers: IncomingHttpHeaders;
+  /** Of one conversation, for suppliers that keep caches near it. */
+  readonly sessionKey: string | null;
+  readonly now: Date;
+}
+
+export interface PreparedCall {
+  readonly url: URL;
+  readonly method: 'POST';
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+  /** What of the caller's body does not go further. */
+  readonly dropped: readonly Dropped[];
+}
+
+/** `always`: a stream reports usage unasked. `asked`: the style asks for it. `never`: it has to be counted here. */
+export interface UsageHints {
+  readonly inStream: 'always' | 'asked' | 'never';
+}
+
+/** Turns what a supplier wraps its streams in into the events of the dialect. */
+export interface Unframer {
+  /** The events that are complete now, or a fault, after which nothing follows. */
+  push(chunk: Buffer): Buffer | Fault;
+  end(): Fault | undefined;
+}
+
+/**
+ * A way of speaking to suppliers. Everything in it is a pure function of its arguments: what is peculiar to one
+ * supplier stands in the settings of its provider.
+ */
+export interface SupplierStyle {
+  readonly name: string;
+  /** What its suppliers are usually paid with. */
+  readonly credential: CredentialKind;
+  /** Whether calls to this provider go without one. */
+  needsCredential(provider: ProviderView): boolean;
+  operations(provider: ProviderView): Operations;
+  /** For whoever translates a request for it. */
+  target(lane: LaneView): Target;
+  usage(provider: ProviderView): UsageHints;
+  prepare(call: OutgoingCall): PreparedCall;
+  /** What an error body says; undefined when it says nothing. */
+  readError(body: unknown, headers: IncomingHttpHeaders): SupplierError | undefined;
+  /** Only where streams do not come as server-sent events. */
+  unframer?(): Unframer;
+}

@@ -1,0 +1,52 @@
+import { dialects } from '../../../protocol';
+import {
+  authorisation,
+  type BodyEdits,
+  endpoint,
+  jsonBody,
+  type Operations,
+  type OutgoingCall,
+  passing,
+  prepared,
+  type SupplierStyle,
+} from '../kit';
+
+const DEFAULT_VERSION = '2023-06-01';
+
+export const messagesOperations: Operations = {
+  chat: 'messages',
+  messages: 'messages',
+  responses: 'messages',
+  count_tokens: 'messages',
+};
+
+/** What a count of tokens is refused for, though callers send the whole request. */
+const notCounted = ['max_tokens', 'metadata', 'service_tier', 'stop_sequences', 'stream', 'temperature', 'top_k', 'top_p'];
+
+export const messagesStyle: SupplierStyle = {
+  name: 'messages-style',
+  credential: 'header',
+  needsCredential: ({ settings }) => settings.anonymous !== true,
+  operations: () => messagesOperations,
+  target: ({ upstreamModel }) => ({ model: upstreamModel }),
+  usage: () => ({ inStream: 'always' }),
+  prepare: prepareMessages,
+  readError: dialects.messages.readError,
+};
+
+/** The caller's version and betas go on as they are; a caller without a version gets the one all suppliers know. */
+export function prepareMessages(call: OutgoingCall): ReturnType<SupplierStyle['prepare']> {
+  const path = call.operation === 'count_tokens' ? '/messages/count_tokens' : '/messages';
+  const body = jsonBody(call, (edits) => editMessages(edits, call));
+  return prepared(call, endpoint(call.lane.provider, '/v1', path), body, {
+    'anthropic-version': DEFAULT_VERSION,
+    ...passing(call.headers, ['anthropic-version', 'anthropic-beta']),
+    ...authorisation(call.credential, 'x-api-key'),
+  });
+}
+
+export function editMessages(edits: BodyEdits, { operation, lane, maxOutputTokens }: OutgoingCall): void {
+  edits.set.model = lane.upstreamModel;
+  if (operation === 'count_tokens') for (const name of notCounted) edits.remove.add(name);
+  else if (maxOutputTokens !== undefined) edits.set.max_tokens = maxOutputTokens;
+}

@@ -1,0 +1,38 @@
+import { dialects } from '../../../protocol';
+import { authorisation, endpoint, jsonBody, passing, prepared, type SupplierStyle } from '../kit';
+
+/** What agents of the native dialect say about themselves and their session; the supplier behind it asks for it. */
+const passingHeaders = [
+  'openai-beta',
+  'originator',
+  'version',
+  'user-agent',
+  'session_id',
+  'session-id',
+  'thread-id',
+  'conversation_id',
+  'x-codex-turn-state',
+  'x-codex-turn-metadata',
+];
+
+/** Requests go on as they came; only another name of the model, or a field that would steer them, touches a byte. */
+export const nativeOauth: SupplierStyle = {
+  name: 'native-oauth',
+  credential: 'oauth-pool',
+  needsCredential: () => true,
+  operations: () => ({ native: 'responses' }),
+  target: ({ upstreamModel }) => ({ model: upstreamModel }),
+  usage: () => ({ inStream: 'always' }),
+  prepare: (call) => {
+    const { lane, headers, credential } = call;
+    const { account_header: header } = lane.provider.settings;
+    const account = credential?.kind === 'oauth-pool' ? credential.account : undefined;
+    const body = jsonBody(call, (edits) => void (edits.set.model = lane.upstreamModel));
+    return prepared(call, endpoint(lane.provider, '', '/responses'), body, {
+      ...passing(headers, passingHeaders),
+      ...(typeof header === 'string' && account !== undefined ? { [header.toLowerCase()]: account } : {}),
+      ...authorisation(credential, 'authorization'),
+    });
+  },
+  readError: dialects.responses.readError,
+};

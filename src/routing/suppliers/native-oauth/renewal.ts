@@ -1,0 +1,82 @@
+import type { PooledToken, TokenCredential } from '../../../catalogue';
+import { err, fault, type Fault, ok, type Result } from '../../../kernel';
+import type { SupplierPools } from '../../../platform';
+import { SupplierExchange } from '../supplier-exchange';
+
+const DEADLINE_MS = 10_000;
+const LARGEST_ANSWER = 64 * 1024;
+
+interface OauthSettings {
+  readonly tokenUrl: string;
+  readonly clientId: string | undefined;
+  readonly scope: string | undefined;
+}
+
+/** Asks for a fresh token in exchange for the refresh token; the supplier may replace that one as well. */
+export async function renewToken(
+  pools: SupplierPools,
+  { token, provider }: PooledToken,
+  now: number,
+): Promise<Result<TokenCredential, Fault>> {
+  const settings = settingsOf(provider.settings.oauth);
+  const { refreshToken, clientSecret } = token;
+  if (settings === undefined || refreshToken === undefined) return err(fault('configuration_error'));
+  const form = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken });
+  if (settings.clientId !== undefined) form.set('client_id', settings.clientId);
+  if (settings.scope !== undefined) form.set('scope', settings.scope);
+  if (clientSecret !== undefined) form.set('client_secret', clientSecret);
+  const body = Buffer.from(form.toString());
+  const request = {
+    url: new URL(settings.tokenUrl),
+    method: 'POST' as const,
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'content-length': String(body.length),
+      accept: 'application/json',
+    },
+    body,
+    firstByteMs: DEADLINE_MS,
+    totalMs: DEADLINE_MS,
+  };
+  try {
+    const exchange = new SupplierExchange().begin((handler) => pools.dispatch(request, handler));
+    const { status } = await exchange.head;
+    const answer = await exchange.whole(LARGEST_ANSWER);
+    // What the supplier says may repeat the token, so only the status is told.
+    if (status !== 200) return err(fault('native_token_error', { details: { status } }));
+    return readToken(token, answer, now);
+  } catch (cause) {
+    return err(fault('native_backend_error', { cause }));
+  }
+}
+
+function readToken(before: TokenCredential, answer: Buffer, now: number): Result<TokenCredential, Fault> {
+  const fields = parse(answer);
+  const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds } = fields;
+  if (typeof accessToken !== 'string' || accessToken === '') {
+    return err(fault('native_backend_error', { message: 'The renewal brought no token.' }));
+  }
+  return ok({
+    ...before,
+    accessToken,
+    ...(typeof refreshToken === 'string' && refreshToken !== '' ? { refreshToken } : {}),
+    expiresAt: typeof seconds === 'number' && seconds > 0 ? Math.trunc(now + seconds * 1_000) : undefined,
+  });
+}
+
+function parse(answer: Buffer): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(answer.toString('utf8'));
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function settingsOf(value: unknown): OauthSettings | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { token_url: tokenUrl, client_id: clientId, scope } = value as Record<string, unknown>;
+  if (typeof tokenUrl !== 'string') return undefined;
+  const text = (one: unknown): string | undefined => (typeof one === 'string' ? one : undefined);
+  return { tokenUrl, clientId: text(clientId), scope: text(scope) };
+}

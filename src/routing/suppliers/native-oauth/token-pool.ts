@@ -1,0 +1,242 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  type CredentialHealth,
+  CredentialStore,
+  type PooledToken,
+  type ProviderView,
+  type TokenCredential,
+  type TokenEvent,
+  TokenEvents,
+} from '../../../catalogue';
+import { fault, type Fault, monotonicMs } from '../../../kernel';
+import { SupplierPools } from '../../../platform';
+import { renewToken } from './renewal';
+
+/** A token this close to its end is renewed before it is used; one a little farther is used and renewed meanwhile. */
+const URGENT_MS = 60_000;
+const EARLY_MS = 5 * 60_000;
+const USUAL_REST_MS = 30_000;
+const REJECTED_REST_MS = 60_000;
+const LONGEST_REST_MS = 60 * 60_000;
+/** How long one node may take to renew before another tries. */
+const RENEWAL_LEASE_S = 30;
+const FOREIGN_RENEWAL_MS = 15_000;
+const LOOK_AGAIN_MS = 200;
+
+interface Watched {
+  inFlight: number;
+  usedAt: number;
+  restUntil: number;
+  health: CredentialHealth;
+  /** Newer than the catalogue's copy for a moment after a renewal. */
+  renewed: TokenCredential | undefined;
+  renewing: Promise<TokenCredential | Fault> | undefined;
+}
+
+/** A token in use: whoever has it says how the call went. */
+export interface TokenLease {
+  readonly token: TokenCredential;
+  answered(status: number, retryAfterSeconds: number | null): void;
+  /** The call is over. */
+  release(): void;
+}
+
+/** The tokens of native suppliers: the least used healthy one is taken, and each is renewed before it ends. */
+@Injectable()
+export class TokenPool implements OnApplicationShutdown {
+  private readonly logger = new Logger(TokenPool.name);
+  private readonly watched = new Map<string, Watched>();
+  private readonly writing = new Set<Promise<void>>();
+
+  constructor(
+    private readonly store: CredentialStore,
+    private readonly events: TokenEvents,
+    private readonly pools: SupplierPools,
+  ) {}
+
+  /** Throws when no token of the provider can be used now. */
+  async take(provider: ProviderView): Promise<TokenLease> {
+    const tokens = this.store.tokensOf(provider.id);
+    if (tokens.length === 0) throw fault('configuration_error', { details: { provider: provider.name } });
+    const left = new Set(tokens);
+    for (let pooled = this.choose(left); pooled !== undefined; pooled = this.choose(left)) {
+      left.delete(pooled);
+      const token = await this.fresh(pooled);
+      if (token !== undefined) return this.lease(pooled, token);
+    }
+    throw this.nothingLeft(tokens);
+  }
+
+  /** What is being written is written before the database closes. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.allSettled([...this.writing]);
+  }
+
+  /** The one with the fewest calls under way; among equals the one that waited longest. */
+  private choose(tokens: ReadonlySet<PooledToken>): PooledToken | undefined {
+    const now = monotonicMs();
+    let best: PooledToken | undefined;
+    for (const pooled of tokens) {
+      const state = this.of(pooled);
+      if (state.restUntil > now) continue;
+      const other = best && this.of(best);
+      const isBetter =
+        other === undefined ||
+        state.inFlight < other.inFlight ||
+        (state.inFlight === other.inFlight && state.usedAt < other.usedAt);
+      if (isBetter) best = pooled;
+    }
+    return best;
+  }
+
+  private async fresh(pooled: PooledToken): Promise<TokenCredential | undefined> {
+    const state = this.of(pooled);
+    const token = newest(pooled.token, state);
+    const leftMs = token.expiresAt === undefined ? Infinity : token.expiresAt - Date.now();
+    if (leftMs > EARLY_MS) return token;
+    if (token.refreshToken === undefined) return leftMs > 0 ? token : this.rest(pooled, REJECTED_REST_MS);
+    const renewal = this.renew(pooled);
+    if (leftMs > URGENT_MS) return token;
+    const renewed = await renewal;
+    return 'accessToken' in renewed ? renewed : undefined;
+  }
+
+  private lease(pooled: PooledToken, token: TokenCredential): TokenLease {
+    const state = this.of(pooled);
+    state.inFlight += 1;
+    state.usedAt = monotonicMs();
+    let released = false;
+    return {
+      token,
+      answered: (status, retryAfterSeconds) => this.answered(pooled, status, retryAfterSeconds),
+      release: () => {
+        if (released) return;
+        released = true;
+        state.inFlight -= 1;
+      },
+    };
+  }
+
+  private answered(pooled: PooledToken, status: number, retryAfterSeconds: number | null): void {
+    const state = this.of(pooled);
+    if (status === 429) {
+      const restMs = Math.min((retryAfterSeconds ?? USUAL_REST_MS / 1_000) * 1_000, LONGEST_REST_MS);
+      this.rest(pooled, restMs);
+      this.note(pooled, 'limited', { kind: 'limited', source: 'call', errorKind: '429', detail: `rests ${restMs} ms` });
+    } else if (status === 401 || status === 403) {
+      this.rest(pooled, REJECTED_REST_MS);
+      this.note(pooled, 'rejected', { kind: 'rejected', source: 'call', errorKind: String(status) });
+      // It may only be older than its supplier thinks it should be.
+      if (status === 401 && newest(pooled.token, state).refreshToken !== undefined) void this.renew(pooled);
+    } else if (status < 400 && state.health !== 'ok') {
+      const recovered = state.health !== 'unknown';
+      this.note(pooled, 'ok', recovered ? { kind: 'recovered', source: 'call' } : undefined);
+    }
+  }
+
+  /** One renewal of a token at a time, on this node and, by its right in the database, on all of them. */
+  private renew(pooled: PooledToken): Promise<TokenCredential | Fault> {
+    const state = this.of(pooled);
+    state.renewing ??= this.renewOnce(pooled, state)
+      .catch((error: unknown) => {
+        this.logger.warn(`A token of "${pooled.provider.name}" could not be renewed: ${String(error)}`);
+        this.rest(pooled, USUAL_REST_MS);
+        return fault('native_backend_error', { cause: error });
+      })
+      .finally(() => {
+        state.renewing = undefined;
+      });
+    return state.renewing;
+  }
+
+  private async renewOnce(pooled: PooledToken, state: Watched): Promise<TokenCredential | Fault> {
+    const before = newest(pooled.token, state);
+    const stored = await this.store.tryRenew(pooled, RENEWAL_LEASE_S);
+    if (stored === null) return this.renewedElsewhere(pooled, before, state);
+    if (stored.accessToken !== before.accessToken) {
+      await this.store.notRenewed(stored.id);
+      return this.use(stored, state);
+    }
+    const renewed = await renewToken(this.pools, { ...pooled, token: stored }, Date.now());
+    if (!renewed.ok) {
+      await this.store.notRenewed(stored.id);
+      this.rest(pooled, REJECTED_REST_MS);
+      const { code } = renewed.error;
+      this.note(pooled, 'rejected', { kind: 'refresh-failed', source: 'refresh', errorKind: code });
+      return renewed.error;
+    }
+    await this.store.renewed(renewed.value, pooled.provider);
+    this.note(pooled, 'ok', { kind: 'refreshed', source: 'refresh' });
+    return this.use(renewed.value, state);
+  }
+
+  private async renewedElsewhere(
+    { token, provider }: PooledToken,
+    before: TokenCredential,
+    state: Watched,
+  ): Promise<TokenCredential | Fault> {
+    const deadline = monotonicMs() + FOREIGN_RENEWAL_MS;
+    while (monotonicMs() < deadline) {
+      await delay(LOOK_AGAIN_MS, undefined, { ref: false });
+      const now = await this.store.tokenNow(token.id, provider);
+      if (now !== null && now.accessToken !== before.accessToken) return this.use(now, state);
+    }
+    return fault('native_backend_error', { message: 'Another node did not finish renewing the token.' });
+  }
+
+  private use(token: TokenCredential, state: Watched): TokenCredential {
+    state.renewed = token;
+    state.restUntil = 0;
+    return token;
+  }
+
+  private rest(pooled: PooledToken, milliseconds: number): undefined {
+    this.of(pooled).restUntil = monotonicMs() + milliseconds;
+  }
+
+  private nothingLeft(tokens: readonly PooledToken[]): Fault {
+    const states = tokens.map((pooled) => this.of(pooled));
+    const waitMs = Math.min(...states.map(({ restUntil }) => restUntil)) - monotonicMs();
+    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1_000));
+    const limited = states.some(({ health }) => health === 'limited');
+    return fault(limited ? 'supplier_limit' : 'native_backend_error', { retryAfterSeconds });
+  }
+
+  /** Kept beside the calls and never in their way. */
+  private note(
+    { token, label, provider }: PooledToken,
+    health: CredentialHealth,
+    event: Pick<TokenEvent, 'kind' | 'source' | 'errorKind' | 'detail'> | undefined,
+  ): void {
+    const state = this.watched.get(token.id);
+    const changed = state?.health !== health;
+    if (state) state.health = health;
+    const write = async (): Promise<void> => {
+      if (changed) await this.store.noteHealth(token.id, health);
+      if (event) {
+        await this.events.record({ ...event, credentialId: token.id, provider: provider.name, keyName: label });
+      }
+    };
+    const written = write().catch((error: unknown) =>
+      this.logger.warn(`The health of a token could not be written: ${String(error)}`),
+    );
+    this.writing.add(written);
+    void written.finally(() => this.writing.delete(written));
+  }
+
+  private of({ token }: PooledToken): Watched {
+    let state = this.watched.get(token.id);
+    if (state === undefined) {
+      state = { inFlight: 0, usedAt: 0, restUntil: 0, health: 'unknown', renewed: undefined, renewing: undefined };
+      this.watched.set(token.id, state);
+    }
+    return state;
+  }
+}
+
+/** The catalogue's copy counts once it is the later one: somebody may have entered a new token by hand. */
+function newest(stored: TokenCredential, { renewed }: Watched): TokenCredential {
+  if (renewed === undefined) return stored;
+  return (stored.expiresAt ?? 0) > (renewed.expiresAt ?? 0) ? stored : renewed;
+}

@@ -1,0 +1,50 @@
+import type { BodyEdits, OutgoingCall, WireDialect } from '../kit';
+import type { Profile } from './profiles';
+
+const limits = ['max_tokens', 'max_completion_tokens'] as const;
+
+/** What has to be different in a body before this supplier takes it. */
+export function applyProfile(edits: BodyEdits, profile: Profile, call: OutgoingCall, dialect: WireDialect): void {
+  const { lane, stream, maxOutputTokens } = call;
+  edits.set.model = lane.upstreamModel;
+  for (const name of profile.drop) edits.drop(name, 'unknown to the supplier');
+  for (const [from, to] of Object.entries(profile.rename)) edits.rename(from, to);
+  if (dialect === 'responses') {
+    if (maxOutputTokens !== undefined) edits.set.max_output_tokens = maxOutputTokens;
+    return;
+  }
+  if (dialect !== 'chat' && dialect !== 'completions') return;
+  if (dialect === 'chat') chatEdits(edits, profile, maxOutputTokens);
+  else if (maxOutputTokens !== undefined) edits.set.max_tokens = maxOutputTokens;
+  if (stream && profile.usageInStream === 'asked') askForUsage(edits);
+}
+
+function chatEdits(edits: BodyEdits, profile: Profile, maxOutputTokens: number | undefined): void {
+  const { limitField } = profile;
+  if (limitField !== null) for (const name of limits) if (name !== limitField) edits.rename(name, limitField);
+  if (maxOutputTokens !== undefined) {
+    const field = limitField ?? limits.find((name) => edits.has(name)) ?? 'max_tokens';
+    edits.set[field] = maxOutputTokens;
+  }
+  if (profile.required === 'any' && edits.parsed.tool_choice === 'required') edits.set.tool_choice = 'any';
+  if (!profile.developerRole) withoutDeveloper(edits);
+}
+
+/** Without it a stream could not be billed by what the supplier counted. */
+function askForUsage(edits: BodyEdits): void {
+  const { stream_options: options } = edits.parsed;
+  const given = typeof options === 'object' && options !== null ? options : {};
+  if (Reflect.get(given, 'include_usage') !== true) edits.set.stream_options = { ...given, include_usage: true };
+}
+
+function withoutDeveloper(edits: BodyEdits): void {
+  const { messages } = edits.parsed;
+  if (!Array.isArray(messages) || !messages.some(isDeveloper)) return;
+  const renamed: unknown[] = messages.map((message: unknown) =>
+    isDeveloper(message) ? { ...message, role: 'system' } : message,
+  );
+  edits.approximate('messages', renamed, 'the role developer became system');
+}
+
+const isDeveloper = (message: unknown): message is object =>
+  typeof message === 'object' && message !== null && Reflect.get(message, 'role') === 'developer';

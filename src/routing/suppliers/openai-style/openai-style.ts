@@ -1,0 +1,69 @@
+import { dialects } from '../../../protocol';
+import {
+  authorisation,
+  endpoint,
+  jsonBody,
+  type Operation,
+  type OutgoingCall,
+  passing,
+  prepared,
+  type SupplierStyle,
+  type WireDialect,
+} from '../kit';
+import { applyProfile } from './edits';
+import { operationsOf, type Profile, profileOf } from './profiles';
+
+const paths: Readonly<Partial<Record<WireDialect, string>>> = {
+  chat: '/chat/completions',
+  responses: '/responses',
+  completions: '/completions',
+  embeddings: '/embeddings',
+  rerank: '/rerank',
+  speech: '/audio/speech',
+  transcription: '/audio/transcriptions',
+  translation: '/audio/translations',
+  image: '/images/generations',
+  moderation: '/moderations',
+};
+
+const passingHeaders = ['openai-beta'];
+
+export const openaiStyle: SupplierStyle = {
+  name: 'openai-style',
+  credential: 'bearer',
+  needsCredential: (provider) => profileOf(provider).needsCredential,
+  operations: (provider) => operationsOf(profileOf(provider)),
+  target: ({ provider, upstreamModel }) => {
+    const { limitField, developerRole } = profileOf(provider);
+    return { model: upstreamModel, developerRole, limitField: limitField ?? 'max_tokens' };
+  },
+  usage: (provider) => ({ inStream: profileOf(provider).usageInStream }),
+  prepare: (call) => prepareWith(profileOf(call.lane.provider), call),
+  readError: dialects.chat.readError,
+};
+
+export function prepareWith(profile: Profile, call: OutgoingCall): ReturnType<SupplierStyle['prepare']> {
+  const dialect = dialectOf(profile, call.operation);
+  const body = jsonBody(call, (edits) => applyProfile(edits, profile, call, dialect));
+  return prepared(call, urlOf(profile, call, dialect), body, {
+    ...passing(call.headers, passingHeaders),
+    ...authorisation(call.credential, profile.keyHeader),
+  });
+}
+
+function dialectOf(profile: Profile, operation: Operation): WireDialect {
+  const dialect = operationsOf(profile)[operation];
+  if (dialect === undefined) throw new Error(`this supplier does not serve ${operation}`);
+  return dialect;
+}
+
+function urlOf(profile: Profile, { lane }: OutgoingCall, dialect: WireDialect): URL {
+  const path = paths[dialect] ?? '';
+  const { provider, upstreamModel } = lane;
+  if (profile.apiVersion === undefined) return endpoint(provider, profile.prefix, path);
+  // A base address with a version is that of the interface without deployments and without dated versions.
+  if (/\/v\d+\/*$/.test(provider.baseUrl)) return endpoint(provider, '', path);
+  const url = endpoint(provider, `/openai/deployments/${encodeURIComponent(upstreamModel)}`, path);
+  url.searchParams.set('api-version', profile.apiVersion);
+  return url;
+}

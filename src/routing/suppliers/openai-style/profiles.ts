@@ -1,0 +1,130 @@
+import type { ProviderView } from '../../../catalogue';
+import type { Operation, Operations, UsageHints } from '../kit';
+
+/** What is peculiar to one supplier of this style, as data. */
+export interface Profile {
+  /** Stands between a base address without a version and the path of an operation. */
+  readonly prefix: string;
+  readonly serves: readonly Operation[];
+  readonly keyHeader: string;
+  readonly needsCredential: boolean;
+  /** The one field it bounds answers by; null: it takes both. */
+  readonly limitField: 'max_tokens' | 'max_completion_tokens' | null;
+  readonly usageInStream: UsageHints['inStream'];
+  readonly developerRole: boolean;
+  /** Its word for "some tool has to be called". */
+  readonly required: 'required' | 'any';
+  readonly drop: readonly string[];
+  readonly rename: Readonly<Record<string, string>>;
+  /** The model is a deployment in the path, and this version of the interface in the query. */
+  readonly apiVersion?: string;
+}
+
+const everything: readonly Operation[] = [
+  'chat',
+  'completions',
+  'embeddings',
+  'rerank',
+  'speech',
+  'transcription',
+  'translation',
+  'image',
+  'moderation',
+];
+
+const generic: Profile = {
+  prefix: '/v1',
+  serves: everything,
+  keyHeader: 'api-key',
+  needsCredential: true,
+  limitField: null,
+  usageInStream: 'asked',
+  developerRole: false,
+  required: 'required',
+  drop: [],
+  rename: {},
+};
+
+const openai: Profile = {
+  ...generic,
+  serves: [...everything.filter((operation) => operation !== 'rerank'), 'responses'],
+  limitField: 'max_completion_tokens',
+  developerRole: true,
+};
+
+export const profiles: Readonly<Record<string, Profile>> = {
+  generic,
+  openai,
+  azure: {
+    ...openai,
+    serves: openai.serves.filter((operation) => operation !== 'moderation' && operation !== 'responses'),
+    apiVersion: '2024-10-21',
+  },
+  vllm: { ...generic, needsCredential: false },
+  ollama: {
+    ...generic,
+    serves: ['chat', 'completions', 'embeddings'],
+    needsCredential: false,
+    limitField: 'max_tokens',
+    drop: ['logit_bias', 'tool_choice', 'user', 'n'],
+  },
+  mistral: {
+    ...generic,
+    serves: ['chat', 'embeddings', 'moderation', 'transcription'],
+    limitField: 'max_tokens',
+    usageInStream: 'always',
+    required: 'any',
+    drop: ['stream_options', 'logit_bias', 'logprobs', 'top_logprobs', 'user', 'store', 'service_tier'],
+    rename: { seed: 'random_seed' },
+  },
+  groq: {
+    ...generic,
+    serves: ['chat', 'speech', 'transcription', 'translation'],
+    limitField: 'max_completion_tokens',
+    drop: ['logit_bias', 'logprobs', 'top_logprobs'],
+  },
+  deepseek: { ...generic, serves: ['chat', 'completions'], limitField: 'max_tokens' },
+  together: {
+    ...generic,
+    serves: ['chat', 'completions', 'embeddings', 'rerank', 'image', 'speech', 'transcription'],
+    limitField: 'max_tokens',
+  },
+};
+
+const known = new WeakMap<object, Profile>();
+
+/** The named profile, with what the provider's settings say differently. */
+export function profileOf({ settings }: ProviderView): Profile {
+  const before = known.get(settings);
+  if (before !== undefined) return before;
+  const { profile: name, drop, rename, api_version: apiVersion, key_header: keyHeader, anonymous } = settings;
+  const base = (typeof name === 'string' ? profiles[name] : undefined) ?? generic;
+  const profile: Profile = {
+    ...base,
+    ...(typeof apiVersion === 'string' ? { apiVersion } : {}),
+    ...(typeof keyHeader === 'string' ? { keyHeader: keyHeader.toLowerCase() } : {}),
+    ...(anonymous === true ? { needsCredential: false } : {}),
+    drop: Array.isArray(drop) ? [...base.drop, ...drop.map(String)] : base.drop,
+    rename: { ...base.rename, ...textsOf(rename) },
+  };
+  known.set(settings, profile);
+  return profile;
+}
+
+/** Callers of the other dialects are translated to chat, unless the supplier speaks theirs. */
+export function operationsOf({ serves }: Profile): Operations {
+  const operations: { -readonly [name in keyof Operations]: Operations[name] } = {};
+  for (const operation of serves) {
+    if (operation !== 'native' && operation !== 'count_tokens') operations[operation] = operation;
+  }
+  if (serves.includes('chat')) {
+    operations.messages ??= 'chat';
+    operations.responses ??= 'chat';
+  }
+  return operations;
+}
+
+function textsOf(value: unknown): Record<string, string> {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.fromEntries(Object.entries(value).flatMap(([from, to]) => (typeof to === 'string' ? [[from, to]] : [])));
+}

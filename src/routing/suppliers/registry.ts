@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import type { ProviderView } from '../../catalogue';
+import { fault } from '../../kernel';
+import { bedrock } from './bedrock/bedrock';
+import { cohereRerank } from './cohere-rerank/cohere-rerank';
+import { geminiStyle } from './gemini/gemini-style';
+import type { Operation, SupplierStyle, WireDialect } from './kit';
+import { messagesStyle } from './messages-style/messages-style';
+import { nativeOauth } from './native-oauth/native-oauth';
+import { openaiStyle } from './openai-style/openai-style';
+import { sandbox } from './sandbox/sandbox';
+
+/** What the service itself brings; extensions register beside these in the same way. */
+export const coreStyles: readonly SupplierStyle[] = [
+  openaiStyle,
+  messagesStyle,
+  geminiStyle,
+  bedrock,
+  cohereRerank,
+  nativeOauth,
+  sandbox,
+];
+
+@Injectable()
+export class SupplierStyles {
+  private readonly styles = new Map<string, SupplierStyle>();
+
+  constructor() {
+    for (const style of coreStyles) this.register(style);
+  }
+
+  /** Two styles of one name would make it a matter of order which of them gets the secrets. */
+  register(style: SupplierStyle): void {
+    if (this.styles.has(style.name)) throw new Error(`there are two supplier styles named ${style.name}`);
+    this.styles.set(style.name, style);
+  }
+
+  of(provider: ProviderView): SupplierStyle {
+    const style = this.styles.get(provider.style);
+    if (style !== undefined) return style;
+    throw fault('configuration_error', { details: { provider: provider.name, style: provider.style } });
+  }
+
+  /** What a provider would be asked in, or undefined when it does not serve the operation. */
+  dialectFor(provider: ProviderView, operation: Operation): WireDialect | undefined {
+    return this.styles.get(provider.style)?.operations(provider)[operation];
+  }
+}
