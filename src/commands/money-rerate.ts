@@ -3,7 +3,7 @@ import { Ledger } from '../billing';
 import { type PriceOverride, rerate, type RerateDelta, summariseRerate } from '../catalogue';
 import { formatUsd } from '../kernel';
 import { Database } from '../platform';
-import type { Command } from './command';
+import type { Command, CommandContext } from './command';
 import { withDatabase } from './with-database';
 
 interface Span {
@@ -17,7 +17,7 @@ export const moneyRerate: Command = {
   summary:
     'Prices the stored records of a span again. Without --price every stored cost must come out the same; with it, ' +
     'records of one price id are priced by another. Shows the difference, and posts it to the wallets with --apply.',
-  run(words) {
+  run(words, context) {
     const { values } = parseArgs({
       args: words,
       options: {
@@ -32,19 +32,24 @@ export const moneyRerate: Command = {
       to: dayOf(values.to, '--to'),
       priceOverride: new Map(values.price.map(replacementOf)),
     };
-    return withDatabase((database) => rerateSpan(database, span, values.apply));
+    return withDatabase((database) => rerateSpan(database, span, values.apply, context), context.environment);
   },
 };
 
-async function rerateSpan(database: Database, span: Span, apply: boolean): Promise<number> {
+async function rerateSpan(
+  database: Database,
+  span: Span,
+  apply: boolean,
+  context: CommandContext,
+): Promise<number> {
   const summary = await summariseRerate(rerate(database, span));
-  for (const [key, delta] of summary.byKey) print(`key ${key ?? 'unknown'}`, delta);
+  for (const [key, delta] of summary.byKey) context.write(lineOf(`key ${key ?? 'unknown'}`, delta));
   for (const [organisation, delta] of summary.byOrganisation)
-    print(`organisation ${organisation ?? 'none'}`, delta);
-  print(`${summary.records} records, ${summary.differences} differ`, summary.deltaNano);
+    context.write(lineOf(`organisation ${organisation ?? 'none'}`, delta));
+  context.write(lineOf(`${summary.records} records, ${summary.differences} differ`, summary.deltaNano));
   if (!apply) return summary.differences === 0 || span.priceOverride.size > 0 ? 0 : 1;
   const posted = await applyDeltas(database, span);
-  process.stdout.write(`posted ${posted} corrections\n`);
+  context.write(`posted ${posted} corrections\n`);
   return 0;
 }
 
@@ -78,9 +83,8 @@ function postDelta(
   );
 }
 
-const print = (what: string, delta: bigint): void => {
-  process.stdout.write(`${what}: ${delta > 0n ? '+' : ''}${formatUsd(delta)} USD\n`);
-};
+const lineOf = (what: string, delta: bigint): string =>
+  `${what}: ${delta > 0n ? '+' : ''}${formatUsd(delta)} USD\n`;
 
 function dayOf(text: string | undefined, option: string): Date {
   const day = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text ?? '') ? `${text}T00:00:00Z` : (text ?? ''));

@@ -5,15 +5,15 @@ import { withDatabase } from './with-database';
 export const moneyVerify: Command = {
   usage: 'money:verify',
   summary: 'Checks that ledger, limits, escrow and request records agree, also while the service runs.',
-  run: () =>
+  run: (_words, context) =>
     withDatabase(async (database) => {
       const { checks } = await verifyMoney(database);
       for (const { name, wrong } of checks) {
-        process.stdout.write(`${wrong.length === 0 ? 'holds ' : 'BROKEN'}  ${name}\n`);
-        for (const discrepancy of wrong) process.stdout.write(`        ${JSON.stringify(discrepancy)}\n`);
+        context.write(`${wrong.length === 0 ? 'holds ' : 'BROKEN'}  ${name}\n`);
+        for (const discrepancy of wrong) context.write(`        ${JSON.stringify(discrepancy)}\n`);
       }
       const broken = checks.filter(({ wrong }) => wrong.length > 0).length;
-      process.stdout.write(`money:verify: ${checks.length - broken} of ${checks.length} hold\n`);
+      context.write(`money:verify: ${checks.length - broken} of ${checks.length} hold\n`);
       return broken === 0 ? 0 : 1;
-    }),
+    }, context.environment),
 };

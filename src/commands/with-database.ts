@@ -6,6 +6,7 @@ import {
   attachDatabase,
   Database,
   loadSettings,
+  type OpenDatabase,
   processEnvironment,
   type Settings,
 } from '../platform';
@@ -17,11 +18,29 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const settings = loadSettings(environment);
   const open = await attachDatabase(settings, migrations);
+  return using(open, (database) => work(database, settings));
+}
+
+/** The same for a command that only looks: a database of somebody else's is not brought up to date. */
+export async function inspectDatabase<T>(
+  settings: Settings,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
+  const { databaseUrl: url } = settings;
+  const open =
+    url === undefined ? await attachDatabase(settings, migrations) : { url, close: () => Promise.resolve() };
+  return using(open, work);
+}
+
+async function using<T>(
+  open: Pick<OpenDatabase, 'url' | 'close'>,
+  work: (database: Database) => Promise<T>,
+): Promise<T> {
   try {
     const source = new DataSource({ type: 'postgres', url: applicationUrl(open.url), poolSize: 3, entities });
     await source.initialize();
     try {
-      return await work(new Database(source), settings);
+      return await work(new Database(source));
     } finally {
       await source.destroy();
     }

@@ -5,6 +5,7 @@ import { WebModule } from '../web';
 import { ErrorsController } from './errors.controller';
 import { HealthController } from './health.controller';
 import { InferenceController } from './inference.controller';
+import { Doorway } from './inference/doorway';
 import { Pipeline } from './inference/pipeline';
 import { Lifecycle } from './lifecycle';
 import { ManageModule } from './manage/manage.module';
@@ -12,7 +13,7 @@ import { ManageModule } from './manage/manage.module';
 @Module({
   imports: [WebModule, RoutingModule, BillingModule, ManageModule],
   controllers: [HealthController, ErrorsController, InferenceController],
-  providers: [Lifecycle, Pipeline],
+  providers: [Lifecycle, Doorway, Pipeline],
   exports: [Lifecycle],
 })
 export class GatewayModule {}

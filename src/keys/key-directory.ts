@@ -86,16 +86,17 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     return isPast(verdict.caller.expiresAt) ? fault('expired_api_key') : null;
   }
 
-  /** Told when what some keys may do has changed; null when that may be true of any. */
-  onChange(listener: (change: KeyChange | null) => void): void {
-    this.listeners.add(listener);
-  }
-
-  private forget(change: KeyChange | null): void {
+  /** Every node hears of a change by itself; the one that made it need not wait for that. */
+  forget(change: KeyChange | null): void {
     this.cache.forget(change);
     // What is being read may be of before the change: nobody joins it, and it is not remembered.
     this.loading.clear();
     for (const listener of this.listeners) listener(change);
+  }
+
+  /** Told when what some keys may do has changed; null when that may be true of any. */
+  onChange(listener: (change: KeyChange | null) => void): void {
+    this.listeners.add(listener);
   }
 
   private load(fingerprint: string, publicId: string, text: string): Promise<KeyVerdict> {

@@ -1,5 +1,19 @@
 export { LaneHealth, type LaneState } from './health/lane-health';
 export { type PlannedLane, planRoute, type RoutePlan } from './planner';
 export { RoutingModule } from './routing.module';
-export { SupplierClient } from './suppliers/supplier-client';
+export {
+  type FormBody,
+  type FormFile,
+  type JsonBody,
+  judgeAnswer,
+  type Operation,
+  type OutgoingBody,
+  type RefusedAnswer,
+  steeringFields,
+  type SupplierStyle,
+  type UsageHints,
+  type WireDialect,
+} from './suppliers/kit';
+export { SupplierStyles } from './suppliers/registry';
+export { type SentCall, type SupplierCallInput, SupplierClient } from './suppliers/supplier-client';
 export type { AnswerHead, AnswerReader, SupplierExchange } from './suppliers/supplier-exchange';

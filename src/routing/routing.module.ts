@@ -2,11 +2,13 @@ import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../catalogue';
 import { SupplierHttpModule } from '../platform';
 import { LaneHealth } from './health/lane-health';
+import { TokenPool } from './suppliers/native-oauth/token-pool';
+import { SupplierStyles } from './suppliers/registry';
 import { SupplierClient } from './suppliers/supplier-client';
 
 @Module({
   imports: [CatalogueModule, SupplierHttpModule],
-  providers: [LaneHealth, SupplierClient],
-  exports: [CatalogueModule, SupplierHttpModule, LaneHealth, SupplierClient],
+  providers: [LaneHealth, SupplierStyles, TokenPool, SupplierClient],
+  exports: [CatalogueModule, SupplierHttpModule, LaneHealth, SupplierStyles, SupplierClient],
 })
 export class RoutingModule {}

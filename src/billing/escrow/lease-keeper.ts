@@ -73,15 +73,16 @@ export class LeaseKeeper {
   }
 
   private async keepBeating(): Promise<void> {
+    const retry = Math.min(retryMs, this.options.beatMs);
     let pause = this.options.beatMs;
     while (!this.stopped) {
-      await this.sleep(this.current.begun ? pause : Math.min(pause, retryMs));
+      await this.sleep(this.current.begun ? pause : retry);
       if (this.stopped) return;
       try {
         await this.beat();
         pause = this.options.beatMs;
       } catch (error) {
-        pause = retryMs;
+        pause = retry;
         this.logger.warn(`The escrow lease could not be renewed: ${String(error)}`);
       }
     }

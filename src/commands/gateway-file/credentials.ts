@@ -1,3 +1,4 @@
+import type { CredentialKind } from '../../catalogue';
 import type { DesiredCredential } from './desired';
 import type { Entry } from './entry';
 
@@ -6,29 +7,34 @@ export type SecretValue =
   | { readonly kind: 'bearer' | 'header'; readonly parts: string }
   | { readonly kind: 'sigv4' | 'oauth-pool'; readonly parts: Readonly<Record<string, string>> };
 
-/** What most suppliers want is `Authorization: Bearer`; these take the key in a header of their own. */
-const HEADER_STYLES: ReadonlySet<string> = new Set(['messages-style', 'gemini']);
 /** What the one key of a provider is called. */
 const USUAL_LABEL = 'gateway.yaml';
 
-export function readCredentials(style: string, apiKey: Entry, list: Entry): DesiredCredential[] {
+export function readCredentials(keyKind: CredentialKind, apiKey: Entry, list: Entry): DesiredCredential[] {
   const credentials = list.named().flatMap(([label, entry]) => readParts(label, entry) ?? []);
   const parts = apiKey.secret();
-  if (parts !== undefined) {
-    const kind = HEADER_STYLES.has(style) ? 'header' : 'bearer';
-    credentials.unshift({ at: apiKey, label: USUAL_LABEL, secret: { kind, parts } });
+  if (parts === undefined) return credentials;
+  if (keyKind === 'sigv4' || keyKind === 'oauth-pool') {
+    apiKey.fault(`this style needs more than a key: describe it below "credentials", as ${keyKind}`);
+    return credentials;
   }
-  return credentials;
+  return [{ at: apiKey, label: USUAL_LABEL, secret: { kind: keyKind, parts } }, ...credentials];
 }
 
 function readParts(label: string, entry: Entry): DesiredCredential | undefined {
-  const fields = entry.fields('kind', 'secret', ...Object.values(PARTS).flatMap((parts) => Object.keys(parts)));
+  const fields = entry.fields(
+    'kind',
+    'secret',
+    ...Object.values(PARTS).flatMap((parts) => Object.keys(parts)),
+  );
   const kind = fields['kind']?.isAbsent
     ? fields['kind'].fault('is missing')
     : fields['kind']?.oneOf(['bearer', 'header', 'sigv4', 'oauth-pool']);
   if (kind === undefined) return undefined;
   if (kind === 'bearer' || kind === 'header') {
-    const parts = fields['secret']?.isAbsent ? fields['secret'].fault('is missing') : fields['secret']?.secret();
+    const parts = fields['secret']?.isAbsent
+      ? fields['secret'].fault('is missing')
+      : fields['secret']?.secret();
     return parts === undefined ? undefined : { at: entry, label, secret: { kind, parts } };
   }
   const parts: Record<string, string> = {};

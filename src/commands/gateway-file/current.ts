@@ -120,13 +120,15 @@ const LANES = `
          l.priority, l.weight, l.enabled
     FROM lane l JOIN provider p ON p.id = l.provider_id WHERE l.removed_at IS NULL ORDER BY l.priority, l.id`;
 
-type PriceRow = Readonly<Record<string, string | null>> & {
-  readonly id: never;
-  readonly model_id: never;
-  readonly lane_id: never;
+interface PriceRow {
+  readonly id: number;
+  readonly model_id: number;
+  readonly lane_id: number | null;
   readonly source: string;
-  readonly tiers: never;
-};
+  readonly tiers: readonly StoredTier[];
+  /** The rates: bigints, as text. */
+  readonly [column: string]: unknown;
+}
 /** The newest version that has begun, of every model and every lane that has prices. */
 const PRICES = `
   SELECT DISTINCT ON (model_id, lane_id) * FROM price WHERE valid_from <= $1
@@ -139,7 +141,7 @@ async function readModels(tx: Tx): Promise<CurrentModel[]> {
   const now = new Date();
   const lanes = Map.groupBy(await tx.query<LaneRow[]>(LANES), ({ modelId }) => modelId);
   const prices = (await tx.query<PriceRow[]>(PRICES, [now])).map(priceOf);
-  const schedules = (await tx.query<(PriceRow & ScheduleColumns)[]>(SCHEDULES, [now])).map(scheduleOf);
+  const schedules = (await tx.query<ScheduleRow[]>(SCHEDULES, [now])).map(scheduleOf);
   const ofModel = Map.groupBy(schedules, ({ modelId }) => modelId);
   const general = new Map(prices.filter(({ laneId }) => laneId === null).map((one) => [one.modelId, one]));
   const own = new Map(prices.map((one) => [one.laneId, one]));
@@ -159,14 +161,13 @@ interface KnownPrice extends CurrentPrice {
 
 function priceOf(row: PriceRow): KnownPrice {
   const { id, model_id: modelId, lane_id: laneId, source } = row;
-  const tiers: readonly StoredTier[] = row.tiers;
   const rates = priceRates({
-    ...ratesIn((name) => row[columnOf(name)] ?? null),
-    perCallNano: BigInt(row['per_call'] ?? 0),
-    perMinuteNano: BigInt(row['per_minute'] ?? 0),
-    tiers: tiers.map((tier) => ({
-      ...ratesIn((name) => tier[name] ?? null),
-      aboveInputTokens: Number(tier.aboveInputTokens),
+    ...ratesIn((name) => row[columnOf(name)]),
+    perCallNano: nanoOf(row['per_call']) ?? 0n,
+    perMinuteNano: nanoOf(row['per_minute']) ?? 0n,
+    tiers: row.tiers.map((tier) => ({
+      ...ratesIn((name) => tier[name]),
+      aboveInputTokens: tier.aboveInputTokens,
     })),
   });
   return { id, modelId, laneId, source, rates };
@@ -174,26 +175,40 @@ function priceOf(row: PriceRow): KnownPrice {
 
 interface StoredTier {
   readonly aboveInputTokens: number;
-  readonly [rate: string]: string | number | null;
+  readonly [rate: string]: unknown;
 }
 
 export const columnOf = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-function ratesIn(textOf: (name: string) => string | number | null): Record<string, bigint> {
-  const given = RATE_NAMES.map((name) => [name, textOf(name)] as const);
-  return Object.fromEntries(given.flatMap(([name, text]) => (text === null ? [] : [[name, BigInt(text)]])));
+function ratesIn(valueOf: (name: string) => unknown): Record<string, bigint> {
+  return Object.fromEntries(
+    RATE_NAMES.flatMap((name) => {
+      const nano = nanoOf(valueOf(name));
+      return nano === null ? [] : [[name, nano]];
+    }),
+  );
 }
 
-interface ScheduleColumns {
-  readonly schedule_id: never;
-  readonly starts_at: never;
-  readonly ends_at: never;
+const nanoOf = (value: unknown): bigint | null => (typeof value === 'string' ? BigInt(value) : null);
+
+interface ScheduleRow extends PriceRow {
+  readonly schedule_id: number;
+  readonly starts_at: Date;
+  readonly ends_at: Date | null;
 }
 
-function scheduleOf(row: PriceRow & ScheduleColumns): CurrentSchedule & { readonly modelId: number } {
+function scheduleOf(row: ScheduleRow): CurrentSchedule & { readonly modelId: number } {
   const { id: priceId, modelId, rates, source } = priceOf(row);
-  return { id: row.schedule_id, modelId, priceId, rates, source, startsAt: row.starts_at, endsAt: row.ends_at };
+  return {
+    id: row.schedule_id,
+    modelId,
+    priceId,
+    rates,
+    source,
+    startsAt: row.starts_at,
+    endsAt: row.ends_at,
+  };
 }
 
 interface OrganisationRow {

@@ -20,6 +20,8 @@ export interface DesiredProvider {
   readonly visible: boolean;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly timeouts: ProviderTimeouts;
+  /** Whether its style does not do without a secret. */
+  readonly needsSecret: boolean;
   readonly credentials: readonly DesiredCredential[];
 }
 

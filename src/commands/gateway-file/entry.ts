@@ -78,7 +78,9 @@ export class Entry implements Place {
       this.fault('expected a list');
       return [];
     }
-    return this.node.items.map((item, place) => new Entry(this.reading, item, `${this.path}[${place}]`, this.line));
+    return this.node.items.map(
+      (item, place) => new Entry(this.reading, item, `${this.path}[${place}]`, this.line),
+    );
   }
 
   /** As it is written, with references replaced. Numbers keep every digit. */
@@ -100,7 +102,9 @@ export class Entry implements Place {
     if (this.isAbsent) return undefined;
     const written = isScalar(this.node) ? this.node.value : undefined;
     if (typeof written !== 'string' || !isReference(written)) {
-      return this.fault('expected ${NAME} of an environment variable or ${file:PATH}: secrets stay out of the file');
+      return this.fault(
+        'expected ${NAME} of an environment variable or ${file:PATH}: secrets stay out of the file',
+      );
     }
     return this.text();
   }
@@ -124,7 +128,9 @@ export class Entry implements Place {
   wholeNumber(least: number, most = 2_147_483_647): number | undefined {
     const text = this.text();
     if (text === undefined) return undefined;
-    const value = /^-?\d{1,10}$/.test(text.replaceAll('_', '')) ? Number(text.replaceAll('_', '')) : Number.NaN;
+    const value = /^-?\d{1,10}$/.test(text.replaceAll('_', ''))
+      ? Number(text.replaceAll('_', ''))
+      : Number.NaN;
     if (value >= least && value <= most) return value;
     return this.fault(`expected a whole number from ${least} to ${most}`);
   }
@@ -150,7 +156,8 @@ export class Entry implements Place {
   data(): unknown {
     if (this.isAbsent) return undefined;
     if (this.path.length > LONGEST_PATH) return this.fault('is nested too deeply');
-    if (isMap(this.node)) return Object.fromEntries(this.named().map(([name, entry]) => [name, entry.data()]));
+    if (isMap(this.node))
+      return Object.fromEntries(this.named().map(([name, entry]) => [name, entry.data()]));
     if (isSeq(this.node)) return this.list().map((entry) => entry.data());
     return isScalar(this.node) && typeof this.node.value !== 'string' ? this.node.value : this.text();
   }

@@ -32,9 +32,7 @@ const hidden = ({ field, before, after }: FieldChange): FieldChange => ({
   after: after === null ? null : before === null ? 'set' : 'changed',
 });
 
-export function providerTexts(
-  provider: Omit<CurrentProvider, 'id' | 'name' | 'credentials'>,
-): FieldTexts {
+export function providerTexts(provider: Omit<CurrentProvider, 'id' | 'name' | 'credentials'>): FieldTexts {
   const texts = new Map([
     ['style', provider.style],
     ['base_url', provider.baseUrl],
@@ -92,7 +90,8 @@ export function priceTexts(prefix: string, rates: PriceRates): FieldTexts {
   if (rates.perCallNano > 0n) note('per_call', rates.perCallNano);
   if (rates.perMinuteNano > 0n) note('per_minute', rates.perMinuteNano);
   for (const tier of rates.tiers) {
-    for (const name of RATE_NAMES) note(`${columnOf(name)} above ${tier.aboveInputTokens} tokens`, tier[name]);
+    for (const name of RATE_NAMES)
+      note(`${columnOf(name)} above ${tier.aboveInputTokens} tokens`, tier[name]);
   }
   return texts;
 }

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
-import { MODEL_KINDS, MODEL_STATES } from '../../catalogue';
+import { type CredentialKind, MODEL_KINDS, MODEL_STATES, type ProviderView } from '../../catalogue';
+import { Fault } from '../../kernel';
 import type { AddressGuard } from '../../platform';
+import type { SupplierStyle, SupplierStyles } from '../../routing';
 import { readCredentials } from './credentials';
 import type {
   Desired,
@@ -23,18 +25,21 @@ export interface FileReading {
   readonly faults: FileFault[];
 }
 
-/** Says what can be said about a base address without asking for its name. */
-export type AddressCheck = Pick<AddressGuard, 'checkBaseUrl'>;
+/** Who knows what may be connected to, and how. */
+export interface Advisers {
+  readonly guard: Pick<AddressGuard, 'checkBaseUrl'>;
+  readonly styles: Pick<SupplierStyles, 'of'>;
+}
 
 export function readGatewayFile(
   path: string,
   environment: References['environment'],
-  guard: AddressCheck,
+  advisers: Advisers,
 ): FileReading {
-  return readGatewayText(readFileSync(path, 'utf8'), { environment, folder: dirname(path) }, guard);
+  return readGatewayText(readFileSync(path, 'utf8'), { environment, folder: dirname(path) }, advisers);
 }
 
-export function readGatewayText(text: string, references: References, guard: AddressCheck): FileReading {
+export function readGatewayText(text: string, references: References, advisers: Advisers): FileReading {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const faults: FileFault[] = document.errors.map(({ message, pos }) => ({
@@ -52,7 +57,7 @@ export function readGatewayText(text: string, references: References, guard: Add
   }
   const models = fields.models.named().map(readModel);
   const desired: Desired = {
-    providers: fields.providers.named().map(([name, entry]) => readProvider(name, entry, guard)),
+    providers: fields.providers.named().map(([name, entry]) => readProvider(name, entry, advisers)),
     models: models.map(({ model }) => model),
     aliases: [...models.flatMap(({ aliases }) => aliases), ...fields.aliases.named().map(readAlias)],
     organisations: fields.organisations.named().map(readOrganisation),
@@ -61,7 +66,7 @@ export function readGatewayText(text: string, references: References, guard: Add
   return { desired, faults };
 }
 
-function readProvider(name: string, entry: Entry, guard: AddressCheck): DesiredProvider {
+function readProvider(name: string, entry: Entry, advisers: Advisers): DesiredProvider {
   const fields = entry.fields(
     'style',
     'base_url',
@@ -72,24 +77,44 @@ function readProvider(name: string, entry: Entry, guard: AddressCheck): DesiredP
     'api_key',
     'credentials',
   );
-  const style = fields.style.required() ?? '';
-  if (style !== '' && !/^[a-z][a-z0-9-]*$/.test(style)) fields.style.fault('expected a style such as openai-style');
-  const baseUrl = fields.base_url.required() ?? '';
-  if (baseUrl !== '') {
-    const checked = guard.checkBaseUrl(baseUrl);
-    if (!checked.ok) fields.base_url.fault(`${checked.error} (SUPPLIER_ALLOW is where the operator allows more)`);
-  }
-  return {
-    at: entry,
+  const provider: ProviderView = {
+    id: 0,
     name,
-    style,
-    baseUrl,
+    style: fields.style.required() ?? '',
+    baseUrl: fields.base_url.required() ?? '',
     regions: fields.regions.texts() ?? [],
     visible: fields.visible.truth() ?? true,
     settings: Object.fromEntries(fields.settings.named().map(([key, value]) => [key, value.data()])),
     timeouts: readTimeouts(fields.timeouts),
-    credentials: readCredentials(style, fields.api_key, fields.credentials),
   };
+  if (provider.baseUrl !== '') {
+    const checked = advisers.guard.checkBaseUrl(provider.baseUrl);
+    if (!checked.ok) fields.base_url.fault(`${checked.error} (SUPPLIER_ALLOW is where the operator does)`);
+  }
+  const style = styleOf(provider, fields.style, advisers);
+  return {
+    ...provider,
+    at: entry,
+    needsSecret: style?.needsCredential(provider) ?? false,
+    credentials: readCredentials(keyKind(style, provider), fields.api_key, fields.credentials),
+  };
+}
+
+function styleOf(provider: ProviderView, entry: Entry, { styles }: Advisers): SupplierStyle | undefined {
+  if (provider.style === '') return undefined;
+  try {
+    return styles.of(provider);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return entry.fault(`there is no supplier style "${provider.style}"`);
+  }
+}
+
+/** How the one key of a provider travels. */
+function keyKind(style: SupplierStyle | undefined, { settings }: ProviderView): CredentialKind {
+  const kind = style?.credential ?? 'bearer';
+  const hasHeader = settings['key_header'] !== undefined || settings['profile'] === 'azure';
+  return kind === 'bearer' && hasHeader ? 'header' : kind;
 }
 
 function readTimeouts(entry: Entry): DesiredProvider['timeouts'] {

@@ -1,10 +1,10 @@
 import { Fault, parseUsdPerMillion, type PriceRates, priceRates, RATE_NAMES } from '../../kernel';
+import { columnOf } from './current';
 import type { DesiredPrice, DesiredSchedule } from './desired';
 import type { Entry } from './entry';
 
-const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 /** As the file calls them: `cache_read`. */
-const rateFields = new Map(RATE_NAMES.map((name) => [name, snake(name)]));
+const rateFields = new Map(RATE_NAMES.map((name) => [name, columnOf(name)]));
 const fieldNames = [...rateFields.values()];
 
 type Rates = Partial<Record<(typeof RATE_NAMES)[number], bigint>>;
@@ -18,9 +18,8 @@ export function readPrice(entry: Entry): DesiredPrice | null {
   const perMinuteNano = amount(fields['per_minute'], faultless) ?? 0n;
   const tiers = fields['tiers']?.list().flatMap((tier) => {
     const below = tier.fields('above_input_tokens', ...fieldNames);
-    const aboveInputTokens = below.above_input_tokens.isAbsent
-      ? below.above_input_tokens.fault('is missing')
-      : below.above_input_tokens.wholeNumber(1);
+    const threshold = below['above_input_tokens'];
+    const aboveInputTokens = threshold?.isAbsent ? threshold.fault('is missing') : threshold?.wholeNumber(1);
     return aboveInputTokens === undefined ? [] : [{ aboveInputTokens, ...ratesOf(below, faultless) }];
   });
   if (Object.keys(rates).length === 0 && perCallNano + perMinuteNano === 0n && !faultless.stated)

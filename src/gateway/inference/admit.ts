@@ -1,6 +1,5 @@
 import { fault } from '../../kernel';
 import type { CatalogueService, ModelView, PricedLane } from '../../catalogue';
-import type { Lifecycle } from '../lifecycle';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 
@@ -11,13 +10,7 @@ export interface Admission {
 }
 
 /** The cheap refusals, in order; nothing has been spent or sent when one of them fires. */
-export function admit(
-  inbound: Inbound,
-  call: Call,
-  catalogue: CatalogueService,
-  lifecycle: Lifecycle,
-): Admission {
-  if (lifecycle.draining) throw fault('pod_draining');
+export function admit(inbound: Inbound, call: Call, catalogue: CatalogueService): Admission {
   const { allowedModels, attribution } = inbound.caller;
   const found = catalogue.resolve(call.model);
   if (found.kind === 'refused') throw fault(found.code, { param: 'model' });

@@ -6,8 +6,10 @@ import type {
   LaneHealth,
   PlannedLane,
   RoutePlan,
+  SentCall,
   SupplierClient,
   SupplierExchange,
+  SupplierStyles,
 } from '../../routing';
 import type { Work } from '../work';
 import type { Admission } from './admit';
@@ -28,6 +30,7 @@ export interface Answered {
 
 export interface AttemptTools {
   readonly client: SupplierClient;
+  readonly styles: SupplierStyles;
   readonly health: LaneHealth;
   readonly settings: Settings;
 }
@@ -53,13 +56,14 @@ export async function attempt(
     if (attempts.length === MOST_ATTEMPTS) break;
     if (!mayTry(route, attempts.length > 0, tools.health)) continue;
     const startedMs = monotonicMs();
-    const outbound = outboundFor(inbound, call, held, route);
+    const outbound = outboundFor(inbound, call, held, route, tools.styles);
     const tried = await tryLane(inbound, call, held, route, outbound, work, tools);
     attempts.push(recordOf(route, tried, monotonicMs() - startedMs));
     note(route, tried, work, tools.health);
     if (work.stopped !== null) throw work.stopped;
     if (tried.kind === 'answered') {
-      const { exchange, head } = tried;
+      const { head, sent } = tried;
+      const { exchange } = sent;
       return { route, contextTokens: model.contextTokens, outbound, status: head.status, exchange, attempts };
     }
     if (tried.kind === 'refused') throw tried.problem;
@@ -68,30 +72,41 @@ export async function attempt(
   throw last ?? nothingHealthy(plan, tools.health);
 }
 
-type Tried =
-  { readonly kind: 'answered'; readonly head: AnswerHead; readonly exchange: SupplierExchange } | Judgement;
+type Tried = { readonly kind: 'answered'; readonly head: AnswerHead; readonly sent: SentCall } | Judgement;
 
 async function tryLane(
   inbound: Inbound,
   call: Call,
-  { hold }: HeldCall,
+  { hold, cappedOutput }: HeldCall,
   { lane }: PlannedLane,
-  outbound: Outbound,
+  { body }: Outbound,
   work: Work,
   { client, settings }: AttemptTools,
 ): Promise<Tried> {
-  const exchange = client.send(hold, lane, outbound.dialect.name, outbound.body, inbound.headers, {
-    firstByteMs: call.stream
-      ? settings.supplierStreamFirstByteTimeoutMs
-      : settings.supplierFirstByteTimeoutMs,
-    idleMs: settings.supplierIdleTimeoutMs,
-    totalMs: settings.supplierTotalTimeoutMs,
-  });
-  work.watch(exchange);
   try {
-    const head = await exchange.head;
-    if (head.status < 300) return { kind: 'answered', head, exchange };
-    return judge(head, await exchange.whole(), outbound.dialect);
+    const sent = await client.open(
+      hold,
+      {
+        operation: call.surface.name,
+        lane,
+        body,
+        stream: call.stream,
+        headers: inbound.headers,
+        sessionKey: null,
+        ...(cappedOutput === null ? {} : { maxOutputTokens: cappedOutput }),
+      },
+      {
+        firstByteMs: call.stream
+          ? settings.supplierStreamFirstByteTimeoutMs
+          : settings.supplierFirstByteTimeoutMs,
+        idleMs: settings.supplierIdleTimeoutMs,
+        totalMs: settings.supplierTotalTimeoutMs,
+      },
+    );
+    work.watch(sent.exchange);
+    const head = await sent.exchange.head;
+    if (head.status < 300) return { kind: 'answered', head, sent };
+    return judge(head, sent.judge(head, await sent.exchange.whole()));
   } catch (error) {
     return { kind: 'failed', status: null, problem: fromUnknown(error), pauseMs: 0 };
   }

@@ -9,6 +9,8 @@ export interface HeldCall {
   readonly hold: Hold;
   /** Set when less fits into what is left than the model could write: the supplier is told so. */
   readonly cappedOutput: number | null;
+  /** The bound on each answer that was held for. */
+  readonly outputBound: number;
 }
 
 /** What a model may write when the catalogue does not say. */
@@ -35,8 +37,9 @@ export async function holdFor(
     amount: boundOf({ ...bound, maxOutputTokens: outputTokens * call.choices }, prices),
   };
   const hold = escrow.tryHold(request);
-  if (hold !== null) return { hold, cappedOutput: null };
-  if (call.maxOutputTokens !== null) return { hold: await escrow.hold(request), cappedOutput: null };
+  if (hold !== null) return { hold, cappedOutput: null, outputBound: outputTokens };
+  if (call.maxOutputTokens !== null)
+    return { hold: await escrow.hold(request), cappedOutput: null, outputBound: outputTokens };
   return holdWhatFits(request, bound, prices, outputTokens, call.choices, escrow);
 }
 
@@ -53,5 +56,5 @@ async function holdWhatFits(
   const perChoice = Math.max(LEAST_OUTPUT, Math.min(outputCap, Math.floor(fitting / choices)));
   const amount = boundOf({ ...bound, maxOutputTokens: perChoice * choices }, prices);
   const hold = await escrow.hold({ ...request, amount });
-  return { hold, cappedOutput: perChoice < outputCap ? perChoice : null };
+  return { hold, cappedOutput: perChoice < outputCap ? perChoice : null, outputBound: perChoice };
 }

@@ -15,11 +15,9 @@ export interface Inbound {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export async function intake(request: HttpRequest, bodyLimit: number): Promise<Inbound> {
+export async function intake(request: HttpRequest, caller: Caller, bodyLimit: number): Promise<Inbound> {
   const startedMs = monotonicMs();
   const receivedAt = new Date();
-  const { caller } = request;
-  if (caller === undefined) throw fault('missing_api_key');
   const bytes = await readBody(request, bodyLimit);
   const parsed = parseJsonPolitely(bytes);
   const body: unknown = parsed instanceof Promise ? await parsed : parsed;

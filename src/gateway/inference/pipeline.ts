@@ -4,15 +4,14 @@ import { Escrow, type Hold } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { fault, monotonicMs } from '../../kernel';
 import { Settings } from '../../platform';
-import { LaneHealth, planRoute, type RoutePlan, SupplierClient } from '../../routing';
+import { LaneHealth, planRoute, type RoutePlan, SupplierClient, SupplierStyles } from '../../routing';
 import type { HttpRequest } from '../../web';
-import { Lifecycle } from '../lifecycle';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
-import type { Work } from '../work';
 import { type Admission, admit } from './admit';
 import { type Answered, attempt, type AttemptTools } from './attempt';
 import { type Call, describeCall } from './describe';
+import { Doorway } from './doorway';
 import { holdFor } from './hold';
 import { type Inbound, intake } from './inbound';
 import { relayStream } from './relay-stream';
@@ -27,36 +26,34 @@ export class Pipeline {
 
   constructor(
     private readonly settings: Settings,
+    private readonly doorway: Doorway,
     private readonly catalogue: CatalogueService,
     private readonly escrow: Escrow,
     private readonly health: LaneHealth,
     client: SupplierClient,
-    private readonly lifecycle: Lifecycle,
+    styles: SupplierStyles,
   ) {
-    this.tools = { client, health, settings };
+    this.tools = { client, styles, health, settings };
   }
 
   /** Answers the whole reply, or null once a stream has been sent. */
-  async run(surface: Surface, request: HttpRequest, response: ServerResponse): Promise<Reply | null> {
-    const work = this.lifecycle.begin();
-    stopWhenGone(response, work);
-    let hold: Hold | null = null;
-    try {
-      const inbound = await intake(request, this.settings.bodyLimitBytes);
+  run(surface: Surface, request: HttpRequest, response: ServerResponse): Promise<Reply | null> {
+    return this.doorway.admit(request, response, async (caller, work) => {
+      const inbound = await intake(request, caller, this.settings.bodyLimitBytes);
       const call = describeCall(inbound, surface);
-      const admission = admit(inbound, call, this.catalogue, this.lifecycle);
+      const admission = admit(inbound, call, this.catalogue);
       const plan = this.plan(inbound, call, admission);
       const held = await holdFor(inbound, call, admission, this.escrow);
-      ({ hold } = held);
-      const answered = await attempt(inbound, call, admission, held, plan, work, this.tools);
-      return await (call.stream
-        ? this.stream(inbound, call, hold, answered, response)
-        : this.whole(inbound, call, hold, answered));
-    } finally {
-      // Whatever did not end in a settlement cost the caller nothing.
-      hold?.release();
-      this.lifecycle.end(work);
-    }
+      try {
+        const answered = await attempt(inbound, call, admission, held, plan, work, this.tools);
+        return await (call.stream
+          ? this.stream(inbound, call, held.hold, answered, response)
+          : this.whole(inbound, call, held.hold, answered));
+      } finally {
+        // Whatever did not end in a settlement cost the caller nothing.
+        held.hold.release();
+      }
+    });
   }
 
   private plan(inbound: Inbound, call: Call, { lanes }: Admission): RoutePlan {
@@ -104,11 +101,4 @@ function regionsFor({ caller }: Inbound, { region }: Call): ReadonlySet<string> 
   const { allowedRegions } = caller;
   if (region === null) return allowedRegions;
   return new Set(allowedRegions === null || allowedRegions.has(region) ? [region] : []);
-}
-
-/** A caller that leaves before the answer is whole has no use for the rest of it. */
-function stopWhenGone(response: ServerResponse, work: Work): void {
-  response.on('close', () => {
-    if (!response.writableFinished) work.stop(fault('stream_interrupted', { message: 'The caller left.' }));
-  });
 }

@@ -34,8 +34,8 @@ function passThrough(
   answered: Answered,
   sink: StreamSink,
 ): Promise<StreamDelivery> {
-  const { exchange, outbound, contextTokens } = answered;
-  const tap = new Tap(outbound.dialect, hidesUsage(call));
+  const { exchange, contextTokens } = answered;
+  const tap = new Tap(call.surface.dialect, hidesUsage(call));
   const held: Buffer[] = [];
   return new Promise((resolve) => {
     const finish = (broken: Fault | null): void => {

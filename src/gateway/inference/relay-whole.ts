@@ -25,7 +25,7 @@ function passOn(
   bytes: Buffer,
   body: Readonly<Record<string, unknown>>,
 ): WholeDelivery {
-  const rules = tapRules[answered.outbound.dialect.name];
+  const rules = tapRules[call.surface.name];
   const reading = rules.normalise(rules.findUsage(body));
   const reason = rules.finishReason(body);
   return {

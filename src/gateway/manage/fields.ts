@@ -26,7 +26,8 @@ export function textField(value: unknown, param: string, longest: number): strin
 
 export function wholeNumberField(value: unknown, param: string, least: number, most: number): number {
   const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
-  if (typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most) return number;
+  if (typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most)
+    return number;
   throw refused(param, `a whole number from ${least} to ${most.toLocaleString('en')}`);
 }
 

@@ -41,7 +41,8 @@ export type NewKeyForm = Omit<NewKey, 'kind' | 'createdBy'>;
 
 export function readNewKey(body: Body, catalogue: CatalogueSnapshot): NewKeyForm {
   refuseUnknownFields(body, [...restrictions, ...owners]);
-  if (body.name === undefined) throw fault('missing_fields', { param: 'name', message: 'A key needs a name.' });
+  if (body.name === undefined)
+    throw fault('missing_fields', { param: 'name', message: 'A key needs a name.' });
   const { budgetLimit, budgetPeriod, ...fields } = readRestrictions(body, catalogue);
   if (budgetPeriod !== undefined && (budgetLimit === undefined || budgetLimit === null))
     throw refused('budget_limit', 'given together with budget_period');
@@ -78,8 +79,10 @@ export function readGrace(body: Body): number {
 
 /** What may be given anew and changed alike. A field that is not there stays out of the result. */
 function readRestrictions(body: Body, catalogue: CatalogueSnapshot): KeyChanges {
-  const when = <T>(name: (typeof restrictions)[number], read: (value: unknown) => T): T | Record<string, never> =>
-    body[name] === undefined ? {} : read(body[name]);
+  const when = <T>(
+    name: (typeof restrictions)[number],
+    read: (value: unknown) => T,
+  ): T | Record<string, never> => (body[name] === undefined ? {} : read(body[name]));
   return {
     ...when('name', (value) => ({ name: textField(value, 'name', 200) })),
     ...when('allowed_models', (value) => ({
@@ -122,7 +125,10 @@ function readModels(value: unknown, catalogue: CatalogueSnapshot): string[] {
 function readRegions(value: unknown): string[] {
   const list: unknown[] = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [];
   if (list.length === 0 || list.length > MOST_REGIONS)
-    throw refused('allowed_regions', 'a region, a list of regions with commas or as an array, or null for all');
+    throw refused(
+      'allowed_regions',
+      'a region, a list of regions with commas or as an array, or null for all',
+    );
   const regions = list.map((item, place) => {
     const region = typeof item === 'string' ? item.trim().toLowerCase() : '';
     if (!REGION.test(region)) {
@@ -143,11 +149,15 @@ function readBudgetLimit(value: unknown): Nano {
       if (!(error instanceof RangeError)) throw error;
     }
   }
-  throw refused('budget_limit', 'an amount in US dollars that is not negative, like 25 or 0.5, or null for none');
+  throw refused(
+    'budget_limit',
+    'an amount in US dollars that is not negative, like 25 or 0.5, or null for none',
+  );
 }
 
 function readRpm(value: unknown): number {
-  if (typeof value !== 'number') throw refused('rate_limit_rpm', 'a whole number, or null for the usual limit');
+  if (typeof value !== 'number')
+    throw refused('rate_limit_rpm', 'a whole number, or null for the usual limit');
   return wholeNumberField(value, 'rate_limit_rpm', 1, MOST_RPM);
 }
 
@@ -172,7 +182,9 @@ function readExpiry(value: unknown): Date {
 
 function readOwner(body: Body): Pick<NewKey, 'userId' | 'organisationId' | 'departmentId' | 'projectId'> {
   const [userId, organisationId, departmentId, projectId] = owners.map((name) =>
-    body[name] === undefined || body[name] === null ? null : wholeNumberField(body[name], name, 1, 2 ** 31 - 1),
+    body[name] === undefined || body[name] === null
+      ? null
+      : wholeNumberField(body[name], name, 1, 2 ** 31 - 1),
   ) as [number | null, number | null, number | null, number | null];
   const groups = [organisationId, departmentId, projectId].filter((id) => id !== null);
   if (groups.length > 1)

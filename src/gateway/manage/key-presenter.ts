@@ -46,5 +46,8 @@ export const presentBudget = ({ budget }: ManagedKey): object => ({
 });
 
 /** As they were given: a text for a text. */
-export const presentRegions = ({ allowedRegions, regionsAsList }: ManagedKey): readonly string[] | string | null =>
+export const presentRegions = ({
+  allowedRegions,
+  regionsAsList,
+}: ManagedKey): readonly string[] | string | null =>
   allowedRegions === null || regionsAsList ? allowedRegions : allowedRegions.join(',');

@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, HttpCode, Param, Patch, Post, Req } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
-import { KeyRegister, KeysService, shownStatuses } from '../../keys';
-import { Database, Settings } from '../../platform';
+import { KeyDirectory, KeyRegister, KeysService, type ManagedKey, shownStatuses } from '../../keys';
+import { Database, Settings, type Tx } from '../../platform';
 import { Access, type HttpRequest, queryOf } from '../../web';
 import { readJsonBody } from '../read-json-body';
 import { choiceField, textField, wholeNumberField } from './fields';
@@ -19,6 +19,7 @@ export class ManageKeysController {
     private readonly database: Database,
     private readonly keys: KeysService,
     private readonly register: KeyRegister,
+    private readonly directory: KeyDirectory,
     private readonly catalogue: CatalogueService,
     private readonly settings: Settings,
   ) {}
@@ -70,29 +71,34 @@ export class ManageKeysController {
   async change(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
     const { body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
     const changes = readKeyChanges(body, this.catalogue.snapshot);
-    return this.database.transaction(async (tx) => {
-      await this.keys.change(tx, keyId, changes);
-      return presentKey(await this.register.get(keyId, tx));
-    });
+    return this.changed(keyId, (tx) => this.keys.change(tx, keyId, changes));
   }
 
   @Delete(':key_id')
   async revoke(@Param('key_id') keyId: string): Promise<object> {
-    return this.database.transaction(async (tx) => {
-      await this.keys.revoke(tx, keyId);
-      return presentKey(await this.register.get(keyId, tx));
-    });
+    return this.changed(keyId, (tx) => this.keys.revoke(tx, keyId));
   }
 
   @Post(':key_id/rotate')
   @HttpCode(200)
   async rotate(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
     const hasBody =
-      request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
-    const { body } = hasBody
-      ? await readJsonBody(request, this.settings.portalBodyLimitBytes)
-      : { body: {} };
+      request.headers['transfer-encoding'] !== undefined ||
+      Number(request.headers['content-length'] ?? 0) > 0;
+    const { body } = hasBody ? await readJsonBody(request, this.settings.portalBodyLimitBytes) : { body: {} };
     const grace = readGrace(body);
-    return presentRotated(await this.database.transaction((tx) => this.keys.rotate(tx, keyId, grace)));
+    const key = await this.database.transaction((tx) => this.keys.rotate(tx, keyId, grace));
+    this.directory.forget({ what: 'key', id: key.id });
+    return presentRotated(key);
+  }
+
+  /** When the answer is out, this node already goes by it. */
+  private async changed(keyId: string, change: (tx: Tx) => Promise<void>): Promise<object> {
+    const key = await this.database.transaction(async (tx): Promise<ManagedKey> => {
+      await change(tx);
+      return this.register.get(keyId, tx);
+    });
+    this.directory.forget({ what: 'key', id: key.id });
+    return presentKey(key);
   }
 }

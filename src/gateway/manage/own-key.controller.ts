@@ -19,10 +19,7 @@ export class OwnKeyController {
   @Get('key')
   async key(@Req() request: HttpRequest): Promise<object> {
     const caller = callerOf(request);
-    const [key, rate] = await Promise.all([
-      this.register.get(caller.publicId),
-      this.limiter.stateOf(caller),
-    ]);
+    const [key, rate] = await Promise.all([this.register.get(caller.publicId), this.limiter.stateOf(caller)]);
     return {
       id: key.publicId,
       object: 'key',

@@ -1,10 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import type { LaneView } from '../../catalogue';
-import type { HoldProof } from '../../kernel';
+import { type Credential, CredentialStore, type LaneView } from '../../catalogue';
+import { fault, type HoldProof } from '../../kernel';
 import { SupplierPools, type SupplierRequest } from '../../platform';
-import type { DialectName } from '../../protocol';
-import { SupplierExchange } from './supplier-exchange';
+import type { DialectName, Dropped, SupplierError } from '../../protocol';
+import { judgeAnswer, type OutgoingCall, type SupplierStyle, type UsageHints, type WireDialect } from './kit';
+import { type TokenLease, TokenPool } from './native-oauth/token-pool';
+import { SupplierStyles } from './registry';
+import { type AnswerHead, SupplierExchange } from './supplier-exchange';
 
 /** The key the sandbox expects; it guards nothing. */
 const SANDBOX_CREDENTIAL = 'sim-sandbox';
@@ -18,10 +21,29 @@ const paths: Readonly<Record<DialectName, string>> = {
 
 export type CallDeadlines = Pick<SupplierRequest, 'firstByteMs' | 'idleMs' | 'totalMs'>;
 
+/** A call without what this client adds: the secret and the time. */
+export type SupplierCallInput = Omit<OutgoingCall, 'credential' | 'now'>;
+
+export interface SentCall {
+  readonly exchange: SupplierExchange;
+  /** What the answer is written in. */
+  readonly dialect: WireDialect;
+  readonly usage: UsageHints;
+  /** What of the body the supplier did not get. */
+  readonly dropped: readonly Dropped[];
+  /** What a refusal means. */
+  judge(head: AnswerHead, body: Buffer): SupplierError;
+}
+
 /** Sends requests to suppliers over pools that outlive them. */
 @Injectable()
 export class SupplierClient {
-  constructor(private readonly pools: SupplierPools) {}
+  constructor(
+    private readonly pools: SupplierPools,
+    private readonly styles: SupplierStyles,
+    private readonly credentials: CredentialStore,
+    private readonly tokens: TokenPool,
+  ) {}
 
   /** Takes a hold, so that no route can reach a supplier for which no money was set aside. */
   send(
@@ -47,7 +69,67 @@ export class SupplierClient {
     };
     return new SupplierExchange().begin((handler) => this.pools.dispatch(request, handler));
   }
+
+  /**
+   * Sends a call in the way of its supplier, with the supplier's secret. Rejects with a fault before anything was
+   * sent; what happens afterwards is told by the exchange. The provider's own deadlines come before the given ones.
+   */
+  async open(_hold: HoldProof, input: SupplierCallInput, deadlines: CallDeadlines): Promise<SentCall> {
+    const { provider } = input.lane;
+    const style = this.styles.of(provider);
+    const dialect = style.operations(provider)[input.operation];
+    if (dialect === undefined) throw notServed(provider.name, input.operation);
+    const lease = style.credential === 'oauth-pool' ? await this.tokens.take(provider) : undefined;
+    try {
+      const credential = lease?.token ?? this.credentialFor(style, input.lane);
+      const { dropped, ...request } = style.prepare({ ...input, credential, now: new Date() });
+      const exchange = new SupplierExchange({
+        ...(input.stream && style.unframer ? { unframer: style.unframer() } : {}),
+        ...(lease ? watching(lease) : {}),
+      }).begin((handler) =>
+        this.pools.dispatch({ ...request, ...deadlinesOf(provider, deadlines) }, handler),
+      );
+      return {
+        exchange,
+        dialect,
+        dropped,
+        usage: style.usage(provider),
+        judge: (head, body) => judgeAnswer(style, { ...head, body }),
+      };
+    } catch (error) {
+      lease?.release();
+      throw error;
+    }
+  }
+
+  private credentialFor(style: SupplierStyle, { provider }: LaneView): Credential | null {
+    const credential = this.credentials.resolve(provider.id);
+    if (credential !== null) return credential;
+    const state = this.credentials.stateOf(provider.id);
+    // A secret that cannot be read was meant to be used: going without it would be a surprise.
+    if (state === 'missing' && !style.needsCredential(provider)) return null;
+    throw fault('configuration_error', { details: { provider: provider.name, credential: state } });
+  }
 }
+
+const notServed = (provider: string, operation: string): Error =>
+  fault('configuration_error', { details: { provider, operation } });
+
+function deadlinesOf({ timeouts }: LaneView['provider'], usual: CallDeadlines): CallDeadlines {
+  return {
+    firstByteMs: timeouts.firstByte ?? usual.firstByteMs,
+    idleMs: timeouts.idle ?? usual.idleMs,
+    totalMs: timeouts.total ?? usual.totalMs,
+  };
+}
+
+const watching = (lease: TokenLease) => ({
+  onHead: ({ status, headers }: AnswerHead): void => {
+    const seconds = Number(headers['retry-after']);
+    lease.answered(status, Number.isFinite(seconds) && seconds > 0 ? seconds : null);
+  },
+  onOver: (): void => lease.release(),
+});
 
 /** Version and beta headers come from the caller byte for byte: they belong to fields of the body. */
 function messagesHeaders(caller: IncomingHttpHeaders): Record<string, string> {

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { type Fault, fault } from '../../kernel';
+import { Fault, fault } from '../../kernel';
 import { errorCode, type SupplierCall, type SupplierHandler } from '../../platform';
+import type { Unframer } from './kit';
 
 export interface AnswerHead {
   readonly status: number;
@@ -13,6 +14,16 @@ export interface AnswerReader {
   data(chunk: Buffer): boolean;
   end(): void;
   broken(cause: Fault): void;
+}
+
+const EVENTS = 'text/event-stream';
+
+export interface ExchangeOptions {
+  /** Takes streams out of what the supplier wraps them in. */
+  readonly unframer?: Unframer;
+  /** Learns how the call went: the head, if there was one, and that it is over. */
+  readonly onHead?: (head: AnswerHead) => void;
+  readonly onOver?: () => void;
 }
 
 const LARGEST_ANSWER = 64 * 1024 * 1024;
@@ -34,8 +45,9 @@ export class SupplierExchange implements SupplierHandler {
   private refused: Fault | null = null;
   private answered = false;
   private call: SupplierCall | null = null;
+  private unframer: Unframer | undefined;
 
-  constructor() {
+  constructor(private readonly options: ExchangeOptions = {}) {
     this.head = new Promise((resolve, reject) => {
       this.resolveHead = resolve;
       this.rejectHead = reject;
@@ -99,15 +111,22 @@ export class SupplierExchange implements SupplierHandler {
     // Informational answers (1xx) precede the real one.
     if (status < 200) return;
     this.answered = true;
-    this.resolveHead({ status, headers });
+    const head = { status, headers };
+    this.options.onHead?.(head);
+    this.unframer = status < 300 ? this.options.unframer : undefined;
+    this.resolveHead(this.unframer ? { status, headers: { ...headers, 'content-type': EVENTS } } : head);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.pass(chunk);
+    const piece = this.unframer?.push(chunk) ?? chunk;
+    if (!(piece instanceof Fault)) return this.pass(piece);
+    this.finish({ kind: 'broken', cause: piece });
+    this.abort(piece);
   }
 
   onResponseEnd(): void {
-    this.finish({ kind: 'end' });
+    const cause = this.unframer?.end();
+    this.finish(cause ? { kind: 'broken', cause } : { kind: 'end' });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -115,6 +134,7 @@ export class SupplierExchange implements SupplierHandler {
   }
 
   private pass(chunk: Buffer): void {
+    if (chunk.length === 0) return;
     if (this.reader === null) this.early.push(chunk);
     else if (!this.reader.data(chunk)) this.controller?.pause();
   }
@@ -122,6 +142,7 @@ export class SupplierExchange implements SupplierHandler {
   private finish(ending: Ending): void {
     if (this.ending !== null) return;
     this.ending = ending;
+    this.options.onOver?.();
     if (!this.answered) {
       this.rejectHead(ending.kind === 'broken' ? ending.cause : fault('upstream_unavailable'));
     } else if (this.reader !== null) {

@@ -1,6 +1,6 @@
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
-import { CatalogueEditor, CatalogueService, PriceService } from '../../../src/catalogue';
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
 import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
 
 const usd = parseUsdPerMillion;
@@ -9,12 +9,15 @@ const usd = parseUsdPerMillion;
 async function addModels(app: TestApp, url: string): Promise<void> {
   const editor = new CatalogueEditor();
   const prices = new PriceService();
+  const credentials = app.application.get(CredentialEditor, { strict: false });
   await app.database.transaction(async (tx) => {
     for (const [provider, style] of [
       ['only-chat', 'openai-style'],
       ['only-messages', 'messages-style'],
     ] as const) {
-      await editor.upsertProvider(tx, { name: provider, style, baseUrl: url });
+      const { id: providerId } = await editor.upsertProvider(tx, { name: provider, style, baseUrl: url });
+      const kind = style === 'messages-style' ? 'header' : 'bearer';
+      await credentials.put(tx, { providerId, label: 'test', kind, secret: 'sim-test' });
       await editor.upsertModel(tx, {
         name: `on-${provider}`,
         kind: 'chat',
@@ -31,6 +34,14 @@ async function addModels(app: TestApp, url: string): Promise<void> {
     }
   });
   await app.application.get(CatalogueService).reload();
+}
+
+/** What of an answer the tests look at, in any dialect. */
+interface Answer {
+  readonly error?: unknown;
+  readonly content?: readonly { readonly text: string }[];
+  readonly output?: readonly { readonly content: readonly { readonly text: string }[] }[];
+  readonly choices?: readonly { readonly message: { readonly content: string } }[];
 }
 
 const models = ['on-only-chat', 'on-only-messages'];
@@ -72,11 +83,10 @@ describe('any client, any supplier', () => {
     return rows[0];
   };
 
-  const textOf = (surface: string, body: Record<string, never>): string => {
-    if (surface === 'messages') return (body as { content: { text: string }[] }).content[0]?.text ?? '';
-    if (surface === 'responses')
-      return (body as { output: { content: { text: string }[] }[] }).output[0]?.content[0]?.text ?? '';
-    return (body as { choices: { message: { content: string } }[] }).choices[0]?.message.content ?? '';
+  const textOf = (surface: string, body: Answer): string => {
+    if (surface === 'messages') return body.content?.[0]?.text ?? '';
+    if (surface === 'responses') return body.output?.[0]?.content[0]?.text ?? '';
+    return body.choices?.[0]?.message.content ?? '';
   };
 
   describe.each(['chat', 'messages', 'responses'])('a %s client', (surface) => {
@@ -85,8 +95,8 @@ describe('any client, any supplier', () => {
       async (model) => {
         const prompt = 'Say something [[tokens=20]]';
         const whole = await ask(surface, model, prompt);
-        const body = (await whole.json()) as Record<string, never>;
-        expect({ status: whole.status, error: (body as { error?: unknown }).error ?? null }).toEqual({
+        const body = (await whole.json()) as Answer;
+        expect({ status: whole.status, error: body.error ?? null }).toEqual({
           status: 200,
           error: null,
         });

@@ -7,6 +7,9 @@ import { createInterface } from 'node:readline';
 
 export interface RedisServer {
   url: string;
+  /** Only a server of our own: it keeps its connections and answers nothing until it is resumed. */
+  pause?(): void;
+  resume?(): void;
   stop(): Promise<void>;
 }
 
@@ -34,7 +37,12 @@ export async function startRedis(): Promise<RedisServer> {
     child.kill('SIGKILL');
     await exited;
   };
-  return { url: `redis://127.0.0.1:${port}`, stop };
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    pause: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    stop,
+  };
 }
 
 async function freePort(): Promise<number> {

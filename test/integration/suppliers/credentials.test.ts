@@ -171,7 +171,7 @@ describe('another master key', () => {
         ++batches === 3
           ? Promise.reject(new Error('the power went'))
           : house.database.transaction(work as never),
-    } as typeof house.database;
+    } as unknown as typeof house.database;
     await expect(rewrapCredentials(interrupted, from, to, 2)).rejects.toThrow('the power went');
     const first = await rewrapCredentials(house.database, from, to, 2);
     expect(first.rewrapped).toBeGreaterThan(0);

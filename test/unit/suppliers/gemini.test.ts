@@ -64,16 +64,18 @@ test('a whole answer is read like the stream', () => {
     responseId: 'r-2',
     modelVersion: 'g',
   };
-  const answer = collect(gemini.decodeAnswer(body));
+  const answer = collect(gemini.decodeAnswer(body).events);
   expect(answer).toMatchObject({
     ok: true,
     value: { blocks: [{ type: 'text', text: 'Hi' }], finish: { unified: 'length', raw: 'MAX_TOKENS' } },
   });
-  expect(gemini.decodeAnswer(body)).toEqual(decode(Buffer.from(`data: ${JSON.stringify(body)}\n\n`)).events);
+  expect(gemini.decodeAnswer(body).events).toEqual(
+    decode(Buffer.from(`data: ${JSON.stringify(body)}\n\n`)).events,
+  );
 });
 
 test('a prompt that is blocked ends the answer instead of emptying it', () => {
-  const answer = collect(gemini.decodeAnswer({ promptFeedback: { blockReason: 'SAFETY' } }));
+  const answer = collect(gemini.decodeAnswer({ promptFeedback: { blockReason: 'SAFETY' } }).events);
   expect(answer).toMatchObject({ ok: true, value: { blocks: [], finish: { unified: 'content-filter' } } });
 });
 

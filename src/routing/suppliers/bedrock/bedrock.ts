@@ -46,7 +46,10 @@ function unsigned(call: OutgoingCall): PreparedCall {
   const action = stream ? 'invoke-with-response-stream' : 'invoke';
   const url = endpoint(lane.provider, '', `/model/${encoded(lane.upstreamModel)}/${action}`);
   const whole = prepared(call, url, body, {});
-  return { ...whole, headers: { ...whole.headers, accept: stream ? 'application/vnd.amazon.eventstream' : 'application/json' } };
+  return {
+    ...whole,
+    headers: { ...whole.headers, accept: stream ? 'application/vnd.amazon.eventstream' : 'application/json' },
+  };
 }
 
 function signed(request: PreparedCall, { lane, credential, headers, now }: OutgoingCall): PreparedCall {

@@ -30,7 +30,8 @@ export class FrameReader {
       if (this.size < PRELUDE) return frames;
       if (this.held.length < PRELUDE) this.join();
       const length = this.held.readUInt32BE(0);
-      if (this.held.readUInt32BE(8) !== crc32(this.held.subarray(0, 8))) return broken('its prelude is damaged');
+      if (this.held.readUInt32BE(8) !== crc32(this.held.subarray(0, 8)))
+        return broken('its prelude is damaged');
       if (length < PRELUDE + CHECKSUM || length > LARGEST_FRAME) return broken(`a frame of ${length} bytes`);
       if (this.size < length) return frames;
       if (this.held.length < length) this.join();
@@ -59,7 +60,9 @@ function readFrame(bytes: Buffer): Frame | Fault {
   const payload = PRELUDE + bytes.readUInt32BE(4);
   if (payload > end) return broken('its headers are longer than the frame');
   const headers = readHeaders(bytes.subarray(PRELUDE, payload));
-  return headers === undefined ? broken('its headers cannot be read') : { headers, payload: bytes.subarray(payload, end) };
+  return headers === undefined
+    ? broken('its headers cannot be read')
+    : { headers, payload: bytes.subarray(payload, end) };
 }
 
 /** Only texts are kept; the rest says nothing that anybody asks for. */

@@ -67,7 +67,10 @@ function byText(a: readonly [string, string], b: readonly [string, string]): num
 
 /** Also what `encodeURIComponent` leaves as it is and the specification does not. */
 export const encoded = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 
 const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
 

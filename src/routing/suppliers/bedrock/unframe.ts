@@ -27,7 +27,9 @@ export class MessagesUnframer implements Unframer {
 
   end(): Fault | undefined {
     if (!this.reader.unfinished) return undefined;
-    return fault('agentcli_incomplete_stream', { message: 'The stream of the supplier ended within a frame.' });
+    return fault('agentcli_incomplete_stream', {
+      message: 'The stream of the supplier ended within a frame.',
+    });
   }
 }
 

@@ -59,7 +59,8 @@ function formBody({ body, lane }: OutgoingCall): PreparedBody {
   const dropped: Dropped[] = [];
   const fields: (readonly [string, string])[] = [['model', lane.upstreamModel]];
   for (const [name, value] of body.fields) {
-    if (isSteering(name)) dropped.push({ loss: 'dropped', path: name, reason: 'steers routing', at: name, count: 1 });
+    if (isSteering(name))
+      dropped.push({ loss: 'dropped', path: name, reason: 'steers routing', at: name, count: 1 });
     else if (name !== 'model') fields.push([name, value]);
   }
   return { ...encodeForm({ fields, files: body.files }), dropped };

@@ -13,8 +13,10 @@ export interface EncodedForm {
 export function encodeForm({ fields, files }: Omit<FormBody, 'kind'>): EncodedForm {
   const boundary = `svc-${randomBytes(18).toString('hex')}`;
   const parts: Buffer[] = [];
-  for (const [name, value] of fields) parts.push(Buffer.from(`${opening(boundary, name)}\r\n\r\n${value}\r\n`));
-  for (const file of files) parts.push(Buffer.from(fileHead(boundary, file)), file.bytes, Buffer.from('\r\n'));
+  for (const [name, value] of fields)
+    parts.push(Buffer.from(`${opening(boundary, name)}\r\n\r\n${value}\r\n`));
+  for (const file of files)
+    parts.push(Buffer.from(fileHead(boundary, file)), file.bytes, Buffer.from('\r\n'));
   parts.push(Buffer.from(`--${boundary}--\r\n`));
   return { contentType: `multipart/form-data; boundary=${boundary}`, bytes: Buffer.concat(parts) };
 }

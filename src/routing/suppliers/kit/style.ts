@@ -21,9 +21,7 @@ export type Operation =
 
 /** In which form it goes over the wire. For single-shot operations the form is named like the operation. */
 export type WireDialect =
-  | DialectName
-  | 'gemini'
-  | Exclude<Operation, DialectName | 'native' | 'count_tokens'>;
+  DialectName | 'gemini' | Exclude<Operation, DialectName | 'native' | 'count_tokens'>;
 
 /** What a supplier speaks when it is asked for an operation; one it does not serve is absent. */
 export type Operations = Readonly<Partial<Record<Operation, WireDialect>>>;

@@ -21,7 +21,16 @@ export const messagesOperations: Operations = {
 };
 
 /** What a count of tokens is refused for, though callers send the whole request. */
-const notCounted = ['max_tokens', 'metadata', 'service_tier', 'stop_sequences', 'stream', 'temperature', 'top_k', 'top_p'];
+const notCounted = [
+  'max_tokens',
+  'metadata',
+  'service_tier',
+  'stop_sequences',
+  'stream',
+  'temperature',
+  'top_k',
+  'top_p',
+];
 
 export const messagesStyle: SupplierStyle = {
   name: 'messages-style',

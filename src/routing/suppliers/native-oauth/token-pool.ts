@@ -29,8 +29,8 @@ interface Watched {
   usedAt: number;
   restUntil: number;
   health: CredentialHealth;
-  /** Newer than the catalogue's copy for a moment after a renewal. */
-  renewed: TokenCredential | undefined;
+  /** Stands in for this access token of the catalogue's copy, until that brings another. */
+  renewed: { readonly from: string; readonly token: TokenCredential } | undefined;
   renewing: Promise<TokenCredential | Fault> | undefined;
 }
 
@@ -47,7 +47,8 @@ export interface TokenLease {
 export class TokenPool implements OnApplicationShutdown {
   private readonly logger = new Logger(TokenPool.name);
   private readonly watched = new Map<string, Watched>();
-  private readonly writing = new Set<Promise<void>>();
+  /** One after the other, so that events stand in the order in which they happened. */
+  private written: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly store: CredentialStore,
@@ -62,15 +63,18 @@ export class TokenPool implements OnApplicationShutdown {
     const left = new Set(tokens);
     for (let pooled = this.choose(left); pooled !== undefined; pooled = this.choose(left)) {
       left.delete(pooled);
+      // Counted while it may be renewed: whoever asks meanwhile takes another one.
+      const release = this.use(pooled);
       const token = await this.fresh(pooled);
-      if (token !== undefined) return this.lease(pooled, token);
+      if (token !== undefined) return this.leaseOf(pooled, token, release);
+      release();
     }
     throw this.nothingLeft(tokens);
   }
 
   /** What is being written is written before the database closes. */
   async onApplicationShutdown(): Promise<void> {
-    await Promise.allSettled([...this.writing]);
+    await this.written;
   }
 
   /** The one with the fewest calls under way; among equals the one that waited longest. */
@@ -102,20 +106,21 @@ export class TokenPool implements OnApplicationShutdown {
     return 'accessToken' in renewed ? renewed : undefined;
   }
 
-  private lease(pooled: PooledToken, token: TokenCredential): TokenLease {
+  /** Answers how to end it, which counts once. */
+  private use(pooled: PooledToken): () => void {
     const state = this.of(pooled);
     state.inFlight += 1;
     state.usedAt = monotonicMs();
     let released = false;
-    return {
-      token,
-      answered: (status, retryAfterSeconds) => this.answered(pooled, status, retryAfterSeconds),
-      release: () => {
-        if (released) return;
-        released = true;
-        state.inFlight -= 1;
-      },
+    return () => {
+      if (!released) state.inFlight -= 1;
+      released = true;
     };
+  }
+
+  private leaseOf(pooled: PooledToken, token: TokenCredential, release: () => void): TokenLease {
+    const answered: TokenLease['answered'] = (status, seconds) => this.answered(pooled, status, seconds);
+    return { token, answered, release };
   }
 
   private answered(pooled: PooledToken, status: number, retryAfterSeconds: number | null): void {
@@ -123,7 +128,12 @@ export class TokenPool implements OnApplicationShutdown {
     if (status === 429) {
       const restMs = Math.min((retryAfterSeconds ?? USUAL_REST_MS / 1_000) * 1_000, LONGEST_REST_MS);
       this.rest(pooled, restMs);
-      this.note(pooled, 'limited', { kind: 'limited', source: 'call', errorKind: '429', detail: `rests ${restMs} ms` });
+      this.note(pooled, 'limited', {
+        kind: 'limited',
+        source: 'call',
+        errorKind: '429',
+        detail: `rests ${restMs} ms`,
+      });
     } else if (status === 401 || status === 403) {
       this.rest(pooled, REJECTED_REST_MS);
       this.note(pooled, 'rejected', { kind: 'rejected', source: 'call', errorKind: String(status) });
@@ -153,10 +163,10 @@ export class TokenPool implements OnApplicationShutdown {
   private async renewOnce(pooled: PooledToken, state: Watched): Promise<TokenCredential | Fault> {
     const before = newest(pooled.token, state);
     const stored = await this.store.tryRenew(pooled, RENEWAL_LEASE_S);
-    if (stored === null) return this.renewedElsewhere(pooled, before, state);
+    if (stored === null) return this.renewedElsewhere(pooled, before);
     if (stored.accessToken !== before.accessToken) {
       await this.store.notRenewed(stored.id);
-      return this.use(stored, state);
+      return this.adopt(pooled, stored);
     }
     const renewed = await renewToken(this.pools, { ...pooled, token: stored }, Date.now());
     if (!renewed.ok) {
@@ -168,25 +178,25 @@ export class TokenPool implements OnApplicationShutdown {
     }
     await this.store.renewed(renewed.value, pooled.provider);
     this.note(pooled, 'ok', { kind: 'refreshed', source: 'refresh' });
-    return this.use(renewed.value, state);
+    return this.adopt(pooled, renewed.value);
   }
 
   private async renewedElsewhere(
-    { token, provider }: PooledToken,
+    pooled: PooledToken,
     before: TokenCredential,
-    state: Watched,
   ): Promise<TokenCredential | Fault> {
     const deadline = monotonicMs() + FOREIGN_RENEWAL_MS;
     while (monotonicMs() < deadline) {
       await delay(LOOK_AGAIN_MS, undefined, { ref: false });
-      const now = await this.store.tokenNow(token.id, provider);
-      if (now !== null && now.accessToken !== before.accessToken) return this.use(now, state);
+      const now = await this.store.tokenNow(pooled.token.id, pooled.provider);
+      if (now !== null && now.accessToken !== before.accessToken) return this.adopt(pooled, now);
     }
     return fault('native_backend_error', { message: 'Another node did not finish renewing the token.' });
   }
 
-  private use(token: TokenCredential, state: Watched): TokenCredential {
-    state.renewed = token;
+  private adopt(pooled: PooledToken, token: TokenCredential): TokenCredential {
+    const state = this.of(pooled);
+    state.renewed = { from: pooled.token.accessToken, token };
     state.restUntil = 0;
     return token;
   }
@@ -215,28 +225,38 @@ export class TokenPool implements OnApplicationShutdown {
     const write = async (): Promise<void> => {
       if (changed) await this.store.noteHealth(token.id, health);
       if (event) {
-        await this.events.record({ ...event, credentialId: token.id, provider: provider.name, keyName: label });
+        await this.events.record({
+          ...event,
+          credentialId: token.id,
+          provider: provider.name,
+          keyName: label,
+        });
       }
     };
-    const written = write().catch((error: unknown) =>
-      this.logger.warn(`The health of a token could not be written: ${String(error)}`),
-    );
-    this.writing.add(written);
-    void written.finally(() => this.writing.delete(written));
+    this.written = this.written
+      .then(write)
+      .catch((error: unknown) =>
+        this.logger.warn(`The health of a token could not be written: ${String(error)}`),
+      );
   }
 
   private of({ token }: PooledToken): Watched {
     let state = this.watched.get(token.id);
     if (state === undefined) {
-      state = { inFlight: 0, usedAt: 0, restUntil: 0, health: 'unknown', renewed: undefined, renewing: undefined };
+      state = {
+        inFlight: 0,
+        usedAt: 0,
+        restUntil: 0,
+        health: 'unknown',
+        renewed: undefined,
+        renewing: undefined,
+      };
       this.watched.set(token.id, state);
     }
     return state;
   }
 }
 
-/** The catalogue's copy counts once it is the later one: somebody may have entered a new token by hand. */
 function newest(stored: TokenCredential, { renewed }: Watched): TokenCredential {
-  if (renewed === undefined) return stored;
-  return (stored.expiresAt ?? 0) > (renewed.expiresAt ?? 0) ? stored : renewed;
+  return renewed?.from === stored.accessToken ? renewed.token : stored;
 }

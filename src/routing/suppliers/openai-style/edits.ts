@@ -4,7 +4,12 @@ import type { Profile } from './profiles';
 const limits = ['max_tokens', 'max_completion_tokens'] as const;
 
 /** What has to be different in a body before this supplier takes it. */
-export function applyProfile(edits: BodyEdits, profile: Profile, call: OutgoingCall, dialect: WireDialect): void {
+export function applyProfile(
+  edits: BodyEdits,
+  profile: Profile,
+  call: OutgoingCall,
+  dialect: WireDialect,
+): void {
   const { lane, stream, maxOutputTokens } = call;
   edits.set.model = lane.upstreamModel;
   for (const name of profile.drop) edits.drop(name, 'unknown to the supplier');
@@ -34,7 +39,8 @@ function chatEdits(edits: BodyEdits, profile: Profile, maxOutputTokens: number |
 function askForUsage(edits: BodyEdits): void {
   const { stream_options: options } = edits.parsed;
   const given = typeof options === 'object' && options !== null ? options : {};
-  if (Reflect.get(given, 'include_usage') !== true) edits.set.stream_options = { ...given, include_usage: true };
+  if (Reflect.get(given, 'include_usage') !== true)
+    edits.set.stream_options = { ...given, include_usage: true };
 }
 
 function withoutDeveloper(edits: BodyEdits): void {

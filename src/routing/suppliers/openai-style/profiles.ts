@@ -126,5 +126,7 @@ export function operationsOf({ serves }: Profile): Operations {
 
 function textsOf(value: unknown): Record<string, string> {
   if (typeof value !== 'object' || value === null) return {};
-  return Object.fromEntries(Object.entries(value).flatMap(([from, to]) => (typeof to === 'string' ? [[from, to]] : [])));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([from, to]) => (typeof to === 'string' ? [[from, to]] : [])),
+  );
 }

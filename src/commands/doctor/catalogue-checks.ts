@@ -1,0 +1,59 @@
+import { AddressGuard } from '../../platform';
+import { type Current, type CurrentModel, readCurrent } from '../gateway-file/current';
+import { tryConnection } from './connect';
+import { fail, type Finding, ok, type Patient, reasonOf, warn } from './finding';
+
+const SUPPLIER_DEADLINE_MS = 3_000;
+
+export async function catalogueLoaded({ database }: Patient): Promise<Finding> {
+  const what = 'catalogue';
+  const current = await database.transaction((tx) => readCurrent(tx));
+  const active = [...current.models.values()].filter(({ state }) => state === 'active');
+  const ready = active.filter((model) => model.redirect !== null || isServable(model, current));
+  const advice = 'Describe suppliers, models and prices in a gateway.yaml and apply it: docs/gateway-yaml.md';
+  if (ready.length === 0) return fail(what, 'no active model has a lane and a price', advice);
+  const left = active.filter((model) => !ready.includes(model)).map(({ name }) => name);
+  if (left.length === 0) return ok(what, `${ready.length} active models with lanes and prices`);
+  return warn(what, `without a usable lane or a price: ${left.join(', ')}`, 'Give them both, or pause them.');
+}
+
+function isServable({ lanes, price }: CurrentModel, { providers }: Current): boolean {
+  return lanes.some(
+    (lane) =>
+      lane.enabled && providers.get(lane.provider)?.visible === true && (lane.price ?? price) !== null,
+  );
+}
+
+/** Connects as far as the handshake, by the same guard that requests go through; sends nothing. */
+export async function suppliersReachable({ database, settings }: Patient): Promise<Finding[]> {
+  const { providers } = await database.transaction((tx) => readCurrent(tx));
+  const guard = new AddressGuard(settings.supplierAllow);
+  const outside = [...providers.values()].filter(({ visible, style }) => visible && style !== 'sandbox');
+  if (outside.length === 0)
+    return [warn('suppliers', 'none but the sandbox', 'Add one in a gateway.yaml: docs/gateway-yaml.md')];
+  return Promise.all(outside.map(({ name, baseUrl }) => supplier(`supplier ${name}`, baseUrl, guard)));
+}
+
+async function supplier(what: string, baseUrl: string, guard: AddressGuard): Promise<Finding> {
+  const checked = await guard.checkReachable(baseUrl);
+  if (!checked.ok)
+    return fail(what, `${baseUrl} ${checked.error}`, 'Correct the address, or allow it in SUPPLIER_ALLOW.');
+  const { hostname, port, protocol, host } = checked.value;
+  const secure = protocol === 'https:';
+  try {
+    await tryConnection({
+      host: hostname,
+      port: Number(port) || (secure ? 443 : 80),
+      secure,
+      deadlineMs: SUPPLIER_DEADLINE_MS,
+      lookup: guard.lookupFor(checked.value),
+    });
+    return ok(what, `${host} answers`);
+  } catch (error) {
+    return fail(
+      what,
+      `${host}: ${reasonOf(error)}`,
+      'Check the address and the way there, such as a firewall.',
+    );
+  }
+}

@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { connect as connectPlain, type LookupFunction } from 'node:net';
+import { connect as connectSecure } from 'node:tls';
+
+export interface ConnectOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly secure: boolean;
+  readonly deadlineMs: number;
+  /** Resolves and checks the name, where not every address may be connected to. */
+  readonly lookup?: LookupFunction;
+}
+
+/** Opens a connection, with its handshake where it is a secure one, and closes it. Nothing is sent. */
+export async function tryConnection(options: ConnectOptions): Promise<void> {
+  const { port, secure, deadlineMs, lookup } = options;
+  const host = options.host.replace(/^\[(.*)\]$/, '$1');
+  const address = { host, port, ...(lookup && { lookup }) };
+  const isName = /[a-z]/i.test(host) && !host.includes(':');
+  const socket = secure
+    ? connectSecure({ ...address, ...(isName && { servername: host }) })
+    : connectPlain(address);
+  const signal = AbortSignal.timeout(deadlineMs);
+  try {
+    await once(socket, secure ? 'secureConnect' : 'connect', { signal });
+  } catch (error) {
+    if (signal.aborted) throw new Error(`no connection within ${deadlineMs} ms`, { cause: error });
+    throw error;
+  } finally {
+    // What comes after the end of the examination is nobody's concern.
+    socket.on('error', () => undefined).destroy();
+  }
+}

@@ -1,0 +1,91 @@
+import { fail, type Finding, ok, type Patient, warn } from './finding';
+
+const CLOCK_TOLERANCE_MS = 2_000;
+const OLDEST_POSTGRES = 150_000;
+
+export async function databaseAnswers({ database, settings }: Patient): Promise<Finding> {
+  const what = 'database';
+  await database.ping();
+  const [row] = await database.query<{ version: string; number: number }>(
+    "SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number",
+  );
+  const kind = settings.databaseUrl === undefined ? 'embedded' : 'external';
+  if ((row?.number ?? 0) < OLDEST_POSTGRES)
+    return fail(what, `PostgreSQL ${row?.version}`, 'PostgreSQL 15 or newer is needed.');
+  return ok(what, `${kind} PostgreSQL ${row?.version} answers`);
+}
+
+/** Judged by the tables themselves: the list of migrations belongs to another role than the service's. */
+export async function schemaComplete({ database }: Patient): Promise<Finding> {
+  const what = 'migrations';
+  const rows = await database.query<{ name: string }>(
+    `SELECT c.relname || '.' || a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped`,
+  );
+  const there = new Set(rows.map(({ name }) => name));
+  const tables = database.source.entityMetadatas;
+  const missing = tables.flatMap(({ tableName, columns }) =>
+    columns.map(({ databaseName }) => `${tableName}.${databaseName}`).filter((name) => !there.has(name)),
+  );
+  if (missing.length === 0) return ok(what, `all ${tables.length} tables are as this version expects`);
+  return fail(what, `missing: ${missing.join(', ')}`, 'Start the service of this version once; it migrates.');
+}
+
+interface RightsRow {
+  readonly role: string;
+  readonly superuser: boolean;
+  readonly reads: boolean;
+  readonly changesPrices: boolean;
+  readonly changesSchema: boolean;
+}
+
+/** The service should be able to do its work, and no more. */
+export async function roleRights({ database }: Patient): Promise<Finding> {
+  const what = 'database role';
+  const [row] = await database.query<RightsRow>(
+    `SELECT current_user AS role, rolsuper AS superuser,
+            has_table_privilege('model', 'SELECT, INSERT, UPDATE') AS reads,
+            has_table_privilege('price', 'UPDATE, DELETE') AS "changesPrices",
+            has_schema_privilege('public', 'CREATE') AS "changesSchema"
+       FROM pg_roles WHERE rolname = current_user`,
+  );
+  if (row === undefined || !row.reads)
+    return fail(
+      what,
+      `${row?.role ?? 'unknown'} may not use the tables`,
+      'Start the service once; it grants the rights.',
+    );
+  if (row.superuser || row.changesPrices || row.changesSchema)
+    return warn(what, `${row.role} may change more than it has to`, 'Let it work as switchboard_app.');
+  return ok(what, `${row.role} may do its work and no more`);
+}
+
+export async function clockDifference({ database }: Patient): Promise<Finding> {
+  const what = 'clock';
+  const before = Date.now();
+  const [row] = await database.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+  const after = Date.now();
+  const theirs = row?.now.getTime() ?? before;
+  const apart = Math.max(0, theirs - after, before - theirs);
+  if (apart <= CLOCK_TOLERANCE_MS) return ok(what, `${apart} ms from the database's`);
+  return warn(
+    what,
+    `${(apart / 1_000).toFixed(1)} s from the database's`,
+    'Let both machines keep their time by NTP: prices and budgets flip by the clock.',
+  );
+}
+
+/** Without the partition of a month its records go to the default one, which is never dropped. */
+export async function partitionsAhead({ database }: Patient): Promise<Finding> {
+  const what = 'partitions';
+  const [row] = await database.query<{ ahead: number }>(
+    `SELECT count(to_regclass('request_record_' || to_char(now() AT TIME ZONE 'utc' + make_interval(months => step),
+            'YYYYMM')))::int AS ahead FROM generate_series(0, 1) AS step`,
+  );
+  if (row?.ahead === 2) return ok(what, 'this month and the next are ready');
+  return fail(
+    what,
+    'this month or the next has none',
+    'A process with WORKERS=inline has to run; it makes them every night.',
+  );
+}

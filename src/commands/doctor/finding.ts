@@ -1,0 +1,36 @@
+import type { Database, Settings } from '../../platform';
+
+export type Verdict = 'ok' | 'warn' | 'fail';
+
+/** One line of the examination. */
+export interface Finding {
+  readonly verdict: Verdict;
+  readonly what: string;
+  readonly found: string;
+  /** What to do about it. */
+  readonly advice?: string;
+}
+
+export interface Patient {
+  readonly settings: Settings;
+  readonly database: Database;
+}
+
+export const ok = (what: string, found: string): Finding => ({ verdict: 'ok', what, found });
+export const warn = (what: string, found: string, advice: string): Finding => ({
+  verdict: 'warn',
+  what,
+  found,
+  advice,
+});
+export const fail = (what: string, found: string, advice: string): Finding => ({
+  verdict: 'fail',
+  what,
+  found,
+  advice,
+});
+
+export const reasonOf = (error: unknown): string => {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  return error instanceof Error ? error.message : String(error);
+};

@@ -1,0 +1,80 @@
+import { loadSettings, type Settings } from '../../platform';
+import type { Command, CommandContext } from '../command';
+import { inspectDatabase } from '../with-database';
+import { catalogueLoaded, suppliersReachable } from './catalogue-checks';
+import {
+  clockDifference,
+  databaseAnswers,
+  partitionsAhead,
+  roleRights,
+  schemaComplete,
+} from './database-checks';
+import { fail, type Finding, type Patient, reasonOf } from './finding';
+import { baseAddress, dataFolder, mail, redis, secretsFit, settingNames } from './surroundings-checks';
+
+export const doctor: Command = {
+  usage: 'doctor',
+  summary:
+    'Examines an installation: database, clock, mail, Redis, data folder, secrets, catalogue, suppliers. ' +
+    'Says what to do about what it finds; ends with 1 when something fails.',
+  async run(_words, context) {
+    const settings = loadSettings(context.environment);
+    const findings = [...(await surroundings(settings, context)), ...(await database(settings))];
+    for (const finding of findings) context.write(lineOf(finding));
+    const count = (verdict: Finding['verdict']): number =>
+      findings.filter((finding) => finding.verdict === verdict).length;
+    context.write(`doctor: ${count('ok')} ok, ${count('warn')} to look at, ${count('fail')} failed\n`);
+    return count('fail') === 0 ? 0 : 1;
+  },
+};
+
+async function surroundings(settings: Settings, { environment }: CommandContext): Promise<Finding[]> {
+  return [
+    settingNames(environment),
+    baseAddress(settings),
+    secretsFit(settings, environment),
+    dataFolder(settings),
+    ...(await Promise.all([mail(settings), redis(settings)])),
+  ];
+}
+
+type Check = (patient: Patient) => Promise<Finding | Finding[]>;
+
+const databaseChecks: readonly (readonly [string, Check])[] = [
+  ['database', databaseAnswers],
+  ['migrations', schemaComplete],
+  ['database role', roleRights],
+  ['clock', clockDifference],
+  ['partitions', partitionsAhead],
+  ['catalogue', catalogueLoaded],
+  ['suppliers', suppliersReachable],
+];
+
+async function database(settings: Settings): Promise<Finding[]> {
+  try {
+    return await inspectDatabase(settings, async (opened) => {
+      const findings: Finding[] = [];
+      // One after the other: each may depend on what the one before found out about the connection.
+      for (const [what, check] of databaseChecks)
+        findings.push(...(await examine(what, check, { settings, database: opened })));
+      return findings;
+    });
+  } catch (error) {
+    return [
+      fail('database', reasonOf(error), 'Check DATABASE_URL, or what keeps the embedded one from starting.'),
+    ];
+  }
+}
+
+async function examine(what: string, check: Check, patient: Patient): Promise<Finding[]> {
+  try {
+    return [await check(patient)].flat();
+  } catch (error) {
+    return [fail(what, reasonOf(error), 'This could not be examined; mend what is above first.')];
+  }
+}
+
+function lineOf({ verdict, what, found, advice }: Finding): string {
+  const line = `${verdict.padEnd(4)}  ${what}: ${found}\n`;
+  return advice === undefined ? line : `${line}      ${advice}\n`;
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  createRedisClient,
+  loadSettings,
+  Logger,
+  type Settings,
+  SettingsError,
+  spellingWarnings,
+} from '../../platform';
+import { tryConnection } from './connect';
+import { fail, type Finding, ok, reasonOf, warn } from './finding';
+
+const MAIL_DEADLINE_MS = 3_000;
+const GIBIBYTE = 1024 ** 3;
+
+export function dataFolder({ dataFolder: folder }: Settings): Finding {
+  const what = 'data folder';
+  try {
+    mkdirSync(folder, { recursive: true });
+    const trial = join(folder, `.doctor-${randomUUID()}`);
+    writeFileSync(trial, 'x', { flag: 'wx' });
+    rmSync(trial);
+  } catch (error) {
+    return fail(what, reasonOf(error), `Let the service write to ${folder}, or set DATA_FOLDER.`);
+  }
+  const { bavail, bsize } = statfsSync(folder);
+  const free = `${((bavail * bsize) / GIBIBYTE).toFixed(1)} GiB free in ${folder}`;
+  if (bavail * bsize < GIBIBYTE / 4)
+    return fail(what, free, 'Make room: the journal of charges is written here.');
+  if (bavail * bsize < 2 * GIBIBYTE) return warn(what, free, 'Make room before it runs full.');
+  return ok(what, free);
+}
+
+export function baseAddress({ baseUrl, environment, host }: Settings): Finding {
+  const what = 'base URL';
+  const { hostname, protocol } = new URL(baseUrl);
+  const isLocal = hostname === 'localhost' || hostname.startsWith('127.') || hostname === '[::1]';
+  if (isLocal && environment === 'production')
+    return warn(what, baseUrl, 'Set BASE_URL: links in mails would lead their readers to their own machine.');
+  if (!isLocal && protocol === 'http:')
+    return warn(what, baseUrl, 'Put TLS in front: keys and sessions travel in the clear.');
+  if (isLocal && host === '0.0.0.0')
+    return warn(
+      what,
+      `${baseUrl}, though it listens on every address`,
+      'Set BASE_URL to what others call it by.',
+    );
+  return ok(what, baseUrl);
+}
+
+const SECRETS: ReadonlySet<string> = new Set(['SESSION_SECRET', 'KEY_PEPPER', 'MASTER_KEY']);
+
+/** Judged as in production, which refuses placeholders: development may still become production one day. */
+export function secretsFit(settings: Settings, environment: NodeJS.ProcessEnv): Finding {
+  const what = 'secrets';
+  try {
+    loadSettings({ ...environment, NODE_ENV: 'production' });
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const faults = error.faults.filter(({ name }) => SECRETS.has(name));
+    if (faults.length > 0) {
+      const found = faults.map(({ name, problem }) => `${name} ${problem}`).join('; ');
+      return warn(what, found, 'Make each with: openssl rand -base64 48');
+    }
+  }
+  return ok(what, settings.environment === 'production' ? 'fit for production' : 'no placeholders');
+}
+
+export function settingNames(environment: NodeJS.ProcessEnv): Finding {
+  const what = 'setting names';
+  const warnings = spellingWarnings(environment);
+  return warnings.length === 0
+    ? ok(what, 'no misspelt variable')
+    : warn(what, warnings.join(' '), 'Correct or remove the variable.');
+}
+
+export async function mail({ smtpUrl, environment }: Settings): Promise<Finding> {
+  const what = 'mail';
+  if (smtpUrl === undefined) {
+    const found = 'no server: mails are written to the outbox in the data folder';
+    return environment === 'production'
+      ? warn(what, found, 'Set SMTP_URL: nobody can verify an address or reset a password.')
+      : ok(what, found);
+  }
+  const { hostname, port, protocol } = new URL(smtpUrl);
+  const secure = protocol === 'smtps:';
+  const address = { host: hostname, port: Number(port) || (secure ? 465 : 587), secure };
+  try {
+    await tryConnection({ ...address, deadlineMs: MAIL_DEADLINE_MS });
+    return ok(what, `${hostname}:${address.port} answers`);
+  } catch (error) {
+    return fail(what, `${hostname}:${address.port}: ${reasonOf(error)}`, 'Check SMTP_URL and the way there.');
+  }
+}
+
+export async function redis({ redisUrl }: Settings): Promise<Finding> {
+  const what = 'redis';
+  if (redisUrl === undefined) return ok(what, 'not used: right for one node');
+  const client = createRedisClient(redisUrl, Logger.create({ logLevel: 'silent', logFormat: 'json' }));
+  try {
+    await client.ping();
+    return ok(what, 'answers');
+  } catch (error) {
+    return fail(what, reasonOf(error), 'Check REDIS_URL, or unset it where only one node runs.');
+  } finally {
+    client.disconnect();
+  }
+}

@@ -1,0 +1,86 @@
+import { CatalogueEditor } from '../../catalogue';
+import type { Tx } from '../../platform';
+import type { CredentialKeeper } from './credential-keeper';
+import type { Current, CurrentProvider } from './current';
+import type { Desired, DesiredCredential, DesiredProvider } from './desired';
+import { changesBetween, type FieldChange, noTexts, providerTexts } from './field-texts';
+import { providerNamed, type Step } from './step';
+
+const editor = new CatalogueEditor();
+
+export async function planProviders(
+  tx: Tx,
+  desired: Desired,
+  current: Current,
+  keeper: CredentialKeeper,
+): Promise<Step[]> {
+  const steps: Step[] = [];
+  for (const provider of desired.providers) {
+    const known = current.providers.get(provider.name);
+    const wanted = providerTexts({ ...provider, managed: true });
+    const changes = changesBetween(known === undefined ? noTexts : providerTexts(known), wanted);
+    if (changes.length > 0) steps.push(providerStep(provider, known, changes));
+    // A secret is kept for one address only: under another it has to be entered again.
+    const moved = changes.some(({ field }) => field === 'base_url' || field.startsWith('settings.oauth'));
+    for (const credential of provider.credentials) {
+      const step = await credentialStep(tx, provider.name, known, credential, moved, keeper);
+      if (step !== undefined) steps.push(step);
+    }
+  }
+  return steps;
+}
+
+function providerStep(
+  provider: DesiredProvider,
+  known: CurrentProvider | undefined,
+  changes: readonly FieldChange[],
+): Step {
+  const { at, name, style, baseUrl, regions, visible, settings, timeouts } = provider;
+  const fields = {
+    name,
+    style,
+    baseUrl,
+    regions: [...regions],
+    visible,
+    settings: { ...settings },
+    timeouts,
+  };
+  return {
+    at,
+    what: providerNamed(name),
+    mark: known === undefined ? 'new' : 'changed',
+    changes,
+    needs: [],
+    run: (tx) => editor.upsertProvider(tx, { ...fields, managed: true }),
+  };
+}
+
+async function credentialStep(
+  tx: Tx,
+  provider: string,
+  known: CurrentProvider | undefined,
+  { at, label, secret }: DesiredCredential,
+  moved: boolean,
+  keeper: CredentialKeeper,
+): Promise<Step | undefined> {
+  const kept = known === undefined ? 'missing' : await keeper.compare(tx, known.id, label, secret);
+  if (kept === 'same' && !moved) return undefined;
+  const isNew = kept === 'missing';
+  return {
+    at,
+    what: providerNamed(provider),
+    mark: known === undefined ? 'new' : 'changed',
+    changes: [{ field: `secret ${label}`, before: isNew ? null : 'set', after: isNew ? 'set' : 'changed' }],
+    needs: [providerNamed(provider)],
+    run: async (inner) => keeper.put(inner, await providerId(inner, provider), label, secret),
+  };
+}
+
+async function providerId(tx: Tx, name: string): Promise<number> {
+  const [row] = await tx.query<{ id: number }[]>(
+    'SELECT id FROM provider WHERE name = $1 AND removed_at IS NULL',
+    [name],
+  );
+  if (row === undefined) throw new Error(`the provider ${name} is not there`);
+  return row.id;
+}

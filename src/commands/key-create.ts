@@ -1,0 +1,112 @@
+import { parseArgs } from 'node:util';
+import { Limits } from '../billing';
+import { Organisation, type Ownership, UserAccount } from '../identity';
+import { type IssuedKey, KeysService, maskKey, type NewKey } from '../keys';
+import { Database, type Settings, type Tx } from '../platform';
+import { type Command, UsageError } from './command';
+import { budgetOf, instantOf, listOf, wholeNumberOf } from './readers';
+import { withDatabase } from './with-database';
+
+export const keyCreate: Command = {
+  usage:
+    'key create --name NAME [--user EMAIL | --organisation SLUG | --project ID] [--models a,b] [--regions eu] ' +
+    '[--budget 20/monthly] [--rpm 60] [--expires 2027-01-01]',
+  summary:
+    'Makes a key and prints it, this once. Without an owner it belongs to the platform owner. ' +
+    'Only the key itself goes to standard output.',
+  run(words, context) {
+    const options = optionsOf(words);
+    return withDatabase(async (database, settings) => {
+      const issued = await database.transaction((tx) => createKey(tx, settings, database, options));
+      context.complain(`${maskKey(issued.publicId)} "${options.key.name}" was made. It is shown only now:\n`);
+      context.write(`${issued.text}\n`);
+      return 0;
+    }, context.environment);
+  },
+};
+
+interface Options {
+  readonly owner: { readonly user?: string; readonly organisation?: string; readonly project?: string };
+  readonly key: Omit<NewKey, keyof Ownership>;
+}
+
+function optionsOf(words: string[]): Options {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      name: { type: 'string' },
+      user: { type: 'string' },
+      organisation: { type: 'string' },
+      project: { type: 'string' },
+      models: { type: 'string' },
+      regions: { type: 'string' },
+      budget: { type: 'string' },
+      rpm: { type: 'string' },
+      expires: { type: 'string' },
+    },
+  });
+  const { name, user, organisation, project, models, regions, budget, rpm, expires } = values;
+  if (name === undefined || name.trim() === '') throw new UsageError('--name is missing.');
+  if ([user, organisation, project].filter((owner) => owner !== undefined).length > 1)
+    throw new UsageError('A key has one owner: --user, --organisation or --project.');
+  return {
+    owner: { user, organisation, project },
+    key: {
+      kind: 'client',
+      name,
+      createdBy: 'command line',
+      allowedModels: models === undefined ? null : listOf(models),
+      allowedRegions: regions === undefined ? null : listOf(regions),
+      budget: budget === undefined ? null : budgetOf(budget),
+      rateLimitRpm: rpm === undefined ? null : wholeNumberOf(rpm, '--rpm'),
+      expiresAt: expires === undefined ? null : future(instantOf(expires, '--expires')),
+    },
+  };
+}
+
+function future(instant: Date): Date {
+  if (instant.getTime() > Date.now()) return instant;
+  throw new UsageError('--expires lies in the past.');
+}
+
+async function createKey(
+  tx: Tx,
+  settings: Settings,
+  database: Database,
+  { owner, key }: Options,
+): Promise<IssuedKey> {
+  const keys = new KeysService(settings, new Limits(database));
+  const allowedModels = await modelNames(tx, key.allowedModels);
+  return keys.issue(tx, { ...(await ownerOf(tx, keys, owner)), ...key, allowedModels });
+}
+
+async function ownerOf(tx: Tx, keys: KeysService, owner: Options['owner']): Promise<Ownership> {
+  const nobody = { userId: null, organisationId: null, departmentId: null, projectId: null };
+  if (owner.project !== undefined) return { ...nobody, projectId: wholeNumberOf(owner.project, '--project') };
+  if (owner.organisation !== undefined) {
+    const found = await tx.findOneBy(Organisation, { slug: owner.organisation });
+    if (found === null) throw new Error(`There is no organisation "${owner.organisation}".`);
+    return { ...nobody, organisationId: found.id };
+  }
+  if (owner.user === undefined) return keys.usualOwner(tx);
+  const user = await tx
+    .createQueryBuilder(UserAccount, 'person')
+    .where('lower(person.email) = lower(:email)', { email: owner.user })
+    .getOne();
+  if (user === null) throw new Error(`There is no user "${owner.user}".`);
+  return { ...nobody, userId: user.id, organisationId: user.organisationId };
+}
+
+/** Of the models, since the list of a key is compared with those. A slip of the pen would make a useless key. */
+async function modelNames(tx: Tx, names: readonly string[] | null | undefined): Promise<string[] | null> {
+  if (names === null || names === undefined) return null;
+  const rows = await tx.query<{ given: string; name: string | null }[]>(
+    `SELECT given, coalesce(m.name, target.name) AS name FROM unnest($1::text[]) WITH ORDINALITY AS g (given, place)
+       LEFT JOIN model m ON m.name = given LEFT JOIN model_alias a ON a.name = given
+       LEFT JOIN model target ON target.id = a.model_id ORDER BY place`,
+    [names],
+  );
+  const unknown = rows.filter(({ name }) => name === null).map(({ given }) => `"${given}"`);
+  if (unknown.length > 0) throw new Error(`There is no model called ${unknown.join(', ')}.`);
+  return rows.flatMap(({ name }) => name ?? []);
+}

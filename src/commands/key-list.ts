@@ -1,0 +1,78 @@
+import { parseArgs } from 'node:util';
+import { Limits } from '../billing';
+import { formatUsd } from '../kernel';
+import { KeyRegister, KeysService, type ManagedKey, type ShownStatus, shownStatuses } from '../keys';
+import { type Command, UsageError } from './command';
+import { withDatabase } from './with-database';
+
+const PAGE = 200;
+
+export const keyList: Command = {
+  usage: 'key list [--status active|disabled|revoked|expired] [--name PART]',
+  summary: 'Lists the keys, the newest first: id, name, status, budget and what is spent of it.',
+  run(words, context) {
+    const { values } = parseArgs({
+      args: words,
+      options: { status: { type: 'string' }, name: { type: 'string' } },
+    });
+    const status = statusOf(values.status);
+    return withDatabase(async (database) => {
+      const register = new KeyRegister(database, new Limits(database));
+      let after: string | null = null;
+      do {
+        const page: Awaited<ReturnType<KeyRegister['list']>> = await register.list({
+          limit: PAGE,
+          after,
+          status,
+          name: values.name,
+        });
+        for (const key of page.keys) context.write(`${lineOf(key)}\n`);
+        after = page.hasMore ? (page.keys.at(-1)?.publicId ?? null) : null;
+      } while (after !== null);
+      return 0;
+    }, context.environment);
+  },
+};
+
+export const keyRevoke: Command = {
+  usage: 'key revoke ID',
+  summary: 'Revokes a key for good. Every node refuses it within a second.',
+  run(words, context) {
+    const { positionals } = parseArgs({ args: words, allowPositionals: true });
+    const [id, ...others] = positionals;
+    if (id === undefined || others.length > 0) throw new UsageError('Name the id of one key.');
+    // A whole key, pasted, names its id; so does what lists show.
+    const publicId = /^svc_([0-9A-Za-z]{8})/.exec(id)?.[1] ?? id;
+    return withDatabase(async (database, settings) => {
+      const keys = new KeysService(settings, new Limits(database));
+      await database.transaction((tx) => keys.revoke(tx, publicId));
+      context.write(`${publicId} is revoked.\n`);
+      return 0;
+    }, context.environment);
+  },
+};
+
+function statusOf(text: string | undefined): ShownStatus | undefined {
+  const status = shownStatuses.find((one) => one === text);
+  if (text !== undefined && status === undefined)
+    throw new UsageError(`--status takes one of ${shownStatuses.join(', ')}.`);
+  return status;
+}
+
+function lineOf({
+  publicId,
+  name,
+  status,
+  budget,
+  expiresAt,
+  allowedModels,
+  allowedRegions,
+}: ManagedKey): string {
+  const parts = [publicId, status.padEnd(8), JSON.stringify(name)];
+  if (budget !== null)
+    parts.push(`$${formatUsd(budget.spent)} of $${formatUsd(budget.limit)} ${budget.period}`);
+  if (allowedModels !== null) parts.push(`models ${allowedModels.join(',')}`);
+  if (allowedRegions !== null) parts.push(`regions ${allowedRegions.join(',')}`);
+  if (expiresAt !== null) parts.push(`until ${expiresAt.toISOString()}`);
+  return parts.join('  ');
+}

@@ -1,0 +1,30 @@
+import { parseArgs } from 'node:util';
+import { Limits } from '../billing';
+import { KeysService } from '../keys';
+import type { Command } from './command';
+import { secondsOf } from './readers';
+import { withDatabase } from './with-database';
+
+export const rootKeyRotate: Command = {
+  usage: 'root-key rotate [--grace 1h] [--id ID]',
+  summary:
+    'Gives the root admin key a new secret and prints it, this once. The old one ends at once, or after the grace.',
+  run(words, context) {
+    const { values } = parseArgs({
+      args: words,
+      options: { grace: { type: 'string', default: '0s' }, id: { type: 'string' } },
+    });
+    const graceSeconds = secondsOf(values.grace, '--grace');
+    return withDatabase(async (database, settings) => {
+      const keys = new KeysService(settings, new Limits(database));
+      const issued = await database.transaction((tx) =>
+        keys.rotateRoot(tx, { publicId: values.id, graceSeconds }),
+      );
+      const old =
+        graceSeconds === 0 ? 'The old one no longer works' : `The old one works for ${values.grace}`;
+      context.complain(`The root key has a new secret. ${old}. The new one is shown only now:\n`);
+      context.write(`${issued.text}\n`);
+      return 0;
+    }, context.environment);
+  },
+};

@@ -1,0 +1,180 @@
+import { deepStrictEqual, ok, strictEqual } from 'node:assert';
+import type { Credential, LaneView, ProviderView } from '../../../catalogue';
+import { Fault } from '../../../kernel';
+import type { SupplierErrorKind } from '../../../protocol';
+import { judgeAnswer } from './judge';
+import { steeringFields } from './steering';
+import type { Operation, OutgoingCall, PreparedCall, SupplierStyle } from './style';
+
+export interface ContractRunner {
+  readonly describe: (name: string, work: () => void) => unknown;
+  readonly test: (name: string, work: () => Promise<void>) => unknown;
+}
+
+export interface ContractFixtures {
+  readonly baseUrl: string;
+  readonly settings?: ProviderView['settings'];
+  readonly credential: Credential | null;
+  /** What the credential looks like in the request. */
+  readonly authorisation: Readonly<Record<string, string | RegExp>>;
+  /** Every operation it serves with a body of the dialect spoken, and where it goes. */
+  readonly calls: readonly {
+    readonly operation: Operation;
+    readonly body: Readonly<Record<string, unknown>>;
+    readonly stream?: boolean;
+    readonly path: string;
+    /** Where the upstream model's name stands. */
+    readonly modelIn: 'body' | 'path';
+  }[];
+  readonly errors: readonly {
+    readonly status: number;
+    readonly body: string | object;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly kind: SupplierErrorKind;
+  }[];
+  /** A recorded stream in the supplier's wrapping, and the events within. */
+  readonly framed?: { readonly bytes: Buffer; readonly events: string };
+  /** Speaks to a supplier that is there; runs for every call. */
+  readonly exchange?: (call: OutgoingCall, prepared: PreparedCall) => Promise<void>;
+}
+
+const UPSTREAM = 'model-upstream';
+const GATEWAY_KEY = 'svc_canary-of-the-gateway-key';
+
+/** What every style has to keep, whoever wrote it. */
+export function describeSupplierContract(
+  style: SupplierStyle,
+  fixtures: ContractFixtures,
+  runner: ContractRunner,
+): void {
+  const test = (name: string, work: () => void | Promise<void>): void =>
+    void runner.test(name, async () => {
+      await work();
+    });
+  const lane = laneOf(style, fixtures);
+  const callOf = (fixture: ContractFixtures['calls'][number]): OutgoingCall =>
+    outgoing(lane, fixtures, fixture);
+
+  runner.describe(`the style ${style.name}`, () => {
+    test('says which operations it serves, and every one of them has a fixture', () => {
+      const served = Object.keys(style.operations(lane.provider)).sort();
+      deepStrictEqual([...new Set(fixtures.calls.map(({ operation }) => operation))].sort(), served);
+    });
+
+    for (const fixture of fixtures.calls) {
+      const title = `${fixture.operation}${fixture.stream ? ', streamed' : ''}`;
+      test(`${title}: address, secret and model`, () => {
+        const before = JSON.stringify(fixture.body);
+        const prepared = style.prepare(callOf(fixture));
+        strictEqual(prepared.url.href, new URL(fixture.path, fixtures.baseUrl).href);
+        checkHeaders(prepared, fixtures);
+        const body = JSON.parse(prepared.body.toString()) as Record<string, unknown>;
+        if (fixture.modelIn === 'body') strictEqual(body.model, UPSTREAM);
+        else ok(prepared.url.pathname.includes(encodeURIComponent(UPSTREAM)));
+        strictEqual(JSON.stringify(fixture.body), before, "the caller's body is not written to");
+      });
+
+      test(`${title}: says the same for the same`, () => {
+        const [one, two] = [style.prepare(callOf(fixture)), style.prepare(callOf(fixture))];
+        deepStrictEqual(one, two);
+      });
+
+      test(`${title}: nothing steers it, nothing of the gateway leaks`, () =>
+        checkSteering(style, callOf(fixture)));
+
+      const { exchange } = fixtures;
+      if (exchange)
+        test(`${title}: a supplier answers`, () => exchange(callOf(fixture), style.prepare(callOf(fixture))));
+    }
+
+    for (const { status, body, headers = {}, kind } of fixtures.errors) {
+      const text = typeof body === 'string' ? body : JSON.stringify(body);
+      test(`an error of ${status} ${text.slice(0, 90)} is ${kind}`, () => {
+        strictEqual(judgeAnswer(style, { status, headers, body: Buffer.from(text) }).kind, kind);
+      });
+    }
+
+    const { framed } = fixtures;
+    if (framed)
+      test('a wrapped stream, split at every byte, unwraps the same', () => checkFrames(style, framed));
+  });
+}
+
+function laneOf(style: SupplierStyle, { baseUrl, settings = {} }: ContractFixtures): LaneView {
+  const provider = { id: 1, name: 'contract', style: style.name, baseUrl, settings };
+  return {
+    id: 1,
+    provider: { ...provider, regions: [], visible: true, timeouts: {} },
+    upstreamModel: UPSTREAM,
+    region: 'eu',
+    priority: 0,
+    weight: 1,
+  };
+}
+
+function outgoing(
+  lane: LaneView,
+  { credential }: ContractFixtures,
+  { operation, body, stream = false }: ContractFixtures['calls'][number],
+): OutgoingCall {
+  return {
+    operation,
+    lane,
+    credential,
+    body: { kind: 'json', bytes: Buffer.from(JSON.stringify(body)), parsed: body },
+    stream,
+    headers: {
+      authorization: `Bearer ${GATEWAY_KEY}`,
+      'x-api-key': GATEWAY_KEY,
+      cookie: `session=${GATEWAY_KEY}`,
+      host: 'gateway.example',
+      'x-svc-region': 'eu',
+      'x-forwarded-for': '203.0.113.9',
+      'x-custom': 'of-the-caller',
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    },
+    sessionKey: 'session-of-the-caller',
+    now: new Date('2026-01-02T03:04:05Z'),
+  };
+}
+
+function checkHeaders({ headers, body }: PreparedCall, { authorisation }: ContractFixtures): void {
+  for (const [name, expected] of Object.entries(authorisation)) {
+    const value = headers[name] ?? '';
+    if (typeof expected === 'string') strictEqual(value, expected);
+    else ok(expected.test(value), `${name}: ${value}`);
+  }
+  if (!('authorization' in authorisation)) strictEqual(headers.authorization, undefined);
+  strictEqual(headers['content-length'], String(body.length));
+  ok(headers.traceparent, 'tracing goes on');
+  for (const name of Object.keys(headers)) strictEqual(name, name.toLowerCase());
+}
+
+function checkSteering(style: SupplierStyle, call: OutgoingCall): void {
+  if (call.body.kind !== 'json') return;
+  const smuggled = Object.fromEntries(
+    [...steeringFields, 'x-svc-region'].map((name) => [name, `${name}-canary`]),
+  );
+  const parsed = { ...smuggled, ...call.body.parsed };
+  const bytes = Buffer.from(JSON.stringify(parsed));
+  const prepared = style.prepare({ ...call, body: { kind: 'json', bytes, parsed } });
+  const sent = [prepared.url.href, ...Object.entries(prepared.headers).flat(), prepared.body.toString()].join(
+    '\n',
+  );
+  for (const canary of ['-canary', GATEWAY_KEY, 'of-the-caller', '203.0.113.9', 'gateway.example']) {
+    ok(!sent.includes(canary), `${canary} was sent`);
+  }
+  const counted = new Set(prepared.dropped.map(({ path }) => path));
+  for (const name of Object.keys(smuggled)) ok(counted.has(name), `${name} was taken out and not counted`);
+}
+
+function checkFrames(style: SupplierStyle, { bytes, events }: NonNullable<ContractFixtures['framed']>): void {
+  for (let at = 1; at <= bytes.length; at += 1) {
+    const unframer = style.unframer?.();
+    ok(unframer, 'the style unwraps streams');
+    const pieces = [bytes.subarray(0, at), bytes.subarray(at)].map((piece) => unframer.push(piece));
+    const text = pieces.map((piece) => (piece instanceof Fault ? piece.message : piece.toString())).join('');
+    strictEqual(text, events);
+    strictEqual(unframer.end(), undefined);
+  }
+}

@@ -1,0 +1,75 @@
+import 'reflect-metadata';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { entities } from '../../../src/app.module';
+import { loadSnapshot } from '../../../src/catalogue/snapshot-loader';
+import type { CatalogueSnapshot } from '../../../src/catalogue';
+import { executeCommand } from '../../../src/commands/run-command';
+import { Database } from '../../../src/platform';
+import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+
+export interface Spoken {
+  readonly code: number;
+  readonly output: string;
+  readonly complaint: string;
+}
+
+/** An installation of one's own on which commands are run, in this process, with their output caught. */
+export class CommandHouse {
+  readonly folder = mkdtempSync(join(tmpdir(), 'switchboard-commands-'));
+  readonly environment: Record<string, string>;
+
+  private constructor(
+    readonly test: TestDatabase,
+    readonly database: Database,
+  ) {
+    this.environment = {
+      NODE_ENV: 'test',
+      DATA_FOLDER: join(this.folder, 'data'),
+      DATABASE_URL: test.url,
+      MIGRATION_DATABASE_URL: test.ownerUrl,
+      SUPPLIER_ALLOW: '127.0.0.1',
+    };
+  }
+
+  static async open(): Promise<CommandHouse> {
+    const test = await createTestDatabase();
+    const source = new DataSource(serviceDataSourceOptions({ url: test.url, entities, poolSize: 2 }));
+    return new CommandHouse(test, new Database(await source.initialize()));
+  }
+
+  async run(words: string[], answer: boolean | (() => Promise<boolean>) = false): Promise<Spoken> {
+    let [output, complaint] = ['', ''];
+    const code = await executeCommand(words, {
+      environment: this.environment,
+      write: (text) => (output += text),
+      complain: (text) => (complaint += text),
+      confirm: () => (typeof answer === 'boolean' ? Promise.resolve(answer) : answer()),
+    });
+    return { code, output, complaint };
+  }
+
+  file(name: string, content: string): string {
+    const path = join(this.folder, name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  /** Writes the text as gateway.yaml and applies it. */
+  apply(yaml: string, ...options: string[]): Promise<Spoken> {
+    return this.run(['apply', this.file('gateway.yaml', yaml), '--yes', ...options]);
+  }
+
+  snapshot(): Promise<CatalogueSnapshot> {
+    return loadSnapshot(this.database);
+  }
+
+  async close(): Promise<void> {
+    await this.database.source.destroy();
+    await this.test.drop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,43 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Get, Module, Req, Res } from '@nestjs/common';
+import { KeyDirectory, OpenCalls, rateHeaders, RateLimiter, rateRefusal } from '../../../src/keys';
+import { Access, type HttpRequest, WebModule } from '../../../src/web';
+
+/** Takes from the rate of its caller and does nothing else. */
+@Controller('/v1/trial')
+export class RateTrial {
+  constructor(
+    private readonly limiter: RateLimiter,
+    readonly calls: OpenCalls,
+    readonly directory: KeyDirectory,
+  ) {}
+
+  @Get('rate')
+  @Access.eitherHeader()
+  async rate(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { caller } = request;
+    if (caller === undefined) throw new Error('the guard let nobody in');
+    const verdict = await this.limiter.take(caller);
+    for (const [name, value] of Object.entries(rateHeaders(verdict))) response.setHeader(name, value);
+    const refusal = rateRefusal(verdict);
+    if (refusal !== null) throw refusal;
+    return { ok: true };
+  }
+
+  /** Open until its key is lost, and says then why. */
+  @Get('open')
+  @Access.eitherHeader()
+  open(@Req() request: HttpRequest, @Res() response: ServerResponse): void {
+    const { caller } = request;
+    if (caller === undefined) throw new Error('the guard let nobody in');
+    response.write('open\n');
+    const end = this.calls.track(caller, (reason) => response.end(reason.code));
+    response.on('close', end);
+  }
+}
+
+@Module({ imports: [WebModule], controllers: [RateTrial] })
+export class RateTrialModule {}

@@ -1,0 +1,118 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  CredentialEditor,
+  CredentialStore,
+  type LaneView,
+  type ProviderView,
+  TokenEvents,
+} from '../../../src/catalogue';
+import type { CatalogueSnapshot } from '../../../src/catalogue/snapshot';
+import { AddressGuard, MasterKeys, SecretBox, SupplierPools } from '../../../src/platform';
+import { TokenPool } from '../../../src/routing/suppliers/native-oauth/token-pool';
+import { SupplierStyles } from '../../../src/routing/suppliers/registry';
+import { SupplierClient, type SupplierCallInput } from '../../../src/routing/suppliers/supplier-client';
+import type { CatalogueHouse } from '../catalogue/catalogue-house';
+
+const box = new SecretBox(MasterKeys.parse('a-master-key'));
+
+/** One node: what it keeps of the secrets, and its own way to suppliers. */
+export class SupplierHouse {
+  readonly editor = new CredentialEditor(box);
+  readonly events: TokenEvents;
+  readonly store: CredentialStore;
+  readonly pools: SupplierPools;
+  readonly tokens: TokenPool;
+  readonly client: SupplierClient;
+  private readonly followers: ((snapshot: CatalogueSnapshot) => Promise<void>)[] = [];
+
+  constructor(readonly catalogue: CatalogueHouse) {
+    const { database } = catalogue;
+    const follow = (follower: (snapshot: CatalogueSnapshot) => Promise<void>) =>
+      this.followers.push(follower);
+    this.store = new CredentialStore(database, box, { follow } as never);
+    this.events = new TokenEvents(database);
+    this.pools = new SupplierPools(
+      {
+        supplierConnections: 8,
+        supplierConnectTimeoutMs: 1_000,
+        supplierFirstByteTimeoutMs: 5_000,
+        supplierIdleTimeoutMs: 5_000,
+        supplierTotalTimeoutMs: 10_000,
+      },
+      new AddressGuard([{ address: '127.0.0.1', prefix: 32, family: 'ipv4' }]),
+    );
+    this.tokens = new TokenPool(this.store, this.events, this.pools);
+    this.client = new SupplierClient(this.pools, new SupplierStyles(), this.store, this.tokens);
+  }
+
+  /** As an announcement would make it. */
+  async reload(): Promise<void> {
+    for (const follow of this.followers) await follow(await this.catalogue.snapshot());
+  }
+
+  async provider(name: string, style: string, baseUrl: string, settings = {}): Promise<ProviderView> {
+    const { id } = await this.catalogue.write((tx) =>
+      this.catalogue.editor.upsertProvider(tx, { name, style, baseUrl, settings }),
+    );
+    const { providers } = await this.catalogue.snapshot();
+    return providers.find((provider) => provider.id === id)!;
+  }
+
+  async close(): Promise<void> {
+    await this.tokens.onApplicationShutdown();
+    await this.pools.close();
+  }
+}
+
+export const laneOf = (provider: ProviderView, upstreamModel = 'sim-large'): LaneView => ({
+  id: 1,
+  provider,
+  upstreamModel,
+  region: 'local',
+  priority: 0,
+  weight: 1,
+});
+
+export const callTo = (
+  provider: ProviderView,
+  operation: SupplierCallInput['operation'],
+  body: Record<string, unknown>,
+): SupplierCallInput => ({
+  operation,
+  lane: laneOf(provider),
+  body: { kind: 'json', bytes: Buffer.from(JSON.stringify(body)), parsed: body },
+  stream: body.stream === true,
+  headers: {},
+  sessionKey: null,
+});
+
+export interface FakeServer {
+  readonly url: string;
+  readonly bodies: string[];
+  stop(): Promise<void>;
+}
+
+/** Answers every request by one function of what it was sent. */
+export async function fakeServer(
+  answer: (response: ServerResponse, body: string, request: IncomingMessage) => void,
+): Promise<FakeServer> {
+  const bodies: string[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      bodies.push(body);
+      answer(response, body, request);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const stop = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return { url: `http://127.0.0.1:${port}`, bodies, stop };
+}

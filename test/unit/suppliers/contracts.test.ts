@@ -1,0 +1,81 @@
+import { AddressGuard } from '../../../src/platform/http/address-guard';
+import { SupplierPools } from '../../../src/platform/http/supplier-pools';
+import { bedrock } from '../../../src/routing/suppliers/bedrock/bedrock';
+import { cohereRerank } from '../../../src/routing/suppliers/cohere-rerank/cohere-rerank';
+import { geminiStyle } from '../../../src/routing/suppliers/gemini/gemini-style';
+import {
+  describeSupplierContract,
+  type OutgoingCall,
+  type PreparedCall,
+} from '../../../src/routing/suppliers/kit';
+import { messagesStyle } from '../../../src/routing/suppliers/messages-style/messages-style';
+import { nativeOauth } from '../../../src/routing/suppliers/native-oauth/native-oauth';
+import { openaiStyle } from '../../../src/routing/suppliers/openai-style/openai-style';
+import { sandbox } from '../../../src/routing/suppliers/sandbox/sandbox';
+import { SupplierExchange } from '../../../src/routing/suppliers/supplier-exchange';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import * as fixtures from './contract-fixtures';
+import { chunkFrame, frame } from './frames';
+
+let simulator: Simulator;
+let pools: SupplierPools;
+beforeAll(async () => {
+  simulator = await startSimulator({ modelPrefix: '' });
+  const guard = new AddressGuard([{ address: '127.0.0.1', prefix: 32, family: 'ipv4' }]);
+  const settings = {
+    supplierConnections: 4,
+    supplierConnectTimeoutMs: 1_000,
+    supplierFirstByteTimeoutMs: 5_000,
+    supplierIdleTimeoutMs: 5_000,
+    supplierTotalTimeoutMs: 10_000,
+  };
+  pools = new SupplierPools(settings, guard);
+});
+afterAll(async () => {
+  await pools.close();
+  await simulator.stop();
+});
+
+const forms: ReadonlySet<string> = new Set(['transcription', 'translation']);
+
+/** The request goes to the simulator, which is as strict as the suppliers it stands for. */
+async function exchange(call: OutgoingCall, prepared: PreparedCall): Promise<void> {
+  // Recordings come as forms; their way is tried in a test of its own.
+  if (forms.has(call.operation)) return;
+  const url = new URL(prepared.url.pathname, simulator.url);
+  const sent = new SupplierExchange().begin((handler) => pools.dispatch({ ...prepared, url }, handler));
+  const { status, headers } = await sent.head;
+  const body = (await sent.whole()).toString('latin1');
+  expect([status, status === 200 ? '' : body]).toEqual([200, '']);
+  expect(String(headers['content-type']).startsWith('text/event-stream')).toBe(call.stream);
+  if (call.stream && call.operation === 'chat') expect(body).toContain('"prompt_tokens"');
+}
+
+const runner = { describe, test };
+const started = { type: 'message_start', message: { id: 'm', content: [], usage: { input_tokens: 3 } } };
+const framed = {
+  bytes: Buffer.concat([
+    chunkFrame(started),
+    frame({ ':event-type': 'initial-response', ':message-type': 'event' }, '{}'),
+    chunkFrame({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Grüße' } }),
+    frame(
+      { ':exception-type': 'throttlingException', ':message-type': 'exception' },
+      '{"message":"slow down"}',
+    ),
+  ]),
+  events: [
+    `event: message_start\ndata: ${JSON.stringify(started)}\n\n`,
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Grüße"}}\n\n',
+    'event: error\ndata: {"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}\n\n',
+  ].join(''),
+};
+
+describeSupplierContract(openaiStyle, { ...fixtures.openai, exchange }, runner);
+describeSupplierContract(openaiStyle, { ...fixtures.generic, exchange }, runner);
+describeSupplierContract(openaiStyle, fixtures.azure, runner);
+describeSupplierContract(messagesStyle, { ...fixtures.messagesStyle, exchange }, runner);
+describeSupplierContract(sandbox, { ...fixtures.sandbox, exchange }, runner);
+describeSupplierContract(cohereRerank, { ...fixtures.cohere, exchange }, runner);
+describeSupplierContract(geminiStyle, fixtures.gemini, runner);
+describeSupplierContract(bedrock, { ...fixtures.bedrock, framed }, runner);
+describeSupplierContract(nativeOauth, fixtures.nativeOauth, runner);

@@ -1,0 +1,283 @@
+import type { Credential, LaneView } from '../../../src/catalogue';
+import { bedrock } from '../../../src/routing/suppliers/bedrock/bedrock';
+import { encodeForm, type OutgoingCall, type SupplierStyle } from '../../../src/routing/suppliers/kit';
+import { messagesStyle } from '../../../src/routing/suppliers/messages-style/messages-style';
+import { nativeOauth } from '../../../src/routing/suppliers/native-oauth/native-oauth';
+import { openaiStyle } from '../../../src/routing/suppliers/openai-style/openai-style';
+import { bearer, header } from './contract-fixtures';
+
+type Json = Record<string, unknown>;
+
+const lane = (settings: Json = {}, baseUrl = 'https://north.example'): LaneView => ({
+  id: 1,
+  provider: { id: 1, name: 'n', style: 's', baseUrl, regions: [], visible: true, settings, timeouts: {} },
+  upstreamModel: 'upstream',
+  region: 'eu',
+  priority: 0,
+  weight: 1,
+});
+
+const call = (text: string, more: Partial<OutgoingCall> = {}): OutgoingCall => ({
+  operation: 'chat',
+  lane: lane(),
+  credential: bearer,
+  body: { kind: 'json', bytes: Buffer.from(text), parsed: JSON.parse(text) as Json },
+  stream: false,
+  headers: {},
+  sessionKey: null,
+  now: new Date(0),
+  ...more,
+});
+
+function sent(
+  style: SupplierStyle,
+  body: Json,
+  more: Partial<OutgoingCall> = {},
+): { body: Json; dropped: string[] } {
+  const prepared = style.prepare(call(JSON.stringify({ model: 'asked', ...body }), more));
+  const { model: _model, ...rest } = JSON.parse(prepared.body.toString()) as Json;
+  return { body: rest, dropped: prepared.dropped.map(({ path }) => path) };
+}
+
+describe('what is peculiar to suppliers of the openai style', () => {
+  const with_ = (settings: Json) => ({ lane: lane(settings) });
+
+  test.each([
+    ['openai', { max_tokens: 5 }, { max_completion_tokens: 5 }],
+    ['mistral', { max_completion_tokens: 5 }, { max_tokens: 5 }],
+    ['generic', { max_completion_tokens: 5 }, { max_completion_tokens: 5 }],
+    ['vllm', { max_tokens: 5 }, { max_tokens: 5 }],
+    ['mistral', { seed: 7 }, { random_seed: 7 }],
+    ['mistral', { tool_choice: 'required' }, { tool_choice: 'any' }],
+    ['groq', { tool_choice: 'required' }, { tool_choice: 'required' }],
+  ])('%s: %j becomes %j, and nothing is lost', (profile, body, expected) => {
+    expect(sent(openaiStyle, body, with_({ profile }))).toEqual({ body: expected, dropped: [] });
+  });
+
+  test.each([
+    ['mistral', { stream_options: { include_usage: true } }, 'stream_options'],
+    ['ollama', { tool_choice: 'auto' }, 'tool_choice'],
+    ['groq', { logit_bias: {} }, 'logit_bias'],
+    ['openai', { max_tokens: 5, max_completion_tokens: 6 }, 'max_tokens'],
+  ])('%s: of %j %s goes, and is counted', (profile, body, name) => {
+    const { body: left, dropped } = sent(openaiStyle, body, with_({ profile }));
+    expect(left).not.toHaveProperty(name);
+    expect(dropped).toEqual([name]);
+  });
+
+  test('the developer becomes the system where nobody knows one', () => {
+    const messages = [
+      { role: 'developer', content: 'Be brief.' },
+      { role: 'user', content: 'developer' },
+    ];
+    const { body, dropped } = sent(openaiStyle, { messages }, with_({ profile: 'deepseek' }));
+    expect(body.messages).toEqual([{ role: 'system', content: 'Be brief.' }, messages[1]]);
+    expect(dropped).toEqual(['messages']);
+    expect(sent(openaiStyle, { messages }, with_({ profile: 'openai' })).body.messages).toEqual(messages);
+  });
+
+  test('usage is asked for in a stream, once, beside what the caller asked', () => {
+    const asked = (body: Json, settings = {}) =>
+      sent(openaiStyle, body, { ...with_(settings), stream: true }).body;
+    expect(asked({})).toEqual({ stream_options: { include_usage: true } });
+    expect(asked({ stream_options: { include_obfuscation: false, include_usage: false } })).toEqual({
+      stream_options: { include_obfuscation: false, include_usage: true },
+    });
+    expect(asked({}, { profile: 'mistral' })).toEqual({});
+    expect(sent(openaiStyle, {}).body).toEqual({});
+  });
+
+  test.each([
+    ['openai', {}, { max_completion_tokens: 9 }],
+    ['openai', { max_tokens: 50 }, { max_completion_tokens: 9 }],
+    ['generic', {}, { max_tokens: 9 }],
+    ['generic', { max_completion_tokens: 50 }, { max_completion_tokens: 9 }],
+  ])('%s: the bound that money was set aside for stands, whatever %j says', (profile, body, expected) => {
+    expect(sent(openaiStyle, body, { ...with_({ profile }), maxOutputTokens: 9 }).body).toEqual(expected);
+  });
+
+  test('a provider adds to its profile', () => {
+    const settings = {
+      profile: 'groq',
+      drop: ['top_p'],
+      rename: { top_k: 'k' },
+      key_header: 'X-Key',
+      prefix: '/api',
+    };
+    const prepared = openaiStyle.prepare(
+      call('{"top_p":1,"top_k":2,"logprobs":true}', { lane: lane(settings), credential: header }),
+    );
+    expect(JSON.parse(prepared.body.toString())).toEqual({ model: 'upstream', k: 2 });
+    expect(prepared.headers).toMatchObject({ 'x-key': 'sim-secret' });
+    expect(prepared.url.href).toBe('https://north.example/api/chat/completions');
+  });
+
+  test.each([
+    ['https://a.example', 'https://a.example/v1/chat/completions'],
+    ['https://a.example/', 'https://a.example/v1/chat/completions'],
+    ['https://a.example/openai/v1', 'https://a.example/openai/v1/chat/completions'],
+    ['https://a.example/v1beta/', 'https://a.example/v1beta/chat/completions'],
+    ['https://a.example/v1/house', 'https://a.example/v1/house/v1/chat/completions'],
+  ])('the base address %s', (baseUrl, expected) => {
+    expect(openaiStyle.prepare(call('{}', { lane: lane({}, baseUrl) })).url.href).toBe(expected);
+  });
+
+  test('the interface of Azure without deployments', () => {
+    const azure = lane({ profile: 'azure' }, 'https://house.example/openai/v1/');
+    const { url } = openaiStyle.prepare(call('{}', { lane: azure, credential: header }));
+    expect(url.href).toBe('https://house.example/openai/v1/chat/completions');
+  });
+
+  test('a local supplier needs no secret and gets none', () => {
+    const local = lane({ profile: 'ollama' });
+    expect(openaiStyle.needsCredential(local.provider)).toBe(false);
+    expect(openaiStyle.prepare(call('{}', { lane: local, credential: null })).headers).not.toHaveProperty(
+      'authorization',
+    );
+    expect(openaiStyle.needsCredential(lane().provider)).toBe(true);
+  });
+
+  test('a session is named to a supplier without saying whose it is', () => {
+    const near = { lane: lane({ session_header: 'X-Session-Affinity' }), sessionKey: 'whose' };
+    const { headers } = openaiStyle.prepare(call('{}', near));
+    expect(headers['x-session-affinity']).toMatch(/^[0-9a-f]{32}$/);
+    expect(openaiStyle.prepare(call('{}', { sessionKey: 'whose' })).headers).not.toHaveProperty(
+      'x-session-affinity',
+    );
+  });
+});
+
+test('a secret of the wrong kind is a fault of the configuration', () => {
+  const credential: Credential = { kind: 'sigv4', id: 'c', accessKeyId: 'a', secretAccessKey: 'b' };
+  expect(() => openaiStyle.prepare(call('{}', { credential }))).toThrow(
+    expect.objectContaining({ code: 'configuration_error' }) as Error,
+  );
+});
+
+describe('the messages style', () => {
+  const messages = (headers: OutgoingCall['headers'], credential: Credential = header) =>
+    messagesStyle.prepare(call('{"max_tokens":9}', { operation: 'messages', headers, credential })).headers;
+
+  test("the caller's version and betas pass untouched", () => {
+    const own = { 'anthropic-version': '2026-10-21', 'anthropic-beta': 'one-2026,two' };
+    expect(messages(own)).toMatchObject(own);
+    expect(messages({})['anthropic-version']).toBe('2023-06-01');
+  });
+
+  test('the secret goes where its kind belongs', () => {
+    expect(messages({}, bearer)).toMatchObject({ authorization: 'Bearer sim-secret' });
+    expect(messages({}, bearer)).not.toHaveProperty('x-api-key');
+    expect(messages({})).not.toHaveProperty('authorization');
+  });
+
+  test('a count of tokens is asked without what it refuses', () => {
+    const body = { messages: [], max_tokens: 5, stream: true, temperature: 1, system: 's' };
+    expect(sent(messagesStyle, body, { operation: 'count_tokens' })).toEqual({
+      body: { messages: [], system: 's' },
+      dropped: [],
+    });
+  });
+
+  test('the body is untouched but for the name of the model', () => {
+    const text = '{ "model" : "asked", "seed":12345678901234567890 , "context_management":{ "edits":[] } }';
+    const prepared = messagesStyle.prepare(call(text, { operation: 'messages' }));
+    expect(prepared.body.toString()).toContain(
+      '"seed":12345678901234567890 , "context_management":{ "edits":[] }',
+    );
+  });
+});
+
+test('bedrock: model and stream stand in the address, version and betas in the body', () => {
+  const body = { model: 'asked', stream: true, anthropic_version: 'of the caller', max_tokens: 5 };
+  const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'one, two' };
+  const more = { stream: true, headers, lane: { ...lane(), upstreamModel: 'anthropic.x-v2:0' } };
+  const prepared = bedrock.prepare(call(JSON.stringify(body), more));
+  expect(prepared.url.pathname).toBe('/model/anthropic.x-v2%3A0/invoke-with-response-stream');
+  expect(JSON.parse(prepared.body.toString())).toEqual({
+    max_tokens: 5,
+    anthropic_version: 'bedrock-2023-05-31',
+    anthropic_beta: ['one', 'two'],
+  });
+  expect(prepared.headers).toMatchObject({
+    authorization: 'Bearer sim-secret',
+    accept: 'application/vnd.amazon.eventstream',
+  });
+});
+
+describe('native', () => {
+  const credential: Credential = { kind: 'oauth-pool', id: 'c', accessToken: 't' };
+  const native = (text: string, more: Partial<OutgoingCall> = {}) =>
+    nativeOauth.prepare(call(text, { operation: 'native', credential, stream: true, ...more }));
+
+  test('goes on byte for byte', () => {
+    const text =
+      '{ "model":"upstream","x":[1 , 2],"include":["reasoning.encrypted_content"], "store":false }';
+    const asked = call(text, { operation: 'native', credential });
+    const prepared = nativeOauth.prepare(asked);
+    expect(asked.body.kind === 'json' && prepared.body === asked.body.bytes).toBe(true);
+    expect(prepared.dropped).toEqual([]);
+  });
+
+  test('under another name only the name changes', () => {
+    const text = '{"x":[1 , 2],"model":"asked", "store":false}';
+    expect(native(text).body.toString()).toBe('{"x":[1 , 2],"model":"upstream","store":false}');
+  });
+
+  test('the agent may say who it is, and nothing else', () => {
+    const headers = {
+      originator: 'agent',
+      session_id: 's',
+      'openai-beta': 'responses=experimental',
+      cookie: 'c',
+    };
+    expect(native('{}', { headers }).headers).toMatchObject({ originator: 'agent', session_id: 's' });
+    expect(native('{}', { headers }).headers).not.toHaveProperty('cookie');
+  });
+});
+
+describe('forms', () => {
+  const file = {
+    field: 'file',
+    name: 'Grüße".wav\r\nx: y',
+    type: 'audio/wav',
+    bytes: Buffer.from([0, 13, 10, 45, 45, 255]),
+  };
+
+  test('the model is ours, what steers is out, the file is whole', async () => {
+    const prepared = openaiStyle.prepare(
+      call('{}', {
+        operation: 'transcription',
+        body: {
+          kind: 'form',
+          fields: [
+            ['language', 'de'],
+            ['model', 'asked'],
+            ['api_base', 'https://thief.example'],
+            ['model', 'twice'],
+          ],
+          files: [file],
+        },
+      }),
+    );
+    expect(prepared.dropped.map(({ path }) => path)).toEqual(['api_base']);
+    const response = new Response(new Uint8Array(prepared.body), {
+      headers: { 'content-type': prepared.headers['content-type']! },
+    });
+    const form = await response.formData();
+    expect(form.getAll('model')).toEqual(['upstream']);
+    expect(form.get('language')).toBe('de');
+    expect([...form.keys()].sort()).toEqual(['file', 'language', 'model']);
+    const received = form.get('file') as File;
+    expect(Buffer.from(await received.arrayBuffer())).toEqual(file.bytes);
+    expect(received.type).toBe('audio/wav');
+  });
+
+  test('neither name nor type nor value can open a part of their own', () => {
+    const hostile = 'x"\r\nContent-Disposition: form-data; name="model"\r\n\r\nevil';
+    const { bytes } = encodeForm({
+      fields: [[hostile, 'v']],
+      files: [{ ...file, name: hostile, type: hostile }],
+    });
+    expect(bytes.toString('latin1')).not.toContain('\r\nContent-Disposition: form-data; name="model"');
+  });
+});
