@@ -113,7 +113,7 @@ export class RequestRecordQuery {
   /** The same, in one go over as many pages as there are. */
   async *allOfKey(keyId: number, filter: RecordFilter): AsyncGenerator<RequestEntry> {
     let cursor = filter.cursor ?? null;
-    for (let left = filter.limit; left > 0; ) {
+    for (let left = filter.limit; left > 0;) {
       const limit = Math.min(left, ROWS_AT_ONCE);
       const page = await this.ofKey(keyId, { ...filter, cursor, limit });
       yield* page;

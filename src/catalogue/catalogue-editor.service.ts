@@ -3,6 +3,7 @@ import { IsNull } from 'typeorm';
 import { defineTransitions, fault } from '../kernel';
 import { AddressGuard, type Tx } from '../platform';
 import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock';
+import { ProviderCredential, wiped } from './credential.entity';
 import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from './entities';
 import { checkAddresses, checkName, checkProvider, checkRedirects } from './catalogue-rules';
 
@@ -75,6 +76,7 @@ export class CatalogueEditor {
     if (lanes > 0) {
       throw fault('conflict', { message: 'Models are still assigned to this provider.', details: { lanes } });
     }
+    await tx.update(ProviderCredential, { providerId: id, disabledAt: IsNull() }, wiped());
     await tx.update(Provider, { id: provider?.id }, { removedAt: new Date() });
   }
 

@@ -9,6 +9,7 @@ import {
   type CredentialHealth,
   type CredentialKind,
   ProviderCredential,
+  wiped,
 } from './credential.entity';
 import { Provider } from './entities';
 
@@ -71,12 +72,7 @@ export class CredentialEditor {
   /** The secret is wiped; whoever wants the credential back enters it again. */
   async disable(tx: Tx, id: string): Promise<void> {
     await lockCatalogue(tx);
-    const nothing = Buffer.alloc(0);
-    const { affected } = await tx.update(
-      ProviderCredential,
-      { id, disabledAt: IsNull() },
-      { disabledAt: new Date(), ciphertext: nothing, nonce: nothing, wrappedKey: nothing },
-    );
+    const { affected } = await tx.update(ProviderCredential, { id, disabledAt: IsNull() }, wiped());
     if (affected === 0) throw fault('not_found', { param: 'credential_id' });
   }
 

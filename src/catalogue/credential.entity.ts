@@ -9,6 +9,12 @@ export type CredentialHealth = 'unknown' | 'ok' | 'limited' | 'rejected';
 
 export const CREDENTIAL_TABLE = 'provider_credential';
 
+/** What becomes of a credential that is no longer wanted. */
+export const wiped = (): Partial<ProviderCredential> => {
+  const nothing = Buffer.alloc(0);
+  return { disabledAt: new Date(), ciphertext: nothing, nonce: nothing, wrappedKey: nothing };
+};
+
 @Entity(CREDENTIAL_TABLE)
 @Index('provider_credential_label_key', ['providerId', 'label'], {
   unique: true,

@@ -111,7 +111,7 @@ export interface SecretHome {
 export function originsOf({ baseUrl, settings }: SecretHome): string {
   return [baseUrl, tokenUrlOf(settings)]
     .filter((url) => url !== undefined)
-    .map((url) => new URL(url).origin)
+    .map((url) => URL.parse(url)?.origin ?? url)
     .join(' ');
 }
 

@@ -1,4 +1,4 @@
-import { EXIT_CONFIGURATION, SettingsError } from '../platform';
+import { errorCode, EXIT_CONFIGURATION, SettingsError } from '../platform';
 import { type Command, type CommandContext, UsageError } from './command';
 import { configCheck } from './config-check';
 import { doctor } from './doctor';
@@ -63,12 +63,8 @@ function find(words: string[]): { command: Command | undefined; rest: string[] }
 }
 
 /** `parseArgs` of Node says so by the code of its error. */
-function isMisuse(error: unknown): boolean {
-  return (
-    error instanceof UsageError ||
-    (error instanceof TypeError && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS_'))
-  );
-}
+const isMisuse = (error: unknown): boolean =>
+  error instanceof UsageError || errorCode(error).startsWith('ERR_PARSE_ARGS_');
 
 const overview = (): string =>
   [

@@ -9,10 +9,11 @@ import { Doorway } from './inference/doorway';
 import { Pipeline } from './inference/pipeline';
 import { Lifecycle } from './lifecycle';
 import { ManageModule } from './manage/manage.module';
+import { ModelsController } from './models.controller';
 
 @Module({
   imports: [WebModule, RoutingModule, BillingModule, ManageModule],
-  controllers: [HealthController, ErrorsController, InferenceController],
+  controllers: [HealthController, ErrorsController, ModelsController, InferenceController],
   providers: [Lifecycle, Doorway, Pipeline],
   exports: [Lifecycle],
 })

@@ -8,7 +8,8 @@ export interface KeyChange {
 
 /** An announcement, read; null stands for "anything", also when it makes no sense. */
 export function readKeyChange(text: string | null): KeyChange | null {
-  const [, what, id] = /^(key|user_account|organisation|department|project) (\d{1,10})$/.exec(text ?? '') ?? [];
+  const [, what, id] =
+    /^(key|user_account|organisation|department|project) (\d{1,10})$/.exec(text ?? '') ?? [];
   return what === undefined ? null : { what: what as KeyChange['what'], id: Number(id) };
 }
 

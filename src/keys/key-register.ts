@@ -76,7 +76,10 @@ export const noSuchKey = (): Fault =>
 
 function refuseCursor(error: unknown): never {
   if ((error as Partial<Fault>).code !== 'not_found') throw error;
-  throw fault('invalid_request', { param: 'cursor', message: 'cursor must be the last_id of an earlier page.' });
+  throw fault('invalid_request', {
+    param: 'cursor',
+    message: 'cursor must be the last_id of an earlier page.',
+  });
 }
 
 function managedKey(row: RegisterRow, budget: LimitState | null): ManagedKey {

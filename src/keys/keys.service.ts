@@ -112,7 +112,11 @@ export class KeysService {
     return { id, publicId, name, text, createdAt, previousUntil: rows[0][0]?.previous_until ?? null };
   }
 
-  private async changeBudget(tx: Tx, scope: BudgetScope, { budgetLimit, budgetPeriod }: KeyChanges): Promise<void> {
+  private async changeBudget(
+    tx: Tx,
+    scope: BudgetScope,
+    { budgetLimit, budgetPeriod }: KeyChanges,
+  ): Promise<void> {
     const current = await this.limits.state(scope, tx);
     const limit = budgetLimit ?? current?.limit;
     if (limit === undefined) {

@@ -11,7 +11,12 @@ import { securityHeaders } from './security-headers';
 
 @Module({
   imports: [IdentityModule, KeysModule],
-  providers: [viewEngineProvider, PageRenderer, ClientAddress, { provide: APP_FILTER, useClass: FaultFilter }],
+  providers: [
+    viewEngineProvider,
+    PageRenderer,
+    ClientAddress,
+    { provide: APP_FILTER, useClass: FaultFilter },
+  ],
   exports: [PageRenderer, ClientAddress, viewEngineProvider, IdentityModule, KeysModule],
 })
 export class WebModule implements NestModule {

@@ -76,11 +76,11 @@ export class LeaseKeeper {
     const retry = Math.min(retryMs, this.options.beatMs);
     let pause = this.options.beatMs;
     while (!this.stopped) {
-      await this.sleep(this.current.begun ? pause : retry);
+      await this.sleep(pause);
       if (this.stopped) return;
       try {
         await this.beat();
-        pause = this.options.beatMs;
+        pause = this.current.begun ? this.options.beatMs : 0;
       } catch (error) {
         pause = retry;
         this.logger.warn(`The escrow lease could not be renewed: ${String(error)}`);
@@ -103,10 +103,7 @@ export class LeaseKeeper {
     const { current } = this;
     const beat = await this.store.beat(current.lease, this.node, !current.begun);
     if (current !== this.current) return;
-    if (!beat.alive) {
-      this.lapse();
-      return this.beat();
-    }
+    if (!beat.alive) return this.lapse();
     current.begun = true;
     this.clock.hear(beat.now, sentAt);
     this.admitUntil = sentAt + this.options.admitMs;

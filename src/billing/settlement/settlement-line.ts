@@ -88,11 +88,12 @@ export class SettlementLine {
 
   /** Waits until everything is committed, or until the signal. */
   async drained(signal: AbortSignal): Promise<void> {
-    if (this.pending === 0 && !this.committing) return;
-    await new Promise<void>((resolve) => {
-      this.idle.push(resolve);
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    while (!signal.aborted && (this.pending > 0 || this.committing)) {
+      await new Promise<void>((resolve) => {
+        this.idle.push(resolve);
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    }
   }
 
   /** Stops trying; what is not committed is in the journal. */
@@ -141,7 +142,7 @@ export class SettlementLine {
     } finally {
       this.committing = false;
     }
-    if (this.queue.length === 0) for (const wake of this.idle.splice(0)) wake();
+    for (const wake of this.idle.splice(0)) wake();
   }
 
   /** Repeats the same batch until its outcome is known: what is already there is not done again. */

@@ -14,18 +14,14 @@ export interface Reading {
 /** One value of the file. Whatever is wrong with it is noted, and reading goes on. */
 export class Entry implements Place {
   private readonly node: unknown;
-  readonly line: number;
 
   constructor(
     private readonly reading: Reading,
     given: unknown,
     readonly path: string,
-    lineOfParent = 1,
+    readonly line = 1,
   ) {
-    const resolved: unknown = isAlias(given) ? given.resolve(reading.document) : given;
-    this.node = resolved;
-    const [start] = (given as Partial<Node> | null)?.range ?? [];
-    this.line = start === undefined ? lineOfParent : reading.lines.linePos(start).line;
+    this.node = isAlias(given) ? given.resolve(reading.document) : given;
   }
 
   /** Left out, or written without a value. */
@@ -66,9 +62,7 @@ export class Entry implements Place {
     }
     return this.node.items.map((pair) => {
       const name = keyOf(pair);
-      const line = (pair.key as Partial<Node> | null)?.range?.[0];
-      const lineOfKey = line === undefined ? this.line : this.reading.lines.linePos(line).line;
-      return [name, new Entry(this.reading, pair.value, this.below(name), lineOfKey)];
+      return [name, new Entry(this.reading, pair.value, this.below(name), this.lineOf(pair.key))];
     });
   }
 
@@ -79,7 +73,7 @@ export class Entry implements Place {
       return [];
     }
     return this.node.items.map(
-      (item, place) => new Entry(this.reading, item, `${this.path}[${place}]`, this.line),
+      (item, place) => new Entry(this.reading, item, `${this.path}[${place}]`, this.lineOf(item)),
     );
   }
 
@@ -160,6 +154,11 @@ export class Entry implements Place {
       return Object.fromEntries(this.named().map(([name, entry]) => [name, entry.data()]));
     if (isSeq(this.node)) return this.list().map((entry) => entry.data());
     return isScalar(this.node) && typeof this.node.value !== 'string' ? this.node.value : this.text();
+  }
+
+  private lineOf(node: unknown): number {
+    const [start] = (node as Partial<Node> | null)?.range ?? [];
+    return start === undefined ? this.line : this.reading.lines.linePos(start).line;
   }
 
   private below(name: string): string {

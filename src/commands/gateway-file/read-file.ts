@@ -49,9 +49,10 @@ export function readGatewayText(text: string, references: References, advisers: 
   }));
   const reading: Reading = { document, lines, references, faults };
   // What a broken document seems to say is not worth complaining about.
-  const root = new Entry(reading, faults.length > 0 ? null : document.contents, '');
+  const isBroken = faults.length > 0;
+  const root = new Entry(reading, isBroken ? null : document.contents, '');
   const fields = root.fields('version', 'providers', 'models', 'aliases', 'organisations');
-  if (faults.length === 0) {
+  if (!isBroken) {
     if (fields.version.isAbsent) fields.version.fault('is missing: write "version: 1"');
     else fields.version.oneOf(['1']);
   }

@@ -1,5 +1,6 @@
 import { fault } from '../../kernel';
 import type { CatalogueService, ModelView, PricedLane } from '../../catalogue';
+import { isListed } from '../model-access';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 
@@ -11,12 +12,11 @@ export interface Admission {
 
 /** The cheap refusals, in order; nothing has been spent or sent when one of them fires. */
 export function admit(inbound: Inbound, call: Call, catalogue: CatalogueService): Admission {
-  const { allowedModels, attribution } = inbound.caller;
+  const { attribution } = inbound.caller;
   const found = catalogue.resolve(call.model);
   if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
   const { model, lanes } = found;
-  if (allowedModels !== null && !allowedModels.has(model.name))
-    throw fault('model_not_allowed', { param: 'model' });
+  if (!isListed(inbound.caller, model)) throw fault('model_not_allowed', { param: 'model' });
   if (!catalogue.snapshot.isOpenTo(model, attribution))
     throw fault('model_not_accessible', { param: 'model' });
   return { model, lanes };

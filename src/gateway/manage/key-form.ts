@@ -171,7 +171,7 @@ function readMetadata(value: unknown): Record<string, string> {
     if (typeof text !== 'string' || text.length > 512 || text.includes('\0'))
       throw refused(`metadata.${name}`, 'a text of at most 512 characters');
   }
-  return Object.fromEntries(entries) as Record<string, string>;
+  return Object.fromEntries(entries);
 }
 
 function readExpiry(value: unknown): Date {

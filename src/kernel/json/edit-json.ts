@@ -23,6 +23,12 @@ interface Member {
   readonly end: number;
 }
 
+/** The members up to the last one that is edited, and where the rest begins, which nothing happens to. */
+interface Beginning {
+  readonly members: readonly Member[];
+  readonly end: number;
+}
+
 /**
  * The bytes of a JSON object with fields of its top level replaced, added or taken out. What is not edited stays as
  * it came, to the byte: that is cheaper than printing it again, and keeps numbers that a double would round. Of a
@@ -34,9 +40,10 @@ export function editJson(bytes: Buffer, parsed: Readonly<Record<string, unknown>
   const set = new Map(Object.entries(edits.set ?? {}).filter(([, value]) => value !== undefined));
   const removed = new Set(edits.remove ?? []);
   if (set.size === 0 && removed.size === 0) return bytes;
-  const members = membersOf(bytes);
-  if (members === undefined) return printed(parsed, set, removed);
-  return splice(bytes, members, set, removed);
+  const names = [...set.keys(), ...removed].filter((name) => Object.hasOwn(parsed, name));
+  const beginning = beginningOf(bytes, new Set(names));
+  if (beginning === undefined) return printed(parsed, set, removed);
+  return splice(bytes, beginning, set, removed);
 }
 
 function printed(
@@ -50,7 +57,7 @@ function printed(
 
 function splice(
   bytes: Buffer,
-  members: readonly Member[],
+  { members, end: rest }: Beginning,
   set: ReadonlyMap<string, unknown>,
   removed: ReadonlySet<string>,
 ): Buffer {
@@ -84,7 +91,7 @@ function splice(
     pieces.push(Buffer.concat([bytes.subarray(start, member.value), text]));
   });
   closeRun();
-  return changed ? joined(pieces) : bytes;
+  return changed ? joined(pieces, bytes, rest) : bytes;
 }
 
 const memberText = (name: string, value: unknown): Buffer =>
@@ -92,25 +99,27 @@ const memberText = (name: string, value: unknown): Buffer =>
 
 const open = Buffer.from('{');
 const comma = Buffer.from(',');
-const close = Buffer.from('}');
 
-function joined(pieces: readonly Buffer[]): Buffer {
+function joined(pieces: readonly Buffer[], bytes: Buffer, rest: number): Buffer {
   const parts: Buffer[] = [open];
   pieces.forEach((piece, index) => {
     if (index > 0) parts.push(comma);
     parts.push(piece);
   });
-  parts.push(close);
+  const next = skipSpace(bytes, rest);
+  parts.push(bytes.subarray(pieces.length === 0 && bytes[next] === COMMA ? next + 1 : rest));
   return Buffer.concat(parts);
 }
 
 /** Undefined when the bytes are no object after all, or cannot be followed. */
-function membersOf(bytes: Buffer): Member[] | undefined {
+function beginningOf(bytes: Buffer, names: ReadonlySet<string>): Beginning | undefined {
   const members: Member[] = [];
+  const missing = new Set(names);
   let at = skipSpace(bytes, 0);
   if (bytes[at] !== OPEN_OBJECT) return undefined;
   at = skipSpace(bytes, at + 1);
-  if (bytes[at] === CLOSE_OBJECT) return members;
+  if (bytes[at] === CLOSE_OBJECT) return { members, end: at };
+  let isLooking = true;
   for (;;) {
     if (bytes[at] !== QUOTE) return undefined;
     const start = at;
@@ -121,12 +130,29 @@ function membersOf(bytes: Buffer): Member[] | undefined {
     const value = skipSpace(bytes, at + 1);
     const end = endOfValue(bytes, value);
     if (end === -1) return undefined;
-    members.push({ name: nameOf(bytes, start, nameEnd), start, value, end });
+    const name = nameOf(bytes, start, nameEnd);
+    members.push({ name, start, value, end });
+    missing.delete(name);
+    if (isLooking && missing.size === 0) {
+      if (!mayRecur(bytes, end, names)) return { members, end };
+      isLooking = false;
+    }
     at = skipSpace(bytes, end);
-    if (bytes[at] === CLOSE_OBJECT) return members;
+    if (bytes[at] === CLOSE_OBJECT) return { members, end };
     if (bytes[at] !== COMMA) return undefined;
     at = skipSpace(bytes, at + 1);
   }
+}
+
+const escapedLetter = Buffer.from('\\u00');
+
+/** Whether any of the names could stand in the rest again, plainly or in escapes. Searching is cheaper than reading. */
+function mayRecur(bytes: Buffer, from: number, names: ReadonlySet<string>): boolean {
+  if (bytes.indexOf(escapedLetter, from) !== -1) return true;
+  for (const name of names) {
+    if (!/^[\w-]+$/.test(name) || bytes.indexOf(`"${name}"`, from) !== -1) return true;
+  }
+  return false;
 }
 
 /** A name may be written with escapes, so that it only reads like another one. */
@@ -141,17 +167,14 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Behind the closing quote; -1 without one. Strings are most of a prompt, so they are searched natively. */
+/** Behind the closing quote; -1 without one. */
 function endOfString(bytes: Buffer, from: number): number {
-  let at = from + 1;
-  for (;;) {
-    const quote = bytes.indexOf(QUOTE, at);
-    if (quote === -1) return -1;
-    let backslashes = 0;
-    while (bytes[quote - 1 - backslashes] === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return quote + 1;
-    at = quote + 1;
+  for (let at = from + 1; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at + 1;
+    if (byte === BACKSLASH) at += 1;
   }
+  return -1;
 }
 
 function endOfValue(bytes: Buffer, from: number): number {

@@ -175,7 +175,7 @@ describe('on one node', () => {
   });
 
   test('a flushed Redis is not an outage', async () => {
-    const { text } = await limited(nodes[0] as TestApp, owner, 3);
+    const { text } = await limited(nodes[0] as TestApp, owner, 4);
     expect(letIn(await both(2, text))).toBe(2);
     const client = new Redis(redis.url);
     await client.flushall();

@@ -137,6 +137,17 @@ test('disabled, the secret is wiped and the label is free again', async () => {
   expect((await put('key', secret, id)).id).not.toBe(stored.id);
 });
 
+test('a provider that is removed takes its secrets with it', async () => {
+  const { id } = await house.provider('closing');
+  await put('key', secret, id);
+  await house.write((tx) => house.editor.removeProvider(tx, id));
+  const [row] = await house.database.query<{ size: number }>(
+    'SELECT length(ciphertext || nonce || wrapped_key) AS size FROM provider_credential WHERE provider_id = $1',
+    [id],
+  );
+  expect(row?.size).toBe(0);
+});
+
 test.each([
   ['bearer', 'sk\r\nx-injected: 1', 'secret'],
   ['bearer', '', 'secret'],

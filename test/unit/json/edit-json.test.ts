@@ -7,9 +7,9 @@ const edit = (text: string, edits: Parameters<typeof editJson>[2]): string =>
   editJson(Buffer.from(text), JSON.parse(text) as Json, edits).toString();
 
 test.each([
-  ['replaced in place', '{"a":1, "model":"x" ,"b":2}', '{"a":1,"model":"y","b":2}'],
+  ['replaced in place', '{"a":1, "model":"x" ,"b":2}', '{"a":1,"model":"y" ,"b":2}'],
   ['added in front', '{"a":1}', '{"model":"y","a":1}'],
-  ['added to nothing', ' { } ', '{"model":"y"}'],
+  ['added to nothing', ' { } ', '{"model":"y"} '],
   ['written with escapes', '{"mod\\u0065l":"x"}', '{"mod\\u0065l":"y"}'],
   ['told twice', '{"model":"x","a":1,"model":"z"}', '{"a":1,"model":"y"}'],
   ['told twice, the last one right', '{"model":"x","a":1,"model":"y"}', '{"a":1,"model":"y"}'],
@@ -18,16 +18,23 @@ test.each([
     '{"seed":12345678901234567890,"model":1e400}',
     '{"seed":12345678901234567890,"model":"y"}',
   ],
+  [
+    'found early, the rest as it came',
+    '{ "model":"x", "a" : [1 , 2]\n}\n',
+    '{"model":"y", "a" : [1 , 2]\n}\n',
+  ],
+  ['found early, and again in escapes', '{"model":"x","a":1,"\\u006dodel":"z"}', '{"a":1,"\\u006dodel":"y"}'],
   ['only the top level', '{"metadata":{"model":"x"}}', '{"model":"y","metadata":{"model":"x"}}'],
 ])('a field %s', (_name, before, after) => {
   expect(edit(before, { set: { model: 'y' } })).toBe(after);
 });
 
 test.each([
-  ['the first', '{"gone":[1,{"x":"}"}], "a":1,"b":2}', '{"a":1,"b":2}'],
-  ['one in the middle', '{"a":1, "gone":"\\"," ,"b":2}', '{"a":1,"b":2}'],
+  ['the first', '{"gone":[1,{"x":"}"}], "a":1,"b":2}', '{ "a":1,"b":2}'],
+  ['one in the middle', '{"a":1, "gone":"\\"," ,"b":2}', '{"a":1 ,"b":2}'],
   ['the last', '{"a":1,"b":2,"gone":null}', '{"a":1,"b":2}'],
   ['the only one, twice', '{"gone":1,"gone":2}', '{}'],
+  ['the first, the rest as it came', '{"gone":1 , "a": [ ]}', '{ "a": [ ]}'],
 ])('taken out: %s', (_name, before, after) => {
   expect(edit(before, { remove: ['gone', 'absent'] })).toBe(after);
 });

@@ -3,7 +3,11 @@ import type { Caller } from '../../../src/keys';
 import { KeyCache } from '../../../src/keys/key-cache';
 import { readKeyChange } from '../../../src/keys/key-change';
 
-const admitted = (keyId: number, who: Partial<Caller['attribution']> = {}, payerId: number | null = null) => ({
+const admitted = (
+  keyId: number,
+  who: Partial<Caller['attribution']> = {},
+  payerId: number | null = null,
+) => ({
   caller: {
     keyId,
     payerId,

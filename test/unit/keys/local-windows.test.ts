@@ -111,6 +111,7 @@ test('keys do not share their limit, and those that are silent are forgotten', (
 
 test('a flood of keys stays within its bounds', () => {
   const windows = new LocalWindows(10);
-  for (let key = 0; key < 1_000; key += 1) windows.take({ key: String(key), limit: 1, windowMs: MINUTE }, key);
+  for (let key = 0; key < 1_000; key += 1)
+    windows.take({ key: String(key), limit: 1, windowMs: MINUTE }, key);
   expect(windows.size).toBe(10);
 });

@@ -220,7 +220,7 @@ describe('native', () => {
 
   test('under another name only the name changes', () => {
     const text = '{"x":[1 , 2],"model":"asked", "store":false}';
-    expect(native(text).body.toString()).toBe('{"x":[1 , 2],"model":"upstream","store":false}');
+    expect(native(text).body.toString()).toBe('{"x":[1 , 2],"model":"upstream", "store":false}');
   });
 
   test('the agent may say who it is, and nothing else', () => {

@@ -134,11 +134,11 @@ export class TokenPool implements OnApplicationShutdown {
         errorKind: '429',
         detail: `rests ${restMs} ms`,
       });
-    } else if (status === 401 || status === 403) {
+    } else if (status === 401) {
       this.rest(pooled, REJECTED_REST_MS);
-      this.note(pooled, 'rejected', { kind: 'rejected', source: 'call', errorKind: String(status) });
+      this.note(pooled, 'rejected', { kind: 'rejected', source: 'call', errorKind: '401' });
       // It may only be older than its supplier thinks it should be.
-      if (status === 401 && newest(pooled.token, state).refreshToken !== undefined) void this.renew(pooled);
+      if (newest(pooled.token, state).refreshToken !== undefined) void this.renew(pooled);
     } else if (status < 400 && state.health !== 'ok') {
       const recovered = state.health !== 'unknown';
       this.note(pooled, 'ok', recovered ? { kind: 'recovered', source: 'call' } : undefined);

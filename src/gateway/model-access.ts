@@ -1,0 +1,12 @@
+import type { ModelView } from '../catalogue';
+import type { Caller } from '../keys';
+
+/**
+ * Whether a key's list names a model, by its own name or an alias of it. What a request was redirected to has to be
+ * on the list itself: a list is about models, not about ways to them.
+ */
+export const isListed = (
+  { allowedModels }: Pick<Caller, 'allowedModels'>,
+  { name, aliases }: ModelView,
+): boolean =>
+  allowedModels === null || allowedModels.has(name) || aliases.some((alias) => allowedModels.has(alias));

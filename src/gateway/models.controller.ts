@@ -1,0 +1,101 @@
+import { Controller, Get, Head, Param, Query, Req } from '@nestjs/common';
+import { CatalogueService, type ModelView } from '../catalogue';
+import { fault } from '../kernel';
+import type { Caller } from '../keys';
+import { Access, type HttpRequest } from '../web';
+import { isListed } from './model-access';
+
+const LARGEST_PAGE = 1_000;
+
+/** One envelope that both families of SDKs read: the list of one, the pages of the other. */
+@Controller()
+export class ModelsController {
+  constructor(private readonly catalogue: CatalogueService) {}
+
+  @Get('/v1/models')
+  @Access.eitherHeader()
+  list(
+    @Req() { caller }: HttpRequest,
+    @Query('limit') limit?: string,
+    @Query('after_id') after?: string,
+    @Query('before_id') before?: string,
+  ): object {
+    const all = this.callable(caller);
+    const size = sizeOf(limit);
+    const start = after === undefined ? 0 : all.findIndex(({ name }) => name === after) + 1;
+    const end =
+      before === undefined
+        ? all.length
+        : Math.max(
+            0,
+            all.findIndex(({ name }) => name === before),
+          );
+    const page =
+      before === undefined ? all.slice(start, start + size) : all.slice(Math.max(0, end - size), end);
+    return {
+      object: 'list',
+      data: page.map(present),
+      has_more: before === undefined ? start + size < all.length : end - size > 0,
+      first_id: page[0]?.name ?? null,
+      last_id: page.at(-1)?.name ?? null,
+    };
+  }
+
+  @Get('/v1/models/:model')
+  @Access.eitherHeader()
+  one(@Req() { caller }: HttpRequest, @Param('model') name: string): object {
+    const found = this.catalogue.snapshot.model(name);
+    const model = this.callable(caller).find(({ id }) => id === found?.id);
+    if (model === undefined) throw fault('model_not_found', { param: 'model' });
+    return present(model);
+  }
+
+  /** Some clients look whether anybody is there before they say who they are. */
+  @Head('/api/hello')
+  @Access.anyone()
+  hello(): void {
+    return;
+  }
+
+  /** Only what this key may call is shown to it. */
+  private callable(caller: Caller | undefined): ModelView[] {
+    if (caller === undefined) throw fault('missing_api_key');
+    const { attribution } = caller;
+    const { snapshot } = this.catalogue;
+    return snapshot.models.filter(
+      (model) =>
+        model.state === 'active' &&
+        model.lanes.length > 0 &&
+        isListed(caller, model) &&
+        snapshot.isOpenTo(model, attribution),
+    );
+  }
+}
+
+function sizeOf(limit: string | undefined): number {
+  if (limit === undefined) return LARGEST_PAGE;
+  const size = Number(limit);
+  if (Number.isInteger(size) && size >= 1 && size <= LARGEST_PAGE) return size;
+  throw fault('invalid_request', {
+    param: 'limit',
+    message: `limit must be a whole number from 1 to ${LARGEST_PAGE}.`,
+  });
+}
+
+function present(model: ModelView): object {
+  return {
+    id: model.name,
+    object: 'model',
+    type: 'model',
+    owned_by: model.ownedBy,
+    created: Math.floor(model.createdAt / 1_000),
+    created_at: new Date(model.createdAt).toISOString(),
+    display_name: model.displayName,
+    kind: model.kind,
+    context_tokens: model.contextTokens,
+    max_output_tokens: model.maxOutputTokens,
+    input_modalities: model.inputModalities,
+    output_modalities: model.outputModalities,
+    capabilities: [...model.capabilities],
+  };
+}

@@ -1,0 +1,119 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { CommandHouse } from './command-house';
+
+let house: CommandHouse;
+let server: Server;
+let port: number;
+beforeAll(async () => {
+  house = await CommandHouse.open();
+  server = createServer((socket) => socket.on('error', () => undefined).resume()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ({ port } = server.address() as AddressInfo);
+});
+afterAll(async () => {
+  server.close();
+  await house.close();
+});
+
+const doctor = async () => {
+  const { code, output } = await house.run(['doctor']);
+  const found = new Map<string, string>();
+  for (const line of output.split('\n')) {
+    const [, verdict, what, words] = /^(ok|warn|fail) +([^:]+): (.*)$/.exec(line) ?? [];
+    if (what !== undefined) found.set(what, `${verdict} ${words}`);
+  }
+  return { code, output, found };
+};
+const catalogue = (address: string): string => `version: 1
+providers: { a: { style: openai-style, base_url: "${address}", settings: { anonymous: true } } }
+models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1 } } }
+`;
+
+test('an installation without models fails, with a word on what to do', async () => {
+  const { code, output, found } = await doctor();
+  expect(code).toBe(1);
+  expect(found.get('catalogue')).toBe('fail no active model has a lane and a price');
+  expect(output).toContain('      Describe suppliers, models and prices in a gateway.yaml');
+  expect(output).toMatch(/doctor: \d+ ok, 2 to look at, 1 failed\n$/);
+});
+
+test('a sound one passes in every point', async () => {
+  expect((await house.apply(catalogue(`http://127.0.0.1:${port}`))).complaint).toBe('');
+  const { code, found } = await doctor();
+  expect(Object.fromEntries(found)).toEqual({
+    'setting names': 'ok no misspelt variable',
+    'base URL': 'ok http://localhost:3000',
+    secrets: expect.stringMatching(/^warn .*MASTER_KEY must be set in production/),
+    'data folder': expect.stringMatching(/GiB free in /),
+    mail: 'ok no server: mails are written to the outbox in the data folder',
+    redis: 'ok not used: right for one node',
+    database: expect.stringMatching(/^ok external PostgreSQL \d+.* answers$/),
+    migrations: expect.stringMatching(/^ok all \d+ tables are as this version expects$/),
+    'database role': 'ok switchboard_app may do its work and no more',
+    clock: expect.stringMatching(/^ok \d+ ms from the database's$/),
+    partitions: 'ok this month and the next are ready',
+    catalogue: 'ok 1 active models with lanes and prices',
+    'supplier a': `ok 127.0.0.1:${port} answers`,
+  });
+  expect(code).toBe(0);
+});
+
+test('what is out of reach is named: supplier, mail, Redis', async () => {
+  const gone = createServer().listen(0, '127.0.0.1');
+  await once(gone, 'listening');
+  const closed = (gone.address() as AddressInfo).port;
+  gone.close();
+  await once(gone, 'close');
+  await house.apply(catalogue(`http://127.0.0.1:${closed}`));
+  Object.assign(house.environment, {
+    SMTP_URL: `smtp://user:canary@127.0.0.1:${closed}`,
+    REDIS_URL: `redis://127.0.0.1:${closed}`,
+  });
+  const { code, output, found } = await doctor();
+  expect(code).toBe(1);
+  for (const what of ['supplier a', 'mail', 'redis']) expect(found.get(what)).toMatch(/^fail /);
+  expect(output).not.toContain('canary');
+});
+
+test('a supplier in a network that the operator no longer allows is not connected to', async () => {
+  let connections = 0;
+  server.on('connection', () => (connections += 1));
+  await house.apply(catalogue(`http://127.0.0.1:${port}`));
+  house.environment['SUPPLIER_ALLOW'] = '';
+  const { found } = await doctor();
+  expect(found.get('supplier a')).toMatch(/^fail .*is not an address of the public internet/);
+  expect(connections).toBe(0);
+});
+
+test('a database that cannot be reached is one failure among the other findings', async () => {
+  const environment = { ...house.environment };
+  Object.assign(house.environment, { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' });
+  delete house.environment['MIGRATION_DATABASE_URL'];
+  const { code, found } = await doctor();
+  Object.assign(house.environment, environment);
+  expect(code).toBe(1);
+  expect(found.get('database')).toMatch(/^fail .*ECONNREFUSED/);
+  expect(found.has('data folder')).toBe(true);
+});
+
+test('config check shows the settings in force, secrets masked, and warns of misspelt ones', async () => {
+  Object.assign(house.environment, { KEY_PEPPER: 'pepper-canary', KEY_PEPER: 'x' });
+  const { code, output } = await house.run(['config', 'check']);
+  expect(code).toBe(0);
+  expect(output).toMatch(/^General\n {2}NODE_ENV +test\n/);
+  expect(output).toMatch(/KEY_PEPPER +••••\n/);
+  expect(output).toContain('! KEY_PEPER is not a setting; did you mean KEY_PEPPER?');
+  expect(output).not.toContain('canary');
+});
+
+test('faults of the settings end with 78, an unknown command with 64', async () => {
+  house.environment['PORT'] = 'http';
+  expect(await house.run(['config', 'check'])).toMatchObject({
+    code: 78,
+    complaint: expect.stringContaining('PORT: expected a whole number'),
+  });
+  expect(await house.run(['conifg', 'check'])).toMatchObject({ code: 64 });
+  expect(await house.run([])).toMatchObject({ code: 0, output: expect.stringContaining('apply FILE') });
+  expect(await house.run(['key', 'create', '--help'])).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,204 @@
+import { CommandHouse } from './command-house';
+
+let house: CommandHouse;
+beforeAll(async () => {
+  house = await CommandHouse.open();
+  await house.database.query("INSERT INTO organisation (name, slug) VALUES ('Acme', 'acme')");
+  await house.database.query(
+    "INSERT INTO department (organisation_id, name) SELECT id, 'Research' FROM organisation WHERE slug = 'acme'",
+  );
+});
+afterAll(() => house.close());
+
+const PROVIDERS = `version: 1
+providers:
+  a: { style: openai-style, base_url: "https://a.example/v1", regions: [eu], settings: { anonymous: true } }
+  b: { style: messages-style, base_url: "https://b.example", settings: { anonymous: true } }
+`;
+const LANES = 'lanes: [{ provider: a, model: up, region: eu }, { provider: b, model: up, region: us }]';
+
+const revision = async (): Promise<bigint> => (await house.snapshot()).revision;
+
+test('a changed price is a new version, and the one before stays', async () => {
+  const file = (price: string): string => `${PROVIDERS}models:\n  m: { ${LANES}, price: { ${price} } }\n`;
+  expect((await house.apply(file('input: 1, output: 2'))).code).toBe(0);
+  const changed = await house.apply(file('input: 0.1, output: 2, cache_read: 0.05'));
+  expect(changed.output).toBe(
+    '~ model m\n    price input: $1 → $0.1\n    price cache_read: none → $0.05\n0 new, 1 changed.\nApplied.\n',
+  );
+  const versions = (await house.snapshot()).model('m')?.prices.map(({ rates, source }) => [rates.input, source]);
+  expect(versions).toEqual([
+    [100_000_000n, 'file gateway.yaml'],
+    [1_000_000_000n, 'file gateway.yaml'],
+  ]);
+});
+
+test('a file that leaves prices and schedules out leaves them alone, and sets other fields back', async () => {
+  const withLimit = `${PROVIDERS}models:\n  m: { ${LANES}, context_tokens: 1000 }\n`;
+  expect((await house.apply(withLimit)).output).toContain('context_tokens: unknown → 1000');
+  const { output } = await house.apply(`${PROVIDERS}models:\n  m: { ${LANES} }\n`);
+  expect(output).toBe('~ model m\n    context_tokens: 1000 → unknown\n0 new, 1 changed.\nApplied.\n');
+  expect((await house.snapshot()).model('m')?.prices).toHaveLength(2);
+});
+
+test('lanes: a new order and a removed one are shown and done', async () => {
+  const { output } = await house.apply(
+    `${PROVIDERS}models:\n  m: { lanes: [{ provider: b, model: up, region: us }] }\n`,
+  );
+  expect(output).toBe(`~ model m
+    owned_by: a → b
+    lane b · up · us: priority 1, weight 1 → priority 0, weight 1
+    lane a · up · eu: priority 0, weight 1 → none
+0 new, 1 changed.
+Applied.
+`);
+});
+
+test('a failed apply changes nothing, and says everything that is wrong', async () => {
+  const before = await revision();
+  const { code, output, complaint } = await house.apply(`${PROVIDERS}models:
+  fresh: { ${LANES}, price: { input: 1 } }
+  auto: { ${LANES} }
+  lost: { lanes: [{ provider: aa, model: up, region: eu }] }
+  far: { lanes: [{ provider: a, model: up, region: us }] }
+  round: { owned_by: us, redirect: rund }
+aliases:
+  fresh: m
+organisations:
+  acmee: {}
+  acme: { models: { nothing: allowed } }
+`);
+  expect(code).toBe(1);
+  expect(output).toBe('');
+  expect(complaint).toBe(`gateway.yaml has 7 faults:
+  gateway.yaml:7  models.auto: "auto" is a name of the service itself.
+  gateway.yaml:8  models.lost.lanes[0]: there is no provider "aa"; did you mean "a"?
+  gateway.yaml:9  models.far.lanes[0]: Provider "a" does not serve region "us".
+  gateway.yaml:10  models.round.redirect: there is no model or alias "rund"; did you mean "round"?
+  gateway.yaml:12  aliases.fresh: A model has this name.
+  gateway.yaml:14  organisations.acmee: there is no organisation "acmee"; did you mean "acme"?
+  gateway.yaml:15  organisations.acme.models.nothing: there is no model "nothing"
+Nothing was changed. docs/gateway-yaml.md describes the format.
+`);
+  expect(await revision()).toBe(before);
+  expect((await house.snapshot()).model('fresh')).toBeUndefined();
+});
+
+test('aliases move, redirects turn round, access and regions are set; then there is nothing to do', async () => {
+  const file = (alias: string, from: string, to: string, access: string): string => `${PROVIDERS}models:
+  m: { ${LANES} }
+  ${from}: { owned_by: us, redirect: ${to} }
+  ${to}: { ${LANES}, price: { input: 1 } }
+aliases: { short: ${alias} }
+organisations:
+  acme:
+    regions: ${access === 'allowed' ? '[eu]' : 'any'}
+    models: { m: ${access} }
+    departments: { Research: { models: { m: ${access} } } }
+`;
+  expect((await house.apply(file('x', 'x', 'y', 'allowed'))).code).toBe(0);
+  const { output } = await house.apply(file('y', 'y', 'x', 'blocked'));
+  expect(output).toContain('    redirect: y → none\n');
+  expect(output).toContain('    redirect: none → x\n');
+  expect(output).toContain('~ alias short\n    model: x → y\n');
+  expect(output).toContain(`~ organisation acme
+    regions: eu → any
+    model m: allowed → blocked
+    department Research, model m: allowed → blocked
+`);
+  const snapshot = await house.snapshot();
+  expect(snapshot.resolve('short', Date.now())).toMatchObject({ names: ['short', 'y', 'x'] });
+  const [acme] = await house.database.query<{ id: number; allowed_regions: unknown; department: number }>(
+    'SELECT o.*, d.id AS department FROM organisation o JOIN department d ON d.organisation_id = o.id',
+  );
+  expect(acme?.allowed_regions).toBeNull();
+  const model = snapshot.model('m');
+  expect(model && snapshot.isOpenTo(model, { organisationId: acme?.id ?? 0, departmentId: null })).toBe(false);
+  const before = await revision();
+  expect((await house.apply(file('y', 'y', 'x', 'blocked'))).output).toMatch(/Nothing to do\.\n$/);
+  expect(await revision()).toBe(before);
+});
+
+test('schedules are set, changed and kept apart from the price in force', async () => {
+  const file = (schedules: string): string =>
+    `${PROVIDERS}models:\n  m:\n    ${LANES}\n    schedules: [${schedules}]\n`;
+  const night = 'from: 2090-01-01T00:00:00Z, to: 2090-01-02T00:00:00Z';
+  await house.apply(file(`{ ${night}, price: { input: 0.5 } }`));
+  expect((await house.apply(file(`{ ${night}, price: { input: 0.50 } }`))).output).toMatch(/Nothing to do/);
+  const { output } = await house.apply(file(`{ from: 2090-01-01T00:00:00Z, price: { input: 0.25 } }`));
+  expect(output).toContain(
+    'schedule 2090-01-01T00:00:00.000Z until: 2090-01-02T00:00:00.000Z → further notice',
+  );
+  expect(output).toContain('price input: $0.5 → $0.25');
+  const model = (await house.snapshot()).model('m');
+  expect(model?.schedules.map(({ endsAt, price }) => [endsAt, price.rates.input])).toEqual([[null, 250_000_000n]]);
+  expect((await house.snapshot()).resolve('m', Date.now())).toMatchObject({
+    lanes: [{ price: { rates: { input: 100_000_000n } } }, expect.anything()],
+  });
+});
+
+test('what a file no longer has stays, until --prune puts it away softly', async () => {
+  const only = `version: 1\nproviders:\n  a: { style: openai-style, base_url: "https://a.example/v1", regions: [eu], settings: { anonymous: true } }\n`;
+  const kept = await house.run(['plan', house.file('gateway.yaml', only)]);
+  expect(kept.output).toContain('No longer in the file, kept as it is (--prune puts it away):\n');
+  expect(kept.output).toContain('- model m\n    state: active → paused\n');
+  expect(kept.output).toContain('- provider b\n    visible: true → false\n');
+  expect(kept.output).toMatch(/Nothing to do\.\n$/);
+  expect((await house.apply(only, '--prune')).output).toMatch(/0 new, 0 changed, 5 gone\.\nApplied\.\n$/);
+  const snapshot = await house.snapshot();
+  expect(snapshot.model('m')?.state).toBe('paused');
+  expect(snapshot.model('short')).toBeUndefined();
+  expect(snapshot.providers.find(({ name }) => name === 'b')?.visible).toBe(false);
+  expect((await house.apply(only, '--prune')).output).toBe('Nothing to do.\n');
+});
+
+test('what the file takes over is marked as kept by it', async () => {
+  await house.database.query(
+    "INSERT INTO provider (name, style, base_url) VALUES ('byhand', 'openai-style', 'https://h.example')",
+  );
+  const file = `version: 1
+providers:
+  byhand: { style: openai-style, base_url: "https://h.example" }
+`;
+  const { output } = await house.apply(file);
+  expect(output).toContain('~ provider byhand\n    managed: false → true\n');
+  expect(output).toContain('! provider byhand has no secret: its lanes are not used until it has one\n');
+});
+
+test('without --yes it asks, and takes no for an answer', async () => {
+  const path = house.file('gateway.yaml', `${PROVIDERS}models:\n  asked: { ${LANES}, price: { input: 1 } }\n`);
+  const refused = await house.run(['apply', path], false);
+  expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('+ model asked') });
+  expect((await house.snapshot()).model('asked')).toBeUndefined();
+  const agreed = await house.run(['apply', path], true);
+  expect(agreed).toMatchObject({ code: 0, output: expect.stringMatching(/Applied\.\n$/) });
+  expect((await house.snapshot()).model('asked')?.state).toBe('active');
+});
+
+test('an answer to a question that is out of date is not acted upon', async () => {
+  const path = house.file(
+    'gateway.yaml',
+    `${PROVIDERS}models:\n  asked: { ${LANES}, price: { input: 1 }, order: 5 }\n`,
+  );
+  const { code, complaint } = await house.run(['apply', path], async () => {
+    await house.database.query("UPDATE model SET display_order = 9 WHERE name = 'asked'");
+    return true;
+  });
+  expect(code).toBe(1);
+  expect(complaint).toContain('has changed meanwhile');
+  expect((await house.snapshot()).model('asked')?.displayOrder).toBe(9);
+});
+
+test('a provider that moves gets its secret again, since it was kept for the other address only', async () => {
+  house.environment['MOVING'] = 'moving-canary-0123456789';
+  const file = (host: string): string =>
+    `version: 1\nproviders:\n  moving:\n    style: openai-style\n    base_url: https://${host}\n    api_key: \${MOVING}\n`;
+  await house.apply(file('old.example'));
+  const { output } = await house.apply(file('new.example'));
+  expect(output).toContain('secret gateway.yaml: set → changed');
+  const rows = await house.database.query("SELECT host FROM provider_credential WHERE disabled_at IS NULL");
+  expect(rows).toEqual([{ host: 'https://new.example' }]);
+  const without = file('new.example').replace(/    api_key.*\n/, '');
+  expect((await house.apply(without, '--prune')).output).toContain('- provider moving\n    secret gateway.yaml: set → none');
+  expect(await house.database.query('SELECT FROM provider_credential WHERE disabled_at IS NULL')).toEqual([]);
+});

@@ -1,0 +1,108 @@
+import { createHmac } from 'node:crypto';
+import { CommandHouse } from './command-house';
+
+const PEPPER = 'pepper-of-the-command-test-0123456789';
+let house: CommandHouse;
+beforeAll(async () => {
+  house = await CommandHouse.open();
+  house.environment['KEY_PEPPER'] = PEPPER;
+  await house.database.query("INSERT INTO organisation (name, slug) VALUES ('Acme', 'acme')");
+  await house.database.query(`
+    INSERT INTO user_account (email, display_name, role, status, organisation_id)
+    SELECT email, email, role, 'active', id FROM organisation,
+      (VALUES ('owner@acme.example', 'platform_owner'), ('Ann@acme.example', 'user')) AS people (email, role)`);
+  await house.apply(`version: 1
+providers: { a: { style: sandbox, base_url: "https://a.example" } }
+models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1 }, aliases: [short] } }
+`);
+});
+afterAll(() => house.close());
+
+interface KeyRow {
+  readonly [column: string]: unknown;
+  readonly secret_hash: Buffer;
+}
+const rowOf = async (text: string): Promise<KeyRow> => {
+  const [row] = await house.database.query<KeyRow>(
+    'SELECT k.*, u.email, o.slug FROM api_key k LEFT JOIN user_account u ON u.id = k.user_id ' +
+      'LEFT JOIN organisation o ON o.id = k.organisation_id WHERE public_id = $1',
+    [text.slice(4, 12)],
+  );
+  if (row === undefined) throw new Error('no such key');
+  return row;
+};
+const opens = (row: KeyRow, text: string): boolean =>
+  row.secret_hash.equals(createHmac('sha256', PEPPER).update(text).digest());
+
+test('a key is made with every limit, and only the key goes to standard output', async () => {
+  const made = await house.run(
+    'key create --name ci --user ann@acme.example --models short --regions eu,us --budget 20.5/daily --rpm 30 --expires 2090-01-01'.split(
+      ' ',
+    ),
+  );
+  expect(made.code).toBe(0);
+  expect(made.output).toMatch(/^svc_[0-9A-Za-z]{57}\n$/);
+  const text = made.output.trim();
+  const row = await rowOf(text);
+  expect(opens(row, text)).toBe(true);
+  expect(row).toMatchObject({
+    name: 'ci',
+    kind: 'client',
+    email: 'Ann@acme.example',
+    allowed_models: ['m'],
+    allowed_regions: ['eu', 'us'],
+    rate_limit_rpm: 30,
+    expires_at: new Date('2090-01-01T00:00:00Z'),
+    created_by: 'command line',
+  });
+  const listed = await house.run(['key', 'list', '--name', 'ci']);
+  expect(listed.output).toBe(
+    `${text.slice(4, 12)}  active    "ci"  $0 of $20.5 daily  models m  regions eu,us  until 2090-01-01T00:00:00.000Z\n`,
+  );
+  expect(listed.output + made.complaint).not.toContain(text);
+});
+
+test('a key belongs to an organisation, or without a word to the platform owner', async () => {
+  const theirs = await house.run(['key', 'create', '--name', 'shared', '--organisation', 'acme']);
+  expect(await rowOf(theirs.output)).toMatchObject({ slug: 'acme', user_id: null });
+  const own = await house.run(['key', 'create', '--name', 'own']);
+  expect(await rowOf(own.output)).toMatchObject({ email: 'owner@acme.example' });
+});
+
+test.each([
+  [['--name', 'x', '--budget', '20/yearly'], 64, '--budget takes dollars and a period'],
+  [['--name', 'x', '--rpm', '0'], 64, '--rpm takes a whole number above zero'],
+  [['--name', 'x', '--expires', '2001-01-01'], 64, '--expires lies in the past'],
+  [['--name', 'x', '--user', 'a', '--project', '1'], 64, 'A key has one owner'],
+  [['--nmae', 'x'], 64, "Unknown option '--nmae'"],
+  [[], 64, '--name is missing'],
+  [['--name', 'x', '--models', 'nothing'], 1, 'There is no model called "nothing".'],
+  [['--name', 'x', '--user', 'nobody@acme.example'], 1, 'There is no user "nobody@acme.example".'],
+  [['--name', 'x', '--organisation', 'none'], 1, 'There is no organisation "none".'],
+  [['--name', 'x', '--project', '4711'], 1, 'There is no project with this id.'],
+])('key create %j is refused', async (words, code, message) => {
+  const refused = await house.run(['key', 'create', ...words]);
+  expect(refused).toMatchObject({ code, output: '', complaint: expect.stringContaining(message) });
+});
+
+test('a revoked key is listed as such; revoking it again is no fault, an unknown one is', async () => {
+  const { output } = await house.run(['key', 'create', '--name', 'doomed']);
+  const id = output.slice(4, 12);
+  expect(await house.run(['key', 'revoke', id])).toEqual({ code: 0, output: `${id} is revoked.\n`, complaint: '' });
+  expect(await house.run(['key', 'revoke', `svc_${id}…`])).toMatchObject({ code: 0 });
+  expect((await house.run(['key', 'list', '--status', 'revoked'])).output).toContain(`${id}  revoked   "doomed"`);
+  expect(await house.run(['key', 'revoke', 'AAAAAAAA'])).toMatchObject({ code: 1 });
+});
+
+test('the root key is rotated; the old one lives on for the grace only', async () => {
+  const first = (await house.run(['root-key', 'rotate'])).output.trim();
+  const second = (await house.run(['root-key', 'rotate', '--grace', '1h'])).output.trim();
+  const row = await rowOf(second);
+  expect(row).toMatchObject({ kind: 'root' });
+  expect(opens(row, second)).toBe(true);
+  expect(opens(row, first)).toBe(false);
+  const left = (row['previous_until'] as Date).getTime() - Date.now();
+  expect(left).toBeGreaterThan(3_500_000);
+  expect(left).toBeLessThanOrEqual(3_600_000);
+  expect(await house.run(['root-key', 'rotate', '--grace', 'soon'])).toMatchObject({ code: 64 });
+});

@@ -1,0 +1,110 @@
+import { CommandHouse } from './command-house';
+
+let house: CommandHouse;
+let prices: string;
+beforeAll(async () => {
+  house = await CommandHouse.open();
+  await house.apply(`version: 1
+providers:
+  one: { style: openai-style, base_url: "https://one.example/v1", regions: [eu], settings: { anonymous: true } }
+  other: { style: openai-style, base_url: "https://other.example/v1", settings: { anonymous: true } }
+models:
+  bare: { lanes: [{ provider: one, model: bare-upstream, region: eu }] }
+  by-hand: { lanes: [{ provider: one, model: hand-upstream, region: eu }], price: { input: 7 } }
+  chain:
+    lanes:
+      - { provider: one, model: chain-upstream, region: eu }
+      - { provider: other, model: else, region: us, price: { input: 8 } }
+  orphan: { lanes: [{ provider: one, model: orphan-upstream, region: eu }], price: { input: 1 } }
+`);
+  prices = house.file(
+    'prices.json',
+    `{
+      "sample_spec": {"litellm_provider": "one"},
+      "bare-upstream": {"litellm_provider": "one", "input_cost_per_token": 1e-05, "output_cost_per_token": 2e-05},
+      "hand-upstream": {"litellm_provider": "one", "input_cost_per_token": 9e-06},
+      "one/chain-upstream": {"litellm_provider": "one", "input_cost_per_token": 1e-06, "secret_sauce": true},
+      "one/newcomer": {"litellm_provider": "one", "input_cost_per_token": 4e-06, "max_input_tokens": 1000},
+      "films": {"litellm_provider": "one", "mode": "video_generation"},
+      "foreign": {"litellm_provider": "stranger", "input_cost_per_token": 1e-06, "stranger_key": 1}
+    }`,
+  );
+});
+afterAll(() => house.close());
+
+test('an import shows what is new, changed, gone and kept, and changes nothing', async () => {
+  const before = (await house.snapshot()).revision;
+  const { code, output } = await house.run(['import', 'litellm-prices', prices]);
+  expect(code).toBe(0);
+  expect(output).toBe(`~ model bare
+    price input: none → $10
+    price output: none → $20
+~ model chain
+    lane one · chain-upstream · eu price input: none → $1
+    lane one · chain-upstream · eu price output: none → $0
++ model newcomer
+    kind: chat
+    state: paused
+    lane one · newcomer · eu: priority 0, weight 1
+    price input: $4
+    price output: $0
+Gone from the list, left as it is:
+  model orphan: one · orphan-upstream
+Kept (--overwrite takes what the list says):
+  model by-hand: price input is $7, in the list $9 (set by file gateway.yaml)
+Not taken over:
+  films: models of the kind "video_generation" are not served here
+Keys without a place here:
+  secret_sauce (1)
+1 new, 2 changed, 1 gone. Nothing was changed; --apply does it.
+`);
+  expect((await house.snapshot()).revision).toBe(before);
+});
+
+test('--only takes what is named, --apply writes it, a price set by hand stays', async () => {
+  const { output } = await house.run(['import', 'litellm-prices', prices, '--only', 'bare-upstream', '--apply']);
+  expect(output).toContain('0 new, 1 changed, 1 gone. Applied.');
+  await house.run(['import', 'litellm-prices', prices, '--apply']);
+  const snapshot = await house.snapshot();
+  expect(snapshot.model('bare')?.prices[0]).toMatchObject({
+    source: 'import litellm-prices',
+    laneId: null,
+    rates: { input: 10_000_000_000n, output: 20_000_000_000n },
+  });
+  expect(snapshot.model('by-hand')?.prices[0]?.rates.input).toBe(7_000_000_000n);
+  expect(snapshot.model('newcomer')).toMatchObject({ state: 'paused', contextTokens: 1_000 });
+  const chain = snapshot.resolve('chain', Date.now());
+  if (chain.kind !== 'found') throw new Error(chain.code);
+  expect(chain.lanes.map(({ price }) => price.rates.input)).toEqual([1_000_000_000n, 8_000_000_000n]);
+});
+
+test('a second import finds nothing to do', async () => {
+  const { output } = await house.run(['import', 'litellm-prices', prices, '--apply']);
+  expect(output).toMatch(/\nNothing to do\.\n$/);
+});
+
+test('a price that was imported is replaced by the next import, one set by hand with --overwrite', async () => {
+  const dearer = house.file(
+    'api.json',
+    `{"theirs": {"models": {"bare-upstream": {"cost": {"input": 11, "output": 20}},
+                            "hand-upstream": {"cost": {"input": 9.5}}}}}`,
+  );
+  const words = ['import', 'models-dev', dearer, '--provider', 'one=theirs', '--apply'];
+  const { output } = await house.run(words);
+  expect(output).toContain('~ model bare\n    price input: $10 → $11\n');
+  expect(output).toContain('price input is $7, in the list $9.5');
+  expect((await house.run([...words, '--overwrite'])).output).toContain('price input: $7 → $9.5');
+  expect((await house.snapshot()).model('by-hand')?.prices.map(({ rates }) => rates.input)).toEqual([
+    9_500_000_000n,
+    7_000_000_000n,
+  ]);
+});
+
+test.each([
+  [['--provider', 'onne'], 'There is no provider "onne"; did you mean "one"?'],
+  [['--provider', 'one=strange'], 'The list has no provider "strange"; did you mean "stranger"?'],
+])('a provider that is not there (%j) is a matter of usage', async (words, message) => {
+  const { code, complaint } = await house.run(['import', 'litellm-prices', prices, ...words]);
+  expect(code).toBe(64);
+  expect(complaint).toContain(message);
+});

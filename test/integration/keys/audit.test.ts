@@ -1,0 +1,186 @@
+import { randomUUID } from 'node:crypto';
+import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
+import { NO_USAGE } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+import { addKey, addUser } from '../web/people';
+import { call, refusalOf } from './http';
+
+let app: TestApp;
+let root: string;
+let key: { id: number; publicId: string; text: string };
+let other: { id: number; publicId: string; text: string };
+
+const start = Date.now() - 3_600_000;
+
+const record = (place: number, fields: Partial<RequestRecord> = {}): RequestRecord => ({
+  ...NO_USAGE,
+  requestId: randomUUID(),
+  createdAt: new Date(start + place * 1_000),
+  settlementId: null,
+  keyId: key.id,
+  userId: null,
+  organisationId: null,
+  departmentId: null,
+  projectId: null,
+  walletId: null,
+  surface: 'chat',
+  model: 'alpha',
+  servedModel: 'alpha',
+  supplier: 'north',
+  region: 'eu',
+  priceId: null,
+  usageSource: 'supplier',
+  costNano: 1_500_000n,
+  status: 200,
+  code: null,
+  stream: false,
+  failover: false,
+  attempts: null,
+  latencyMs: 12,
+  firstTokenMs: null,
+  finishReason: 'stop',
+  sessionKey: null,
+  ...fields,
+});
+
+let records: RequestRecord[];
+
+beforeAll(async () => {
+  app = await startTestApp();
+  root = app.firstKeys?.root ?? '';
+  const user = await addUser(app);
+  key = await addKey(app, user);
+  other = await addKey(app, user);
+  records = [
+    record(0, {
+      inputTokens: 10,
+      cacheReadTokens: 5,
+      cacheWriteTokens: 2,
+      cacheWriteLongTokens: 1,
+      outputTokens: 7,
+      reasoningTokens: 3,
+      failover: true,
+      attempts: [
+        { supplier: 'south', region: 'eu', model: 'a', status: 500, milliseconds: 3, outcome: 'failed' },
+      ],
+    }),
+    // Several in one millisecond: only the id tells them apart.
+    ...[1, 1, 1, 1, 1, 2].map((place) => record(place)),
+    record(3, {
+      model: '=cmd|calc',
+      servedModel: null,
+      supplier: '@evil',
+      status: 502,
+      code: 'upstream_error',
+      costNano: 0n,
+    }),
+    record(4, { keyId: other.id }),
+  ];
+  await app.database.transaction((tx) => insertRequestRecords(tx, records));
+});
+afterAll(() => app.close());
+
+interface Page {
+  readonly data: Record<string, unknown>[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+const audit = <Body = Page>(query = '') =>
+  call<Body>(app, root, 'GET', `/v1/manage/keys/${key.publicId}/audit${query}`);
+
+test('a record has the fields it is promised to have, tokens as the caller was told them', async () => {
+  const { data } = (await audit()).body;
+  expect(data).toHaveLength(8);
+  expect(data.at(-1)).toEqual({
+    timestamp: new Date(start).toISOString(),
+    key_id: key.publicId,
+    model: 'alpha',
+    supplier: 'north',
+    region: 'eu',
+    input_tokens: 18,
+    output_tokens: 10,
+    cost_usd: 0.0015,
+    latency_ms: 12,
+    request_id: records[0]?.requestId,
+    status: 200,
+    code: null,
+    failover: true,
+    cache_read_tokens: 5,
+    cache_write_tokens: 3,
+    reasoning_tokens: 3,
+  });
+});
+
+test.each([1, 2, 3, 7, 8, 9])('pages of %i show every record once, the newest first', async (limit) => {
+  const seen: unknown[] = [];
+  let cursor = '';
+  for (let pages = 0; pages < 20; pages += 1) {
+    const { body } = await audit(`?limit=${limit}${cursor}`);
+    expect(body.data.length).toBeLessThanOrEqual(limit);
+    seen.push(...body.data.map(({ request_id }) => request_id));
+    if (!body.has_more) break;
+    cursor = `&cursor=${body.next_cursor}`;
+  }
+  const expected = records
+    .filter(({ keyId }) => keyId === key.id)
+    .sort((a, b) => +b.createdAt - +a.createdAt || (a.requestId < b.requestId ? 1 : -1))
+    .map(({ requestId }) => requestId);
+  expect(seen).toEqual(expected);
+});
+
+test('by time, the end not included, and by model', async () => {
+  const at = (place: number): string => encodeURIComponent(new Date(start + place * 1_000).toISOString());
+  expect((await audit(`?from=${at(1)}&to=${at(2)}`)).body.data).toHaveLength(5);
+  expect((await audit(`?from=${at(2)}`)).body.data).toHaveLength(2);
+  expect((await audit('?model=alpha')).body.data).toHaveLength(7);
+  expect((await audit('?model=nobody')).body.data).toEqual([]);
+});
+
+test('as a table: all of it, harmless to a spreadsheet, and no longer than allowed', async () => {
+  const answer = await audit<string>('?format=csv');
+  expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+  expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename="audit_/);
+  const lines = answer.body.trimEnd().split('\r\n');
+  expect(lines).toHaveLength(9);
+  expect(lines[0]).toMatch(
+    /^timestamp,key_id,model,supplier,region,input_tokens,output_tokens,cost_usd,latency_ms,request_id,/,
+  );
+  expect(lines[1]).toContain(",'=cmd|calc,'@evil,");
+  expect((await audit<string>('?format=csv&limit=2')).body.trimEnd().split('\r\n')).toHaveLength(3);
+});
+
+test.each([
+  ['limit=0', 'limit'],
+  ['limit=1001', 'limit'],
+  ['limit=1e3', 'limit'],
+  ['from=yesterday', 'from'],
+  ['to=2026-01-01T00:00:00', 'to'],
+  ['from=2026-02-01&to=2026-01-01', 'to'],
+  ['format=xml', 'format'],
+  ['cursor=x', 'cursor'],
+  [`cursor=${encodeURIComponent("1_' OR 1=1")}`, 'cursor'],
+  [`model=${'x'.repeat(300)}`, 'model'],
+])('%s is refused, and the field named', async (query, param) => {
+  expect(refusalOf(await audit<Record<string, unknown>>(`?${query}`))).toEqual([
+    400,
+    'invalid_request',
+    param,
+  ]);
+});
+
+test('a key asks about its own requests, and knows nothing of others’', async () => {
+  const [mine] = records;
+  const theirs = records.at(-1);
+  const ask = (id: string | undefined) => call(app, key.text, 'GET', `/v1/generations/${id}`);
+  expect((await ask(mine?.requestId)).body).toMatchObject({
+    id: mine?.requestId,
+    cost_usd: 0.0015,
+    supplier: 'north',
+    region: 'eu',
+    input_tokens: 18,
+    attempts: [{ supplier: 'south', status: 500 }],
+  });
+  for (const id of [theirs?.requestId, randomUUID(), 'x', "'%20OR%201=1"])
+    expect(refusalOf(await ask(id))).toEqual([404, 'not_found', 'request_id']);
+});
