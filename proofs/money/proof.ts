@@ -111,7 +111,7 @@ export class Proof {
 
   add(what: string, wanted: string, found: string, held: boolean): void {
     this.findings.push({ what, wanted, found, held });
-    process.stdout.write(`${held ? 'held  ' : 'FAILED'}  ${what.padEnd(66)} ${wanted.padEnd(12)} ${found}\n`);
+    process.stdout.write(`${held ? 'held  ' : 'FAILED'}  ${what.padEnd(82)} ${wanted.padEnd(12)} ${found}\n`);
   }
 
   async close(): Promise<void> {

@@ -48,7 +48,7 @@ function randomText(length: number): string {
   return text;
 }
 
-function checksumOf(body: string): string {
+export function checksumOf(body: string): string {
   let rest = crc32(body);
   let text = '';
   for (let place = 0; place < CHECKSUM_LENGTH; place += 1) {

@@ -13,6 +13,7 @@ import { tryConnection } from './connect';
 import { fail, type Finding, ok, reasonOf, warn } from './finding';
 
 const MAIL_DEADLINE_MS = 3_000;
+const REDIS_DEADLINE_MS = 3_000;
 const GIBIBYTE = 1024 ** 3;
 
 export function dataFolder({ dataFolder: folder }: Settings): Finding {
@@ -98,12 +99,26 @@ export async function mail({ smtpUrl, environment }: Settings): Promise<Finding>
 export async function redis({ redisUrl }: Settings): Promise<Finding> {
   const what = 'redis';
   if (redisUrl === undefined) return ok(what, 'not used: right for one node');
-  const client = createRedisClient(redisUrl, Logger.create({ logLevel: 'silent', logFormat: 'json' }));
+  const { hostname, port, protocol } = new URL(redisUrl);
+  const address = { host: hostname, port: Number(port) || 6_379, secure: protocol === 'rediss:' };
+  try {
+    await tryConnection({ ...address, deadlineMs: REDIS_DEADLINE_MS });
+    await ping(redisUrl);
+    return ok(what, `${hostname}:${address.port} answers`);
+  } catch (error) {
+    return fail(
+      what,
+      `${hostname}:${address.port}: ${reasonOf(error)}`,
+      'Check REDIS_URL, or unset it for one node.',
+    );
+  }
+}
+
+/** Whether it also lets us in. */
+async function ping(url: string): Promise<void> {
+  const client = createRedisClient(url, Logger.create({ logLevel: 'silent', logFormat: 'json' }));
   try {
     await client.ping();
-    return ok(what, 'answers');
-  } catch (error) {
-    return fail(what, reasonOf(error), 'Check REDIS_URL, or unset it where only one node runs.');
   } finally {
     client.disconnect();
   }

@@ -77,7 +77,7 @@ export interface CurrentOrganisation {
   readonly departments: ReadonlyMap<string, CurrentDepartment>;
 }
 
-export interface CurrentDepartment {
+interface CurrentDepartment {
   readonly id: number;
   readonly access: Readonly<Record<string, boolean>>;
 }

@@ -90,7 +90,7 @@ export interface DesiredOrganisation {
   readonly departments: readonly DesiredDepartment[];
 }
 
-export interface DesiredDepartment {
+interface DesiredDepartment {
   readonly at: Place;
   readonly name: string;
   readonly access: readonly DesiredAccess[];

@@ -2,7 +2,7 @@ import type { Tx } from '../../platform';
 import type { FieldChange } from './field-texts';
 import type { Place } from './file-fault';
 
-export type Mark = 'new' | 'changed' | 'gone';
+type Mark = 'new' | 'changed' | 'gone';
 
 /** One difference between file and catalogue, and how to do away with it. */
 export interface Step {

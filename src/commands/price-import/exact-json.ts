@@ -1,5 +1,5 @@
 /** A number as it is written: `1e-05` is a price, and a float would make another one of it. */
-export class Decimal {
+class Decimal {
   constructor(readonly text: string) {}
 }
 

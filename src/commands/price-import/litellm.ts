@@ -109,7 +109,7 @@ function offerOf(id: string, provider: string, fields: Fields): Offer {
   };
 }
 
-export function outputOf(kind: ModelKind): string[] {
+function outputOf(kind: ModelKind): string[] {
   if (kind === 'embedding') return ['embedding'];
   if (kind === 'rerank' || kind === 'moderation') return ['score'];
   if (kind === 'speech') return ['audio'];

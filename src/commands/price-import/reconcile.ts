@@ -33,7 +33,7 @@ export interface Reconciliation {
   readonly kept: readonly string[];
 }
 
-export const IMPORTED = /^import /;
+const IMPORTED = /^import /;
 
 /** What the list would change about the models of these providers. */
 export function reconcile(list: PriceList, current: Current, options: ImportOptions): Reconciliation {

@@ -69,7 +69,8 @@ function readingOf(log: CallLog, { limit, windowMs }: RateWindow, now: number, a
     allowed,
     limit,
     used,
-    resetMs: used === 0 ? 0 : log.newest + windowMs - now,
-    retryMs: used < limit ? 0 : log.at(used - limit) + windowMs - now,
+    // In this order, a call of this very moment has exactly the window before it.
+    resetMs: used === 0 ? 0 : windowMs - (now - log.newest),
+    retryMs: used < limit ? 0 : windowMs - (now - log.at(used - limit)),
   };
 }

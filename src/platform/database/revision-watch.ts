@@ -4,7 +4,7 @@ import { monotonicMs } from '../../kernel';
 import type { Database } from './database';
 import type { Notifications } from './notifications';
 
-export interface RevisionWatchOptions {
+interface RevisionWatchOptions {
   /** Names what is watched in the log, such as "The catalogue". */
   readonly subject: string;
   readonly channel: string;

@@ -11,7 +11,7 @@ import { openaiStyle } from './openai-style/openai-style';
 import { sandbox } from './sandbox/sandbox';
 
 /** What the service itself brings; extensions register beside these in the same way. */
-export const coreStyles: readonly SupplierStyle[] = [
+const coreStyles: readonly SupplierStyle[] = [
   openaiStyle,
   messagesStyle,
   geminiStyle,

@@ -87,9 +87,9 @@ test('the models resolve to their lanes in order, at exactly the prices of the f
 });
 
 test('secrets are stored encrypted, for the address they are meant for', async () => {
-  const rows = await house.database.query<Record<string, string> & Record<'wrapped_key' | 'nonce' | 'ciphertext', Buffer>>(
-    `SELECT c.*, p.name FROM provider_credential c JOIN provider p ON p.id = c.provider_id ORDER BY p.name`,
-  );
+  const rows = await house.database.query<
+    Record<string, string> & Record<'wrapped_key' | 'nonce' | 'ciphertext', Buffer>
+  >(`SELECT c.*, p.name FROM provider_credential c JOIN provider p ON p.id = c.provider_id ORDER BY p.name`);
   expect(rows.map(({ name, kind, host }) => [name, kind, host])).toEqual([
     ['anthropic', 'header', 'https://api.anthropic.com'],
     ['openai', 'bearer', 'https://api.openai.com'],
@@ -97,7 +97,12 @@ test('secrets are stored encrypted, for the address they are meant for', async (
   const box = new SecretBox(MasterKeys.parse(house.environment['MASTER_KEY'] ?? ''));
   const opened = rows.map((row) =>
     box.open(
-      { keyId: row['key_id'] ?? '', wrappedKey: row.wrapped_key, nonce: row.nonce, ciphertext: row.ciphertext },
+      {
+        keyId: row['key_id'] ?? '',
+        wrappedKey: row.wrapped_key,
+        nonce: row.nonce,
+        ciphertext: row.ciphertext,
+      },
       { table: 'provider_credential', row: row['id'] ?? '', field: 'secret', host: row['host'] ?? '' },
     ),
   );

@@ -26,7 +26,9 @@ test('a changed price is a new version, and the one before stays', async () => {
   expect(changed.output).toBe(
     '~ model m\n    price input: $1 → $0.1\n    price cache_read: none → $0.05\n0 new, 1 changed.\nApplied.\n',
   );
-  const versions = (await house.snapshot()).model('m')?.prices.map(({ rates, source }) => [rates.input, source]);
+  const versions = (await house.snapshot())
+    .model('m')
+    ?.prices.map(({ rates, source }) => [rates.input, source]);
   expect(versions).toEqual([
     [100_000_000n, 'file gateway.yaml'],
     [1_000_000_000n, 'file gateway.yaml'],
@@ -113,7 +115,9 @@ organisations:
   );
   expect(acme?.allowed_regions).toBeNull();
   const model = snapshot.model('m');
-  expect(model && snapshot.isOpenTo(model, { organisationId: acme?.id ?? 0, departmentId: null })).toBe(false);
+  expect(model && snapshot.isOpenTo(model, { organisationId: acme?.id ?? 0, departmentId: null })).toBe(
+    false,
+  );
   const before = await revision();
   expect((await house.apply(file('y', 'y', 'x', 'blocked'))).output).toMatch(/Nothing to do\.\n$/);
   expect(await revision()).toBe(before);
@@ -131,7 +135,9 @@ test('schedules are set, changed and kept apart from the price in force', async 
   );
   expect(output).toContain('price input: $0.5 → $0.25');
   const model = (await house.snapshot()).model('m');
-  expect(model?.schedules.map(({ endsAt, price }) => [endsAt, price.rates.input])).toEqual([[null, 250_000_000n]]);
+  expect(model?.schedules.map(({ endsAt, price }) => [endsAt, price.rates.input])).toEqual([
+    [null, 250_000_000n],
+  ]);
   expect((await house.snapshot()).resolve('m', Date.now())).toMatchObject({
     lanes: [{ price: { rates: { input: 100_000_000n } } }, expect.anything()],
   });
@@ -166,7 +172,10 @@ providers:
 });
 
 test('without --yes it asks, and takes no for an answer', async () => {
-  const path = house.file('gateway.yaml', `${PROVIDERS}models:\n  asked: { ${LANES}, price: { input: 1 } }\n`);
+  const path = house.file(
+    'gateway.yaml',
+    `${PROVIDERS}models:\n  asked: { ${LANES}, price: { input: 1 } }\n`,
+  );
   const refused = await house.run(['apply', path], false);
   expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('+ model asked') });
   expect((await house.snapshot()).model('asked')).toBeUndefined();
@@ -196,9 +205,11 @@ test('a provider that moves gets its secret again, since it was kept for the oth
   await house.apply(file('old.example'));
   const { output } = await house.apply(file('new.example'));
   expect(output).toContain('secret gateway.yaml: set → changed');
-  const rows = await house.database.query("SELECT host FROM provider_credential WHERE disabled_at IS NULL");
+  const rows = await house.database.query('SELECT host FROM provider_credential WHERE disabled_at IS NULL');
   expect(rows).toEqual([{ host: 'https://new.example' }]);
-  const without = file('new.example').replace(/    api_key.*\n/, '');
-  expect((await house.apply(without, '--prune')).output).toContain('- provider moving\n    secret gateway.yaml: set → none');
+  const without = file('new.example').replace(/ {4}api_key.*\n/, '');
+  expect((await house.apply(without, '--prune')).output).toContain(
+    '- provider moving\n    secret gateway.yaml: set → none',
+  );
   expect(await house.database.query('SELECT FROM provider_credential WHERE disabled_at IS NULL')).toEqual([]);
 });

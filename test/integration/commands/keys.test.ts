@@ -88,9 +88,15 @@ test.each([
 test('a revoked key is listed as such; revoking it again is no fault, an unknown one is', async () => {
   const { output } = await house.run(['key', 'create', '--name', 'doomed']);
   const id = output.slice(4, 12);
-  expect(await house.run(['key', 'revoke', id])).toEqual({ code: 0, output: `${id} is revoked.\n`, complaint: '' });
+  expect(await house.run(['key', 'revoke', id])).toEqual({
+    code: 0,
+    output: `${id} is revoked.\n`,
+    complaint: '',
+  });
   expect(await house.run(['key', 'revoke', `svc_${id}…`])).toMatchObject({ code: 0 });
-  expect((await house.run(['key', 'list', '--status', 'revoked'])).output).toContain(`${id}  revoked   "doomed"`);
+  expect((await house.run(['key', 'list', '--status', 'revoked'])).output).toContain(
+    `${id}  revoked   "doomed"`,
+  );
   expect(await house.run(['key', 'revoke', 'AAAAAAAA'])).toMatchObject({ code: 1 });
 });
 

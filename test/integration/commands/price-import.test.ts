@@ -62,7 +62,14 @@ Keys without a place here:
 });
 
 test('--only takes what is named, --apply writes it, a price set by hand stays', async () => {
-  const { output } = await house.run(['import', 'litellm-prices', prices, '--only', 'bare-upstream', '--apply']);
+  const { output } = await house.run([
+    'import',
+    'litellm-prices',
+    prices,
+    '--only',
+    'bare-upstream',
+    '--apply',
+  ]);
   expect(output).toContain('0 new, 1 changed, 1 gone. Applied.');
   await house.run(['import', 'litellm-prices', prices, '--apply']);
   const snapshot = await house.snapshot();

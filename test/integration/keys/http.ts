@@ -6,7 +6,7 @@ export interface Answer<Body = Record<string, unknown>> {
   readonly body: Body;
 }
 
-export interface Refusal {
+interface Refusal {
   readonly error: { readonly code: string; readonly param?: string; readonly message: string };
 }
 

@@ -114,8 +114,11 @@ describe('on one node', () => {
   });
   afterAll(async () => {
     redis.resume?.();
-    for (const node of nodes) await node.close();
-    await redis.stop();
+    try {
+      for (const node of nodes) await node.close();
+    } finally {
+      await redis.stop();
+    }
     await database.drop();
   });
 

@@ -65,7 +65,7 @@ export class SupplierHouse {
   }
 }
 
-export const laneOf = (provider: ProviderView, upstreamModel = 'sim-large'): LaneView => ({
+const laneOf = (provider: ProviderView, upstreamModel = 'sim-large'): LaneView => ({
   id: 1,
   provider,
   upstreamModel,

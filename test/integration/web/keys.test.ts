@@ -1,4 +1,4 @@
-import { hashKey, makeKey } from '../../../src/keys/key-text';
+import { checksumOf, hashKey, makeKey } from '../../../src/keys/key-text';
 import { Settings } from '../../../src/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser } from './people';
@@ -125,6 +125,16 @@ describe.each(['true', 'false'])('keys, with LEAN_ADAPTER=%s', (lean) => {
         other.publicId,
       ]);
     }
+  });
+
+  test('a key that begins like a known one is somebody else’s', async () => {
+    await identified('either', bearer(client));
+    const body = client.slice(4, 20) + makeKey().text.slice(20, -6);
+    const alike = `svc_${body}${checksumOf(body)}`;
+    for (const headers of [bearer(alike), apiKey(alike)]) {
+      expect(refusalOf(await call('either', headers))).toEqual([401, 'invalid_api_key']);
+    }
+    await identified('either', bearer(client));
   });
 
   test('two different keys at once', async () => {

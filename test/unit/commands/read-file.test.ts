@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readGatewayText, type FileReading } from '../../../src/commands/gateway-file/read-file';
@@ -171,7 +171,9 @@ test.each([
 });
 
 test('names that YAML takes for numbers or truth values are names all the same', () => {
-  const { desired, faults } = read('version: 1\nmodels:\n  4.10: { owned_by: 1.0 }\n  yes: { owned_by: us }\n');
+  const { desired, faults } = read(
+    'version: 1\nmodels:\n  4.10: { owned_by: 1.0 }\n  yes: { owned_by: us }\n',
+  );
   expect(faults).toEqual([]);
   expect(desired.models.map(({ name, ownedBy }) => [name, ownedBy])).toEqual([
     ['4.10', '1.0'],
@@ -186,4 +188,14 @@ test('anchors may be used, and one that contains itself does no harm', () => {
   expect(faults).toEqual([]);
   expect(desired.models[1]?.price?.rates.input).toBe(1_000_000_000n);
   expect(faultsOf(provider('    settings: &all { more: *all }\n'))).not.toEqual([]);
+});
+
+test('the examples of the documentation have no faults', () => {
+  const page = readFileSync(join(__dirname, '../../../docs/gateway-yaml.md'), 'utf8');
+  const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => text);
+  expect(examples.length).toBeGreaterThan(3);
+  const names = page.matchAll(/\$\{([A-Z_]+)\}/g);
+  const set = Object.fromEntries([...names].map(([, name = '']) => [name, 'something-that-is-set']));
+  for (const text of examples)
+    expect(readGatewayText(text, { environment: set, folder }, advisers).faults).toEqual([]);
 });

@@ -1,6 +1,6 @@
-export { BodyEdits, jsonBody, type PreparedBody } from './body';
-export { type ContractFixtures, type ContractRunner, describeSupplierContract } from './contract';
-export { encodeForm, type EncodedForm } from './form';
+export { BodyEdits, jsonBody } from './body';
+export { type ContractFixtures, describeSupplierContract } from './contract';
+export { encodeForm } from './form';
 export { judgeAnswer, type RefusedAnswer } from './judge';
 export { authorisation, endpoint, passing, prepared } from './request';
 export { steeringFields } from './steering';

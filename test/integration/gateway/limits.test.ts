@@ -1,0 +1,133 @@
+import { Ledger, Limits, verifyMoney } from '../../../src/billing';
+import { Organisation, UserAccount } from '../../../src/identity';
+import { KeysService } from '../../../src/keys';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { startTestApp, type TestApp } from '../../support/app';
+
+const dollar = 1_000_000_000n;
+
+describe('what a key may spend', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+  let organisation: number;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+    const organisations = app.database.source.getRepository(Organisation);
+    const row = organisations.create({ name: 'Acme', slug: 'acme' });
+    await organisations.insert(row);
+    organisation = row.id;
+  });
+  afterEach(async () => {
+    const { checks } = await verifyMoney(app.database);
+    expect(checks.filter(({ wrong }) => wrong.length > 0)).toEqual([]);
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+
+  /** A key of a user with so much in the wallet. */
+  const customer = async (
+    name: string,
+    wallet: bigint,
+  ): Promise<{ key: string; keyId: number; userId: number }> =>
+    app.database.transaction(async (tx) => {
+      const people = tx.getRepository(UserAccount);
+      const user = people.create({ email: `${name}@example.com`, displayName: name, status: 'active' });
+      await people.insert(user);
+      if (wallet > 0n) {
+        await app.application
+          .get(Ledger, { strict: false })
+          .post(tx, { walletId: user.id, amount: wallet, against: 'promotion', kind: 'welcome', ref: name });
+      }
+      const owner = { userId: user.id, organisationId: null, departmentId: null, projectId: null };
+      const issued = await app.application
+        .get(KeysService, { strict: false })
+        .issue(tx, { ...owner, kind: 'client', name, createdBy: 'test' });
+      return { key: issued.text, keyId: issued.id, userId: user.id };
+    });
+
+  const ask = (key: string, body: object = {}): Promise<Response> =>
+    fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'sim-large',
+        max_tokens: 1_000,
+        messages: [{ role: 'user', content: 'x [[tokens=400]]' }],
+        ...body,
+      }),
+    });
+
+  test('an empty wallet: 403, at once, and no supplier hears of it', async () => {
+    const { key } = await customer('poor', 0n);
+    await supplier.clearRequests();
+    const answer = await ask(key);
+    expect(answer.status).toBe(403);
+    expect(answer.headers.get('x-should-retry')).toBe('false');
+    expect(await answer.json()).toMatchObject({
+      error: { code: 'billing_limit_reached', details: { scope: 'wallet', remaining_usd: '0' } },
+    });
+    expect(await supplier.requests()).toEqual([]);
+  });
+
+  test('a key budget: requests until it is spent, then 402 that names the reset, never a nano more', async () => {
+    const { key, keyId, userId } = await customer('careful', dollar);
+    const limits = app.application.get(Limits, { strict: false });
+    // 400 tokens at 15 dollars a million cost 0.006 dollars; the hold for 1,000 needs 0.0226.
+    await app.database.transaction((tx) =>
+      limits.set(tx, { kind: 'key', id: keyId }, { period: 'daily', limit: 60_000_000n }),
+    );
+    const answers: Response[] = [];
+    for (let call = 0; call < 12; call += 1) answers.push(await ask(key));
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 402));
+    expect(refused.length).toBeGreaterThan(0);
+    const body = (await refused[0]?.json()) as { error: { code: string; resets_at: string } };
+    expect(body.error.code).toBe('budget_exceeded');
+    expect(body.error.resets_at).toMatch(/T00:00:00\.000Z$/);
+    const state = await limits.state({ kind: 'key', id: keyId });
+    expect(state && state.spent <= 60_000_000n).toBe(true);
+    const wallet = await app.application.get(Ledger, { strict: false }).wallet(userId);
+    expect(dollar - wallet.balance).toBe(state?.spent);
+  });
+
+  test('without a bound of its own a request gets what fits, and the supplier is told', async () => {
+    const { key } = await customer('open-ended', 50_000_000n);
+    await supplier.clearRequests();
+    const answer = await ask(key, { max_tokens: undefined });
+    expect(answer.status).toBe(200);
+    const [sent] = await supplier.requests();
+    const body = sent?.body as { max_completion_tokens?: number; max_tokens?: number };
+    const bound = body.max_completion_tokens ?? body.max_tokens ?? 0;
+    // 0.05 dollars buy at most 3,333 tokens at 15 dollars a million.
+    expect(bound).toBeGreaterThan(2_500);
+    expect(bound).toBeLessThanOrEqual(3_333);
+  });
+
+  test('an organisation without a billing user has nobody to pay: refused, never free', async () => {
+    const { text } = await app.database.transaction((tx) =>
+      app.application.get(KeysService, { strict: false }).issue(tx, {
+        userId: null,
+        organisationId: organisation,
+        departmentId: null,
+        projectId: null,
+        kind: 'client',
+        name: 'orphan',
+        createdBy: 'test',
+      }),
+    );
+    const answer = await ask(text);
+    expect(answer.status).toBe(403);
+    expect(await answer.json()).toMatchObject({ error: { code: 'billing_limit_reached' } });
+  });
+
+  test('a request that fails costs nothing', async () => {
+    const { key, userId } = await customer('unlucky', dollar);
+    await supplier.addFault({ times: 1, fault: { kind: 'status', status: 500 } });
+    expect((await ask(key)).status).toBeGreaterThanOrEqual(500);
+    expect((await app.application.get(Ledger, { strict: false }).wallet(userId)).balance).toBe(dollar);
+  });
+});

@@ -1,0 +1,39 @@
+import { CatalogueEditor, CredentialEditor, CredentialStore } from '../../../src/catalogue';
+import { startTestApp, type TestApp } from '../../support/app';
+import { eventually } from '../catalogue/catalogue-house';
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+test('a new secret, a changed one and a disabled one reach the running service within a second', async () => {
+  const [catalogue, editor, store] = [CatalogueEditor, CredentialEditor, CredentialStore].map((type) =>
+    app.application.get<unknown>(type),
+  ) as [CatalogueEditor, CredentialEditor, CredentialStore];
+  const { id: providerId } = await app.database.transaction((tx) =>
+    catalogue.upsertProvider(tx, { name: 'far', style: 'openai-style', baseUrl: 'https://far.example/v1' }),
+  );
+  const put = (secret: string) =>
+    app.database.transaction((tx) => editor.put(tx, { providerId, label: 'key', kind: 'bearer', secret }));
+  const tokenIs = (token: string | undefined) => () => {
+    const credential = store.resolve(providerId);
+    return (credential?.kind === 'bearer' ? credential.token : undefined) === token;
+  };
+  const { id } = await put('sk-canary-first');
+  await eventually(tokenIs('sk-canary-first'), 1_000);
+  await put('sk-canary-second');
+  await eventually(tokenIs('sk-canary-second'), 1_000);
+  await app.database.transaction((tx) => editor.disable(tx, id));
+  await eventually(tokenIs(undefined), 1_000);
+  expect(app.log.join('\n')).not.toContain('canary');
+});
+
+test('an address on the inside is refused by the running service', async () => {
+  const catalogue = app.application.get(CatalogueEditor);
+  const inside = { name: 'inside', style: 'openai-style', baseUrl: 'https://192.168.0.1' };
+  await expect(app.database.transaction((tx) => catalogue.upsertProvider(tx, inside))).rejects.toMatchObject({
+    code: 'invalid_provider',
+  });
+});
