@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { type Hold, type LimitRef, MoneyEngine, PostgresMoneyStore } from '../../src/billing';
-import { Fault, monotonicMs } from '../../src/kernel';
+import { type Fault, monotonicMs } from '../../src/kernel';
 import { applicationUrl, Database, Notifications } from '../../src/platform';
 import type { Answer, Call, FromNode, ToNode } from './node-handle';
 import { recordOf } from './record';

@@ -1,6 +1,6 @@
 import { CredentialEditor } from '../../catalogue';
 import { MasterKeys, SecretBox, type Settings, type Tx } from '../../platform';
-import type { SecretValue } from './credentials';
+import type { SecretValue } from './desired';
 
 /** `unreadable`: entered for another address or under another master key, so that it has to be entered again. */
 export type Kept = 'same' | 'other' | 'unreadable' | 'missing';

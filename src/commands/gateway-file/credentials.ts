@@ -2,11 +2,6 @@ import type { CredentialKind } from '../../catalogue';
 import type { DesiredCredential } from './desired';
 import type { Entry } from './entry';
 
-/** A secret of a supplier: one text, or the parts that its kind has. */
-export type SecretValue =
-  | { readonly kind: 'bearer' | 'header'; readonly parts: string }
-  | { readonly kind: 'sigv4' | 'oauth-pool'; readonly parts: Readonly<Record<string, string>> };
-
 /** What the one key of a provider is called. */
 const USUAL_LABEL = 'gateway.yaml';
 

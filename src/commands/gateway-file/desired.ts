@@ -1,6 +1,5 @@
 import type { ModelKind, ModelState, ProviderTimeouts } from '../../catalogue';
 import type { PriceRates } from '../../kernel';
-import type { SecretValue } from './credentials';
 import type { Place } from './file-fault';
 
 /** What a file says should be. Optional parts that it leaves out are left alone. */
@@ -24,6 +23,11 @@ export interface DesiredProvider {
   readonly needsSecret: boolean;
   readonly credentials: readonly DesiredCredential[];
 }
+
+/** A secret of a supplier: one text, or the parts that its kind has. */
+export type SecretValue =
+  | { readonly kind: 'bearer' | 'header'; readonly parts: string }
+  | { readonly kind: 'sigv4' | 'oauth-pool'; readonly parts: Readonly<Record<string, string>> };
 
 export interface DesiredCredential {
   readonly at: Place;

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
-import { type CredentialKind, MODEL_KINDS, MODEL_STATES, type ProviderView } from '../../catalogue';
+import {
+  type CredentialKind,
+  MODEL_KINDS,
+  MODEL_STATES,
+  type ModelKind,
+  type ProviderView,
+} from '../../catalogue';
 import { Fault } from '../../kernel';
 import type { AddressGuard } from '../../platform';
 import type { SupplierStyle, SupplierStyles } from '../../routing';
@@ -150,7 +156,8 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     'price',
     'schedules',
   );
-  const lanes = fields.lanes.list().map(readLane);
+  const kind = fields.kind.oneOf(MODEL_KINDS) ?? 'chat';
+  const lanes = fields.lanes.list().map((lane, place) => readLane(lane, place, kind));
   const ownedBy = fields.owned_by.text() ?? lanes[0]?.provider;
   if (ownedBy === undefined) fields.owned_by.fault('is missing, and there is no lane to take it from');
   const target = fields.redirect.text();
@@ -159,7 +166,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     name,
     displayName: fields.display_name.text() ?? name,
     ownedBy: ownedBy ?? '',
-    kind: fields.kind.oneOf(MODEL_KINDS) ?? 'chat',
+    kind,
     state: fields.state.oneOf(MODEL_STATES) ?? 'active',
     order: fields.order.wholeNumber(-1_000_000, 1_000_000) ?? 0,
     redirect: target === undefined ? null : { at: fields.redirect, target },
@@ -171,8 +178,8 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     replayIncluded: fields.replay_included.truth() ?? false,
     restricted: fields.restricted.truth() ?? false,
     lanes,
-    price: readPrice(fields.price),
-    schedules: readSchedules(fields.schedules),
+    price: readPrice(fields.price, kind),
+    schedules: readSchedules(fields.schedules, kind),
   };
   const aliases = fields.aliases.list().flatMap((alias) => {
     const text = alias.required();
@@ -181,7 +188,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
   return { model, aliases };
 }
 
-function readLane(entry: Entry, place: number): DesiredLane {
+function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {
   const fields = entry.fields('provider', 'model', 'region', 'priority', 'weight', 'enabled', 'price');
   return {
     at: entry,
@@ -191,7 +198,7 @@ function readLane(entry: Entry, place: number): DesiredLane {
     priority: fields.priority.wholeNumber(0) ?? place,
     weight: fields.weight.wholeNumber(1) ?? 1,
     enabled: fields.enabled.truth() ?? true,
-    price: readPrice(fields.price),
+    price: readPrice(fields.price, kind),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ModelKind } from '../../catalogue';
 import { Fault, parseUsdPerMillion, type PriceRates, priceRates, RATE_NAMES } from '../../kernel';
 import { columnOf } from './current';
 import type { DesiredPrice, DesiredSchedule } from './desired';
@@ -9,33 +10,40 @@ const fieldNames = [...rateFields.values()];
 
 type Rates = Partial<Record<(typeof RATE_NAMES)[number], bigint>>;
 
-export function readPrice(entry: Entry): DesiredPrice | null {
+/** Nothing is free by omission: what a chat model is charged for in any case has to be there, and be it as a zero. */
+const NEEDED: Readonly<Partial<Record<ModelKind, readonly string[]>>> = { chat: ['input', 'output'] };
+
+export function readPrice(entry: Entry, kind: ModelKind): DesiredPrice | null {
   if (entry.isAbsent) return null;
   const fields = entry.fields(...fieldNames, 'per_call', 'per_minute', 'tiers');
-  const faultless = tracker();
-  const rates = ratesOf(fields, faultless);
-  const perCallNano = amount(fields['per_call'], faultless) ?? 0n;
-  const perMinuteNano = amount(fields['per_minute'], faultless) ?? 0n;
-  const tiers = fields['tiers']?.list().flatMap((tier) => {
+  const { tiers: list, ...amounts } = fields;
+  if (Object.values(amounts).every((field) => field.isAbsent))
+    return entry.fault('expected at least one rate') ?? null;
+  for (const name of NEEDED[kind] ?? [])
+    if (fields[name]?.isAbsent) fields[name].fault('is missing: write 0 where it is free');
+  const tiers = list?.list().flatMap((tier) => {
     const below = tier.fields('above_input_tokens', ...fieldNames);
     const threshold = below['above_input_tokens'];
     const aboveInputTokens = threshold?.isAbsent ? threshold.fault('is missing') : threshold?.wholeNumber(1);
-    return aboveInputTokens === undefined ? [] : [{ aboveInputTokens, ...ratesOf(below, faultless) }];
+    return aboveInputTokens === undefined ? [] : [{ aboveInputTokens, ...ratesOf(below) }];
   });
-  if (Object.keys(rates).length === 0 && perCallNano + perMinuteNano === 0n && !faultless.stated)
-    return entry.fault('expected at least one rate') ?? null;
-  const price = complete(entry, { ...rates, perCallNano, perMinuteNano, tiers: tiers ?? [] });
+  const price = complete(entry, {
+    ...ratesOf(fields),
+    perCallNano: amount(fields['per_call']) ?? 0n,
+    perMinuteNano: amount(fields['per_minute']) ?? 0n,
+    tiers: tiers ?? [],
+  });
   return price === undefined ? null : { at: entry, rates: price };
 }
 
-export function readSchedules(entry: Entry): DesiredSchedule[] | null {
+export function readSchedules(entry: Entry, kind: ModelKind): DesiredSchedule[] | null {
   if (entry.isAbsent) return null;
   const schedules = entry.list().flatMap((one): DesiredSchedule[] => {
     const { from, to, price } = one.fields('from', 'to', 'price');
     if (price.isAbsent) price.fault('is missing');
     const startsAt = from.isAbsent ? from.fault('is missing') : from.instant();
     const endsAt = to.isAbsent ? null : to.instant();
-    const rates = readPrice(price)?.rates;
+    const rates = readPrice(price, kind)?.rates;
     if (startsAt === undefined || endsAt === undefined || rates === undefined) return [];
     if (endsAt !== null && endsAt <= startsAt) to.fault('has to be later than "from"');
     return [{ at: one, startsAt, endsAt, rates }];
@@ -49,25 +57,18 @@ export function readSchedules(entry: Entry): DesiredSchedule[] | null {
   return schedules;
 }
 
-interface Tracker {
-  /** Whether any amount was written, even one of zero or a faulty one. */
-  stated: boolean;
-}
-const tracker = (): Tracker => ({ stated: false });
-
-function ratesOf(fields: Readonly<Record<string, Entry>>, seen: Tracker): Rates {
+function ratesOf(fields: Readonly<Record<string, Entry>>): Rates {
   const rates: Rates = {};
   for (const [name, field] of rateFields) {
-    const rate = amount(fields[field], seen);
+    const rate = amount(fields[field]);
     if (rate !== undefined) rates[name] = rate;
   }
   return rates;
 }
 
-function amount(entry: Entry | undefined, seen: Tracker): bigint | undefined {
+function amount(entry: Entry | undefined): bigint | undefined {
   const text = entry?.text();
   if (entry === undefined || text === undefined) return undefined;
-  seen.stated = true;
   try {
     return parseUsdPerMillion(text);
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { ModelKind } from '../../catalogue';
 import { Fault, parseUsd, parseUsdPerToken, priceRates, type PriceRates, RATE_NAMES } from '../../kernel';
 import { countOf, decimalText, type Fields, fieldsOf, textsOf } from './exact-json';
-import type { Offer, PriceFormat, PriceList, Refused } from './offer';
+import { assertPriced, type Offer, type PriceFormat, type PriceList, type Refused } from './offer';
 
 type RateName = (typeof RATE_NAMES)[number];
 
@@ -105,7 +105,7 @@ function offerOf(id: string, provider: string, fields: Fields): Offer {
     capabilities: held(CAPABILITIES),
     regions: textsOf(fields['supported_regions']),
     endOfLife: typeof end === 'string' ? end : null,
-    rates: ratesOf(fields),
+    rates: ratesOf(kind, fields),
   };
 }
 
@@ -116,7 +116,7 @@ function outputOf(kind: ModelKind): string[] {
   return kind === 'image' ? ['image'] : ['text'];
 }
 
-function ratesOf(fields: Fields): PriceRates {
+function ratesOf(kind: ModelKind, fields: Fields): PriceRates {
   const base: Partial<Record<RateName, bigint>> = {};
   const tiers = new Map<number, Partial<Record<RateName, bigint>>>();
   let stated = false;
@@ -133,6 +133,7 @@ function ratesOf(fields: Fields): PriceRates {
   const call = CALL_PRICES.map((key) => decimalText(fields[key])).find((text) => text !== undefined);
   if (!stated && second === undefined && call === undefined)
     throw new RangeError('it has no price of a kind that is charged here');
+  assertPriced(kind, base);
   return priceRates({
     ...base,
     perMinuteNano: second === undefined ? 0n : parseUsd(second) * 60n,

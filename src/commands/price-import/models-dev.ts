@@ -1,7 +1,7 @@
 import type { ModelKind } from '../../catalogue';
 import { Fault, parseUsdPerMillion, priceRates, type PriceRates, type RATE_NAMES } from '../../kernel';
 import { countOf, decimalText, type Fields, fieldsOf, textsOf } from './exact-json';
-import type { Offer, PriceFormat, PriceList, Refused } from './offer';
+import { assertPriced, type Offer, type PriceFormat, type PriceList, type Refused } from './offer';
 
 type RateName = (typeof RATE_NAMES)[number];
 
@@ -72,11 +72,12 @@ function offerOf(id: string, provider: string, fields: Fields): Offer {
   const input = textsOf(modalities['input']).map(modalityOf);
   const output = textsOf(modalities['output']).map(modalityOf);
   const limit = fieldsOf(fields['limit']);
+  const kind = kindOf(input, output);
   return {
     id,
     provider,
     displayName: typeof fields['name'] === 'string' ? fields['name'] : id,
-    kind: kindOf(input, output),
+    kind,
     contextTokens: countOf(limit['context']),
     maxOutputTokens: countOf(limit['output']),
     inputModalities: input.length === 0 ? ['text'] : input,
@@ -89,7 +90,7 @@ function offerOf(id: string, provider: string, fields: Fields): Offer {
     ],
     regions: [],
     endOfLife: fields['status'] === 'deprecated' ? 'deprecated' : null,
-    rates: ratesOf(fieldsOf(fields['cost'])),
+    rates: ratesOf(kind, fieldsOf(fields['cost'])),
   };
 }
 
@@ -105,9 +106,10 @@ function kindOf(input: readonly string[], output: readonly string[]): ModelKind 
   return output.includes('image') ? 'image' : 'chat';
 }
 
-function ratesOf(cost: Fields): PriceRates {
+function ratesOf(kind: ModelKind, cost: Fields): PriceRates {
   const base = bucketsOf(cost);
   if (Object.keys(base).length === 0) throw new RangeError('it has no price of a kind that is charged here');
+  assertPriced(kind, base);
   const tiers = Object.entries(cost).flatMap(([key, value]) => {
     const [, thousands] = TIERED.exec(key) ?? [];
     return thousands === undefined

@@ -19,6 +19,15 @@ export interface Offer {
   readonly rates: PriceRates;
 }
 
+/** Nothing is free by omission. Throws a RangeError, whose message is the reason of a refusal. */
+export function assertPriced(
+  kind: ModelKind,
+  rates: { readonly input?: bigint; readonly output?: bigint },
+): void {
+  if (kind === 'chat' && (rates.input === undefined || rates.output === undefined))
+    throw new RangeError('a chat model needs a price of input and of output');
+}
+
 /** Something of the list that could not be taken over. */
 export interface Refused {
   readonly id: string;

@@ -1,23 +1,12 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { type Credential, CredentialStore, type LaneView } from '../../catalogue';
 import { fault, type HoldProof } from '../../kernel';
 import { SupplierPools, type SupplierRequest } from '../../platform';
-import type { DialectName, Dropped, SupplierError } from '../../protocol';
+import type { Dropped, SupplierError } from '../../protocol';
 import { judgeAnswer, type OutgoingCall, type SupplierStyle, type UsageHints, type WireDialect } from './kit';
 import { type TokenLease, TokenPool } from './native-oauth/token-pool';
 import { SupplierStyles } from './registry';
 import { type AnswerHead, SupplierExchange } from './supplier-exchange';
-
-/** The key the sandbox expects; it guards nothing. */
-const SANDBOX_CREDENTIAL = 'sim-sandbox';
-const ANTHROPIC_VERSION = '2023-06-01';
-
-const paths: Readonly<Record<DialectName, string>> = {
-  chat: '/v1/chat/completions',
-  messages: '/v1/messages',
-  responses: '/v1/responses',
-};
 
 export type CallDeadlines = Pick<SupplierRequest, 'firstByteMs' | 'idleMs' | 'totalMs'>;
 
@@ -45,33 +34,9 @@ export class SupplierClient {
     private readonly tokens: TokenPool,
   ) {}
 
-  /** Takes a hold, so that no route can reach a supplier for which no money was set aside. */
-  send(
-    _hold: HoldProof,
-    lane: LaneView,
-    dialect: DialectName,
-    body: Buffer,
-    caller: IncomingHttpHeaders,
-    deadlines: CallDeadlines,
-  ): SupplierExchange {
-    const request: SupplierRequest = {
-      url: new URL(lane.provider.baseUrl.replace(/\/$/, '') + paths[dialect]),
-      method: 'POST',
-      headers: {
-        ...(dialect === 'messages'
-          ? messagesHeaders(caller)
-          : { authorization: `Bearer ${SANDBOX_CREDENTIAL}` }),
-        'content-type': 'application/json',
-        'content-length': String(body.length),
-      },
-      body,
-      ...deadlines,
-    };
-    return new SupplierExchange().begin((handler) => this.pools.dispatch(request, handler));
-  }
-
   /**
-   * Sends a call in the way of its supplier, with the supplier's secret. Rejects with a fault before anything was
+   * Sends a call in the way of its supplier, with the supplier's secret. It takes proof of a hold, so that no route
+   * can reach a supplier for which no money was set aside. Rejects with a fault before anything was
    * sent; what happens afterwards is told by the exchange. The provider's own deadlines come before the given ones.
    */
   async open(_hold: HoldProof, input: SupplierCallInput, deadlines: CallDeadlines): Promise<SentCall> {
@@ -130,14 +95,3 @@ const watching = (lease: TokenLease) => ({
   },
   onOver: (): void => lease.release(),
 });
-
-/** Version and beta headers come from the caller byte for byte: they belong to fields of the body. */
-function messagesHeaders(caller: IncomingHttpHeaders): Record<string, string> {
-  const beta = caller['anthropic-beta'];
-  const version = caller['anthropic-version'];
-  return {
-    'x-api-key': SANDBOX_CREDENTIAL,
-    'anthropic-version': typeof version === 'string' ? version : ANTHROPIC_VERSION,
-    ...(beta === undefined ? {} : { 'anthropic-beta': Array.isArray(beta) ? beta.join(',') : beta }),
-  };
-}

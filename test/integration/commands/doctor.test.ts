@@ -27,7 +27,7 @@ const doctor = async () => {
 };
 const catalogue = (address: string): string => `version: 1
 providers: { a: { style: openai-style, base_url: "${address}", settings: { anonymous: true } } }
-models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1 } } }
+models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1, output: 0 } } }
 `;
 
 test('an installation without models fails, with a word on what to do', async () => {

@@ -59,7 +59,7 @@ Applied.
 test('a failed apply changes nothing, and says everything that is wrong', async () => {
   const before = await revision();
   const { code, output, complaint } = await house.apply(`${PROVIDERS}models:
-  fresh: { ${LANES}, price: { input: 1 } }
+  fresh: { ${LANES}, price: { input: 1, output: 0 } }
   auto: { ${LANES} }
   lost: { lanes: [{ provider: aa, model: up, region: eu }] }
   far: { lanes: [{ provider: a, model: up, region: us }] }
@@ -90,7 +90,7 @@ test('aliases move, redirects turn round, access and regions are set; then there
   const file = (alias: string, from: string, to: string, access: string): string => `${PROVIDERS}models:
   m: { ${LANES} }
   ${from}: { owned_by: us, redirect: ${to} }
-  ${to}: { ${LANES}, price: { input: 1 } }
+  ${to}: { ${LANES}, price: { input: 1, output: 0 } }
 aliases: { short: ${alias} }
 organisations:
   acme:
@@ -127,9 +127,13 @@ test('schedules are set, changed and kept apart from the price in force', async 
   const file = (schedules: string): string =>
     `${PROVIDERS}models:\n  m:\n    ${LANES}\n    schedules: [${schedules}]\n`;
   const night = 'from: 2090-01-01T00:00:00Z, to: 2090-01-02T00:00:00Z';
-  await house.apply(file(`{ ${night}, price: { input: 0.5 } }`));
-  expect((await house.apply(file(`{ ${night}, price: { input: 0.50 } }`))).output).toMatch(/Nothing to do/);
-  const { output } = await house.apply(file(`{ from: 2090-01-01T00:00:00Z, price: { input: 0.25 } }`));
+  await house.apply(file(`{ ${night}, price: { input: 0.5, output: 0 } }`));
+  expect((await house.apply(file(`{ ${night}, price: { input: 0.50, output: 0 } }`))).output).toMatch(
+    /Nothing to do/,
+  );
+  const { output } = await house.apply(
+    file(`{ from: 2090-01-01T00:00:00Z, price: { input: 0.25, output: 0 } }`),
+  );
   expect(output).toContain(
     'schedule 2090-01-01T00:00:00.000Z until: 2090-01-02T00:00:00.000Z → further notice',
   );
@@ -139,7 +143,7 @@ test('schedules are set, changed and kept apart from the price in force', async 
     [null, 250_000_000n],
   ]);
   expect((await house.snapshot()).resolve('m', Date.now())).toMatchObject({
-    lanes: [{ price: { rates: { input: 100_000_000n } } }, expect.anything()],
+    lanes: [{ price: { rates: { input: 100_000_000n, output: 0 } } }, expect.anything()],
   });
 });
 
@@ -174,7 +178,7 @@ providers:
 test('without --yes it asks, and takes no for an answer', async () => {
   const path = house.file(
     'gateway.yaml',
-    `${PROVIDERS}models:\n  asked: { ${LANES}, price: { input: 1 } }\n`,
+    `${PROVIDERS}models:\n  asked: { ${LANES}, price: { input: 1, output: 0 } }\n`,
   );
   const refused = await house.run(['apply', path], false);
   expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('+ model asked') });
@@ -187,7 +191,7 @@ test('without --yes it asks, and takes no for an answer', async () => {
 test('an answer to a question that is out of date is not acted upon', async () => {
   const path = house.file(
     'gateway.yaml',
-    `${PROVIDERS}models:\n  asked: { ${LANES}, price: { input: 1 }, order: 5 }\n`,
+    `${PROVIDERS}models:\n  asked: { ${LANES}, price: { input: 1, output: 0 }, order: 5 }\n`,
   );
   const { code, complaint } = await house.run(['apply', path], async () => {
     await house.database.query("UPDATE model SET display_order = 9 WHERE name = 'asked'");

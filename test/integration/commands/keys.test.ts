@@ -13,7 +13,7 @@ beforeAll(async () => {
       (VALUES ('owner@acme.example', 'platform_owner'), ('Ann@acme.example', 'user')) AS people (email, role)`);
   await house.apply(`version: 1
 providers: { a: { style: sandbox, base_url: "https://a.example" } }
-models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1 }, aliases: [short] } }
+models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1, output: 0 }, aliases: [short] } }
 `);
 });
 afterAll(() => house.close());

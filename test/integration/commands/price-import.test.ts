@@ -10,21 +10,21 @@ providers:
   other: { style: openai-style, base_url: "https://other.example/v1", settings: { anonymous: true } }
 models:
   bare: { lanes: [{ provider: one, model: bare-upstream, region: eu }] }
-  by-hand: { lanes: [{ provider: one, model: hand-upstream, region: eu }], price: { input: 7 } }
+  by-hand: { lanes: [{ provider: one, model: hand-upstream, region: eu }], price: { input: 7, output: 0 } }
   chain:
     lanes:
       - { provider: one, model: chain-upstream, region: eu }
-      - { provider: other, model: else, region: us, price: { input: 8 } }
-  orphan: { lanes: [{ provider: one, model: orphan-upstream, region: eu }], price: { input: 1 } }
+      - { provider: other, model: else, region: us, price: { input: 8, output: 0 } }
+  orphan: { lanes: [{ provider: one, model: orphan-upstream, region: eu }], price: { input: 1, output: 0 } }
 `);
   prices = house.file(
     'prices.json',
     `{
       "sample_spec": {"litellm_provider": "one"},
       "bare-upstream": {"litellm_provider": "one", "input_cost_per_token": 1e-05, "output_cost_per_token": 2e-05},
-      "hand-upstream": {"litellm_provider": "one", "input_cost_per_token": 9e-06},
-      "one/chain-upstream": {"litellm_provider": "one", "input_cost_per_token": 1e-06, "secret_sauce": true},
-      "one/newcomer": {"litellm_provider": "one", "input_cost_per_token": 4e-06, "max_input_tokens": 1000},
+      "hand-upstream": {"litellm_provider": "one", "input_cost_per_token": 9e-06, "output_cost_per_token": 0},
+      "one/chain-upstream": {"litellm_provider": "one", "input_cost_per_token": 1e-06, "output_cost_per_token": 0, "secret_sauce": true},
+      "one/newcomer": {"litellm_provider": "one", "input_cost_per_token": 4e-06, "output_cost_per_token": 0, "max_input_tokens": 1000},
       "films": {"litellm_provider": "one", "mode": "video_generation"},
       "foreign": {"litellm_provider": "stranger", "input_cost_per_token": 1e-06, "stranger_key": 1}
     }`,
@@ -94,7 +94,7 @@ test('a price that was imported is replaced by the next import, one set by hand 
   const dearer = house.file(
     'api.json',
     `{"theirs": {"models": {"bare-upstream": {"cost": {"input": 11, "output": 20}},
-                            "hand-upstream": {"cost": {"input": 9.5}}}}}`,
+                            "hand-upstream": {"cost": {"input": 9.5, "output": 0}}}}}`,
   );
   const words = ['import', 'models-dev', dearer, '--provider', 'one=theirs', '--apply'];
   const { output } = await house.run(words);

@@ -160,9 +160,15 @@ class World {
   }
 }
 
-test('a node whose lease was swept begins from nothing, and takes nothing from its new slices for old holds', async () => {
+let folder: string;
+beforeEach(() => {
+  // What these tests break on purpose is reported at length.
   Logger.overrideLogger(false);
-  const folder = mkdtempSync(join(tmpdir(), 'switchboard-model-'));
+  folder = mkdtempSync(join(tmpdir(), 'switchboard-model-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a node whose lease was swept begins from nothing, and takes nothing from its new slices for old holds', async () => {
   const world = new World(folder);
   await world.open(60_000);
   const [swept, other] = world.nodes as [MoneyEngine, MoneyEngine];
@@ -187,12 +193,9 @@ test('a node whose lease was swept begins from nothing, and takes nothing from i
   while (swept.pending > 0) await turn();
   expect(world.store.limits.get('wallet:1')?.spent).toBe(70n);
   await Promise.all(world.nodes.map((node) => node.stop()));
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('whatever happens, the money adds up', async () => {
-  Logger.overrideLogger(false);
-  const folder = mkdtempSync(join(tmpdir(), 'switchboard-model-'));
   let runs = 0;
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
@@ -210,5 +213,4 @@ test('whatever happens, the money adds up', async () => {
     }),
     { numRuns: 60, interruptAfterTimeLimit: 50_000, markInterruptAsFailure: true },
   );
-  rmSync(folder, { recursive: true, force: true });
 }, 60_000);

@@ -37,8 +37,10 @@ test('every field of the map finds its place; samples are skipped and unknown ke
     "ranks": {"litellm_provider": "one", "mode": "rerank", "input_cost_per_query": 0.002},
     "films": {"litellm_provider": "one", "mode": "video_generation", "output_cost_per_second": 0.1},
     "free": {"litellm_provider": "one", "mode": "chat", "max_tokens": 10},
-    "cheaper": {"litellm_provider": "one", "input_cost_per_token": 2e-06, "input_cost_per_token_above_128k_tokens": 1e-06},
-    "exact": {"litellm_provider": "one", "input_cost_per_token": 1e-16}
+    "cheaper": {"litellm_provider": "one", "input_cost_per_token": 2e-06, "output_cost_per_token": 0,
+                "input_cost_per_token_above_128k_tokens": 1e-06},
+    "exact": {"litellm_provider": "one", "input_cost_per_token": 1e-16},
+    "half": {"litellm_provider": "one", "input_cost_per_token": 1e-06}
   }`);
   const [large, voice, ranks] = list.offers;
   expect(large).toEqual({
@@ -82,6 +84,7 @@ test('every field of the map finds its place; samples are skipped and unknown ke
     ['free', 'it has no price of a kind that is charged here'],
     ['cheaper', expect.stringContaining('cheaper than below')],
     ['exact', expect.stringContaining('at most nine decimals')],
+    ['half', 'a chat model needs a price of input and of output'],
   ]);
   expect(list.unknownKeys.map(({ key }) => key)).toEqual([
     'search_context_cost_per_query',

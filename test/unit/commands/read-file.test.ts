@@ -50,8 +50,9 @@ moddels: {}
     '14 models.large.kind: expected one of chat, embedding, rerank, transcription, speech, image, moderation; did you mean "chat"?',
     '15 models.large.context_tokens: expected a whole number from 1 to 2147483647',
     '20 models.large.price.outptu: is not known here; did you mean "output"?',
-    '19 models.large.price.input: "2.5x" is not a price in US dollars with at most nine decimals.',
+    '18 models.large.price.output: is missing: write 0 where it is free',
     '22 models.large.price.tiers[0].above_input_tokens: is missing',
+    '19 models.large.price.input: "2.5x" is not a price in US dollars with at most nine decimals.',
     '4 providers.first.styel: is not known here; did you mean "style"?',
     '3 providers.first.style: is missing',
     '7 providers.first.timeouts.connect: expected a duration such as 500ms, 10s or 5m',
@@ -148,20 +149,28 @@ test.each([
   ['3', 3_000_000_000n],
 ])('a price of %s is read to the last digit', (written, nano) => {
   const { desired, faults } = read(
-    `version: 1\nmodels:\n  m:\n    owned_by: us\n    price: { input: ${written} }\n`,
+    `version: 1\nmodels:\n  m:\n    owned_by: us\n    price: { input: ${written}, output: 0 }\n`,
   );
   expect(faults).toEqual([]);
   expect(desired.models[0]?.price?.rates.input).toBe(nano);
 });
 
 test.each([
-  ['price: { input: 0.0000000001 }', 'models.m.price.input', /at most nine decimals/],
-  ['price: { input: -1 }', 'models.m.price.input', /not a price/],
+  ['price: { input: 0.0000000001, output: 0 }', 'models.m.price.input', /at most nine decimals/],
+  ['price: { input: -1, output: 0 }', 'models.m.price.input', /not a price/],
   ['price: {}', 'models.m.price', /at least one rate/],
-  ['price: { input: 2, tiers: [{ above_input_tokens: 10, input: 1 }] }', 'models.m.price', /cheaper/],
-  ['schedules: [{ from: 2027-01-01, price: { input: 1 } }]', 'models.m.schedules[0].from', /with its zone/],
   [
-    'schedules: [{ from: 2027-01-01T00:00:00Z, price: { input: 1 } }, { from: 2027-02-01T00:00:00Z, price: { input: 2 } }]',
+    'price: { input: 2, output: 2, tiers: [{ above_input_tokens: 10, input: 1 }] }',
+    'models.m.price',
+    /cheaper/,
+  ],
+  [
+    'schedules: [{ from: 2027-01-01, price: { input: 1, output: 0 } }]',
+    'models.m.schedules[0].from',
+    /with its zone/,
+  ],
+  [
+    'schedules: [{ from: 2027-01-01T00:00:00Z, price: { input: 1, output: 0 } }, { from: 2027-02-01T00:00:00Z, price: { input: 2, output: 0 } }]',
     'models.m.schedules',
     /two schedules cover 2027-02-01/,
   ],
@@ -183,7 +192,7 @@ test('names that YAML takes for numbers or truth values are names all the same',
 
 test('anchors may be used, and one that contains itself does no harm', () => {
   const { desired, faults } = read(
-    'version: 1\nmodels:\n  a: { owned_by: us, price: &low { input: 1 } }\n  b: { owned_by: us, price: *low }\n',
+    'version: 1\nmodels:\n  a: { owned_by: us, price: &low { input: 1, output: 0 } }\n  b: { owned_by: us, price: *low }\n',
   );
   expect(faults).toEqual([]);
   expect(desired.models[1]?.price?.rates.input).toBe(1_000_000_000n);
