@@ -1,4 +1,4 @@
-export const scopeKinds = ['key', 'project', 'department', 'user', 'organisation', 'wallet'] as const;
+const scopeKinds = ['key', 'project', 'department', 'user', 'organisation', 'wallet'] as const;
 
 export type ScopeKind = (typeof scopeKinds)[number];
 

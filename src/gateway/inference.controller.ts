@@ -23,6 +23,36 @@ export class InferenceController {
     return this.pipeline.run(surfaces.messages, request, response);
   }
 
+  @Post('/v1/embeddings')
+  @Access.bearer()
+  embeddings(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.embeddings, request, response);
+  }
+
+  @Post('/v1/rerank')
+  @Access.bearer()
+  rerank(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.rerank, request, response);
+  }
+
+  @Post('/v1/audio/speech')
+  @Access.bearer()
+  speech(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.speech, request, response);
+  }
+
+  @Post('/v1/images/generations')
+  @Access.bearer()
+  image(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.image, request, response);
+  }
+
+  @Post('/v1/moderations')
+  @Access.bearer()
+  moderation(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.moderation, request, response);
+  }
+
   @Post('/v1/responses')
   @Access.bearer()
   responses(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {

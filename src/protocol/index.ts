@@ -1,10 +1,10 @@
-export { normaliseSpeechUsage, normaliseTranscriptionUsage } from './audio/usage';
+export { normaliseSpeechUsage, normaliseTranscriptionUsage, speechUsageByCharacters } from './audio/usage';
 export { findChatUsage, normaliseChatUsage } from './chat/usage';
-export { normaliseEmbeddingsUsage } from './embeddings/usage';
+export { findEmbeddingsUsage, normaliseEmbeddingsUsage } from './embeddings/usage';
 export { gemini, type SupplierSide } from './gemini/gemini';
 export { normaliseGeminiUsage } from './gemini/usage';
 export { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './messages/usage';
-export { normaliseRerankUsage } from './rerank/usage';
+export { findRerankUsage, normaliseRerankUsage } from './rerank/usage';
 export { findResponsesUsage, normaliseResponsesUsage } from './responses/usage';
 export {
   AnswerCollector,

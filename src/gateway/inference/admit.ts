@@ -19,6 +19,12 @@ export function admit(inbound: Inbound, call: Call, catalogue: CatalogueService)
   const found = catalogue.resolve(call.model);
   if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
   const { model, lanes } = found;
+  if (model.kind !== call.surface.kind) {
+    throw fault('model_not_available', {
+      param: 'model',
+      message: `${call.model} is not a model for this route.`,
+    });
+  }
   if (!isListed(inbound.caller, model)) throw fault('model_not_allowed', { param: 'model' });
   if (!catalogue.snapshot.isOpenTo(model, attribution))
     throw fault('model_not_accessible', { param: 'model' });

@@ -24,6 +24,7 @@ export interface Answered {
   readonly contextTokens: number | null;
   readonly outbound: Outbound;
   readonly status: number;
+  readonly contentType: string;
   readonly exchange: SupplierExchange;
   readonly attempts: readonly AttemptRecord[];
 }
@@ -64,7 +65,15 @@ export async function attempt(
     if (tried.kind === 'answered') {
       const { head, sent } = tried;
       const { exchange } = sent;
-      return { route, contextTokens: model.contextTokens, outbound, status: head.status, exchange, attempts };
+      return {
+        route,
+        contextTokens: model.contextTokens,
+        outbound,
+        status: head.status,
+        contentType: head.headers['content-type'] ?? '',
+        exchange,
+        attempts,
+      };
     }
     if (tried.kind === 'refused') throw tried.problem;
     last = tried.problem;

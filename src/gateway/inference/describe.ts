@@ -1,6 +1,6 @@
 import { fault } from '../../kernel';
 import type { Inbound } from './inbound';
-import type { Surface } from './surface';
+import { isText, type Surface } from './surface';
 
 /** What the gateway needs to know of a request; everything else is between the caller and the supplier. */
 export interface Call {
@@ -31,11 +31,11 @@ const USUAL_BYTES_PER_TOKEN = 4;
 
 /** Reads the envelope by hand: a validator costs more here than the rest of the stage. */
 export function describeCall({ body, bytes }: Inbound, surface: Surface): Call {
-  requireConversation(body[surface.conversation], surface.conversation);
+  requireAsked(body[surface.asked], surface);
   return {
     surface,
     model: modelIn(body.model),
-    stream: booleanIn(body.stream, 'stream') ?? false,
+    stream: isText(surface) && (booleanIn(body.stream, 'stream') ?? false),
     includeUsage: wantsUsage(body.stream_options),
     choices: countIn(body.n, 'n', MOST_CHOICES) ?? 1,
     maxOutputTokens: firstCount(body, surface.limitFields),
@@ -51,13 +51,13 @@ function modelIn(model: unknown): string {
   throw fault('invalid_request', { param: 'model', message: 'model must be the id of a model.' });
 }
 
-/** A list with something in it; the responses dialect also takes a text. */
-function requireConversation(value: unknown, param: string): void {
-  if (
-    Array.isArray(value) ? value.length > 0 : param === 'input' && typeof value === 'string' && value !== ''
-  )
-    return;
-  throw fault('invalid_request', { param, message: `${param} must be a list with at least one entry.` });
+/** A list with something in it, or, but for conversations of two dialects, a text. */
+function requireAsked(value: unknown, { asked }: Surface): void {
+  const isFilled = Array.isArray(value)
+    ? value.length > 0
+    : asked !== 'messages' && value !== '' && typeof value === 'string';
+  if (isFilled) return;
+  throw fault('invalid_request', { param: asked, message: `${asked} must not be empty.` });
 }
 
 function booleanIn(value: unknown, param: string): boolean | null {

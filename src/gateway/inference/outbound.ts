@@ -1,14 +1,15 @@
-import { fault, type Fault, type Result } from '../../kernel';
+import { editJson, fault, type Fault, type Result } from '../../kernel';
 import { dialects, type Dropped, gemini, type ReplyContext, type SupplierSide } from '../../protocol';
 import type { JsonBody, PlannedLane, SupplierStyles, WireDialect } from '../../routing';
 import type { Call } from './describe';
 import type { HeldCall } from './hold';
 import type { Inbound } from './inbound';
+import { isText, type Surface } from './surface';
 
 /** A request as one lane gets it: the caller's own bytes where both speak one dialect, else a translation. */
 export interface Outbound {
   /** What the supplier speaks. */
-  readonly dialect: SupplierSide;
+  readonly dialect: SupplierSide | null;
   readonly body: JsonBody;
   /** What was lost in translation; null where there was none. */
   readonly translation: { readonly reply: ReplyContext; readonly dropped: readonly Dropped[] } | null;
@@ -21,17 +22,18 @@ export function outboundFor(
   { lane }: PlannedLane,
   styles: SupplierStyles,
 ): Outbound {
-  const { dialect: own, name } = call.surface;
-  const wire = styles.dialectFor(lane.provider, name);
-  if (wire === name) {
+  const { surface } = call;
+  const wire = styles.dialectFor(lane.provider, surface.name);
+  if (wire === surface.name) {
     return {
-      dialect: own,
-      body: { kind: 'json', bytes: inbound.bytes, parsed: inbound.body },
+      dialect: isText(surface) ? surface.dialect : null,
+      body: ownBody(inbound, surface),
       translation: null,
     };
   }
   const dialect = dialectOf(wire);
-  const request = valueOf(own.decodeRequest(inbound.body));
+  if (!isText(surface)) throw notServed();
+  const request = valueOf(surface.dialect.decodeRequest(inbound.body));
   const bounded = held.cappedOutput === null ? request : { ...request, maxOutputTokens: held.cappedOutput };
   const target = { ...styles.of(lane.provider).target(lane), maxOutputTokens: held.outputBound };
   const { body, reply, dropped } = valueOf(dialect.encodeRequest(bounded, target));
@@ -42,11 +44,24 @@ export function outboundFor(
   };
 }
 
+/** The caller's bytes, with what suppliers insist on where it was left out. */
+function ownBody({ bytes, body }: Inbound, { defaults }: Surface): JsonBody {
+  const missing = Object.entries(defaults ?? {}).filter(
+    ([name]) => body[name] === undefined || body[name] === null,
+  );
+  if (missing.length === 0) return { kind: 'json', bytes, parsed: body };
+  const set = Object.fromEntries(missing);
+  return { kind: 'json', bytes: editJson(bytes, body, { set }), parsed: { ...body, ...set } };
+}
+
 function dialectOf(wire: WireDialect | undefined): SupplierSide {
   if (wire === 'gemini') return gemini;
   if (wire === 'chat' || wire === 'messages' || wire === 'responses') return dialects[wire];
-  throw fault('configuration_error', { message: 'The supplier of this model does not generate text.' });
+  throw notServed();
 }
+
+const notServed = (): Fault =>
+  fault('configuration_error', { message: 'The supplier of this model does not serve this operation.' });
 
 function valueOf<T>(result: Result<T, Fault>): T {
   if (!result.ok) throw result.error;

@@ -17,7 +17,7 @@ import { type Inbound, intake } from './inbound';
 import { relayStream } from './relay-stream';
 import { relayWhole } from './relay-whole';
 import { settle } from './settle';
-import type { Surface } from './surface';
+import { isText, type Surface, type TextSurface } from './surface';
 
 /** One inference request, from its bytes to its account. Each stage is a file of its own beside this one. */
 @Injectable()
@@ -46,8 +46,8 @@ export class Pipeline {
       const held = await holdFor(inbound, call, admission, this.escrow);
       try {
         const answered = await attempt(inbound, call, admission, held, plan, work, this.tools);
-        return await (call.stream
-          ? this.stream(inbound, call, held.hold, answered, response)
+        return await (call.stream && isText(surface)
+          ? this.stream(inbound, call, surface, held.hold, answered, response)
           : this.whole(inbound, call, held.hold, answered));
       } finally {
         // Whatever did not end in a settlement cost the caller nothing.
@@ -72,12 +72,13 @@ export class Pipeline {
   private async whole(inbound: Inbound, call: Call, hold: Hold, answered: Answered): Promise<Reply> {
     const delivery = await relayWhole(inbound, call, answered);
     const facts = await settle(inbound, call, hold, answered, delivery);
-    return { status: answered.status, contentType: 'application/json', body: delivery.body, facts };
+    return { status: answered.status, contentType: delivery.contentType, body: delivery.body, facts };
   }
 
   private async stream(
     inbound: Inbound,
     call: Call,
+    surface: TextSurface,
     hold: Hold,
     answered: Answered,
     response: ServerResponse,
@@ -89,7 +90,7 @@ export class Pipeline {
       region: lane.region,
       failover: answered.attempts.length > 1,
     });
-    const delivery = await relayStream(inbound, call, answered, sink);
+    const delivery = await relayStream(inbound, call, surface, answered, sink);
     const facts = await settle(inbound, call, hold, answered, delivery);
     sink.end(facts, delivery.last);
     return null;

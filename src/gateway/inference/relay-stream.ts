@@ -1,11 +1,12 @@
 import { type Fault, fault, monotonicMs, sseFault } from '../../kernel';
-import type { CanonicalEvent } from '../../protocol';
+import type { CanonicalEvent, Dropped, ReplyContext, SupplierSide } from '../../protocol';
 import type { StreamSink } from '../reply/stream-sink';
 import type { Answered } from './attempt';
 import { type Delivery, estimateUsage, usageOfStream } from './delivery';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import { hidesUsage } from './outbound';
+import type { TextSurface } from './surface';
 import { Tap } from './tap';
 
 /** A stream that has been passed on, but for its last bytes: those leave after it is settled. */
@@ -17,12 +18,14 @@ export interface StreamDelivery extends Delivery {
 export function relayStream(
   inbound: Inbound,
   call: Call,
+  surface: TextSurface,
   answered: Answered,
   sink: StreamSink,
 ): Promise<StreamDelivery> {
-  return answered.outbound.translation === null
-    ? passThrough(inbound, call, answered, sink)
-    : translate(inbound, call, answered, sink);
+  const { dialect, translation } = answered.outbound;
+  return dialect === null || translation === null
+    ? passThrough(inbound, call, surface, answered, sink)
+    : translate(inbound, call, surface, answered, { dialect, ...translation }, sink);
 }
 
 const interrupted = (cause: Fault): Fault =>
@@ -31,11 +34,12 @@ const interrupted = (cause: Fault): Fault =>
 function passThrough(
   inbound: Inbound,
   call: Call,
+  surface: TextSurface,
   answered: Answered,
   sink: StreamSink,
 ): Promise<StreamDelivery> {
   const { exchange, contextTokens } = answered;
-  const tap = new Tap(call.surface.dialect, hidesUsage(call));
+  const tap = new Tap(surface.dialect, hidesUsage(call));
   const held: Buffer[] = [];
   return new Promise((resolve) => {
     const finish = (broken: Fault | null): void => {
@@ -46,8 +50,7 @@ function passThrough(
         firstTokenMs: tap.firstTextAt === null ? null : Math.round(tap.firstTextAt - inbound.startedMs),
         dropped: [],
         problem,
-        last:
-          problem === null ? Buffer.concat(held) : sseFault(call.surface.name, problem, inbound.requestId),
+        last: problem === null ? Buffer.concat(held) : sseFault(surface.name, problem, inbound.requestId),
       });
     };
     sink.onDrain(() => exchange.resume());
@@ -65,13 +68,21 @@ function passThrough(
   });
 }
 
+interface Translation {
+  readonly dialect: SupplierSide;
+  readonly reply: ReplyContext;
+  readonly dropped: readonly Dropped[];
+}
+
 function translate(
   inbound: Inbound,
   call: Call,
+  surface: TextSurface,
   answered: Answered,
+  translation: Translation,
   sink: StreamSink,
 ): Promise<StreamDelivery> {
-  const { exchange, outbound, contextTokens } = answered;
+  const { exchange, contextTokens } = answered;
   return new Promise((resolve) => {
     let textBytes = 0;
     let firstTextAt: number | null = null;
@@ -79,7 +90,7 @@ function translate(
     let problem: Fault | null = null;
     let ready = '';
     let last = '';
-    const encoder = call.surface.dialect.streamEncoder({
+    const encoder = surface.dialect.streamEncoder({
       requestId: inbound.requestId,
       model: call.model,
       includeUsage: call.includeUsage,
@@ -103,7 +114,7 @@ function translate(
       if (event.type === 'message-end' || event.type === 'fault') last += text;
       else ready += text;
     };
-    const decoder = outbound.dialect.streamDecoder({ emit, ...outbound.translation?.reply });
+    const decoder = translation.dialect.streamDecoder({ emit, ...translation.reply });
     const finish = (broken: Fault | null): void => {
       if (broken === null) decoder.end();
       else if (!encoder.ended) emit({ type: 'fault', fault: broken });
@@ -111,7 +122,7 @@ function translate(
         usage: usageOfStream(decoder.usage, call, contextTokens, textBytes),
         finishReason,
         firstTokenMs: firstTextAt === null ? null : Math.round(firstTextAt - inbound.startedMs),
-        dropped: [...(outbound.translation?.dropped ?? []), ...decoder.dropped, ...encoder.dropped],
+        dropped: [...translation.dropped, ...decoder.dropped, ...encoder.dropped],
         problem,
         last: ready + last,
       });

@@ -4,32 +4,33 @@ import type { Answered } from './attempt';
 import { type Delivery, usageOfWhole } from './delivery';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
+import { isText } from './surface';
 import { tapRules } from './tap-rules';
 
 export interface WholeDelivery extends Delivery {
   readonly body: Buffer;
+  readonly contentType: string;
 }
 
 /** Takes in a whole answer; nothing of it leaves before it is settled. */
 export async function relayWhole(inbound: Inbound, call: Call, answered: Answered): Promise<WholeDelivery> {
   const bytes = await answered.exchange.whole();
-  const body = parseAnswer(bytes);
-  return answered.outbound.translation === null
-    ? passOn(call, answered, bytes, body)
-    : translate(inbound, call, answered, bytes, body);
+  if (bytes.length === 0) throw fault('empty_response');
+  const { surface } = call;
+  const { translation } = answered.outbound;
+  if (!isText(surface) || translation === null) return passOn(inbound, call, answered, bytes);
+  return translate(inbound, call, answered, bytes);
 }
 
-function passOn(
-  call: Call,
-  answered: Answered,
-  bytes: Buffer,
-  body: Readonly<Record<string, unknown>>,
-): WholeDelivery {
-  const rules = tapRules[call.surface.name];
-  const reading = rules.normalise(rules.findUsage(body));
-  const reason = rules.finishReason(body);
+function passOn(inbound: Inbound, call: Call, answered: Answered, bytes: Buffer): WholeDelivery {
+  const { surface } = call;
+  const isJson = !answered.contentType.startsWith('audio/');
+  const body = isJson ? parseAnswer(bytes) : null;
+  const reading = surface.usageIn(body, inbound.body);
+  const reason = isText(surface) && body !== null ? tapRules[surface.name].finishReason(body) : null;
   return {
     body: bytes,
+    contentType: isJson ? 'application/json' : answered.contentType,
     usage: usageOfWhole(reading, call, answered.contextTokens, bytes.length),
     finishReason: typeof reason === 'string' ? reason : null,
     firstTokenMs: null,
@@ -38,35 +39,32 @@ function passOn(
   };
 }
 
-function translate(
-  inbound: Inbound,
-  call: Call,
-  { outbound, contextTokens }: Answered,
-  bytes: Buffer,
-  body: Readonly<Record<string, unknown>>,
-): WholeDelivery {
-  const decoded = outbound.dialect.decodeAnswer(body, outbound.translation?.reply);
+function translate(inbound: Inbound, call: Call, answered: Answered, bytes: Buffer): WholeDelivery {
+  const { surface } = call;
+  const { dialect, translation } = answered.outbound;
+  if (!isText(surface) || dialect === null || translation === null) throw fault('internal_error');
+  const decoded = dialect.decodeAnswer(parseAnswer(bytes), translation.reply);
   const collected = collect(decoded.events);
   if (!collected.ok) throw collected.error;
   const { finish } = collected.value;
-  const usage = usageOfWhole(decoded.usage, call, contextTokens, bytes.length);
-  const encoded = call.surface.dialect.encodeAnswer(collected.value, {
+  const usage = usageOfWhole(decoded.usage, call, answered.contextTokens, bytes.length);
+  const encoded = surface.dialect.encodeAnswer(collected.value, {
     requestId: inbound.requestId,
     model: call.model,
     estimate: () => usage,
   });
   return {
     body: Buffer.from(JSON.stringify(encoded.body)),
+    contentType: 'application/json',
     usage,
     finishReason: finish.raw ?? finish.unified,
     firstTokenMs: null,
-    dropped: [...(outbound.translation?.dropped ?? []), ...decoded.dropped, ...encoded.dropped],
+    dropped: [...translation.dropped, ...decoded.dropped, ...encoded.dropped],
     problem: null,
   };
 }
 
 function parseAnswer(bytes: Buffer): Record<string, unknown> {
-  if (bytes.length === 0) throw fault('empty_response');
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString('utf8'));

@@ -49,7 +49,7 @@ describe.each(['true', 'false'])('bad input, with LEAN_ADAPTER=%s', (lean) => {
   test('an unknown route, in the shape of its surface', async () => {
     expectGateway(await ask(app.url, { path: '/v1/nothing' }), 404, 'not_found');
 
-    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+    for (const path of ['/v1/messages/nothing', '/v1/messages/batches/none']) {
       const messages = read(await ask(app.url, { method: 'POST', path, body: '{}' }));
       expect(messages).toMatchObject({
         type: 'error',

@@ -40,7 +40,7 @@ export class ChangeForm {
 
 /** Routes of the gateway that do nothing but show what reached them. */
 @Controller('/v1/trial')
-export class GatewayTrial {
+class GatewayTrial {
   @Get('bearer')
   @Access.bearer()
   bearer(@Req() request: HttpRequest): object {

@@ -46,8 +46,8 @@ moddels: {}
   expect(faultsOf(text)).toEqual([
     '23 moddels: is not known here; did you mean "models"?',
     '1 version: expected one of 1',
-    '17 models.large.lanes[0].weight: expected a whole number from 1 to 2147483647',
     '14 models.large.kind: expected one of chat, embedding, rerank, transcription, speech, image, moderation; did you mean "chat"?',
+    '17 models.large.lanes[0].weight: expected a whole number from 1 to 2147483647',
     '15 models.large.context_tokens: expected a whole number from 1 to 2147483647',
     '20 models.large.price.outptu: is not known here; did you mean "output"?',
     '18 models.large.price.output: is missing: write 0 where it is free',
