@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Type } from '@nestjs/common';
 import { startService, type RunningService } from '../../src/boot/start-service';
+import { verifyMoney } from '../../src/billing';
 import { Database, Logger, loadSettings } from '../../src/platform';
 import { createTestDatabase, type TestDatabase } from './postgres';
 
@@ -10,6 +11,8 @@ export interface TestApp extends RunningService {
   readonly database: Database;
   /** Every line the service logged, for tests of what must not be in there. */
   readonly log: readonly string[];
+  /** What it was started with, for whatever is started beside it. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 export interface TestAppOptions {
@@ -31,7 +34,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     rmSync(dataFolder, { recursive: true, force: true });
   };
   const log: string[] = [];
-  const settings = loadSettings({
+  const environment = {
     NODE_ENV: 'test',
     PORT: '0',
     METRICS_PORT: '0',
@@ -49,7 +52,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     KEY_RATE_LIMIT_RPM: '1000000',
     KEY_FAILURES_PER_MINUTE: '1000000',
     ...options.environment,
-  });
+  };
+  const settings = loadSettings(environment);
   const logger = Logger.create(settings, { write: (line) => log.push(line) });
   const service = await startService(settings, logger, {
     extraModules: options.modules ?? [],
@@ -62,9 +66,18 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     ...service,
     database: service.application.get(Database),
     log,
+    environment,
     close: async () => {
+      const wrong = await moneyThatDoesNotAddUp(service.application.get(Database));
       await service.close();
       await cleanUp();
+      if (wrong.length > 0) throw new Error(`money does not add up: ${JSON.stringify(wrong)}`);
     },
   };
+}
+
+/** Looked at after every file of tests, whatever it was about. A database that a test took away has nothing to say. */
+async function moneyThatDoesNotAddUp(database: Database): Promise<readonly object[]> {
+  const report = await verifyMoney(database).catch(() => null);
+  return report?.checks.filter(({ wrong }) => wrong.length > 0) ?? [];
 }

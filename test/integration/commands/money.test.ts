@@ -1,0 +1,124 @@
+import { Ledger } from '../../../src/billing';
+import { PriceService } from '../../../src/catalogue';
+import { executeCommand } from '../../../src/commands/run-command';
+import { UserAccount } from '../../../src/identity';
+import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { KeysService } from '../../../src/keys';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { startTestApp, type TestApp } from '../../support/app';
+
+const dollar = 1_000_000_000n;
+
+describe('the money commands, beside a running service', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+  let wallet: number;
+  let spent: bigint;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+    const key = await app.database.transaction(async (tx) => {
+      const people = tx.getRepository(UserAccount);
+      const user = people.create({ email: 'ann@example.com', displayName: 'Ann', status: 'active' });
+      await people.insert(user);
+      wallet = user.id;
+      const posting = {
+        walletId: wallet,
+        amount: dollar,
+        against: 'promotion',
+        kind: 'welcome',
+        ref: 'ann',
+      } as const;
+      await app.application.get(Ledger, { strict: false }).post(tx, posting);
+      const owner = { userId: wallet, organisationId: null, departmentId: null, projectId: null };
+      return app.application
+        .get(KeysService, { strict: false })
+        .issue(tx, { ...owner, kind: 'client', name: 'ann', createdBy: 'test' });
+    });
+    for (const text of ['one [[tokens=100]]', 'two [[tokens=50]] [[cached=64]]', 'three [[tokens=7]]']) {
+      const answer = await fetch(`${app.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key.text}`, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          model: 'sim-large',
+          max_tokens: 500,
+          messages: [{ role: 'user', content: text }],
+        }),
+      });
+      expect(answer.status).toBe(200);
+    }
+    spent = dollar - (await balance());
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+
+  const balance = async (): Promise<bigint> =>
+    (await app.application.get(Ledger, { strict: false }).wallet(wallet)).balance;
+
+  const run = async (...words: string[]): Promise<{ code: number; output: string }> => {
+    let output = '';
+    const write = (text: string): void => {
+      output += text;
+    };
+    const environment = { ...app.environment, LOG_LEVEL: 'silent' };
+    const code = await executeCommand(words, {
+      environment,
+      write,
+      complain: write,
+      confirm: () => Promise.resolve(true),
+    });
+    return { code, output };
+  };
+  const span = ['--from', '2026-01-01', '--to', '2100-01-01'];
+
+  test('money:verify', async () => {
+    const { code, output } = await run('money:verify');
+    expect(output).toMatch(/money:verify: 5 of 5 hold\n$/);
+    expect(code).toBe(0);
+  });
+
+  test('money:rerate reproduces every stored cost', async () => {
+    const { code, output } = await run('money:rerate', ...span);
+    expect(output).toContain('3 records, 0 differ: 0 USD');
+    expect(code).toBe(0);
+  });
+
+  test('money:rerate with another price shows the difference, and posts it once', async () => {
+    const usd = parseUsdPerMillion;
+    const price = await app.database.transaction((tx) =>
+      new PriceService().addPrice(tx, {
+        model: 'sim-large',
+        source: 'test',
+        // Twice the price of everything these requests used.
+        rates: priceRates({
+          input: usd('6'),
+          output: usd('30'),
+          cacheRead: usd('0.60'),
+          cacheWrite: usd('7.50'),
+        }),
+      }),
+    );
+    const [{ price_id: old } = { price_id: '' }] = await app.database.query<{ price_id: string }>(
+      'SELECT DISTINCT price_id FROM request_record WHERE wallet_id = $1',
+      [wallet],
+    );
+    const shown = await run('money:rerate', ...span, '--price', `${old}=${price.id}`);
+    expect(shown.output).toMatch(/3 records, 3 differ: \+0\.\d+ USD/);
+    expect(await balance()).toBe(dollar - spent);
+
+    const applied = await run('money:rerate', ...span, '--price', `${old}=${price.id}`, '--apply');
+    expect(applied.output).toContain('posted 3 corrections');
+    const after = await balance();
+    // Each cost was rounded up once, so twice the price is at most a nano short a request.
+    expect(dollar - after - 2n * spent <= 0n && dollar - after - 2n * spent >= -3n).toBe(true);
+
+    expect((await run('money:rerate', ...span, '--price', `${old}=${price.id}`, '--apply')).output).toContain(
+      'posted 0 corrections',
+    );
+    expect(await balance()).toBe(after);
+    expect((await run('money:verify')).code).toBe(0);
+  });
+});
