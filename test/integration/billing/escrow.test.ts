@@ -1,4 +1,5 @@
-import { uuidv7 } from '../../../src/kernel';
+import type { Hold } from '../../../src/billing';
+import { Fault, uuidv7 } from '../../../src/kernel';
 import { costing, eventually, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
 
 const usd = 1_000_000_000n;
@@ -128,14 +129,25 @@ test('all scopes or none: a refusal in one leaves the others as they were', asyn
   hold.release();
 });
 
+/** The code a hold is refused with; null, with the money given back, when it is not. */
+const refusalOf = (asked: Promise<Hold>): Promise<string | null> =>
+  asked.then(
+    (hold) => {
+      hold.release();
+      return null;
+    },
+    (error: unknown) => (error instanceof Fault ? error.code : String(error)),
+  );
+
 test('a limit lowered below what is spent: what runs ends, the next is refused, zero remains', async () => {
   await house.credit(id, usd);
   await limit(10_000n);
   const node = await house.node();
   const running = await node.escrow.hold(request(4_000n));
   await limit(1_000n);
-  await eventually(() => node.escrow.tryHold(request(10n)) === null);
   await running.settle(costing(3_000n, [key(id), wallet(id)]));
+  // Refused as soon as the node has heard of the change, and from then on.
+  await eventually(async () => (await refusalOf(node.escrow.hold(request(10n)))) === 'budget_exceeded');
   await expect(node.escrow.hold(request(10n))).rejects.toMatchObject({ code: 'budget_exceeded' });
   await eventually(() => node.pending === 0);
   expect(await house.limits.state({ kind: 'key', id })).toMatchObject({
