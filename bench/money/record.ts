@@ -1,39 +1,14 @@
+import { ordinaryOutcome } from '../../proofs/money/record';
 import type { SettleOutcome } from '../../src/billing';
 
-/** An ordinary record of a chat call. */
-export const recordOf = (costNano: bigint): SettleOutcome => ({
-  keyId: 1,
-  walletId: 1,
-  userId: 1,
-  organisationId: 1,
-  departmentId: null,
-  projectId: 1,
-  surface: 'chat',
-  model: 'example-model',
-  servedModel: 'example-model-2026',
-  supplier: 'example',
-  region: 'eu',
-  priceId: 1,
-  inputTokens: 1_200,
-  cacheReadTokens: 400,
-  cacheWriteTokens: 0,
-  cacheWriteLongTokens: 0,
-  outputTokens: 300,
-  reasoningTokens: 0,
-  audioInputTokens: 0,
-  audioOutputTokens: 0,
-  imageTokens: 0,
-  calls: 1,
-  audioMilliseconds: 0,
-  usageSource: 'supplier',
-  costNano,
-  status: 200,
-  code: null,
-  stream: true,
-  failover: false,
-  attempts: null,
-  latencyMs: 900,
-  firstTokenMs: 120,
-  finishReason: 'stop',
-  sessionKey: null,
-});
+/** A call that counts against everything a call usually counts against. */
+export const recordOf = (costNano: bigint): SettleOutcome =>
+  ordinaryOutcome({
+    costNano,
+    keyId: 1,
+    walletId: 1,
+    userId: 1,
+    organisationId: 1,
+    projectId: 1,
+    firstTokenMs: 120,
+  });

@@ -6,7 +6,7 @@ import { type Hold, type LimitRef, MoneyEngine, PostgresMoneyStore } from '../..
 import { type Fault, monotonicMs } from '../../src/kernel';
 import { applicationUrl, Database, Notifications } from '../../src/platform';
 import type { Answer, Call, FromNode, ToNode } from './node-handle';
-import { recordOf } from './record';
+import { ordinaryOutcome } from './record';
 
 /** The child process: the money engine of one node, and instead of a supplier a clock. */
 async function main(): Promise<void> {
@@ -66,7 +66,10 @@ async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
   const heldAfterMs = monotonicMs() - began;
   await delay(call.answerMs);
   try {
-    await hold.settle(recordOf(BigInt(call.cost), call.keyId, call.walletId, call.answerMs));
+    const { keyId, walletId, answerMs } = call;
+    await hold.settle(
+      ordinaryOutcome({ costNano: BigInt(call.cost), keyId, walletId, latencyMs: Math.round(answerMs) }),
+    );
   } catch (error) {
     return { requestId, code: (error as Fault).code, retryAfterSeconds: null, heldAfterMs };
   }

@@ -1,22 +1,17 @@
 import type { SettleOutcome } from '../../src/billing';
 
-/** An ordinary record of a chat call. */
-export const recordOf = (
-  costNano: bigint,
-  keyId: number,
-  walletId: number,
-  latencyMs: number,
-): SettleOutcome => ({
-  keyId,
-  walletId,
+/** The record of an ordinary chat call, apart from what matters at hand: proofs, benchmarks and tests share it. */
+export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcome => ({
+  keyId: null,
   userId: null,
   organisationId: null,
   departmentId: null,
   projectId: null,
+  walletId: null,
   surface: 'chat',
-  model: 'pretend-model',
-  servedModel: 'pretend-model-1',
-  supplier: 'pretend',
+  model: 'example-model',
+  servedModel: 'example-model-1',
+  supplier: 'example',
   region: 'eu',
   priceId: 1,
   inputTokens: 1_200,
@@ -31,14 +26,15 @@ export const recordOf = (
   calls: 1,
   audioMilliseconds: 0,
   usageSource: 'supplier',
-  costNano,
+  costNano: 0n,
   status: 200,
   code: null,
   stream: false,
   failover: false,
   attempts: null,
-  latencyMs: Math.round(latencyMs),
+  latencyMs: 120,
   firstTokenMs: null,
   finishReason: 'stop',
   sessionKey: null,
+  ...rest,
 });

@@ -1,14 +1,15 @@
+import { Injectable } from '@nestjs/common';
 import type { AttemptRecord } from '../../audit';
 import { type Fault, fault, fromUnknown, monotonicMs } from '../../kernel';
 import { Settings } from '../../platform';
-import type {
-  AnswerHead,
+import {
+  type AnswerHead,
   LaneHealth,
-  PlannedLane,
-  RoutePlan,
-  SentCall,
+  type PlannedLane,
+  type RoutePlan,
+  type SentCall,
   SupplierClient,
-  SupplierExchange,
+  type SupplierExchange,
   SupplierStyles,
 } from '../../routing';
 import type { Work } from '../work';
@@ -21,6 +22,8 @@ import { type Outbound, outboundFor } from './outbound';
 
 export interface Answered {
   readonly route: PlannedLane;
+  /** The catalogue's name of the model that answers. */
+  readonly model: string;
   readonly contextTokens: number | null;
   readonly outbound: Outbound;
   readonly status: number;
@@ -29,11 +32,14 @@ export interface Answered {
   readonly attempts: readonly AttemptRecord[];
 }
 
-export interface AttemptTools {
-  readonly client: SupplierClient;
-  readonly styles: SupplierStyles;
-  readonly health: LaneHealth;
-  readonly settings: Settings;
+@Injectable()
+export class AttemptTools {
+  constructor(
+    readonly client: SupplierClient,
+    readonly styles: SupplierStyles,
+    readonly health: LaneHealth,
+    readonly settings: Settings,
+  ) {}
 }
 
 const MOST_ATTEMPTS = 3;
@@ -67,6 +73,7 @@ export async function attempt(
       const { exchange } = sent;
       return {
         route,
+        model: model.name,
         contextTokens: model.contextTokens,
         outbound,
         status: head.status,

@@ -1,3 +1,4 @@
+import { ordinaryOutcome } from '../../../proofs/money/record';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -97,42 +98,15 @@ export const key = (id: number): LimitRef => ({ kind: 'key', id });
 /** The record of a call that cost so much, attributed to what the refs name. */
 export function costing(costNano: bigint, refs: readonly LimitRef[]): SettleOutcome {
   const id = (kind: LimitRef['kind']) => refs.find((ref) => ref.kind === kind)?.id ?? null;
-  return {
+  return ordinaryOutcome({
     keyId: id('key'),
     projectId: id('project'),
     departmentId: id('department'),
     userId: id('user'),
     organisationId: id('organisation'),
     walletId: id('wallet'),
-    surface: 'chat',
-    model: 'example-model',
-    servedModel: 'example-model',
-    supplier: 'example',
-    region: 'eu',
-    priceId: 1,
-    inputTokens: 100,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    cacheWriteLongTokens: 0,
-    outputTokens: 20,
-    reasoningTokens: 0,
-    audioInputTokens: 0,
-    audioOutputTokens: 0,
-    imageTokens: 0,
-    calls: 1,
-    audioMilliseconds: 0,
-    usageSource: 'supplier',
     costNano,
-    status: 200,
-    code: null,
-    stream: false,
-    failover: false,
-    attempts: null,
-    latencyMs: 120,
-    firstTokenMs: null,
-    finishReason: 'stop',
-    sessionKey: null,
-  };
+  });
 }
 
 /** Waits for what will become true soon, and fails when it does not. */

@@ -1,0 +1,43 @@
+import { Metrics } from '../../../src/platform';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { startTestApp, type TestApp } from '../../support/app';
+
+describe('what is counted of a request', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+
+  const ask = (model: string): Promise<Response> =>
+    fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'x [[tokens=9]]' }] }),
+    });
+
+  test('answers, tokens, money, supplier calls and refusals; names that callers made up are no series', async () => {
+    expect((await ask('sim-large')).status).toBe(200);
+    expect((await ask('made-up-by-a-caller')).status).toBe(404);
+    const text = await app.application.get(Metrics).registry.metrics();
+    for (const line of [
+      'gateway_requests_total{endpoint="chat",model="sim-large",status_class="2xx",error_code=""} 1',
+      'gateway_requests_total{endpoint="chat",model="",status_class="4xx",error_code="model_not_found"} 1',
+      'gateway_tokens_total{model="sim-large",type="output"} 9',
+      'gateway_upstream_attempts_total{provider="sandbox",model="sim-large",region="local",outcome="answered"} 1',
+      'gateway_rejections_total{reason="model_not_found"} 1',
+    ]) {
+      expect(text).toContain(line);
+    }
+    expect(text).toMatch(
+      /gateway_cost_usd_total\{model="sim-large",provider="sandbox",side="customer"\} 0\.0001/,
+    );
+    expect(text).not.toContain('made-up-by-a-caller');
+  });
+});
