@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Type } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { startService, type RunningService } from '../../src/boot/start-service';
 import { verifyMoney } from '../../src/billing';
 import { Database, Logger, loadSettings } from '../../src/platform';
@@ -68,8 +69,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     log,
     environment,
     close: async () => {
-      const wrong = await moneyThatDoesNotAddUp(service.application.get(Database));
       await service.close();
+      const wrong = await moneyThatDoesNotAddUp(url);
       await cleanUp();
       if (wrong.length > 0) throw new Error(`money does not add up: ${JSON.stringify(wrong)}`);
     },
@@ -77,7 +78,15 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
 }
 
 /** Looked at after every file of tests, whatever it was about. A database that a test took away has nothing to say. */
-async function moneyThatDoesNotAddUp(database: Database): Promise<readonly object[]> {
-  const report = await verifyMoney(database).catch(() => null);
-  return report?.checks.filter(({ wrong }) => wrong.length > 0) ?? [];
+async function moneyThatDoesNotAddUp(url: string): Promise<readonly object[]> {
+  const source = new DataSource({ type: 'postgres', url, poolSize: 1 });
+  try {
+    await source.initialize();
+    const { checks } = await verifyMoney(new Database(source));
+    return checks.filter(({ wrong }) => wrong.length > 0);
+  } catch {
+    return [];
+  } finally {
+    if (source.isInitialized) await source.destroy();
+  }
 }
