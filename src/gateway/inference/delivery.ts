@@ -27,12 +27,12 @@ export function usageOfWhole(
   reading: UsageReading,
   call: Call,
   contextTokens: number | null,
-  deliveredBytes: number,
+  deliveredBytes: () => number,
 ): Usage {
   const checked = checkPlausible(reading, { contextTokens });
   if (checked.kind === 'ok') return checked.usage;
   if (checked.kind === 'invalid') throw fault('upstream_invalid_response', { message: checked.reason });
-  return estimateUsage(call, deliveredBytes);
+  return estimateUsage(call, deliveredBytes());
 }
 
 /** For a stream, which has left already: a report that cannot be true counts as none. */

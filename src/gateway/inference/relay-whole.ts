@@ -1,10 +1,10 @@
 import { fault } from '../../kernel';
-import { collect } from '../../protocol';
+import { type CanonicalAnswer, collect } from '../../protocol';
 import type { Answered } from './attempt';
 import { type Delivery, usageOfWhole } from './delivery';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
-import { isText } from './surface';
+import { isText, type Surface } from './surface';
 import { tapRules } from './tap-rules';
 
 export interface WholeDelivery extends Delivery {
@@ -31,7 +31,7 @@ function passOn(inbound: Inbound, call: Call, answered: Answered, bytes: Buffer)
   return {
     body: bytes,
     contentType: isJson ? 'application/json' : answered.contentType,
-    usage: usageOfWhole(reading, call, answered.contextTokens, bytes.length),
+    usage: usageOfWhole(reading, call, answered.contextTokens, () => textBytesIn(surface, body)),
     finishReason: typeof reason === 'string' ? reason : null,
     firstTokenMs: null,
     dropped: [],
@@ -47,7 +47,7 @@ function translate(inbound: Inbound, call: Call, answered: Answered, bytes: Buff
   const collected = collect(decoded.events);
   if (!collected.ok) throw collected.error;
   const { finish } = collected.value;
-  const usage = usageOfWhole(decoded.usage, call, answered.contextTokens, bytes.length);
+  const usage = usageOfWhole(decoded.usage, call, answered.contextTokens, () => textBytesOf(collected.value));
   const encoded = surface.dialect.encodeAnswer(collected.value, {
     requestId: inbound.requestId,
     model: call.model,
@@ -63,6 +63,19 @@ function translate(inbound: Inbound, call: Call, answered: Answered, bytes: Buff
     problem: null,
   };
 }
+
+/** How much text an answer holds, for when nobody reports it. */
+function textBytesIn(surface: Surface, body: Readonly<Record<string, unknown>> | null): number {
+  if (!isText(surface) || body === null) return 0;
+  const collected = collect(surface.dialect.decodeAnswer(body).events);
+  return collected.ok ? textBytesOf(collected.value) : 0;
+}
+
+const textBytesOf = ({ blocks }: CanonicalAnswer): number =>
+  blocks.reduce(
+    (sum, block) => sum + Buffer.byteLength(block.type === 'tool' ? block.arguments : block.text),
+    0,
+  );
 
 function parseAnswer(bytes: Buffer): Record<string, unknown> {
   let value: unknown;

@@ -1,0 +1,100 @@
+import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { startTestApp, type TestApp } from '../../support/app';
+
+describe('what a supplier reports is believed only as far as it can be true', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+  });
+  afterEach(() => supplier.clearFaults());
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+
+  const ask = (body: object): Promise<Response> =>
+    fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'sim-large',
+        max_tokens: 200,
+        messages: [{ role: 'user', content: 'x [[tokens=40]]' }],
+        ...body,
+      }),
+    });
+  const recordOf = async (answer: Response): Promise<Record<string, unknown> | undefined> => {
+    const id = answer.headers.get('x-request-id');
+    return (
+      await app.database.query<Record<string, unknown>>(
+        'SELECT * FROM request_record WHERE request_id = $1',
+        [id],
+      )
+    )[0];
+  };
+
+  test.each(['negative', 'nan', 'absurd'] as const)(
+    '%s: a whole answer is refused and costs nothing',
+    async (variant) => {
+      await supplier.addFault({ fault: { kind: 'wrong-usage', variant } });
+      const answer = await ask({});
+      expect(answer.status).toBe(502);
+      expect(await answer.json()).toMatchObject({ error: { code: 'upstream_invalid_response' } });
+      expect(await recordOf(answer)).toBeUndefined();
+    },
+  );
+
+  test.each(['negative', 'nan', 'absurd', 'absent'] as const)(
+    '%s: a stream is counted here, and says so',
+    async (variant) => {
+      await supplier.addFault({ fault: { kind: 'wrong-usage', variant } });
+      const answer = await ask({ stream: true });
+      expect(await answer.text()).toContain('[DONE]');
+      const record = await recordOf(answer);
+      expect(record).toMatchObject({ usage_source: 'estimated', code: null });
+      // Forty tokens of three or four letters each.
+      expect(Number(record?.output_tokens)).toBeGreaterThanOrEqual(30);
+      expect(Number(record?.output_tokens)).toBeLessThanOrEqual(50);
+      expect(BigInt(String(record?.cost_nano)) > 0n).toBe(true);
+    },
+  );
+
+  test('absent: a whole answer is counted here, and says so', async () => {
+    await supplier.addFault({ fault: { kind: 'wrong-usage', variant: 'absent' } });
+    const answer = await ask({});
+    expect(answer.status).toBe(200);
+    const record = await recordOf(answer);
+    expect(record).toMatchObject({ usage_source: 'estimated' });
+    expect(Number(record?.output_tokens)).toBeGreaterThanOrEqual(30);
+    expect(Number(record?.output_tokens)).toBeLessThanOrEqual(50);
+  });
+
+  test('reported twice is charged once', async () => {
+    const once = await ask({ stream: true });
+    await once.text();
+    await supplier.addFault({ fault: { kind: 'wrong-usage', variant: 'double' } });
+    const twice = await ask({ stream: true });
+    await twice.text();
+    expect((await recordOf(twice))?.output_tokens).toBe((await recordOf(once))?.output_tokens);
+  });
+
+  test('a model without a price is not served, let alone for nothing', async () => {
+    await app.database.transaction(async (tx) => {
+      const editor = new CatalogueEditor();
+      await editor.upsertModel(tx, { name: 'unpriced', kind: 'chat', ownedBy: 'test' });
+      await editor.setLanes(tx, 'unpriced', [
+        { provider: 'sandbox', upstreamModel: 'sim-large', region: 'local' },
+      ]);
+    });
+    await app.application.get(CatalogueService, { strict: false }).reload();
+    await supplier.clearRequests();
+    const answer = await ask({ model: 'unpriced' });
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ error: { code: 'supplier_price_unresolved' } });
+    expect(await supplier.requests()).toEqual([]);
+  });
+});
