@@ -54,7 +54,8 @@ export function niceScale(maximum: number): number[] {
   if (!(maximum > 0)) return [0, 1];
   const magnitude = 10 ** Math.floor(Math.log10(maximum / 3));
   const step = [1, 2, 5, 10].map((factor) => factor * magnitude).find((size) => maximum / size <= 4) ?? maximum;
-  const steps = Math.ceil(round(maximum / step));
+  // A whole number of steps that a division left a hair too high is still that number.
+  const steps = Math.ceil(maximum / step - 1e-9);
   return Array.from({ length: steps + 1 }, (_, index) => Number((index * step).toPrecision(12)));
 }
 

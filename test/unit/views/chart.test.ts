@@ -23,12 +23,17 @@ test('a scale reaches what it measures with few round steps', () => {
     fc.property(fc.double({ min: 1e-6, max: 1e12, noNaN: true }), (maximum) => {
       const scale = niceScale(maximum);
       expect(scale[0]).toBe(0);
-      expect(scale.at(-1)).toBeGreaterThanOrEqual(maximum * 0.999);
+      expect(scale.at(-1)).toBeGreaterThanOrEqual(maximum * (1 - 1e-8));
       expect(scale.length).toBeGreaterThanOrEqual(2);
       expect(scale.length).toBeLessThanOrEqual(6);
       expect(String(scale[1]?.toExponential()).charAt(0)).toMatch(/[125]/);
     }),
   );
+});
+
+test('a scale reaches a value just above one of its lines', () => {
+  expect(niceScale(0.4004004004004005)).toEqual([0, 0.2, 0.4, 0.6]);
+  expect(niceScale(0.3)).toEqual([0, 0.1, 0.2, 0.3]);
 });
 
 test.each([0, -1, Number.NaN])('a scale for %s is still a scale', (maximum) => {
