@@ -6,6 +6,9 @@ import { CreateCatalogue1763700200000 } from './1763700200000-create-catalogue';
 import { CreateCredentials1763700210000 } from './1763700210000-create-credentials';
 import { CreateMoney1763700300000 } from './1763700300000-create-money';
 import { CreateEscrow1763700310000 } from './1763700310000-create-escrow';
+import { CreateIdempotentAnswers1763700320000 } from './1763700320000-create-idempotent-answers';
+import { AddModelOverflow1763700400000 } from './1763700400000-add-model-overflow';
+import { AddDroppedFields1763700410000 } from './1763700410000-add-dropped-fields';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -17,4 +20,7 @@ export const migrations = [
   CreateCredentials1763700210000,
   CreateMoney1763700300000,
   CreateEscrow1763700310000,
+  CreateIdempotentAnswers1763700320000,
+  AddModelOverflow1763700400000,
+  AddDroppedFields1763700410000,
 ];

@@ -21,16 +21,16 @@ const fields = fieldSet(
     'prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store ' +
     'stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity web_search_options',
 );
+/** An answer may be sent back as it came (`annotations`) and as the supplier's own client completed it (`parsed`). */
+const answerFields = 'role content name refusal annotations parsed audio tool_calls function_call';
 const messageFields: Readonly<Record<string, ReadonlySet<string>>> = {
   system: fieldSet('role content name'),
   developer: fieldSet('role content name'),
   user: fieldSet('role content name'),
-  assistant: fieldSet('role content name refusal audio tool_calls function_call'),
+  assistant: fieldSet(answerFields),
   tool: fieldSet('role content tool_call_id'),
 };
-const reasoningAssistant = fieldSet(
-  'role content name refusal audio tool_calls function_call reasoning_content',
-);
+const reasoningAssistant = fieldSet(`${answerFields} reasoning_content`);
 const partFields: Readonly<Record<string, ReadonlySet<string>>> = {
   text: fieldSet('type text'),
   image_url: fieldSet('type image_url'),
@@ -242,7 +242,7 @@ function checkCalls(calls: unknown, path: string): Check {
     if (typeof called['arguments'] !== 'string') return invalidType(`${at}.function.arguments`, 'a string');
     return (
       unknownParameter(call, fieldSet('id type function'), at) ??
-      unknownParameter(called, fieldSet('name arguments'), `${at}.function`)
+      unknownParameter(called, fieldSet('name arguments parsed_arguments'), `${at}.function`)
     );
   });
 }

@@ -36,5 +36,6 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   firstTokenMs: null,
   finishReason: 'stop',
   sessionKey: null,
+  dropped: null,
   ...rest,
 });

@@ -1,8 +1,8 @@
 'use strict';
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
-const { join, relative } = require('node:path');
-const { announced, inProject, root, run } = require('./run.cjs');
+const { join } = require('node:path');
+const { announced, inProject, run } = require('./run.cjs');
 
 const stamp = inProject('dist', '.stamp');
 const folders = ['src', 'migrations', 'simulator', 'proofs', 'bench'];
@@ -32,12 +32,17 @@ function fingerprint() {
   return hash.digest('hex');
 }
 
+/** Paths within the project; packages that a proof installed for itself are nothing that is compiled. */
 function filesBelow(folder) {
   if (!fs.existsSync(inProject(folder))) return [];
   return fs
-    .readdirSync(inProject(folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
+    .readdirSync(inProject(folder), { withFileTypes: true })
+    .filter(({ name }) => name !== 'node_modules')
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return filesBelow(path);
+      return entry.isFile() ? [path] : [];
+    })
     .sort();
 }
 

@@ -22,6 +22,8 @@ export interface RequestEntry extends UsageCounts {
   readonly latencyMs: number;
   readonly firstTokenMs: number | null;
   readonly finishReason: string | null;
+  readonly sessionKey: string | null;
+  readonly dropped: Readonly<Record<string, number>>;
   /** Where the page after this entry begins. */
   readonly cursor: string;
 }
@@ -66,6 +68,8 @@ interface Row {
   latency_ms: number;
   first_token_ms: number | null;
   finish_reason: string | null;
+  session_key: string | null;
+  dropped: Record<string, number> | null;
 }
 
 /** In microseconds since 1970, as the database counts: a Date would lose the last three digits. */
@@ -170,5 +174,7 @@ const entryOf = (row: Row): RequestEntry => ({
   latencyMs: row.latency_ms,
   firstTokenMs: row.first_token_ms,
   finishReason: row.finish_reason,
+  sessionKey: row.session_key,
+  dropped: row.dropped ?? {},
   cursor: `${row.instant}_${row.request_id}`,
 });

@@ -43,6 +43,8 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly firstTokenMs: number | null;
   readonly finishReason: string | null;
   readonly sessionKey: string | null;
+  /** Fields that a translation lost, and how often each; null when nothing was. */
+  readonly dropped: Readonly<Record<string, number>> | null;
 }
 
 type Cell = string | number | boolean | null;
@@ -93,6 +95,7 @@ const columns: readonly Column[] = [
   column('first_token_ms', 'integer', (r) => r.firstTokenMs),
   column('finish_reason', 'text', (r) => r.finishReason),
   column('session_key', 'text', (r) => r.sessionKey),
+  column('dropped', 'jsonb', (r) => (r.dropped === null ? null : JSON.stringify(r.dropped))),
 ];
 
 const insertStatement = `

@@ -82,7 +82,7 @@ function createApplication(
   logger: Logger,
   options: AppOptions,
 ): Promise<INestApplication> {
-  const adapter = new LeanAdapter(settings.leanAdapter);
+  const adapter = new LeanAdapter(settings.leanAdapter, { stallTimeout: settings.clientStallTimeoutMs });
   adapter.set('trust proxy', settings.trustProxy);
   serveAssets(adapter.getInstance<Application>(), settings.environment !== 'development');
   return NestFactory.create(AppModule.forRoot(settings, logger, adapter, options), adapter, {

@@ -1,6 +1,7 @@
 import { Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { AuditModule, RequestRecords } from '../audit';
 import { verifyMoney } from '../billing';
+import { AnswerStore, IdempotencyModule } from '../gateway';
 import {
   Database,
   InjectQueue,
@@ -16,11 +17,17 @@ import {
 
 const upkeepQueue = 'upkeep';
 const PARTITIONS_AHEAD = 3;
+/** What is left then is removed the next time. */
+const REMOVAL_DEADLINE_MS = 60_000;
 
-/** What has to happen by itself, in UTC: partitions are made ahead and old ones dropped; money is checked nightly. */
+/**
+ * What has to happen by itself, in UTC: partitions are made ahead and old ones dropped, money is checked nightly, and
+ * answers kept for a day go after it.
+ */
 const schedule = [
   { name: 'partitions', cron: '10 2 * * *' },
   { name: 'verify-money', cron: '40 2 * * *' },
+  { name: 'idempotent-answers', cron: '*/10 * * * *' },
 ] as const;
 type UpkeepJob = (typeof schedule)[number]['name'];
 
@@ -41,6 +48,7 @@ class UpkeepSchedule implements OnApplicationBootstrap {
 class UpkeepWorker extends WorkerHost {
   constructor(
     private readonly records: RequestRecords,
+    private readonly answers: AnswerStore,
     private readonly database: Database,
     private readonly settings: Settings,
     private readonly logger: Logger,
@@ -54,6 +62,8 @@ class UpkeepWorker extends WorkerHost {
         return this.turnPartitions(new Date());
       case 'verify-money':
         return this.verify();
+      case 'idempotent-answers':
+        await this.answers.removeExpired(AbortSignal.timeout(REMOVAL_DEADLINE_MS));
     }
   }
 
@@ -75,7 +85,7 @@ class UpkeepWorker extends WorkerHost {
 }
 
 @Module({
-  imports: [QueueModule.registerQueue(upkeepQueue), AuditModule],
+  imports: [QueueModule.registerQueue(upkeepQueue), AuditModule, IdempotencyModule],
   providers: [UpkeepSchedule, UpkeepWorker],
 })
 export class UpkeepModule {}

@@ -14,7 +14,7 @@ export type ProviderInput = { readonly id?: number } & Partial<
 
 /** A model is found by its name; fields left out keep their value. */
 export type ModelInput = Pick<Model, 'name'> &
-  Partial<Omit<Model, 'id' | 'name' | 'state' | 'redirectTo' | 'createdAt'>>;
+  Partial<Omit<Model, 'id' | 'name' | 'state' | 'redirectTo' | 'overflowTo' | 'createdAt'>>;
 
 export interface LaneInput {
   /** The provider's name. */
@@ -160,6 +160,20 @@ export class CatalogueEditor {
       checkRedirects(redirects.set(model.id, target.id));
     }
     await tx.update(Model, { id: model.id }, { redirectTo: target?.id ?? null });
+  }
+
+  /** Null clears it. One step is taken at most, so circles do no harm. */
+  async setOverflow(tx: Tx, modelName: string, targetName: string | null): Promise<void> {
+    await lockCatalogue(tx);
+    const model = await modelNamed(tx, modelName);
+    const target = targetName === null ? null : await modelCalled(tx, targetName);
+    if (target?.id === model.id) {
+      throw fault('validation_error', {
+        param: 'overflow_to',
+        message: 'A model cannot take over from itself.',
+      });
+    }
+    await tx.update(Model, { id: model.id }, { overflowTo: target?.id ?? null });
   }
 
   async setOrganisationAccess(

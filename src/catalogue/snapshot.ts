@@ -96,6 +96,10 @@ export class CatalogueSnapshot {
     return this.byName.get(name) ?? this.byAlias.get(name);
   }
 
+  modelOf(id: number): ModelView | undefined {
+    return this.byId.get(id);
+  }
+
   /** A pinned price, which may no longer be in force. */
   price(id: number): PriceView | undefined {
     return this.prices.get(id);

@@ -57,6 +57,8 @@ export interface ModelView {
   readonly createdAt: number;
   readonly aliases: readonly string[];
   readonly redirectTo: number | null;
+  /** The model that answers what is too long for this one. */
+  readonly overflowTo: number | null;
   /** Enabled lanes of visible providers, the primary first. */
   readonly lanes: readonly LaneView[];
   /** Newest first. */

@@ -2,8 +2,11 @@ import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing';
 import { RoutingModule } from '../routing';
 import { WebModule } from '../web';
+import { CountTokensController } from './count-tokens/count-tokens.controller';
+import { TokenCounter } from './count-tokens/token-counter';
 import { ErrorsController } from './errors.controller';
 import { HealthController } from './health.controller';
+import { IdempotencyModule } from './idempotency/idempotency.module';
 import { InferenceController } from './inference.controller';
 import { AttemptTools } from './inference/attempt';
 import { Doorway } from './inference/doorway';
@@ -14,9 +17,15 @@ import { ManageModule } from './manage/manage.module';
 import { ModelsController } from './models.controller';
 
 @Module({
-  imports: [WebModule, RoutingModule, BillingModule, ManageModule],
-  controllers: [HealthController, ErrorsController, ModelsController, InferenceController],
-  providers: [Lifecycle, Doorway, AttemptTools, Observer, Pipeline],
+  imports: [WebModule, RoutingModule, BillingModule, IdempotencyModule, ManageModule],
+  controllers: [
+    HealthController,
+    ErrorsController,
+    ModelsController,
+    InferenceController,
+    CountTokensController,
+  ],
+  providers: [Lifecycle, Doorway, AttemptTools, Observer, Pipeline, TokenCounter],
   exports: [Lifecycle],
 })
 export class GatewayModule {}

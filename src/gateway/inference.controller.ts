@@ -17,6 +17,12 @@ export class InferenceController {
     return this.pipeline.run(surfaces.chat, request, response);
   }
 
+  @Post('/v1/completions')
+  @Access.bearer()
+  completions(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.completions, request, response);
+  }
+
   @Post('/v1/messages')
   @Access.eitherHeader()
   messages(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
@@ -33,6 +39,25 @@ export class InferenceController {
   @Access.bearer()
   rerank(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
     return this.pipeline.run(surfaces.rerank, request, response);
+  }
+
+  /** Where SDKs of the second version of reranking ask. */
+  @Post('/v2/rerank')
+  @Access.bearer()
+  rerankAgain(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.rerank, request, response);
+  }
+
+  @Post('/v1/audio/transcriptions')
+  @Access.bearer()
+  transcription(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.transcription, request, response);
+  }
+
+  @Post('/v1/audio/translations')
+  @Access.bearer()
+  translation(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.translation, request, response);
   }
 
   @Post('/v1/audio/speech')
@@ -57,5 +82,11 @@ export class InferenceController {
   @Access.bearer()
   responses(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
     return this.pipeline.run(surfaces.responses, request, response);
+  }
+
+  @Post('/v1/native/responses')
+  @Access.bearer()
+  native(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
+    return this.pipeline.run(surfaces.native, request, response);
   }
 }

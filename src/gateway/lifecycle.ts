@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { fault } from '../kernel';
+import { Settings } from '../platform';
 import { Work } from './work';
 
 /** How long cut work may take to settle. */
 const CUT_GRACE_MS = 3_000;
+const FULL = 'The service has as many requests under way as it can carry.';
 
 /** Whether new work is welcome, and how much is under way. */
 @Injectable()
@@ -12,11 +14,21 @@ export class Lifecycle {
   private readonly open = new Set<Work>();
   private waiting: (() => void)[] = [];
 
+  constructor(private readonly settings: Settings) {}
+
   get draining(): boolean {
     return this.stopping;
   }
 
+  /**
+   * One request more, unless the service is stopping or has as many as it can carry: what is refused at once can go
+   * to another node, and what is under way does not become slower by it.
+   */
   begin(): Work {
+    if (this.stopping) throw fault('pod_draining');
+    if (this.open.size >= this.settings.openRequestsLimit) {
+      throw fault('capacity_exceeded', { status: 503, message: FULL, retryAfterSeconds: 1 });
+    }
     const work = new Work();
     this.open.add(work);
     return work;

@@ -1,4 +1,9 @@
-export { normaliseSpeechUsage, normaliseTranscriptionUsage, speechUsageByCharacters } from './audio/usage';
+export {
+  findTranscriptionUsage,
+  normaliseSpeechUsage,
+  normaliseTranscriptionUsage,
+  speechUsageByCharacters,
+} from './audio/usage';
 export { findChatUsage, normaliseChatUsage } from './chat/usage';
 export { findEmbeddingsUsage, normaliseEmbeddingsUsage } from './embeddings/usage';
 export { gemini, type SupplierSide } from './gemini/gemini';
@@ -22,6 +27,7 @@ export {
   type EncodedRequest,
   type EncoderOptions,
   type Finish,
+  type JsonObject,
   type ReplyContext,
   type StreamDecoder,
   type StreamEncoder,

@@ -1,6 +1,7 @@
 export { LaneHealth, type LaneState } from './health/lane-health';
 export { type PlannedLane, planRoute, type RoutePlan } from './planner';
 export { RoutingModule } from './routing.module';
+export { Stickiness } from './stickiness';
 export {
   type FormBody,
   type FormFile,

@@ -38,6 +38,7 @@ export const recordFields = [
   'firstTokenMs',
   'finishReason',
   'sessionKey',
+  'dropped',
 ] as const satisfies readonly (keyof RequestRecord)[];
 
 type Journalled = (typeof recordFields)[number];
@@ -93,6 +94,7 @@ export function encodeRecord(r: Complete): string {
     r.firstTokenMs,
     r.finishReason,
     r.sessionKey,
+    r.dropped,
   ];
   return JSON.stringify(values);
 }

@@ -20,6 +20,7 @@ export type ModelState = (typeof MODEL_STATES)[number];
 @Check('model_kind_known', `kind IN (${MODEL_KINDS.map((kind) => `'${kind}'`).join(', ')})`)
 @Check('model_state_known', `state IN (${MODEL_STATES.map((state) => `'${state}'`).join(', ')})`)
 @Check('model_not_own_redirect', 'redirect_to <> id')
+@Check('model_not_own_overflow', 'overflow_to <> id')
 @Check('model_limits_positive', 'context_tokens > 0 AND max_output_tokens > 0')
 export class Model {
   @PrimaryGeneratedColumn('identity', {
@@ -51,6 +52,11 @@ export class Model {
   @Column('integer', { name: 'redirect_to', nullable: true })
   @ForeignKey(() => Model, { name: 'model_redirect_fkey' })
   redirectTo: number | null;
+
+  /** Answers what is too long for this one. */
+  @Column('integer', { name: 'overflow_to', nullable: true })
+  @ForeignKey(() => Model, { name: 'model_overflow_fkey' })
+  overflowTo: number | null;
 
   @Column('integer', { name: 'context_tokens', nullable: true })
   contextTokens: number | null;

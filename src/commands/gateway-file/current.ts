@@ -34,6 +34,7 @@ export interface CurrentModel {
   readonly state: ModelState;
   readonly order: number;
   readonly redirect: string | null;
+  readonly overflow: string | null;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   readonly inputModalities: readonly string[];
@@ -108,11 +109,12 @@ const ALIASES =
 type ModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
 const MODELS = `
   SELECT m.id, m.name, m.display_name AS "displayName", m.owned_by AS "ownedBy", m.kind, m.state,
-         m.display_order AS "order", target.name AS redirect, m.context_tokens AS "contextTokens",
+         m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.context_tokens AS "contextTokens",
          m.max_output_tokens AS "maxOutputTokens", m.input_modalities AS "inputModalities",
          m.output_modalities AS "outputModalities", m.capabilities, m.replay_included AS "replayIncluded",
          m.restricted, m.managed
-    FROM model m LEFT JOIN model target ON target.id = m.redirect_to ORDER BY m.name`;
+    FROM model m LEFT JOIN model target ON target.id = m.redirect_to
+    LEFT JOIN model larger ON larger.id = m.overflow_to ORDER BY m.name`;
 
 type LaneRow = Omit<CurrentLane, 'price'> & { readonly modelId: number };
 const LANES = `

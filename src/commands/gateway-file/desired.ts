@@ -43,7 +43,8 @@ export interface DesiredModel {
   readonly kind: ModelKind;
   readonly state: ModelState;
   readonly order: number;
-  readonly redirect: { readonly at: Place; readonly target: string } | null;
+  readonly redirect: DesiredLink | null;
+  readonly overflow: DesiredLink | null;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   readonly inputModalities: readonly string[];
@@ -54,6 +55,12 @@ export interface DesiredModel {
   readonly lanes: readonly DesiredLane[];
   readonly price: DesiredPrice | null;
   readonly schedules: readonly DesiredSchedule[] | null;
+}
+
+/** Another model that is named, and where. */
+export interface DesiredLink {
+  readonly at: Place;
+  readonly target: string;
 }
 
 export interface DesiredLane {

@@ -47,7 +47,7 @@ export function providerTexts(provider: Omit<CurrentProvider, 'id' | 'name' | 'c
 }
 
 export function modelTexts(
-  model: Omit<CurrentModel, 'id' | 'name' | 'redirect' | 'lanes' | 'price' | 'schedules'>,
+  model: Omit<CurrentModel, 'id' | 'name' | 'redirect' | 'overflow' | 'lanes' | 'price' | 'schedules'>,
 ): FieldTexts {
   return new Map([
     ['display_name', model.displayName],

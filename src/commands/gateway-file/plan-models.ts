@@ -70,11 +70,18 @@ function lanesStep(model: DesiredModel, known: CurrentModel | undefined, changes
   };
 }
 
+/** How one model names another, and who sets it. */
+const links = {
+  redirect: (tx: Tx, model: string, target: string | null) => editor.setRedirect(tx, model, target),
+  overflow: (tx: Tx, model: string, target: string | null) => editor.setOverflow(tx, model, target),
+};
+export type Link = keyof typeof links;
+
 /** Circles are refused at every step, so the redirects that change are all cleared before any is set. */
-export function planRedirects(desired: Desired, current: Current): Step[] {
+export function planLinks(link: Link, desired: Desired, current: Current): Step[] {
   const changing = desired.models.flatMap((model) => {
-    const before = current.models.get(model.name)?.redirect ?? null;
-    const target = model.redirect?.target ?? null;
+    const before = current.models.get(model.name)?.[link] ?? null;
+    const target = model[link]?.target ?? null;
     // An alias may stand for the target.
     const after = target === null ? null : (aliasesOf(desired, current).get(target) ?? target);
     return before === after ? [] : [{ model, before, after }];
@@ -83,23 +90,23 @@ export function planRedirects(desired: Desired, current: Current): Step[] {
   const setting = changing.filter(({ after }) => after !== null);
   return [
     ...clearing.map(({ model, before, after }) => ({
-      ...redirectStep(model, null),
-      changes: after === null ? [{ field: 'redirect', before, after }] : [],
+      ...linkStep(link, model, null),
+      changes: after === null ? [{ field: link, before, after }] : [],
     })),
     ...setting.map(({ model, before, after }) => ({
-      ...redirectStep(model, after),
-      changes: [{ field: 'redirect', before, after }],
+      ...linkStep(link, model, after),
+      changes: [{ field: link, before, after }],
     })),
   ];
 }
 
-function redirectStep(model: DesiredModel, target: string | null): Omit<Step, 'changes'> {
+function linkStep(link: Link, model: DesiredModel, target: string | null): Omit<Step, 'changes'> {
   return {
-    at: model.redirect?.at ?? model.at,
+    at: model[link]?.at ?? model.at,
     what: modelNamed(model.name),
     mark: 'changed',
     needs: [modelNamed(model.name), ...(target === null ? [] : [modelNamed(target)])],
-    run: (tx) => editor.setRedirect(tx, model.name, target),
+    run: (tx) => links[link](tx, model.name, target),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Desired } from './desired';
 import type { FileFault, Place } from './file-fault';
 import { planAccess } from './plan-access';
 import { planGone } from './plan-gone';
-import { planAliases, planModels, planRedirects } from './plan-models';
+import { planAliases, planLinks, planModels } from './plan-models';
 import { planPrices } from './plan-prices';
 import { planProviders } from './plan-providers';
 import type { Plan } from './step';
@@ -24,7 +24,8 @@ export async function makePlan(
       ...(await planProviders(tx, desired, current, keeper)),
       ...planModels(desired, current),
       ...planAliases(desired, current),
-      ...planRedirects(desired, current),
+      ...planLinks('redirect', desired, current),
+      ...planLinks('overflow', desired, current),
       ...planPrices(desired, current, source),
       ...planAccess(desired, current),
     ],
@@ -50,9 +51,10 @@ function strayNames(desired: Desired, current: Current): FileFault[] {
     };
   const model = expect(models, 'model');
   const provider = expect(providers, 'provider');
-  for (const { lanes, redirect } of desired.models) {
+  for (const { lanes, redirect, overflow } of desired.models) {
     for (const lane of lanes) provider(lane.provider, lane.at);
-    if (redirect !== null) expect(callable, 'model or alias')(redirect.target, redirect.at);
+    for (const link of [redirect, overflow])
+      if (link !== null) expect(callable, 'model or alias')(link.target, link.at);
   }
   for (const alias of desired.aliases) model(alias.model, alias.at);
   for (const organisation of desired.organisations) {

@@ -17,6 +17,7 @@ import type {
   DesiredAccess,
   DesiredAlias,
   DesiredLane,
+  DesiredLink,
   DesiredModel,
   DesiredOrganisation,
   DesiredProvider,
@@ -136,6 +137,11 @@ function readTimeouts(entry: Entry): DesiredProvider['timeouts'] {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
+function readLink(field: Entry): DesiredLink | null {
+  const target = field.text();
+  return target === undefined ? null : { at: field, target };
+}
+
 function readModel([name, entry]: [string, Entry]): { model: DesiredModel; aliases: DesiredAlias[] } {
   const fields = entry.fields(
     'display_name',
@@ -144,6 +150,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     'state',
     'order',
     'redirect',
+    'overflow',
     'context_tokens',
     'max_output_tokens',
     'input_modalities',
@@ -160,7 +167,6 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
   const lanes = fields.lanes.list().map((lane, place) => readLane(lane, place, kind));
   const ownedBy = fields.owned_by.text() ?? lanes[0]?.provider;
   if (ownedBy === undefined) fields.owned_by.fault('is missing, and there is no lane to take it from');
-  const target = fields.redirect.text();
   const model: DesiredModel = {
     at: entry,
     name,
@@ -169,7 +175,8 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     kind,
     state: fields.state.oneOf(MODEL_STATES) ?? 'active',
     order: fields.order.wholeNumber(-1_000_000, 1_000_000) ?? 0,
-    redirect: target === undefined ? null : { at: fields.redirect, target },
+    redirect: readLink(fields.redirect),
+    overflow: readLink(fields.overflow),
     contextTokens: fields.context_tokens.wholeNumber(1) ?? null,
     maxOutputTokens: fields.max_output_tokens.wholeNumber(1) ?? null,
     inputModalities: fields.input_modalities.texts() ?? ['text'],

@@ -35,7 +35,10 @@ export function usageOfWhole(
   return estimateUsage(call, deliveredBytes());
 }
 
-/** For a stream, which has left already: a report that cannot be true counts as none. */
+/**
+ * For a stream, which has left already: a report that cannot be true counts as none. One that came before anything was
+ * written knows what went in; what came out is counted.
+ */
 export function usageOfStream(
   reading: UsageReading,
   call: Call,
@@ -43,5 +46,11 @@ export function usageOfStream(
   deliveredBytes: number,
 ): Usage {
   const checked = checkPlausible(reading, { contextTokens });
-  return checked.kind === 'ok' ? checked.usage : estimateUsage(call, deliveredBytes);
+  if (checked.kind !== 'ok') return estimateUsage(call, deliveredBytes);
+  const { usage } = checked;
+  if (usage.source !== 'partial') return usage;
+  return {
+    ...usage,
+    outputTokens: Math.max(usage.outputTokens, Math.ceil(deliveredBytes / BYTES_PER_TOKEN)),
+  };
 }

@@ -1,5 +1,7 @@
 import { fault } from '../../kernel';
+import { type Recording, recordingIn } from './audio';
 import type { Inbound } from './inbound';
+import { sessionOf } from './session';
 import { isText, type Surface } from './surface';
 
 /** What the gateway needs to know of a request; everything else is between the caller and the supplier. */
@@ -11,10 +13,16 @@ export interface Call {
   readonly includeUsage: boolean;
   /** How many answers are asked for. */
   readonly choices: number;
+  /** The most calls it can be charged for. */
+  readonly calls: number;
+  /** What is to be transcribed; null where something else is asked. */
+  readonly recording: Recording | null;
   /** The caller's own bound on each answer; null when there is none. */
   readonly maxOutputTokens: number | null;
   /** Null: the caller names no region. */
   readonly region: string | null;
+  /** The conversation it says it belongs to; null when it says nothing. */
+  readonly session: string | null;
   /** More tokens than the input can have: what is held for. */
   readonly inputBound: number;
   /** About as many as it has: what is charged when nobody reports it. */
@@ -30,19 +38,37 @@ const FEWEST_BYTES_PER_TOKEN = 2;
 const USUAL_BYTES_PER_TOKEN = 4;
 
 /** Reads the envelope by hand: a validator costs more here than the rest of the stage. */
-export function describeCall({ body, bytes }: Inbound, surface: Surface): Call {
-  requireAsked(body[surface.asked], surface);
+export function describeCall(inbound: Inbound, surface: Surface): Call {
+  const { body, bytes } = inbound;
+  const recording = recordingOf(inbound, surface);
+  surface.check?.(body);
+  if (recording === null) requireAsked(body[surface.asked], surface);
+  const n = countIn(body.n, 'n', MOST_CHOICES) ?? 1;
+  const choices = surface.choices?.(body) ?? n;
   return {
     surface,
-    model: modelIn(body.model),
+    model: modelIn(body.model ?? surface.defaults?.model),
     stream: isText(surface) && (booleanIn(body.stream, 'stream') ?? false),
     includeUsage: wantsUsage(body.stream_options),
-    choices: countIn(body.n, 'n', MOST_CHOICES) ?? 1,
-    maxOutputTokens: firstCount(body, surface.limitFields),
+    choices,
+    calls: surface.calls?.(body, bytes.length) ?? choices,
+    recording,
+    maxOutputTokens:
+      recording?.outputBound ?? firstCount(body, surface.limitFields) ?? surface.usualOutput ?? null,
+    session: sessionOf(inbound),
     region: textIn(body.region, 'region', REGION_LENGTH),
-    inputBound: Math.ceil(bytes.length / FEWEST_BYTES_PER_TOKEN),
-    inputEstimate: Math.ceil(bytes.length / USUAL_BYTES_PER_TOKEN),
+    inputBound: recording?.inputBound ?? Math.ceil(bytes.length / FEWEST_BYTES_PER_TOKEN),
+    inputEstimate: recording?.inputEstimate ?? Math.ceil(bytes.length / USUAL_BYTES_PER_TOKEN),
   };
+}
+
+function recordingOf({ form }: Inbound, { takesForm }: Surface): Recording | null {
+  if ((form !== null) !== (takesForm === true)) {
+    throw fault('unsupported_media_type', {
+      message: `The body of this route is ${takesForm ? 'a multipart form' : 'JSON'}.`,
+    });
+  }
+  return form === null ? null : recordingIn(form);
 }
 
 function modelIn(model: unknown): string {

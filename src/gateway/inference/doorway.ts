@@ -7,8 +7,8 @@ import { Lifecycle } from '../lifecycle';
 import type { Work } from '../work';
 
 /**
- * What every request passes before anything of it is read: the service is not stopping, the key has not used up its
- * minute. While it is inside, it ends early when its caller leaves or its key is lost.
+ * What every request passes before anything of it is read: the service has room and is not stopping, the key has not
+ * used up its minute. While it is inside, it ends early when its caller leaves or its key is lost.
  */
 @Injectable()
 export class Doorway {
@@ -25,17 +25,17 @@ export class Doorway {
   ): Promise<T> {
     const { caller } = request;
     if (caller === undefined) throw fault('missing_api_key');
-    if (this.lifecycle.draining) throw fault('pod_draining');
-    await this.takeRate(caller, response);
     const work = this.lifecycle.begin();
-    stopWhenGone(response, work);
-    const untrack = this.openCalls.track(caller, (reason) =>
-      work.stop(fault('stream_interrupted', { message: reason.humanMessage, cause: reason })),
-    );
+    let untrack: (() => void) | undefined;
     try {
+      stopWhenGone(response, work);
+      await this.takeRate(caller, response);
+      untrack = this.openCalls.track(caller, (reason) =>
+        work.stop(fault('stream_interrupted', { message: reason.humanMessage, cause: reason })),
+      );
       return await serve(caller, work);
     } finally {
-      untrack();
+      untrack?.();
       this.lifecycle.end(work);
     }
   }

@@ -20,7 +20,7 @@ const LEAST_OUTPUT = 16;
 
 /**
  * Sets aside the most the request can cost, at the dearest price of any lane it may take. A request that names no
- * bound of its own gets the model's, or as much as fits into what is left.
+ * bound of its own gets the model's, or, where the supplier can be told, as much as fits into what is left.
  */
 export async function holdFor(
   inbound: Inbound,
@@ -29,7 +29,11 @@ export async function holdFor(
   escrow: Escrow,
 ): Promise<HeldCall> {
   const prices = admission.lanes.map(({ price }) => price.rates);
-  const bound: RequestBound = { inputTokens: call.inputBound, calls: call.choices };
+  const bound: RequestBound = {
+    inputTokens: call.inputBound,
+    calls: call.calls,
+    audioMilliseconds: call.recording?.boundMs ?? 0,
+  };
   const outputTokens = call.maxOutputTokens ?? admission.model.maxOutputTokens ?? UNKNOWN_OUTPUT_CAP;
   const request = {
     requestId: inbound.requestId,
@@ -38,7 +42,7 @@ export async function holdFor(
   };
   const hold = escrow.tryHold(request);
   if (hold !== null) return { hold, cappedOutput: null, outputBound: outputTokens };
-  if (call.maxOutputTokens !== null)
+  if (call.maxOutputTokens !== null || call.surface.untouched === true)
     return { hold: await escrow.hold(request), cappedOutput: null, outputBound: outputTokens };
   return holdWhatFits(request, bound, prices, outputTokens, call.choices, escrow);
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { AttemptRecord } from '../../audit';
 import { completionTokens, formatUsd, fromUnknown, promptTokens } from '../../kernel';
 import { Metrics } from '../../platform';
 import type { CallFacts } from '../reply/svc-headers';
@@ -11,7 +12,13 @@ import type { Call } from './describe';
 export class Observer {
   constructor(private readonly metrics: Metrics) {}
 
-  served(call: Call, answered: Answered, delivery: Delivery, facts: CallFacts): void {
+  served(
+    call: Call,
+    answered: Answered,
+    tries: readonly AttemptRecord[],
+    delivery: Delivery,
+    facts: CallFacts,
+  ): void {
     const { metrics } = this;
     const endpoint = call.surface.name;
     const { model } = answered;
@@ -29,7 +36,7 @@ export class Observer {
       Number(formatUsd(facts.costNano)),
     );
     if (usage.source === 'estimated') metrics.usageMissing.inc({ provider: facts.supplier });
-    this.attempts(answered.attempts);
+    this.attempts(tries);
   }
 
   /** A request that ended without an answer; `model` is empty before it was known to be one. */
@@ -48,8 +55,8 @@ export class Observer {
     });
   }
 
-  private attempts(attempts: Answered['attempts']): void {
-    let failed: Answered['attempts'][number] | null = null;
+  private attempts(attempts: readonly AttemptRecord[]): void {
+    let failed: AttemptRecord | null = null;
     for (const attempt of attempts) {
       const { supplier: provider, model, region, outcome, milliseconds } = attempt;
       this.metrics.upstreamAttempts.inc({ provider, model, region: region ?? '', outcome });

@@ -1,6 +1,6 @@
 import { editJson, fault, type Fault, type Result } from '../../kernel';
 import { dialects, type Dropped, gemini, type ReplyContext, type SupplierSide } from '../../protocol';
-import type { JsonBody, PlannedLane, SupplierStyles, WireDialect } from '../../routing';
+import type { OutgoingBody, PlannedLane, SupplierStyles, WireDialect } from '../../routing';
 import type { Call } from './describe';
 import type { HeldCall } from './hold';
 import type { Inbound } from './inbound';
@@ -10,7 +10,7 @@ import { isText, type Surface } from './surface';
 export interface Outbound {
   /** What the supplier speaks. */
   readonly dialect: SupplierSide | null;
-  readonly body: JsonBody;
+  readonly body: OutgoingBody;
   /** What was lost in translation; null where there was none. */
   readonly translation: { readonly reply: ReplyContext; readonly dropped: readonly Dropped[] } | null;
 }
@@ -24,7 +24,7 @@ export function outboundFor(
 ): Outbound {
   const { surface } = call;
   const wire = styles.dialectFor(lane.provider, surface.name);
-  if (wire === surface.name) {
+  if (wire === surface.name || (isText(surface) && wire === surface.dialect.name)) {
     return {
       dialect: isText(surface) ? surface.dialect : null,
       body: ownBody(inbound, surface),
@@ -45,7 +45,8 @@ export function outboundFor(
 }
 
 /** The caller's bytes, with what suppliers insist on where it was left out. */
-function ownBody({ bytes, body }: Inbound, { defaults }: Surface): JsonBody {
+function ownBody({ bytes, body, form }: Inbound, { defaults }: Surface): OutgoingBody {
+  if (form !== null) return { kind: 'form', ...form };
   const missing = Object.entries(defaults ?? {}).filter(
     ([name]) => body[name] === undefined || body[name] === null,
   );
@@ -69,5 +70,5 @@ function valueOf<T>(result: Result<T, Fault>): T {
 }
 
 /** A chat stream reports its usage only on demand. It is always demanded, and kept from callers who did not. */
-export const hidesUsage = (call: Call): boolean =>
-  call.stream && call.surface.name === 'chat' && !call.includeUsage;
+export const hidesUsage = ({ surface, stream, includeUsage }: Call): boolean =>
+  stream && !includeUsage && isText(surface) && surface.dialect.name === 'chat';

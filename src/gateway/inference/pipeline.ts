@@ -1,24 +1,36 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { Escrow, type Hold } from '../../billing';
+import type { AttemptRecord } from '../../audit';
+import { Escrow } from '../../billing';
 import { CatalogueService } from '../../catalogue';
-import { fault, monotonicMs } from '../../kernel';
+import { fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
-import { planRoute, type RoutePlan } from '../../routing';
 import type { HttpRequest } from '../../web';
+import { Idempotency } from '../idempotency/idempotency';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
-import { type Admission, admit } from './admit';
-import { type Answered, attempt, AttemptTools } from './attempt';
+import type { Work } from '../work';
+import { type Admission, admit, largerModel } from './admit';
+import { Attempts, AttemptTools } from './attempt';
 import { type Call, describeCall } from './describe';
 import { Doorway } from './doorway';
 import { holdFor } from './hold';
 import { type Inbound, intake } from './inbound';
 import { Observer } from './observer';
+import { planFor, rememberLane } from './plan';
+import { recordRefusal } from './refuse';
 import { relayStream } from './relay-stream';
-import { relayWhole } from './relay-whole';
 import { settle } from './settle';
-import { isText, type Surface, type TextSurface } from './surface';
+import { isText, type Surface } from './surface';
+
+/** A request on its way through the stages, and the tries that were made for it. */
+interface Request {
+  readonly inbound: Inbound;
+  readonly call: Call;
+  readonly work: Work;
+  readonly response: ServerResponse;
+  readonly tries: AttemptRecord[];
+}
 
 /** One inference request, from its bytes to its account. Each stage is a file of its own beside this one. */
 @Injectable()
@@ -30,27 +42,24 @@ export class Pipeline {
     private readonly escrow: Escrow,
     private readonly tools: AttemptTools,
     private readonly observer: Observer,
+    private readonly idempotency: Idempotency,
   ) {}
 
   /** Answers the whole reply, or null once a stream has been sent. */
-  async run(surface: Surface, request: HttpRequest, response: ServerResponse): Promise<Reply | null> {
+  async run(surface: Surface, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
     let model = '';
     try {
-      return await this.doorway.admit(request, response, async (caller, work) => {
-        const inbound = await intake(request, caller, this.settings.bodyLimitBytes);
+      return await this.doorway.admit(http, response, async (caller, work) => {
+        const inbound = await intake(http, caller, this.settings.bodyLimitBytes);
         const call = describeCall(inbound, surface);
-        const admission = admit(inbound, call, this.catalogue);
-        model = admission.model.name;
-        const plan = this.plan(inbound, call, admission);
-        const held = await holdFor(inbound, call, admission, this.escrow);
+        const request = { inbound, call, work, response, tries: [] };
         try {
-          const answered = await attempt(inbound, call, admission, held, plan, work, this.tools);
-          return await (call.stream && isText(surface)
-            ? this.stream(inbound, call, surface, held.hold, answered, response)
-            : this.whole(inbound, call, held.hold, answered));
-        } finally {
-          // Whatever did not end in a settlement cost the caller nothing.
-          held.hold.release();
+          const admission = admit(inbound, call, this.catalogue, this.tools.styles);
+          model = admission.model.name;
+          return await this.idempotency.replayOr(inbound, call, () => this.serve(request, admission));
+        } catch (error) {
+          await recordRefusal(inbound, call, error, request.tries, this.escrow);
+          throw error;
         }
       });
     } catch (error) {
@@ -59,52 +68,45 @@ export class Pipeline {
     }
   }
 
-  private plan(inbound: Inbound, call: Call, { lanes }: Admission): RoutePlan {
-    const now = monotonicMs();
-    const plan = planRoute({
-      lanes,
-      regions: regionsFor(inbound, call),
-      stickyLaneId: null,
-      stateOf: (lane) => this.tools.health.breakerOf(lane).state(now),
-      random: Math.random,
-    });
-    if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable');
-    return plan;
+  /** A conversation that has outgrown its model goes to the larger one that the catalogue names, if there is one. */
+  private async serve(request: Request, admission: Admission): Promise<Reply | null> {
+    try {
+      return await this.answer(request, admission);
+    } catch (error) {
+      const isTooLong = fromUnknown(error).code === 'context_length_exceeded';
+      const { inbound, call } = request;
+      const larger = isTooLong
+        ? largerModel(inbound, call, admission, this.catalogue, this.tools.styles)
+        : null;
+      if (larger === null) throw error;
+      return this.answer(request, larger);
+    }
   }
 
-  private async whole(inbound: Inbound, call: Call, hold: Hold, answered: Answered): Promise<Reply> {
-    const delivery = await relayWhole(inbound, call, answered);
-    const facts = await settle(inbound, call, hold, answered, delivery);
-    this.observer.served(call, answered, delivery, facts);
-    return { status: answered.status, contentType: delivery.contentType, body: delivery.body, facts };
+  private async answer(request: Request, admission: Admission): Promise<Reply | null> {
+    const { inbound, call, work, tries } = request;
+    const plan = planFor(inbound, call, admission, this.tools);
+    const held = await holdFor(inbound, call, admission, this.escrow);
+    try {
+      const attempts = new Attempts({ inbound, call, admission, held, plan, work }, this.tools, tries);
+      const answered = await attempts.answer();
+      rememberLane(inbound, call, plan, answered.route.lane.id, this.tools);
+      if (call.stream && isText(call.surface)) {
+        const sink = new StreamSink(request.response);
+        sink.head(attempts.routeOf(answered));
+        const relayed = await relayStream(call.surface, answered, attempts, sink);
+        const facts = await settle(inbound, call, held.hold, relayed.answered, tries, relayed.delivery);
+        this.observer.served(call, relayed.answered, tries, relayed.delivery, facts);
+        sink.end(facts, relayed.delivery.last);
+        return null;
+      }
+      const delivery = answered.whole!;
+      const facts = await settle(inbound, call, held.hold, answered, tries, delivery);
+      this.observer.served(call, answered, tries, delivery, facts);
+      return { status: answered.status, contentType: delivery.contentType, body: delivery.body, facts };
+    } finally {
+      // Whatever did not end in a settlement cost the caller nothing.
+      held.hold.release();
+    }
   }
-
-  private async stream(
-    inbound: Inbound,
-    call: Call,
-    surface: TextSurface,
-    hold: Hold,
-    answered: Answered,
-    response: ServerResponse,
-  ): Promise<null> {
-    const sink = new StreamSink(response);
-    const { lane } = answered.route;
-    sink.head({
-      supplier: lane.provider.name,
-      region: lane.region,
-      failover: answered.attempts.length > 1,
-    });
-    const delivery = await relayStream(inbound, call, surface, answered, sink);
-    const facts = await settle(inbound, call, hold, answered, delivery);
-    this.observer.served(call, answered, delivery, facts);
-    sink.end(facts, delivery.last);
-    return null;
-  }
-}
-
-/** The key's regions and the call's own: each only narrows. */
-function regionsFor({ caller }: Inbound, { region }: Call): ReadonlySet<string> | null {
-  const { allowedRegions } = caller;
-  if (region === null) return allowedRegions;
-  return new Set(allowedRegions === null || allowedRegions.has(region) ? [region] : []);
 }

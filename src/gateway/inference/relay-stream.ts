@@ -1,143 +1,76 @@
-import { type Fault, fault, monotonicMs, sseFault } from '../../kernel';
-import type { CanonicalEvent, Dropped, ReplyContext, SupplierSide } from '../../protocol';
+import { type Fault, fault } from '../../kernel';
 import type { StreamSink } from '../reply/stream-sink';
-import type { Answered } from './attempt';
-import { type Delivery, estimateUsage, usageOfStream } from './delivery';
-import type { Call } from './describe';
-import type { Inbound } from './inbound';
-import { hidesUsage } from './outbound';
+import type { AnswerContext } from './answer-context';
+import type { Answered, Attempts } from './attempt';
+import { Delivered } from './stream/delivered';
+import type { LaneStream, StreamDelivery } from './stream/lane-stream';
+import { SplicedStream } from './stream/spliced-stream';
 import type { TextSurface } from './surface';
-import { Tap } from './tap';
 
-/** A stream that has been passed on, but for its last bytes: those leave after it is settled. */
-export interface StreamDelivery extends Delivery {
-  readonly last: Buffer | string;
+export interface Relayed {
+  readonly delivery: StreamDelivery;
+  /** The lane that answered in the end. */
+  readonly answered: Answered;
 }
 
-/** Passes a stream on as it comes. What would tell the caller "done" is held back until the account is on record. */
-export function relayStream(
-  inbound: Inbound,
-  call: Call,
+/**
+ * Passes a stream on as it comes. What would tell the caller "done" is held back until the account is on record. A
+ * stream that breaks off goes on from another lane if that one says the same up to there; if not, the caller is told
+ * that it broke.
+ */
+export async function relayStream(
   surface: TextSurface,
   answered: Answered,
+  attempts: Attempts,
   sink: StreamSink,
-): Promise<StreamDelivery> {
-  const { dialect, translation } = answered.outbound;
-  return dialect === null || translation === null
-    ? passThrough(inbound, call, surface, answered, sink)
-    : translate(inbound, call, surface, answered, { dialect, ...translation }, sink);
+): Promise<Relayed> {
+  const delivered = attempts.hasMore && surface.name !== 'native' ? new Delivered() : null;
+  const delivery = await pipe(answered, sink, delivered);
+  if (delivery.problem === null) return { delivery, answered };
+  attempts.broke(answered, delivery.problem);
+  const continued = await continueElsewhere(surface, attempts, delivered);
+  if (continued === null) return { delivery, answered };
+  return { answered: continued, delivery: await pipe(continued, sink, null) };
+}
+
+async function continueElsewhere(
+  surface: TextSurface,
+  attempts: Attempts,
+  delivered: Delivered | null,
+): Promise<Answered | null> {
+  if (delivered === null || attempts.stopped || !attempts.hasMore) return null;
+  const events = delivered.events(surface.dialect);
+  if (events === null) return null;
+  const splice = (context: AnswerContext): LaneStream => new SplicedStream(context, events);
+  return attempts.answer(splice).catch(() => null);
 }
 
 const interrupted = (cause: Fault): Fault =>
   cause.code === 'stream_interrupted' ? cause : fault('stream_interrupted', { cause });
 
-function passThrough(
-  inbound: Inbound,
-  call: Call,
-  surface: TextSurface,
-  answered: Answered,
+function pipe(
+  { exchange, opened }: Answered,
   sink: StreamSink,
+  delivered: Delivered | null,
 ): Promise<StreamDelivery> {
-  const { exchange, contextTokens } = answered;
-  const tap = new Tap(surface.dialect, hidesUsage(call));
-  const held: Buffer[] = [];
+  if (opened === null) throw fault('internal_error');
+  const { stream, early } = opened;
+  const send = (piece: Buffer | string): boolean => {
+    delivered?.add(piece);
+    return sink.write(piece);
+  };
   return new Promise((resolve) => {
-    const finish = (broken: Fault | null): void => {
-      const problem = broken ?? tap.failure ?? (tap.ended ? null : fault('stream_interrupted'));
-      resolve({
-        usage: usageOfStream(tap.usage, call, contextTokens, tap.textBytes),
-        finishReason: tap.finishReason,
-        firstTokenMs: tap.firstTextAt === null ? null : Math.round(tap.firstTextAt - inbound.startedMs),
-        dropped: [],
-        problem,
-        last: problem === null ? Buffer.concat(held) : sseFault(surface.name, problem, inbound.requestId),
-      });
-    };
+    for (const piece of early.splice(0)) send(piece);
     sink.onDrain(() => exchange.resume());
     exchange.read({
       data: (chunk) => {
-        const passing = tap.take(chunk);
-        if (tap.failure !== null) exchange.abort(tap.failure);
-        else if (tap.ended) held.push(passing);
-        else if (passing.length > 0) return sink.write(passing);
-        return true;
+        if (stream.failure !== null) return true;
+        const passing = stream.take(chunk);
+        if (stream.failure !== null) exchange.abort(stream.failure);
+        return passing.length === 0 || send(passing);
       },
-      end: () => finish(null),
-      broken: (cause) => finish(tap.failure ?? interrupted(cause)),
-    });
-  });
-}
-
-interface Translation {
-  readonly dialect: SupplierSide;
-  readonly reply: ReplyContext;
-  readonly dropped: readonly Dropped[];
-}
-
-function translate(
-  inbound: Inbound,
-  call: Call,
-  surface: TextSurface,
-  answered: Answered,
-  translation: Translation,
-  sink: StreamSink,
-): Promise<StreamDelivery> {
-  const { exchange, contextTokens } = answered;
-  return new Promise((resolve) => {
-    let textBytes = 0;
-    let firstTextAt: number | null = null;
-    let finishReason: string | null = null;
-    let problem: Fault | null = null;
-    let ready = '';
-    let last = '';
-    const encoder = surface.dialect.streamEncoder({
-      requestId: inbound.requestId,
-      model: call.model,
-      includeUsage: call.includeUsage,
-      inputTokens: call.inputEstimate,
-      estimate: () => estimateUsage(call, textBytes),
-    });
-    const emit = (event: CanonicalEvent): void => {
-      if (
-        event.type === 'text-delta' ||
-        event.type === 'reasoning-delta' ||
-        event.type === 'tool-arguments-delta'
-      ) {
-        firstTextAt ??= monotonicMs();
-        textBytes += Buffer.byteLength(event.text);
-      } else if (event.type === 'message-end') {
-        finishReason = event.finish.raw ?? event.finish.unified;
-      } else if (event.type === 'fault') {
-        problem = event.fault;
-      }
-      const text = encoder.encode(event);
-      if (event.type === 'message-end' || event.type === 'fault') last += text;
-      else ready += text;
-    };
-    const decoder = translation.dialect.streamDecoder({ emit, ...translation.reply });
-    const finish = (broken: Fault | null): void => {
-      if (broken === null) decoder.end();
-      else if (!encoder.ended) emit({ type: 'fault', fault: broken });
-      resolve({
-        usage: usageOfStream(decoder.usage, call, contextTokens, textBytes),
-        finishReason,
-        firstTokenMs: firstTextAt === null ? null : Math.round(firstTextAt - inbound.startedMs),
-        dropped: [...translation.dropped, ...decoder.dropped, ...encoder.dropped],
-        problem,
-        last: ready + last,
-      });
-    };
-    sink.onDrain(() => exchange.resume());
-    exchange.read({
-      data: (chunk) => {
-        decoder.push(chunk);
-        if (ready === '') return true;
-        const text = ready;
-        ready = '';
-        return sink.write(text);
-      },
-      end: () => finish(null),
-      broken: (cause) => finish(interrupted(cause)),
+      end: () => resolve(stream.finish(null)),
+      broken: (cause) => resolve(stream.finish(interrupted(cause))),
     });
   });
 }

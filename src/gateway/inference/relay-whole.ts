@@ -1,6 +1,7 @@
 import { fault } from '../../kernel';
 import { type CanonicalAnswer, collect } from '../../protocol';
-import type { Answered } from './attempt';
+import type { LaneAnswer } from './attempt';
+import { soldAudio } from './audio';
 import { type Delivery, usageOfWhole } from './delivery';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
@@ -13,7 +14,7 @@ export interface WholeDelivery extends Delivery {
 }
 
 /** Takes in a whole answer; nothing of it leaves before it is settled. */
-export async function relayWhole(inbound: Inbound, call: Call, answered: Answered): Promise<WholeDelivery> {
+export async function relayWhole(inbound: Inbound, call: Call, answered: LaneAnswer): Promise<WholeDelivery> {
   const bytes = await answered.exchange.whole();
   if (bytes.length === 0) throw fault('empty_response');
   const { surface } = call;
@@ -22,16 +23,21 @@ export async function relayWhole(inbound: Inbound, call: Call, answered: Answere
   return translate(inbound, call, answered, bytes);
 }
 
-function passOn(inbound: Inbound, call: Call, answered: Answered, bytes: Buffer): WholeDelivery {
-  const { surface } = call;
-  const isJson = !answered.contentType.startsWith('audio/');
-  const body = isJson ? parseAnswer(bytes) : null;
-  const reading = surface.usageIn(body, inbound.body);
-  const reason = isText(surface) && body !== null ? tapRules[surface.name].finishReason(body) : null;
+function passOn(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Buffer): WholeDelivery {
+  const { surface, recording } = call;
+  const { contentType, contextTokens, route } = answered;
+  const isRaw = surface.answersRaw?.(inbound.body) === true && !/json|html/i.test(contentType);
+  const told = isRaw ? null : parseAnswer(bytes);
+  const body = told === null ? null : (surface.shape?.(told, inbound.body) ?? told);
+  const written = (): number => (told === null ? bytes.length : textBytesIn(surface, told));
+  const reported = surface.usageIn(told, inbound.body);
+  const reading =
+    recording === null ? reported : soldAudio(reported, recording, route.price.rates, written());
+  const reason = isText(surface) && told !== null ? tapRules[surface.dialect.name].finishReason(told) : null;
   return {
-    body: bytes,
-    contentType: isJson ? 'application/json' : answered.contentType,
-    usage: usageOfWhole(reading, call, answered.contextTokens, () => textBytesIn(surface, body)),
+    body: body === told ? bytes : Buffer.from(JSON.stringify(body)),
+    contentType: isRaw ? contentType || 'application/octet-stream' : 'application/json',
+    usage: usageOfWhole(reading, call, contextTokens, written),
     finishReason: typeof reason === 'string' ? reason : null,
     firstTokenMs: null,
     dropped: [],
@@ -39,7 +45,7 @@ function passOn(inbound: Inbound, call: Call, answered: Answered, bytes: Buffer)
   };
 }
 
-function translate(inbound: Inbound, call: Call, answered: Answered, bytes: Buffer): WholeDelivery {
+function translate(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Buffer): WholeDelivery {
   const { surface } = call;
   const { dialect, translation } = answered.outbound;
   if (!isText(surface) || dialect === null || translation === null) throw fault('internal_error');
@@ -65,8 +71,9 @@ function translate(inbound: Inbound, call: Call, answered: Answered, bytes: Buff
 }
 
 /** How much text an answer holds, for when nobody reports it. */
-function textBytesIn(surface: Surface, body: Readonly<Record<string, unknown>> | null): number {
-  if (!isText(surface) || body === null) return 0;
+function textBytesIn(surface: Surface, body: Readonly<Record<string, unknown>>): number {
+  if (surface.writtenIn !== undefined) return surface.writtenIn(body);
+  if (!isText(surface)) return 0;
   const collected = collect(surface.dialect.decodeAnswer(body).events);
   return collected.ok ? textBytesOf(collected.value) : 0;
 }

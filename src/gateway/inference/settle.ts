@@ -10,7 +10,6 @@ import type { Delivery } from './delivery';
 export interface Served {
   readonly route: PlannedLane;
   readonly status: number;
-  readonly attempts: readonly AttemptRecord[];
 }
 
 /** Charges what was delivered and puts it on record; returns once neither can be lost. */
@@ -18,7 +17,8 @@ export async function settle(
   inbound: Inbound,
   call: Call,
   hold: Hold,
-  { route, status, attempts }: Served,
+  { route, status }: Served,
+  attempts: readonly AttemptRecord[],
   delivery: Delivery,
 ): Promise<CallFacts> {
   const { lane, price } = route;
@@ -45,7 +45,8 @@ export async function settle(
     latencyMs,
     firstTokenMs: delivery.firstTokenMs,
     finishReason: delivery.finishReason,
-    sessionKey: null,
+    sessionKey: call.session,
+    dropped: countsOf(delivery.dropped),
   });
   return {
     supplier: lane.provider.name,
@@ -56,4 +57,15 @@ export async function settle(
     outputTokens: completionTokens(counts),
     costNano,
   };
+}
+
+/** A record names so many fields at most; requests that lose more lose them all alike. */
+const MOST_FIELDS = 20;
+
+function countsOf(dropped: Delivery['dropped']): Record<string, number> | null {
+  if (dropped.length === 0) return null;
+  const counts = new Map<string, number>();
+  for (const { path, count } of dropped.slice(0, MOST_FIELDS))
+    counts.set(path, (counts.get(path) ?? 0) + count);
+  return Object.fromEntries(counts);
 }

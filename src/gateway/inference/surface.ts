@@ -6,11 +6,34 @@ import {
   dialects,
   findEmbeddingsUsage,
   findRerankUsage,
+  findTranscriptionUsage,
   normaliseEmbeddingsUsage,
   normaliseRerankUsage,
+  normaliseTranscriptionUsage,
   speechUsageByCharacters,
 } from '../../protocol';
 import type { Operation } from '../../routing';
+import { checkNative } from './check-native';
+import {
+  completionBytes,
+  completionsAsked,
+  completionsDialect,
+  USUAL_COMPLETION_TOKENS,
+} from './completions';
+import { inAskedEncoding } from './embeddings-encoding';
+import {
+  checkChat,
+  checkCompletions,
+  checkEmbeddings,
+  checkImage,
+  checkMessages,
+  checkModeration,
+  checkRerank,
+  checkResponses,
+  checkSpeech,
+  checkTranscription,
+} from './limits';
+import { ranked, searchUnitsBound } from './rerank-order';
 import { tapRules } from './tap-rules';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -24,61 +47,128 @@ export interface Surface {
   readonly limitFields: readonly string[];
   /** The field that holds what is asked, which must not be empty. */
   readonly asked: string;
+  /** Throws for what this route does not take and its dialect would. */
+  readonly check?: (body: Body) => void;
+  /** The request goes on as it came: no bound on the output can be put into it. */
+  readonly untouched?: true;
+  /** What is asked is a recording, in a form; everywhere else it is JSON. */
+  readonly takesForm?: true;
+  /** How many answers a valid request asks for, where it is not `n`. */
+  readonly choices?: (request: Body) => number;
+  /** The most calls it can be charged for, where it is not the number of answers. */
+  readonly calls?: (request: Body, bytes: number) => number;
+  /** The bound on each answer when the caller names none; without it, the model's own. */
+  readonly usualOutput?: number;
   /** What suppliers insist on and callers may leave out. */
   readonly defaults?: Body;
   /** What a whole answer used: by its own report, or by what the request asked for. */
   readonly usageIn: (answer: Body | null, request: Body) => UsageReading;
+  /** The answer is sound or plain text; null in place of a body then. */
+  readonly answersRaw?: (request: Body) => boolean;
+  /** How many bytes of text a whole answer holds, for when nobody reports what it used. */
+  readonly writtenIn?: (answer: Body) => number;
+  /** A whole answer as the caller asked for it; the very same where the supplier kept to that. */
+  readonly shape?: (answer: Body, request: Body) => Body;
 }
 
 /** Generated text: may be streamed, and is translated for suppliers of another dialect. */
 export interface TextSurface extends Surface {
-  readonly name: DialectName;
+  readonly name: DialectName | 'native' | 'completions';
   readonly dialect: Dialect;
 }
 
 export const isText = (surface: Surface): surface is TextSurface => 'dialect' in surface;
 
-const text = (name: DialectName, asked: string, ...limitFields: string[]): TextSurface => ({
+const text = (
+  name: DialectName,
+  check: (body: Body) => void,
+  asked: string,
+  ...limitFields: string[]
+): TextSurface => ({
   name,
   dialect: dialects[name],
   kind: 'chat',
   limitFields,
   asked,
+  check,
   usageIn: (answer) => tapRules[name].normalise(tapRules[name].findUsage(answer)),
 });
 
 /** One request, one answer, in a form that all suppliers share. */
-const shot = (name: Operation, kind: ModelKind, asked: string, usageIn: Surface['usageIn']): Surface => ({
+const shot = (
+  name: Operation,
+  kind: ModelKind,
+  check: (body: Body) => void,
+  asked: string,
+  usageIn: Surface['usageIn'],
+): Surface => ({
   name,
   kind,
   limitFields: [],
   asked,
+  check,
   usageIn,
 });
 
 const byCall = (calls: number): UsageReading => ({ kind: 'ok', usage: usageOf({ calls }) });
 
-export const surfaces = {
-  chat: text('chat', 'messages', 'max_completion_tokens', 'max_tokens'),
-  messages: text('messages', 'messages', 'max_tokens'),
-  responses: text('responses', 'input', 'max_output_tokens'),
-  embeddings: shot('embeddings', 'embedding', 'input', (answer) =>
-    normaliseEmbeddingsUsage(findEmbeddingsUsage(answer)),
+/** What was said in a recording, in its own language or in English. */
+const spoken = (name: 'transcription' | 'translation'): Surface => ({
+  ...shot(name, 'transcription', checkTranscription, 'file', (answer) =>
+    normaliseTranscriptionUsage(findTranscriptionUsage(answer)),
   ),
-  rerank: shot('rerank', 'rerank', 'documents', (answer) => {
-    const reported = normaliseRerankUsage(findRerankUsage(answer));
-    // Sold by the call where nothing is reported.
-    return reported.kind === 'absent' ? byCall(1) : reported;
-  }),
+  takesForm: true,
+  answersRaw: ({ response_format: format }) => format === 'text' || format === 'srt' || format === 'vtt',
+  writtenIn: ({ text: said }) => (typeof said === 'string' ? Buffer.byteLength(said) : 0),
+});
+
+export const surfaces = {
+  chat: text('chat', checkChat, 'messages', 'max_completion_tokens', 'max_tokens'),
+  messages: text('messages', checkMessages, 'messages', 'max_tokens'),
+  responses: text('responses', checkResponses, 'input', 'max_output_tokens'),
+  /** Responses as agents speak them: only streamed, and only to suppliers that take the request as it is. */
+  native: {
+    ...text('responses', checkNative, 'input', 'max_output_tokens'),
+    name: 'native',
+    untouched: true,
+  },
+  /** The older text in, text out: never translated; its errors and its usage are those of chat. */
+  completions: {
+    ...text('chat', checkCompletions, 'prompt', 'max_tokens'),
+    name: 'completions',
+    dialect: completionsDialect,
+    choices: completionsAsked,
+    usualOutput: USUAL_COMPLETION_TOKENS,
+    defaults: { max_tokens: USUAL_COMPLETION_TOKENS },
+    writtenIn: completionBytes,
+  },
+  embeddings: {
+    ...shot('embeddings', 'embedding', checkEmbeddings, 'input', (answer) =>
+      normaliseEmbeddingsUsage(findEmbeddingsUsage(answer)),
+    ),
+    shape: inAskedEncoding,
+  },
+  rerank: {
+    ...shot('rerank', 'rerank', checkRerank, 'documents', (answer) => {
+      const reported = normaliseRerankUsage(findRerankUsage(answer));
+      // Sold by the call where nothing is reported.
+      return reported.kind === 'absent' ? byCall(1) : reported;
+    }),
+    calls: searchUnitsBound,
+    shape: ranked,
+  },
+  transcription: { ...spoken('transcription'), defaults: { model: 'whisper' } },
+  translation: spoken('translation'),
   speech: {
-    ...shot('speech', 'speech', 'input', (_answer, { input }) => ({
+    ...shot('speech', 'speech', checkSpeech, 'input', (_answer, { input }) => ({
       kind: 'ok',
       usage: speechUsageByCharacters(String(input)),
     })),
     defaults: { voice: 'alloy' },
+    answersRaw: () => true,
   },
-  image: shot('image', 'image', 'prompt', (answer) =>
+  image: shot('image', 'image', checkImage, 'prompt', (answer) =>
     byCall(Array.isArray(answer?.data) ? Math.max(1, answer.data.length) : 1),
   ),
-  moderation: shot('moderation', 'moderation', 'input', () => byCall(1)),
+  moderation: shot('moderation', 'moderation', checkModeration, 'input', () => byCall(1)),
 } as const;

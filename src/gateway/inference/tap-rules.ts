@@ -22,6 +22,10 @@ export interface TapRules {
   readonly mergeUsage: (earlier: unknown, later: unknown) => unknown;
   readonly normalise: (raw: unknown) => UsageReading;
   readonly finishReason: (event: Readonly<Record<string, unknown>>) => unknown;
+  /** Whether no later event of the answer carries usage. */
+  readonly isFinal: (event: Readonly<Record<string, unknown>>) => boolean;
+  /** Stands in for a supplier that closes without one after the whole answer; null where the last event is the end. */
+  readonly terminator: Buffer | null;
 }
 
 const marks = (...texts: string[]): Buffer[] => texts.map((text) => Buffer.from(text));
@@ -32,6 +36,8 @@ const at = (value: unknown, ...path: (string | number)[]): unknown =>
     value,
   );
 
+const hasFinished = (choice: unknown): boolean => typeof at(choice, 'finish_reason') === 'string';
+
 const done = Buffer.from('[DONE]');
 const messageStop = Buffer.from('"message_stop"');
 const responseEnds = marks('"response.completed"', '"response.incomplete"');
@@ -40,11 +46,13 @@ export const tapRules: Readonly<Record<DialectName, TapRules>> = {
   chat: {
     ends: (data) => data.equals(done),
     worthParsing: marks('"finish_reason":"', '"usage":{', '"error":'),
-    textMarks: marks('"content":"', '"arguments":"', '"reasoning_content":"'),
+    textMarks: marks('"content":"', '"arguments":"', '"reasoning_content":"', '"text":"'),
     findUsage: findChatUsage,
     mergeUsage: latest,
     normalise: normaliseChatUsage,
     finishReason: (event) => at(event, 'choices', 0, 'finish_reason'),
+    isFinal: ({ choices }) => Array.isArray(choices) && (choices.length === 0 || choices.some(hasFinished)),
+    terminator: Buffer.from('data: [DONE]\n\n'),
   },
   messages: {
     ends: (data) => data.includes(messageStop),
@@ -54,6 +62,8 @@ export const tapRules: Readonly<Record<DialectName, TapRules>> = {
     mergeUsage: mergeMessagesUsage,
     normalise: normaliseMessagesUsage,
     finishReason: (event) => at(event, 'delta', 'stop_reason') ?? at(event, 'stop_reason'),
+    isFinal: ({ type }) => type === 'message_delta',
+    terminator: Buffer.from('event: message_stop\ndata: {"type":"message_stop"}\n\n'),
   },
   responses: {
     ends: (data) => responseEnds.some((mark) => data.includes(mark)),
@@ -68,5 +78,7 @@ export const tapRules: Readonly<Record<DialectName, TapRules>> = {
     mergeUsage: latest,
     normalise: normaliseResponsesUsage,
     finishReason: (event) => at(event, 'response', 'status') ?? at(event, 'status'),
+    isFinal: () => true,
+    terminator: null,
   },
 };

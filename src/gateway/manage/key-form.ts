@@ -168,7 +168,8 @@ function readMetadata(value: unknown): Record<string, string> {
   for (const [name, text] of entries) {
     if (!LABEL.test(name) || RESERVED_LABELS.includes(name))
       throw refused('metadata', 'named by letters, digits and _ . : / - of 1 to 64 characters');
-    if (typeof text !== 'string' || text.length > 512 || text.includes('\0'))
+    // Half a surrogate pair is no text to a database.
+    if (typeof text !== 'string' || text.length > 512 || text.includes('\0') || !text.isWellFormed())
       throw refused(`metadata.${name}`, 'a text of at most 512 characters');
   }
   return Object.fromEntries(entries);

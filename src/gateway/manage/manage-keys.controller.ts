@@ -1,11 +1,22 @@
-import { Controller, Delete, Get, HttpCode, Param, Patch, Post, Req } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { Controller, Delete, Get, HttpCode, Param, Patch, Post, Req, Res } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
-import { KeyDirectory, KeyRegister, KeysService, type ManagedKey, shownStatuses } from '../../keys';
+import {
+  type Caller,
+  KeyDirectory,
+  KeyRegister,
+  KeysService,
+  type ManagedKey,
+  shownStatuses,
+} from '../../keys';
 import { Database, Settings, type Tx } from '../../platform';
 import { Access, type HttpRequest, queryOf } from '../../web';
+import { callerOf } from '../caller-of';
+import { objectCodec } from '../idempotency/codecs';
+import { Idempotency } from '../idempotency/idempotency';
 import { readJsonBody } from '../read-json-body';
 import { choiceField, textField, wholeNumberField } from './fields';
-import { readGrace, readKeyChanges, readNewKey } from './key-form';
+import { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
 import { presentIssued, presentKey, presentRotated } from './key-presenter';
 
 const USUAL_PAGE = 20;
@@ -22,24 +33,25 @@ export class ManageKeysController {
     private readonly directory: KeyDirectory,
     private readonly catalogue: CatalogueService,
     private readonly settings: Settings,
+    private readonly idempotency: Idempotency,
   ) {}
 
   @Post()
   @HttpCode(200)
-  async create(@Req() request: HttpRequest): Promise<object> {
-    const { body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
+  async create(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { bytes, body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
     const form = readNewKey(body, this.catalogue.snapshot);
-    const { userId, organisationId, departmentId, projectId } = form;
-    const anybodys = [userId, organisationId, departmentId, projectId].every((id) => id === null);
-    const key = await this.database.transaction(async (tx) =>
-      this.keys.issue(tx, {
-        ...form,
-        ...(anybodys ? await this.keys.usualOwner(tx) : {}),
-        kind: 'client',
-        createdBy: `root key ${request.caller?.publicId ?? ''}`,
-      }),
+    const caller = callerOf(request);
+    const { requestId, headers } = request;
+    const asked = { requestId, caller, headers, bytes, form: null };
+    const made = await this.idempotency.once(asked, 'manage/keys', objectCodec, () =>
+      this.issue(form, caller),
     );
-    return presentIssued(key, form.name);
+    if (made.headers !== undefined) response.setHeaders(new Map(Object.entries(made.headers)));
+    return made.answer;
   }
 
   @Get()
@@ -90,6 +102,20 @@ export class ManageKeysController {
     const key = await this.database.transaction((tx) => this.keys.rotate(tx, keyId, grace));
     this.directory.forget({ what: 'key', id: key.id });
     return presentRotated(key);
+  }
+
+  private async issue(form: NewKeyForm, { publicId }: Caller): Promise<object> {
+    const { userId, organisationId, departmentId, projectId } = form;
+    const anybodys = [userId, organisationId, departmentId, projectId].every((id) => id === null);
+    const key = await this.database.transaction(async (tx) =>
+      this.keys.issue(tx, {
+        ...form,
+        ...(anybodys ? await this.keys.usualOwner(tx) : {}),
+        kind: 'client',
+        createdBy: `root key ${publicId}`,
+      }),
+    );
+    return presentIssued(key, form.name);
   }
 
   /** When the answer is out, this node already goes by it. */

@@ -2,12 +2,13 @@ import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit';
 import { CatalogueModule } from '../../catalogue';
 import { WebModule } from '../../web';
+import { IdempotencyModule } from '../idempotency/idempotency.module';
 import { KeyAuditController } from './key-audit.controller';
 import { ManageKeysController } from './manage-keys.controller';
 import { OwnKeyController } from './own-key.controller';
 
 @Module({
-  imports: [AuditModule, CatalogueModule, WebModule],
+  imports: [AuditModule, CatalogueModule, IdempotencyModule, WebModule],
   controllers: [ManageKeysController, KeyAuditController, OwnKeyController],
 })
 export class ManageModule {}

@@ -1,8 +1,9 @@
 import { Controller, Get, Param, Req } from '@nestjs/common';
 import { RequestRecordQuery } from '../../audit';
 import { fault, isUuid } from '../../kernel';
-import { type Caller, KeyRegister, RateLimiter } from '../../keys';
+import { KeyRegister, RateLimiter } from '../../keys';
 import { Access, type HttpRequest } from '../../web';
+import { callerOf } from '../caller-of';
 import { presentBudget, presentRegions } from './key-presenter';
 import { presentGeneration } from './record-presenter';
 
@@ -53,9 +54,4 @@ export class OwnKeyController {
     }
     return presentGeneration(entry, publicId);
   }
-}
-
-function callerOf({ caller }: HttpRequest): Caller {
-  if (caller === undefined) throw fault('missing_api_key');
-  return caller;
 }

@@ -51,5 +51,7 @@ export const presentGeneration = (entry: RequestEntry, keyId: string): object =>
   stream: entry.stream,
   finish_reason: entry.finishReason,
   first_token_ms: entry.firstTokenMs,
+  session_id: entry.sessionKey,
+  dropped: entry.dropped,
   attempts: entry.attempts,
 });

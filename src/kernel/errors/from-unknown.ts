@@ -60,8 +60,11 @@ const socketCodes: ReadonlySet<unknown> = new Set([
   'EAI_AGAIN',
 ]);
 
-/** Connection exceptions, a shutdown, a crash, a start in progress, too many connections, no such database. */
-const connectionState = /^(?:08\w{3}|57P0[1234]|53300|3D000)$/;
+/**
+ * Connection exceptions, a shutdown, a crash, a start in progress, too many connections, no such database; and a
+ * statement or a lock that took longer than it may.
+ */
+const connectionState = /^(?:08\w{3}|57P0[1234]|53300|3D000|57014|55P03)$/;
 
 /** The driver gives these no code. */
 const connectionMessages = [
@@ -80,8 +83,13 @@ function lostDatabase(layer: unknown): boolean {
   return typeof message === 'string' && connectionMessages.some((start) => message.startsWith(start));
 }
 
+/** The database stores every character but NUL; whoever sends one means no good, or not us. */
+const unstorable: ReadonlySet<unknown> = new Set(['22021', '22P05']);
+
 function fromDatabase(error: unknown): Fault | undefined {
   for (const layer of layersOf(error)) {
+    if (unstorable.has(property(layer, 'code')))
+      return fault('invalid_request', { message: 'A text has a character that no text can have.', cause: error });
     if (lostDatabase(layer)) return fault('service_unavailable', { retryAfterSeconds: 1, cause: error });
   }
   return undefined;

@@ -12,18 +12,14 @@ export function sseFault(surface: StreamSurface, fault: Fault, requestId: string
       return formatEvent({ data: JSON.stringify({ error: gatewayError(fault, requestId) }) });
     case 'messages':
       return formatEvent({ event: 'error', data: JSON.stringify(messagesError(fault, requestId)) });
-    case 'responses':
+    case 'responses': {
+      const error = gatewayError(fault, requestId);
+      const response = { id: `resp_${requestId}`, object: 'response', status: 'failed', error };
+      // Some clients pass over a failed response, but none passes over an `error` beside it.
       return formatEvent({
         event: 'response.failed',
-        data: JSON.stringify({
-          type: 'response.failed',
-          response: {
-            id: `resp_${requestId}`,
-            object: 'response',
-            status: 'failed',
-            error: gatewayError(fault, requestId),
-          },
-        }),
+        data: JSON.stringify({ type: 'response.failed', response, error }),
       });
+    }
   }
 }

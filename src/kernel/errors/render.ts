@@ -73,8 +73,16 @@ function headersOf(fault: Fault, requestId: string, status: number): Record<stri
   return headers;
 }
 
+/** Clients show this text and nothing else, and recognise some failures by it: the supplier's words belong in it. */
+function withSupplierWording({ humanMessage, options }: Fault): string {
+  const supplier = options.details?.supplier;
+  const wording =
+    typeof supplier === 'object' && supplier !== null && 'message' in supplier ? supplier.message : supplier;
+  return typeof wording === 'string' && wording !== '' ? `${humanMessage} ${wording}` : humanMessage;
+}
+
 export const gatewayError = (fault: Fault, requestId: string): ErrorFields =>
-  fieldsOf(fault, requestId, errorTypeOf(fault.status), fault.humanMessage);
+  fieldsOf(fault, requestId, errorTypeOf(fault.status), withSupplierWording(fault));
 
 /** `/v1` but the messages routes. */
 export function renderGateway(fault: Fault, requestId: string): Rendered {
@@ -92,13 +100,6 @@ function messagesTypeOf(status: number): string {
   return errorTypeOf(status);
 }
 
-function supplierWording({ options }: Fault): string | undefined {
-  const supplier = options.details?.supplier;
-  if (typeof supplier === 'string') return supplier;
-  if (typeof supplier !== 'object' || supplier === null || !('message' in supplier)) return undefined;
-  return typeof supplier.message === 'string' ? supplier.message : undefined;
-}
-
 export interface MessagesErrorBody {
   type: 'error';
   error: ErrorFields;
@@ -106,12 +107,9 @@ export interface MessagesErrorBody {
 }
 
 export function messagesError(fault: Fault, requestId: string): MessagesErrorBody {
-  // Clients of this dialect recognise some failures by the supplier's words, so those are kept in the text.
-  const wording = supplierWording(fault);
-  const humanMessage = wording ? `${fault.humanMessage} ${wording}` : fault.humanMessage;
   return {
     type: 'error',
-    error: fieldsOf(fault, requestId, messagesTypeOf(fault.status), humanMessage),
+    error: fieldsOf(fault, requestId, messagesTypeOf(fault.status), withSupplierWording(fault)),
     request_id: requestId,
   };
 }
@@ -138,7 +136,7 @@ function issuesOf(fault: Fault): ValidationIssue[] {
 /** JSON of the portal: the fields that older clients read, and beside them those of the gateway. */
 export function renderPortal(fault: Fault, requestId: string): Rendered {
   const status = portalStatusOf(fault);
-  const { type: _category, ...fields } = gatewayError(fault, requestId);
+  const { type: _category, ...fields } = fieldsOf(fault, requestId, '', fault.humanMessage);
   return {
     status,
     headers: headersOf(fault, requestId, status),

@@ -48,6 +48,7 @@ export class SseScanner {
   private readonly lines: number[] = [];
   private lineMarks = 0;
   private blockOffset = 0;
+  private lastOffset = 0;
   private afterReturn = false;
   private failure: Fault | undefined;
 
@@ -61,6 +62,16 @@ export class SseScanner {
     this.onData = onData;
     this.everyBlock = everyBlock;
     this.maxEventBytes = maxEventBytes;
+  }
+
+  /** Where in the stream the block begins that was reported last. */
+  get blockStart(): number {
+    return this.lastOffset;
+  }
+
+  /** How much of the stream is finished blocks. */
+  get blockEnd(): number {
+    return this.blockOffset;
   }
 
   /** Takes the next bytes. Returns a fault, now and from then on, once a block has outgrown the bound. */
@@ -157,6 +168,7 @@ export class SseScanner {
       base = 0;
     }
     const offset = this.blockOffset;
+    this.lastOffset = offset;
     const length = end - origin;
     const marks = this.lineMarks;
     this.blockOffset += length;

@@ -122,6 +122,33 @@ export class Settings {
   readonly portalBodyLimitBytes: number;
 
   @Setting({
+    name: 'OPEN_REQUESTS_LIMIT',
+    group: 'Server',
+    describe: 'The most inference requests one process has under way; the next is refused at once (503).',
+    as: wholeNumber(1, 1_000_000),
+    default: '2000',
+  })
+  readonly openRequestsLimit: number;
+
+  @Setting({
+    name: 'CLIENT_STALL_TIMEOUT',
+    group: 'Server',
+    describe: 'How long a caller may take none of an answer that waits for it; then the connection is closed.',
+    as: timeOut,
+    default: '60s',
+  })
+  readonly clientStallTimeoutMs: number;
+
+  @Setting({
+    name: 'IDEMPOTENT_ANSWER_LIMIT',
+    group: 'Server',
+    describe: 'The largest answer that is kept for a day to be repeated for its Idempotency-Key.',
+    as: byteSize('1KiB', '64MiB'),
+    default: '8MiB',
+  })
+  readonly idempotentAnswerLimitBytes: number;
+
+  @Setting({
     name: 'DRAIN_TIMEOUT',
     group: 'Server',
     describe: 'How long open streams may run on after the service was asked to stop.',

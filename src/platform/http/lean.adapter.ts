@@ -1,4 +1,5 @@
 import { createServer, IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { parse, type ParsedUrlQuery } from 'node:querystring';
 import { ExpressAdapter } from '@nestjs/platform-express';
@@ -50,16 +51,22 @@ type Verb = (typeof verbs)[number];
 
 const isGatewayPath = (path: string): boolean => /^\/v\d+\//.test(path);
 
-/** How long a connection may take its time, in milliseconds. */
-export type ConnectionTimes = Pick<
+type ServerTimes = Pick<
   ServerOptions,
   'headersTimeout' | 'keepAliveTimeout' | 'connectionsCheckingInterval'
 >;
 
-const usualTimes: ConnectionTimes = {
+/** How long a connection may take its time, in milliseconds. */
+export interface ConnectionTimes extends ServerTimes {
+  /** How long a client may take nothing of an answer that waits for it. */
+  readonly stallTimeout?: number;
+}
+
+const usualTimes: Required<ConnectionTimes> = {
   headersTimeout: 10_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
+  stallTimeout: 60_000,
 };
 
 /**
@@ -72,10 +79,11 @@ export class LeanAdapter extends ExpressAdapter {
   /** Every route of the service: what exists, and under which verbs. */
   readonly routes = new RouteTable<NestHandler>();
   private readonly taken = new RouteTable<NestHandler>();
+  private readonly times: Required<ConnectionTimes>;
 
   constructor(
     private readonly lean: boolean,
-    private readonly times: ConnectionTimes = usualTimes,
+    times: ConnectionTimes = {},
   ) {
     const application = express();
     application.disable('x-powered-by');
@@ -83,18 +91,22 @@ export class LeanAdapter extends ExpressAdapter {
     application.enable('case sensitive routing');
     application.enable('strict routing');
     super(application);
+    this.times = { ...usualTimes, ...times };
     for (const verb of verbs) this.catchRoutes(verb);
   }
 
   override initHttpServer(): void {
     const application = this.getInstance<NestHandler>();
     const latest = new WeakMap<Duplex, ServerResponse>();
+    const { stallTimeout, ...times } = this.times;
     const server = createServer(
       {
-        ...this.times,
+        ...times,
         IncomingMessage: LeanRequest,
         ServerResponse: LeanResponse,
         maxHeaderSize: 16 * 1024,
+        // What waits for a slow client; beyond it the supplier is held up.
+        highWaterMark: 16 * 1024,
         // Bodies have deadlines of their own that grow with what arrives.
         requestTimeout: 0,
         // Node's own refusal would be an empty one.
@@ -116,6 +128,9 @@ export class LeanAdapter extends ExpressAdapter {
       },
     );
     server.maxHeadersCount = 100;
+    server.setTimeout(stallTimeout, (socket: Socket) => closeIfStalled(socket, latest.get(socket)));
+    // Nothing but "100-continue" is known, and that is Node's; whatever else is expected may be disappointed.
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, latest.get(socket)));
     this.setHttpServer(server);
   }
@@ -151,6 +166,14 @@ export class LeanAdapter extends ExpressAdapter {
     match.handler(request, response, unreachable);
     return true;
   }
+}
+
+/**
+ * Nothing came and nothing went for a while. That is fine while an answer is being made; not when it is there and
+ * nobody takes it, and not when nothing is asked.
+ */
+function closeIfStalled(socket: Socket, latest: ServerResponse | undefined): void {
+  if (socket.writableLength > 0 || (latest?.writableFinished ?? true)) socket.destroy();
 }
 
 function identify(request: IncomingMessage, response: ServerResponse): void {

@@ -26,7 +26,7 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Encrypts small secrets for the database: a data key for each, wrapped by the master key. */
+/** Encrypts what the database must not know: a data key for each secret, wrapped by the master key. */
 export class SecretBox {
   constructor(private readonly keys: MasterKeys) {}
 
@@ -39,22 +39,28 @@ export class SecretBox {
     return this.keys.find(keyId) !== undefined;
   }
 
-  seal(plaintext: string, place: SecretPlace): SealedSecret {
+  seal(plaintext: string | Buffer, place: SecretPlace): SealedSecret {
     const dataKey = randomBytes(KEY_BYTES);
     const nonce = randomBytes(NONCE_BYTES);
-    const ciphertext = encrypt(dataKey, nonce, Buffer.from(plaintext), contextOf(place));
+    const bytes = typeof plaintext === 'string' ? Buffer.from(plaintext) : plaintext;
+    const ciphertext = encrypt(dataKey, nonce, bytes, contextOf(place));
     return { ...wrap(this.keys.current, dataKey, place), nonce, ciphertext };
   }
 
-  open(
+  open(sealed: SealedSecret, place: SecretPlace): Result<string, SecretFault> {
+    const opened = this.openBytes(sealed, place);
+    return opened.ok ? ok(opened.value.toString('utf8')) : opened;
+  }
+
+  openBytes(
     { keyId, wrappedKey, nonce, ciphertext }: SealedSecret,
     place: SecretPlace,
-  ): Result<string, SecretFault> {
+  ): Result<Buffer, SecretFault> {
     const master = this.keys.find(keyId);
     if (master === undefined) return err('unknown-key');
     const dataKey = unwrap(master, wrappedKey, place);
     const plaintext = dataKey && decrypt(dataKey, nonce, ciphertext, contextOf(place));
-    return plaintext === undefined ? err('altered') : ok(plaintext.toString('utf8'));
+    return plaintext === undefined ? err('altered') : ok(plaintext);
   }
 }
 

@@ -63,6 +63,7 @@ claude`,
         id: 'codex',
         label: 'Codex',
         code: `# ~/.codex/config.toml, with SVC_API_KEY="${key}" in the environment
+model = "${model}"
 model_provider = "svc"
 
 [model_providers.svc]

@@ -39,6 +39,7 @@ export class Emission {
   start(id: string, model: string, usage?: Usage): void {
     if (this.started || this.ended) return;
     this.started = true;
+    if (usage !== undefined) this.usage = { kind: 'ok', usage };
     this.options.emit({ type: 'message-start', id, model, usage });
   }
 

@@ -1,6 +1,9 @@
 import { kindOf, type SupplierError } from '../canonical';
 import { isRecord } from '../usage';
 
+/** `messages.0.role: Input should be …`: this dialect names the field at the beginning of its wording. */
+const FIELD = /^([a-z_]+(?:\.\w+)*):/;
+
 /** `{type: "error", error: {type, message}}`, as a body and as an event of a stream. */
 export function readMessagesError(body: unknown): SupplierError | undefined {
   if (!isRecord(body)) return undefined;
@@ -11,5 +14,6 @@ export function readMessagesError(body: unknown): SupplierError | undefined {
   const type = typeof error.type === 'string' ? error.type : undefined;
   const code = typeof error.code === 'string' ? error.code : undefined;
   const details = isRecord(error.details) ? error.details : undefined;
-  return { kind: kindOf(type, code, message), message, type, code, details, raw: body };
+  const param = FIELD.exec(message)?.[1];
+  return { kind: kindOf(type, code, message), message, type, code, param, details, raw: body };
 }

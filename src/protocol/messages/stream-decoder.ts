@@ -4,7 +4,7 @@ import { isRecord } from '../usage';
 import { readMessagesError } from './errors';
 import { readFinish } from './finish';
 import { BlockReader } from './read-blocks';
-import { mergeMessagesUsage, normaliseMessagesUsage } from './usage';
+import { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './usage';
 
 type Json = Record<string, unknown>;
 
@@ -20,7 +20,7 @@ export class MessagesStreamDecoder extends StreamReader {
     const { type } = event;
     if (type === 'error') return this.emission.fault(supplierFault(readMessagesError(event)!));
     if (type === 'ping') return;
-    if (type === 'message_start') return this.start(record(event.message));
+    if (type === 'message_start') return this.start(event);
     if (!this.emission.started) return this.broken('The stream did not begin with message_start.');
     const index = typeof event.index === 'number' ? event.index : 0;
     let wrong;
@@ -46,9 +46,10 @@ export class MessagesStreamDecoder extends StreamReader {
     if (wrong) this.emission.fault(wrong);
   }
 
-  private start({ id, model, usage }: Json): void {
-    this.rawUsage = usage;
-    const reading = normaliseMessagesUsage(usage);
+  private start(event: Json): void {
+    const { id, model } = record(event.message);
+    this.rawUsage = findMessagesUsage(event);
+    const reading = normaliseMessagesUsage(this.rawUsage);
     const known = reading.kind === 'ok' ? reading.usage : undefined;
     this.emission.start(typeof id === 'string' ? id : '', typeof model === 'string' ? model : '', known);
   }

@@ -1,9 +1,13 @@
 import { completionTokens, type UsageCounts, type UsageReading } from '../../kernel';
 import { CountReader, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
 
+/** Marks what only the beginning of a stream said. Joining it with a later report leaves the mark behind. */
+const BEGUN = Symbol('begun');
+
 /** The usage object of an answer, of `message_start` or of `message_delta`. */
 export function findMessagesUsage(event: unknown): unknown {
-  return pick(event, 'message', 'usage') ?? pick(event, 'usage');
+  const begun = pick(event, 'message', 'usage');
+  return isRecord(begun) ? { ...begun, [BEGUN]: true } : (begun ?? pick(event, 'usage'));
 }
 
 /**
@@ -40,7 +44,7 @@ export function normaliseMessagesUsage(raw: unknown): UsageReading {
   if (input === undefined) return invalid('input_tokens is missing');
   if (output === undefined) return invalid('output_tokens is missing');
   if (reasoning > output) return invalid('thinking_tokens exceed output_tokens');
-  return okUnlessEmpty({
+  const reading = okUnlessEmpty({
     inputTokens: input,
     cacheReadTokens: cacheRead,
     // The total and its parts describe the same tokens; what no part claims lives the shorter time.
@@ -49,6 +53,9 @@ export function normaliseMessagesUsage(raw: unknown): UsageReading {
     outputTokens: output - reasoning,
     reasoningTokens: reasoning,
   });
+  // Before anything is written, its count means nothing.
+  const isBegun = reading.kind === 'ok' && Reflect.get(Object(raw), BEGUN) === true;
+  return isBegun ? { kind: 'ok', usage: { ...reading.usage, source: 'partial' } } : reading;
 }
 
 /** Usage as a messages caller expects it: input beside the cache, reasoning inside the output. */

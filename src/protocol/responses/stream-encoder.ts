@@ -237,9 +237,10 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     this.ended = true;
     const text = sseFault('responses', failure, this.options.requestId);
     if (!this.open) return text;
-    const event = JSON.parse(text.slice(text.indexOf('data: ') + 'data: '.length)) as {
+    const { response, error } = JSON.parse(text.slice(text.indexOf('data: ') + 'data: '.length)) as {
       response: JsonObject;
+      error: JsonObject;
     };
-    return this.event('response.failed', { response: { ...this.open, ...event.response, id: this.id } });
+    return this.event('response.failed', { response: { ...this.open, ...response, id: this.id }, error });
   }
 }

@@ -1,13 +1,16 @@
 /**
  * Whether a lane is worth trying. Opens after five failures in a row, or when more than half of at least twenty
- * calls within ten seconds failed; lets one probe through after five seconds, then after ten, up to a minute.
+ * calls within ten seconds failed; lets one probe through after five seconds, then after ten, then every twenty:
+ * a lane that is well again is back within half a minute.
  */
 const CONSECUTIVE_FAILURES = 5;
 const WINDOW_MS = 10_000;
 const WINDOW_SLOTS = 10;
 const WINDOW_CALLS = 20;
 const FIRST_REST_MS = 5_000;
-const LONGEST_REST_MS = 60_000;
+const LONGEST_REST_MS = 20_000;
+/** How often a lane may be tried all the same when there is no other. */
+const LAST_HOPE_MS = 1_000;
 /** A probe that never came back no longer counts after this. */
 const PROBE_DEADLINE_MS = 30_000;
 
@@ -19,6 +22,7 @@ export class Breaker {
   /** Closed while null; otherwise when the next probe may go. */
   private probeAt: number | null = null;
   private probingSince: number | null = null;
+  private lastHopeAt = -Infinity;
   /** A supplier that named a time is left alone until then, however healthy it is. */
   private pausedUntil = 0;
   private readonly calls = new Uint32Array(WINDOW_SLOTS);
@@ -40,6 +44,14 @@ export class Breaker {
     const state = this.state(now);
     if (state === 'open') return false;
     if (state === 'half-open') this.probingSince = now;
+    return true;
+  }
+
+  /** Resting would mean refusing everybody: one caller a second finds out whether it is over. */
+  tryAsLast(now: number): boolean {
+    if (now < this.pausedUntil || now - this.lastHopeAt < LAST_HOPE_MS) return false;
+    this.lastHopeAt = now;
+    this.probingSince = now;
     return true;
   }
 

@@ -4,7 +4,7 @@ import { fault } from '../../kernel';
 import { bedrock } from './bedrock/bedrock';
 import { cohereRerank } from './cohere-rerank/cohere-rerank';
 import { geminiStyle } from './gemini/gemini-style';
-import type { Operation, SupplierStyle, WireDialect } from './kit';
+import type { Operation, Operations, SupplierStyle, WireDialect } from './kit';
 import { messagesStyle } from './messages-style/messages-style';
 import { nativeOauth } from './native-oauth/native-oauth';
 import { openaiStyle } from './openai-style/openai-style';
@@ -24,6 +24,8 @@ const coreStyles: readonly SupplierStyle[] = [
 @Injectable()
 export class SupplierStyles {
   private readonly styles = new Map<string, SupplierStyle>();
+  /** Asked for several times a request; a provider's views are replaced, never changed. */
+  private readonly served = new WeakMap<ProviderView, Operations>();
 
   constructor() {
     for (const style of coreStyles) this.register(style);
@@ -43,6 +45,10 @@ export class SupplierStyles {
 
   /** What a provider would be asked in, or undefined when it does not serve the operation. */
   dialectFor(provider: ProviderView, operation: Operation): WireDialect | undefined {
-    return this.styles.get(provider.style)?.operations(provider)[operation];
+    const known = this.served.get(provider);
+    if (known !== undefined) return known[operation];
+    const served = this.styles.get(provider.style)?.operations(provider);
+    if (served !== undefined) this.served.set(provider, served);
+    return served?.[operation];
   }
 }

@@ -1,10 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { type Credential, CredentialStore, type LaneView } from '../../catalogue';
 import { fault, type HoldProof } from '../../kernel';
-import { SupplierPools, type SupplierRequest } from '../../platform';
+import { type SupplierCall, type SupplierHandler, SupplierPools, type SupplierRequest } from '../../platform';
 import type { Dropped, SupplierError } from '../../protocol';
-import { judgeAnswer, type OutgoingCall, type SupplierStyle, type UsageHints, type WireDialect } from './kit';
-import { type TokenLease, TokenPool } from './native-oauth/token-pool';
+import {
+  judgeAnswer,
+  type OutgoingCall,
+  type PreparedCall,
+  type SupplierStyle,
+  type UsageHints,
+  type WireDialect,
+} from './kit';
+import { PooledCall } from './native-oauth/pooled-call';
+import { TokenPool } from './native-oauth/token-pool';
 import { SupplierStyles } from './registry';
 import { type AnswerHead, SupplierExchange } from './supplier-exchange';
 
@@ -44,20 +52,26 @@ export class SupplierClient {
     const style = this.styles.of(provider);
     const dialect = style.operations(provider)[input.operation];
     if (dialect === undefined) throw notServed(provider.name, input.operation);
+    const prepare = (credential: Credential | null): PreparedCall =>
+      style.prepare({ ...input, credential, now: new Date() });
+    const send = ({ dropped: _, ...request }: PreparedCall, handler: SupplierHandler): SupplierCall =>
+      this.pools.dispatch({ ...request, ...deadlinesOf(provider, deadlines) }, handler);
     const lease = style.credential === 'oauth-pool' ? await this.tokens.take(provider) : undefined;
     try {
-      const credential = lease?.token ?? this.credentialFor(style, input.lane);
-      const { dropped, ...request } = style.prepare({ ...input, credential, now: new Date() });
+      const first = prepare(lease?.token ?? this.credentialFor(style, input.lane));
       const exchange = new SupplierExchange({
         ...(input.stream && style.unframer ? { unframer: style.unframer() } : {}),
-        ...(lease ? watching(lease) : {}),
       }).begin((handler) =>
-        this.pools.dispatch({ ...request, ...deadlinesOf(provider, deadlines) }, handler),
+        lease === undefined
+          ? send(first, handler)
+          : new PooledCall(provider, this.tokens, handler, (token, listener) =>
+              send(token === lease.token ? first : prepare(token), listener),
+            ).begin(lease),
       );
       return {
         exchange,
         dialect,
-        dropped,
+        dropped: first.dropped,
         usage: style.usage(provider),
         judge: (head, body) => judgeAnswer(style, { ...head, body }),
       };
@@ -87,11 +101,3 @@ function deadlinesOf({ timeouts }: LaneView['provider'], usual: CallDeadlines): 
     totalMs: timeouts.total ?? usual.totalMs,
   };
 }
-
-const watching = (lease: TokenLease) => ({
-  onHead: ({ status, headers }: AnswerHead): void => {
-    const seconds = Number(headers['retry-after']);
-    lease.answered(status, Number.isFinite(seconds) && seconds > 0 ? seconds : null);
-  },
-  onOver: (): void => lease.release(),
-});

@@ -21,9 +21,6 @@ const EVENTS = 'text/event-stream';
 export interface ExchangeOptions {
   /** Takes streams out of what the supplier wraps them in. */
   readonly unframer?: Unframer;
-  /** Learns how the call went: the head, if there was one, and that it is over. */
-  readonly onHead?: (head: AnswerHead) => void;
-  readonly onOver?: () => void;
 }
 
 const LARGEST_ANSWER = 64 * 1024 * 1024;
@@ -112,7 +109,6 @@ export class SupplierExchange implements SupplierHandler {
     if (status < 200) return;
     this.answered = true;
     const head = { status, headers };
-    this.options.onHead?.(head);
     this.unframer = status < 300 ? this.options.unframer : undefined;
     this.resolveHead(this.unframer ? { status, headers: { ...headers, 'content-type': EVENTS } } : head);
   }
@@ -142,7 +138,6 @@ export class SupplierExchange implements SupplierHandler {
   private finish(ending: Ending): void {
     if (this.ending !== null) return;
     this.ending = ending;
-    this.options.onOver?.();
     if (!this.answered) {
       this.rejectHead(ending.kind === 'broken' ? ending.cause : fault('upstream_unavailable'));
     } else if (this.reader !== null) {
@@ -164,4 +159,6 @@ const timeOuts = new Set([
 ]);
 
 const brokenConnection = (error: Error): Fault =>
-  fault(timeOuts.has(errorCode(error)) ? 'upstream_timeout' : 'upstream_unavailable', { cause: error });
+  error instanceof Fault
+    ? error
+    : fault(timeOuts.has(errorCode(error)) ? 'upstream_timeout' : 'upstream_unavailable', { cause: error });

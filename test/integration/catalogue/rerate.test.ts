@@ -63,6 +63,7 @@ function record(fields: Partial<RequestRecord>): RequestRecord {
     firstTokenMs: null,
     finishReason: 'stop',
     sessionKey: null,
+    dropped: null,
     ...fields,
   };
 }

@@ -40,6 +40,7 @@ const record = (place: number, fields: Partial<RequestRecord> = {}): RequestReco
   firstTokenMs: null,
   finishReason: 'stop',
   sessionKey: null,
+  dropped: null,
   ...fields,
 });
 

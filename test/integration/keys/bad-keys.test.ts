@@ -56,6 +56,8 @@ const bad: [field: string, value: unknown, param?: string][] = [
   ['metadata', ['team']],
   ['metadata', { team: 1 }, 'metadata.team'],
   ['metadata', { team: 'x'.repeat(513) }, 'metadata.team'],
+  ['metadata', { team: 'nul\0' }, 'metadata.team'],
+  ['metadata', { team: 'half a pair \ud800' }, 'metadata.team'],
   ['metadata', { 'a b': 'x' }],
   ['metadata', { constructor: 'x' }],
   ['metadata', Object.fromEntries(Array.from({ length: 65 }, (_, place) => [`label${place}`, 'x']))],
@@ -81,6 +83,14 @@ test.each(bad)('%s cannot be %j', async (field, value, param = field) => {
   ]);
   expect(await read(id)).toEqual(before);
 });
+
+test.each(['/no-id%00', '/no-id%00/audit', '?name=%00', '?cursor=%00', '/%00/rotate'])(
+  'a NUL in %s is a caller’s mistake, not a failure of ours',
+  async (path) => {
+    const { status } = await manage(path.endsWith('rotate') ? 'POST' : 'GET', path);
+    expect([400, 404]).toContain(status);
+  },
+);
 
 test('what else a body can be', async () => {
   expect(refusalOf(await manage('POST', '', {}))).toEqual([400, 'missing_fields', 'name']);

@@ -267,6 +267,13 @@ test.each<[string, object, number, string, string | RegExp]>([
   expect(body.error.message).toMatch(message);
 });
 
+test("chat takes its own answers back, and as the vendor's client completes them", async () => {
+  const [{ function: called, ...asked }] = calling.tool_calls as [(typeof calling.tool_calls)[0]];
+  const completed = { ...asked, function: { ...called, parsed_arguments: {} } };
+  const sentBack = { ...calling, tool_calls: [completed], refusal: null, annotations: [], parsed: null };
+  expect((await chat({ messages: [user, sentBack, answering], tools: chatTools })).status).toBe(200);
+});
+
 test('messages takes what agents send: system in the middle, deferred tools, adaptive thinking, any query', async () => {
   const tools = [{ ...messagesTools[0], defer_loading: true, cache_control: { type: 'ephemeral' } }];
   const body = {

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import type { ProviderView } from '../../../src/catalogue';
-import { type HoldProof } from '../../../src/kernel';
+import { fault, type HoldProof } from '../../../src/kernel';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { CatalogueHouse, eventually, refusal } from '../catalogue/catalogue-house';
 import { callTo, fakeServer, type FakeServer, SupplierHouse } from './supplier-house';
@@ -15,6 +15,8 @@ let simulator: Simulator;
 let issuer: FakeServer;
 let issued = 0;
 let refuses = false;
+/** The issuer answers from then on. */
+let issuerOpens: Promise<void> = Promise.resolve();
 let names = 0;
 
 beforeAll(async () => {
@@ -25,9 +27,8 @@ beforeAll(async () => {
   issuer = await fakeServer((response, body) => {
     if (refuses) return void response.writeHead(400).end(`{"error":"invalid_grant","canary":"${body}"}`);
     issued += 1;
-    response.end(
-      JSON.stringify({ access_token: `sim-${issued}`, refresh_token: `refresh-${issued}`, expires_in: 3600 }),
-    );
+    const fresh = { access_token: `sim-${issued}`, refresh_token: `refresh-${issued}`, expires_in: 3600 };
+    void issuerOpens.then(() => response.end(JSON.stringify(fresh)));
   });
 });
 beforeEach(async () => {
@@ -70,6 +71,11 @@ async function eventsAre(provider: ProviderView, expected: readonly string[]): P
     clearInterval(look),
   );
 }
+
+const tokensSeen = async (): Promise<string[]> =>
+  (await simulator.requests())
+    .map(({ headers }) => (headers.authorization ?? '').slice('Bearer '.length))
+    .sort();
 
 const native = { model: 'x', stream: true, store: false, input: [{ role: 'user', content: 'Hello' }] };
 
@@ -153,15 +159,11 @@ test('one that is limited rests as long as it was told; when all are, the caller
     times: 2,
     fault: { kind: 'status', status: 429, headers: { 'retry-after': '77' } },
   });
-  const used = new Set<string>();
-  for (let n = 0; n < 2; n += 1) {
-    await simulator.clearRequests();
-    const sent = await house.client.open(hold, callTo(provider, 'native', native), {});
-    const head = await sent.exchange.head;
-    expect(sent.judge(head, await sent.exchange.whole()).kind).toBe('rate_limit');
-    used.add(String((await simulator.requests())[0]?.headers.authorization));
-  }
-  expect(used.size).toBe(2);
+  await simulator.clearRequests();
+  const sent = await house.client.open(hold, callTo(provider, 'native', native), {});
+  const head = await sent.exchange.head;
+  expect(sent.judge(head, await sent.exchange.whole()).kind).toBe('rate_limit');
+  expect(await tokensSeen()).toEqual(['sim-one', 'sim-two']);
   await expect(house.client.open(hold, callTo(provider, 'native', native), {})).rejects.toMatchObject({
     code: 'supplier_limit',
     options: { retryAfterSeconds: 77 },
@@ -179,6 +181,33 @@ test('one that is rejected is renewed at once and serves again', async () => {
   const again = await house.client.open(hold, callTo(provider, 'native', native), {});
   expect((await again.exchange.head).status).toBe(200);
   await again.exchange.whole();
+});
+
+test('a call goes through three tokens at most', async () => {
+  const provider = await pool({ one: later(), two: later(), three: later(), four: later() });
+  await simulator.addFault({ fault: { kind: 'status', status: 401 } });
+  await simulator.clearRequests();
+  const sent = await house.client.open(hold, callTo(provider, 'native', native), {});
+  expect((await sent.exchange.head).status).toBe(401);
+  expect(await tokensSeen()).toHaveLength(3);
+});
+
+test('a caller who leaves between two tokens leaves at once, and the next token stays unused', async () => {
+  // The newest is taken first.
+  const provider = await pool({ ending: soon(), one: later() });
+  await simulator.addFault({ match: { key: 'sim-one' }, fault: { kind: 'status', status: 401 } });
+  await simulator.clearRequests();
+  const { promise, resolve: open } = Promise.withResolvers<void>();
+  issuerOpens = promise;
+  const asked = issuer.bodies.length;
+  const sent = await house.client.open(hold, callTo(provider, 'native', native), {});
+  await eventually(() => issuer.bodies.some((body, at) => at >= asked && body.includes('refresh-ending')));
+  const left = fault('stream_interrupted');
+  sent.exchange.abort(left);
+  await expect(sent.exchange.head).rejects.toBe(left);
+  open();
+  await eventsAre(provider, ['ending refreshed', 'one refreshed', 'one rejected']);
+  expect(await tokensSeen()).toEqual(['sim-one']);
 });
 
 test('a pool without tokens is a fault of the configuration', async () => {

@@ -84,6 +84,14 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     expect(JSON.parse(answer.body)).toHaveProperty('error.code', 'request_too_large');
   });
 
+  test('an expectation nobody knows is no reason to refuse', async () => {
+    const answer = parseAnswer(
+      await exchange(url, `${get}expect: a-miracle\r\nconnection: close\r\n\r\n`),
+    );
+    expect([answer.status, PlainController.served]).toEqual([200, 1]);
+    expect(answer.headers['x-request-id']).toBeDefined();
+  });
+
   test('headers that do not come to an end', async () => {
     const answer = parseAnswer(await exchange(url, get));
     expect([answer.status, answer.headers.connection]).toEqual([408, 'close']);

@@ -20,6 +20,8 @@ describe('a lost database is passing trouble', () => {
     ['crash', withFields({ code: '57P02' })],
     ['starting up', withFields({ code: '57P03' })],
     ['too many connections', withFields({ code: '53300' })],
+    ['a statement that took too long', withFields({ code: '57014' })],
+    ['a lock that took too long', withFields({ code: '55P03' })],
     ['refused', withFields({ code: 'ECONNREFUSED' })],
     ['reset', withFields({ code: 'ECONNRESET' })],
     ['timed out', withFields({ code: 'ETIMEDOUT' })],
@@ -44,11 +46,15 @@ describe('a lost database is passing trouble', () => {
   test.each([
     ['unique violation', withFields({ code: '23505' })],
     ['syntax error', new QueryFailedError('SELEC', [], withFields({ code: '42601' }))],
-    ['query cancelled', withFields({ code: '57014' })],
     ['another text', new Error('The Connection terminated')],
   ])('but not %s', (_name, error) => {
     expect(fromUnknown(error)).toMatchObject({ code: 'internal_error', cause: error });
   });
+});
+
+test.each(['22021', '22P05'])('a character that the database cannot store (%s) is the caller’s', (code) => {
+  const error = new QueryFailedError('SELECT', [], withFields({ code }));
+  expect(fromUnknown(error)).toMatchObject({ code: 'invalid_request', status: 400, cause: error });
 });
 
 describe('bodies that cannot be read', () => {

@@ -174,15 +174,17 @@ describe('on the messages surface', () => {
   test.each([
     [{ message: 'prompt is too long: 250000 tokens > 200000 maximum' }],
     ['prompt is too long: 250000 tokens > 200000 maximum'],
-  ])("the supplier's own words follow the separator", (supplier) => {
-    const { body } = renderMessages(
-      fault('context_length_exceeded', { message: 'Shorten it.', details: { supplier } }),
-      id,
-    );
+  ])("the supplier's own words follow the separator, here and on the other routes", (supplier) => {
     const text = 'Shorten it. prompt is too long: 250000 tokens > 200000 maximum';
-    expect(body).toMatchObject({
-      error: { message: `context_length_exceeded - ${text}`, human_message: text, details: { supplier } },
-    });
+    for (const render of [renderMessages, renderGateway]) {
+      const { body } = render(
+        fault('context_length_exceeded', { message: 'Shorten it.', details: { supplier } }),
+        id,
+      );
+      expect(body).toMatchObject({
+        error: { message: `context_length_exceeded - ${text}`, human_message: text, details: { supplier } },
+      });
+    }
   });
 
   test('other details are no words', () => {
@@ -275,6 +277,7 @@ describe('within a stream', () => {
         status: 'failed',
         error: { code: 'stream_interrupted', message: 'stream_interrupted - It\nbroke.' },
       },
+      error: { code: 'stream_interrupted', message: 'stream_interrupted - It\nbroke.' },
     });
   });
 });

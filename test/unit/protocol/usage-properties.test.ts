@@ -15,6 +15,7 @@ import { normaliseChatUsage, renderChatUsage } from '../../../src/protocol/chat/
 import { normaliseEmbeddingsUsage, renderEmbeddingsUsage } from '../../../src/protocol/embeddings/usage';
 import { normaliseGeminiUsage } from '../../../src/protocol/gemini/usage';
 import {
+  findMessagesUsage,
   mergeMessagesUsage,
   normaliseMessagesUsage,
   renderMessagesUsage,
@@ -184,6 +185,15 @@ describe('usage that arrives twice', () => {
     expect(joined(start, { ...start, cache_creation: null, output_tokens: 77 })).toEqual(usage);
     expect(joined(start, { input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 77 })).toEqual(usage);
     expect(joined(start, { output_tokens: 40 }, { output_tokens: 77 })).toEqual(usage);
+  });
+
+  test('what only the beginning of a stream said is partial, until the end says more', () => {
+    const begun = findMessagesUsage({ type: 'message_start', message: { usage: start } });
+    expect(joined(begun)).toMatchObject({ inputTokens: 30, outputTokens: 1, source: 'partial' });
+    expect(joined(begun, undefined)).toMatchObject({ source: 'partial' });
+    const ended = findMessagesUsage({ type: 'message_delta', usage: { output_tokens: 77 } });
+    expect(joined(begun, ended)).toMatchObject({ inputTokens: 30, outputTokens: 77, source: 'supplier' });
+    expect(joined(findMessagesUsage({ type: 'message', usage: start }))).toMatchObject({ source: 'supplier' });
   });
 
   test('a corrected input replaces the first one', () => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { usageOf, type UsageCounts, type UsageReading } from '../../../src/kernel';
+import { usageOf, type UsageCounts, type UsageReading, type UsageSource } from '../../../src/kernel';
 import {
   findTranscriptionUsage,
   normaliseSpeechUsage,
@@ -17,7 +17,10 @@ import { pick } from '../../../src/protocol/usage';
 interface Recording {
   name: string;
   body: unknown;
-  reading: { kind: 'ok'; counts: Partial<UsageCounts> } | { kind: 'absent' } | { kind: 'invalid' };
+  reading:
+    | { kind: 'ok'; counts: Partial<UsageCounts>; source?: UsageSource }
+    | { kind: 'absent' }
+    | { kind: 'invalid' };
 }
 
 const readers: Record<string, (body: unknown) => UsageReading> = {
@@ -41,7 +44,8 @@ describe.each(Object.keys(readers))('%s', (dialect) => {
     '%s',
     (_name, { body, reading }) => {
       const read = readers[dialect]?.(body);
-      if (reading.kind === 'ok') expect(read).toEqual({ kind: 'ok', usage: usageOf(reading.counts) });
+      if (reading.kind === 'ok')
+        expect(read).toEqual({ kind: 'ok', usage: usageOf(reading.counts, reading.source) });
       else expect(read?.kind).toBe(reading.kind);
     },
   );

@@ -51,7 +51,7 @@ describe('a breaker', () => {
     expect(breaker.state(15_200)).toBe('closed');
   });
 
-  test('rests for a minute at most', () => {
+  test('rests so shortly that a lane which is well again is back within half a minute', () => {
     const breaker = new Breaker();
     fail(breaker, 5, 0);
     let now = 0;
@@ -60,7 +60,23 @@ describe('a breaker', () => {
       expect(breaker.tryAcquire(now)).toBe(true);
       breaker.failure(now);
     }
-    expect(breaker.nextTryAt(now) - now).toBe(60_000);
+    expect(breaker.nextTryAt(now) - now).toBe(20_000);
+  });
+
+  test('lets one call a second through when there is no other lane, but not before Retry-After', () => {
+    const breaker = new Breaker();
+    for (let call = 0; call < 5; call += 1) breaker.failure(0);
+    expect([1_000, 1_500, 2_000, 2_999].map((now) => breaker.tryAsLast(now))).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    breaker.pause(10_000);
+    expect(breaker.tryAsLast(9_999)).toBe(false);
+    expect(breaker.tryAsLast(10_000)).toBe(true);
+    breaker.success(10_000);
+    expect(breaker.state(10_001)).toBe('closed');
   });
 
   test('gives a lost probe up after half a minute', () => {

@@ -98,6 +98,8 @@ test('contents decide what is made anew', async () => {
   await bootstrap();
   calls();
   writeFileSync(inProject('src', 'main.ts'), '{}');
+  mkdirSync(inProject('proofs', 'clients', 'node_modules'), { recursive: true });
+  writeFileSync(inProject('proofs', 'clients', 'node_modules', 'a-client.js'), '');
   await bootstrap();
   expect(calls()).toEqual([]);
   writeFileSync(inProject('src', 'more.ts'), '');

@@ -173,6 +173,21 @@ export const messagesStyle: ContractFixtures = {
   errors: messagesErrors,
 };
 
+const nativeBody = {
+  model: 'asked-for',
+  stream: true,
+  store: false,
+  input: [{ role: 'user', content: 'Hello' }],
+};
+
+const nativeCall = (path: string): Call => ({
+  operation: 'native',
+  body: nativeBody,
+  stream: true,
+  path,
+  modelIn: 'body',
+});
+
 export const sandbox: ContractFixtures = {
   baseUrl: 'http://127.0.0.1:9',
   credential: null,
@@ -181,6 +196,7 @@ export const sandbox: ContractFixtures = {
     ...openai.calls.filter(({ operation }) => operation !== 'messages'),
     ...calls([rerank]),
     ...messagesCalls.filter(({ operation }) => operation === 'messages' || operation === 'count_tokens'),
+    nativeCall('/v1/responses'),
   ],
   errors: [...chatErrors, ...messagesErrors],
 };
@@ -283,13 +299,6 @@ export const bedrock: ContractFixtures = {
   ],
 };
 
-const nativeBody = {
-  model: 'asked-for',
-  stream: true,
-  store: false,
-  input: [{ role: 'user', content: 'Hello' }],
-};
-
 export const nativeOauth: ContractFixtures = {
   baseUrl: 'https://native.example/backend',
   settings: { account_header: 'Account-Id' },
@@ -301,9 +310,7 @@ export const nativeOauth: ContractFixtures = {
     account: 'acc-1',
   },
   authorisation: { authorization: 'Bearer sim-access', 'account-id': 'acc-1' },
-  calls: [
-    { operation: 'native', body: nativeBody, stream: true, path: '/backend/responses', modelIn: 'body' },
-  ],
+  calls: [nativeCall('/backend/responses')],
   errors: [
     ...wordless,
     { status: 400, body: chatError('bad', 'invalid_request_error'), kind: 'invalid' },

@@ -12,6 +12,10 @@ export const cohereRerank: SupplierStyle = {
     const body = jsonBody(call, (edits) => {
       edits.set.model = call.lane.upstreamModel;
       edits.drop('return_documents', 'unknown to the supplier');
+      const { documents } = edits.parsed;
+      if (Array.isArray(documents) && documents.some(isStructured)) {
+        edits.approximate('documents', documents.map(textOf), 'objects became texts');
+      }
     });
     return prepared(call, endpoint(call.lane.provider, '/v2', '/rerank'), body, {
       ...passing(call.headers, []),
@@ -20,6 +24,16 @@ export const cohereRerank: SupplierStyle = {
   },
   readError: readRerankError,
 };
+
+/** The supplier ranks texts: of an object its text, or all of it. */
+function textOf(document: unknown): unknown {
+  if (!isStructured(document)) return document;
+  const text: unknown = Reflect.get(document, 'text');
+  return typeof text === 'string' ? text : JSON.stringify(document);
+}
+
+const isStructured = (document: unknown): document is object =>
+  typeof document === 'object' && document !== null;
 
 /** `{message}`, with nothing that names the kind; some gateways in front answer in the chat shape. */
 function readRerankError(body: unknown): SupplierError | undefined {

@@ -59,12 +59,16 @@ export function prepared(
       ...sessionHeader(call),
       'content-type': contentType,
       'content-length': String(bytes.length),
-      accept: call.stream ? 'text/event-stream' : call.operation === 'speech' ? '*/*' : 'application/json',
+      accept: call.stream ? 'text/event-stream' : mayBeRaw(call) ? '*/*' : 'application/json',
     },
     body: bytes,
     dropped,
   };
 }
+
+/** Sound, or a transcript as plain text. */
+const mayBeRaw = ({ operation, body }: OutgoingCall): boolean =>
+  operation === 'speech' || body.kind === 'form';
 
 /** Some suppliers and balancers keep a conversation near its cache when a header names it. */
 function sessionHeader({ lane, sessionKey }: OutgoingCall): Record<string, string> {

@@ -1,5 +1,14 @@
 import { dialects } from '../../../protocol';
-import { authorisation, endpoint, jsonBody, passing, prepared, type SupplierStyle } from '../kit';
+import {
+  authorisation,
+  endpoint,
+  jsonBody,
+  type OutgoingCall,
+  passing,
+  prepared,
+  type PreparedCall,
+  type SupplierStyle,
+} from '../kit';
 
 /** What agents of the native dialect say about themselves and their session; the supplier behind it asks for it. */
 const passingHeaders = [
@@ -15,7 +24,6 @@ const passingHeaders = [
   'x-codex-turn-metadata',
 ];
 
-/** Requests go on as they came; only another name of the model, or a field that would steer them, touches a byte. */
 export const nativeOauth: SupplierStyle = {
   name: 'native-oauth',
   credential: 'oauth-pool',
@@ -23,16 +31,19 @@ export const nativeOauth: SupplierStyle = {
   operations: () => ({ native: 'responses' }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
   usage: () => ({ inStream: 'always' }),
-  prepare: (call) => {
-    const { lane, headers, credential } = call;
-    const { account_header: header } = lane.provider.settings;
-    const account = credential?.kind === 'oauth-pool' ? credential.account : undefined;
-    const body = jsonBody(call, (edits) => void (edits.set.model = lane.upstreamModel));
-    return prepared(call, endpoint(lane.provider, '', '/responses'), body, {
-      ...passing(headers, passingHeaders),
-      ...(typeof header === 'string' && account !== undefined ? { [header.toLowerCase()]: account } : {}),
-      ...authorisation(credential, 'authorization'),
-    });
-  },
+  prepare: (call) => prepareNative(call, ''),
   readError: dialects.responses.readError,
 };
+
+/** Requests go on as they came; only another name of the model, or a field that would steer them, touches a byte. */
+export function prepareNative(call: OutgoingCall, prefix: string): PreparedCall {
+  const { lane, headers, credential } = call;
+  const { account_header: header } = lane.provider.settings;
+  const account = credential?.kind === 'oauth-pool' ? credential.account : undefined;
+  const body = jsonBody(call, (edits) => void (edits.set.model = lane.upstreamModel));
+  return prepared(call, endpoint(lane.provider, prefix, '/responses'), body, {
+    ...passing(headers, passingHeaders),
+    ...(typeof header === 'string' && account !== undefined ? { [header.toLowerCase()]: account } : {}),
+    ...authorisation(credential, 'authorization'),
+  });
+}

@@ -72,6 +72,11 @@ export class TokenPool implements OnApplicationShutdown {
     throw this.nothingLeft(tokens);
   }
 
+  /** Whether any token of the provider may be taken now. */
+  hasReady(provider: ProviderView): boolean {
+    return this.choose(new Set(this.store.tokensOf(provider.id))) !== undefined;
+  }
+
   /** What is being written is written before the database closes. */
   async onApplicationShutdown(): Promise<void> {
     await this.written;

@@ -2,6 +2,7 @@ import type { BearerCredential } from '../../../catalogue';
 import { dialects } from '../../../protocol';
 import type { Operations, SupplierStyle } from '../kit';
 import { messagesOperations, prepareMessages } from '../messages-style/messages-style';
+import { prepareNative } from '../native-oauth/native-oauth';
 import { prepareWith } from '../openai-style/openai-style';
 import { operationsOf, profiles, type Profile } from '../openai-style/profiles';
 
@@ -18,6 +19,7 @@ const operations: Operations = {
   ...operationsOf(profile),
   messages: messagesOperations.messages,
   count_tokens: messagesOperations.count_tokens,
+  native: 'responses',
 };
 
 /** The built-in simulator speaks every dialect, so callers of each are served without translation. */
@@ -30,6 +32,7 @@ export const sandbox: SupplierStyle = {
   usage: () => ({ inStream: 'asked' }),
   prepare: (call) => {
     const own = { ...call, credential };
+    if (call.operation === 'native') return prepareNative(own, '/v1');
     return operations[call.operation] === 'messages' ? prepareMessages(own) : prepareWith(profile, own);
   },
   readError: (body) => {

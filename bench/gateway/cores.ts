@@ -1,0 +1,22 @@
+import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+
+const cores = availableParallelism();
+const canPin = cores > 1 && spawnSync('taskset', ['--version']).status === 0;
+
+/** What is measured has the first core to itself; everything else shares the others. */
+const elsewhere = cores === 2 ? '1' : `1-${cores - 1}`;
+
+/** The command line that runs on the measured core. */
+export const alone = (command: readonly string[]): readonly string[] =>
+  canPin ? ['taskset', '--cpu-list', '0', ...command] : command;
+
+/** Moves this process away from the measured core, and with it whatever it starts. */
+export function stepAside(): void {
+  if (!canPin) return;
+  spawnSync('taskset', ['--all-tasks', '--pid', '--cpu-list', elsewhere, String(process.pid)]);
+}
+
+export const placement = canPin
+  ? `measured process alone on core 0, everything else on ${elsewhere}`
+  : 'not pinned: taskset or a second core is missing, so the figures are rougher';

@@ -1,0 +1,59 @@
+import { DataSource } from 'typeorm';
+import { migrations } from '../../migrations';
+import { Ledger, Limits } from '../../src/billing';
+import { applicationUrl, Database } from '../../src/platform';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+import { migrate } from '../../src/platform/database/migrate';
+
+export const callerEmail = 'caller@bench.example';
+
+/** A server like that of any installation: durable, and brought up to date. */
+export async function startDatabase(dataFolder: string): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({ dataFolder });
+  await migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue: true });
+  return server;
+}
+
+/** An organisation and a person in it who pays from a wallet, both with a limit, as customers have. */
+export async function makeCaller(url: string): Promise<void> {
+  const source = await new DataSource({ type: 'postgres', url: applicationUrl(url) }).initialize();
+  const database = new Database(source);
+  const limits = new Limits(database);
+  const much = 1_000_000_000_000_000n;
+  try {
+    await database.transaction(async (tx) => {
+      const [organisation] = await tx.query<{ id: number }[]>(
+        "INSERT INTO organisation (name, slug) VALUES ('Bench', 'bench') RETURNING id",
+      );
+      const [user] = await tx.query<{ id: number }[]>(
+        `INSERT INTO user_account (email, display_name, status, organisation_id)
+         VALUES ($1, 'Caller', 'active', $2) RETURNING id`,
+        [callerEmail, organisation?.id],
+      );
+      if (organisation === undefined || user === undefined) throw new Error('nobody was inserted');
+      await new Ledger(database).post(tx, {
+        walletId: user.id,
+        amount: much,
+        against: 'processor',
+        kind: 'topup',
+        ref: 'bench',
+      });
+      const monthly = { period: 'monthly', limit: much } as const;
+      await limits.set(tx, { kind: 'user', id: user.id }, monthly);
+      await limits.set(tx, { kind: 'organisation', id: organisation.id }, monthly);
+    });
+  } finally {
+    await source.destroy();
+  }
+}
+
+/** CPU time of the server and its helpers is not the gateway's, but it is somebody's. */
+export async function recordsIn(url: string): Promise<number> {
+  const source = await new DataSource({ type: 'postgres', url: applicationUrl(url) }).initialize();
+  try {
+    const [row] = await source.query<{ count: string }[]>('SELECT count(*) FROM request_record');
+    return Number(row?.count);
+  } finally {
+    await source.destroy();
+  }
+}

@@ -1,0 +1,51 @@
+import type { Figure } from './figures';
+import { cpuPer, interleaved, noise, ratios, type Rounds, withLoad } from './rounds';
+import type { Stage, Target } from './stage';
+import { median, spreadOf } from './statistics';
+import { SteppedStreams, type StreamScript } from './supplier';
+
+const STREAMS = 48;
+
+export interface StreamCost {
+  readonly title: string;
+  readonly body: object;
+  readonly script: StreamScript;
+  readonly must?: number;
+  readonly aim?: number;
+}
+
+/** CPU time a piece of a stream, beside a bare pipe for the same bytes. */
+export async function measureStreams(
+  stage: Stage,
+  peers: { readonly gateway: Target; readonly bare: Target },
+  { title, body, script, ...wanted }: StreamCost,
+  { count, milliseconds }: Rounds,
+): Promise<Figure[]> {
+  const once = (target: Target): Promise<number> =>
+    withLoad(
+      target,
+      STREAMS,
+      body,
+      (load, request) =>
+        cpuPer(target.process, async () => {
+          const streams = new SteppedStreams(script);
+          stage.supplier.behaviour = streams.behaviour;
+          await load.closed(request, milliseconds, () => streams.step());
+          return streams.pieces;
+        }),
+      () => Promise.resolve(),
+    );
+  const cost = await interleaved(['bare', 'gateway'], count, (name) => once(peers[name]));
+  return [
+    {
+      what: `${title}: CPU/chunk × bare pipe`,
+      unit: '×',
+      ...wanted,
+      measured: spreadOf(ratios(cost.gateway, cost.bare)),
+      rounds: ratios(cost.gateway, cost.bare),
+      note:
+        `gateway ${median(cost.gateway).toFixed(1)} µs, bare pipe ${median(cost.bare).toFixed(1)} µs; ` +
+        `noise ${median(noise(cost.bare)).toFixed(2)}`,
+    },
+  ];
+}

@@ -1,0 +1,206 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+import { callerEmail, makeCaller, startDatabase } from './database';
+import { MeasuredProcess } from './measured-process';
+import { StatementCount } from './statement-count';
+import { Supplier } from './supplier';
+
+const built = join(__dirname, '..', '..');
+export const project = join(built, '..');
+
+/** Where a request goes: the gateway, or one of those it is compared with. */
+export interface Target {
+  readonly process: MeasuredProcess;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Everything a measurement needs, started once and taken down together. */
+export class Stage {
+  private readonly processes: MeasuredProcess[] = [];
+  private key = '';
+
+  private constructor(
+    readonly folder: string,
+    readonly supplier: Supplier,
+    readonly database: EmbeddedPostgres,
+    readonly statements: StatementCount,
+  ) {}
+
+  static async set(): Promise<Stage> {
+    const folder = mkdtempSync(join(tmpdir(), 'switchboard-bench-'));
+    chmodSync(folder, 0o711);
+    const supplier = await Supplier.start();
+    const database = await startDatabase(join(folder, 'database'));
+    const statements = await StatementCount.before(database.url);
+    const stage = new Stage(folder, supplier, database, statements);
+    try {
+      await stage.furnish();
+      return stage;
+    } catch (error) {
+      await stage.strike();
+      throw error;
+    }
+  }
+
+  /** Models and somebody who may use them. */
+  private async furnish(): Promise<void> {
+    await makeCaller(this.database.url);
+    const environment = environmentFor(this.folder, this.database, this.database.url);
+    const file = join(this.folder, 'gateway.yaml');
+    writeFileSync(file, gatewayFile(this.supplier.origin));
+    await command(environment, ['apply', file, '--yes']);
+    const key = await command(environment, [
+      ...['key', 'create', '--name', 'bench', '--user', callerEmail],
+      ...['--budget', '100000/monthly', '--rpm', '1000000'],
+    ]);
+    this.key = key.trim();
+  }
+
+  /** A gateway as `npm start` runs it, on a database of somebody's own. */
+  async gateway(flags: readonly string[] = [], entry = 'src/main.js'): Promise<Target> {
+    const port = await freePort();
+    const url = this.statements.through(this.database.url);
+    return this.add(
+      {
+        name: 'gateway',
+        words: [...flags, join(built, entry)],
+        port,
+        readyPath: '/health',
+        environment: {
+          ...environmentFor(this.folder, this.database, url),
+          PORT: String(port),
+        },
+      },
+      { authorization: `Bearer ${this.key}` },
+    );
+  }
+
+  bareProxy(): Promise<Target> {
+    return this.proxy('bare proxy', 'bare-proxy.js');
+  }
+
+  streamingProxy(): Promise<Target> {
+    return this.proxy('streaming proxy', 'streaming-proxy.js');
+  }
+
+  private async proxy(name: string, file: string): Promise<Target> {
+    const port = await freePort();
+    return this.add(
+      {
+        name,
+        words: [join(__dirname, file)],
+        port,
+        readyPath: '/',
+        environment: { PORT: String(port), SUPPLIER_ORIGIN: this.supplier.origin },
+      },
+      { authorization: `Bearer ${this.key}` },
+    );
+  }
+
+  async add(
+    options: Omit<Parameters<typeof MeasuredProcess.start>[0], 'workFolder' | 'logFile'>,
+    headers: Target['headers'],
+  ): Promise<Target> {
+    const logFile = join(this.folder, `${options.name.replaceAll(' ', '-')}.log`);
+    const process = await MeasuredProcess.start({ ...options, workFolder: project, logFile });
+    this.processes.push(process);
+    return { process, headers };
+  }
+
+  /** What the processes logged last, for when something went wrong. */
+  lastWords(): string {
+    return this.processes.map(({ name, logTail }) => `${name}:\n${logTail}\n`).join('');
+  }
+
+  async strike(): Promise<void> {
+    for (const process of this.processes.splice(0)) await process.stop();
+    this.supplier.stop();
+    this.statements.stop();
+    await this.database.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const newSecret = (): string => randomBytes(32).toString('base64url');
+const secrets = { session: newSecret(), pepper: newSecret(), master: newSecret(), supplier: newSecret() };
+
+function environmentFor(
+  folder: string,
+  database: EmbeddedPostgres,
+  url: string,
+): Record<string, string> {
+  const dataFolder = join(folder, 'gateway');
+  mkdirSync(dataFolder, { recursive: true });
+  return {
+    NODE_ENV: 'production',
+    DATA_FOLDER: dataFolder,
+    DATABASE_URL: url,
+    MIGRATION_DATABASE_URL: database.ownerUrl,
+    SESSION_SECRET: secrets.session,
+    KEY_PEPPER: secrets.pepper,
+    MASTER_KEY: secrets.master,
+    METRICS_PORT: '0',
+    SANDBOX: 'off',
+    SUPPLIER_ALLOW: '127.0.0.1',
+    BENCH_SUPPLIER_KEY: secrets.supplier,
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function command(environment: Record<string, string>, words: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [join(built, 'src', 'cli.js'), ...words], {
+    cwd: project,
+    env: { PATH: process.env.PATH, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [output, complaints] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`"${words.join(' ')}" ended with ${code}: ${output}${complaints}`);
+  return output;
+}
+
+const gatewayFile = (origin: string): string => `
+version: 1
+providers:
+  chat-supplier:
+    style: openai-style
+    base_url: ${origin}/v1
+    regions: [eu]
+    api_key: \${BENCH_SUPPLIER_KEY}
+    settings: { profile: openai }
+  messages-supplier:
+    style: messages-style
+    base_url: ${origin}
+    regions: [eu]
+    api_key: \${BENCH_SUPPLIER_KEY}
+models:
+  bench-chat:
+    context_tokens: 200_000
+    max_output_tokens: 16_000
+    lanes:
+      - { provider: chat-supplier, model: bench-model, region: eu }
+    price: { input: 0.15, output: 0.60 }
+  bench-messages:
+    context_tokens: 200_000
+    max_output_tokens: 16_000
+    lanes:
+      - { provider: messages-supplier, model: bench-model, region: eu }
+    price: { input: 3, output: 15 }
+`;

@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+
+export interface Place {
+  readonly cwd: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly output: string;
+  readonly complaint: string;
+  readonly late: boolean;
+}
+
+const living = new Set<ChildProcess>();
+
+/** Every process leads a group of its own, so that whatever it starts ends with it. */
+export function start(command: readonly string[], { cwd, environment }: Place): ChildProcess {
+  const [file = '', ...words] = command;
+  const child = spawn(file, words, { cwd, env: environment, detached: true, stdio: 'pipe' });
+  living.add(child);
+  child.once('exit', () => living.delete(child));
+  // A process that could not be started exits as well, as far as whoever waits is concerned.
+  child.once('error', () => child.emit('exit', null, null));
+  child.stdin.on('error', () => undefined);
+  return child;
+}
+
+/** Runs to the end, or to the deadline. */
+export async function run(command: readonly string[], place: Place, deadlineMs: number): Promise<Outcome> {
+  const child = start(command, place);
+  child.stdin?.end();
+  const said = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (text: string) => (said[name] += text));
+  }
+  let late = false;
+  const deadline = setTimeout(() => {
+    late = true;
+    endGroup(child, 'SIGKILL');
+  }, deadlineMs);
+  const [code] = (await once(child, 'exit')) as [number | null];
+  clearTimeout(deadline);
+  // What it left running holds on to the pipes; nothing of it may outlive the proof.
+  endGroup(child, 'SIGKILL');
+  return { code, output: said.stdout, complaint: said.stderr, late };
+}
+
+export async function stop(child: ChildProcess, deadlineMs: number): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  const deadline = setTimeout(() => endGroup(child, 'SIGKILL'), deadlineMs);
+  await ended;
+  clearTimeout(deadline);
+}
+
+/** A proof that is broken off takes with it what it started. */
+export function endWithThisProcess(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+  process.once('exit', () => {
+    for (const child of living) endGroup(child, 'SIGKILL');
+  });
+}
+
+function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It has ended with everything it started.
+  }
+}

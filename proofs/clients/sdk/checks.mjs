@@ -1,0 +1,64 @@
+// What every script of this folder shares: where the gateway is, what the tools are, and how a check is reported.
+import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export const { GATEWAY_URL: gateway, GATEWAY_KEY: key } = process.env;
+
+/** One model behind a supplier that speaks chat, one behind a supplier that speaks messages. */
+export const models = ['chat-model', 'messages-model'];
+/** Clients of responses are also tried on a supplier that speaks it. */
+export const responsesModels = [...models, 'responses-model'];
+export const failing = (model) => `failing-${model}`;
+
+/** What the supplier is asked to do; its directives are described in simulator/README.md. */
+export const asks = {
+  oneTool: 'What is the weather? [[tool=weather({"city":"Graz"})]]',
+  twoTools: 'And in both? [[tool=weather({"city":"Graz"})]][[tool=weather({"city":"Ulm"})]]',
+  twoToolsMixed: 'In both? [[interleave]][[tool=weather({"city":"Graz"})]][[tool=weather({"city":"Ulm"})]]',
+  // Suppliers of messages send no text at all for arguments that are empty; clients of chat cannot parse that.
+  emptyTool: {
+    'chat-model': 'What time is it? [[tool=clock]][[empty-args]]',
+    'messages-model': 'What time is it? [[tool=clock]][[no-args]]',
+  },
+  text: 'Say something. [[tokens=20]]',
+  long: 'Say a lot. [[tokens=60]]',
+  json: 'Name a city.',
+};
+
+export const weather = (city) => `sunny in ${city}`;
+export const citySchema = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+};
+
+const CHECK_DEADLINE_MS = 30_000;
+
+/** Reports one line; a check that fails does not keep the others from being made. */
+export async function check(what, work) {
+  const late = new AbortController();
+  const deadline = delay(CHECK_DEADLINE_MS, undefined, { signal: late.signal }).then(() => {
+    throw new Error(`nothing after ${CHECK_DEADLINE_MS} ms`);
+  });
+  let fault = null;
+  try {
+    await Promise.race([work(), deadline]);
+  } catch (error) {
+    fault = String(error?.stack ?? error);
+  }
+  late.abort();
+  await deadline.catch(() => undefined);
+  process.stdout.write(`${JSON.stringify({ what, fault })}\n`);
+}
+
+/** What `work` is refused with; that it is not refused is a fault. */
+export async function refusalOf(work) {
+  let answer;
+  try {
+    answer = await work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error(`was not refused: ${JSON.stringify(answer)}`);
+}

@@ -1,0 +1,41 @@
+import type { Layout } from './catalogue';
+import type { House } from './house';
+import { type Report, Sheet } from './report';
+import type { Scene } from './scene';
+
+/** One thing that goes wrong, tried on models of its own. */
+export interface Drill {
+  readonly name: string;
+  readonly scenes: Readonly<Record<string, Layout>>;
+  run(stage: Stage): Promise<void>;
+}
+
+export type Play = (scene: Scene, sheet: Sheet) => Promise<void>;
+
+export class Stage {
+  constructor(
+    private readonly drill: Drill,
+    readonly house: House,
+    private readonly report: Report,
+  ) {}
+
+  scene(name: string): Scene {
+    const layout = this.drill.scenes[name];
+    if (layout === undefined) throw new Error(`the drill ${this.drill.name} has no scene ${name}`);
+    return this.house.scene({ drill: this.drill.name, name, layout });
+  }
+
+  /** The same in every scene whose name fits, all at once: they cannot meet. */
+  async inScenes(filter: RegExp, play: Play): Promise<void> {
+    const names = Object.keys(this.drill.scenes).filter((name) => filter.test(name));
+    if (names.length === 0) throw new Error(`the drill ${this.drill.name} has no scenes like ${filter}`);
+    const sheets = await Promise.all(
+      names.map(async (name) => {
+        const sheet = new Sheet(`${this.drill.name}: ${name}`);
+        await play(this.scene(name), sheet);
+        return sheet;
+      }),
+    );
+    for (const sheet of sheets) this.report.print(sheet);
+  }
+}

@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Answer } from '../caller';
+import { layout } from '../catalogue';
+import type { Drill } from '../drill';
+import { retryAfterOf, seenText, SLACK_MS } from '../expectation';
+import type { Sheet } from '../report';
+import type { Scene } from '../scene';
+
+const PER_SECOND = 200;
+const SECONDS = 10;
+const REQUESTS = PER_SECOND * SECONDS;
+const ATTEMPTS_PER_REQUEST = 1.1;
+const QUICK_MS = 50;
+
+interface Timed {
+  readonly atMs: number;
+  readonly answer: Answer;
+}
+
+/** Nobody is left to ask. The first few find out; the others are told at once, and the suppliers are left in peace. */
+export const totalOutage: Drill = {
+  name: '17 total outage at 200/s',
+  scenes: {
+    'suppliers refuse': layout('chat', false, 3),
+    'suppliers are silent': layout('messages', true, 3),
+  },
+  run: async (stage) => {
+    await stage.inScenes(/refuse$/, async (scene, sheet) => {
+      await scene.faultEverywhere({ kind: 'status', status: 503 });
+      await endure(scene, sheet, 1_000);
+    });
+    await stage.inScenes(/silent$/, async (scene, sheet) => {
+      await scene.faultEverywhere({ kind: 'hang' });
+      const { firstTokenMs, firstByteMs } = scene.limits;
+      await endure(scene, sheet, 2 * firstTokenMs + firstByteMs);
+    });
+  },
+};
+
+async function endure(scene: Scene, sheet: Sheet, opensWithinMs: number): Promise<void> {
+  const startedAt = Date.now();
+  const served = await pour(scene, Math.max(SECONDS, Math.ceil((opensWithinMs * 2) / 1_000)));
+  const calls = (await Promise.all(scene.places.map((place) => scene.calls(place)))).flat();
+  sheet.add(
+    'attempts at the suppliers',
+    `≤ ${ATTEMPTS_PER_REQUEST} × ${served.length} requests`,
+    `${calls.length}`,
+    served.length >= REQUESTS && calls.length <= ATTEMPTS_PER_REQUEST * served.length,
+  );
+  const wrong = served.filter(
+    ({ answer: { ending, status, code } }) => ending !== 'refused' || status < 502 || code === '',
+  );
+  sheet.add(
+    'every answer',
+    'a clean 502, 503 or 504',
+    wrong[0] === undefined ? 'so' : `${wrong.length} not so: ${seenText(scene, wrong[0].answer)}`,
+    wrong.length === 0,
+  );
+  const later = served.filter(({ atMs }) => atMs >= startedAt + opensWithinMs);
+  // The caller of a probe finds out for the others, and has to wait for that.
+  const probes = calls.filter(({ atMs }) => atMs >= startedAt + opensWithinMs).length;
+  const byTime = later.toSorted((one, other) => one.answer.ms - other.answer.ms);
+  const rest = byTime.slice(0, later.length - probes);
+  const refusals = rest.filter(({ answer }) => answer.status === 503 && retryAfterOf(answer) >= 1).length;
+  const [p50, p99] = [0.5, 0.99].map((share) => rest[Math.floor(rest.length * share)]?.answer.ms ?? Infinity);
+  sheet.add(
+    'once the breakers are open',
+    `all 503 with Retry-After; p99 < ${QUICK_MS} ms`,
+    `${refusals} of ${rest.length}; p50 ${p50!.toFixed(1)} ms, p99 ${p99!.toFixed(1)} ms`,
+    rest.length > 0 && refusals === rest.length && p99! < QUICK_MS,
+  );
+  const slowest = byTime.at(-1)?.answer.ms ?? Infinity;
+  const limit = scene.limits.firstByteMs + SLACK_MS;
+  sheet.add(
+    `the ${probes} probes meanwhile`,
+    `≤ 1 a lane and second; none takes > ${limit} ms`,
+    `the slowest ${Math.round(slowest)} ms`,
+    slowest <= limit && probes <= scene.places.length * (SECONDS + 1),
+  );
+}
+
+/** Requests come at their own pace, whether the ones before are answered or not. */
+async function pour(scene: Scene, seconds: number): Promise<Timed[]> {
+  const startedAt = performance.now();
+  const asked: Promise<Timed>[] = [];
+  for (let index = 0; index < PER_SECOND * seconds; index += 1) {
+    const early = (index * 1_000) / PER_SECOND - (performance.now() - startedAt);
+    if (early > 1) await delay(early);
+    const atMs = Date.now();
+    asked.push(scene.ask().then((answer) => ({ atMs, answer })));
+  }
+  return Promise.all(asked);
+}

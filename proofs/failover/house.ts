@@ -1,0 +1,135 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CallerOptions } from './caller';
+import { catalogueOf, type Layout, type Place } from './catalogue';
+import { type Child, run } from './child';
+import { Scene } from './scene';
+import { Supplier } from './supplier';
+
+export interface Limits {
+  readonly firstTokenMs: number;
+  /** Of streams and of whole answers alike, which by default may take longer. */
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+  /** How long the primary of the recovery drill is down. */
+  readonly downMs: number;
+}
+
+/** The product's own limits are as in `long`; a tenth of them shows the same in bearable time. */
+export const shortLimits: Limits = { firstTokenMs: 1_000, firstByteMs: 4_000, idleMs: 2_000, downMs: 12_000 };
+export const longLimits: Limits = {
+  firstTokenMs: 10_000,
+  firstByteMs: 60_000,
+  idleMs: 30_000,
+  downMs: 60_000,
+};
+
+export interface StagedScene {
+  readonly drill: string;
+  readonly name: string;
+  readonly layout: Layout;
+}
+
+/** The gateway as it ships, in a process and a data folder of its own, before three suppliers. */
+export class House {
+  private constructor(
+    private readonly folder: string,
+    private readonly gateway: Child,
+    private readonly suppliers: Readonly<Record<Place, Supplier>>,
+    private readonly access: CallerOptions,
+    readonly limits: Limits,
+  ) {}
+
+  static async open(scenes: readonly StagedScene[], limits: Limits): Promise<House> {
+    const folder = mkdtempSync(join(tmpdir(), 'switchboard-failover-'));
+    chmodSync(folder, 0o711);
+    const environment = environmentOf(folder, limits);
+    const [a, b, c] = await Promise.all([Supplier.start('a'), Supplier.start('b'), Supplier.start('c')]);
+    const gateway = run('src/main.js', [], environment);
+    try {
+      const house = new House(folder, gateway, { a, b, c }, await accessOf(gateway), limits);
+      await house.stock(scenes, environment);
+      return house;
+    } catch (error) {
+      await stopAll(folder, gateway, [a, b, c]);
+      throw error;
+    }
+  }
+
+  scene({ drill, name, layout }: StagedScene): Scene {
+    return new Scene(drill, name, layout, this.suppliers, this.access, this.limits);
+  }
+
+  /** What the gateway has on record of a request. */
+  async generation(requestId: string): Promise<unknown> {
+    // It is committed soon after the answer.
+    for (let waited = 0; waited < 5_000; waited += 50) {
+      const response = await this.get(`/v1/generations/${requestId}`);
+      if (response.status === 200) return response.json();
+      await delay(50);
+    }
+    return null;
+  }
+
+  async close(): Promise<void> {
+    await stopAll(this.folder, this.gateway, Object.values(this.suppliers));
+  }
+
+  private get(path: string): Promise<Response> {
+    return fetch(this.access.url + path, {
+      headers: { authorization: `Bearer ${this.access.key}` },
+      signal: AbortSignal.timeout(10_000),
+    });
+  }
+
+  /** Applies the catalogue beside the running service, which follows by itself. */
+  private async stock(scenes: readonly StagedScene[], environment: Record<string, string>): Promise<void> {
+    const file = join(this.folder, 'gateway.yaml');
+    writeFileSync(file, catalogueOf(scenes, this.suppliers));
+    const apply = run('src/cli.js', ['apply', file, '--yes'], environment);
+    if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.said()}`);
+    const last = scenes.at(-1);
+    if (last === undefined) return;
+    for (let waited = 0; waited < 10_000; waited += 100) {
+      const { status } = await this.get(`/v1/models/${this.scene(last).model}`);
+      if (status === 200) return;
+      await delay(100);
+    }
+    throw new Error('the gateway did not take up the catalogue');
+  }
+}
+
+const duration = (milliseconds: number): string => `${milliseconds}ms`;
+
+const environmentOf = (folder: string, limits: Limits): Record<string, string> => ({
+  NODE_ENV: 'test',
+  PORT: '0',
+  METRICS_PORT: '0',
+  DATA_FOLDER: join(folder, 'data'),
+  SANDBOX: 'off',
+  LOG_LEVEL: 'error',
+  KEY_RATE_LIMIT_RPM: '1000000',
+  SUPPLIER_ALLOW: '127.0.0.1',
+  SUPPLIER_FIRST_TOKEN_TIMEOUT: duration(limits.firstTokenMs),
+  SUPPLIER_STREAM_FIRST_BYTE_TIMEOUT: duration(limits.firstByteMs),
+  SUPPLIER_FIRST_BYTE_TIMEOUT: duration(limits.firstByteMs),
+  SUPPLIER_IDLE_TIMEOUT: duration(limits.idleMs),
+  SIMULATOR_KEY: 'sim-failover',
+});
+
+async function stopAll(folder: string, gateway: Child, suppliers: readonly Supplier[]): Promise<void> {
+  await gateway.stop();
+  await Promise.all(suppliers.map((supplier) => supplier.stop()));
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** What the first start of a service tells its operator. */
+async function accessOf(gateway: Child): Promise<CallerOptions> {
+  const [url, key] = await Promise.all([
+    gateway.line((line) => / is ready at (\S+)/.exec(line)?.[1]),
+    gateway.line((line) => /demo key\s+(\S+)/.exec(line)?.[1]),
+  ]);
+  return { url, key };
+}

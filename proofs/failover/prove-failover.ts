@@ -1,0 +1,55 @@
+import { hangUp } from './caller';
+import { type Drill, Stage } from './drill';
+import { accounting } from './drills/accounting';
+import { cut, malformedEvent, noTerminator } from './drills/broken-streams';
+import { contentFilter, contextLength, prefill } from './drills/caller-mistakes';
+import { totalOutage } from './drills/outage';
+import { recovery } from './drills/recovery';
+import { oneFailure, oneLimit, persistentFailure, persistentLimits, reset } from './drills/refusals';
+import { lateFirstToken, noAnswer, stall } from './drills/silences';
+import { House, longLimits, shortLimits } from './house';
+import { Report } from './report';
+
+const drills: readonly Drill[] = [
+  oneLimit,
+  persistentLimits,
+  oneFailure,
+  persistentFailure,
+  reset,
+  noAnswer,
+  lateFirstToken,
+  cut,
+  stall,
+  malformedEvent,
+  noTerminator,
+  contextLength,
+  contentFilter,
+  prefill,
+  recovery,
+  accounting,
+  totalOutage,
+];
+
+/** With numbers, only the drills of these numbers; with --long, at the product's own limits. */
+async function main(): Promise<void> {
+  const words = process.argv.slice(2);
+  const numbers = words.filter((word) => /^\d+$/.test(word));
+  const wanted = drills.filter(({ name }) => numbers.length === 0 || numbers.includes(name.split(' ')[0]!));
+  const scenes = wanted.flatMap(({ name: drill, scenes }) =>
+    Object.entries(scenes).map(([name, layout]) => ({ drill, name, layout })),
+  );
+  const report = new Report();
+  const house = await House.open(scenes, words.includes('--long') ? longLimits : shortLimits);
+  try {
+    for (const drill of wanted) await drill.run(new Stage(drill, house, report));
+  } finally {
+    hangUp();
+    await house.close();
+  }
+  process.exitCode = report.end() ? 0 : 1;
+}
+
+void main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+});

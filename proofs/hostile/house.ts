@@ -1,0 +1,178 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DataSource } from 'typeorm';
+import { migrations } from '../../migrations';
+import { Database } from '../../src/platform';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
+import { migrate } from '../../src/platform/database/migrate';
+import { freePort, type Program, type Spoken, start } from './processes';
+
+const SUPPLIER_KEY = 'sim-key-of-the-proof';
+
+export interface HouseOptions {
+  /** Goes into the environment of the gateway and of every command. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** A gateway as it ships, on a database of its own, with a pretend supplier behind it that does what it is told. */
+export class House {
+  private source: DataSource | undefined;
+  readonly log: () => string;
+
+  private constructor(
+    readonly folder: string,
+    private readonly postgres: EmbeddedPostgres,
+    private readonly supplier: Program,
+    readonly supplierUrl: string,
+    readonly controlUrl: string,
+    readonly gateway: Program,
+    readonly url: string,
+    readonly metricsUrl: string,
+    readonly keys: { readonly root: string; readonly demo: string },
+    private readonly environment: Readonly<Record<string, string>>,
+  ) {
+    this.log = () => this.gateway.text;
+  }
+
+  static async open(options: HouseOptions = {}): Promise<House> {
+    const folder = mkdtempSync(join(tmpdir(), 'switchboard-proof-'));
+    // The database server may run under another account and has to pass through.
+    chmodSync(folder, 0o711);
+    const postgres = await startEmbeddedPostgres({ dataFolder: folder, durable: false });
+    await migrate({ url: postgres.ownerUrl, serviceUrl: postgres.url, migrations, queue: true });
+    const supplier = start('simulator/main.js', ['--port', '0', '--control-port', '0'], {});
+    const [, supplierUrl = '', controlUrl = ''] = await supplier.find(
+      /"url":"([^"]+)","controlUrl":"([^"]+)"/,
+    );
+    const metricsPort = await freePort();
+    mkdirSync(join(folder, 'data'), { mode: 0o700 });
+    const environment = {
+      NODE_ENV: 'test',
+      PORT: '0',
+      METRICS_PORT: String(metricsPort),
+      LOG_LEVEL: 'trace',
+      LOG_FORMAT: 'json',
+      DATA_FOLDER: join(folder, 'data'),
+      DATABASE_URL: postgres.url,
+      MIGRATION_DATABASE_URL: postgres.ownerUrl,
+      SANDBOX: 'off',
+      KEY_RATE_LIMIT_RPM: '1000000',
+      KEY_FAILURES_PER_MINUTE: '1000000',
+      // The supplier and nothing else on this machine.
+      SUPPLIER_ALLOW: `127.0.0.1:${new URL(supplierUrl).port}=127.0.0.1`,
+      SUPPLIER_KEY,
+      ...options.environment,
+    };
+    const gateway = start('src/main.js', [], environment);
+    const [, url = ''] = await gateway.find(/ is ready at (http:\S+)/);
+    const [, root = ''] = await gateway.find(/root admin key +(svc_\w+)/);
+    const [, demo = ''] = await gateway.find(/demo key +(svc_\w+)/);
+    const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`;
+    const keys = { root, demo };
+    return new House(
+      folder,
+      postgres,
+      supplier,
+      supplierUrl,
+      controlUrl,
+      gateway,
+      url,
+      metricsUrl,
+      keys,
+      environment,
+    );
+  }
+
+  /** A command line of the product, to its end. */
+  command(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Spoken> {
+    return start('src/cli.js', words, { ...this.environment, ...environment }).finish();
+  }
+
+  /** Writes gateway.yaml and applies it. */
+  apply(yaml: string, environment: Readonly<Record<string, string>> = {}): Promise<Spoken> {
+    return this.command(['apply', this.file(yaml), '--yes'], environment);
+  }
+
+  file(yaml: string): string {
+    const path = join(this.folder, 'gateway.yaml');
+    writeFileSync(path, yaml);
+    return path;
+  }
+
+  /** As the owner of the schema: sees everything there is. */
+  async database(): Promise<Database> {
+    this.source ??= await new DataSource({
+      type: 'postgres',
+      url: this.postgres.ownerUrl,
+      poolSize: 2,
+    }).initialize();
+    return new Database(this.source);
+  }
+
+  async control(method: string, path: string, body?: unknown): Promise<unknown> {
+    const answer = await fetch(this.controlUrl + path, {
+      method,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  }
+
+  /** Until the models can be called: an announcement takes a moment. */
+  async waitForModel(name: string): Promise<void> {
+    for (const deadline = Date.now() + 10_000; Date.now() < deadline;) {
+      const answer = await fetch(`${this.url}/v1/models/${name}`, {
+        headers: { authorization: `Bearer ${this.keys.demo}` },
+      });
+      if (answer.ok) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error(`the model ${name} did not appear`);
+  }
+
+  /** The gateway first, so that everything it owes is in the database; then `look`, then the rest. */
+  async close(look: () => Promise<void> = () => Promise.resolve()): Promise<void> {
+    await this.gateway.stop();
+    try {
+      await look();
+    } finally {
+      await this.source?.destroy();
+      await this.supplier.stop();
+      await this.postgres.stop();
+      rmSync(this.folder, { recursive: true, force: true });
+    }
+  }
+}
+
+/** One model of every kind; the chat models differ in what their supplier speaks. */
+export const gatewayFile = (supplierUrl: string): string => `version: 1
+providers:
+  chatty:
+    style: openai-style
+    base_url: ${supplierUrl}/v1
+    regions: [local]
+    api_key: \${SUPPLIER_KEY}
+    settings: { profile: openai }
+  messenger:
+    style: messages-style
+    base_url: ${supplierUrl}
+    regions: [local]
+    api_key: \${SUPPLIER_KEY}
+models:
+${[
+  ['small', 'chat', 'chatty', 'sim-small'],
+  ['large', 'chat', 'messenger', 'sim-large'],
+  ['vectors', 'embedding', 'chatty', 'sim-embed'],
+  ['ranks', 'rerank', 'chatty', 'sim-rerank'],
+  ['voice', 'speech', 'chatty', 'sim-voice'],
+  ['ears', 'transcription', 'chatty', 'sim-ears'],
+  ['painter', 'image', 'chatty', 'sim-painter'],
+  ['guard', 'moderation', 'chatty', 'sim-guard'],
+]
+  .map(
+    ([name, kind, provider, model]) =>
+      `  ${name}: { kind: ${kind}, context_tokens: 200000, max_output_tokens: 8000, lanes: [{ provider: ${provider}, model: ${model}, region: local }], price: { input: 1, output: 2 } }`,
+  )
+  .join('\n')}
+`;

@@ -1,0 +1,16 @@
+import type { Findings } from '../support/findings';
+
+const SHOWN = 10;
+const LONGEST = 600;
+
+/** For what there must be none of: the first few are shown. */
+export function none(findings: Findings, what: string, offenders: readonly string[], of?: number): void {
+  const count = offenders.length + (of === undefined ? '' : ` of ${of.toLocaleString('en')}`);
+  findings.add(`none: ${what}`, offenders.length === 0, count);
+  for (const offender of offenders.slice(0, SHOWN)) tell(offender);
+}
+
+/** A line that is no finding. */
+export function tell(text: string): void {
+  process.stdout.write(`        ${text.slice(0, LONGEST)}\n`);
+}

@@ -1,0 +1,35 @@
+import 'reflect-metadata';
+import { parseArgs } from 'node:util';
+import { Logger } from '@nestjs/common';
+import { Findings, runProof } from '../support/findings';
+import { type FuzzOptions, proveFuzz } from './fuzz/fuzz';
+
+/** With arguments, only the parts named: fuzz, addresses, canaries. */
+const parts: Readonly<Record<string, (findings: Findings, options: FuzzOptions) => Promise<void>>> = {
+  fuzz: proveFuzz,
+};
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      requests: { type: 'string', default: '10000' },
+      million: { type: 'boolean', default: false },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      only: { type: 'string' },
+    },
+  });
+  Logger.overrideLogger(['error']);
+  const options: FuzzOptions = {
+    requests: values.million ? 1_000_000 : Number(values.requests),
+    seed: Number(values.seed),
+    only: values.only === undefined ? null : Number(values.only),
+  };
+  const findings = new Findings('prove:hostile');
+  for (const [name, prove] of Object.entries(parts)) {
+    if (positionals.length === 0 || positionals.includes(name)) await prove(findings, options);
+  }
+  findings.end();
+}
+
+runProof(main);

@@ -1,0 +1,124 @@
+/** Reads answers of the three dialects by hand: this side of the proof takes nobody's word for what they hold. */
+
+import type { CallDialect } from '../evidence';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface Reported {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly reasoning: number;
+}
+
+export interface AnswerRead {
+  /** What the answer holds of generated text, reasoning and arguments, in bytes. */
+  readonly textBytes: number;
+  /** The last complete report; null when none came. */
+  readonly reported: Reported | null;
+  /** What was reported at the beginning of a stream, where the dialect does so. */
+  readonly begun: Reported | null;
+}
+
+export const asJson = (value: unknown): Json =>
+  typeof value === 'object' && value !== null ? (value as Json) : {};
+const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.map(asJson) : []);
+const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0);
+const bytesOf = (value: unknown): number => (typeof value === 'string' ? Buffer.byteLength(value) : 0);
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+
+/** The events of a stream as they were framed, the last one only when it is complete. */
+export function eventsOf(text: string): readonly string[] {
+  return text.replaceAll('\r\n', '\n').split('\n\n').slice(0, -1);
+}
+
+export function readWhole(dialect: CallDialect, text: string): AnswerRead {
+  const answer = asJson(JSON.parse(text));
+  return { textBytes: wholeBytes[dialect](answer), reported: usageIn[dialect](answer['usage']), begun: null };
+}
+
+export function readStream(dialect: CallDialect, events: readonly string[]): AnswerRead {
+  let textBytes = 0;
+  let reported: Reported | null = null;
+  let begun: Reported | null = null;
+  for (const event of events) {
+    const data = event
+      .split('\n')
+      .filter((line) => line.startsWith('data:'))
+      .map((line) => line.slice('data:'.length).trim())
+      .join('\n');
+    if (data === '' || data === '[DONE]') continue;
+    const value = asJson(JSON.parse(data));
+    textBytes += deltaBytes[dialect](value);
+    const nested = asJson(value[dialect === 'messages' ? 'message' : 'response']);
+    const usage = usageIn[dialect](nested['usage'] ?? value['usage']);
+    if (value['type'] === 'message_start') begun = usage;
+    else reported = usage ?? reported;
+  }
+  return { textBytes, reported, begun };
+}
+
+const wholeBytes: Readonly<Record<CallDialect, (answer: Json) => number>> = {
+  chat: (answer) => sum(listOf(answer['choices']).map(({ message }) => messageBytes(asJson(message)))),
+  messages: (answer) =>
+    sum(
+      listOf(answer['content']).map(({ type, text, thinking, input }) =>
+        type === 'tool_use' ? bytesOf(JSON.stringify(input)) : bytesOf(text) + bytesOf(thinking),
+      ),
+    ),
+  responses: (answer) =>
+    sum(
+      listOf(answer['output']).map(({ type, content, summary, arguments: given }) =>
+        type === 'function_call'
+          ? bytesOf(given)
+          : sum([...listOf(content), ...listOf(summary)].map(({ text }) => bytesOf(text))),
+      ),
+    ),
+};
+
+const deltaBytes: Readonly<Record<CallDialect, (event: Json) => number>> = {
+  chat: (event) => sum(listOf(event['choices']).map(({ delta }) => messageBytes(asJson(delta)))),
+  messages: ({ delta }) => {
+    const { text, thinking, partial_json: json } = asJson(delta);
+    return bytesOf(text) + bytesOf(thinking) + bytesOf(json);
+  },
+  responses: ({ type, delta }) => (String(type).endsWith('.delta') ? bytesOf(delta) : 0),
+};
+
+const messageBytes = ({ content, reasoning_content: reasoning, tool_calls: calls }: Json): number =>
+  bytesOf(content) +
+  bytesOf(reasoning) +
+  sum(listOf(calls).map((call) => bytesOf(asJson(call['function'])['arguments'])));
+
+/** Every dialect counts in its own way; here each token is in one place only. */
+const usageIn: Readonly<Record<CallDialect, (usage: unknown) => Reported | null>> = {
+  chat: (usage) => inclusive(asJson(usage), 'prompt_tokens', 'completion_tokens'),
+  responses: (usage) => inclusive(asJson(usage), 'input_tokens', 'output_tokens'),
+  messages: (usage) => {
+    const report = asJson(usage);
+    if (typeof report['input_tokens'] !== 'number') return null;
+    return {
+      input: numberOf(report['input_tokens']),
+      output: numberOf(report['output_tokens']),
+      cacheRead: numberOf(report['cache_read_input_tokens']),
+      cacheWrite: numberOf(report['cache_creation_input_tokens']),
+      reasoning: 0,
+    };
+  },
+};
+
+function inclusive(report: Json, input: string, output: string): Reported | null {
+  if (typeof report[input] !== 'number') return null;
+  const read = asJson(report[`${input}_details`]);
+  const cacheRead = numberOf(read['cached_tokens']);
+  const cacheWrite = numberOf(read['cache_write_tokens']);
+  const reasoning = numberOf(asJson(report[`${output}_details`])['reasoning_tokens']);
+  return {
+    input: numberOf(report[input]) - cacheRead - cacheWrite,
+    output: numberOf(report[output]) - reasoning,
+    cacheRead,
+    cacheWrite,
+    reasoning,
+  };
+}

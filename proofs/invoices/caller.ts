@@ -1,0 +1,65 @@
+import type { CallDialect, CallSeen } from './evidence';
+import { type PlannedCall } from './calls';
+import { eventsOf, readStream, readWhole } from './audit/reading';
+
+const paths: Readonly<Record<CallDialect, string>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+};
+const DEADLINE_MS = 30_000;
+/** A supplier that says nothing for so long will not say anything more: it stalls for good. */
+const SILENCE_MS = 400;
+
+/** Makes one call as any client would, and writes down what came back. */
+export async function makeCall(url: string, planned: PlannedCall, key: string): Promise<CallSeen> {
+  const { number, twin, dialect, model, form } = planned;
+  const body = JSON.stringify(planned.body);
+  const leaving = new AbortController();
+  const answer = await fetch(url + paths[dialect], {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body,
+    signal: AbortSignal.any([leaving.signal, AbortSignal.timeout(DEADLINE_MS)]),
+  });
+  const text = form === 'left' ? await readUntilSilent(answer, leaving) : await answer.text();
+  return {
+    number,
+    twin,
+    dialect,
+    model,
+    form,
+    key,
+    requestBytes: Buffer.byteLength(body),
+    status: answer.status,
+    requestId: answer.headers.get('x-request-id') ?? '',
+    toldUsd: answer.headers.get('x-svc-cost-usd'),
+    textBytes: answer.status === 200 ? bytesRead(planned, text) : 0,
+  };
+}
+
+function bytesRead({ dialect, form }: PlannedCall, text: string): number {
+  return (form === 'whole' ? readWhole(dialect, text) : readStream(dialect, eventsOf(text))).textBytes;
+}
+
+/** Reads as long as something comes, then leaves. */
+async function readUntilSilent(answer: Response, leaving: AbortController): Promise<string> {
+  let text = '';
+  let silence: NodeJS.Timeout | undefined;
+  const wait = (): void => {
+    clearTimeout(silence);
+    silence = setTimeout(() => leaving.abort(), SILENCE_MS);
+  };
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of answer.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      wait();
+    }
+  } catch (error) {
+    if (!leaving.signal.aborted) throw error;
+  } finally {
+    clearTimeout(silence);
+  }
+  return text;
+}

@@ -1,0 +1,96 @@
+import 'reflect-metadata';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DataSource } from 'typeorm';
+import { verifyMoney } from '../../src/billing';
+import { Database } from '../../src/platform';
+import { Chance } from '../support/chance';
+import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
+import type { CheckLine } from './audit/main';
+import { makeCall } from './caller';
+import { planCalls } from './calls';
+import type { CallSeen, Evidence } from './evidence';
+import { buildHouse, type InvoiceHouse } from './house';
+import { priceList } from './price-list';
+
+/**
+ * Hundreds of calls, half of them the streamed twins of the others, some broken off; then a program of its own
+ * recomputes every charge. `--twins` and `--seed` choose how many and which.
+ */
+const AT_ONCE = 12;
+const LEAST_CALLS = 300;
+
+async function main(): Promise<void> {
+  const twins = numberGiven('twins', 308);
+  const seed = numberGiven('seed', Math.floor(Math.random() * 1e9));
+  const findings = new Findings('prove:invoices');
+  const house = await buildHouse(seed);
+  try {
+    const planned = planCalls(new Chance(seed), twins, house.keys.length);
+    const calls: CallSeen[] = [];
+    await inParallel(AT_ONCE, planned, async (call) => {
+      calls.push(await makeCall(house.gateway.service.url, call, house.keys[call.key]?.key ?? ''));
+    });
+    report(findings, calls, seed);
+    await house.gateway.stopService();
+    await audit(findings, house, calls);
+    await verifyBooks(findings, house.gateway.ownerUrl);
+  } finally {
+    await house.stop();
+  }
+  findings.end();
+}
+
+function report(findings: Findings, calls: readonly CallSeen[], seed: number): void {
+  const forms = new Map<string, number>();
+  for (const { form } of calls) forms.set(form, (forms.get(form) ?? 0) + 1);
+  const counted = [...forms].map(([form, count]) => `${count} ${form}`).join(', ');
+  const answered = calls.filter(({ status }) => status === 200).length;
+  findings.add(
+    `calls over three dialects, three styles of supplier and failover (seed ${seed})`,
+    answered >= Math.min(LEAST_CALLS, calls.length * 0.8),
+    `${answered} of ${calls.length} answered: ${counted}`,
+  );
+}
+
+/** The audit is told where things are and nothing else. */
+async function audit(findings: Findings, house: InvoiceHouse, calls: readonly CallSeen[]): Promise<void> {
+  const { gateway, simulator, keys, wallets } = house;
+  const evidence: Evidence = {
+    prices: priceList,
+    calls,
+    keys,
+    wallets,
+    suppliers: simulator.lanes,
+    journalUrl: simulator.controlUrl,
+    databaseUrl: gateway.ownerUrl,
+  };
+  const file = join(gateway.folder, 'evidence.json');
+  writeFileSync(file, JSON.stringify(evidence));
+  const auditor = spawn(process.execPath, [join(__dirname, 'audit', 'main.js'), file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(auditor, 'close');
+  for await (const line of createInterface({ input: auditor.stdout })) {
+    const { what, holds, found } = JSON.parse(line) as CheckLine;
+    findings.add(what, holds, found);
+  }
+  const [code] = (await ended) as [number | null];
+  if (code !== 0) findings.add('the audit came to its end', false, `ended with ${code}`);
+}
+
+async function verifyBooks(findings: Findings, url: string): Promise<void> {
+  const source = await new DataSource({ type: 'postgres', url, poolSize: 1 }).initialize();
+  try {
+    const { addsUp, checks } = await verifyMoney(new Database(source));
+    const counted = checks.reduce((sum, { checked }) => sum + checked, 0);
+    findings.add('the books, by the service’s own five equalities', addsUp, `${counted} compared`);
+  } finally {
+    await source.destroy();
+  }
+}
+
+runProof(main);

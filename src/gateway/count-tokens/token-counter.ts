@@ -1,0 +1,112 @@
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { Escrow } from '../../billing';
+import { CatalogueService, type LaneView } from '../../catalogue';
+import { Fault, fault } from '../../kernel';
+import { Settings } from '../../platform';
+import { supplierFault } from '../../protocol';
+import type { HttpRequest } from '../../web';
+import { findModel } from '../inference/admit';
+import { AttemptTools } from '../inference/attempt';
+import { type Call, describeCall } from '../inference/describe';
+import { Doorway } from '../inference/doorway';
+import { type Inbound, intake } from '../inference/inbound';
+import { planFor } from '../inference/plan';
+import { surfaces } from '../inference/surface';
+import type { Work } from '../work';
+import { estimateTokens } from './estimate-tokens';
+
+export interface TokenCount {
+  readonly tokens: number;
+  /** By the supplier that would serve the request; otherwise estimated here. */
+  readonly exact: boolean;
+}
+
+/** Agents count before they ask: an answer that is roughly right now is worth more than a precise one later. */
+const DEADLINE_MS = 3_000;
+const LARGEST_ANSWER = 64 * 1024;
+
+/** Counts the input of a request that nobody sends. Whoever could send it may count it, at no charge. */
+@Injectable()
+export class TokenCounter {
+  constructor(
+    private readonly settings: Settings,
+    private readonly doorway: Doorway,
+    private readonly catalogue: CatalogueService,
+    private readonly escrow: Escrow,
+    private readonly tools: AttemptTools,
+  ) {}
+
+  count(request: HttpRequest, response: ServerResponse): Promise<TokenCount> {
+    return this.doorway.admit(request, response, async (caller, work) => {
+      const inbound = await intake(request, caller, this.settings.bodyLimitBytes);
+      const call = describeCall(inbound, surfaces.messages);
+      const lane = this.counting(inbound, call);
+      const told = lane === undefined ? null : await this.ask(inbound, lane, work);
+      if (work.stopped !== null) throw work.stopped;
+      if (told instanceof Fault) throw told;
+      return told === null
+        ? { tokens: estimateTokens(inbound.body), exact: false }
+        : { tokens: told, exact: true };
+    });
+  }
+
+  /** The first lane, of those that the request itself would be tried on, whose supplier counts. */
+  private counting(inbound: Inbound, call: Call): LaneView | undefined {
+    const { styles } = this.tools;
+    const admission = findModel(inbound, call, this.catalogue, styles);
+    const { lanes } = planFor(inbound, call, admission, this.tools);
+    return lanes.find(
+      ({ lane, why }) => why !== 'open' && styles.dialectFor(lane.provider, 'count_tokens') === 'messages',
+    )?.lane;
+  }
+
+  /** What the supplier says: a number, a refusal of the request itself, or null for anything else. */
+  private async ask(
+    { requestId, bytes, body, headers }: Inbound,
+    lane: LaneView,
+    work: Work,
+  ): Promise<number | Fault | null> {
+    // It costs nothing, so nothing is set aside; without billing's leave no supplier is called all the same.
+    const hold = this.escrow.tryHold({ requestId, amount: 0n, refs: [] });
+    if (hold === null) return null;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const sent = await this.tools.client.open(
+        hold,
+        {
+          operation: 'count_tokens',
+          lane,
+          body: { kind: 'json', bytes, parsed: body },
+          stream: false,
+          headers,
+          sessionKey: null,
+        },
+        { firstByteMs: DEADLINE_MS, idleMs: DEADLINE_MS, totalMs: DEADLINE_MS },
+      );
+      const { exchange } = sent;
+      work.watch(exchange);
+      // The provider's own time limits come before those above, and are made for answers.
+      timer = setTimeout(() => exchange.abort(fault('upstream_timeout')), DEADLINE_MS);
+      const head = await exchange.head;
+      const answer = await exchange.whole(LARGEST_ANSWER);
+      if (head.status < 300) return countIn(answer);
+      const error = sent.judge(head, answer);
+      return head.status === 400 && error.kind === 'invalid' ? supplierFault(error) : null;
+    } catch {
+      return null;
+    } finally {
+      clearTimeout(timer);
+      hold.release();
+    }
+  }
+}
+
+function countIn(answer: Buffer): number | null {
+  try {
+    const { input_tokens: count } = JSON.parse(answer.toString('utf8')) as Record<string, unknown>;
+    return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null;
+  } catch {
+    return null;
+  }
+}

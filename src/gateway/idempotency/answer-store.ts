@@ -1,0 +1,172 @@
+import { Injectable } from '@nestjs/common';
+import { Database, SecretBox, type SecretPlace } from '../../platform';
+import type { Operation } from './operation';
+
+/**
+ * `abandoned`: whoever carried it out is gone, and nothing was charged. `unkept`: it was carried out, but its answer
+ * is not here.
+ */
+type Standing = 'running' | 'abandoned' | 'answered' | 'unkept';
+
+interface SealedColumns {
+  readonly master_key_id: string;
+  readonly wrapped_key: Buffer;
+  readonly nonce: Buffer;
+  readonly ciphertext: Buffer;
+}
+
+type EarlierRow = Partial<SealedColumns> & {
+  readonly claim: string;
+  readonly request_hash: Buffer;
+  readonly request_id: string;
+  readonly standing: Standing;
+};
+
+export interface Earlier {
+  readonly claim: string;
+  readonly requestId: string;
+  readonly sameRequest: boolean;
+  readonly standing: Standing;
+  /** What was answered; null unless it can be read. */
+  readonly answer: Buffer | null;
+}
+
+const LEASE_SECONDS = 30;
+const LEASE = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
+
+const TABLE = 'idempotent_answer';
+const ROWS_AT_ONCE = 100;
+
+/** Who carries out what under an idempotency key, and what came of it. The database decides, by its own clock. */
+@Injectable()
+export class AnswerStore {
+  constructor(
+    private readonly database: Database,
+    private readonly box: SecretBox,
+  ) {}
+
+  /** True: it is the caller's now, because nobody had it, its day is over, or it is the abandoned one that is named. */
+  async claim(claim: string, operation: Operation, abandoned: string | null): Promise<boolean> {
+    const { keyId, keyHash, requestHash, requestId } = operation;
+    const rows = await this.database.query(
+      `INSERT INTO idempotent_answer AS earlier (claim, key_id, key_hash, request_hash, request_id, leased_until)
+       VALUES ($1, $2, $3, $4, $5, ${LEASE})
+       ON CONFLICT ON CONSTRAINT idempotent_answer_once DO UPDATE SET
+         claim = excluded.claim, request_hash = excluded.request_hash, request_id = excluded.request_id,
+         state = 'running', claimed_at = excluded.claimed_at, leased_until = excluded.leased_until,
+         expires_at = excluded.expires_at, master_key_id = NULL, wrapped_key = NULL, nonce = NULL, ciphertext = NULL
+       WHERE earlier.expires_at <= clock_timestamp() OR (earlier.claim = $6 AND earlier.state = 'running'
+         AND earlier.leased_until <= clock_timestamp())
+       RETURNING 1`,
+      [claim, keyId, keyHash, requestHash, requestId, abandoned],
+    );
+    return rows.length > 0;
+  }
+
+  /** Whoever has the operation; null when nobody has it any more. */
+  async find(operation: Operation): Promise<Earlier | null> {
+    // A charge that was recorded proves that a lost call was carried out. Both clocks are the database's, but a
+    // node only reckons with its own idea of it: hence the second.
+    const [row] = await this.database.query<EarlierRow>(
+      `SELECT claim, request_hash, request_id, master_key_id, wrapped_key, nonce, ciphertext,
+              CASE WHEN state <> 'running' THEN state
+                   WHEN leased_until > clock_timestamp() THEN 'running'
+                   WHEN EXISTS (SELECT FROM request_record r
+                     WHERE r.request_id = earlier.request_id AND r.key_id = earlier.key_id AND r.code IS NULL
+                       AND r.created_at >= earlier.claimed_at - interval '1 second') THEN 'unkept'
+                   ELSE 'abandoned' END AS standing
+         FROM idempotent_answer earlier WHERE key_id = $1 AND key_hash = $2`,
+      [operation.keyId, operation.keyHash],
+    );
+    if (row === undefined) return null;
+    const sameRequest = row.request_hash.equals(operation.requestHash);
+    return {
+      claim: row.claim,
+      requestId: row.request_id,
+      sameRequest,
+      standing: row.standing,
+      answer: sameRequest && isAnswered(row) ? this.open(operation, row) : null,
+    };
+  }
+
+  /** Prolongs what is still running here. */
+  async renew(claims: readonly string[]): Promise<void> {
+    await this.database.query(
+      `UPDATE idempotent_answer SET leased_until = ${LEASE} WHERE claim = ANY ($1) AND state = 'running'`,
+      [claims],
+    );
+  }
+
+  /** False: somebody else has the operation by now. */
+  async keep(claim: string, operation: Operation, answer: Buffer): Promise<boolean> {
+    const sealed = this.box.seal(answer, placeOf(operation, claim));
+    return this.changes(
+      `UPDATE idempotent_answer SET state = 'answered', expires_at = DEFAULT,
+              master_key_id = $2, wrapped_key = $3, nonce = $4, ciphertext = $5
+        WHERE claim = $1 RETURNING 1`,
+      [claim, sealed.keyId, sealed.wrappedKey, sealed.nonce, sealed.ciphertext],
+    );
+  }
+
+  /** It was carried out and is not to be again, though there is no answer to repeat. */
+  async bar(claim: string): Promise<boolean> {
+    return this.changes(
+      `UPDATE idempotent_answer SET state = 'unkept', expires_at = DEFAULT WHERE claim = $1 RETURNING 1`,
+      [claim],
+    );
+  }
+
+  /** Nothing came of it: it may be tried again. */
+  async release(claim: string): Promise<void> {
+    await this.database.query('DELETE FROM idempotent_answer WHERE claim = $1', [claim]);
+  }
+
+  /** Deletes what is older than a day, in portions, until nothing is left or the time is up. */
+  async removeExpired(signal: AbortSignal): Promise<number> {
+    let removed = 0;
+    while (!signal.aborted) {
+      const [row] = await this.database.query<{ count: number }>(
+        `WITH gone AS (
+           DELETE FROM idempotent_answer WHERE claim IN (
+             SELECT claim FROM idempotent_answer WHERE expires_at <= clock_timestamp()
+              ORDER BY expires_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED) RETURNING 1)
+         SELECT count(*)::integer AS count FROM gone`,
+      );
+      const count = row?.count ?? 0;
+      removed += count;
+      if (count < ROWS_AT_ONCE) break;
+    }
+    return removed;
+  }
+
+  private async changes(update: string, parameters: unknown[]): Promise<boolean> {
+    const [row] = await this.database.query<{ changed: boolean }>(
+      `WITH changed AS (${update}) SELECT EXISTS (SELECT FROM changed) AS changed`,
+      parameters,
+    );
+    return row?.changed ?? false;
+  }
+
+  private open(operation: Operation, row: SealedColumns & { readonly claim: string }): Buffer | null {
+    const opened = this.box.openBytes(
+      {
+        keyId: row.master_key_id,
+        wrappedKey: row.wrapped_key,
+        nonce: row.nonce,
+        ciphertext: row.ciphertext,
+      },
+      placeOf(operation, row.claim),
+    );
+    return opened.ok ? opened.value : null;
+  }
+}
+
+const isAnswered = (row: EarlierRow): row is EarlierRow & SealedColumns => row.standing === 'answered';
+
+/** An answer opens for its own call alone. */
+const placeOf = ({ keyId, keyHash, requestHash }: Operation, claim: string): SecretPlace => ({
+  table: TABLE,
+  row: `${keyId} ${keyHash.toString('hex')} ${requestHash.toString('hex')} ${claim}`,
+  field: 'answer',
+  host: '',
+});

@@ -1,0 +1,169 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Fault, fault, uuidv7 } from '../../kernel';
+import { Settings } from '../../platform';
+import type { Call } from '../inference/describe';
+import type { Inbound } from '../inference/inbound';
+import type { Reply } from '../reply/reply';
+import { AnswerStore, type Earlier } from './answer-store';
+import { type Codec, replyCodec } from './codecs';
+import { Leases } from './leases';
+import { type Asked, type Operation, operationOf } from './operation';
+
+interface Outcome<T> {
+  readonly answer: T;
+  /** Set when the answer is an earlier one's. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const RENEW_MS = 10_000;
+/** A database that does not answer holds up nobody longer: not the caller, and not an answer that was paid for. */
+const PATIENCE_MS = 5_000;
+/** Others may begin and fail in between; so often in a row it is simply busy. */
+const MOST_TRIES = 3;
+
+/** `Idempotency-Key`: the same request under the same key is carried out once, and answered the same for a day. */
+@Injectable()
+export class Idempotency {
+  private readonly logger = new Logger(Idempotency.name);
+  private readonly leases: Leases;
+
+  constructor(
+    private readonly answers: AnswerStore,
+    private readonly settings: Settings,
+  ) {
+    this.leases = new Leases((claims) => this.renew(claims), RENEW_MS);
+  }
+
+  /** Not asynchronous itself: whoever does not send the header, or asks for a stream, waits for nothing. */
+  replayOr<T extends Reply | null>(
+    inbound: Inbound,
+    call: Call,
+    execute: () => Promise<T>,
+  ): Promise<Reply | T> {
+    if (inbound.headers['idempotency-key'] === undefined || call.stream) return execute();
+    return this.replayReplyOr(inbound, call, execute);
+  }
+
+  /** The same for whatever a codec can keep; `route` says what the body was sent to. */
+  async once<T>(
+    asked: Asked,
+    route: string,
+    codec: Codec<T>,
+    execute: () => Promise<T>,
+  ): Promise<Outcome<T>> {
+    const operation = operationOf(asked, route, this.settings.keyPepper);
+    if (operation === null) return { answer: await execute() };
+    const claim = uuidv7();
+    const earlier = await this.claim(claim, operation);
+    if (earlier !== null) return replay(earlier, codec);
+    this.leases.begin(claim);
+    try {
+      const answer = await this.attempt(claim, execute);
+      await this.keep(claim, operation, codec.encode(answer));
+      return { answer };
+    } finally {
+      this.leases.end(claim);
+    }
+  }
+
+  private async replayReplyOr<T extends Reply | null>(
+    inbound: Inbound,
+    call: Call,
+    execute: () => Promise<T>,
+  ): Promise<Reply> {
+    const { answer, headers } = await this.once(inbound, call.surface.name, replyCodec, async () => {
+      const reply = await execute();
+      // Only a stream leaves without a reply, and streams do not come here.
+      if (reply === null) throw fault('internal_error');
+      return reply;
+    });
+    return headers === undefined ? answer : { ...answer, headers };
+  }
+
+  /** Null: the operation is the caller's. */
+  private async claim(claim: string, operation: Operation): Promise<Earlier | null> {
+    let abandoned: string | null = null;
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      if (await inTime(this.answers.claim(claim, operation, abandoned))) return null;
+      const earlier = await inTime(this.answers.find(operation));
+      if (earlier !== null && earlier.standing !== 'abandoned') return earlier;
+      abandoned = earlier?.claim ?? null;
+    }
+    throw inProgress();
+  }
+
+  private async attempt<T>(claim: string, execute: () => Promise<T>): Promise<T> {
+    try {
+      return await execute();
+    } catch (error) {
+      // Whether this one is charged will only be known when its lease is over.
+      const isInDoubt = error instanceof Fault && error.code === 'supplier_settlement_failed';
+      if (!isInDoubt) await this.quietly('released', this.answers.release(claim));
+      throw error;
+    }
+  }
+
+  /** The answer was paid for: it goes out even if it cannot be kept, and the claim stays until its lease is over. */
+  private async keep(claim: string, operation: Operation, answer: Buffer): Promise<void> {
+    const kept =
+      answer.length > this.settings.idempotentAnswerLimitBytes
+        ? this.answers.bar(claim)
+        : this.answers.keep(claim, operation, answer);
+    if ((await this.quietly('kept', kept)) === false)
+      this.logger.warn(`Request ${operation.requestId} took so long that another carried it out as well.`);
+  }
+
+  private async renew(claims: readonly string[]): Promise<void> {
+    await this.quietly('renewed', this.answers.renew(claims));
+  }
+
+  private async quietly<T>(what: string, work: Promise<T>): Promise<T | undefined> {
+    try {
+      return await inTime(work);
+    } catch (error) {
+      this.logger.warn(`An idempotent call could not be ${what}: ${String(error)}`);
+      return undefined;
+    }
+  }
+}
+
+function replay<T>({ sameRequest, standing, requestId, answer }: Earlier, codec: Codec<T>): Outcome<T> {
+  if (!sameRequest) {
+    throw conflict(
+      requestId,
+      'This idempotency key was already used with another body or on another route. Use a new key for a new request.',
+    );
+  }
+  if (standing === 'running') throw inProgress();
+  if (answer === null) {
+    throw conflict(
+      requestId,
+      'This request was carried out, but its answer was too large to keep or was lost. Use a new key to ask again.',
+    );
+  }
+  return {
+    answer: codec.decode(answer),
+    headers: { 'idempotency-replayed': 'true', 'x-request-id': requestId },
+  };
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(fault('service_unavailable', { retryAfterSeconds: 1 })), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const inProgress = (): Fault => fault('operation_in_progress', { retryAfterSeconds: 1 });
+
+const conflict = (requestId: string, message: string): Fault =>
+  fault('idempotency_conflict', {
+    param: 'Idempotency-Key',
+    message,
+    details: { first_request_id: requestId },
+  });

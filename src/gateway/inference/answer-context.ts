@@ -1,0 +1,35 @@
+import { completionTokens, costOf, formatUsd, monotonicMs, promptTokens, type Usage } from '../../kernel';
+import type { JsonObject } from '../../protocol';
+import type { PlannedLane } from '../../routing';
+import type { Call } from './describe';
+import type { Inbound } from './inbound';
+import type { Outbound } from './outbound';
+import type { TextSurface } from './surface';
+
+/** What every reader of a supplier's stream needs to know of the request and of the lane that serves it. */
+export interface AnswerContext {
+  readonly inbound: Inbound;
+  readonly call: Call;
+  readonly surface: TextSurface;
+  readonly outbound: Outbound;
+  readonly contextTokens: number | null;
+  /** What the caller is told beside the final usage. */
+  readonly facts: (usage: Usage) => JsonObject;
+}
+
+/** The `svc` object: the same as the `x-svc-*` trailers, for clients that cannot read trailers. */
+export function svcFacts(
+  { startedMs }: Inbound,
+  { lane, price }: PlannedLane,
+  isFailover: () => boolean,
+): AnswerContext['facts'] {
+  return (usage) => ({
+    supplier: lane.provider.name,
+    region: lane.region,
+    failover: isFailover(),
+    latency_ms: Math.round(monotonicMs() - startedMs),
+    input_tokens: promptTokens(usage),
+    output_tokens: completionTokens(usage),
+    cost_usd: formatUsd(costOf(usage, price.rates)),
+  });
+}

@@ -1,0 +1,165 @@
+import { COUNT_CAP } from '../../kernel';
+
+/** What a recording comes in, told by its first bytes: names and types are the caller's to choose. */
+export type AudioKind = 'wav' | 'mp3' | 'mp4' | 'flac' | 'ogg' | 'webm';
+
+export interface AudioLength {
+  /** No recording of so many bytes is longer: what is held for. */
+  readonly boundMs: number;
+  /** About as long as it is: what is charged when nobody reports it. */
+  readonly estimateMs: number;
+}
+
+export function audioKindOf(file: Buffer): AudioKind | null {
+  const magic = file.toString('latin1', 0, 12);
+  if (magic.startsWith('RIFF') && magic.endsWith('WAVE')) return 'wav';
+  if (magic.startsWith('fLaC')) return 'flac';
+  if (magic.startsWith('OggS')) return 'ogg';
+  if (magic.startsWith('\x1a\x45\xdf\xa3')) return 'webm';
+  if (magic.slice(4, 8) === 'ftyp') return 'mp4';
+  if (magic.startsWith('ID3') || isFrame(file, 0)) return 'mp3';
+  return null;
+}
+
+/** Bytes a second: the fewest and the most that occur, and what is usual where the head does not tell the length. */
+interface ByteRates {
+  readonly least: number;
+  readonly usual: number;
+  readonly most: number;
+}
+
+const speech: ByteRates = { least: 750, usual: 6_000, most: 1_000_000 };
+const rates: Readonly<Record<AudioKind, ByteRates>> = {
+  wav: { least: 750, usual: 32_000, most: 1_000_000 },
+  mp3: { least: 1_000, usual: 16_000, most: 40_000 },
+  mp4: speech,
+  flac: { least: 1_000, usual: 32_000, most: 1_000_000 },
+  ogg: speech,
+  webm: speech,
+};
+
+/**
+ * How long a recording is, by its head. What the head says counts only as far as the size of the file allows: a head
+ * that lies must not make an answer free.
+ */
+export function audioLengthOf(kind: AudioKind, file: Buffer): AudioLength {
+  const read = readers[kind](file);
+  const { least, usual, most } = { ...rates[kind], ...read.rates };
+  const longest = file.length / least;
+  const told = read.seconds ?? file.length / usual;
+  const estimate = Math.min(longest, Math.max(told, file.length / most));
+  return { boundMs: milliseconds(longest), estimateMs: milliseconds(estimate) };
+}
+
+const milliseconds = (seconds: number): number =>
+  Math.min(COUNT_CAP, Math.max(1, Math.ceil(seconds * 1_000)));
+
+interface Head {
+  readonly seconds?: number;
+  readonly rates?: Partial<ByteRates>;
+}
+
+const readers: Readonly<Record<AudioKind, (file: Buffer) => Head>> = {
+  wav: readWav,
+  mp3: readMp3,
+  mp4: readMp4,
+  flac: readFlac,
+  ogg: readOgg,
+  webm: () => ({}),
+};
+
+const PLAIN_SAMPLES = new Set([1, 3, 6, 7]);
+/** Eight channels of the finest samples there are; a head that claims more only wants to look short. */
+const FASTEST_SAMPLES = 6_144_000;
+const MOST_CHUNKS = 64;
+
+/** Plain samples take exactly so many bytes a second, whoever plays them: then length and bound are the same. */
+function readWav(file: Buffer): Head {
+  let rate = 0;
+  let isPlain = false;
+  for (let at = 12, chunks = 0; at + 8 <= file.length && chunks < MOST_CHUNKS; chunks += 1) {
+    const id = file.toString('latin1', at, at + 4);
+    const size = file.readUInt32LE(at + 4);
+    if (id === 'fmt ' && at + 24 <= file.length) {
+      const code = file.readUInt16LE(at + 8);
+      // The code of an extended head stands where the head is longer.
+      const format = code === 0xfffe && at + 34 <= file.length ? file.readUInt16LE(at + 32) : code;
+      isPlain = PLAIN_SAMPLES.has(format);
+      const frame = Math.ceil((file.readUInt16LE(at + 10) * file.readUInt16LE(at + 22)) / 8);
+      rate = Math.min(
+        FASTEST_SAMPLES,
+        isPlain ? file.readUInt32LE(at + 12) * frame : file.readUInt32LE(at + 16),
+      );
+    } else if (id === 'data' && rate > 0) {
+      // Recorders that write as they go do not know the size yet.
+      const seconds = Math.min(size || Infinity, file.length - at - 8) / rate;
+      return isPlain ? { seconds, rates: { least: rate, most: rate } } : { seconds };
+    }
+    at += 8 + size + (size % 2);
+  }
+  return {};
+}
+
+const layer3 = {
+  first: [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
+  second: [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
+} as const;
+const sampleRates = [44_100, 48_000, 32_000];
+const FRAME_SEARCH = 64 * 1024;
+
+const isFrame = (file: Buffer, at: number): boolean => file[at] === 0xff && (file[at + 1] ?? 0) >= 0xe0;
+
+function readMp3(file: Buffer): Head {
+  const start = file.toString('latin1', 0, 3) === 'ID3' && file.length >= 10 ? 10 + synchsafe(file) : 0;
+  let at = start;
+  while (at < start + FRAME_SEARCH && at + 4 <= file.length && !isFrame(file, at)) at += 1;
+  const [, second = 0, third = 0] = file.subarray(at, at + 4);
+  const version = (second >> 3) & 3;
+  const isLayer3 = ((second >> 1) & 3) === 1;
+  const isFirst = version === 3;
+  const kilobits = layer3[isFirst ? 'first' : 'second'][third >> 4];
+  const sampleRate = sampleRates[(third >> 2) & 3];
+  if (!isFrame(file, at) || !isLayer3 || version === 1 || !kilobits || sampleRate === undefined) return {};
+  // The older standard has no frames of less than 32 kbit/s.
+  const own = isFirst ? { rates: { least: 4_000 } } : {};
+  const frames = framesTold(file.subarray(at, at + 200));
+  const perSecond = sampleRate / (isFirst ? 1 : version === 2 ? 2 : 4) / (isFirst ? 1_152 : 576);
+  return { ...own, seconds: frames > 0 ? frames / perSecond : (file.length - at) / (kilobits * 125) };
+}
+
+const synchsafe = (file: Buffer): number =>
+  [6, 7, 8, 9].reduce((size, at) => size * 128 + ((file[at] ?? 0) & 0x7f), 0);
+
+/** Where the rate varies, the first frame says how many there are. */
+function framesTold(frame: Buffer): number {
+  const mark = Math.max(frame.indexOf('Xing'), frame.indexOf('Info'));
+  if (mark === -1 || mark + 12 > frame.length) return 0;
+  return (frame.readUInt32BE(mark + 4) & 1) === 1 ? frame.readUInt32BE(mark + 8) : 0;
+}
+
+function readMp4(file: Buffer): Head {
+  const at = file.indexOf('mvhd');
+  if (at === -1 || at + 36 > file.length) return {};
+  const isLong = file[at + 4] === 1;
+  const scale = file.readUInt32BE(at + (isLong ? 24 : 16));
+  const units = isLong ? Number(file.readBigUInt64BE(at + 28)) : file.readUInt32BE(at + 20);
+  return scale > 0 && units > 0 ? { seconds: units / scale } : {};
+}
+
+function readFlac(file: Buffer): Head {
+  if (file.length < 26) return {};
+  const sampleRate = file.readUIntBE(18, 3) >> 4;
+  const samples = (file.readUInt8(21) & 0x0f) * 2 ** 32 + file.readUInt32BE(22);
+  return sampleRate > 0 && samples > 0 ? { seconds: samples / sampleRate } : {};
+}
+
+/** The last page says how many samples came before its end. */
+function readOgg(file: Buffer): Head {
+  const last = file.lastIndexOf('OggS');
+  const start = file.subarray(0, 128);
+  const vorbis = start.indexOf('\x01vorbis', 0, 'latin1');
+  const sampleRate = vorbis !== -1 && vorbis + 16 <= start.length ? start.readUInt32LE(vorbis + 12) : 48_000;
+  if (last + 14 > file.length || (vorbis === -1 && !start.includes('OpusHead'))) return {};
+  const samples = Number(file.readBigInt64LE(last + 6));
+  return sampleRate > 0 && samples > 0 ? { seconds: samples / sampleRate } : {};
+}

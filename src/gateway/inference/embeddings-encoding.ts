@@ -1,0 +1,33 @@
+type Body = Readonly<Record<string, unknown>>;
+
+/**
+ * Vectors in the encoding that was asked for, numbers unless it is base64 (little-endian 32-bit floats). Suppliers
+ * that know only one of the two answer in that, and an SDK that asked for the other reads it without noticing.
+ */
+export function inAskedEncoding(answer: Body, { encoding_format: asked }: Body): Body {
+  const { data } = answer;
+  if (!Array.isArray(data)) return answer;
+  const convert = asked === 'base64' ? encoded : decoded;
+  let changed = false;
+  const vectors = data.map((item: unknown): unknown => {
+    if (typeof item !== 'object' || item === null) return item;
+    const embedding: unknown = Reflect.get(item, 'embedding');
+    const converted = convert(embedding);
+    changed ||= converted !== embedding;
+    return converted === embedding ? item : { ...item, embedding: converted };
+  });
+  return changed ? { ...answer, data: vectors } : answer;
+}
+
+function encoded(embedding: unknown): unknown {
+  if (!Array.isArray(embedding) || !embedding.every((value) => typeof value === 'number')) return embedding;
+  const bytes = Buffer.allocUnsafe(embedding.length * 4);
+  embedding.forEach((value, index) => bytes.writeFloatLE(value, index * 4));
+  return bytes.toString('base64');
+}
+
+function decoded(embedding: unknown): unknown {
+  if (typeof embedding !== 'string') return embedding;
+  const bytes = Buffer.from(embedding, 'base64');
+  return Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readFloatLE(index * 4));
+}

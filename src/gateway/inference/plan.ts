@@ -1,0 +1,48 @@
+import { fault, monotonicMs } from '../../kernel';
+import { planRoute, type RoutePlan } from '../../routing';
+import type { Admission } from './admit';
+import type { AttemptTools } from './attempt';
+import type { Call } from './describe';
+import type { Inbound } from './inbound';
+import { stickyKey } from './session';
+
+/** The lanes of a request in the order in which they are tried. Outside its regions there are none. */
+export function planFor(
+  inbound: Inbound,
+  call: Call,
+  { lanes }: Admission,
+  { health, stickiness }: AttemptTools,
+): RoutePlan {
+  const now = monotonicMs();
+  const plan = planRoute({
+    lanes,
+    regions: regionsFor(inbound, call),
+    // One lane is no choice, and the session need not be looked for.
+    stickyLaneId: lanes.length > 1 ? stickiness.laneOf(stickyKey(inbound, call)) : null,
+    stateOf: (lane) => health.breakerOf(lane).state(now),
+    random: Math.random,
+  });
+  if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable', { retryAfterSeconds: 60 });
+  return plan;
+}
+
+/** The next request of a conversation finds its lane again. */
+export function rememberLane(
+  inbound: Inbound,
+  call: Call,
+  { lanes }: RoutePlan,
+  laneId: number,
+  { stickiness }: AttemptTools,
+): void {
+  if (lanes.length < 2) return;
+  const rank = Math.min(...lanes.map(({ lane }) => lane.priority));
+  const taken = lanes.find(({ lane }) => lane.id === laneId);
+  stickiness.remember(stickyKey(inbound, call), laneId, taken?.lane.priority === rank);
+}
+
+/** The key's regions and the call's own: each only narrows. */
+function regionsFor({ caller }: Inbound, { region }: Call): ReadonlySet<string> | null {
+  const { allowedRegions } = caller;
+  if (region === null) return allowedRegions;
+  return new Set(allowedRegions === null || allowedRegions.has(region) ? [region] : []);
+}

@@ -1,0 +1,49 @@
+import type { Fault } from '../../../kernel';
+import type { SupplierExchange } from '../../../routing';
+import type { LaneStream } from './lane-stream';
+import type { Patience } from './patience';
+
+/** A stream that has begun to say something. */
+export interface OpenedStream {
+  readonly stream: LaneStream;
+  /** What can go to the caller already; it grows until somebody else reads the exchange. */
+  readonly early: (Buffer | string)[];
+}
+
+/** More than this is not kept back, useful or not. */
+const MOST_EARLY = 1024 * 1024;
+
+/**
+ * Reads a stream until the first useful event: up to there another lane can still take over, and the caller can
+ * still be told with a status. `patience` ends the waiting, with whatever has come.
+ */
+export function openStream(
+  exchange: SupplierExchange,
+  stream: LaneStream,
+  patience: Patience | null,
+): Promise<OpenedStream> {
+  return new Promise((resolve, reject: (problem: Fault) => void) => {
+    const early: (Buffer | string)[] = [];
+    let size = 0;
+    const commit = (): void => resolve({ stream, early });
+    patience?.onEnd(commit);
+    exchange.read({
+      data: (chunk) => {
+        const passing = stream.take(chunk);
+        size += passing.length;
+        if (passing.length > 0) early.push(passing);
+        if (stream.failure !== null) {
+          exchange.abort(stream.failure);
+          reject(stream.failure);
+        } else if (stream.useful || size > MOST_EARLY) commit();
+        return true;
+      },
+      end: () => {
+        const { problem } = stream.finish(null);
+        if (problem === null) commit();
+        else reject(problem);
+      },
+      broken: reject,
+    });
+  });
+}

@@ -1,0 +1,22 @@
+/** How long a stream may take to say something. Once that has passed, the last one who asked is told. */
+export class Patience {
+  over = false;
+  private tell: (() => void) | null = null;
+  private readonly timer: NodeJS.Timeout;
+
+  constructor(milliseconds: number) {
+    this.timer = setTimeout(() => {
+      this.over = true;
+      this.tell?.();
+    }, milliseconds);
+  }
+
+  onEnd(tell: () => void): void {
+    this.tell = tell;
+    if (this.over) tell();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+}

@@ -1,0 +1,28 @@
+import { fault } from '../../../kernel';
+import type { CanonicalEvent } from '../../../protocol';
+import type { AnswerContext } from '../answer-context';
+import { Prefix } from './prefix';
+import { TranslatedStream } from './translated-stream';
+
+/**
+ * Continues an answer that another lane broke off in. Only the part that was not delivered goes on, and only if the
+ * new answer begins with exactly what was; the caller sees one answer under one name.
+ */
+export class SplicedStream extends TranslatedStream {
+  private readonly prefix: Prefix;
+
+  constructor(context: AnswerContext, delivered: readonly CanonicalEvent[]) {
+    const start = delivered.find((event) => event.type === 'message-start');
+    super(context, start && { id: start.id, model: start.model });
+    for (const event of delivered) this.encoder.encode(event);
+    this.prefix = new Prefix(delivered);
+    this.textBytes = this.prefix.textBytes;
+  }
+
+  protected override receive(event: CanonicalEvent): void {
+    if (this.failure !== null) return;
+    const compared = this.prefix.compare(event);
+    if (compared === 'differs') this.failure = fault('stream_interrupted');
+    else if (compared !== 'delivered') this.emit(compared);
+  }
+}

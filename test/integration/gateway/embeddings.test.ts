@@ -1,0 +1,100 @@
+import { CatalogueEditor, CatalogueService, PriceService } from '../../../src/catalogue';
+import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+import { startSimulator, type Simulator } from '../../support/simulator';
+
+/** A model of a supplier that answers numbers, whatever is asked. */
+async function addModel(app: TestApp): Promise<void> {
+  const editor = new CatalogueEditor();
+  await app.database.transaction(async (tx) => {
+    await editor.upsertModel(tx, { name: 'numbers', kind: 'embedding', ownedBy: 'test' });
+    await editor.setLanes(tx, 'numbers', [
+      { provider: 'sandbox', upstreamModel: 'sim-embed-floats', region: 'local' },
+    ]);
+    const rates = priceRates({ input: parseUsdPerMillion('0.02') });
+    await new PriceService().addPrice(tx, { model: 'numbers', rates, source: 'test' });
+  });
+  await app.application.get(CatalogueService).reload();
+}
+
+describe('embeddings', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+    await addModel(app);
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+  beforeEach(() => supplier.clearRequests());
+  afterEach(() => supplier.clearFaults());
+
+  const embed = (body: object): Promise<Response> =>
+    fetch(`${app.url}/v1/embeddings`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sim-embed', input: 'one', ...body }),
+    });
+  const firstOf = async (answer: Response): Promise<unknown> =>
+    ((await answer.json()) as { data: { embedding: unknown }[] }).data[0]?.embedding;
+  const unpack = (text: unknown): number[] => {
+    const bytes = Buffer.from(String(text), 'base64');
+    return Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4));
+  };
+
+  test.each(['sim-embed', 'numbers'])('of %s are the same in both encodings', async (model) => {
+    const numbers = (await firstOf(await embed({ model }))) as number[];
+    expect(numbers).toHaveLength(256);
+    const packed = await firstOf(await embed({ model, encoding_format: 'base64' }));
+    expect(typeof packed).toBe('string');
+    expect(unpack(packed)).toEqual(numbers.map(Math.fround));
+  });
+
+  test('are numbers for whoever asks for them, though the supplier packed them', async () => {
+    const bytes = Buffer.alloc(8);
+    bytes.writeFloatLE(0.5, 0);
+    bytes.writeFloatLE(-1, 4);
+    const data = [{ object: 'embedding', index: 0, embedding: bytes.toString('base64') }];
+    const usage = { prompt_tokens: 1, total_tokens: 1 };
+    await supplier.addFault({
+      fault: { kind: 'status', status: 200, body: { object: 'list', data, usage } },
+    });
+    expect(await firstOf(await embed({ encoding_format: 'float' }))).toEqual([0.5, -1]);
+    expect(await firstOf(await embed({}))).toEqual([0.5, -1]);
+    expect(await firstOf(await embed({ encoding_format: 'base64' }))).toBe(data[0]?.embedding);
+  });
+
+  test.each([
+    ['a text', 'one', 1],
+    ['texts', ['one', 'two'], 2],
+    ['tokens', [1, 2, 3], 1],
+    ['lists of tokens', [[1, 2], [3]], 2],
+    ['as many as there may be', Array(2_048).fill('x'), 2_048],
+  ])('are made of %s', async (_what, input, count) => {
+    const answer = await embed({ input, dimensions: 2 });
+    expect(((await answer.json()) as { data: unknown[] }).data).toHaveLength(count);
+  });
+
+  test.each([
+    [{ input: '' }, 'input'],
+    [{ input: [] }, 'input'],
+    [{ input: 5 }, 'input'],
+    [{ input: ['one', ''] }, 'input[1]'],
+    [{ input: ['one', { text: 'two' }] }, 'input[1]'],
+    [{ input: [1, 'two'] }, 'input[0]'],
+    [{ input: [[]] }, 'input[0]'],
+    [{ input: Array(2_049).fill('x') }, 'input'],
+    [{ dimensions: 0 }, 'dimensions'],
+    [{ dimensions: '2' }, 'dimensions'],
+    [{ encoding_format: 'hex' }, 'encoding_format'],
+  ])('of %j name the field at fault', async (body, param) => {
+    const answer = await embed(body);
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { param } });
+    expect(await supplier.requests()).toEqual([]);
+  });
+});

@@ -1,0 +1,346 @@
+import fc from 'fast-check';
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
+import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { KeysService, type NewKey } from '../../../src/keys';
+import { checksumOf, makeKey } from '../../../src/keys/key-text';
+import { startTestApp, type TestApp } from '../../support/app';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { until } from '../keys/http';
+import { addKey, addUser } from '../web/people';
+import { ask as askRaw } from '../web/raw-exchange';
+
+interface Answer {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly param: string | undefined;
+}
+
+const DEADLINE_MS = 10_000;
+const message = [{ role: 'user', content: 'Hello [[tokens=5]]' }];
+/** Every route that calls a model, with a body it would take. */
+const routes: readonly [path: string, body: object][] = [
+  ['/v1/chat/completions', { model: 'sim-small', messages: message }],
+  ['/v1/messages', { model: 'sim-small', max_tokens: 50, messages: message }],
+  ['/v1/responses', { model: 'sim-small', input: message }],
+  ['/v1/embeddings', { model: 'sim-embed', input: 'Hello' }],
+  ['/v1/rerank', { model: 'sim-rerank', query: 'Hello', documents: ['Hello'] }],
+  ['/v1/audio/speech', { model: 'sim-speech', input: 'Hello', voice: 'alloy' }],
+  ['/v1/images/generations', { model: 'sim-image', prompt: 'Hello' }],
+  ['/v1/moderations', { model: 'sim-moderation', input: 'Hello' }],
+];
+const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+const apiKey = (key: string): Record<string, string> => ({ 'x-api-key': key });
+
+let app: TestApp;
+let supplier: Simulator;
+let owner: number;
+let client: string;
+
+beforeAll(async () => {
+  supplier = await startSimulator();
+  app = await startTestApp({ sandboxUrl: supplier.url });
+  await addModels();
+  owner = await addUser(app);
+  client = (await addKey(app, owner)).text;
+});
+beforeEach(() => supplier.clearRequests());
+afterEach(() => supplier.clearFaults());
+afterAll(async () => {
+  await app.close();
+  await supplier.stop();
+});
+
+/** `backed` has two lanes; `friendly` is an alias of sim-large, and `moved` leads there. */
+async function addModels(): Promise<void> {
+  const editor = new CatalogueEditor();
+  const credentials = app.application.get(CredentialEditor, { strict: false });
+  await app.database.transaction(async (tx) => {
+    const { id: providerId } = await editor.upsertProvider(tx, {
+      name: 'second',
+      style: 'openai-style',
+      baseUrl: supplier.url,
+    });
+    await credentials.put(tx, { providerId, label: 'test', kind: 'bearer', secret: 'sim-test' });
+    for (const name of ['backed', 'moved']) {
+      await editor.upsertModel(tx, { name, kind: 'chat', ownedBy: 'test', maxOutputTokens: 1_000 });
+      await editor.setLanes(tx, name, [
+        { provider: 'sandbox', upstreamModel: `sim-${name}-first`, region: 'local' },
+        { provider: 'second', upstreamModel: `sim-${name}-second`, region: 'local' },
+      ]);
+      const rates = priceRates({ input: parseUsdPerMillion('1'), output: parseUsdPerMillion('2') });
+      await new PriceService().addPrice(tx, { model: name, source: 'test', rates });
+    }
+    await editor.addAlias(tx, 'friendly', 'sim-large');
+    await editor.setRedirect(tx, 'moved', 'sim-large');
+  });
+  await app.application.get(CatalogueService).reload();
+}
+
+const keyWith = async (rest: Partial<NewKey>): Promise<{ id: number; publicId: string; text: string }> =>
+  app.database.transaction((tx) =>
+    app.application.get(KeysService, { strict: false }).issue(tx, {
+      userId: owner,
+      organisationId: null,
+      departmentId: null,
+      projectId: null,
+      kind: 'client',
+      name: 'test',
+      createdBy: 'test',
+      ...rest,
+    }),
+  );
+
+async function send(
+  path: string,
+  headers: Record<string, string>,
+  body?: object,
+  method = 'POST',
+): Promise<Answer> {
+  const answer = await fetch(app.url + path, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    signal: AbortSignal.timeout(DEADLINE_MS),
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  const { error } =
+    answer.status < 400 ? { error: {} as Partial<Answer> } : (JSON.parse(text) as { error: Answer });
+  return { status: answer.status, code: error.code, param: error.param };
+}
+
+const chat = (key: string, model: string, rest: object = {}): Promise<Answer> =>
+  send('/v1/chat/completions', bearer(key), { model, messages: message, ...rest });
+const upstreamModels = async (): Promise<string[]> => (await supplier.requests()).map(({ model }) => model);
+
+describe('whose key it is', () => {
+  test('garbage of any length in either header is no key and breaks nothing', async () => {
+    const garbage = fc.uint8Array({ minLength: 1, maxLength: 8_192, size: 'max' }).map((bytes) => {
+      return Buffer.from(bytes).toString('latin1');
+    });
+    const readable = fc.constantFrom(
+      "svc_' OR 1=1 --",
+      '\r\nx-api-key: svc_x',
+      '\0',
+      `${client}\0`,
+      'svc_'.repeat(2_000),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(garbage, readable), fc.boolean(), async (text, asBearer) => {
+        const headers = asBearer ? bearer(text) : apiKey(text);
+        const answer = await askRaw(app.url, { path: '/v1/key', headers });
+        expect([400, 401, 431]).toContain(answer.status);
+        const { error } = JSON.parse(answer.body) as { error: { code: string } };
+        expect(['invalid_api_key', 'missing_api_key', 'invalid_request', 'request_too_large']).toContain(
+          error.code,
+        );
+      }),
+      { numRuns: 60 },
+    );
+    expect((await send('/v1/key', bearer(client), undefined, 'GET')).status).toBe(200);
+  });
+
+  test('an unknown key and a wrong secret take equally long', async () => {
+    const { publicId } = await keyWith({});
+    const wrongSecret = (): string => {
+      const body = publicId + makeKey().text.slice(12, -6);
+      return `svc_${body}${checksumOf(body)}`;
+    };
+    const measure = async (key: string): Promise<number> => {
+      const startedAt = performance.now();
+      expect((await send('/v1/key', bearer(key), undefined, 'GET')).code).toBe('invalid_api_key');
+      return performance.now() - startedAt;
+    };
+    const unknown: number[] = [];
+    const wrong: number[] = [];
+    for (let round = 0; round < 120; round += 1) {
+      unknown.push(await measure(makeKey().text));
+      wrong.push(await measure(wrongSecret()));
+    }
+    // How often one is slower than the other: a half, and by chance between 0.27 and 0.73 in all but one of a billion.
+    const pairs = unknown.flatMap((one) => wrong.map((other) => (one > other ? 1 : one === other ? 0.5 : 0)));
+    const share = pairs.reduce<number>((sum, slower) => sum + slower, 0) / pairs.length;
+    expect(share).toBeGreaterThan(0.27);
+    expect(share).toBeLessThan(0.73);
+  });
+
+  test.each(routes)('%s: two different keys, a key in the address, no key', async (path, body) => {
+    const other = makeKey().text;
+    expect(await send(path, { ...bearer(client), ...apiKey(other) }, body)).toEqual({
+      status: 400,
+      code: 'invalid_request',
+      param: 'x-api-key',
+    });
+    for (const name of ['key', 'api_key', 'access_token']) {
+      expect(await send(`${path}?${name}=${client}`, {}, body)).toMatchObject({
+        status: 401,
+        code: 'missing_api_key',
+      });
+    }
+    expect(await supplier.requests()).toEqual([]);
+  });
+
+  test('a key that begins like one in use is not that one', async () => {
+    expect((await chat(client, 'sim-small')).status).toBe(200);
+    const body = client.slice(4, 20) + makeKey().text.slice(20, -6);
+    const alike = `svc_${body}${checksumOf(body)}`;
+    expect(alike.slice(0, 20)).toBe(client.slice(0, 20));
+    expect(await chat(alike, 'sim-small')).toMatchObject({ status: 401, code: 'invalid_api_key' });
+    expect((await chat(client, 'sim-small')).status).toBe(200);
+  });
+});
+
+describe('what kind of key it is', () => {
+  test.each(routes)('%s: neither the root key nor one of the portal’s chat', async (path, body) => {
+    const webchat = await addKey(app, owner, { kind: 'webchat' });
+    expect(await send(path, bearer(app.firstKeys?.root ?? ''), body)).toMatchObject({
+      status: 403,
+      code: 'forbidden',
+    });
+    expect(await send(path, bearer(webchat.text), body)).toMatchObject({
+      status: 403,
+      code: 'webchat_key_scope',
+    });
+    expect(await supplier.requests()).toEqual([]);
+  });
+
+  test.each([
+    ['POST', '/v1/manage/keys', { name: 'mine' }],
+    ['GET', '/v1/manage/keys', undefined],
+    ['GET', '/v1/manage/keys/abcdefgh', undefined],
+    ['PATCH', '/v1/manage/keys/abcdefgh', { budget_limit: 1_000 }],
+    ['DELETE', '/v1/manage/keys/abcdefgh', undefined],
+    ['POST', '/v1/manage/keys/abcdefgh/rotate', {}],
+    ['GET', '/v1/manage/keys/abcdefgh/audit', undefined],
+  ])('%s %s is for the root key alone', async (method, path, body) => {
+    expect(await send(path, bearer(client), body, method)).toMatchObject({ status: 403, code: 'forbidden' });
+  });
+});
+
+describe('what a key may call', () => {
+  const forbidden = { status: 403, code: 'model_not_allowed', param: 'model' };
+
+  test('a restriction holds in either header', async () => {
+    const { text } = await keyWith({
+      allowedModels: ['sim-small'],
+      allowedRegions: ['local'],
+      rateLimitRpm: 6,
+    });
+    const body = { model: 'sim-large', max_tokens: 50, messages: message };
+    for (const headers of [bearer(text), apiKey(text)]) {
+      expect(await send('/v1/messages', headers, body)).toEqual(forbidden);
+      const elsewhere = { ...body, model: 'sim-small', region: 'eu' };
+      expect(await send('/v1/messages', headers, elsewhere)).toMatchObject({
+        status: 503,
+        code: 'sovereign_route_unavailable',
+      });
+    }
+    const small = { ...body, model: 'sim-small' };
+    const statuses: number[] = [];
+    for (const headers of [bearer(text), apiKey(text), bearer(text), apiKey(text)]) {
+      statuses.push((await send('/v1/messages', headers, small)).status);
+    }
+    expect(statuses).toEqual([200, 200, 429, 429]);
+  });
+
+  test('another model, by its name, by an alias, or by one that leads there', async () => {
+    const { text } = await keyWith({ allowedModels: ['sim-small', 'moved'] });
+    for (const model of ['sim-large', 'friendly', 'moved'])
+      expect(await chat(text, model)).toEqual(forbidden);
+    for (const [path, body] of routes.slice(3)) {
+      expect(await send(path, bearer(text), body)).toEqual(forbidden);
+    }
+    expect(await supplier.requests()).toEqual([]);
+    expect((await chat(text, 'sim-small')).status).toBe(200);
+  });
+
+  test('an alias on the list stands for its model, and for nothing else', async () => {
+    const { text } = await keyWith({ allowedModels: ['friendly'] });
+    expect((await chat(text, 'friendly')).status).toBe(200);
+    expect((await chat(text, 'sim-large')).status).toBe(200);
+    expect((await chat(text, 'moved')).status).toBe(200);
+    expect(await chat(text, 'sim-small')).toEqual(forbidden);
+    expect(new Set(await upstreamModels())).toEqual(new Set(['sim-large']));
+  });
+
+  test('however its suppliers fail, only the lanes of a listed model are called', async () => {
+    const { text } = await keyWith({ allowedModels: ['backed'] });
+    await supplier.addFault({ match: { model: 'sim-backed-first' }, fault: { kind: 'status', status: 500 } });
+    const steering = { models: ['sim-large'], fallbacks: [{ model: 'sim-large' }], route: 'fallback' };
+    expect((await chat(text, 'backed', steering)).status).toBe(200);
+    expect(await upstreamModels()).toEqual(['sim-backed-first', 'sim-backed-second']);
+    await supplier.addFault({
+      match: { model: 'sim-backed-second' },
+      fault: { kind: 'status', status: 500 },
+    });
+    for (let round = 0; round < 4; round += 1) {
+      expect((await chat(text, 'backed', steering)).status).toBeGreaterThanOrEqual(502);
+    }
+    const called = new Set(await upstreamModels());
+    expect(called.isSubsetOf(new Set(['sim-backed-first', 'sim-backed-second']))).toBe(true);
+  });
+});
+
+describe('a key that is revoked while its answer is under way', () => {
+  const surfaces: readonly [path: string, body: object, ends: RegExp][] = [
+    ['/v1/chat/completions', {}, /\[DONE\]/],
+    ['/v1/messages', { max_tokens: 2_000 }, /message_stop/],
+  ];
+
+  test.each(surfaces)(
+    '%s: cut within five seconds, told so, and charged up to there',
+    async (path, rest, ends) => {
+      const { publicId, text } = await keyWith({});
+      const content = 'Go on [[tokens=2000]] [[pace=5]]';
+      const answer = await fetch(app.url + path, {
+        method: 'POST',
+        headers: { ...bearer(text), 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...rest,
+          model: 'sim-large',
+          stream: true,
+          messages: [{ role: 'user', content }],
+        }),
+        signal: AbortSignal.timeout(DEADLINE_MS),
+      });
+      let received = '';
+      let revokedAt = 0;
+      for await (const chunk of answer.body ?? []) {
+        received += Buffer.from(chunk).toString('utf8');
+        if (revokedAt > 0 || received.length < 4_000) continue;
+        revokedAt = performance.now();
+        const revoked = await send(
+          `/v1/manage/keys/${publicId}`,
+          bearer(app.firstKeys?.root ?? ''),
+          undefined,
+          'DELETE',
+        );
+        expect(revoked.status).toBeLessThan(300);
+      }
+      expect(revokedAt).toBeGreaterThan(0);
+      expect(performance.now() - revokedAt).toBeLessThan(5_000);
+      expect(received).not.toMatch(ends);
+      expect(received).toContain('"code":"stream_interrupted"');
+      await supplier.waitForClosed(1, 'client-closed');
+      const words = [...received.matchAll(/"(?:content|text)":" ?[a-z]{3}"/g)].length;
+      const id = answer.headers.get('x-request-id');
+      const record = async (): Promise<Record<string, unknown> | undefined> =>
+        (
+          await app.database.query<Record<string, unknown>>(
+            'SELECT * FROM request_record WHERE request_id = $1',
+            [id],
+          )
+        )[0];
+      await until(async () => (await record()) !== undefined, 3_000);
+      const row = await record();
+      expect(row).toMatchObject({ code: 'stream_interrupted', stream: true });
+      // A word with its space is a token; the first one has none.
+      expect(Number(row?.output_tokens)).toBe(words);
+      expect(words).toBeGreaterThan(10);
+      expect(words).toBeLessThan(1_900);
+      expect(await send(path, bearer(text), { model: 'sim-small' })).toMatchObject({
+        status: 401,
+        code: 'invalid_api_key',
+      });
+    },
+  );
+});

@@ -1,0 +1,64 @@
+import {
+  CatalogueEditor,
+  CatalogueService,
+  CredentialEditor,
+  type CredentialInput,
+  type LaneInput,
+  PriceService,
+  type ProviderInput,
+} from '../../../src/catalogue';
+import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import type { TestApp } from '../../support/app';
+
+export interface ShelfProvider extends ProviderInput {
+  readonly credentials: readonly Omit<CredentialInput, 'providerId'>[];
+}
+
+/** Puts suppliers and models of a test into the catalogue of a running service. */
+export class ModelShelf {
+  private readonly editor = new CatalogueEditor();
+  private readonly prices = new PriceService();
+
+  constructor(private readonly app: TestApp) {}
+
+  async provider({ credentials, ...provider }: ShelfProvider): Promise<void> {
+    const secrets = this.app.application.get(CredentialEditor, { strict: false });
+    await this.app.database.transaction(async (tx) => {
+      const { id: providerId } = await this.editor.upsertProvider(tx, provider);
+      for (const credential of credentials) await secrets.put(tx, { providerId, ...credential });
+    });
+    await this.reload();
+  }
+
+  /** One dollar a million tokens in, two out. */
+  async model(
+    name: string,
+    lanes: readonly (Partial<LaneInput> & Pick<LaneInput, 'provider'>)[],
+  ): Promise<void> {
+    const usd = parseUsdPerMillion;
+    await this.app.database.transaction(async (tx) => {
+      await this.editor.upsertModel(tx, {
+        name,
+        kind: 'chat',
+        ownedBy: 'test',
+        contextTokens: 200_000,
+        maxOutputTokens: 8_000,
+      });
+      await this.editor.setLanes(
+        tx,
+        name,
+        lanes.map((lane) => ({ upstreamModel: 'sim-large', region: 'eu', ...lane })),
+      );
+      await this.prices.addPrice(tx, {
+        model: name,
+        source: 'test',
+        rates: priceRates({ input: usd('1'), output: usd('2') }),
+      });
+    });
+    await this.reload();
+  }
+
+  private reload(): Promise<void> {
+    return this.app.application.get(CatalogueService).reload();
+  }
+}

@@ -1,0 +1,119 @@
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
+import { parseUsd, priceRates } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+import { startSimulator, type Simulator } from '../../support/simulator';
+
+interface Ranking {
+  readonly model: string;
+  readonly results: readonly { readonly index: number; readonly relevance_score: number }[];
+}
+
+async function addModel(app: TestApp, url: string): Promise<void> {
+  const editor = new CatalogueEditor();
+  const credentials = app.application.get(CredentialEditor, { strict: false });
+  await app.database.transaction(async (tx) => {
+    const { id: providerId } = await editor.upsertProvider(tx, {
+      name: 'ranker',
+      style: 'cohere-rerank',
+      baseUrl: url,
+    });
+    await credentials.put(tx, { providerId, label: 'test', kind: 'bearer', secret: 'sim-test' });
+    await editor.upsertModel(tx, { name: 'ranker', kind: 'rerank', ownedBy: 'test' });
+    await editor.setLanes(tx, 'ranker', [{ provider: 'ranker', upstreamModel: 'sim-rerank', region: 'eu' }]);
+    const rates = priceRates({ perCallNano: parseUsd('0.002') });
+    await new PriceService().addPrice(tx, { model: 'ranker', rates, source: 'test' });
+  });
+  await app.application.get(CatalogueService).reload();
+}
+
+describe('reranking', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+    await addModel(app, supplier.url);
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+  beforeEach(() => supplier.clearRequests());
+  afterEach(() => supplier.clearFaults());
+
+  const documents = ['apples and pears', 'the speed of light', 'pear cake'];
+  const rank = (path: string, body: object): Promise<Response> =>
+    fetch(`${app.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sim-rerank', query: 'pear cake', documents, ...body }),
+    });
+  const recordOf = async (answer: Response): Promise<Record<string, unknown> | undefined> => {
+    const [row] = await app.database.query<Record<string, unknown>>(
+      'SELECT * FROM request_record WHERE request_id = $1',
+      [answer.headers.get('x-request-id')],
+    );
+    return row;
+  };
+
+  describe.each(['/v1/rerank', '/v2/rerank'])('on %s', (path) => {
+    test.each(['sim-rerank', 'ranker'])(
+      'of %s has the best first, and no more than asked for',
+      async (model) => {
+        const answer = await rank(path, { model, top_n: 2 });
+        expect(answer.status).toBe(200);
+        const body = (await answer.json()) as Ranking;
+        expect(body.model).toBe(model);
+        expect(body.results.map(({ index }) => index)[0]).toBe(2);
+        expect(body.results).toHaveLength(2);
+        expect(body.results[0]?.relevance_score).toBeGreaterThan(body.results[1]?.relevance_score ?? 1);
+        expect(await recordOf(answer)).toMatchObject({ surface: 'rerank', calls: 1, cost_nano: '2000000' });
+      },
+    );
+
+    test('is put in order where the supplier keeps to neither', async () => {
+      const results = [0.2, 0.9, 0.5].map((relevance_score, index) => ({ index, relevance_score }));
+      await supplier.addFault({ fault: { kind: 'status', status: 200, body: { id: 'x', results } } });
+      const body = (await (await rank(path, { top_n: 2 })).json()) as Ranking;
+      expect(body.results.map(({ index }) => index)).toEqual([1, 2]);
+    });
+
+    test.each(['sim-rerank', 'ranker'])('of %s takes documents as objects', async (model) => {
+      const objects = documents.map((text) => ({ text }));
+      const body = (await (await rank(path, { model, documents: objects })).json()) as Ranking;
+      expect(body.results[0]?.index).toBe(2);
+    });
+
+    test.each([
+      [{ query: undefined }, 'query'],
+      [{ query: '' }, 'query'],
+      [{ query: ['a'] }, 'query'],
+      [{ documents: [] }, 'documents'],
+      [{ documents: 'a text' }, 'documents'],
+      [{ documents: ['a', 7] }, 'documents[1]'],
+      [{ top_n: 0 }, 'top_n'],
+      [{ top_n: '2' }, 'top_n'],
+      [{ model: undefined }, 'model'],
+    ])('of %j names the field at fault', async (body, param) => {
+      const answer = await rank(path, body);
+      expect(answer.status).toBe(400);
+      expect(await answer.json()).toMatchObject({ error: { param } });
+      expect(await supplier.requests()).toEqual([]);
+    });
+  });
+
+  test('sends a supplier of texts only texts', async () => {
+    await rank('/v2/rerank', { model: 'ranker', documents: [{ text: 'a' }, { title: 'b' }, 'c'] });
+    const [sent] = await supplier.requests();
+    expect(sent).toMatchObject({ path: '/v2/rerank', body: { documents: ['a', '{"title":"b"}', 'c'] } });
+  });
+
+  test('is charged by the search units that were used', async () => {
+    const many = Array.from({ length: 150 }, (_, index) => `document ${index}`);
+    expect(await recordOf(await rank('/v2/rerank', { documents: many }))).toMatchObject({
+      calls: 2,
+      cost_nano: '4000000',
+    });
+  });
+});

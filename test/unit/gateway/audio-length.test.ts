@@ -1,0 +1,61 @@
+import { audioKindOf, audioLengthOf } from '../../../src/gateway/inference/audio-length';
+import { flacOf, mp3Of, mp4Of, oggOf, wavOf } from '../../support/recordings';
+
+const lengthOf = (file: Buffer) => {
+  const kind = audioKindOf(file);
+  if (kind === null) throw new Error('not known');
+  return { kind, ...audioLengthOf(kind, file) };
+};
+
+describe('the length of a recording', () => {
+  test('is exact for plain samples, and the bound is no more', () => {
+    expect(lengthOf(wavOf({ seconds: 3 }))).toMatchObject({ kind: 'wav', estimateMs: 3_003, boundMs: 3_003 });
+  });
+
+  test('of a recorder that wrote its head first is told by what came', () => {
+    const file = wavOf({ seconds: 2, dataSize: 0xffff_ffff });
+    expect(lengthOf(file).estimateMs).toBeCloseTo(2_000, -2);
+  });
+
+  test('is told by the head of packed formats', () => {
+    expect(lengthOf(mp3Of({ frames: 100 })).estimateMs).toBe(2_607);
+    expect(lengthOf(mp3Of({ frames: 100, told: 110 })).estimateMs).toBe(2_874);
+    expect(lengthOf(flacOf({ seconds: 5, bytes: 200_000 }))).toMatchObject({
+      kind: 'flac',
+      estimateMs: 5_000,
+    });
+    expect(lengthOf(oggOf({ seconds: 7, bytes: 60_000 }))).toMatchObject({ kind: 'ogg', estimateMs: 7_000 });
+    expect(lengthOf(mp4Of({ seconds: 9, bytes: 90_000 }))).toMatchObject({ kind: 'mp4', estimateMs: 9_000 });
+  });
+
+  test('that lies counts only as far as the size allows', () => {
+    const short = lengthOf(mp3Of({ frames: 1_000, told: 1 }));
+    expect(short.estimateMs).toBeGreaterThan(10_000);
+    const long = lengthOf(flacOf({ seconds: 1e6, bytes: 100_000 }));
+    expect(long.estimateMs).toBe(long.boundMs);
+    const quick = lengthOf(wavOf({ seconds: 60, claimedRate: 0xffff_ffff }));
+    expect(quick.estimateMs).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['a short wav', Buffer.from('RIFF\0\0\0\0WAVEfmt ', 'latin1')],
+    ['a wav without sound', Buffer.from('RIFF\0\0\0\0WAVE', 'latin1')],
+    ['a short flac', Buffer.from('fLaC')],
+    ['a short ogg', Buffer.from('OggS')],
+    ['a short mp4', Buffer.from('\0\0\0\x20ftypM4A ', 'latin1')],
+    ['a short mp3', Buffer.from([0xff, 0xfb])],
+    ['tags without sound', Buffer.from('ID3\x04\0\0\x7f\x7f\x7f\x7f', 'latin1')],
+    ['a webm', Buffer.concat([Buffer.from([0x1a, 0x45, 0xdf, 0xa3]), Buffer.alloc(60_000)])],
+  ])('of %s is guessed from its size', (_what, file) => {
+    const { estimateMs, boundMs } = lengthOf(file);
+    expect(estimateMs).toBeGreaterThan(0);
+    expect(boundMs).toBeGreaterThanOrEqual(estimateMs);
+  });
+
+  test.each(['', 'MZ', '<html>', '{"model":"x"}', '%PDF-1.7', '\x7fELF', 'PK\x03\x04'])(
+    'is nothing that %j has',
+    (text) => {
+      expect(audioKindOf(Buffer.from(text, 'latin1'))).toBeNull();
+    },
+  );
+});

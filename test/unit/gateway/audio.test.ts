@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { recordingIn, soldAudio } from '../../../src/gateway/inference/audio';
+import { parseForm } from '../../../src/gateway/inference/form';
+import { boundOf, costOf, priceRates, usageOf, type UsageReading } from '../../../src/kernel';
+import { flacOf, mp3Of, mp4Of, oggOf, wavOf } from '../../support/recordings';
+
+const recordingOf = (bytes: Buffer) =>
+  recordingIn({ fields: [], files: [{ field: 'file', name: 'a', type: 'audio/wav', bytes }] });
+const byMinute = priceRates({ perMinuteNano: 6_000_000n });
+const byToken = priceRates({ input: 2_500_000_000n, output: 10_000_000_000n, audioInput: 6_000_000_000n });
+const told = (counts: Parameters<typeof usageOf>[0]): UsageReading => ({
+  kind: 'ok',
+  usage: usageOf(counts),
+});
+const absent: UsageReading = { kind: 'absent' };
+
+describe('what a recording is sold for', () => {
+  const recording = recordingOf(wavOf({ seconds: 30 }));
+
+  test('is what was reported, where that is in the unit of the price', () => {
+    const minutes = told({ audioMilliseconds: 30_000 });
+    expect(soldAudio(minutes, recording, byMinute, 0)).toBe(minutes);
+    const tokens = told({ audioInputTokens: 300, outputTokens: 50 });
+    expect(soldAudio(tokens, recording, byToken, 0)).toBe(tokens);
+  });
+
+  test.each([
+    ['minutes, reported tokens', told({ audioInputTokens: 300 }), byMinute],
+    ['minutes, reported nothing', absent, byMinute],
+    ['tokens, reported minutes', told({ audioMilliseconds: 30_000 }), byToken],
+    ['tokens, reported nothing', absent, byToken],
+  ])('is estimated when sold by %s', (_what, reading, price) => {
+    const sold = soldAudio(reading, recording, price, 400);
+    if (sold.kind !== 'ok') throw new Error(sold.kind);
+    expect(sold.usage.source).toBe('estimated');
+    expect(costOf(sold.usage, price)).toBeGreaterThan(0n);
+  });
+
+  test('is not believed when nothing of that size lasts so long', () => {
+    expect(soldAudio(told({ audioMilliseconds: 311_000 }), recording, byMinute, 0).kind).toBe('invalid');
+    const invalid: UsageReading = { kind: 'invalid', reason: 'x' };
+    expect(soldAudio(invalid, recording, byMinute, 0)).toBe(invalid);
+  });
+
+  test('is never more than was held for it', () => {
+    const sized = fc.record({
+      seconds: fc.integer({ min: 1, max: 4_000 }),
+      bytes: fc.integer({ min: 200, max: 90_000 }),
+    });
+    const files = fc.oneof(
+      fc.integer({ min: 0, max: 20 }).map((seconds) => wavOf({ seconds })),
+      fc.integer({ min: 1, max: 200 }).map((frames) => mp3Of({ frames })),
+      sized.map(flacOf),
+      sized.map(oggOf),
+      sized.map(mp4Of),
+    );
+    fc.assert(
+      fc.property(
+        files,
+        fc.integer({ min: 0, max: 2_000 }),
+        fc.constantFrom(byMinute, byToken),
+        (file, text, price) => {
+          const { boundMs, inputBound, outputBound, estimateMs } = recordingOf(file);
+          expect(estimateMs).toBeLessThanOrEqual(boundMs);
+          const bound = { inputTokens: inputBound, maxOutputTokens: outputBound, audioMilliseconds: boundMs };
+          const sold = soldAudio(absent, recordingOf(file), price, Math.min(text, outputBound * 4));
+          if (sold.kind !== 'ok') throw new Error(sold.kind);
+          expect(costOf(sold.usage, price)).toBeLessThanOrEqual(boundOf(bound, [price]));
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});
+
+test('a form as large as may be is read in a moment, however much it looks like its boundary', () => {
+  const size = 25 * 1024 * 1024;
+  const head = Buffer.from(
+    '--frontier-of-parts\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n',
+  );
+  const end = Buffer.from('\r\n--frontier-of-parts--\r\n');
+  for (const filling of ['\r\n--frontier-of-part', '-', 'OggS', 'mvhd']) {
+    const form = Buffer.concat([head, Buffer.alloc(size, filling), end]);
+    const took = Math.min(
+      ...Array.from({ length: 3 }, () => {
+        const startedAt = performance.now();
+        const { files } = parseForm(form, 'multipart/form-data; boundary=frontier-of-parts');
+        expect(files[0]?.bytes.length).toBe(size);
+        return performance.now() - startedAt;
+      }),
+    );
+    expect(took).toBeLessThan(100);
+  }
+});

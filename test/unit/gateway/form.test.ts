@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { fieldsOf, isForm, parseForm } from '../../../src/gateway/inference/form';
+import { encodeForm } from '../../../src/routing/suppliers/kit';
+
+const type = 'multipart/form-data; boundary=frontier';
+const part = (head: string, value: string | Buffer): Buffer =>
+  Buffer.concat([Buffer.from(`--frontier\r\n${head}\r\n\r\n`), Buffer.from(value), Buffer.from('\r\n')]);
+const form = (...parts: Buffer[]): Buffer => Buffer.concat([...parts, Buffer.from('--frontier--\r\n')]);
+const field = (name: string, value: string): Buffer =>
+  part(`Content-Disposition: form-data; name="${name}"`, value);
+const parse = (...parts: Buffer[]) => parseForm(form(...parts), type);
+
+describe('a multipart form', () => {
+  test('is read in any order, its file untouched to the byte', () => {
+    const bytes = Buffer.from([0, 13, 10, 45, 45, 255, 13, 10]);
+    const file = part(
+      'Content-Disposition: form-data; name="file"; filename="a.wav"\r\nContent-Type: audio/wav',
+      bytes,
+    );
+    const model = field('model', 'm');
+    for (const read of [parse(file, model), parse(model, file)]) {
+      expect(read.fields).toEqual([['model', 'm']]);
+      expect(read.files).toEqual([{ field: 'file', name: 'a.wav', type: 'audio/wav', bytes }]);
+    }
+  });
+
+  test.each([
+    ['filename="Grüße 你好.mp3"', 'Grüße 你好.mp3'],
+    ['filename="say %22hi%22.mp3"', 'say "hi".mp3'],
+    ['filename="say \\"hi\\".mp3"', 'say "hi".mp3'],
+    ['filename="x"; filename*=UTF-8\'\'Gr%C3%BC%C3%9Fe.mp3', 'Grüße.mp3'],
+    ['filename="x"; filename*=UTF-8\'\'%E0%A4%A', 'x'],
+    ['filename=plain.mp3', 'plain.mp3'],
+    ['filename=""', ''],
+  ])('names its file: %s', (written, name) => {
+    const { files } = parse(part(`content-disposition: FORM-DATA; ${written}; name=file`, 'x'));
+    expect(files[0]).toMatchObject({ field: 'file', name });
+  });
+
+  test('may be quoted, padded, and have something in front of it and behind it', () => {
+    const text =
+      'preamble\r\n--a b  \r\nContent-Disposition: form-data; name="model"\r\n\r\nm\r\n--a b--\r\nepilogue';
+    expect(parseForm(Buffer.from(text), 'Multipart/Form-Data; charset=utf-8; boundary="a b"').fields).toEqual(
+      [['model', 'm']],
+    );
+  });
+
+  test('holds lists under names with brackets, and everything else once', () => {
+    const read = parse(field('include[]', 'a'), field('include[]', 'b'), field('model', 'm'));
+    expect(fieldsOf(read)).toEqual({ 'include[]': ['a', 'b'], model: 'm' });
+    expect(() => fieldsOf(parse(field('model', 'a'), field('model', 'b')))).toThrow(
+      expect.objectContaining({
+        code: 'invalid_request',
+        options: expect.objectContaining({ param: 'model' }),
+      }),
+    );
+  });
+
+  test.each([
+    '__proto__',
+    'constructor',
+    'toString',
+    'a[b][c]',
+    'a[__proto__]',
+    'metadata.x',
+    '',
+    'x'.repeat(65),
+  ])('has no field named %s', (name) => {
+    expect(() => parse(field(name, 'polluted'))).toThrow(
+      expect.objectContaining({
+        code: 'invalid_request',
+        options: expect.objectContaining({ param: name.slice(0, 64) }),
+      }),
+    );
+    expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  });
+
+  test.each([
+    ['no boundary', 'multipart/form-data', form(field('a', 'b'))],
+    ['another boundary', 'multipart/form-data; boundary=other', form(field('a', 'b'))],
+    ['no end', type, field('a', 'b')],
+    ['nothing', type, Buffer.alloc(0)],
+    ['a part without a header', type, Buffer.from('--frontier\r\n\r\nx\r\n--frontier--')],
+    ['a part without a name', type, form(part('Content-Disposition: form-data', 'x'))],
+    ['a header without an end', type, form(part(`X-Long: ${'x'.repeat(5_000)}`, 'x'))],
+    [
+      'line ends of another kind',
+      type,
+      Buffer.from('--frontier\nContent-Disposition: form-data; name="a"\n\nb\n--frontier--\n'),
+    ],
+    [
+      'a boundary that goes on',
+      type,
+      Buffer.from('--frontierX\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n--frontier--'),
+    ],
+  ])('is refused for %s', (_what, contentType, bytes) => {
+    expect(() => parseForm(bytes, contentType)).toThrow(expect.objectContaining({ code: 'invalid_request' }));
+  });
+
+  test('of a thousand fields is refused after the first few', () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => field(`f${index}`, 'x'));
+    expect(() => parse(...many)).toThrow(/at most 64 parts/);
+  });
+
+  test('has short fields; what is long has to be a file', () => {
+    expect(() => parse(field('prompt', 'x'.repeat(70_000)))).toThrow(
+      expect.objectContaining({
+        code: 'request_too_large',
+        options: expect.objectContaining({ param: 'prompt' }),
+      }),
+    );
+  });
+
+  test('says the same after it was written anew for a supplier', () => {
+    const text = fc.string({ unit: 'binary', maxLength: 40 });
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), text), { maxLength: 5 }),
+        fc.uint8Array({ maxLength: 64 }),
+        fc.string({ unit: 'grapheme', maxLength: 20 }).filter((name) => !/[%\\]/.test(name)),
+        (pairs, bytes, name) => {
+          const fields = pairs
+            .filter(([field]) => !(field in {}))
+            .map(([field, value]) => [field, Buffer.from(value).toString()] as const);
+          const files = [{ field: 'file', name, type: 'audio/wav', bytes: Buffer.from(bytes) }];
+          const written = encodeForm({ fields, files });
+          expect(parseForm(written.bytes, written.contentType)).toEqual({ fields, files });
+        },
+      ),
+    );
+  });
+
+  test('cut off or garbled anywhere is read or refused, never anything else', () => {
+    const whole = form(
+      field('model', 'm'),
+      part('Content-Disposition: form-data; name="file"; filename="a"', 'xyz'),
+    );
+    fc.assert(
+      fc.property(fc.nat(whole.length), fc.nat(whole.length - 1), fc.nat(255), (end, at, byte) => {
+        const garbled = Buffer.from(whole);
+        garbled[at] = byte;
+        for (const bytes of [whole.subarray(0, end), garbled]) {
+          try {
+            parseForm(bytes, type);
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'invalid_request' });
+          }
+        }
+      }),
+    );
+  });
+});
+
+test.each([
+  ['multipart/form-data; boundary=x', true],
+  ['Multipart/Form-Data;boundary=x', true],
+  ['multipart/form-data', true],
+  ['multipart/form-datax', false],
+  ['multipart/mixed; boundary=x', false],
+  ['application/json', false],
+  [undefined, false],
+])('%s announces a form: %s', (contentType, expected) => {
+  expect(isForm(contentType)).toBe(expected);
+});

@@ -1,0 +1,158 @@
+import { Logger } from '@nestjs/common';
+import type { AnswerStore } from '../../../src/gateway';
+import { Idempotency } from '../../../src/gateway/idempotency/idempotency';
+import { Leases } from '../../../src/gateway/idempotency/leases';
+import { operationOf } from '../../../src/gateway/idempotency/operation';
+import type { Call } from '../../../src/gateway/inference/describe';
+import { parseForm } from '../../../src/gateway/inference/form';
+import type { Inbound } from '../../../src/gateway/inference/inbound';
+import type { Reply } from '../../../src/gateway/reply/reply';
+import { type ErrorCode, fault } from '../../../src/kernel';
+import type { Settings } from '../../../src/platform';
+
+const settings = { keyPepper: 'pepper', idempotentAnswerLimitBytes: 1_000 } as Settings;
+const chat = { stream: false, surface: { name: 'chat' } } as Call;
+const inbound = (headers: Record<string, string>): Inbound =>
+  ({
+    headers,
+    caller: { keyId: 1 },
+    bytes: Buffer.from('{}'),
+    form: null,
+    requestId: 'r',
+  }) as unknown as Inbound;
+
+/** A table of one row that notes what is done to it. */
+function storeThat(notes: string[], claim = (): boolean => true): AnswerStore {
+  const note = (what: string) => (): Promise<boolean> => {
+    notes.push(what);
+    return Promise.resolve(true);
+  };
+  const store = {
+    claim: () => Promise.resolve(claim()),
+    find: () => Promise.resolve(null),
+    keep: note('keep'),
+    bar: note('bar'),
+    release: note('release'),
+  };
+  return store as unknown as AnswerStore;
+}
+
+const reply = {
+  status: 200,
+  contentType: 'text/plain',
+  body: Buffer.from('x'),
+  facts: { costNano: 1n },
+} as Reply;
+
+test.each([
+  ['without the header', {}, chat],
+  ['with a stream', { 'idempotency-key': 'bad key' }, { ...chat, stream: true }],
+])('%s the very promise of the call comes back, and no table is asked', (_name, headers, call) => {
+  const running = Promise.resolve(null);
+  const idempotency = new Idempotency(undefined as unknown as AnswerStore, settings);
+  expect(idempotency.replayOr(inbound(headers), call, () => running)).toBe(running);
+});
+
+// What goes wrong here is meant to.
+beforeAll(() => {
+  Logger.overrideLogger(false);
+});
+
+const keyed = inbound({ 'idempotency-key': 'k' });
+
+test.each<[ErrorCode, string[]]>([
+  ['upstream_timeout', ['release']],
+  ['budget_exceeded', ['release']],
+  ['supplier_settlement_failed', []],
+])('%s: a call that failed is free again, unless it may yet be charged', async (code, expected) => {
+  const notes: string[] = [];
+  const call = new Idempotency(storeThat(notes), settings).replayOr(keyed, chat, () =>
+    Promise.reject<Reply>(fault(code)),
+  );
+  await expect(call).rejects.toMatchObject({ code });
+  expect(notes).toEqual(expected);
+});
+
+test('an answer is kept before it is handed out', async () => {
+  const notes: string[] = [];
+  const idempotency = new Idempotency(storeThat(notes), settings);
+  expect(await idempotency.replayOr(keyed, chat, () => Promise.resolve(reply))).toBe(reply);
+  expect(notes).toEqual(['keep']);
+  await idempotency.replayOr(keyed, chat, () => Promise.resolve({ ...reply, body: Buffer.alloc(1_001) }));
+  expect(notes).toEqual(['keep', 'bar']);
+});
+
+test('whoever always comes between two others is told to wait', async () => {
+  let tries = 0;
+  const busy = storeThat([], () => {
+    tries += 1;
+    return false;
+  });
+  const call = new Idempotency(busy, settings).replayOr(keyed, chat, () => Promise.resolve(reply));
+  await expect(call).rejects.toMatchObject({ code: 'operation_in_progress' });
+  expect(tries).toBe(3);
+});
+
+test('a form is the same whatever boundary it has, and another one when any part differs', () => {
+  const hashOf = (boundary: string, text: string, file: string): string => {
+    const part = (head: string, body: string): string =>
+      `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
+    const sent = part('name="model"', text) + part('name="file"; filename="a.wav"', file) + `--${boundary}--`;
+    const bytes = Buffer.from(sent);
+    const form = parseForm(bytes, `multipart/form-data; boundary=${boundary}`);
+    const asked = { ...inbound({ 'idempotency-key': 'k' }), bytes, form };
+    return operationOf(asked, 'transcription', 'pepper')?.requestHash.toString('hex') ?? '';
+  };
+  expect(hashOf('one', 'a', 'xyz')).toBe(hashOf('two', 'a', 'xyz'));
+  expect(
+    new Set([hashOf('one', 'a', 'xyz'), hashOf('one', 'b', 'xyz'), hashOf('one', 'a', 'xyw')]).size,
+  ).toBe(3);
+});
+
+describe('a database that does not answer', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+  const silence = new Promise<never>(() => undefined);
+
+  test('holds up a call for five seconds, then it is refused without having run', async () => {
+    const silent = { claim: () => silence } as unknown as AnswerStore;
+    const execute = jest.fn(() => Promise.resolve(reply));
+    const call = new Idempotency(silent, settings).replayOr(keyed, chat, execute);
+    const refused = expect(call).rejects.toMatchObject({ code: 'service_unavailable' });
+    await jest.advanceTimersByTimeAsync(5_000);
+    await refused;
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  test('holds up an answer that was paid for no longer', async () => {
+    const silent = { ...storeThat([]), keep: () => silence } as unknown as AnswerStore;
+    const call = new Idempotency(silent, settings).replayOr(keyed, chat, () => Promise.resolve(reply));
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(await call).toBe(reply);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+});
+
+describe('leases', () => {
+  beforeEach(() => jest.useFakeTimers());
+  afterEach(() => jest.useRealTimers());
+
+  test('are renewed together while their calls run, and not beyond', () => {
+    const renewed: (readonly string[])[] = [];
+    const leases = new Leases((claims) => Promise.resolve(void renewed.push(claims)), 10_000);
+    leases.begin('one');
+    jest.advanceTimersByTime(9_999);
+    leases.begin('two');
+    expect(renewed).toEqual([]);
+    jest.advanceTimersByTime(1);
+    leases.end('one');
+    jest.advanceTimersByTime(10_000);
+    expect(renewed).toEqual([['one', 'two'], ['two']]);
+    leases.end('two');
+    expect(jest.getTimerCount()).toBe(0);
+    leases.begin('three');
+    jest.advanceTimersByTime(10_000);
+    expect(renewed.at(-1)).toEqual(['three']);
+    leases.end('three');
+  });
+});

@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { Tap, type TapOptions } from '../../../src/gateway/inference/tap';
+import { dialects } from '../../../src/protocol';
+
+const chat = [
+  'data: {"id":"c","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n',
+  ': keep-alive\n\n',
+  'data: {"id":"c","choices":[{"index":0,"delta":{"content":"grüß"},"finish_reason":null}]}\r\n\r\n',
+  'data: {"id":"c","choices":[{"index":0,"delta":{"content":" dich"},"finish_reason":null}]}\n\n',
+  'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n',
+];
+const usage = 'data: {"id":"c","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2}}\n\n';
+const done = 'data: [DONE]\n\n';
+
+const tapOf = (options: Partial<TapOptions> = {}): Tap =>
+  new Tap({
+    dialect: dialects.chat,
+    hidesUsage: false,
+    manyAnswers: false,
+    keepsFailures: false,
+    facts: null,
+    ...options,
+  });
+
+/** Feeds the text in pieces that end at the given places; answers what went on and what was kept. */
+function feed(tap: Tap, text: string, cuts: readonly number[] = []): { passed: string; last: string } {
+  const bytes = Buffer.from(text);
+  const passed: Buffer[] = [];
+  let from = 0;
+  for (const cut of [...new Set(cuts.map((place) => place % bytes.length)), bytes.length].sort(
+    (a, b) => a - b,
+  )) {
+    if (cut > from) passed.push(tap.take(bytes.subarray(from, cut)));
+    from = Math.max(from, cut);
+  }
+  tap.end();
+  return { passed: Buffer.concat(passed).toString(), last: tap.last().toString() };
+}
+
+const cutting = fc.array(fc.nat({ max: 2_000 }), { maxLength: 12 });
+
+test('however a stream is cut, every byte goes on, the end only at the end', () => {
+  const whole = [...chat, usage, done].join('');
+  fc.assert(
+    fc.property(cutting, (cuts) => {
+      const tap = tapOf();
+      const { passed, last } = feed(tap, whole, cuts);
+      expect(passed + last).toBe(whole);
+      expect(last).toBe(usage + done);
+      expect(tap).toMatchObject({ ended: true, finishReason: 'stop', failure: null });
+      expect(tap.usage).toMatchObject({ kind: 'ok', usage: { inputTokens: 3, outputTokens: 2 } });
+    }),
+  );
+});
+
+test('what a stream breaks off in is never passed on', () => {
+  const whole = [...chat, usage, done].join('');
+  const ends = new Set([0, ...[...whole.matchAll(/\r?\n\r?\n/g)].map(({ index }) => index)]);
+  const bytes = Buffer.from(whole);
+  for (let size = 0; size < bytes.length; size += 1) {
+    const passed = tapOf().take(bytes.subarray(0, size)).toString();
+    expect(whole.startsWith(passed)).toBe(true);
+    expect(ends).toContain(passed.trimEnd().length);
+  }
+});
+
+test('usage that nobody asked for is taken out', () => {
+  expect(feed(tapOf({ hidesUsage: true }), [...chat, usage, done].join('')).last).toBe(done);
+});
+
+test('facts stand beside the final usage and nowhere else', () => {
+  const facts = () => ({ cost_usd: '0.1' });
+  const { passed, last } = feed(tapOf({ facts }), [...chat, usage, done].join(''));
+  expect(passed).toBe(chat.join(''));
+  expect(last).toBe(`${usage.trimEnd().slice(0, -1)},"svc":{"cost_usd":"0.1"}}\n\n${done}`);
+});
+
+test.each([
+  ['', `${usage}data: [DONE]`],
+  ['after the usage', usage],
+])('a terminator that is incomplete or missing %s is made up for', (_where, ending) => {
+  const tap = tapOf();
+  const { last } = feed(tap, chat.join('') + ending);
+  expect(tap.ended).toBe(true);
+  expect(last).toBe(usage + done);
+});
+
+test('of several answers only the supplier knows when all are over', () => {
+  const tap = tapOf({ manyAnswers: true });
+  feed(tap, chat.join(''));
+  expect(tap.ended).toBe(false);
+});
+
+test.each([
+  ['not JSON', 'data: {"id":"c","choi\n\n', 'non_json_provider_response'],
+  ['HTML', 'data: <html>\n\n', 'non_json_provider_response'],
+  ['an error', 'data: {"error":{"message":"overloaded","type":"server_error"}}\n\n', 'stream_error'],
+])('%s ends what goes on, and what comes after it as well', (_name, bad, code) => {
+  fc.assert(
+    fc.property(cutting, (cuts) => {
+      const tap = tapOf();
+      const { passed } = feed(tap, [...chat.slice(0, 3), bad, ...chat.slice(3)].join(''), cuts);
+      // A line feed that comes apart from its carriage return may stay behind with what follows.
+      expect(passed.trimEnd()).toBe(chat.slice(0, 3).join('').trimEnd());
+      expect(tap.failure).toMatchObject({ code });
+    }),
+  );
+});
+
+test('a failure in the words of the supplier goes on where it should', () => {
+  const failed =
+    'event: response.failed\ndata: {"type":"response.failed","response":{"error":{"code":"x","message":"no"}}}\n\n';
+  const tap = tapOf({ dialect: dialects.responses, keepsFailures: true });
+  expect(feed(tap, failed).passed).toBe(failed);
+  expect(tap).toMatchObject({ failureTold: true, failure: { code: 'stream_error' } });
+});
