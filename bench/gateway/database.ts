@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { migrations } from '../../migrations';
 import { Ledger, Limits } from '../../src/billing';
 import { applicationUrl, Database } from '../../src/platform';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
 import { migrate } from '../../src/platform/database/migrate';
+import { familyCpuUsOf } from './processor-time';
 
 export const callerEmail = 'caller@bench.example';
 
@@ -47,7 +50,7 @@ export async function makeCaller(url: string): Promise<void> {
   }
 }
 
-/** CPU time of the server and its helpers is not the gateway's, but it is somebody's. */
+/** Requests on record, to be compared with those that were made. */
 export async function recordsIn(url: string): Promise<number> {
   const source = await new DataSource({ type: 'postgres', url: applicationUrl(url) }).initialize();
   try {
@@ -56,4 +59,10 @@ export async function recordsIn(url: string): Promise<number> {
   } finally {
     await source.destroy();
   }
+}
+
+/** CPU time of the server and its helpers: not the gateway's, but somebody's. */
+export function databaseCpuUs({ folder }: EmbeddedPostgres): number {
+  const [pid] = readFileSync(join(folder, 'cluster', 'postmaster.pid'), 'utf8').split('\n');
+  return familyCpuUsOf(Number(pid));
 }

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { alone } from './cores';
+import { cpuUsOf } from './processor-time';
 
 export interface ProcessOptions {
   readonly name: string;
@@ -54,10 +55,9 @@ export class MeasuredProcess {
     return this.child.pid ?? 0;
   }
 
-  /** CPU time of all its threads so far, in microseconds. */
+  /** CPU time so far, in microseconds. */
   cpuUs(): number {
-    const threads = readdirSync(`/proc/${this.pid}/task`);
-    return threads.reduce((sum, thread) => sum + this.nanosecondsOf(thread), 0) / 1_000;
+    return cpuUsOf(this.pid);
   }
 
   residentMib(): number {
@@ -88,15 +88,6 @@ export class MeasuredProcess {
     const impatience = setTimeout(() => this.child.kill('SIGKILL'), 20_000);
     await exited;
     clearTimeout(impatience);
-  }
-
-  private nanosecondsOf(thread: string): number {
-    try {
-      return Number(readFileSync(`/proc/${this.pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
-    } catch {
-      // A thread may end between the two looks.
-      return 0;
-    }
   }
 }
 

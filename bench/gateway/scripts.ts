@@ -96,3 +96,11 @@ export function messagesStream(length: number): StreamScript {
     events: 1,
   };
 }
+
+/** Endless text that says which stream it is of, so that a reader and its source can be matched. */
+export function numberedStream(number: number): Pick<StreamScript, 'opening' | 'piece'> {
+  return {
+    opening: Buffer.concat([streamHead, chunkOf(chatEvent({ role: 'assistant', content: '' }))]),
+    piece: chunkOf(chatEvent({ content: `stream ${number} goes on ${'and on '.repeat(100)}` })),
+  };
+}

@@ -12,7 +12,7 @@ import { MeasuredProcess } from './measured-process';
 import { StatementCount } from './statement-count';
 import { Supplier } from './supplier';
 
-const built = join(__dirname, '..', '..');
+export const built = join(__dirname, '..', '..');
 export const project = join(built, '..');
 
 /** Where a request goes: the gateway, or one of those it is compared with. */

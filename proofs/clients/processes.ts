@@ -56,9 +56,15 @@ export async function stop(child: ChildProcess, deadlineMs: number): Promise<voi
   clearTimeout(deadline);
 }
 
-/** A proof that is broken off takes with it what it started. */
+/** A proof that is broken off first stops what it started: a database that is merely killed would live on. */
 export function endWithThisProcess(): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
+  let asked = false;
+  const end = (): void => {
+    if (asked) process.exit(1);
+    asked = true;
+    void Promise.all([...living].map((child) => stop(child, 20_000))).finally(() => process.exit(1));
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
   process.once('exit', () => {
     for (const child of living) endGroup(child, 'SIGKILL');
   });

@@ -94,7 +94,7 @@ async function lineLike(child: ChildProcess, pattern: RegExp): Promise<string> {
 async function breakStreamsOf(controlUrl: string, model: string): Promise<void> {
   const answer = await fetch(`${controlUrl}/faults`, {
     method: 'POST',
-    body: JSON.stringify({ match: { model }, fault: { kind: 'cut', after: 6 } }),
+    body: JSON.stringify({ match: { model }, fault: { kind: 'cut', after: 12 } }),
   });
   if (!answer.ok) throw new Error(`the supplier took no fault: ${await answer.text()}`);
 }

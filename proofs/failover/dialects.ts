@@ -11,16 +11,16 @@ export interface Question {
 
 interface Shape {
   readonly path: string;
-  body(question: Question): object;
+  readonly body: (question: Question) => object;
   /** The text of a whole answer. */
-  textOf(answer: unknown): string;
+  readonly textOf: (answer: unknown) => string;
   /** The text that one event of a stream adds. */
-  deltaOf(event: unknown): string;
+  readonly deltaOf: (event: unknown) => string;
   /** An event that begins a message; names it where it has a name. */
-  beginningOf(event: unknown): string | undefined;
-  isEnd(data: string, event: unknown): boolean;
+  readonly beginningOf: (event: unknown) => string | undefined;
+  readonly isEnd: (data: string, event: unknown) => boolean;
   /** The error that an event carries. */
-  errorOf(event: unknown): unknown;
+  readonly errorOf: (event: unknown) => unknown;
 }
 
 /** What lies at a path, if anything does. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { migrations } from '../../migrations';
+import { entities } from '../../src/app.module';
 import { Database } from '../../src/platform';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
 import { migrate } from '../../src/platform/database/migrate';
@@ -13,6 +14,8 @@ const SUPPLIER_KEY = 'sim-key-of-the-proof';
 export interface HouseOptions {
   /** Goes into the environment of the gateway and of every command. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Further addresses on the inside that suppliers may live at. */
+  readonly allow?: string;
 }
 
 /** A gateway as it ships, on a database of its own, with a pretend supplier behind it that does what it is told. */
@@ -60,7 +63,9 @@ export class House {
       KEY_RATE_LIMIT_RPM: '1000000',
       KEY_FAILURES_PER_MINUTE: '1000000',
       // The supplier and nothing else on this machine.
-      SUPPLIER_ALLOW: `127.0.0.1:${new URL(supplierUrl).port}=127.0.0.1`,
+      SUPPLIER_ALLOW: [`127.0.0.1:${new URL(supplierUrl).port}=127.0.0.1`, options.allow ?? []]
+        .flat()
+        .join(','),
       SUPPLIER_KEY,
       ...options.environment,
     };
@@ -106,6 +111,7 @@ export class House {
       type: 'postgres',
       url: this.postgres.ownerUrl,
       poolSize: 2,
+      entities,
     }).initialize();
     return new Database(this.source);
   }

@@ -2,11 +2,13 @@ import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { Findings, runProof } from '../support/findings';
+import { proveAddresses } from './addresses/addresses';
 import { type FuzzOptions, proveFuzz } from './fuzz/fuzz';
 
 /** With arguments, only the parts named: fuzz, addresses, canaries. */
 const parts: Readonly<Record<string, (findings: Findings, options: FuzzOptions) => Promise<void>>> = {
   fuzz: proveFuzz,
+  addresses: proveAddresses,
 };
 
 async function main(): Promise<void> {

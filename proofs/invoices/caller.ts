@@ -7,6 +7,11 @@ const paths: Readonly<Record<CallDialect, string>> = {
   messages: '/v1/messages',
   responses: '/v1/responses',
 };
+const terminators: Readonly<Record<CallDialect, RegExp>> = {
+  chat: /^data: \[DONE\]$/m,
+  messages: /^event: message_stop$/m,
+  responses: /^event: response\.completed$/m,
+};
 const DEADLINE_MS = 30_000;
 /** A supplier that says nothing for so long will not say anything more: it stalls for good. */
 const SILENCE_MS = 400;
@@ -33,6 +38,7 @@ export async function makeCall(url: string, planned: PlannedCall, key: string): 
     requestBytes: Buffer.byteLength(body),
     status: answer.status,
     requestId: answer.headers.get('x-request-id') ?? '',
+    ended: answer.status === 200 && (form === 'whole' || terminators[dialect].test(text)),
     toldUsd: answer.headers.get('x-svc-cost-usd'),
     textBytes: answer.status === 200 ? bytesRead(planned, text) : 0,
   };

@@ -40,6 +40,8 @@ export interface CallSeen {
   readonly requestBytes: number;
   readonly status: number;
   readonly requestId: string;
+  /** The answer came with its proper end. */
+  readonly ended: boolean;
   /** What the caller was told it cost, where a header could say so. */
   readonly toldUsd: string | null;
   /** Generated text, reasoning and arguments, in bytes, as the caller read them. */

@@ -68,6 +68,7 @@ async function addFates(controlUrl: string): Promise<void> {
     { match: { model: 'sim-unfinished' }, fault: { kind: 'no-terminator' } },
     { match: { model: 'sim-flaky', probability: 0.25 }, fault: { kind: 'status', status: 500 } },
     { match: { model: 'sim-flaky', probability: 0.1 }, fault: { kind: 'reset' } },
+    { match: { model: 'sim-broken', every: 3 }, fault: { kind: 'cut', after: 13 } },
   ];
   for (const rule of rules) {
     const answer = await fetch(`${controlUrl}/faults`, { method: 'POST', body: JSON.stringify(rule) });
@@ -93,6 +94,10 @@ async function addCatalogue({ service }: ProofGateway, simulator: SimulatorServe
     }
     await addModel(tx, editor, 'backed', [
       ['open-a', 'sim-flaky'],
+      ['open-b', 'sim-steady'],
+    ]);
+    await addModel(tx, editor, 'broken', [
+      ['open-a', 'sim-broken'],
       ['open-b', 'sim-steady'],
     ]);
     await addModel(tx, editor, 'mixed', [

@@ -21,13 +21,15 @@ export type Fate = (typeof fates)[number];
 
 const byStyle = { openai, plain, messages };
 
-/** A model for each supplier style and each fate, and two whose first supplier often fails. */
+/** A model for each supplier style and each fate, and three whose first supplier often fails. */
 export const priceList: readonly ListedPrice[] = [
   ...(Object.keys(styles) as StyleName[]).flatMap((style) =>
     fates.map((fate) => ({ model: `${style}-${fate}`, ...byStyle[style] })),
   ),
   { model: 'backed', ...openai },
   { model: 'backed', supplier: 'open-b', rates: { input: '1.97', output: '7.001' }, perCall: '0.0000005' },
+  { model: 'broken', ...openai },
+  { model: 'broken', supplier: 'open-b', rates: { input: '1.3', output: '6.5', cacheRead: '0.13' } },
   { model: 'mixed', ...plain },
   { model: 'mixed', supplier: 'claude-b', ...messages },
   {

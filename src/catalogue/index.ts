@@ -16,6 +16,7 @@ export type {
   SigningCredential,
   TokenCredential,
 } from './credential';
+export { originsOf, type SecretHome, tokenUrlOf } from './credential';
 export { CREDENTIAL_KINDS, type CredentialHealth, type CredentialKind } from './credential.entity';
 export { CredentialEditor, type CredentialInput, type CredentialSummary } from './credential-editor.service';
 export {

@@ -12,9 +12,11 @@ import { AttemptTools } from './inference/attempt';
 import { Doorway } from './inference/doorway';
 import { Observer } from './inference/observer';
 import { Pipeline } from './inference/pipeline';
+import { Gauges } from './gauges';
 import { Lifecycle } from './lifecycle';
 import { ManageModule } from './manage/manage.module';
 import { ModelsController } from './models.controller';
+import { OpenStreams } from './reply/open-streams';
 
 @Module({
   imports: [WebModule, RoutingModule, BillingModule, IdempotencyModule, ManageModule],
@@ -25,7 +27,7 @@ import { ModelsController } from './models.controller';
     InferenceController,
     CountTokensController,
   ],
-  providers: [Lifecycle, Doorway, AttemptTools, Observer, Pipeline, TokenCounter],
+  providers: [Lifecycle, Gauges, OpenStreams, Doorway, AttemptTools, Observer, Pipeline, TokenCounter],
   exports: [Lifecycle],
 })
 export class GatewayModule {}

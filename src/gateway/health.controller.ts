@@ -12,21 +12,21 @@ export class HealthController {
   ) {}
 
   @Get('/health')
-  @Access.anyone()
+  @Access.probe()
   health(): { status: 'ok' } {
     return { status: 'ok' };
   }
 
   /** The process answers; nothing else is asked. */
   @Get('/health/live')
-  @Access.anyone()
+  @Access.probe()
   live(): { status: 'ok' } {
     return { status: 'ok' };
   }
 
   /** New work may come: the database answers, and nobody has asked the process to stop. */
   @Get('/health/ready')
-  @Access.anyone()
+  @Access.probe()
   async ready(): Promise<{ status: 'ok' }> {
     if (this.lifecycle.draining) throw fault('pod_draining');
     await this.database.ping();

@@ -52,7 +52,7 @@ export class ModelsController {
 
   /** Some clients look whether anybody is there before they say who they are. */
   @Head('/api/hello')
-  @Access.anyone()
+  @Access.probe()
   hello(): void {
     return;
   }

@@ -2,6 +2,7 @@ import { applyDecorators, SetMetadata, UseGuards } from '@nestjs/common';
 import type { Role } from '../kernel';
 import { ApiKeyGuard } from './guards/api-key.guard';
 import { BearerGuard } from './guards/bearer.guard';
+import { PublicRateGuard } from './guards/public-rate.guard';
 import { RoleGuard } from './guards/role.guard';
 import { RootKeyGuard } from './guards/root-key.guard';
 import { SessionGuard } from './guards/session.guard';
@@ -9,7 +10,12 @@ import { accessMetadata, type AccessRule } from './access-rule';
 
 type AccessDecorator = ClassDecorator & MethodDecorator;
 type GuardClass =
-  typeof BearerGuard | typeof ApiKeyGuard | typeof RootKeyGuard | typeof SessionGuard | typeof RoleGuard;
+  | typeof BearerGuard
+  | typeof ApiKeyGuard
+  | typeof RootKeyGuard
+  | typeof SessionGuard
+  | typeof RoleGuard
+  | typeof PublicRateGuard;
 
 const declare = (rule: AccessRule, ...guards: GuardClass[]): AccessDecorator =>
   applyDecorators(SetMetadata(accessMetadata, rule), ...(guards.length > 0 ? [UseGuards(...guards)] : []));
@@ -19,7 +25,10 @@ const declare = (rule: AccessRule, ...guards: GuardClass[]): AccessDecorator =>
  * so that forgetting is not a way to let everybody in.
  */
 export const Access = {
-  anyone: (): AccessDecorator => declare({ kind: 'anyone' }),
+  /** Everybody, each address as often as the limit of public requests says. */
+  anyone: (): AccessDecorator => declare({ kind: 'anyone' }, PublicRateGuard),
+  /** Everybody, as often as they like: for probes, which come often and cost nothing. */
+  probe: (): AccessDecorator => declare({ kind: 'anyone' }),
   /** A client key as `Authorization: Bearer`. */
   bearer: (): AccessDecorator => declare({ kind: 'key' }, BearerGuard),
   /** A client key as `x-api-key` or as Bearer: the two families of clients differ. */

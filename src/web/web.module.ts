@@ -1,7 +1,9 @@
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { APP_FILTER, ModulesContainer } from '@nestjs/core';
+import { ThrottlerModule } from '@nestjs/throttler';
 import { IdentityModule } from '../identity';
-import { KeysModule } from '../keys';
+import { KeysModule, RateStorage } from '../keys';
+import { Settings } from '../platform';
 import { refuseHandlersWithoutAccess } from './boot-check';
 import { ClientAddress } from './client-address';
 import { FaultFilter } from './errors/fault.filter';
@@ -9,8 +11,22 @@ import { PageRenderer } from './pages/page-renderer';
 import { viewEngineProvider } from './pages/view-engine.provider';
 import { securityHeaders } from './security-headers';
 
+const MINUTE_MS = 60_000;
+
 @Module({
-  imports: [IdentityModule, KeysModule],
+  imports: [
+    IdentityModule,
+    KeysModule,
+    ThrottlerModule.forRootAsync({
+      imports: [KeysModule],
+      inject: [Settings, RateStorage],
+      useFactory: ({ publicRequestsPerMinute: limit }: Settings, storage: RateStorage) => ({
+        throttlers: [{ name: 'public', ttl: MINUTE_MS, limit }],
+        storage,
+        setHeaders: false,
+      }),
+    }),
+  ],
   providers: [
     viewEngineProvider,
     PageRenderer,

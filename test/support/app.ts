@@ -52,6 +52,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     // Tests of something else ask as often as they like.
     KEY_RATE_LIMIT_RPM: '1000000',
     KEY_FAILURES_PER_MINUTE: '1000000',
+    PUBLIC_REQUESTS_PER_MINUTE: '1000000',
     ...options.environment,
   };
   const settings = loadSettings(environment);

@@ -74,7 +74,7 @@ for (const [way, provide] of Object.entries(ways)) {
     await check(`${way} · ${model} · a stream that breaks off is an error`, async () => {
       const errors = [];
       const stream = streamText({
-        model: provide(failing(model)),
+        model: provide(await failing(model)),
         maxRetries: 0,
         prompt: asks.long,
         onError: ({ error }) => void errors.push(error),

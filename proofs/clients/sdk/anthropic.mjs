@@ -100,7 +100,7 @@ for (const model of models) {
 
   await check(`${model} · a stream that breaks off is an error`, async () => {
     const error = await refusalOf(async () => {
-      const stream = await client.messages.create(ask(failing(model), say(asks.long), { stream: true }));
+      const stream = await client.messages.create(ask(await failing(model), say(asks.long), { stream: true }));
       let events = 0;
       for await (const _event of stream) events += 1;
       return events;

@@ -8,7 +8,26 @@ export const { GATEWAY_URL: gateway, GATEWAY_KEY: key } = process.env;
 export const models = ['chat-model', 'messages-model'];
 /** Clients of responses are also tried on a supplier that speaks it. */
 export const responsesModels = [...models, 'responses-model'];
-export const failing = (model) => `failing-${model}`;
+
+/**
+ * Its twin whose long streams break off. Five failures in a row would give that supplier a rest; a short answer,
+ * which comes whole, shows that it is well.
+ */
+export async function failing(model) {
+  const twin = `failing-${model}`;
+  const answer = await fetch(`${gateway}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({
+      model: twin,
+      stream: true,
+      messages: [{ role: 'user', content: 'Briefly. [[tokens=1]]' }],
+    }),
+  });
+  const text = await answer.text();
+  if (!text.includes('[DONE]')) throw new Error(`the short answer did not come whole: ${text}`);
+  return twin;
+}
 
 /** What the supplier is asked to do; its directives are described in simulator/README.md. */
 export const asks = {

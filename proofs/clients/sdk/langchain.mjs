@@ -58,7 +58,7 @@ for (const [way, provide] of Object.entries(ways)) {
     });
 
     await check(`${way} · ${model} · a stream that breaks off is an error`, async () => {
-      const error = await refusalOf(() => streamed(provide(failing(model)), asks.long));
+      const error = await refusalOf(async () => streamed(provide(await failing(model)), asks.long));
       assert.match(`${error.message} ${error.code}`, /stream_interrupted/);
     });
   }

@@ -135,7 +135,7 @@ for (const model of models) {
   await check(`${model} · chat · a stream that breaks off is an error`, async () => {
     const error = await refusalOf(async () => {
       const stream = await client.chat.completions.create({
-        model: failing(model),
+        model: await failing(model),
         messages: say(asks.long),
         stream: true,
       });
@@ -188,7 +188,7 @@ for (const model of responsesModels) {
     const types = [];
     const error = await refusalOf(async () => {
       const stream = await client.responses.create({
-        model: failing(model),
+        model: await failing(model),
         input: asks.long,
         stream: true,
       });

@@ -112,13 +112,16 @@ const askSixTimes: Play = async (scene, sheet) => {
 /** However often it was asked before it said so: until the time it named it is not asked again. */
 const askSixAtOnce: Play = async (scene, sheet) => {
   await scene.fault('a', tooMany(8));
+  // All six are on their way before the first of them hears of it.
+  await scene.fault('a', { kind: 'delay', ms: 300 });
   await Promise.all(Array.from({ length: 6 }, () => scene.ask()));
+  const before = (await scene.counts()).a;
   for (let waited = 0; waited < 7_000; waited += 250) {
     await scene.ask();
     await delay(250);
   }
   const { a } = await scene.counts();
-  sheet.add('in 7 of the 8 s it named', 'not asked again', `${a - 6} more calls`, a === 6);
+  sheet.add('in the next 7 of 8 s', 'not asked again', `${before} calls, then ${a - before}`, a === before);
 };
 
 export const oneFailure: Drill = {

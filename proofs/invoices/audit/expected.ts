@@ -7,6 +7,8 @@ export interface Expected {
   readonly supplier: string;
   /** How many suppliers were asked. */
   readonly tries: number;
+  /** Begun by one supplier and brought to its end by another. */
+  readonly continued: boolean;
   readonly used: Reported;
   readonly cost: bigint;
   readonly delivered: AnswerRead;
@@ -29,12 +31,15 @@ export async function expectedOf(
   asked: readonly SupplierRequest[],
   evidence: Evidence,
 ): Promise<Expected | null> {
-  const answered = asked.filter(({ status }) => status === 200).at(-1);
+  const begun = asked.filter(({ status }) => status === 200);
+  // An answer that came to its end is that of the last supplier; one that did not could not be continued by another.
+  const answered = call.ended ? begun.at(-1) : begun[0];
   if (answered === undefined) return null;
   const delivered = await askAgain(answered, evidence);
   const used = usedBy(call, delivered);
   const cost = costOf(used, priceFor(evidence.prices, call.model, answered.lane));
-  return { supplier: answered.lane, tries: asked.length, used, cost, delivered };
+  const continued = call.form === 'stream' && call.ended && begun.length > 1;
+  return { supplier: answered.lane, tries: asked.length, continued, used, cost, delivered };
 }
 
 function usedBy({ requestBytes }: CallSeen, { textBytes, reported, begun }: AnswerRead): Reported {

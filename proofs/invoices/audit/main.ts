@@ -49,11 +49,12 @@ const nameOf = ({ number, dialect, model, form }: CallSeen): string =>
 
 function checkCalls(audited: readonly Audited[], books: Books): void {
   const answered = audited.filter(({ call }) => call.status === 200);
-  check('a call that was answered is on record once, a refused one not at all', audited.length, [
+  const twice = books.records.length - new Set(books.records.map((record) => record.request_id)).size;
+  check('a call that was answered is on record once, and a refused one costs nothing', audited.length, [
     ...audited
-      .filter(({ call, record }) => (call.status === 200) !== (record !== undefined))
+      .filter(({ call, record }) => (call.status === 200 ? !record : BigInt(record?.cost_nano ?? 0) > 0n))
       .map(({ call }) => `${nameOf(call)} ${call.status}`),
-    ...(books.records.length === answered.length ? [] : [`${books.records.length} records`]),
+    ...(twice === 0 ? [] : [`${twice} on record twice`]),
   ]);
   check(
     'its charge is what its supplier reported, at the listed price, to the nano-dollar',
@@ -99,6 +100,8 @@ function checkTwins(audited: readonly Audited[]): void {
       one?.record !== undefined &&
       other?.record !== undefined &&
       one.record.supplier === other.record.supplier &&
+      one.call.ended &&
+      other.call.ended &&
       one.record.usage_source === 'supplier',
   );
   check(
@@ -133,12 +136,20 @@ function checkEnds(audited: readonly Audited[]): void {
 }
 
 function checkRoutes(audited: readonly Audited[]): void {
-  const served = audited.filter(({ record }) => record !== undefined);
+  const served = audited.filter(({ call, record }) => call.status === 200 && record !== undefined);
   check(
     'charged is the supplier that answered',
     served.length,
     served.flatMap(({ call, expected, record }) =>
       record?.supplier === expected?.supplier ? [] : [nameOf(call)],
+    ),
+  );
+  const continued = served.filter(({ expected }) => expected?.continued === true);
+  check(
+    'one that another supplier brought to its end is charged once, at the price of that one',
+    continued.length,
+    continued.flatMap(({ call, expected, record }) =>
+      BigInt(record?.cost_nano ?? 0) === expected?.cost ? [] : [nameOf(call)],
     ),
   );
   const second = served.filter(({ expected }) => (expected?.tries ?? 0) > 1);

@@ -53,6 +53,7 @@ export class Escrow implements HoldKeeper {
   private readonly book: SliceBook;
   private serving = false;
   private heldNow = 0;
+  private heldSum: Nano = 0n;
 
   constructor(
     private readonly around: EscrowSurroundings,
@@ -69,6 +70,11 @@ export class Escrow implements HoldKeeper {
   /** How many requests hold money now. */
   get holds(): number {
     return this.heldNow;
+  }
+
+  /** How much that is. */
+  get heldMoney(): Nano {
+    return this.heldSum;
   }
 
   get waiting(): number {
@@ -122,13 +128,13 @@ export class Escrow implements HoldKeeper {
 
   settle(hold: Hold, slices: readonly Slice[], outcome: SettleOutcome): Promise<void> {
     const used = slices.map((slice) => slice.charge(hold.amount, outcome.costNano));
-    this.freed(slices);
+    this.freed(hold, slices);
     return this.around.record(hold, slices, used, outcome);
   }
 
   release(hold: Hold, slices: readonly Slice[]): void {
     for (const slice of slices) slice.giveUp(hold.amount);
-    this.freed(slices);
+    this.freed(hold, slices);
   }
 
   private place(request: HoldRequest): Hold | undefined {
@@ -149,6 +155,7 @@ export class Escrow implements HoldKeeper {
       if (slice.free < slice.lowWater && slice.askAgainAt <= elapsed) this.replenish(slice);
     }
     this.heldNow += 1;
+    this.heldSum += amount;
     return placeHold(this, request, slices, Math.floor(heldAt));
   }
 
@@ -158,8 +165,9 @@ export class Escrow implements HoldKeeper {
     this.teller.topUp(slice);
   }
 
-  private freed(slices: readonly Slice[]): void {
+  private freed({ amount }: Hold, slices: readonly Slice[]): void {
     this.heldNow -= 1;
+    this.heldSum -= amount;
     if (this.line.length > 0) this.serveSoon();
     for (const slice of slices) if (slice.recalledUntil > 0) this.teller.spare(slice);
   }

@@ -1,4 +1,4 @@
-import { CredentialEditor } from '../../catalogue';
+import { CredentialEditor, originsOf, type SecretHome } from '../../catalogue';
 import { MasterKeys, SecretBox, type Settings, type Tx } from '../../platform';
 import type { SecretValue } from './desired';
 
@@ -25,13 +25,21 @@ export class CredentialKeeper {
     this.editor = new CredentialEditor(this.box);
   }
 
-  async compare(tx: Tx, providerId: number, label: string, secret: SecretValue): Promise<Kept> {
+  /** A secret is kept for one address only: where the provider will live under another, it has to be entered again. */
+  async compare(
+    tx: Tx,
+    providerId: number,
+    label: string,
+    secret: SecretValue,
+    home: SecretHome,
+  ): Promise<Kept> {
     const [row] = await tx.query<Row[]>(
       `SELECT id, kind, host, key_id, wrapped_key, nonce, ciphertext FROM provider_credential
         WHERE provider_id = $1 AND label = $2 AND disabled_at IS NULL`,
       [providerId, label],
     );
     if (row === undefined) return 'missing';
+    if (row.host !== originsOf(home)) return 'unreadable';
     const place = { table: 'provider_credential', row: row.id, field: 'secret', host: row.host };
     const sealed = { ...row, keyId: row.key_id, wrappedKey: row.wrapped_key };
     const opened = this.box.open(sealed, place);

@@ -20,10 +20,8 @@ export async function planProviders(
     const wanted = providerTexts({ ...provider, managed: true });
     const changes = changesBetween(known === undefined ? noTexts : providerTexts(known), wanted);
     if (changes.length > 0) steps.push(providerStep(provider, known, changes));
-    // A secret is kept for one address only: under another it has to be entered again.
-    const moved = changes.some(({ field }) => field === 'base_url' || field.startsWith('settings.oauth'));
     for (const credential of provider.credentials) {
-      const step = await credentialStep(tx, provider.name, known, credential, moved, keeper);
+      const step = await credentialStep(tx, provider, known, credential, keeper);
       if (step !== undefined) steps.push(step);
     }
   }
@@ -57,22 +55,22 @@ function providerStep(
 
 async function credentialStep(
   tx: Tx,
-  provider: string,
+  provider: DesiredProvider,
   known: CurrentProvider | undefined,
   { at, label, secret }: DesiredCredential,
-  moved: boolean,
   keeper: CredentialKeeper,
 ): Promise<Step | undefined> {
-  const kept = known === undefined ? 'missing' : await keeper.compare(tx, known.id, label, secret);
-  if (kept === 'same' && !moved) return undefined;
+  const { name } = provider;
+  const kept = known === undefined ? 'missing' : await keeper.compare(tx, known.id, label, secret, provider);
+  if (kept === 'same') return undefined;
   const isNew = kept === 'missing';
   return {
     at,
-    what: providerNamed(provider),
+    what: providerNamed(name),
     mark: known === undefined ? 'new' : 'changed',
     changes: [{ field: `secret ${label}`, before: isNew ? null : 'set', after: isNew ? 'set' : 'changed' }],
-    needs: [providerNamed(provider)],
-    run: async (inner) => keeper.put(inner, await providerId(inner, provider), label, secret),
+    needs: [providerNamed(name)],
+    run: async (inner) => keeper.put(inner, await providerId(inner, name), label, secret),
   };
 }
 

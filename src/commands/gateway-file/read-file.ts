@@ -7,6 +7,7 @@ import {
   MODEL_STATES,
   type ModelKind,
   type ProviderView,
+  tokenUrlOf,
 } from '../../catalogue';
 import { Fault } from '../../kernel';
 import type { AddressGuard } from '../../platform';
@@ -95,10 +96,9 @@ function readProvider(name: string, entry: Entry, advisers: Advisers): DesiredPr
     settings: Object.fromEntries(fields.settings.named().map(([key, value]) => [key, value.data()])),
     timeouts: readTimeouts(fields.timeouts),
   };
-  if (provider.baseUrl !== '') {
-    const checked = advisers.guard.checkBaseUrl(provider.baseUrl);
-    if (!checked.ok) fields.base_url.fault(`${checked.error} (SUPPLIER_ALLOW is where the operator does)`);
-  }
+  if (provider.baseUrl !== '') checkAddress(fields.base_url, provider.baseUrl, '', advisers);
+  const tokenUrl = tokenUrlOf(provider.settings);
+  if (tokenUrl !== undefined) checkAddress(fields.settings, tokenUrl, 'oauth.token_url ', advisers);
   const style = styleOf(provider, fields.style, advisers);
   return {
     ...provider,
@@ -106,6 +106,11 @@ function readProvider(name: string, entry: Entry, advisers: Advisers): DesiredPr
     needsSecret: style?.needsCredential(provider) ?? false,
     credentials: readCredentials(keyKind(style, provider), fields.api_key, fields.credentials),
   };
+}
+
+function checkAddress(entry: Entry, address: string, which: string, { guard }: Advisers): void {
+  const checked = guard.checkBaseUrl(address);
+  if (!checked.ok) entry.fault(`${which}${checked.error} (SUPPLIER_ALLOW is where the operator does)`);
 }
 
 function styleOf(provider: ProviderView, entry: Entry, { styles }: Advisers): SupplierStyle | undefined {

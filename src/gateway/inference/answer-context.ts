@@ -1,6 +1,6 @@
 import { completionTokens, costOf, formatUsd, monotonicMs, promptTokens, type Usage } from '../../kernel';
 import type { JsonObject } from '../../protocol';
-import type { PlannedLane } from '../../routing';
+import type { LaneAnswer } from './answered';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import type { Outbound } from './outbound';
@@ -20,13 +20,12 @@ export interface AnswerContext {
 /** The `svc` object: the same as the `x-svc-*` trailers, for clients that cannot read trailers. */
 export function svcFacts(
   { startedMs }: Inbound,
-  { lane, price }: PlannedLane,
-  isFailover: () => boolean,
+  { route: { lane, price }, failover }: LaneAnswer,
 ): AnswerContext['facts'] {
   return (usage) => ({
     supplier: lane.provider.name,
     region: lane.region,
-    failover: isFailover(),
+    failover,
     latency_ms: Math.round(monotonicMs() - startedMs),
     input_tokens: promptTokens(usage),
     output_tokens: completionTokens(usage),

@@ -6,56 +6,23 @@ import {
   type AnswerHead,
   LaneHealth,
   type PlannedLane,
-  type RoutePlan,
   type SentCall,
   Stickiness,
   SupplierClient,
-  type SupplierExchange,
   SupplierStyles,
+  type Ticket,
 } from '../../routing';
-import type { RouteFacts } from '../reply/svc-headers';
-import type { Work } from '../work';
-import type { Admission } from './admit';
 import { type AnswerContext, svcFacts } from './answer-context';
-import type { Call } from './describe';
-import type { HeldCall } from './hold';
-import type { Inbound } from './inbound';
+import type { Answered, LaneAnswer, Sending } from './answered';
+import { exhausted } from './exhausted';
 import { judge, type Judgement } from './judge';
 import { type Outbound, outboundFor } from './outbound';
-import { relayWhole, type WholeDelivery } from './relay-whole';
+import { relayWhole } from './relay-whole';
 import { laneStream } from './stream/lane-stream-of';
 import type { LaneStream } from './stream/lane-stream';
-import { type OpenedStream, openStream } from './stream/opening';
+import { openStream } from './stream/opening';
 import { Patience } from './stream/patience';
 import { isText } from './surface';
-
-/** A lane that has begun to answer. */
-export interface LaneAnswer {
-  readonly route: PlannedLane;
-  /** The catalogue's name of the model that answers. */
-  readonly model: string;
-  readonly contextTokens: number | null;
-  readonly outbound: Outbound;
-  readonly status: number;
-  readonly contentType: string;
-  readonly exchange: SupplierExchange;
-}
-
-/** An answer in hand: one of the two, as it was asked for. */
-export interface Answered extends LaneAnswer {
-  readonly opened: OpenedStream | null;
-  readonly whole: WholeDelivery | null;
-}
-
-/** Everything a request is sent with, whichever lane it takes. */
-export interface Sending {
-  readonly inbound: Inbound;
-  readonly call: Call;
-  readonly admission: Admission;
-  readonly held: HeldCall;
-  readonly plan: RoutePlan;
-  readonly work: Work;
-}
 
 @Injectable()
 export class AttemptTools {
@@ -80,6 +47,7 @@ type Tried = { readonly kind: 'answered'; readonly answered: Answered } | Judgem
  */
 export class Attempts {
   private next = 0;
+  private readonly startedMs = monotonicMs();
 
   constructor(
     private readonly sending: Sending,
@@ -88,99 +56,132 @@ export class Attempts {
     private readonly records: AttemptRecord[],
   ) {}
 
-  get failedOver(): boolean {
-    return this.records.length > 1;
-  }
-
-  /** Whether another lane could be tried. */
-  get hasMore(): boolean {
-    const { lanes } = this.sending.plan;
-    return (
-      this.records.length < MOST_ATTEMPTS && this.next < lanes.length && lanes[this.next]?.why !== 'open'
-    );
-  }
-
   /** Nobody waits for an answer any more. */
   get stopped(): boolean {
     return this.sending.work.stopped !== null;
   }
 
-  async answer(streamOf: StreamOf = laneStream): Promise<Answered> {
-    const { plan, work } = this.sending;
-    let last: Fault | null = null;
-    while (this.next < plan.lanes.length && this.records.length < MOST_ATTEMPTS) {
-      const route = plan.lanes[this.next++]!;
-      if (!this.mayTry(route)) continue;
-      const startedMs = monotonicMs();
-      const tried = await this.tryLane(route, streamOf);
-      this.records.push(recordOf(route, tried, monotonicMs() - startedMs));
-      this.note(route, tried);
-      if (work.stopped !== null) throw work.stopped;
-      if (tried.kind === 'answered') return tried.answered;
-      if (tried.kind === 'refused') throw tried.problem;
-      last = tried.problem;
-    }
-    throw last ?? this.nothingHealthy();
+  /** Whether another lane could be tried. Healthy ones come first in a plan. */
+  get hasMore(): boolean {
+    const next = this.sending.plan.lanes[this.next];
+    if (next === undefined || next.why === 'open' || this.records.length >= MOST_ATTEMPTS) return false;
+    return this.tools.health.budgetOf(next.lane.provider.name).affords(monotonicMs());
   }
 
-  /** What the caller is told before the answer. */
-  routeOf({ route: { lane } }: Answered): RouteFacts {
-    return { supplier: lane.provider.name, region: lane.region, failover: this.failedOver };
+  async answer(streamOf: StreamOf = laneStream): Promise<Answered> {
+    const { plan, work } = this.sending;
+    const outcomes: Judgement[] = [];
+    while (this.next < plan.lanes.length && this.mayGoOn(outcomes)) {
+      const route = plan.lanes[this.next++]!;
+      const ticket = this.acquire(route);
+      if (ticket === null) continue;
+      const startedMs = monotonicMs();
+      const tried = await this.tryLane(route, ticket, streamOf);
+      const isUnasked = tried.kind === 'refused' && tried.status === null;
+      if (!isUnasked) this.records.push(recordOf(route, tried, monotonicMs() - startedMs));
+      this.note(route, ticket, tried, streamOf !== laneStream);
+      if (work.stopped !== null) throw work.stopped;
+      if (tried.kind === 'answered') return tried.answered;
+      // The caller's own mistake is one everywhere, unless it is only a backup that minds.
+      if (tried.kind === 'refused' && !isUnasked && outcomes.length === 0) throw tried.problem;
+      outcomes.push(tried);
+    }
+    throw exhausted(outcomes, plan, this.tools.health);
+  }
+
+  /** A streamed answer has become whole. */
+  done({ route }: Answered): void {
+    this.tools.health.breakerOf(route.lane).success(monotonicMs());
   }
 
   /** The lane that answered last broke off in the middle. */
-  broke({ route }: Answered, problem: Fault): void {
+  broke({ route, ticket }: Answered, problem: Fault): void {
     const record = this.records.at(-1);
     if (record !== undefined) this.records[this.records.length - 1] = { ...record, outcome: problem.code };
-    this.tools.health.breakerOf(route.lane).failure(monotonicMs());
+    if (!this.stopped) this.tools.health.breakerOf(route.lane).failure(monotonicMs(), ticket);
   }
 
-  private async tryLane(route: PlannedLane, streamOf: StreamOf): Promise<Tried> {
-    const { inbound, call, held, work } = this.sending;
-    const { styles, client, settings } = this.tools;
-    const outbound = outboundFor(inbound, call, held, route, styles);
+  /** One who found every lane resting tries one of them, and nobody waits for a third answer that is long in coming. */
+  private mayGoOn(outcomes: readonly Judgement[]): boolean {
+    if (outcomes.length === 0) return true;
+    const { plan } = this.sending;
+    const isLate = monotonicMs() - this.startedMs > this.tools.settings.supplierFirstByteTimeoutMs;
+    return this.records.length < MOST_ATTEMPTS && plan.lanes[0]?.why !== 'open' && !isLate;
+  }
+
+  /** The right to try a lane: it must not rest, unless all of them do, and a retry has to be affordable. */
+  private acquire({ lane }: PlannedLane): Ticket | null {
+    const { health } = this.tools;
+    const { lanes } = this.sending.plan;
+    const now = monotonicMs();
+    const breaker = health.breakerOf(lane);
+    if (lanes[0]?.why === 'open') return breaker.tryAcquire(now) ?? breaker.tryAsLast(now);
+    if (breaker.state(now) === 'open') return null;
+    const isRetry = this.records.length > 0;
+    if (isRetry && !health.budgetOf(lane.provider.name).spend(now)) return null;
+    if (!isRetry) for (const each of lanes) health.budgetOf(each.lane.provider.name).firstTry();
+    return breaker.tryAcquire(now);
+  }
+
+  private async tryLane(route: PlannedLane, ticket: Ticket, streamOf: StreamOf): Promise<Tried> {
+    const { inbound, call, held } = this.sending;
+    const { styles, settings } = this.tools;
     // Only a stream shows whether something is coming.
     const patience = call.stream
       ? new Patience(route.lane.provider.timeouts.firstToken ?? settings.supplierFirstTokenTimeoutMs)
       : null;
+    let outbound: Outbound | null = null;
     try {
-      const sent = await client.open(
-        held.hold,
-        {
-          operation: call.surface.name,
-          lane: route.lane,
-          body: outbound.body,
-          stream: call.stream,
-          headers: inbound.headers,
-          sessionKey: call.session,
-          ...(held.cappedOutput === null ? {} : { maxOutputTokens: held.cappedOutput }),
-        },
-        {
-          firstByteMs: call.stream
-            ? settings.supplierStreamFirstByteTimeoutMs
-            : settings.supplierFirstByteTimeoutMs,
-          idleMs: settings.supplierIdleTimeoutMs,
-          totalMs: settings.supplierTotalTimeoutMs,
-        },
-      );
-      const { exchange } = sent;
-      work.watch(exchange);
-      if (this.hasMore) patience?.onEnd(() => exchange.abort(fault('upstream_timeout')));
-      const head = await exchange.head;
-      if (head.status >= 300) return judge(head, sent.judge(head, await exchange.whole()));
-      return {
-        kind: 'answered',
-        answered: await this.opened(route, outbound, head, sent, patience, streamOf),
-      };
+      outbound = outboundFor(inbound, call, held, route, styles);
+      const sent = await this.send(route, outbound, patience);
+      const head = await sent.exchange.head;
+      if (head.status >= 300) return judge(head, sent.judge(head, await sent.exchange.whole()));
+      const answered = await this.opened(route, ticket, outbound, head, sent, patience, streamOf);
+      return { kind: 'answered', answered };
     } catch (error) {
-      return { kind: 'failed', status: null, problem: fromUnknown(error), pauseMs: 0 };
+      const problem = fromUnknown(error);
+      // What a lane cannot even be asked says nothing about the lane.
+      if (outbound === null) return { kind: 'refused', status: null, problem };
+      return { kind: 'failed', status: null, problem, pauseMs: 0 };
     } finally {
       patience?.stop();
     }
   }
 
+  private async send(
+    { lane }: PlannedLane,
+    { body }: Outbound,
+    patience: Patience | null,
+  ): Promise<SentCall> {
+    const { inbound, call, held, work } = this.sending;
+    const { client, settings } = this.tools;
+    const sent = await client.open(
+      held.hold,
+      {
+        operation: call.surface.name,
+        lane,
+        body,
+        stream: call.stream,
+        headers: inbound.headers,
+        sessionKey: call.session,
+        ...(held.cappedOutput === null ? {} : { maxOutputTokens: held.cappedOutput }),
+      },
+      {
+        firstByteMs: call.stream
+          ? settings.supplierStreamFirstByteTimeoutMs
+          : settings.supplierFirstByteTimeoutMs,
+        idleMs: settings.supplierIdleTimeoutMs,
+        totalMs: settings.supplierTotalTimeoutMs,
+      },
+    );
+    work.watch(sent.exchange);
+    if (this.hasMore) patience?.onEnd(() => sent.exchange.abort(fault('upstream_timeout')));
+    return sent;
+  }
+
   private async opened(
     route: PlannedLane,
+    ticket: Ticket,
     outbound: Outbound,
     head: AnswerHead,
     { exchange }: SentCall,
@@ -189,59 +190,47 @@ export class Attempts {
   ): Promise<Answered> {
     const { inbound, call, admission } = this.sending;
     const { surface } = call;
-    const answered = {
+    const answer: LaneAnswer = {
       route,
+      ticket,
       model: admission.model.name,
       contextTokens: admission.model.contextTokens,
       outbound,
       status: head.status,
       contentType: head.headers['content-type'] ?? '',
       exchange,
+      failover: this.records.length > 0 || this.passedOver(route),
     };
     if (patience === null || !isText(surface))
-      return { ...answered, opened: null, whole: await relayWhole(inbound, call, answered) };
-    const facts = svcFacts(inbound, route, () => this.failedOver);
-    const context = { inbound, call, surface, outbound, contextTokens: answered.contextTokens, facts };
-    return {
-      ...answered,
-      whole: null,
-      opened: await openStream(exchange, streamOf(context), this.hasMore ? null : patience),
-    };
+      return { ...answer, opened: null, whole: await relayWhole(inbound, call, answer) };
+    const { contextTokens } = answer;
+    const facts = svcFacts(inbound, answer);
+    const stream = streamOf({ inbound, call, surface, outbound, contextTokens, facts });
+    const opened = await openStream(exchange, stream, this.hasMore ? null : patience);
+    return { ...answer, opened, whole: null };
   }
 
-  /** A lane at rest is passed over, unless all of them rest; a retry has to be affordable. */
-  private mayTry({ lane }: PlannedLane): boolean {
-    const { health } = this.tools;
-    const isRetry = this.records.length > 0;
-    const now = monotonicMs();
-    const budget = health.budgetOf(lane.provider.name);
-    if (isRetry && !budget.spend(now)) return false;
-    const breaker = health.breakerOf(lane);
-    const isLastHope = this.sending.plan.lanes[0]?.why === 'open';
-    if (!breaker.tryAcquire(now) && !(isLastHope && breaker.tryAsLast(now))) return false;
-    if (!isRetry) budget.firstTry();
-    return true;
+  /** A lane that comes first was resting. */
+  private passedOver({ lane: { priority } }: PlannedLane): boolean {
+    return this.sending.plan.lanes.some(({ lane, why }) => why === 'open' && lane.priority < priority);
   }
 
-  private note({ lane }: PlannedLane, tried: Tried): void {
+  private note({ lane }: PlannedLane, ticket: Ticket, tried: Tried, isContinuation: boolean): void {
     const breaker = this.tools.health.breakerOf(lane);
     const now = monotonicMs();
-    if (tried.kind === 'answered') breaker.success(now);
-    else if (tried.kind === 'refused' || this.sending.work.stopped !== null) breaker.neutral();
-    else {
-      breaker.failure(now);
-      if (tried.pauseMs > 0) breaker.pause(now + tried.pauseMs);
+    if (this.stopped || tried.kind === 'refused') return breaker.neutral(ticket);
+    if (tried.kind === 'answered') {
+      breaker.answering(ticket);
+      if (tried.answered.opened === null) breaker.success(now);
+      return;
     }
-  }
-
-  /** Every lane rests: the caller is told when the first of them may be tried again. */
-  private nothingHealthy(): Fault {
-    const now = monotonicMs();
-    const { lanes } = this.sending.plan;
-    const next = Math.min(...lanes.map(({ lane }) => this.tools.health.breakerOf(lane).nextTryAt(now)));
-    return fault('no_providers_available', {
-      retryAfterSeconds: Number.isFinite(next) ? Math.max(1, Math.ceil((next - now) / 1_000)) : 1,
-    });
+    const isToldWhen = tried.pauseMs > 0;
+    if (isToldWhen) breaker.pause(now + tried.pauseMs);
+    // A supplier that says when to come back is well; nothing has to be found out about it.
+    if (isToldWhen && tried.problem.code === 'supplier_limit') breaker.neutral(ticket);
+    // Nor is another answer than before the fault of the lane.
+    else if (isContinuation && tried.problem.code === 'stream_interrupted') breaker.neutral(ticket);
+    else breaker.failure(now, ticket);
   }
 }
 

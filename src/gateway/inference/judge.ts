@@ -12,7 +12,12 @@ export type Judgement =
       /** How long the supplier asks to be left alone. */
       readonly pauseMs: number;
     }
-  | { readonly kind: 'refused'; readonly status: number; readonly problem: Fault };
+  | {
+      readonly kind: 'refused';
+      /** Null when the lane could not even be asked. */
+      readonly status: number | null;
+      readonly problem: Fault;
+    };
 
 /**
  * The caller's mistakes go back to the caller with the supplier's wording; everything else is a failure of the
@@ -44,11 +49,13 @@ export function judge({ status, headers }: AnswerHead, error: SupplierError): Ju
   }
 }
 
-const LONGEST_PAUSE_SECONDS = 3_600;
+/** A supplier may ask for more, and nobody could end it. */
+const LONGEST_PAUSE_SECONDS = 600;
 
 function retryAfterOf(headers: IncomingHttpHeaders): number | null {
-  const text = headers['retry-after'];
-  if (text === undefined) return null;
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
+  const milliseconds = Number(headers['retry-after-ms'] ?? NaN);
+  const text = headers['retry-after'] ?? '';
+  const named = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
+  const seconds = Number.isNaN(milliseconds) ? named : milliseconds / 1_000;
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(Math.ceil(seconds), LONGEST_PAUSE_SECONDS) : null;
 }

@@ -3,7 +3,7 @@ import type { AttemptRecord } from '../../audit';
 import { completionTokens, formatUsd, fromUnknown, promptTokens } from '../../kernel';
 import { Metrics } from '../../platform';
 import type { CallFacts } from '../reply/svc-headers';
-import type { Answered } from './attempt';
+import type { Answered } from './answered';
 import type { Delivery } from './delivery';
 import type { Call } from './describe';
 

@@ -7,10 +7,13 @@ import { fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
 import type { HttpRequest } from '../../web';
 import { Idempotency } from '../idempotency/idempotency';
+import { OpenStreams } from '../reply/open-streams';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
+import type { RouteFacts } from '../reply/svc-headers';
 import type { Work } from '../work';
 import { type Admission, admit, largerModel } from './admit';
+import type { Answered } from './answered';
 import { Attempts, AttemptTools } from './attempt';
 import { type Call, describeCall } from './describe';
 import { Doorway } from './doorway';
@@ -43,6 +46,7 @@ export class Pipeline {
     private readonly tools: AttemptTools,
     private readonly observer: Observer,
     private readonly idempotency: Idempotency,
+    private readonly streams: OpenStreams,
   ) {}
 
   /** Answers the whole reply, or null once a stream has been sent. */
@@ -92,8 +96,9 @@ export class Pipeline {
       const answered = await attempts.answer();
       rememberLane(inbound, call, plan, answered.route.lane.id, this.tools);
       if (call.stream && isText(call.surface)) {
-        const sink = new StreamSink(request.response);
-        sink.head(attempts.routeOf(answered));
+        const sink = new StreamSink(request.response, call.surface.dialect.ping);
+        this.streams.add(sink, call.surface.name);
+        sink.head(routeFacts(answered));
         const relayed = await relayStream(call.surface, answered, attempts, sink);
         const facts = await settle(inbound, call, held.hold, relayed.answered, tries, relayed.delivery);
         this.observer.served(call, relayed.answered, tries, relayed.delivery, facts);
@@ -110,3 +115,10 @@ export class Pipeline {
     }
   }
 }
+
+/** What the caller is told before the answer. */
+const routeFacts = ({ route: { lane }, failover }: Answered): RouteFacts => ({
+  supplier: lane.provider.name,
+  region: lane.region,
+  failover,
+});

@@ -1,7 +1,8 @@
 import { type Fault, fault } from '../../kernel';
 import type { StreamSink } from '../reply/stream-sink';
 import type { AnswerContext } from './answer-context';
-import type { Answered, Attempts } from './attempt';
+import type { Answered } from './answered';
+import type { Attempts } from './attempt';
 import { Delivered } from './stream/delivered';
 import type { LaneStream, StreamDelivery } from './stream/lane-stream';
 import { SplicedStream } from './stream/spliced-stream';
@@ -24,13 +25,20 @@ export async function relayStream(
   attempts: Attempts,
   sink: StreamSink,
 ): Promise<Relayed> {
-  const delivered = attempts.hasMore && surface.name !== 'native' ? new Delivered() : null;
+  const delivered = attempts.hasMore && surface.name === surface.dialect.name ? new Delivered() : null;
   const delivery = await pipe(answered, sink, delivered);
+  noteEnd(attempts, answered, delivery);
   if (delivery.problem === null) return { delivery, answered };
-  attempts.broke(answered, delivery.problem);
   const continued = await continueElsewhere(surface, attempts, delivered);
   if (continued === null) return { delivery, answered };
-  return { answered: continued, delivery: await pipe(continued, sink, null) };
+  const rest = await pipe(continued, sink, null);
+  noteEnd(attempts, continued, rest);
+  return { delivery: rest, answered: continued };
+}
+
+function noteEnd(attempts: Attempts, answered: Answered, { problem }: StreamDelivery): void {
+  if (problem === null) attempts.done(answered);
+  else attempts.broke(answered, problem);
 }
 
 async function continueElsewhere(

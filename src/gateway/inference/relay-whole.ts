@@ -1,17 +1,12 @@
 import { fault } from '../../kernel';
 import { type CanonicalAnswer, collect } from '../../protocol';
-import type { LaneAnswer } from './attempt';
+import type { LaneAnswer, WholeDelivery } from './answered';
 import { soldAudio } from './audio';
-import { type Delivery, usageOfWhole } from './delivery';
+import { usageOfWhole } from './delivery';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import { isText, type Surface } from './surface';
 import { tapRules } from './tap-rules';
-
-export interface WholeDelivery extends Delivery {
-  readonly body: Buffer;
-  readonly contentType: string;
-}
 
 /** Takes in a whole answer; nothing of it leaves before it is settled. */
 export async function relayWhole(inbound: Inbound, call: Call, answered: LaneAnswer): Promise<WholeDelivery> {

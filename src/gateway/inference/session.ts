@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import type { Call } from './describe';
 import type { Inbound } from './inbound';
 
 /** Longer identifiers say no more; they are cut, not refused, since they only ask for a preference. */
@@ -25,7 +24,10 @@ export function sessionOf({ headers, body }: Pick<Inbound, 'headers' | 'body'>):
 }
 
 /** What the lane of a conversation is remembered under, always of one key only; guessed when nothing is said. */
-export function stickyKey({ caller, body }: Inbound, { session, model }: Call): string {
+export function stickyKey(
+  { caller, body }: Inbound,
+  { session, model }: { readonly session: string | null; readonly model: string },
+): string {
   if (session !== null) return `${caller.keyId}\n${session}`;
   const opening = [
     model,

@@ -1,30 +1,24 @@
 import type { AttemptRecord } from '../../audit';
 import type { Hold } from '../../billing';
 import { completionTokens, costOf, monotonicMs, promptTokens } from '../../kernel';
-import type { PlannedLane } from '../../routing';
 import type { CallFacts } from '../reply/svc-headers';
+import type { Answered } from './answered';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import type { Delivery } from './delivery';
-
-export interface Served {
-  readonly route: PlannedLane;
-  readonly status: number;
-}
 
 /** Charges what was delivered and puts it on record; returns once neither can be lost. */
 export async function settle(
   inbound: Inbound,
   call: Call,
   hold: Hold,
-  { route, status }: Served,
+  { route, status, failover }: Answered,
   attempts: readonly AttemptRecord[],
   delivery: Delivery,
 ): Promise<CallFacts> {
   const { lane, price } = route;
   const { source, ...counts } = delivery.usage;
   const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
-  const failover = attempts.length > 1;
   const costNano = costOf(counts, price.rates);
   await hold.settle({
     ...inbound.caller.attribution,
@@ -41,7 +35,7 @@ export async function settle(
     code: delivery.problem?.code ?? null,
     stream: call.stream,
     failover,
-    attempts: failover ? attempts : null,
+    attempts: attempts.length > 1 ? attempts : null,
     latencyMs,
     firstTokenMs: delivery.firstTokenMs,
     finishReason: delivery.finishReason,

@@ -5,7 +5,14 @@ const trailerNames = 'x-svc-latency-ms, x-svc-input-tokens, x-svc-output-tokens,
 
 /** A streamed answer on its way to the caller: the head at the first useful byte, the account in the trailers. */
 export class StreamSink {
-  constructor(private readonly response: ServerResponse) {}
+  /** Something went out since the last look. */
+  private isLively = true;
+
+  constructor(
+    private readonly response: ServerResponse,
+    /** What keeps the connection awake without saying anything. */
+    private readonly sign: string,
+  ) {}
 
   head(facts: RouteFacts): void {
     const { response } = this;
@@ -20,7 +27,19 @@ export class StreamSink {
 
   /** False while the caller reads slower than the supplier writes; `onDrain` tells when that has passed. */
   write(chunk: Buffer | string): boolean {
+    this.isLively = true;
     return this.response.write(chunk);
+  }
+
+  /** A sign of life, when there was nothing else for a while; only whole events go out, so it may stand anywhere. */
+  ping(): void {
+    if (!this.isLively && this.response.writableLength === 0 && !this.response.writableEnded)
+      this.response.write(this.sign);
+    this.isLively = false;
+  }
+
+  onClose(listener: () => void): void {
+    this.response.on('close', listener);
   }
 
   onDrain(listener: () => void): void {

@@ -149,6 +149,15 @@ export class Settings {
   readonly idempotentAnswerLimitBytes: number;
 
   @Setting({
+    name: 'PUBLIC_REQUESTS_PER_MINUTE',
+    group: 'Server',
+    describe: 'How many requests for what everybody may see one address (IPv6: one /64 network) may make.',
+    as: wholeNumber(1, 1_000_000),
+    default: '600',
+  })
+  readonly publicRequestsPerMinute: number;
+
+  @Setting({
     name: 'DRAIN_TIMEOUT',
     group: 'Server',
     describe: 'How long open streams may run on after the service was asked to stop.',
@@ -317,6 +326,15 @@ export class Settings {
     default: '3s',
   })
   readonly supplierConnectTimeoutMs: number;
+
+  @Setting({
+    name: 'STREAM_PING_INTERVAL',
+    group: 'Suppliers',
+    describe: 'How long a stream may be silent before its caller gets a sign of life.',
+    as: timeOut,
+    default: '15s',
+  })
+  readonly streamPingIntervalMs: number;
 
   @Setting({
     name: 'SUPPLIER_FIRST_BYTE_TIMEOUT',

@@ -57,7 +57,7 @@ export class MetricsServer implements OnApplicationShutdown {
       return;
     }
     try {
-      const body = await this.metrics.registry.metrics();
+      const body = await this.metrics.text();
       response.writeHead(200, { 'content-type': this.metrics.registry.contentType }).end(body);
     } catch {
       response.writeHead(500, { 'content-type': 'text/plain' }).end('metrics could not be collected\n');

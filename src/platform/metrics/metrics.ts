@@ -10,6 +10,7 @@ const buckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1200];
  */
 export class Metrics {
   readonly registry = new Registry();
+  private readonly readers: (() => void)[] = [];
 
   readonly requests = this.counter('gateway_requests_total', 'Requests answered.', [
     'endpoint',
@@ -82,6 +83,16 @@ export class Metrics {
     'version',
     'commit',
   ]);
+
+  /** Called each time before the numbers are read, for those that nobody counts as they change. */
+  beforeLook(read: () => void): void {
+    this.readers.push(read);
+  }
+
+  async text(): Promise<string> {
+    for (const read of this.readers) read();
+    return this.registry.metrics();
+  }
 
   private counter<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
     return new CappedCounter<Label>({ name, help, labelNames, registers: [this.registry] });

@@ -16,12 +16,16 @@ const PROBE_DEADLINE_MS = 30_000;
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
+/** The right to one try, handed back with what became of it. Zero: nobody waits for it in particular. */
+export type Ticket = number;
+
 export class Breaker {
   private consecutive = 0;
   private restMs = FIRST_REST_MS;
   /** Closed while null; otherwise when the next probe may go. */
   private probeAt: number | null = null;
-  private probingSince: number | null = null;
+  private probe: { readonly ticket: Ticket; readonly since: number } | null = null;
+  private lastTicket = 0;
   private lastHopeAt = -Infinity;
   /** A supplier that named a time is left alone until then, however healthy it is. */
   private pausedUntil = 0;
@@ -30,8 +34,14 @@ export class Breaker {
   private slotStart = 0;
 
   state(now: number): BreakerState {
-    if (this.probeAt === null) return now < this.pausedUntil ? 'open' : 'closed';
+    if (now < this.pausedUntil) return 'open';
+    if (this.probeAt === null) return 'closed';
     return now < this.probeAt || this.isProbing(now) ? 'open' : 'half-open';
+  }
+
+  /** Well, but asked to be left alone. */
+  isPaused(now: number): boolean {
+    return this.probeAt === null && now < this.pausedUntil;
   }
 
   /** When something may be tried again; for the caller's Retry-After. */
@@ -39,59 +49,77 @@ export class Breaker {
     return Math.max(now, this.pausedUntil, this.probeAt ?? 0);
   }
 
-  /** Takes the right to try. A half-open lane gives it to one caller at a time. */
-  tryAcquire(now: number): boolean {
+  /** Takes the right to try, or null. A half-open lane gives it to one caller at a time. */
+  tryAcquire(now: number): Ticket | null {
     const state = this.state(now);
-    if (state === 'open') return false;
-    if (state === 'half-open') this.probingSince = now;
-    return true;
+    if (state === 'closed') return 0;
+    return state === 'open' ? null : this.beginProbe(now);
   }
 
   /** Resting would mean refusing everybody: one caller a second finds out whether it is over. */
-  tryAsLast(now: number): boolean {
-    if (now < this.pausedUntil || now - this.lastHopeAt < LAST_HOPE_MS) return false;
+  tryAsLast(now: number): Ticket | null {
+    if (now < this.pausedUntil || now - this.lastHopeAt < LAST_HOPE_MS) return null;
     this.lastHopeAt = now;
-    this.probingSince = now;
-    return true;
+    return this.beginProbe(now);
   }
 
-  success(now: number): void {
-    this.count(now, false);
-    this.consecutive = 0;
-    this.probingSince = null;
-    if (this.probeAt !== null) {
+  /** An answer has begun. The lane is open to everybody again, and shut at once should this answer break off. */
+  answering(ticket: Ticket): void {
+    if (this.probeAt !== null && this.owns(ticket)) {
       this.probeAt = null;
-      this.restMs = FIRST_REST_MS;
       this.calls.fill(0);
       this.failures.fill(0);
     }
+    this.forget(ticket);
   }
 
-  failure(now: number): void {
+  /** An answer is whole. */
+  success(now: number): void {
+    this.count(now, false);
+    if (this.probeAt !== null) return;
+    this.consecutive = 0;
+    this.restMs = FIRST_REST_MS;
+  }
+
+  /** A call failed, before its answer began or in the middle of it. */
+  failure(now: number, ticket: Ticket): void {
     this.count(now, true);
     this.consecutive += 1;
-    if (this.probeAt !== null) {
-      // Stragglers sent before it opened say nothing new; a failed probe doubles the rest.
-      if (this.probingSince === null) return;
-      this.probingSince = null;
+    if (this.probeAt === null) {
+      if (this.consecutive >= CONSECUTIVE_FAILURES || this.mostlyFails()) this.probeAt = now + this.restMs;
+    } else if (this.owns(ticket)) {
+      // Only the probe says something new; stragglers were sent before it opened.
       this.restMs = Math.min(this.restMs * 2, LONGEST_REST_MS);
       this.probeAt = now + this.restMs;
-    } else if (this.consecutive >= CONSECUTIVE_FAILURES || this.mostlyFails()) {
-      this.probeAt = now + this.restMs;
     }
+    this.forget(ticket);
   }
 
   /** The call ended without saying anything about the lane: a client's error, or a caller that left. */
-  neutral(): void {
-    this.probingSince = null;
+  neutral(ticket: Ticket): void {
+    this.forget(ticket);
   }
 
   pause(until: number): void {
     this.pausedUntil = Math.max(this.pausedUntil, until);
   }
 
+  private beginProbe(now: number): Ticket {
+    this.lastTicket += 1;
+    this.probe = { ticket: this.lastTicket, since: now };
+    return this.lastTicket;
+  }
+
+  private owns(ticket: Ticket): boolean {
+    return this.probe !== null && this.probe.ticket === ticket;
+  }
+
+  private forget(ticket: Ticket): void {
+    if (this.owns(ticket)) this.probe = null;
+  }
+
   private isProbing(now: number): boolean {
-    return this.probingSince !== null && now - this.probingSince < PROBE_DEADLINE_MS;
+    return this.probe !== null && now - this.probe.since < PROBE_DEADLINE_MS;
   }
 
   private count(now: number, failed: boolean): void {

@@ -5,11 +5,13 @@ const PER_SECOND = 50;
 const LARGEST = 1_000;
 
 /**
- * How often one supplier may be tried on behalf of requests that another has failed: a tenth of its first tries,
- * and five a second besides. In a total outage retries stay a rounding error instead of doubling the storm.
+ * How often one supplier may be tried on behalf of requests that another has failed: a tenth of the first tries it
+ * could have been asked for, and five a second besides. What is unused adds up to a hundred, so that a supplier that
+ * dies under load loses nobody; the breakers end the failing within a few calls. In a total outage retries stay a
+ * rounding error instead of doubling the storm.
  */
 export class RetryBudget {
-  private credit = PER_SECOND;
+  private credit = LARGEST;
   private creditedAt: number | null = null;
 
   firstTry(): void {
@@ -18,12 +20,17 @@ export class RetryBudget {
 
   /** True when another try is affordable, which it then has paid for. */
   spend(now: number): boolean {
-    const elapsedMs = this.creditedAt === null ? 0 : Math.max(0, now - this.creditedAt);
-    const earned = Math.min(PER_SECOND, Math.floor((elapsedMs * PER_SECOND) / 1_000));
-    if (earned > 0 || this.creditedAt === null) this.creditedAt = now;
-    this.credit = Math.min(LARGEST, this.credit + earned);
-    if (this.credit < RETRY) return false;
+    if (!this.affords(now)) return false;
     this.credit -= RETRY;
     return true;
+  }
+
+  affords(now: number): boolean {
+    const elapsedMs = Math.max(0, now - (this.creditedAt ?? now));
+    const earned = Math.floor((elapsedMs * PER_SECOND) / 1_000);
+    // What is less than a tenth stays on the clock.
+    this.creditedAt = this.creditedAt === null ? now : this.creditedAt + (earned * 1_000) / PER_SECOND;
+    this.credit = Math.min(LARGEST, this.credit + earned);
+    return this.credit >= RETRY;
   }
 }

@@ -64,6 +64,18 @@ moddels: {}
   ]);
 });
 
+test.each([
+  'http://127.0.0.1:80/token',
+  'https://169.254.169.254',
+  'file:///etc/passwd',
+  'https://a@b.example',
+])('tokens are not renewed at %s either', (address) => {
+  const faults = faultsOf(provider(`    settings: { oauth: { token_url: "${address}" } }\n`));
+  expect(faults).toEqual([
+    expect.stringMatching(/^6 providers\.one\.settings: oauth\.token_url .*SUPPLIER_ALLOW/),
+  ]);
+});
+
 test('what people are shown of the faults is sorted by line and says that nothing was changed', () => {
   const { faults } = read('version: 1\nmodels: []\nproviders: 5\n');
   expect(new FileFaults('gateway.yaml', faults).message).toBe(`gateway.yaml has 2 faults:

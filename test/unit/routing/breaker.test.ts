@@ -2,7 +2,7 @@ import { Breaker } from '../../../src/routing/health/breaker';
 import { RetryBudget } from '../../../src/routing/health/retry-budget';
 
 const fail = (breaker: Breaker, times: number, now: number): void => {
-  for (let call = 0; call < times; call += 1) breaker.failure(now);
+  for (let call = 0; call < times; call += 1) breaker.failure(now, 0);
 };
 
 describe('a breaker', () => {
@@ -12,19 +12,19 @@ describe('a breaker', () => {
     breaker.success(0);
     fail(breaker, 4, 0);
     expect(breaker.state(0)).toBe('closed');
-    breaker.failure(0);
+    breaker.failure(0, 0);
     expect(breaker.state(0)).toBe('open');
-    expect(breaker.tryAcquire(4_999)).toBe(false);
+    expect(breaker.tryAcquire(4_999)).toBeNull();
   });
 
   test('opens when more than half of twenty calls within ten seconds failed', () => {
     const breaker = new Breaker();
     for (let call = 0; call < 10; call += 1) {
       breaker.success(call * 100);
-      breaker.failure(call * 100);
+      breaker.failure(call * 100, 0);
     }
     expect(breaker.state(1_000)).toBe('closed');
-    breaker.failure(1_000);
+    breaker.failure(1_000, 0);
     expect(breaker.state(1_000)).toBe('open');
   });
 
@@ -32,23 +32,38 @@ describe('a breaker', () => {
     const breaker = new Breaker();
     for (let call = 0; call < 10; call += 1) {
       breaker.success(0);
-      breaker.failure(0);
+      breaker.failure(0, 0);
     }
-    breaker.failure(11_000);
-    breaker.failure(11_000);
+    breaker.failure(11_000, 0);
+    breaker.failure(11_000, 0);
     expect(breaker.state(11_000)).toBe('closed');
   });
 
-  test('lets one probe through, doubles the rest when it fails, closes when it succeeds', () => {
+  test('lets one probe through, doubles the rest when it fails, opens to everybody when it is answered', () => {
     const breaker = new Breaker();
     fail(breaker, 5, 0);
-    expect(breaker.tryAcquire(5_000)).toBe(true);
-    expect(breaker.tryAcquire(5_000)).toBe(false);
-    breaker.failure(5_100);
+    const first = breaker.tryAcquire(5_000)!;
+    expect(breaker.tryAcquire(5_000)).toBeNull();
+    breaker.failure(5_100, first);
     expect(breaker.state(15_099)).toBe('open');
-    expect(breaker.tryAcquire(15_100)).toBe(true);
-    breaker.success(15_200);
+    const second = breaker.tryAcquire(15_100)!;
+    breaker.answering(second);
     expect(breaker.state(15_200)).toBe('closed');
+    // Until that answer is whole, the next failure is enough.
+    breaker.failure(15_300, second);
+    expect(breaker.state(15_300)).toBe('open');
+  });
+
+  test('hears only the probe while it is open', () => {
+    const breaker = new Breaker();
+    fail(breaker, 5, 0);
+    const probe = breaker.tryAcquire(5_000)!;
+    breaker.failure(5_050, 0);
+    breaker.neutral(0);
+    breaker.answering(0);
+    expect(breaker.state(5_060)).toBe('open');
+    breaker.answering(probe);
+    expect(breaker.state(5_070)).toBe('closed');
   });
 
   test('rests so shortly that a lane which is well again is back within half a minute', () => {
@@ -57,52 +72,58 @@ describe('a breaker', () => {
     let now = 0;
     for (let probe = 0; probe < 8; probe += 1) {
       now = breaker.nextTryAt(now);
-      expect(breaker.tryAcquire(now)).toBe(true);
-      breaker.failure(now);
+      breaker.failure(now, breaker.tryAcquire(now)!);
     }
     expect(breaker.nextTryAt(now) - now).toBe(20_000);
   });
 
   test('lets one call a second through when there is no other lane, but not before Retry-After', () => {
     const breaker = new Breaker();
-    for (let call = 0; call < 5; call += 1) breaker.failure(0);
-    expect([1_000, 1_500, 2_000, 2_999].map((now) => breaker.tryAsLast(now))).toEqual([
-      true,
-      false,
-      true,
-      false,
-    ]);
+    for (let call = 0; call < 5; call += 1) breaker.failure(0, 0);
+    const tries = [1_000, 1_500, 2_000, 2_999].map((now) => breaker.tryAsLast(now) !== null);
+    expect(tries).toEqual([true, false, true, false]);
     breaker.pause(10_000);
-    expect(breaker.tryAsLast(9_999)).toBe(false);
-    expect(breaker.tryAsLast(10_000)).toBe(true);
-    breaker.success(10_000);
+    expect(breaker.tryAsLast(9_999)).toBeNull();
+    breaker.answering(breaker.tryAsLast(10_000)!);
     expect(breaker.state(10_001)).toBe('closed');
   });
 
   test('gives a lost probe up after half a minute', () => {
     const breaker = new Breaker();
     fail(breaker, 5, 0);
-    expect(breaker.tryAcquire(5_000)).toBe(true);
-    expect(breaker.tryAcquire(34_999)).toBe(false);
-    expect(breaker.tryAcquire(35_000)).toBe(true);
+    expect(breaker.tryAcquire(5_000)).not.toBeNull();
+    expect(breaker.tryAcquire(34_999)).toBeNull();
+    expect(breaker.tryAcquire(35_000)).not.toBeNull();
   });
 
   test('leaves a supplier alone for as long as it asked, and not a moment longer', () => {
     const breaker = new Breaker();
     breaker.pause(2_000);
-    expect(breaker.tryAcquire(1_999)).toBe(false);
-    expect(breaker.tryAcquire(2_000)).toBe(true);
+    expect(breaker.isPaused(1_999)).toBe(true);
+    expect(breaker.tryAcquire(1_999)).toBeNull();
+    expect(breaker.tryAcquire(2_000)).toBe(0);
+    fail(breaker, 5, 2_000);
+    breaker.pause(60_000);
+    expect([breaker.state(59_999), breaker.isPaused(59_999)]).toEqual(['open', false]);
   });
 });
 
-test('retries cost a tenth of the first tries, and five a second besides', () => {
+test('retries cost a tenth of the first tries, and five a second besides, up to a hundred', () => {
   const budget = new RetryBudget();
-  let spent = 0;
-  while (budget.spend(0)) spent += 1;
-  expect(spent).toBe(5);
+  const spendAll = (now: number): number => {
+    let spent = 0;
+    while (budget.spend(now)) spent += 1;
+    return spent;
+  };
+  // What a supplier that dies under load may cost before its breaker opens.
+  expect(spendAll(0)).toBe(100);
   for (let call = 0; call < 100; call += 1) budget.firstTry();
-  while (budget.spend(0)) spent += 1;
-  expect(spent).toBe(15);
-  while (budget.spend(1_000)) spent += 1;
-  expect(spent).toBe(20);
+  expect(spendAll(0)).toBe(10);
+  expect(spendAll(1_000)).toBe(5);
+  // Asking often earns neither more nor less.
+  let often = 0;
+  for (let now = 1_000; now <= 11_000; now += 39) often += spendAll(now);
+  expect(often).toBeGreaterThanOrEqual(48);
+  expect(often).toBeLessThanOrEqual(50);
+  expect(spendAll(10_000_000)).toBe(100);
 });

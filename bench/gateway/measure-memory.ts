@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { databaseCpuUs } from './database';
+import type { Figure } from './figures';
+import { smallPrompt } from './prompts';
+import { withLoad } from './rounds';
+import { wholeAnswer } from './scripts';
+import type { Stage } from './stage';
+import { median, spreadOf } from './statistics';
+import { answering } from './supplier';
+
+const CONNECTIONS = 64;
+/** The first seconds fill the heap to the size it then keeps. */
+const WARM_UP_S = 10;
+const MINUTE = 60;
+
+/** How much memory a gateway of its own takes: at rest, at work, and after having been at work for long. */
+export async function measureMemory(stage: Stage, seconds: number): Promise<Figure[]> {
+  const target = await stage.gateway();
+  const { process } = target;
+  stage.supplier.behaviour = answering(wholeAnswer);
+  await delay(5_000);
+  const idle = process.residentMib();
+  const samples: number[] = [];
+  const work = { answers: 0, statements: 0, database: 0 };
+  await withLoad(target, CONNECTIONS, smallPrompt, async (load, request) => {
+    await load.closed(request, WARM_UP_S * 1_000);
+    const before = { statements: stage.statements.statements, database: databaseCpuUs(stage.database) };
+    for (let second = 0; second < seconds; second += 1) {
+      work.answers += await load.closed(request, 1_000);
+      samples.push(process.residentMib());
+    }
+    await process.quiet();
+    work.statements = stage.statements.statements - before.statements;
+    work.database = databaseCpuUs(stage.database) - before.database;
+  });
+  await process.stop();
+  const part = Math.max(1, Math.floor(samples.length / 5));
+  const growth = median(samples.slice(-part)) - median(samples.slice(0, part));
+  const length = seconds < MINUTE ? `${seconds} s` : `${seconds / MINUTE} min`;
+  return [
+    single('memory: idle', 'MB', { must: 140, aim: 120 }, idle),
+    { ...single('memory: 64 connections', 'MB', { must: 220, aim: 150 }, 0), measured: spreadOf(samples) },
+    {
+      ...single(`memory: growth in ${length} of load`, 'MB', { must: 2, aim: 0 }, growth),
+      note: seconds < 10 * MINUTE ? 'too short to tell: --long takes ten minutes' : '',
+    },
+    single('SQL statements a request, busy', '', { must: 0.05, aim: 0.02 }, work.statements / work.answers),
+    single('CPU/request of PostgreSQL, not counted above', 'µs', {}, work.database / work.answers),
+  ];
+}
+
+const single = (
+  what: string,
+  unit: string,
+  wanted: { readonly must?: number; readonly aim?: number },
+  value: number,
+): Figure => ({ what, unit, ...wanted, measured: spreadOf([value]) });

@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { requestBytes } from './caller';
+import type { Figure } from './figures';
+import { stream } from './prompts';
+import { bufferedInside, EagerStreams, readSlowly, SlowReader } from './slow-readers';
+import type { Stage } from './stage';
+import { spreadOf } from './statistics';
+
+const READERS = 200;
+const LOOKS = 5;
+/** Until what is on its way between two sockets has arrived and is acknowledged. */
+const SETTLE_MS = 300;
+
+/** Callers that read far slower than the supplier sends: what they do not take must not pile up in the gateway. */
+export async function measureSlowReaders(stage: Stage, seconds: number): Promise<Figure[]> {
+  const target = await stage.gateway();
+  const { process } = target;
+  const streams = new EagerStreams();
+  stage.supplier.behaviour = streams.behaviour;
+  const before = process.residentMib();
+  const request = requestBytes({ path: '/v1/chat/completions', headers: target.headers, body: stream });
+  const readers: SlowReader[] = [];
+  for (let one = 0; one < READERS; one += 1) readers.push(await SlowReader.open(process.port, request));
+  await readSlowly(readers, 5);
+  const filled = process.residentMib();
+  const resident: number[] = [];
+  const worst: number[] = [];
+  for (let look = 0; look < LOOKS; look += 1) {
+    await readSlowly(readers, seconds / LOOKS);
+    await delay(SETTLE_MS);
+    worst.push(Math.max(...bufferedInside(streams, readers)) / 1_024);
+    resident.push(process.residentMib());
+  }
+  const cut = readers.filter(({ closed }) => closed).length;
+  for (const { socket } of readers) socket.destroy();
+  await process.quiet();
+  await process.stop();
+  const each = ((filled - before) * 1_024) / READERS;
+  return [
+    {
+      what: `${READERS} slow readers: most buffered for one`,
+      unit: 'KiB',
+      must: 64,
+      measured: spreadOf(worst),
+      note: `${cut} of them were cut; ${each.toFixed(0)} KiB resident for each in all`,
+    },
+    {
+      what: `${READERS} slow readers: growth in ${seconds} s`,
+      unit: 'MB',
+      must: 2,
+      measured: spreadOf([(resident.at(-1) ?? NaN) - (resident[0] ?? NaN)]),
+    },
+  ];
+}

@@ -1,0 +1,64 @@
+import { parseArgs } from 'node:util';
+
+export const groups = [
+  'small-prompt',
+  'large-prompt',
+  'streams',
+  'latency',
+  'memory',
+  'slow-readers',
+  'cold-start',
+  'money',
+] as const;
+export type Group = (typeof groups)[number];
+
+export interface Options {
+  readonly groups: ReadonlySet<Group>;
+  readonly whole: boolean;
+  readonly rounds: number;
+  readonly roundMs: number;
+  readonly loadSeconds: number;
+  readonly slowSeconds: number;
+  readonly peers: boolean;
+  readonly profile: boolean;
+}
+
+export const usage = `npm run bench:gateway -- [options]
+
+  --only a,b        only these: ${groups.join(', ')}
+  --rounds N        rounds for each figure (6)
+  --long            ten minutes of load, five of slow readers
+  --without-peers   without Portkey
+  --profile         only a CPU profile of the small prompt, written to docs/performance/
+`;
+
+export function readOptions(words: string[]): Options {
+  const { values } = parseArgs({
+    args: words,
+    options: {
+      only: { type: 'string' },
+      rounds: { type: 'string', default: '6' },
+      long: { type: 'boolean', default: false },
+      'without-peers': { type: 'boolean', default: false },
+      profile: { type: 'boolean', default: false },
+    },
+  });
+  const rounds = Number(values.rounds);
+  if (!Number.isInteger(rounds) || rounds < 2) throw new Error('--rounds takes a number from 2');
+  return {
+    groups: new Set(values.only === undefined ? groups : values.only.split(',').map(groupOf)),
+    whole: values.only === undefined,
+    rounds,
+    roundMs: 1_000,
+    loadSeconds: values.long ? 600 : 20,
+    slowSeconds: values.long ? 300 : 15,
+    peers: !values['without-peers'],
+    profile: values.profile,
+  };
+}
+
+function groupOf(name: string): Group {
+  const group = groups.find((one) => one === name);
+  if (group === undefined) throw new Error(`there is no figure called "${name}"\n\n${usage}`);
+  return group;
+}

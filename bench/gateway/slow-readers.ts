@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { numberedStream } from './scripts';
+import type { Behaviour } from './supplier';
+
+const BYTES_A_READ = 1_024;
+const TICK_MS = 250;
+
+/** A caller that takes a kilobyte now and then, from whichever stream it was given. */
+export class SlowReader {
+  taken = 0;
+  /** The number that the supplier writes into every event of a stream. */
+  stream: number | null = null;
+  closed = false;
+
+  private constructor(readonly socket: Socket) {}
+
+  static async open(port: number, request: Buffer): Promise<SlowReader> {
+    const read: { bytes: (count: number, buffer: Uint8Array) => boolean } = { bytes: () => false };
+    const socket = connect({
+      port,
+      host: '127.0.0.1',
+      onread: { buffer: Buffer.alloc(BYTES_A_READ), callback: (count, buffer) => read.bytes(count, buffer) },
+    });
+    await once(socket, 'connect');
+    const reader = new SlowReader(socket);
+    read.bytes = (count, buffer) => {
+      reader.taken += count;
+      reader.stream ??= numberIn(buffer, count);
+      return false;
+    };
+    socket.on('error', () => undefined);
+    socket.on('close', () => (reader.closed = true));
+    socket.write(request);
+    return reader;
+  }
+
+  more(): void {
+    this.socket.resume();
+  }
+}
+
+function numberIn(buffer: Uint8Array, count: number): number | null {
+  const found = /stream (\d+) /.exec(Buffer.from(buffer.buffer, buffer.byteOffset, count).toString('latin1'));
+  return found === null ? null : Number(found[1]);
+}
+
+/** Streams without an end, as fast as they are taken. */
+export class EagerStreams {
+  readonly sockets: Socket[] = [];
+
+  readonly behaviour: Behaviour = (socket) => {
+    const { opening, piece } = numberedStream(this.sockets.length);
+    this.sockets.push(socket);
+    socket.write(opening);
+    const fill = (): void => {
+      while (!socket.destroyed && socket.write(piece)) continue;
+    };
+    socket.on('drain', fill);
+    fill();
+  };
+}
+
+export async function readSlowly(readers: readonly SlowReader[], seconds: number): Promise<void> {
+  const until = performance.now() + seconds * 1_000;
+  await new Promise<void>((resolve) => {
+    const timer = setInterval(() => {
+      if (performance.now() >= until) {
+        clearInterval(timer);
+        resolve();
+      } else for (const reader of readers) reader.more();
+    }, TICK_MS);
+  });
+}
+
+/**
+ * What is inside the gateway, stream by stream: what left the supplier, less what the reader has, less what the
+ * kernel holds on the four ends in between. Nobody may be reading meanwhile.
+ */
+export function bufferedInside(streams: EagerStreams, readers: readonly SlowReader[]): number[] {
+  const queues = kernelQueues();
+  return readers.flatMap(({ stream, taken, socket, closed }) => {
+    const source = stream === null ? undefined : streams.sockets[stream];
+    if (source === undefined || closed) return [];
+    const left = source.bytesWritten - source.writableLength;
+    const held = [source, socket].reduce(
+      (sum, { localPort = 0, remotePort = 0 }) =>
+        sum + (queues.get(`${localPort} ${remotePort}`) ?? 0) + (queues.get(`${remotePort} ${localPort}`) ?? 0),
+      0,
+    );
+    return [left - held - taken];
+  });
+}
+
+/** Bytes that wait in the kernel to be sent or to be read, by local and remote port. */
+function kernelQueues(): Map<string, number> {
+  const lines = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n').slice(1);
+  return new Map(
+    lines.map((line) => {
+      const [, local = '', remote = '', , queues = ''] = line.trim().split(/\s+/);
+      const [sending = '0', receiving = '0'] = queues.split(':');
+      return [`${portIn(local)} ${portIn(remote)}`, parseInt(sending, 16) + parseInt(receiving, 16)];
+    }),
+  );
+}
+
+const portIn = (address: string): number => parseInt(address.split(':')[1] ?? '0', 16);

@@ -1,0 +1,73 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { clientsFolder } from './install';
+import type { Outside } from './outside';
+import { type Outcome, type Place, run } from './processes';
+import type { Product } from './product';
+import type { Report } from './report';
+
+/** What an agent is tried with. */
+export interface Trial {
+  readonly product: Product;
+  readonly outside: Outside;
+  readonly report: Report;
+  readonly folder: string;
+}
+
+export const NOTE = 'the note says violet';
+export const WRONG_KEY = 'svc_wrong';
+
+const TURN_DEADLINE_MS = 60_000;
+
+/** A home of its own with nothing in it, and a folder to work in that holds one note. */
+export function makeHome(folder: string, name: string): { home: string; work: string; note: string } {
+  const home = join(folder, name);
+  const work = join(home, 'work');
+  // Codex warns when its own folder lies below the one for temporary files.
+  for (const path of [work, join(home, 'tmp'), join(home, '.codex')]) mkdirSync(path, { recursive: true });
+  const note = join(work, 'note.txt');
+  writeFileSync(note, `${NOTE}\n`);
+  return { home, work, note };
+}
+
+export function placeOf(
+  { home, work }: { home: string; work: string },
+  outside: Outside,
+  rest: Record<string, string>,
+): Place {
+  const { PATH = '' } = process.env;
+  const environment = {
+    PATH,
+    HOME: home,
+    TMPDIR: join(home, 'tmp'),
+    SHELL: '/bin/bash',
+    ...outside.environment,
+    ...rest,
+  };
+  return { cwd: work, environment };
+}
+
+export type Event = Record<string, unknown>;
+
+export interface Turn extends Outcome {
+  readonly events: readonly Event[];
+}
+
+/** One turn of an agent that prints an event a line. */
+export async function takeTurn(script: string, words: readonly string[], place: Place): Promise<Turn> {
+  const file = join(clientsFolder, 'node_modules', script);
+  const outcome = await run([process.execPath, file, ...words], place, TURN_DEADLINE_MS);
+  if (outcome.late) throw new Error(`no end after ${TURN_DEADLINE_MS} ms:\n${outcome.output}`);
+  const lines = outcome.output.split('\n').filter((line) => line.startsWith('{'));
+  return { ...outcome, events: lines.map((line) => JSON.parse(line) as Event) };
+}
+
+/** Both agents are told to keep to themselves; the proxy they were given knows whether they did. */
+export function checkOutside({ outside, report }: Trial, client: string): Promise<void> {
+  return report.check(client, 'nothing else was called', () => {
+    const wanted = [...outside.wanted];
+    outside.wanted.clear();
+    if (wanted.length > 0) return Promise.reject(new Error(`wanted to reach ${wanted.join(', ')}`));
+    return Promise.resolve();
+  });
+}

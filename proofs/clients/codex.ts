@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkOutside, type Event, makeHome, NOTE, placeOf, takeTurn, type Trial, type Turn, WRONG_KEY } from './agent';
+
+const client = 'Codex';
+const script = '@openai/codex/bin/codex.js';
+
+/** Where each model is reached: the native route passes on, the other one translates where it has to. */
+const routes = {
+  'native-model': '/v1/native',
+  'responses-model': '/v1',
+  'chat-model': '/v1',
+  'messages-model': '/v1',
+} as const;
+
+/** The set-up of docs/clients.md; without repetitions, so that a failure is seen at once. */
+const configuration = (baseUrl: string, model: string): string => `model = "${model}"
+model_provider = "switchboard"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[features]
+plugins = false
+apps = false
+
+[model_providers.switchboard]
+name = "Switchboard"
+base_url = "${baseUrl}"
+env_key = "SWITCHBOARD_API_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+`;
+
+export async function tryCodex(trial: Trial): Promise<void> {
+  for (const [model, route] of Object.entries(routes)) {
+    await trial.report.check(client, `${model} at ${route} · a shell command, then a second turn`, async () => {
+      const ask = agent(trial, model, route);
+      const first = await ask(['exec'], 'Read the note. [[tool=exec_command({"cmd":"cat note.txt"})]]');
+      const ran = itemsOf(first, 'command_execution').at(-1);
+      assert.equal(ran?.aggregated_output, `${NOTE}\n`, first.output);
+      assert.match(saidIn(first), /^The tools answered: /);
+      const usage = first.events.at(-1)?.usage as Event | undefined;
+      assert.ok(Number(usage?.input_tokens) > 0 && Number(usage?.output_tokens) > 0, first.output);
+
+      const thread = String(first.events[0]?.thread_id);
+      const second = await ask(['exec', 'resume', thread], 'Say more. [[tokens=6]]');
+      assert.equal(second.events[0]?.thread_id, thread);
+      assert.equal(saidIn(second).split(' ').length, 6, second.output);
+    });
+  }
+  await trial.report.check(client, 'a wrong key, an unknown model, a broken stream: each told by its code', async () => {
+    const wrong = await agent(trial, 'chat-model', '/v1', WRONG_KEY)(['exec'], 'x');
+    assert.match(failureOf(wrong), /401.*invalid_api_key - /);
+    const unknown = await agent(trial, 'no-such-model', '/v1')(['exec'], 'x');
+    assert.match(failureOf(unknown), /model_not_found - /);
+    const broken = await agent(trial, 'failing-messages-model', '/v1')(['exec'], 'Say a lot. [[tokens=60]]');
+    assert.match(failureOf(broken), /stream_interrupted - /);
+  });
+  await checkOutside(trial, client);
+}
+
+type Ask = (command: readonly string[], prompt: string) => Promise<Turn>;
+
+function agent({ product, outside, folder }: Trial, model: string, route: string, key = product.key): Ask {
+  const own = makeHome(folder, `codex-${model}`);
+  writeFileSync(join(own.home, '.codex', 'config.toml'), configuration(product.url + route, model));
+  const place = placeOf(own, outside, { SWITCHBOARD_API_KEY: key });
+  const settings = ['--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
+  return (command, prompt) => takeTurn(script, [...command, ...settings, prompt], place);
+}
+
+const itemsOf = ({ events }: Turn, type: string): Event[] =>
+  events
+    .filter((event) => event.type === 'item.completed')
+    .map((event) => event.item as Event)
+    .filter((item) => item.type === type);
+
+const saidIn = (turn: Turn): string => String(itemsOf(turn, 'agent_message').at(-1)?.text);
+
+function failureOf({ events, output }: Turn): string {
+  const failed = events.find(({ type }) => type === 'turn.failed');
+  assert.ok(failed, output);
+  return String((failed.error as Event).message);
+}

@@ -1,0 +1,80 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Trial } from './agent';
+import { tryClaudeCode } from './claude-code';
+import { tryCodex } from './codex';
+import { clientsFolder, installClients } from './install';
+import { Outside } from './outside';
+import { endWithThisProcess, run } from './processes';
+import { startProduct } from './product';
+import { Report } from './report';
+
+/** The clients people have, each holding conversations with tools through the product, as it is started by anybody. */
+
+const sdks = [
+  ['openai 7', 'openai.mjs', 'openai-7'],
+  ['openai 6', 'openai.mjs', 'openai-6'],
+  ['@anthropic-ai/sdk 1', 'anthropic.mjs', 'anthropic-sdk-1'],
+  ['@anthropic-ai/sdk 0', 'anthropic.mjs', 'anthropic-sdk-0'],
+  ['Vercel AI SDK', 'ai-sdk.mjs'],
+  ['LangChain', 'langchain.mjs'],
+] as const;
+
+const SDK_DEADLINE_MS = 120_000;
+
+/** A script prints its findings itself; that it came to its end is one more. */
+async function trySdk(
+  { product, report }: Trial,
+  [client, file, ...words]: readonly [string, string, ...string[]],
+): Promise<void> {
+  const scripts = join(clientsFolder, 'sdk');
+  const { code, output, complaint, late } = await run(
+    [process.execPath, '--import', join(scripts, 'only-loopback.mjs'), join(scripts, file), ...words],
+    {
+      cwd: scripts,
+      environment: {
+        PATH: process.env.PATH ?? '',
+        GATEWAY_URL: product.url,
+        GATEWAY_KEY: product.key,
+        LANGSMITH_TRACING: 'false',
+      },
+    },
+    SDK_DEADLINE_MS,
+  );
+  for (const line of output.split('\n').filter((text) => text.startsWith('{'))) {
+    const { what, fault } = JSON.parse(line) as { what: string; fault: string | null };
+    report.add(client, what, fault);
+  }
+  const ended = late ? `no end after ${SDK_DEADLINE_MS} ms` : complaint;
+  report.add(client, 'ran to the end', code === 0 ? null : ended);
+}
+
+async function main(): Promise<void> {
+  endWithThisProcess();
+  await installClients();
+  const folder = mkdtempSync(join(tmpdir(), 'switchboard-clients-'));
+  chmodSync(folder, 0o755);
+  const outside = await Outside.open();
+  const report = new Report();
+  try {
+    const product = await startProduct(folder);
+    try {
+      const trial: Trial = { product, outside, report, folder };
+      for (const sdk of sdks) await trySdk(trial, sdk);
+      await tryCodex(trial);
+      await tryClaudeCode(trial);
+    } finally {
+      await product.stop();
+    }
+  } finally {
+    outside.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  report.end();
+}
+
+void main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,220 @@
+import { catalogue, type ErrorCode } from '../../../src/kernel';
+import { steeringFields } from '../../../src/routing/suppliers/kit/steering';
+import type { Findings } from '../../support/findings';
+import { inParallel } from '../../support/findings';
+import { gatewayFile, House } from '../house';
+import { none } from '../none';
+import { Canary } from './canary';
+import { proveMovedProvider } from './moved';
+import { connectable, refusedTexts } from './payloads';
+import { proveRebinding } from './rebinding';
+import { stockModels } from './stock';
+
+/** Whatever takes an address: it reaches the supplier it names and nothing on the inside. */
+export async function proveAddresses(findings: Findings): Promise<void> {
+  const canary = await Canary.listen();
+  const moved = await Canary.listen();
+  const house = await House.open({
+    allow: `localhost:${moved.port}=127.0.0.0/8,localhost:${moved.port}=::1`,
+  });
+  try {
+    await fetch(`http://127.0.0.1:${canary.port}/here`);
+    if (canary.connections !== 1) throw new Error('the canary does not count');
+    canary.connections = 0;
+    await proveRefusedTexts(findings, house, canary);
+    const applied = await house.apply(gatewayFile(house.supplierUrl));
+    if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
+    await house.waitForModel('guard');
+    await proveRefusedConnections(findings, house, canary);
+    await proveContent(findings, house, canary);
+    await proveSteering(findings, house, canary);
+    await proveRedirects(findings, house, canary);
+    await proveRebinding(findings, canary);
+    await proveMovedProvider(findings, house, moved);
+    findings.add(
+      'connections to the canary, over all of that',
+      canary.connections === 0,
+      String(canary.connections),
+    );
+  } finally {
+    await house.close();
+    await canary.stop();
+    await moved.stop();
+  }
+}
+
+/** In a file, as the address of a provider and as the one where its tokens are renewed. */
+async function proveRefusedTexts(findings: Findings, house: House, canary: Canary): Promise<void> {
+  const texts = refusedTexts(canary.port);
+  for (const command of ['plan', 'apply'] as const) {
+    for (const [place, entry] of [
+      [
+        'base_url',
+        (text: string) => `{ style: openai-style, base_url: ${text}, settings: { anonymous: true } }`,
+      ],
+      [
+        'token_url',
+        (text: string) =>
+          `{ style: native-oauth, base_url: "https://api.example.com", settings: { oauth: { token_url: ${text} } } }`,
+      ],
+    ] as const) {
+      const providers = texts.map((text, at) => `  p${at}: ${entry(JSON.stringify(text))}`);
+      const file = house.file(`version: 1\nproviders:\n${providers.join('\n')}\n`);
+      const { code, text } = await house.command([command, file, ...(command === 'apply' ? ['--yes'] : [])]);
+      const missed = texts.filter((_text, at) => !new RegExp(`providers\\.p${at}\\..*${place}`).test(text));
+      none(findings, `addresses that ${command} lets through as ${place}`, missed, texts.length);
+      findings.add(`${command} with such a ${place} ends with 1`, code === 1, String(code));
+    }
+  }
+  const rows = await (await house.database()).query('SELECT name FROM provider');
+  findings.add('and nothing of it is stored', rows.length === 0, `${rows.length} providers`);
+}
+
+/** Even an address that has got into the catalogue is looked at again before anybody connects to it. */
+async function proveRefusedConnections(findings: Findings, house: House, canary: Canary): Promise<void> {
+  const addresses = connectable(canary.port);
+  const models = await stockModels(await house.database(), addresses);
+  await house.waitForModel(models.at(-1)?.name ?? '');
+  const odd: string[] = [];
+  await inParallel(8, models, async ({ name, address }) => {
+    const { status, code } = await ask(house, '/v1/chat/completions', {
+      model: name,
+      messages: [{ role: 'user', content: 'Hello' }],
+    });
+    if (status < 500 || !catalogue.has(code as ErrorCode) || code === 'internal_error')
+      odd.push(`${address}: ${status} ${code}`);
+  });
+  none(findings, 'stored addresses that are not refused when a request goes there', odd, addresses.length);
+  const { text } = await house.command(['doctor']);
+  findings.add(
+    'doctor looked at them as well',
+    text.includes('is not an address of the public internet'),
+    '',
+  );
+  findings.add('connections to the canary', canary.connections === 0, String(canary.connections));
+}
+
+async function proveRedirects(findings: Findings, house: House, canary: Canary): Promise<void> {
+  await house.control('DELETE', '/requests');
+  const odd: string[] = [];
+  for (const status of [301, 302, 303, 307, 308]) {
+    for (const stream of [false, true]) {
+      const location = `http://127.0.0.1:${canary.port}/redirected`;
+      await house.control('POST', '/faults', { fault: { kind: 'redirect', status, location } });
+      const answer = await ask(house, '/v1/chat/completions', {
+        // Few enough of each that none is given up on.
+        model: stream ? 'small' : 'large',
+        stream,
+        messages: [{ role: 'user', content: 'Hello' }],
+      });
+      await house.control('DELETE', '/faults');
+      if (answer.status < 500 || answer.text.includes('/redirected')) odd.push(`${status}: ${answer.text}`);
+    }
+  }
+  const { requests } = (await house.control('GET', '/requests')) as { requests: object[] };
+  none(findings, 'redirects of a supplier that were followed or passed on', odd, requests.length);
+}
+
+/** Addresses in what people say are the supplier's to look at, or nobody's. */
+async function proveContent(findings: Findings, house: House, canary: Canary): Promise<void> {
+  const url = `http://127.0.0.1:${canary.port}/picture.png`;
+  const words = { type: 'text', text: 'See' };
+  const odd: string[] = [];
+  for (const model of ['small', 'large']) {
+    for (const [path, body] of [
+      [
+        '/v1/chat/completions',
+        { messages: [{ role: 'user', content: [words, { type: 'image_url', image_url: { url } }] }] },
+      ],
+      [
+        '/v1/chat/completions',
+        {
+          messages: [
+            { role: 'user', content: [words, { type: 'file', file: { file_data: url, filename: 'x.pdf' } }] },
+          ],
+        },
+      ],
+      [
+        '/v1/messages',
+        {
+          max_tokens: 9,
+          messages: [{ role: 'user', content: [words, { type: 'image', source: { type: 'url', url } }] }],
+        },
+      ],
+      [
+        '/v1/messages',
+        {
+          max_tokens: 9,
+          messages: [{ role: 'user', content: [words, { type: 'document', source: { type: 'url', url } }] }],
+        },
+      ],
+      ['/v1/responses', { input: [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }] }],
+      ['/v1/responses', { input: [{ role: 'user', content: [{ type: 'input_file', file_url: url }] }] }],
+    ] as const) {
+      const { status, text } = await ask(house, path, { model, ...body });
+      if (status >= 500) odd.push(`${path} ${model}: ${status} ${text}`);
+    }
+  }
+  none(findings, 'failures over addresses in messages', odd, 12);
+  findings.add('connections to the canary', canary.connections === 0, String(canary.connections));
+}
+
+/** Fields and headers that lead other gateways astray. */
+async function proveSteering(findings: Findings, house: House, canary: Canary): Promise<void> {
+  const url = `http://127.0.0.1:${canary.port}/steered`;
+  await house.control('DELETE', '/requests');
+  const leaks: string[] = [];
+  for (const model of ['small', 'large']) {
+    for (const field of [...steeringFields, 'x-svc-supplier', 'X-Svc-Cost-Usd'].filter(
+      (name) => name !== 'region',
+    )) {
+      await ask(
+        house,
+        '/v1/chat/completions',
+        { model, messages: [{ role: 'user', content: 'Hello' }], [field]: url },
+        {
+          'x-svc-supplier': url,
+          'x-base-url': url,
+          'x-forwarded-host': url,
+          forwarded: `host="${url}"`,
+          'openai-organization': url,
+        },
+      );
+    }
+  }
+  const { requests } = (await house.control('GET', '/requests')) as {
+    requests: { path: string; headers: object; rawBody: string }[];
+  };
+  for (const { headers, rawBody } of requests) {
+    const seen = JSON.stringify(headers) + rawBody;
+    if (seen.includes('steered')) leaks.push(seen);
+  }
+  none(findings, 'requests with steering fields or headers in them at the supplier', leaks, requests.length);
+  findings.add(
+    'and the supplier did get them',
+    requests.length > steeringFields.size,
+    `${requests.length} requests`,
+  );
+}
+
+interface Asked {
+  readonly status: number;
+  readonly code: string;
+  readonly text: string;
+}
+
+async function ask(
+  house: House,
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<Asked> {
+  const answer = await fetch(house.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${house.keys.demo}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+  const text = await answer.text();
+  const code = /"code":"(\w+)"/.exec(text)?.[1] ?? '';
+  return { status: answer.status, code, text };
+}

@@ -1,0 +1,58 @@
+import type { Findings } from '../../support/findings';
+import type { House } from '../house';
+import type { Canary } from './canary';
+
+const file = (baseUrl: string, key: string): string => `version: 1
+providers:
+  moving:
+    style: openai-style
+    base_url: ${baseUrl}
+    regions: [local]
+${key}
+models:
+  moving: { max_output_tokens: 100, lanes: [{ provider: moving, model: sim-small, region: local }], price: { input: 1, output: 1 } }
+`;
+
+/** A stored secret goes to the host it was entered for; whoever moves the provider has to know it. */
+export async function proveMovedProvider(findings: Findings, house: House, elsewhere: Canary): Promise<void> {
+  const apply = async (yaml: string): Promise<void> => {
+    const { code, text } = await house.apply(yaml);
+    if (code !== 0) throw new Error(`gateway.yaml was not applied: ${text}`);
+  };
+  const ask = async (): Promise<{ status: number; text: string }> => {
+    const answer = await fetch(`${house.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${house.keys.demo}` },
+      body: JSON.stringify({
+        model: 'moving',
+        max_tokens: 5,
+        messages: [{ role: 'user', content: 'Hello' }],
+      }),
+    });
+    return { status: answer.status, text: await answer.text() };
+  };
+  const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_500));
+
+  await apply(file(`${house.supplierUrl}/v1`, '    api_key: ${SUPPLIER_KEY}'));
+  await house.waitForModel('moving');
+  const before = await ask();
+  findings.add('with the key it was given, a provider answers', before.status === 200, String(before.status));
+
+  const other = `http://localhost:${elsewhere.port}/v1`;
+  await apply(file(other, ''));
+  await settled();
+  const moved = await ask();
+  const kept = elsewhere.requests.length === 0 && moved.text.includes('configuration_error');
+  findings.add('moved to another host, it is not called with the stored key', kept, moved.text.slice(0, 120));
+
+  await apply(file(other, '    api_key: ${SUPPLIER_KEY}'));
+  await settled();
+  const again = await ask();
+  const [request] = elsewhere.requests;
+  const entered = request?.headers.authorization === 'Bearer sim-key-of-the-proof';
+  findings.add(
+    'entered again, the key goes to the new host',
+    entered,
+    `${elsewhere.requests.length} requests, ${again.text.slice(0, 200)}`,
+  );
+}

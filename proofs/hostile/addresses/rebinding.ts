@@ -1,0 +1,57 @@
+import { AddressGuard, type AddressRefused, SupplierPools } from '../../../src/platform';
+import type { Findings } from '../../support/findings';
+import type { Canary } from './canary';
+
+const times = {
+  supplierConnections: 4,
+  supplierConnectTimeoutMs: 500,
+  supplierFirstByteTimeoutMs: 500,
+  supplierIdleTimeoutMs: 500,
+  supplierTotalTimeoutMs: 1_000,
+};
+const PUBLIC = '93.184.215.14';
+const rounds = 20;
+
+/** A name that stands for a public address when it is looked at and for this machine when it is connected to. */
+export async function proveRebinding(findings: Findings, canary: Canary): Promise<void> {
+  const port = canary.port;
+  const host = 'rebind.example';
+  for (const [what, answers] of [
+    ['public at the check, loopback at the connection', [[PUBLIC], ['127.0.0.1']]],
+    ['loopback hidden among public ones', [[PUBLIC, '127.0.0.1', '8.8.8.8']]],
+    ['loopback as IPv6, mapped', [[PUBLIC], ['::ffff:127.0.0.1']]],
+    ['the metadata address', [[PUBLIC], ['169.254.169.254']]],
+  ] as const) {
+    let [look, refused] = [0, 0];
+    for (let round = 0; round < rounds; round += 1) {
+      const before = look;
+      const guard = new AddressGuard(
+        // The port alone is allowed, at the public address: what is left to the guard is the address.
+        [{ host, port, address: PUBLIC, prefix: 32, family: 'ipv4' }],
+        () => Promise.resolve(answers[Math.min(look++ - before, answers.length - 1)] ?? []),
+      );
+      await guard.checkReachable(`http://${host}:${port}`);
+      if ((await connect(guard, `http://${host}:${port}/`)) === 'ADDRESS_REFUSED') refused += 1;
+    }
+    findings.add(
+      `a rebound name, ${what}: refused at the connection`,
+      refused === rounds,
+      `${refused} of ${rounds}`,
+    );
+  }
+}
+
+async function connect(guard: AddressGuard, address: string): Promise<string> {
+  const pools = new SupplierPools(times, guard);
+  const outcome = await new Promise<string>((resolve) => {
+    pools.dispatch(
+      { url: new URL(address), method: 'GET', headers: {} },
+      {
+        onResponseEnd: () => resolve('answered'),
+        onResponseError: (_controller: unknown, error: Error) => resolve((error as AddressRefused).code),
+      },
+    );
+  });
+  await pools.close();
+  return outcome;
+}

@@ -1,0 +1,35 @@
+import { CatalogueEditor, PriceService } from '../../../src/catalogue';
+import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import type { Database } from '../../../src/platform';
+
+export interface StockedModel {
+  readonly name: string;
+  readonly address: string;
+}
+
+/** A model behind each address, put into the catalogue by somebody whom no rule holds back. */
+export async function stockModels(database: Database, addresses: readonly string[]): Promise<StockedModel[]> {
+  const editor = new CatalogueEditor();
+  const prices = new PriceService();
+  const models = addresses.map((address, at) => ({ name: `at-${at}`, address }));
+  await database.transaction(async (tx) => {
+    for (const { name, address } of models) {
+      const provider = {
+        name,
+        style: 'openai-style',
+        baseUrl: 'https://api.example.com',
+        settings: { anonymous: true },
+      };
+      await editor.upsertProvider(tx, provider);
+      await tx.query('UPDATE provider SET base_url = $1 WHERE name = $2', [address, name]);
+      await editor.upsertModel(tx, { name, kind: 'chat', ownedBy: 'proof', maxOutputTokens: 100 });
+      await editor.setLanes(tx, name, [{ provider: name, upstreamModel: 'x', region: 'local' }]);
+      await prices.addPrice(tx, {
+        model: name,
+        source: 'proof',
+        rates: priceRates({ input: parseUsdPerMillion('1'), output: parseUsdPerMillion('1') }),
+      });
+    }
+  });
+  return models;
+}

@@ -1,0 +1,40 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Escrow, MoneyEngine } from '../billing';
+import { formatUsd } from '../kernel';
+import { Metrics } from '../platform';
+import { LaneHealth } from '../routing';
+import { OpenStreams } from './reply/open-streams';
+
+const stateNumbers = { closed: 0, 'half-open': 1, open: 2 } as const;
+/** Endpoints that had streams once are shown with none, instead of with their last number. */
+const endpoints = ['chat', 'messages', 'responses', 'native', 'completions'];
+
+/** What is so at the moment, read when somebody looks. */
+@Injectable()
+export class Gauges implements OnApplicationBootstrap {
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly engine: MoneyEngine,
+    private readonly escrow: Escrow,
+    private readonly health: LaneHealth,
+    private readonly streams: OpenStreams,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.metrics.beforeLook(() => this.read());
+  }
+
+  private read(): void {
+    const { metrics } = this;
+    metrics.settlementsPending.set({}, this.engine.pending);
+    metrics.walletHoldsUsd.set({}, Number(formatUsd(this.escrow.heldMoney)));
+    const counts = this.streams.counts();
+    for (const endpoint of endpoints) metrics.streamsActive.set({ endpoint }, counts.get(endpoint) ?? 0);
+    // Of a supplier with several lanes, the best one says whether it can be reached.
+    const best = new Map<string, number>();
+    for (const { supplier, state } of this.health.states()) {
+      best.set(supplier, Math.min(best.get(supplier) ?? 2, stateNumbers[state]));
+    }
+    for (const [provider, state] of best) metrics.circuitState.set({ provider }, state);
+  }
+}

@@ -1,0 +1,45 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import {
+  InjectThrottlerOptions,
+  InjectThrottlerStorage,
+  normalizeIp,
+  ThrottlerGuard,
+  type ThrottlerLimitDetail,
+  type ThrottlerModuleOptions,
+  type ThrottlerStorage,
+} from '@nestjs/throttler';
+import { fault } from '../../kernel';
+import { ClientAddress } from '../client-address';
+import type { HttpRequest } from '../http-request';
+
+/** What anybody may call is limited by address, all of it together: nobody can be told apart in another way. */
+@Injectable()
+export class PublicRateGuard extends ThrottlerGuard {
+  constructor(
+    @InjectThrottlerOptions() options: ThrottlerModuleOptions,
+    @InjectThrottlerStorage() storage: ThrottlerStorage,
+    reflector: Reflector,
+    private readonly addresses: ClientAddress,
+  ) {
+    super(options, storage, reflector);
+  }
+
+  protected override getTracker(request: HttpRequest): Promise<string> {
+    return Promise.resolve(normalizeIp(this.addresses.of(request)));
+  }
+
+  protected override generateKey(_context: ExecutionContext, tracker: string): string {
+    return tracker;
+  }
+
+  protected override throwThrottlingException(
+    _context: ExecutionContext,
+    { timeToBlockExpire }: ThrottlerLimitDetail,
+  ): Promise<void> {
+    throw fault('rate_limit_exceeded', {
+      message: 'Too many requests came from this address.',
+      retryAfterSeconds: timeToBlockExpire,
+    });
+  }
+}
