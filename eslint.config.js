@@ -61,6 +61,7 @@ module.exports = tseslint.config(
       },
     },
   },
+  { files: ['**/*.mjs'], languageOptions: { globals: { fetch: 'readonly' } } },
   {
     files: ['public/**/*.js'],
     languageOptions: {

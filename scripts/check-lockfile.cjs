@@ -52,12 +52,21 @@ function canonical(record = {}) {
   return JSON.stringify(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-module.exports = { faultsOf };
+/** The product's, and that of the clients it is proven with. */
+const folders = ['', 'proofs/clients'];
+
+function faultsOfFolder(folder) {
+  const read = (name) => JSON.parse(fs.readFileSync(join(__dirname, '..', folder, name), 'utf8'));
+  return faultsOf(read('package.json'), read('package-lock.json')).map(
+    (fault) => `${folder && `${folder}: `}${fault}`,
+  );
+}
+
+module.exports = { faultsOf, faultsOfFolder, folders };
 
 if (require.main === module) {
-  const read = (name) => JSON.parse(fs.readFileSync(join(__dirname, '..', name), 'utf8'));
-  const faults = faultsOf(read('package.json'), read('package-lock.json'));
+  const faults = folders.flatMap(faultsOfFolder);
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) process.exit(1);
-  console.log('The lock file is complete.');
+  console.log('The lock files are complete.');
 }

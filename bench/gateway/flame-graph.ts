@@ -51,7 +51,8 @@ function merged(frames: readonly Frame[]): Frame[] {
 function box({ name, place, total }: Frame, x: number, row: number, width: number, all: number): string {
   const top = 28 + row * ROW;
   const room = Math.floor((width - 6) / CHARACTER);
-  const text = room < 3 ? '' : `<text x="${(x + 3).toFixed(1)}" y="${top + 12}">${escaped(name.slice(0, room))}</text>`;
+  const text =
+    room < 3 ? '' : `<text x="${(x + 3).toFixed(1)}" y="${top + 12}">${escaped(name.slice(0, room))}</text>`;
   const tip = `${name} · ${place} · ${((100 * total) / all).toFixed(2)} %`;
   return (
     `<g><title>${escaped(tip)}</title>` +

@@ -2,6 +2,8 @@ import { Caller } from './caller';
 
 /** Some callers of one process. Whatever goes wrong with one of them makes the measurement worthless. */
 export class Load {
+  /** Since it was opened. */
+  answers = 0;
   private readonly callers: Caller[] = [];
   private fail: (cause: Error) => void = () => undefined;
   private readonly failure = new Promise<never>((_resolve, reject) => {
@@ -22,19 +24,19 @@ export class Load {
   /** Everybody asks again as soon as he is answered. Answers how many answers there were. */
   async closed(request: Buffer, milliseconds: number, onPiece: (() => void) | null = null): Promise<number> {
     const until = performance.now() + milliseconds;
-    let answers = 0;
+    const before = this.answers;
     const untilTime = (caller: Caller): Promise<void> =>
       new Promise((resolve) => {
         caller.onPiece = onPiece;
         caller.onAnswer = () => {
-          answers += 1;
+          this.answers += 1;
           if (performance.now() < until) caller.ask(request);
           else resolve();
         };
         caller.ask(request);
       });
     await Promise.race([Promise.all(this.callers.map(untilTime)), this.failure]);
-    return answers;
+    return this.answers - before;
   }
 
   /** So many requests a second, whether or not earlier ones are answered. Answers how long each one took, in ms. */
@@ -50,6 +52,7 @@ export class Load {
         if (caller === undefined) return this.fail(new Error('more requests are open than connections'));
         const at = performance.now();
         caller.onAnswer = () => {
+          this.answers += 1;
           times.push(performance.now() - at);
           free.push(caller);
           if (times.length === total) resolve();

@@ -33,6 +33,7 @@ export async function measureSlowReaders(stage: Stage, seconds: number): Promise
   }
   const cut = readers.filter(({ closed }) => closed).length;
   for (const { socket } of readers) socket.destroy();
+  process.answers += READERS;
   await process.quiet();
   await process.stop();
   const each = ((filled - before) * 1_024) / READERS;

@@ -22,6 +22,9 @@ const START_DEADLINE_MS = 60_000;
 
 /** A process on the measured core, and what the kernel says about it. */
 export class MeasuredProcess {
+  /** How many requests it has answered, counted by who asked. */
+  answers = 0;
+
   private constructor(
     readonly name: string,
     readonly port: number,

@@ -17,15 +17,30 @@ export async function installPeers(): Promise<void> {
   if (existsSync(marker) && readFileSync(marker, 'utf8') === wanted) return;
   process.stdout.write('Installing Portkey beside the project, once (--without-peers does without it) …\n');
   mkdirSync(folder, { recursive: true });
-  for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(manifests, name), join(folder, name));
+  for (const name of ['package.json', 'package-lock.json'])
+    copyFileSync(join(manifests, name), join(folder, name));
   const npm = process.env.npm_execpath;
   const [command, first] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
-  const words = [...first, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', folder];
+  const words = [
+    ...first,
+    'ci',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    '--loglevel=error',
+    '--prefix',
+    folder,
+  ];
   const environment = { ...process.env };
   delete environment.npm_config_local_prefix;
-  const child = spawn(command, words, { cwd: folder, env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(command, words, {
+    cwd: folder,
+    env: environment,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`Portkey could not be installed (${code}); --without-peers does without it`);
+  if (code !== 0)
+    throw new Error(`Portkey could not be installed (${code}); --without-peers does without it`);
   writeFileSync(marker, wanted);
 }
 

@@ -81,7 +81,7 @@ export function dearest(root: Frame, count: number): Frame[] {
 }
 
 /** The same by package, or by module of the product. */
-export function groups(root: Frame): [string, number][] {
+export function groupsOf(root: Frame): [string, number][] {
   const sums = new Map<string, number>();
   visit(root, ({ name, place, self }) => {
     const group = groupOf(name, place);
@@ -95,7 +95,10 @@ function groupOf(name: string, place: string): string {
   if (place === 'V8 and libuv') return 'V8 and libuv';
   if (place.startsWith('node:')) return place.split('/').slice(0, 2).join('/');
   if (place.startsWith('src/')) return place.split('/').slice(0, 3).join('/').replace(/:\d+$/, '');
-  return place.split('/').slice(0, place.startsWith('@') ? 2 : 1).join('/');
+  return place
+    .split('/')
+    .slice(0, place.startsWith('@') ? 2 : 1)
+    .join('/');
 }
 
 function visit(frame: Frame, see: (frame: Frame) => void): void {

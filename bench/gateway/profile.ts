@@ -1,59 +1,78 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { flameGraph } from './flame-graph';
-import { Load } from './load';
+import type { Load } from './load';
+import { dearest, type Frame, groupsOf, type Profile, treeOf } from './profile-tree';
 import { smallPrompt } from './prompts';
-import { requestBytes } from './caller';
+import { withLoad } from './rounds';
 import { wholeAnswer } from './scripts';
 import { freePort, project, type Stage } from './stage';
 import { answering } from './supplier';
-import { dearest, groups, type Profile, treeOf } from './profile-tree';
 
+const CONNECTIONS = 32;
 const SECONDS = 8;
 const SAMPLE_US = 200;
+const folder = join(project, 'docs', 'performance');
 
-/** Where the CPU time of the small prompt goes: a table and a flame graph, both kept with the documentation. */
-export async function profile(stage: Stage, folder: string): Promise<string> {
+/** Where the CPU time of the small prompt goes: two tables and a flame graph, kept with the documentation. */
+export async function profile(stage: Stage): Promise<string> {
   const port = await freePort();
   const target = await stage.gateway([`--inspect=127.0.0.1:${port}`]);
   stage.supplier.behaviour = answering(wholeAnswer);
-  const load = await Load.open(target.process.port, 32);
-  const request = requestBytes({ path: '/v1/chat/completions', headers: target.headers, body: smallPrompt });
-  await load.closed(request, 4_000);
-  const inspector = await Inspector.connect(port);
-  await inspector.ask('Profiler.enable');
-  await inspector.ask('Profiler.setSamplingInterval', { interval: SAMPLE_US });
-  await inspector.ask('Profiler.start');
-  const requests = await load.closed(request, SECONDS * 1_000);
-  const { profile: taken } = await inspector.ask<{ profile: Profile }>('Profiler.stop');
-  inspector.close();
-  load.close();
-  await target.process.stop();
+  const warmUp = (load: Load, request: Buffer): Promise<number> => load.closed(request, 4_000);
+  const { taken, requests } = await withLoad(
+    target,
+    CONNECTIONS,
+    smallPrompt,
+    async (load, request) => {
+      const inspector = await Inspector.connect(port);
+      await inspector.ask('Profiler.enable');
+      await inspector.ask('Profiler.setSamplingInterval', { interval: SAMPLE_US });
+      await inspector.ask('Profiler.start');
+      const answers = await load.closed(request, SECONDS * 1_000);
+      const { profile: result } = await inspector.ask<{ profile: Profile }>('Profiler.stop');
+      inspector.close();
+      return { taken: result, requests: answers };
+    },
+    warmUp,
+  );
   const tree = treeOf(taken, project);
-  writeFileSync(join(folder, 'gateway.cpuprofile'), JSON.stringify(taken));
-  writeFileSync(join(folder, 'flame-graph.svg'), flameGraph(tree, 'One small request, all of the gateway'));
-  const text = [
-    '| function | where | self | µs a request |',
-    '|---|---|--:|--:|',
-    ...dearest(tree, 30).map(
-      ({ name, place, self }) =>
-        `| ${name} | ${place} | ${((100 * self) / tree.total).toFixed(1)} % | ${(self / requests).toFixed(1)} |`,
-    ),
+  const text = tables(tree, requests);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'flame-graph.svg'), flameGraph(tree, 'CPU time of the gateway, small prompt'));
+  writeFileSync(join(folder, 'profile.md'), text);
+  return text;
+}
+
+function tables(tree: Frame, requests: number): string {
+  const times = (self: number): string =>
+    `${((100 * self) / tree.total).toFixed(1)} % | ${(self / requests).toFixed(1)} |`;
+  return [
+    '# Where the time of a small request goes',
     '',
-    '| part | self |  µs a request |',
+    `Written by \`npm run bench:gateway -- --profile\`: ${SECONDS} s at full load, one sample every ${SAMPLE_US} µs, ` +
+      'time of a function without what it calls.',
+    '',
+    '| function | where | share | µs a request |',
+    '|---|---|--:|--:|',
+    ...dearest(tree, 10).map(({ name, place, self }) => `| \`${name}\` | ${place} | ${times(self)}`),
+    '',
+    '| part | share | µs a request |',
     '|---|--:|--:|',
-    ...groups(tree)
+    ...groupsOf(tree)
       .slice(0, 20)
-      .map(([name, self]) => `| ${name} | ${((100 * self) / tree.total).toFixed(1)} % | ${(self / requests).toFixed(1)} |`),
+      .map(([name, self]) => `| ${name} | ${times(self)}`),
     '',
   ].join('\n');
-  return text;
 }
 
 /** The debugging protocol of Node, as much of it as a profile needs. */
 class Inspector {
   private next = 0;
-  private readonly waiting = new Map<number, (answer: { result?: object; error?: { message: string } }) => void>();
+  private readonly waiting = new Map<
+    number,
+    (answer: { result?: object; error?: { message: string } }) => void
+  >();
 
   private constructor(private readonly socket: WebSocket) {
     socket.addEventListener('message', ({ data }) => {

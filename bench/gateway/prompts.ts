@@ -12,7 +12,11 @@ const chat = (model: string, content: string, more: object): object => ({
   ...more,
 });
 
-export const smallPrompt = chat('bench-chat', 'When does the next ferry leave, and how long does it take?', {});
+export const smallPrompt = chat(
+  'bench-chat',
+  'When does the next ferry leave, and how long does it take?',
+  {},
+);
 
 export const largePrompt = chat('bench-chat', sentence.repeat(Math.ceil((32 * 1_024) / sentence.length)), {});
 

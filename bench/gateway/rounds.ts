@@ -45,7 +45,8 @@ export async function withLoad<T>(
   connections: number,
   body: object,
   work: (load: Load, request: Buffer) => Promise<T>,
-  warmUp: (load: Load, request: Buffer) => Promise<unknown> = (load, request) => load.closed(request, WARM_UP_MS),
+  warmUp: (load: Load, request: Buffer) => Promise<unknown> = (load, request) =>
+    load.closed(request, WARM_UP_MS),
 ): Promise<T> {
   const load = await Load.open(target.process.port, connections);
   try {
@@ -53,6 +54,7 @@ export async function withLoad<T>(
     await warmUp(load, request);
     return await work(load, request);
   } finally {
+    target.process.answers += load.answers;
     load.close();
   }
 }

@@ -44,11 +44,17 @@ const chatUsage = `data: ${JSON.stringify({ ...shared, object: 'chat.completion.
 
 /** A chat stream; of a piece's events only the last one bears the mark. */
 export function chatStream(length: number, eventsInAPiece = 1): StreamScript {
-  const piece = chatEvent({ content: ' words' }).repeat(eventsInAPiece - 1) + chatEvent({ content: ' token' });
+  const piece =
+    chatEvent({ content: ' words' }).repeat(eventsInAPiece - 1) + chatEvent({ content: ' token' });
   return {
     opening: Buffer.concat([streamHead, chunkOf(chatEvent({ role: 'assistant', content: '' }))]),
     piece: chunkOf(piece),
-    closing: Buffer.concat([chunkOf(chatEvent({}, 'stop')), chunkOf(chatUsage), chunkOf('data: [DONE]\n\n'), lastChunk]),
+    closing: Buffer.concat([
+      chunkOf(chatEvent({}, 'stop')),
+      chunkOf(chatUsage),
+      chunkOf('data: [DONE]\n\n'),
+      lastChunk,
+    ]),
     length,
     events: eventsInAPiece,
   };

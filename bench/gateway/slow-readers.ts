@@ -86,7 +86,9 @@ export function bufferedInside(streams: EagerStreams, readers: readonly SlowRead
     const left = source.bytesWritten - source.writableLength;
     const held = [source, socket].reduce(
       (sum, { localPort = 0, remotePort = 0 }) =>
-        sum + (queues.get(`${localPort} ${remotePort}`) ?? 0) + (queues.get(`${remotePort} ${localPort}`) ?? 0),
+        sum +
+        (queues.get(`${localPort} ${remotePort}`) ?? 0) +
+        (queues.get(`${remotePort} ${localPort}`) ?? 0),
       0,
     );
     return [left - held - taken];

@@ -114,13 +114,22 @@ export class Stage {
     return { process, headers };
   }
 
+  /** How many requests went through the gateways. */
+  get throughGateways(): number {
+    return this.processes.reduce((sum, { name, answers }) => sum + (name === 'gateway' ? answers : 0), 0);
+  }
+
   /** What the processes logged last, for when something went wrong. */
   lastWords(): string {
     return this.processes.map(({ name, logTail }) => `${name}:\n${logTail}\n`).join('');
   }
 
+  async stopProcesses(): Promise<void> {
+    for (const process of this.processes) await process.stop();
+  }
+
   async strike(): Promise<void> {
-    for (const process of this.processes.splice(0)) await process.stop();
+    await this.stopProcesses();
     this.supplier.stop();
     this.statements.stop();
     await this.database.stop();
@@ -131,11 +140,7 @@ export class Stage {
 const newSecret = (): string => randomBytes(32).toString('base64url');
 const secrets = { session: newSecret(), pepper: newSecret(), master: newSecret(), supplier: newSecret() };
 
-function environmentFor(
-  folder: string,
-  database: EmbeddedPostgres,
-  url: string,
-): Record<string, string> {
+function environmentFor(folder: string, database: EmbeddedPostgres, url: string): Record<string, string> {
   const dataFolder = join(folder, 'gateway');
   mkdirSync(dataFolder, { recursive: true });
   return {

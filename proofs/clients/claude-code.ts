@@ -11,18 +11,25 @@ const models = ['messages-model', 'chat-model'];
 export async function tryClaudeCode(trial: Trial): Promise<void> {
   for (const model of models) {
     for (const credential of credentials) {
-      await trial.report.check(client, `${model}, ${credential} · a file read, then a second turn`, async () => {
-        const { ask, note } = agent(trial, model, { [credential]: trial.product.key });
-        const first = await ask(`Read it. [[tool=Read({"file_path":"${note}"})]]`, ['--allowedTools', 'Read']);
-        assert.ok(JSON.stringify(first.events).includes('"tool_use_result"'), first.output);
-        const { result, usage, session_id: session } = ended(first);
-        assert.match(String(result), new RegExp(`^The tools answered: .*${NOTE}`, 's'));
-        assert.ok(usage.input_tokens > 0 && usage.output_tokens > 0, first.output);
+      await trial.report.check(
+        client,
+        `${model}, ${credential} · a file read, then a second turn`,
+        async () => {
+          const { ask, note } = agent(trial, model, { [credential]: trial.product.key });
+          const first = await ask(`Read it. [[tool=Read({"file_path":"${note}"})]]`, [
+            '--allowedTools',
+            'Read',
+          ]);
+          assert.ok(JSON.stringify(first.events).includes('"tool_use_result"'), first.output);
+          const { result, usage, session_id: session } = ended(first);
+          assert.match(String(result), new RegExp(`^The tools answered: .*${NOTE}`, 's'));
+          assert.ok(usage.input_tokens > 0 && usage.output_tokens > 0, first.output);
 
-        const second = await ask('Say more. [[tokens=6]]', ['--resume', String(session)]);
-        assert.equal(ended(second).session_id, session);
-        assert.equal(String(ended(second).result).split(' ').length, 6, second.output);
-      });
+          const second = await ask('Say more. [[tokens=6]]', ['--resume', String(session)]);
+          assert.equal(ended(second).session_id, session);
+          assert.equal(String(ended(second).result).split(' ').length, 6, second.output);
+        },
+      );
     }
   }
   await trial.report.check(client, 'a wrong key, an unknown model, a broken stream: each told', async () => {
@@ -44,7 +51,11 @@ interface Agent {
 }
 
 /** The set-up of docs/clients.md. */
-function agent({ product, outside, folder }: Trial, model: string, credential: Record<string, string>): Agent {
+function agent(
+  { product, outside, folder }: Trial,
+  model: string,
+  credential: Record<string, string>,
+): Agent {
   const own = makeHome(folder, `claude-${model}-${Object.keys(credential).join()}`);
   const place = placeOf(own, outside, {
     ...credential,

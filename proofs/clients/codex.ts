@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkOutside, type Event, makeHome, NOTE, placeOf, takeTurn, type Trial, type Turn, WRONG_KEY } from './agent';
+import {
+  checkOutside,
+  type Event,
+  makeHome,
+  NOTE,
+  placeOf,
+  takeTurn,
+  type Trial,
+  type Turn,
+  WRONG_KEY,
+} from './agent';
 
 const client = 'Codex';
 const script = '@openai/codex/bin/codex.js';
@@ -37,29 +47,41 @@ stream_max_retries = 0
 
 export async function tryCodex(trial: Trial): Promise<void> {
   for (const [model, route] of Object.entries(routes)) {
-    await trial.report.check(client, `${model} at ${route} · a shell command, then a second turn`, async () => {
-      const ask = agent(trial, model, route);
-      const first = await ask(['exec'], 'Read the note. [[tool=exec_command({"cmd":"cat note.txt"})]]');
-      const ran = itemsOf(first, 'command_execution').at(-1);
-      assert.equal(ran?.aggregated_output, `${NOTE}\n`, first.output);
-      assert.match(saidIn(first), /^The tools answered: /);
-      const usage = first.events.at(-1)?.usage as Event | undefined;
-      assert.ok(Number(usage?.input_tokens) > 0 && Number(usage?.output_tokens) > 0, first.output);
+    await trial.report.check(
+      client,
+      `${model} at ${route} · a shell command, then a second turn`,
+      async () => {
+        const ask = agent(trial, model, route);
+        const first = await ask(['exec'], 'Read the note. [[tool=exec_command({"cmd":"cat note.txt"})]]');
+        const ran = itemsOf(first, 'command_execution').at(-1);
+        assert.equal(ran?.aggregated_output, `${NOTE}\n`, first.output);
+        assert.match(saidIn(first), /^The tools answered: /);
+        const usage = first.events.at(-1)?.usage as Event | undefined;
+        assert.ok(Number(usage?.input_tokens) > 0 && Number(usage?.output_tokens) > 0, first.output);
 
-      const thread = String(first.events[0]?.thread_id);
-      const second = await ask(['exec', 'resume', thread], 'Say more. [[tokens=6]]');
-      assert.equal(second.events[0]?.thread_id, thread);
-      assert.equal(saidIn(second).split(' ').length, 6, second.output);
-    });
+        const thread = String(first.events[0]?.thread_id);
+        const second = await ask(['exec', 'resume', thread], 'Say more. [[tokens=6]]');
+        assert.equal(second.events[0]?.thread_id, thread);
+        assert.equal(saidIn(second).split(' ').length, 6, second.output);
+      },
+    );
   }
-  await trial.report.check(client, 'a wrong key, an unknown model, a broken stream: each told by its code', async () => {
-    const wrong = await agent(trial, 'chat-model', '/v1', WRONG_KEY)(['exec'], 'x');
-    assert.match(failureOf(wrong), /401.*invalid_api_key - /);
-    const unknown = await agent(trial, 'no-such-model', '/v1')(['exec'], 'x');
-    assert.match(failureOf(unknown), /model_not_found - /);
-    const broken = await agent(trial, 'failing-messages-model', '/v1')(['exec'], 'Say a lot. [[tokens=60]]');
-    assert.match(failureOf(broken), /stream_interrupted - /);
-  });
+  await trial.report.check(
+    client,
+    'a wrong key, an unknown model, a broken stream: each told by its code',
+    async () => {
+      const wrong = await agent(trial, 'chat-model', '/v1', WRONG_KEY)(['exec'], 'x');
+      assert.match(failureOf(wrong), /401.*invalid_api_key - /);
+      const unknown = await agent(trial, 'no-such-model', '/v1')(['exec'], 'x');
+      assert.match(failureOf(unknown), /model_not_found - /);
+      const broken = await agent(
+        trial,
+        'failing-messages-model',
+        '/v1',
+      )(['exec'], 'Say a lot. [[tokens=60]]');
+      assert.match(failureOf(broken), /stream_interrupted - /);
+    },
+  );
   await checkOutside(trial, client);
 }
 

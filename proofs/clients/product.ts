@@ -101,7 +101,7 @@ async function breakStreamsOf(controlUrl: string, model: string): Promise<void> 
 
 /** What a command changed reaches a running service within a second. */
 async function served(url: string, key: string, model: string): Promise<void> {
-  for (const signal = AbortSignal.timeout(10_000); ; ) {
+  for (const signal = AbortSignal.timeout(10_000); ;) {
     const answer = await fetch(`${url}/v1/models/${model}`, {
       headers: { authorization: `Bearer ${key}` },
       signal,

@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
-const DEADLINE_MS = 120_000;
+const DEADLINE_MS = 300_000;
 
 export interface CallerOptions {
   readonly url: string;

@@ -73,6 +73,25 @@ export class House {
     return null;
   }
 
+  /** How long the cheapest of answers takes meanwhile: the noise of the machine. Ends with the times, sorted. */
+  takePulse(): () => Promise<number[]> {
+    const times: number[] = [];
+    let isOver = false;
+    const beating = (async () => {
+      while (!isOver) {
+        const startedAt = performance.now();
+        await (await this.get('/health')).arrayBuffer();
+        times.push(performance.now() - startedAt);
+        await delay(50);
+      }
+    })();
+    return async () => {
+      isOver = true;
+      await beating;
+      return times.toSorted((one, other) => one - other);
+    };
+  }
+
   async close(): Promise<void> {
     await stopAll(this.folder, this.gateway, Object.values(this.suppliers));
   }

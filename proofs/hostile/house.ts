@@ -105,6 +105,11 @@ export class House {
     return path;
   }
 
+  /** As the service and as the owner of the schema connect. */
+  get databaseUrls(): URL[] {
+    return [this.postgres.url, this.postgres.ownerUrl].map((url) => new URL(url));
+  }
+
   /** As the owner of the schema: sees everything there is. */
   async database(): Promise<Database> {
     this.source ??= await new DataSource({
@@ -151,8 +156,30 @@ export class House {
   }
 }
 
+/** Suppliers beside the usual ones, and models as their name, kind, provider and what the provider calls them. */
+export interface Extra {
+  readonly providers: string;
+  readonly models: readonly (readonly [string, string, string, string])[];
+}
+
 /** One model of every kind; the chat models differ in what their supplier speaks. */
-export const gatewayFile = (supplierUrl: string): string => `version: 1
+export function gatewayFile(supplierUrl: string, extra: Extra = { providers: '', models: [] }): string {
+  const models = [
+    ['small', 'chat', 'chatty', 'sim-small'],
+    ['large', 'chat', 'messenger', 'sim-large'],
+    ['vectors', 'embedding', 'chatty', 'sim-embed'],
+    ['ranks', 'rerank', 'ranker', 'sim-rerank'],
+    ['voice', 'speech', 'chatty', 'sim-voice'],
+    ['ears', 'transcription', 'chatty', 'sim-ears'],
+    ['painter', 'image', 'chatty', 'sim-painter'],
+    ['guard', 'moderation', 'chatty', 'sim-guard'],
+    ...extra.models,
+  ].map(
+    ([name, kind, provider, model]) =>
+      `  ${name}: { kind: ${kind}, context_tokens: 200000, max_output_tokens: 8000, price: { input: 1, output: 2 }, ` +
+      `lanes: [{ provider: ${provider}, model: ${model}, region: local }] }`,
+  );
+  return `version: 1
 providers:
   chatty:
     style: openai-style
@@ -165,20 +192,12 @@ providers:
     base_url: ${supplierUrl}
     regions: [local]
     api_key: \${SUPPLIER_KEY}
-models:
-${[
-  ['small', 'chat', 'chatty', 'sim-small'],
-  ['large', 'chat', 'messenger', 'sim-large'],
-  ['vectors', 'embedding', 'chatty', 'sim-embed'],
-  ['ranks', 'rerank', 'chatty', 'sim-rerank'],
-  ['voice', 'speech', 'chatty', 'sim-voice'],
-  ['ears', 'transcription', 'chatty', 'sim-ears'],
-  ['painter', 'image', 'chatty', 'sim-painter'],
-  ['guard', 'moderation', 'chatty', 'sim-guard'],
-]
-  .map(
-    ([name, kind, provider, model]) =>
-      `  ${name}: { kind: ${kind}, context_tokens: 200000, max_output_tokens: 8000, lanes: [{ provider: ${provider}, model: ${model}, region: local }], price: { input: 1, output: 2 } }`,
-  )
-  .join('\n')}
+  ranker:
+    style: cohere-rerank
+    base_url: ${supplierUrl}
+    regions: [local]
+    api_key: \${SUPPLIER_KEY}
+${extra.providers}models:
+${models.join('\n')}
 `;
+}

@@ -3,12 +3,14 @@ import { parseArgs } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { Findings, runProof } from '../support/findings';
 import { proveAddresses } from './addresses/addresses';
+import { proveCanaries } from './canaries/canaries';
 import { type FuzzOptions, proveFuzz } from './fuzz/fuzz';
 
 /** With arguments, only the parts named: fuzz, addresses, canaries. */
 const parts: Readonly<Record<string, (findings: Findings, options: FuzzOptions) => Promise<void>>> = {
   fuzz: proveFuzz,
   addresses: proveAddresses,
+  canaries: proveCanaries,
 };
 
 async function main(): Promise<void> {

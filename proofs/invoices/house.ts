@@ -26,6 +26,7 @@ export interface InvoiceHouse {
 const SUPPLIERS = [
   { name: 'open-a', style: 'openai-style', settings: { profile: 'openai' } },
   { name: 'open-b', style: 'openai-style', settings: { profile: 'openai' } },
+  { name: 'open-c', style: 'openai-style', settings: { profile: 'openai' } },
   { name: 'plain', style: 'openai-style', settings: {} },
   { name: 'claude-a', style: 'messages-style', settings: {} },
   { name: 'claude-b', style: 'messages-style', settings: {} },
@@ -68,7 +69,7 @@ async function addFates(controlUrl: string): Promise<void> {
     { match: { model: 'sim-unfinished' }, fault: { kind: 'no-terminator' } },
     { match: { model: 'sim-flaky', probability: 0.25 }, fault: { kind: 'status', status: 500 } },
     { match: { model: 'sim-flaky', probability: 0.1 }, fault: { kind: 'reset' } },
-    { match: { model: 'sim-broken', every: 3 }, fault: { kind: 'cut', after: 13 } },
+    { match: { model: 'sim-broken', probability: 0.35 }, fault: { kind: 'cut', after: 13 } },
   ];
   for (const rule of rules) {
     const answer = await fetch(`${controlUrl}/faults`, { method: 'POST', body: JSON.stringify(rule) });
@@ -98,7 +99,7 @@ async function addCatalogue({ service }: ProofGateway, simulator: SimulatorServe
     ]);
     await addModel(tx, editor, 'broken', [
       ['open-a', 'sim-broken'],
-      ['open-b', 'sim-steady'],
+      ['open-c', 'sim-steady'],
     ]);
     await addModel(tx, editor, 'mixed', [
       ['claude-b', 'sim-flaky'],

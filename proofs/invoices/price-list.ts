@@ -29,7 +29,7 @@ export const priceList: readonly ListedPrice[] = [
   { model: 'backed', ...openai },
   { model: 'backed', supplier: 'open-b', rates: { input: '1.97', output: '7.001' }, perCall: '0.0000005' },
   { model: 'broken', ...openai },
-  { model: 'broken', supplier: 'open-b', rates: { input: '1.3', output: '6.5', cacheRead: '0.13' } },
+  { model: 'broken', supplier: 'open-c', rates: { input: '1.3', output: '6.5', cacheRead: '0.13' } },
   { model: 'mixed', ...plain },
   { model: 'mixed', supplier: 'claude-b', ...messages },
   {

@@ -8,6 +8,7 @@ import { ErrorsController } from './errors.controller';
 import { HealthController } from './health.controller';
 import { IdempotencyModule } from './idempotency/idempotency.module';
 import { InferenceController } from './inference.controller';
+import { Admissions } from './inference/admit';
 import { AttemptTools } from './inference/attempt';
 import { Doorway } from './inference/doorway';
 import { Observer } from './inference/observer';
@@ -27,7 +28,17 @@ import { OpenStreams } from './reply/open-streams';
     InferenceController,
     CountTokensController,
   ],
-  providers: [Lifecycle, Gauges, OpenStreams, Doorway, AttemptTools, Observer, Pipeline, TokenCounter],
+  providers: [
+    Lifecycle,
+    Gauges,
+    OpenStreams,
+    Doorway,
+    Admissions,
+    AttemptTools,
+    Observer,
+    Pipeline,
+    TokenCounter,
+  ],
   exports: [Lifecycle],
 })
 export class GatewayModule {}

@@ -1,4 +1,4 @@
-import type { ModelView } from '../catalogue';
+import type { CatalogueSnapshot, ModelKind, ModelView } from '../catalogue';
 import type { Caller } from '../keys';
 
 /**
@@ -10,3 +10,18 @@ export const isListed = (
   { name, aliases }: ModelView,
 ): boolean =>
   allowedModels === null || allowedModels.has(name) || aliases.some((alias) => allowedModels.has(alias));
+
+/** What a key may call, of one kind or of all, in the order of the catalogue. */
+export const callableModels = (
+  caller: Pick<Caller, 'allowedModels' | 'attribution'>,
+  snapshot: CatalogueSnapshot,
+  kind?: ModelKind,
+): ModelView[] =>
+  snapshot.models.filter(
+    (model) =>
+      model.state === 'active' &&
+      model.lanes.length > 0 &&
+      (kind === undefined || model.kind === kind) &&
+      isListed(caller, model) &&
+      snapshot.isOpenTo(model, caller.attribution),
+  );

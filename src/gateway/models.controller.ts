@@ -3,7 +3,7 @@ import { CatalogueService, type ModelView } from '../catalogue';
 import { fault } from '../kernel';
 import type { Caller } from '../keys';
 import { Access, type HttpRequest } from '../web';
-import { isListed } from './model-access';
+import { callableModels } from './model-access';
 
 const LARGEST_PAGE = 1_000;
 
@@ -60,15 +60,7 @@ export class ModelsController {
   /** Only what this key may call is shown to it. */
   private callable(caller: Caller | undefined): ModelView[] {
     if (caller === undefined) throw fault('missing_api_key');
-    const { attribution } = caller;
-    const { snapshot } = this.catalogue;
-    return snapshot.models.filter(
-      (model) =>
-        model.state === 'active' &&
-        model.lanes.length > 0 &&
-        isListed(caller, model) &&
-        snapshot.isOpenTo(model, attribution),
-    );
+    return callableModels(caller, this.catalogue.snapshot);
   }
 }
 

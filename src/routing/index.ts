@@ -1,3 +1,4 @@
+export { AUTO, AutoRouter } from './auto-router';
 export type { Ticket } from './health/breaker';
 export { LaneHealth, type LaneState } from './health/lane-health';
 export { type PlannedLane, planRoute, type RoutePlan } from './planner';

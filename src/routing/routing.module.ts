@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../catalogue';
 import { SupplierHttpModule } from '../platform';
+import { AutoRouter } from './auto-router';
 import { LaneHealth } from './health/lane-health';
 import { Stickiness } from './stickiness';
 import { TokenPool } from './suppliers/native-oauth/token-pool';
@@ -9,7 +10,15 @@ import { SupplierClient } from './suppliers/supplier-client';
 
 @Module({
   imports: [CatalogueModule, SupplierHttpModule],
-  providers: [LaneHealth, Stickiness, SupplierStyles, TokenPool, SupplierClient],
-  exports: [CatalogueModule, SupplierHttpModule, LaneHealth, Stickiness, SupplierStyles, SupplierClient],
+  providers: [AutoRouter, LaneHealth, Stickiness, SupplierStyles, TokenPool, SupplierClient],
+  exports: [
+    CatalogueModule,
+    SupplierHttpModule,
+    AutoRouter,
+    LaneHealth,
+    Stickiness,
+    SupplierStyles,
+    SupplierClient,
+  ],
 })
 export class RoutingModule {}

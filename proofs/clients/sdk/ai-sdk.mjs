@@ -4,12 +4,27 @@ import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, embed, generateText, isStepCount, Output, streamText, tool } from 'ai';
 import { z } from 'zod';
-import { asks, check, failing, gateway, key, models, refusalOf, responsesModels, weather } from './checks.mjs';
+import {
+  asks,
+  check,
+  failing,
+  gateway,
+  key,
+  models,
+  refusalOf,
+  responsesModels,
+  weather,
+} from './checks.mjs';
 
 const place = { baseURL: `${gateway}/v1`, apiKey: key };
 const openai = createOpenAI(place);
 const anthropic = createAnthropic(place);
-const compatible = createOpenAICompatible({ ...place, name: 'switchboard', includeUsage: true, supportsStructuredOutputs: true });
+const compatible = createOpenAICompatible({
+  ...place,
+  name: 'switchboard',
+  includeUsage: true,
+  supportsStructuredOutputs: true,
+});
 const ways = {
   'openai, responses': (model) => openai(model),
   'openai, chat': (model) => openai.chat(model),

@@ -100,10 +100,12 @@ for (const model of models) {
 
   await check(`${model} · a stream that breaks off is an error`, async () => {
     const error = await refusalOf(async () => {
-      const stream = await client.messages.create(ask(await failing(model), say(asks.long), { stream: true }));
-      let events = 0;
-      for await (const _event of stream) events += 1;
-      return events;
+      const stream = await client.messages.create(
+        ask(await failing(model), say(asks.long), { stream: true }),
+      );
+      const types = [];
+      for await (const { type } of stream) types.push(type);
+      return types;
     });
     assert.ok(error instanceof APIError, String(error));
     assert.match(error.message, /stream_interrupted/);

@@ -4,7 +4,17 @@ import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { tool } from '@langchain/core/tools';
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai';
 import { z } from 'zod';
-import { asks, check, failing, gateway, key, models, refusalOf, responsesModels, weather } from './checks.mjs';
+import {
+  asks,
+  check,
+  failing,
+  gateway,
+  key,
+  models,
+  refusalOf,
+  responsesModels,
+  weather,
+} from './checks.mjs';
 
 const configuration = { baseURL: `${gateway}/v1` };
 const openai = (model, rest = {}) =>

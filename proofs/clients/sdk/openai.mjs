@@ -150,29 +150,32 @@ for (const model of models) {
 
 for (const model of responsesModels) {
   for (const stream of [false, true]) {
-    await check(`${model} · responses, ${stream ? 'streamed' : 'whole'} · tools, result, answer`, async () => {
-      const send = async (input) => {
-        const body = { model, input, tools: [{ ...tools[0].function, type: 'function', strict: true }] };
-        return stream ? client.responses.stream(body).finalResponse() : client.responses.create(body);
-      };
-      const first = await send(say(asks.twoTools));
-      const calls = first.output.filter(({ type }) => type === 'function_call');
-      assert.deepEqual(
-        calls.map((call) => JSON.parse(call.arguments).city),
-        ['Graz', 'Ulm'],
-      );
-      const results = calls.map((call) => ({
-        type: 'function_call_output',
-        call_id: call.call_id,
-        output: weather(JSON.parse(call.arguments).city),
-      }));
-      const items = first.output.map(({ type, call_id, name, arguments: text, ...rest }) =>
-        type === 'function_call' ? { type, call_id, name, arguments: text } : { type, ...rest },
-      );
-      const last = await send([...say(asks.twoTools), ...items, ...results]);
-      assert.match(textOf(last), /sunny in Graz.*sunny in Ulm/s);
-      assert.ok(last.usage.input_tokens > 0 && last.usage.output_tokens > 0);
-    });
+    await check(
+      `${model} · responses, ${stream ? 'streamed' : 'whole'} · tools, result, answer`,
+      async () => {
+        const send = async (input) => {
+          const body = { model, input, tools: [{ ...tools[0].function, type: 'function', strict: true }] };
+          return stream ? client.responses.stream(body).finalResponse() : client.responses.create(body);
+        };
+        const first = await send(say(asks.twoTools));
+        const calls = first.output.filter(({ type }) => type === 'function_call');
+        assert.deepEqual(
+          calls.map((call) => JSON.parse(call.arguments).city),
+          ['Graz', 'Ulm'],
+        );
+        const results = calls.map((call) => ({
+          type: 'function_call_output',
+          call_id: call.call_id,
+          output: weather(JSON.parse(call.arguments).city),
+        }));
+        const items = first.output.map(({ type, call_id, name, arguments: text, ...rest }) =>
+          type === 'function_call' ? { type, call_id, name, arguments: text } : { type, ...rest },
+        );
+        const last = await send([...say(asks.twoTools), ...items, ...results]);
+        assert.match(textOf(last), /sunny in Graz.*sunny in Ulm/s);
+        assert.ok(last.usage.input_tokens > 0 && last.usage.output_tokens > 0);
+      },
+    );
   }
 
   await check(`${model} · responses, whole · JSON by a schema`, async () => {

@@ -44,9 +44,9 @@ const withoutHelp = {
   'another text from the next lane': layout('chat', true, 2),
 };
 
-const breaks = ['cut', 'clean-cut', 'reset'] as const;
+const breaks = ['cut', 'clean-cut', 'reset', 'error-event'] as const;
 
-/** A stream that ends after forty of its sixty words, in three ways; of a whole answer half is missing. */
+/** A stream that ends after forty of its sixty words, in four ways; of a whole answer half is missing. */
 export const cut: Drill = {
   name: '8 cut after 40 of 60',
   scenes: {

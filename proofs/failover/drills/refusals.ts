@@ -124,11 +124,18 @@ const askSixAtOnce: Play = async (scene, sheet) => {
   sheet.add('in the next 7 of 8 s', 'not asked again', `${before} calls, then ${a - before}`, a === before);
 };
 
+/** What says that the lane cannot serve, whoever asks: doubts about our own credential are among it. */
+const failures = [401, 402, 403, 404, 408, 502, 504, 529];
+
 export const oneFailure: Drill = {
   name: '3 one 500',
-  scenes: everyWay(2),
-  run: (stage) =>
-    stage.inScenes(ordinary, async (scene, sheet) => {
+  scenes: {
+    ...everyWay(2),
+    ...Object.fromEntries(failures.map((status) => [`or ${status}`, layout('chat', status % 2 === 0, 2)])),
+    'or 401, and no other lane': layout('messages', false, 1),
+  },
+  run: async (stage) => {
+    await stage.inScenes(ordinary, async (scene, sheet) => {
       await scene.fault('a', { kind: 'status', status: 500 }, 1);
       await expectOnce(sheet, '', scene, { ...servedByBackup, calls: { a: 1, b: 1 } });
       await expectOnce(sheet, 'again', scene, {
@@ -138,7 +145,16 @@ export const oneFailure: Drill = {
         withinMs: SOON_MS,
         calls: { a: 2, b: 1 },
       });
-    }),
+    });
+    await stage.inScenes(/^or \d+$/, async (scene, sheet) => {
+      await scene.fault('a', { kind: 'status', status: Number(scene.name.slice(3)) }, 1);
+      await expectOnce(sheet, '', scene, { ...servedByBackup, calls: { a: 1, b: 1 } });
+    });
+    await stage.inScenes(/no other lane/, async (scene, sheet) => {
+      await scene.fault('a', { kind: 'status', status: 401 });
+      await expectOnce(sheet, '', scene, { ...failed, codes: ['provider_unavailable'], calls: { a: 1 } });
+    });
+  },
 };
 
 const servedByBackup = { ending: 'whole', by: 'b', failover: true, withinMs: SOON_MS } as const;

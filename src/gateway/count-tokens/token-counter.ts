@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Escrow } from '../../billing';
-import { CatalogueService, type LaneView } from '../../catalogue';
+import type { LaneView } from '../../catalogue';
 import { Fault, fault } from '../../kernel';
 import { Settings } from '../../platform';
 import { supplierFault } from '../../protocol';
 import type { HttpRequest } from '../../web';
-import { findModel } from '../inference/admit';
+import { Admissions } from '../inference/admit';
 import { AttemptTools } from '../inference/attempt';
 import { type Call, describeCall } from '../inference/describe';
 import { Doorway } from '../inference/doorway';
@@ -32,7 +32,7 @@ export class TokenCounter {
   constructor(
     private readonly settings: Settings,
     private readonly doorway: Doorway,
-    private readonly catalogue: CatalogueService,
+    private readonly admissions: Admissions,
     private readonly escrow: Escrow,
     private readonly tools: AttemptTools,
   ) {}
@@ -54,7 +54,7 @@ export class TokenCounter {
   /** The first lane, of those that the request itself would be tried on, whose supplier counts. */
   private counting(inbound: Inbound, call: Call): LaneView | undefined {
     const { styles } = this.tools;
-    const admission = findModel(inbound, call, this.catalogue, styles);
+    const admission = this.admissions.find(inbound, call);
     const { lanes } = planFor(inbound, call, admission, this.tools);
     return lanes.find(
       ({ lane, why }) => why !== 'open' && styles.dialectFor(lane.provider, 'count_tokens') === 'messages',

@@ -1,7 +1,8 @@
+import { Injectable } from '@nestjs/common';
+import { CatalogueService, type ModelView, type PricedLane } from '../../catalogue';
 import { fault } from '../../kernel';
-import type { CatalogueService, ModelView, PricedLane } from '../../catalogue';
-import type { SupplierStyles } from '../../routing';
-import { isListed } from '../model-access';
+import { AUTO, AutoRouter, SupplierStyles } from '../../routing';
+import { callableModels, isListed } from '../model-access';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 
@@ -14,70 +15,68 @@ export interface Admission {
 const NOBODY_PAYS =
   'This key belongs to nobody who pays. Name a billing user for its organisation or project.';
 
-/** The cheap refusals, in order; nothing has been spent or sent when one of them fires. */
-export function admit(
-  inbound: Inbound,
-  call: Call,
-  catalogue: CatalogueService,
-  styles: SupplierStyles,
-): Admission {
-  const { attribution, billingExempt } = inbound.caller;
-  const admission = findModel(inbound, call, catalogue, styles);
-  if (!billingExempt && attribution.walletId === null)
-    throw fault('billing_limit_reached', { message: NOBODY_PAYS });
-  return admission;
-}
+/** Which model and which lanes a request may have. Every refusal here is cheap: nothing was spent or sent. */
+@Injectable()
+export class Admissions {
+  constructor(
+    private readonly catalogue: CatalogueService,
+    private readonly styles: SupplierStyles,
+    private readonly auto: AutoRouter,
+  ) {}
 
-/** The model and its lanes, for a caller who may use it, whoever pays. */
-export function findModel(
-  { caller }: Inbound,
-  call: Call,
-  catalogue: CatalogueService,
-  styles: SupplierStyles,
-): Admission {
-  const found = catalogue.resolve(call.model);
-  if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
-  const { model, lanes } = found;
-  if (model.kind !== call.surface.kind) {
+  admit(inbound: Inbound, call: Call): Admission {
+    const { attribution, billingExempt } = inbound.caller;
+    const admission = this.find(inbound, call);
+    if (!billingExempt && attribution.walletId === null)
+      throw fault('billing_limit_reached', { message: NOBODY_PAYS });
+    return admission;
+  }
+
+  /** The model and its lanes, for a caller who may use it, whoever pays. */
+  find({ caller }: Inbound, call: Call): Admission {
+    const found = this.catalogue.resolve(this.nameOf(caller, call));
+    if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
+    const { model, lanes } = found;
+    if (model.kind !== call.surface.kind) {
+      throw fault('model_not_available', {
+        param: 'model',
+        message: `${call.model} is not a model for this route.`,
+      });
+    }
+    if (!isListed(caller, model)) throw fault('model_not_allowed', { param: 'model' });
+    if (!this.catalogue.snapshot.isOpenTo(model, caller.attribution))
+      throw fault('model_not_accessible', { param: 'model' });
+    return { model, lanes: this.serving(lanes, call) };
+  }
+
+  /** Where a request may go that is too long for its model; null when there is no such place for this caller. */
+  larger(inbound: Inbound, call: Call, { model }: Admission): Admission | null {
+    const larger = model.overflowTo === null ? undefined : this.catalogue.snapshot.modelOf(model.overflowTo);
+    if (larger === undefined || larger.id === model.id) return null;
+    try {
+      return this.admit(inbound, { ...call, model: larger.name });
+    } catch {
+      // What the caller could not have asked for is not offered either: the first refusal stands.
+      return null;
+    }
+  }
+
+  private nameOf(caller: Inbound['caller'], { model, surface }: Call): string {
+    const { snapshot } = this.catalogue;
+    if (model !== AUTO || snapshot.model(AUTO) !== undefined) return model;
+    return this.auto.choose(surface.name, callableModels(caller, snapshot, surface.kind)).name;
+  }
+
+  /** A lane whose supplier does not serve the operation is none for this request, not even to fail over to. */
+  private serving(lanes: readonly PricedLane[], { model, surface }: Call): readonly PricedLane[] {
+    const serves = ({ lane }: PricedLane): boolean =>
+      this.styles.dialectFor(lane.provider, surface.name) !== undefined;
+    if (lanes.every(serves)) return lanes;
+    const left = lanes.filter(serves);
+    if (left.length > 0) return left;
     throw fault('model_not_available', {
       param: 'model',
-      message: `${call.model} is not a model for this route.`,
+      message: `No supplier of ${model} serves this route.`,
     });
-  }
-  if (!isListed(caller, model)) throw fault('model_not_allowed', { param: 'model' });
-  if (!catalogue.snapshot.isOpenTo(model, caller.attribution))
-    throw fault('model_not_accessible', { param: 'model' });
-  return { model, lanes: serving(lanes, call, styles) };
-}
-
-/** A lane whose supplier does not serve the operation is none for this request, not even to fail over to. */
-function serving(
-  lanes: readonly PricedLane[],
-  { model, surface }: Call,
-  styles: SupplierStyles,
-): readonly PricedLane[] {
-  const left = lanes.filter(({ lane }) => styles.dialectFor(lane.provider, surface.name) !== undefined);
-  if (left.length > 0) return left;
-  throw fault('model_not_available', {
-    param: 'model',
-    message: `No supplier of ${model} serves this route.`,
-  });
-}
-
-/** Where a request may go that is too long for its model; null when there is no such place for this caller. */
-export function largerModel(
-  inbound: Inbound,
-  call: Call,
-  { model }: Admission,
-  catalogue: CatalogueService,
-  styles: SupplierStyles,
-): Admission | null {
-  const larger = model.overflowTo === null ? undefined : catalogue.snapshot.modelOf(model.overflowTo);
-  if (larger === undefined || larger.id === model.id) return null;
-  try {
-    return admit(inbound, { ...call, model: larger.name }, catalogue, styles);
-  } catch {
-    // What the caller could not have asked for is not offered either: the first refusal stands.
-    return null;
   }
 }

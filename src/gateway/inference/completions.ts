@@ -1,6 +1,3 @@
-import { fault } from '../../kernel';
-import { type Dialect, dialects } from '../../protocol';
-
 type Body = Readonly<Record<string, unknown>>;
 
 /** What the older route writes at most when nobody says: it is told to suppliers, some of which would go on and on. */
@@ -13,15 +10,6 @@ export function completionsAsked({ prompt, n, best_of: bestOf }: Body): number {
 }
 
 const countOf = (value: unknown): number => (typeof value === 'number' ? value : 1);
-
-/** Chat's errors and usage, but not its events: read as chat, a stream would look empty, and another lane as its end. */
-export const completionsDialect: Dialect = {
-  ...dialects.chat,
-  streamDecoder: (options) => {
-    options.emit({ type: 'fault', fault: fault('stream_interrupted') });
-    return dialects.chat.streamDecoder(options);
-  },
-};
 
 export function completionBytes({ choices }: Body): number {
   if (!Array.isArray(choices)) return 0;

@@ -2,7 +2,6 @@ import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { AttemptRecord } from '../../audit';
 import { Escrow } from '../../billing';
-import { CatalogueService } from '../../catalogue';
 import { fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
 import type { HttpRequest } from '../../web';
@@ -12,7 +11,7 @@ import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
 import type { RouteFacts } from '../reply/svc-headers';
 import type { Work } from '../work';
-import { type Admission, admit, largerModel } from './admit';
+import { type Admission, Admissions } from './admit';
 import type { Answered } from './answered';
 import { Attempts, AttemptTools } from './attempt';
 import { type Call, describeCall } from './describe';
@@ -41,7 +40,7 @@ export class Pipeline {
   constructor(
     private readonly settings: Settings,
     private readonly doorway: Doorway,
-    private readonly catalogue: CatalogueService,
+    private readonly admissions: Admissions,
     private readonly escrow: Escrow,
     private readonly tools: AttemptTools,
     private readonly observer: Observer,
@@ -58,7 +57,7 @@ export class Pipeline {
         const call = describeCall(inbound, surface);
         const request = { inbound, call, work, response, tries: [] };
         try {
-          const admission = admit(inbound, call, this.catalogue, this.tools.styles);
+          const admission = this.admissions.admit(inbound, call);
           model = admission.model.name;
           return await this.idempotency.replayOr(inbound, call, () => this.serve(request, admission));
         } catch (error) {
@@ -79,9 +78,7 @@ export class Pipeline {
     } catch (error) {
       const isTooLong = fromUnknown(error).code === 'context_length_exceeded';
       const { inbound, call } = request;
-      const larger = isTooLong
-        ? largerModel(inbound, call, admission, this.catalogue, this.tools.styles)
-        : null;
+      const larger = isTooLong ? this.admissions.larger(inbound, call, admission) : null;
       if (larger === null) throw error;
       return this.answer(request, larger);
     }

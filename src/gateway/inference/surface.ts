@@ -14,12 +14,7 @@ import {
 } from '../../protocol';
 import type { Operation } from '../../routing';
 import { checkNative } from './check-native';
-import {
-  completionBytes,
-  completionsAsked,
-  completionsDialect,
-  USUAL_COMPLETION_TOKENS,
-} from './completions';
+import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './completions';
 import { inAskedEncoding } from './embeddings-encoding';
 import {
   checkChat,
@@ -136,7 +131,6 @@ export const surfaces = {
   completions: {
     ...text('chat', checkCompletions, 'prompt', 'max_tokens'),
     name: 'completions',
-    dialect: completionsDialect,
     choices: completionsAsked,
     usualOutput: USUAL_COMPLETION_TOKENS,
     defaults: { max_tokens: USUAL_COMPLETION_TOKENS },

@@ -133,7 +133,8 @@ export class Settings {
   @Setting({
     name: 'CLIENT_STALL_TIMEOUT',
     group: 'Server',
-    describe: 'How long a caller may take none of an answer that waits for it; then the connection is closed.',
+    describe:
+      'How long a caller may take none of an answer that waits for it; then the connection is closed.',
     as: timeOut,
     default: '60s',
   })
@@ -326,6 +327,24 @@ export class Settings {
     default: '3s',
   })
   readonly supplierConnectTimeoutMs: number;
+
+  @Setting({
+    name: 'AUTO_MODEL',
+    group: 'Suppliers',
+    describe: 'The model that answers requests for `auto`.',
+    as: text(),
+    unset: 'the first one that the caller may use',
+  })
+  readonly autoModel?: string;
+
+  @Setting({
+    name: 'AUTO_EVERYWHERE',
+    group: 'Suppliers',
+    describe: 'Whether `auto` may also be asked for in chat completions and responses.',
+    as: toggle,
+    default: 'false',
+  })
+  readonly autoEverywhere: boolean;
 
   @Setting({
     name: 'STREAM_PING_INTERVAL',

@@ -6,7 +6,10 @@ const longest = 8_192;
 const anywhere = /secret|password|passwd|passphrase|authorization|cookie|credential|pepper/;
 const atTheEnd = /(?:^|_)(?:api)?(?:keys?|tokens?|pin|otp)$/;
 
-/** What customers send and receive is never logged, whoever thought it harmless. */
+/**
+ * What customers send and receive is never logged, whoever thought it harmless: neither by itself, nor in a supplier's
+ * own words, nor as the values of a statement that failed.
+ */
 const content = new Set([
   'prompt',
   'messages',
@@ -16,12 +19,17 @@ const content = new Set([
   'output',
   'content',
   'instructions',
+  'supplier',
+  'parameters',
+  'detail',
 ]);
 
 const patterns: readonly [RegExp, string][] = [
   [/\b(svc_|sk-|[sr]k_(?:live|test)_|whsec_)[\w-]{12,}/g, `$1${redacted}`],
   [/\b(Bearer|Basic)\s+[^\s"',;]+/gi, `$1 ${redacted}`],
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/?#@"']*@/gi, `$1${redacted}@`],
+  // A parser of JSON quotes the place where it gave up.
+  [/(?:Unexpected token [^]|")[^]{0,100}? is not valid JSON/g, `${redacted} is not valid JSON`],
 ];
 
 /** Takes what may not be written out of a value made of plain JSON. Counts and flags pass: they give nothing away. */

@@ -160,6 +160,26 @@ test('a record that the database will not take is set aside, and the others are 
   ).toHaveLength(1);
 });
 
+test('no text makes a request go unrecorded: what cannot be stored is stored as nearly as it can', async () => {
+  const node = await house.node({ acknowledge: 'commit' });
+  const refs = [wallet(walletId)];
+  const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 10n, refs });
+  const odd = 'a\0b\ud800c';
+  await hold.settle({
+    ...costing(10n, refs),
+    model: odd,
+    finishReason: odd.repeat(1_000),
+    sessionKey: odd,
+    dropped: { [odd]: 2 },
+  });
+  const [row] = await house.database.query('SELECT * FROM request_record WHERE request_id = $1', [
+    hold.requestId,
+  ]);
+  const near = 'a\ufffdb\ufffdc';
+  expect(row).toMatchObject({ model: near, session_key: near, dropped: { [near]: 2 }, cost_nano: '10' });
+  expect(await balance()).toBe(9_990n);
+});
+
 test('when the disk is full nothing new is held, what runs is settled, and it ends by itself', async () => {
   let full = false;
   const disk = {

@@ -15,17 +15,17 @@ describe('what is counted of a request', () => {
     await supplier.stop();
   });
 
-  const ask = (model: string): Promise<Response> =>
+  const ask = (model: string, extra: object = {}, text = 'x [[tokens=9]]'): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'x [[tokens=9]]' }] }),
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: text }], ...extra }),
     });
 
   test('answers, tokens, money, supplier calls and refusals; names that callers made up are no series', async () => {
     expect((await ask('sim-large')).status).toBe(200);
     expect((await ask('made-up-by-a-caller')).status).toBe(404);
-    const text = await app.application.get(Metrics).registry.metrics();
+    const text = await app.application.get(Metrics).text();
     for (const line of [
       'gateway_requests_total{endpoint="chat",model="sim-large",status_class="2xx",error_code=""} 1',
       'gateway_requests_total{endpoint="chat",model="",status_class="4xx",error_code="model_not_found"} 1',
@@ -39,5 +39,20 @@ describe('what is counted of a request', () => {
       /gateway_cost_usd_total\{model="sim-large",provider="sandbox",side="customer"\} 0\.0001/,
     );
     expect(text).not.toContain('made-up-by-a-caller');
+  });
+
+  test('what is open and held is as it is at the moment of looking', async () => {
+    const answer = await ask('sim-large', { stream: true }, '[[tokens=40]] [[pace=20]]');
+    const reader = answer.body!.getReader();
+    await reader.read();
+    const during = await app.application.get(Metrics).text();
+    expect(during).toContain('gateway_streams_active{endpoint="chat"} 1');
+    expect(during).toMatch(/gateway_wallet_holds_usd 0\.\d*[1-9]/);
+    expect(during).toContain('gateway_circuit_state{provider="sandbox"} 0');
+    while (!(await reader.read()).done);
+    const after = await app.application.get(Metrics).text();
+    expect(after).toContain('gateway_streams_active{endpoint="chat"} 0');
+    expect(after).toContain('gateway_wallet_holds_usd 0\n');
+    expect(after).toContain('gateway_settlements_pending 0');
   });
 });

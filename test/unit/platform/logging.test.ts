@@ -75,7 +75,9 @@ test('counts pass under any name', () => {
   expect(redact({ tokens: 7, token: null, key: true })).toEqual({ tokens: 7, token: null, key: true });
 });
 
-test.each(['prompt', 'messages', 'body', 'rawBody', 'input', 'content', 'instructions'])(
+const contentNames = ['prompt', 'messages', 'body', 'rawBody', 'input', 'content', 'instructions'];
+
+test.each([...contentNames, 'supplier', 'parameters', 'detail'])(
   'what customers write (%s) is never written',
   (name) => {
     const { logger, lines } = capture();
@@ -110,6 +112,21 @@ test.each([
     expect(lines.join('')).toContain('[redacted]');
   }
 });
+
+test.each(['canary', '{"a": canary}', '[1,2,canary]x'.repeat(20), '"canary', '{"a":"canary"}x'])(
+  'what could not be parsed (%s) is not quoted',
+  (text) => {
+    const { logger, lines } = capture();
+    try {
+      JSON.parse(text);
+    } catch (error) {
+      logger.error('broken', { error: new Error('no JSON', { cause: error }) });
+    }
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('JSON');
+    expect(lines[0]).not.toContain('canary');
+  },
+);
 
 test('a masked key stays readable', () => {
   expect(redact({ note: 'svc_ab12…9f' })).toEqual({ note: 'svc_ab12…9f' });

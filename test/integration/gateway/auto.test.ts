@@ -1,0 +1,94 @@
+import { startTestApp, type TestApp } from '../../support/app';
+import { startSimulator, type Simulator } from '../../support/simulator';
+
+const ask = (app: TestApp, path: string, key: string | undefined, extra: object = {}): Promise<Response> =>
+  fetch(`${app.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'auto',
+      ...(path === '/v1/responses'
+        ? { input: 'hi' }
+        : { max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }),
+      ...extra,
+    }),
+  });
+const codeOf = async (answer: Response): Promise<string> =>
+  ((await answer.json()) as { error: { code: string } }).error.code;
+
+describe('the model auto', () => {
+  let app: TestApp;
+  let simulator: Simulator;
+
+  beforeAll(async () => {
+    simulator = await startSimulator();
+    app = await startTestApp({ sandboxUrl: simulator.url, environment: { AUTO_MODEL: 'sim-small' } });
+  });
+  afterAll(async () => {
+    await app.close();
+    await simulator.stop();
+  });
+
+  const keyFor = async (allowedModels: string[]): Promise<string> => {
+    const made = await fetch(`${app.url}/v1/manage/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.root}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'narrow', allowed_models: allowedModels }),
+    });
+    return ((await made.json()) as { key: string }).key;
+  };
+
+  test('is answered by the reference model, and the record says by which', async () => {
+    const answer = await ask(app, '/v1/messages', app.firstKeys?.demo);
+    expect(answer.status).toBe(200);
+    const [record] = await app.database.query<object>(
+      'SELECT model, served_model FROM request_record WHERE request_id = $1',
+      [answer.headers.get('x-request-id')],
+    );
+    expect(record).toEqual({ model: 'auto', served_model: 'sim-small' });
+  });
+
+  test.each(['/v1/chat/completions', '/v1/responses'])('is for messages alone: %s', async (path) => {
+    const answer = await ask(app, path, app.firstKeys?.demo);
+    expect([answer.status, await codeOf(answer)]).toEqual([400, 'unsupported_auto_mode']);
+  });
+
+  test('never leads to a model that the key does not allow', async () => {
+    const answer = await ask(app, '/v1/messages', await keyFor(['sim-large']));
+    expect([answer.status, await codeOf(answer)]).toEqual([503, 'autorouter_no_candidate']);
+  });
+});
+
+describe('the model auto, left to itself', () => {
+  let app: TestApp;
+  let simulator: Simulator;
+
+  beforeAll(async () => {
+    simulator = await startSimulator();
+    app = await startTestApp({
+      sandboxUrl: simulator.url,
+      environment: { AUTO_EVERYWHERE: 'true', STREAM_PING_INTERVAL: '100ms' },
+    });
+  });
+  afterAll(async () => {
+    await app.close();
+    await simulator.stop();
+  });
+
+  test.each(['/v1/chat/completions', '/v1/messages', '/v1/responses'])(
+    'takes the first model the caller may use: %s',
+    async (path) => expect((await ask(app, path, app.firstKeys?.demo)).status).toBe(200),
+  );
+
+  test.each([
+    ['/v1/chat/completions', ': ping\n\n'],
+    ['/v1/messages', 'event: ping\ndata: {"type":"ping"}\n\n'],
+    ['/v1/responses', ': ping\n\n'],
+  ])('a silent stream gets signs of life: %s', async (path, sign) => {
+    await simulator.addFault({ times: 1, fault: { kind: 'stall', after: 8, ms: 500 } });
+    const answer = await ask(app, path, app.firstKeys?.demo, { model: 'sim-large', stream: true });
+    const text = await answer.text();
+    expect(text.split(sign).length).toBeGreaterThan(2);
+    expect(text).toMatch(/\[DONE\]|message_stop|response\.completed/);
+  });
+});

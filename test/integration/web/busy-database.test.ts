@@ -1,0 +1,100 @@
+import { makeKey } from '../../../src/keys/key-text';
+import { startTestApp, type TestApp } from '../../support/app';
+import { proxyTo, type Proxy } from '../../support/proxy';
+import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { ask } from './raw-exchange';
+
+const POOL = 3;
+
+describe('a database that is there and does not answer', () => {
+  let database: TestDatabase;
+  let proxy: Proxy;
+  let app: TestApp;
+  let supplier: Simulator;
+  let key: string;
+
+  beforeAll(async () => {
+    [database, supplier] = await Promise.all([createTestDatabase(), startSimulator()]);
+    proxy = await proxyTo(database.url);
+    app = await startTestApp({
+      sandboxUrl: supplier.url,
+      environment: {
+        DATABASE_URL: proxy.url,
+        MIGRATION_DATABASE_URL: database.ownerUrl,
+        DATABASE_POOL_SIZE: String(POOL),
+        SETTLE_ACK: 'journal',
+      },
+    });
+    key = app.firstKeys?.demo ?? '';
+  });
+  afterAll(async () => {
+    await proxy.restore().catch(() => undefined);
+    await app.close();
+    await proxy.close();
+    await supplier.stop();
+    await database.drop();
+  });
+
+  const check = async (path: string, text?: string) => {
+    const startedAt = performance.now();
+    const headers = text === undefined ? {} : { authorization: `Bearer ${text}` };
+    const answer = await ask(app.url, { path, headers });
+    const { error } = JSON.parse(answer.body) as { error?: { code?: string } };
+    return {
+      status: answer.status,
+      code: error?.code,
+      tookMs: performance.now() - startedAt,
+      retryAfter: answer.headers['retry-after'],
+    };
+  };
+
+  const chat = (): Promise<Response> =>
+    fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'sim-small', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] }),
+    });
+
+  test('every connection taken: who needs none is served, who needs one is told in time', async () => {
+    expect((await chat()).status).toBe(200);
+    const busy = Array.from({ length: POOL }, () => app.database.query('SELECT pg_sleep(4)'));
+    expect((await chat()).status).toBe(200);
+    expect(await check('/health')).toMatchObject({ status: 200 });
+    const ready = await check('/health/ready');
+    expect(ready).toMatchObject({ status: 503, code: undefined });
+    const unknown = await check('/v1/models', makeKey().text);
+    expect(unknown).toMatchObject({ status: 503, code: 'auth_unavailable', retryAfter: expect.any(String) });
+    expect(Math.max(ready.tookMs, unknown.tookMs)).toBeLessThan(3_500);
+    await Promise.all(busy);
+    expect(await check('/health/ready')).toMatchObject({ status: 200 });
+  });
+
+  test('a lock that nobody gives back is waited for no longer than a statement may take', async () => {
+    const slow = app.database.transaction(async (tx) => {
+      await tx.query("SET LOCAL statement_timeout = '200ms'");
+      await tx.query('SELECT pg_sleep(5)');
+    });
+    await expect(slow).rejects.toMatchObject({ driverError: { code: '57014' } });
+  });
+
+  test('silent: the same, and everybody is back when it is', async () => {
+    expect((await chat()).status).toBe(200);
+    proxy.freeze();
+    const unknown = await check('/v1/models', makeKey().text);
+    expect(unknown).toMatchObject({ status: 503, code: 'auth_unavailable' });
+    expect(unknown.tookMs).toBeLessThan(4_000);
+    expect(await check('/health')).toMatchObject({ status: 200 });
+    const ready = await check('/health/ready');
+    expect(ready.status).toBe(503);
+    expect(ready.tookMs).toBeLessThan(4_000);
+    await proxy.cut();
+    await proxy.restore();
+    for (const deadline = performance.now() + 15_000; ;) {
+      if ((await check('/health/ready')).status === 200) break;
+      expect(performance.now()).toBeLessThan(deadline);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect((await check('/v1/models', key)).status).toBe(200);
+  });
+});

@@ -1,0 +1,105 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { Controller, Get, type INestApplication, Module, Post, Req } from '@nestjs/common';
+import { APP_FILTER, NestFactory } from '@nestjs/core';
+import { fromUnknown, renderGateway } from '../../../src/kernel';
+import { LeanAdapter, readBody } from '../../../src/platform';
+import { exchange, open, parseAnswer, readToEnd } from './raw-exchange';
+
+const BODY_DEADLINE_MS = 200;
+const IDLE = 1_000;
+
+@Controller('/v1/slow')
+class SlowController {
+  @Get()
+  answer(): object {
+    return { ok: true };
+  }
+
+  @Post()
+  async read(@Req() request: IncomingMessage): Promise<object> {
+    return { bytes: (await readBody(request, 1_000_000, BODY_DEADLINE_MS)).length };
+  }
+}
+
+const refusals = {
+  catch(
+    error: unknown,
+    host: { getArgByIndex(index: number): { status(code: number): { json(body: object): void } } },
+  ) {
+    const { status, body } = renderGateway(fromUnknown(error), 'test');
+    host.getArgByIndex(1).status(status).json(body);
+  },
+};
+
+@Module({ controllers: [SlowController], providers: [{ provide: APP_FILTER, useValue: refusals }] })
+class SlowModule {}
+
+describe('clients who take their time', () => {
+  let application: INestApplication;
+  let url: string;
+
+  beforeAll(async () => {
+    const adapter = new LeanAdapter(true, {
+      headersTimeout: 300,
+      keepAliveTimeout: 300,
+      connectionsCheckingInterval: 50,
+      stallTimeout: 2_000,
+    });
+    application = await NestFactory.create(SlowModule, adapter, { logger: false });
+    await application.listen(0, '127.0.0.1');
+    url = await application.getUrl();
+  });
+  afterAll(() => application.close());
+
+  const get = 'GET /v1/slow HTTP/1.1\r\nhost: x\r\n';
+
+  async function drip(socket: Socket, text: string): Promise<void> {
+    for (const letter of text) {
+      if (socket.destroyed || !socket.writable) return;
+      socket.write(letter);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  test('headers that come letter by letter are not waited for', async () => {
+    const socket = await open(url);
+    const answer = readToEnd(socket);
+    void drip(socket, `${get}x-much: ${'x'.repeat(2_000)}`);
+    const { status, body } = parseAnswer(await answer);
+    expect([status, body]).toEqual([408, expect.stringContaining('"code":"request_timeout"')]);
+  });
+
+  test('nor is a body, however steadily it drips', async () => {
+    const socket = await open(url);
+    const answer = readToEnd(socket);
+    socket.write('POST /v1/slow HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2000\r\n\r\n');
+    void drip(socket, 'x'.repeat(2_000));
+    const startedAt = performance.now();
+    const { status, body } = parseAnswer(await answer);
+    expect([status, body]).toEqual([408, expect.stringContaining('"code":"request_timeout"')]);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
+  test(`${IDLE} sockets that say nothing are let go, and others are served beside them`, async () => {
+    const { hostname, port } = new URL(url);
+    const sockets = Array.from({ length: IDLE }, () => connect(Number(port), hostname));
+    const closed = sockets.map((socket) => {
+      socket.on('error', () => undefined).resume();
+      return once(socket, 'close', { signal: AbortSignal.timeout(8_000) });
+    });
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    const answer = parseAnswer(await exchange(url, `${get}connection: close\r\n\r\n`));
+    expect(answer.status).toBe(200);
+    await Promise.all(closed);
+  });
+
+  test('a connection that has been served and says no more is let go', async () => {
+    const socket = await open(url);
+    const startedAt = performance.now();
+    socket.write(`${get}\r\n`);
+    expect(await readToEnd(socket)).toContain('{"ok":true}');
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+  });
+});
