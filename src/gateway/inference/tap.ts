@@ -24,6 +24,8 @@ interface FinalEvent {
 const nothing = Buffer.alloc(0);
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
+const quote = 0x22;
+const backslash = 0x5c;
 
 /**
  * Reads along while a stream passes: usage, why it stopped, how much text there was. Most events are text and
@@ -170,10 +172,10 @@ export class Tap {
       const found = data.indexOf(mark);
       if (found === -1) continue;
       const start = found + mark.length;
-      const end = data.indexOf('"', start);
-      if (end <= start) continue;
+      const bytes = textBytesAt(data, start);
+      if (bytes === 0) continue;
       this.firstTextAt ??= monotonicMs();
-      this.textBytes += end - start;
+      this.textBytes += bytes;
       return;
     }
   }
@@ -183,6 +185,27 @@ function parse(data: Buffer): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(data.toString('utf8'));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** How many bytes the JSON text that begins here stands for: arguments are full of escapes, and each is one character. */
+function textBytesAt(data: Buffer, start: number): number {
+  let end = data.indexOf(quote, start);
+  const escape = data.indexOf(backslash, start);
+  if (end === -1) end = data.length;
+  if (escape === -1 || escape > end) return end - start;
+  for (end = escape; end < data.length && data[end] !== quote; end += 1)
+    if (data[end] === backslash) end += 1;
+  const text = parseText(data.subarray(start - 1, end + 1));
+  return text === null ? Math.min(end, data.length) - start : Buffer.byteLength(text);
+}
+
+function parseText(json: Buffer): string | null {
+  try {
+    const text: unknown = JSON.parse(json.toString('utf8'));
+    return typeof text === 'string' ? text : null;
   } catch {
     return null;
   }

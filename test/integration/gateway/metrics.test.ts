@@ -47,7 +47,7 @@ describe('what is counted of a request', () => {
     await reader.read();
     const during = await app.application.get(Metrics).text();
     expect(during).toContain('gateway_streams_active{endpoint="chat"} 1');
-    expect(during).toMatch(/gateway_wallet_holds_usd 0\.\d*[1-9]/);
+    expect(during).toMatch(/gateway_wallet_holds_usd 1\.\d+/);
     expect(during).toContain('gateway_circuit_state{provider="sandbox"} 0');
     while (!(await reader.read()).done);
     const after = await app.application.get(Metrics).text();

@@ -96,7 +96,6 @@ describe('a supplier alone that does not do what it should', () => {
     { kind: 'empty-body' },
     { kind: 'reset' },
     { kind: 'hang' },
-    { kind: 'stall', after: 0 },
     { kind: 'status', status: 500 },
     { kind: 'malformed-event' },
   ])('a stream that never begins: %j is an answer of its own, not a stream', async (fault) => {
@@ -111,6 +110,8 @@ describe('a supplier alone that does not do what it should', () => {
     { kind: 'reset', after: 8 },
     { kind: 'clean-cut', after: 8 },
     { kind: 'stall', after: 8 },
+    // The caller is kept awake while nobody else could answer, so the head has gone out.
+    { kind: 'stall', after: 0 },
     { kind: 'malformed-event', after: 8 },
     { kind: 'error-event', after: 8 },
   ])('a stream that breaks: %j ends in an error and in no end', async (fault) => {

@@ -58,7 +58,7 @@ describe('a database that is there and does not answer', () => {
 
   test('every connection taken: who needs none is served, who needs one is told in time', async () => {
     expect((await chat()).status).toBe(200);
-    const busy = Array.from({ length: POOL }, () => app.database.query('SELECT pg_sleep(4)'));
+    const busy = Array.from({ length: POOL }, () => app.database.query('SELECT pg_sleep(6)'));
     expect((await chat()).status).toBe(200);
     expect(await check('/health')).toMatchObject({ status: 200 });
     const ready = await check('/health/ready');

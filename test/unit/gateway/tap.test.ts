@@ -114,3 +114,14 @@ test('a failure in the words of the supplier goes on where it should', () => {
   expect(feed(tap, failed).passed).toBe(failed);
   expect(tap).toMatchObject({ failureTold: true, failure: { code: 'stream_error' } });
 });
+
+test('text that nobody reports is counted by what it says, not by how it is written', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
+      const tap = tapOf();
+      const delta = JSON.stringify({ choices: [{ delta: { content: text } }] });
+      feed(tap, `data: ${delta}\n\n`);
+      expect(tap.textBytes).toBe(Buffer.byteLength(text));
+    }),
+  );
+});
