@@ -55,6 +55,7 @@ async function main(): Promise<void> {
   await installClients();
   const folder = mkdtempSync(join(tmpdir(), 'switchboard-clients-'));
   chmodSync(folder, 0o755);
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const outside = await Outside.open();
   const report = new Report();
   try {
@@ -69,7 +70,6 @@ async function main(): Promise<void> {
     }
   } finally {
     outside.close();
-    rmSync(folder, { recursive: true, force: true });
   }
   report.end();
 }

@@ -62,8 +62,10 @@ const MOST_DROPPED = 100;
  * A text that callers or suppliers chose, as it can be stored: nobody may go unrecorded, and so uncharged, by sending
  * a NUL or half a surrogate pair.
  */
-const storable = (text: string | null): string | null =>
-  text === null ? null : text.slice(0, LONGEST_TEXT).replaceAll('\0', '\ufffd').toWellFormed();
+const storable = (text: string): string =>
+  text.slice(0, LONGEST_TEXT).replaceAll('\0', '\ufffd').toWellFormed();
+
+const storableOrNull = (text: string | null): string | null => (text === null ? null : storable(text));
 
 /** Names of fields are the caller's as well, and there may be any number of them. */
 const storableNames = (counts: Readonly<Record<string, number>>): Record<string, number> =>
@@ -86,7 +88,7 @@ const columns: readonly Column[] = [
   column('project_id', 'bigint', (r) => r.projectId),
   column('wallet_id', 'bigint', (r) => r.walletId),
   column('surface', 'text', (r) => r.surface),
-  column('model', 'text', (r) => storable(r.model)),
+  column('model', 'text', (r) => storableOrNull(r.model)),
   column('served_model', 'text', (r) => r.servedModel),
   column('supplier', 'text', (r) => r.supplier),
   column('region', 'text', (r) => r.region),
@@ -111,8 +113,8 @@ const columns: readonly Column[] = [
   column('attempts', 'jsonb', (r) => (r.attempts === null ? null : JSON.stringify(r.attempts))),
   column('latency_ms', 'integer', (r) => r.latencyMs),
   column('first_token_ms', 'integer', (r) => r.firstTokenMs),
-  column('finish_reason', 'text', (r) => storable(r.finishReason)),
-  column('session_key', 'text', (r) => storable(r.sessionKey)),
+  column('finish_reason', 'text', (r) => storableOrNull(r.finishReason)),
+  column('session_key', 'text', (r) => storableOrNull(r.sessionKey)),
   column('dropped', 'jsonb', (r) => (r.dropped === null ? null : JSON.stringify(storableNames(r.dropped)))),
 ];
 

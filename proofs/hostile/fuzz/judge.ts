@@ -81,7 +81,7 @@ function fieldsOf(body: string): Fields | null {
   }
   if (typeof value !== 'object' || value === null) return null;
   const error: unknown = Reflect.get(value, 'error');
-  return (typeof error === 'object' && error !== null ? error : value) as Fields;
+  return typeof error === 'object' && error !== null ? error : value;
 }
 
 const isPortal422 = (status: number, code: string): boolean => status === 422 && code === 'validation_error';

@@ -47,6 +47,8 @@ type Tried = { readonly kind: 'answered'; readonly answered: Answered } | Judgem
  */
 export class Attempts {
   private next = 0;
+  /** The next try is paid for already. */
+  private reserved = false;
   private readonly startedMs = monotonicMs();
 
   constructor(
@@ -101,11 +103,20 @@ export class Attempts {
     if (!this.stopped) this.tools.health.breakerOf(route.lane).failure(monotonicMs(), ticket);
   }
 
+  /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
+  private reserve(): boolean {
+    if (!this.hasMore) return false;
+    const { provider } = this.sending.plan.lanes[this.next]!.lane;
+    this.reserved ||= this.tools.health.budgetOf(provider.name).spend(monotonicMs());
+    return this.reserved;
+  }
+
   /** One who found every lane resting tries one of them, and nobody waits for a third answer that is long in coming. */
   private mayGoOn(outcomes: readonly Judgement[]): boolean {
     if (outcomes.length === 0) return true;
     const { plan } = this.sending;
-    const isLate = monotonicMs() - this.startedMs > this.tools.settings.supplierFirstByteTimeoutMs;
+    const isLate =
+      outcomes.length > 1 && monotonicMs() - this.startedMs > this.tools.settings.supplierFirstByteTimeoutMs;
     return this.records.length < MOST_ATTEMPTS && plan.lanes[0]?.why !== 'open' && !isLate;
   }
 
@@ -118,7 +129,8 @@ export class Attempts {
     if (lanes[0]?.why === 'open') return breaker.tryAcquire(now) ?? breaker.tryAsLast(now);
     if (breaker.state(now) === 'open') return null;
     const isRetry = this.records.length > 0;
-    if (isRetry && !health.budgetOf(lane.provider.name).spend(now)) return null;
+    if (isRetry && !this.reserved && !health.budgetOf(lane.provider.name).spend(now)) return null;
+    this.reserved = false;
     if (!isRetry) for (const each of lanes) health.budgetOf(each.lane.provider.name).firstTry();
     return breaker.tryAcquire(now);
   }
@@ -175,7 +187,9 @@ export class Attempts {
       },
     );
     work.watch(sent.exchange);
-    if (this.hasMore) patience?.onEnd(() => sent.exchange.abort(fault('upstream_timeout')));
+    patience?.onEnd(() => {
+      if (this.reserve()) sent.exchange.abort(fault('upstream_timeout'));
+    });
     return sent;
   }
 
@@ -206,7 +220,7 @@ export class Attempts {
     const { contextTokens } = answer;
     const facts = svcFacts(inbound, answer);
     const stream = streamOf({ inbound, call, surface, outbound, contextTokens, facts });
-    const opened = await openStream(exchange, stream, this.hasMore ? null : patience);
+    const opened = await openStream(exchange, stream, patience, () => this.reserve());
     return { ...answer, opened, whole: null };
   }
 

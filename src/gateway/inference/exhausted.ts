@@ -11,7 +11,10 @@ export function exhausted(outcomes: readonly Judgement[], plan: RoutePlan, healt
   const last = failed.at(-1) ?? outcomes.at(-1)?.problem;
   if (last === undefined) return nothingHealthy(plan, health);
   if (failed.every(({ code }) => code === last.code)) return last;
+  const waits = failed.map(({ options }) => options.retryAfterSeconds ?? Infinity);
+  const soonest = Math.min(...waits);
   return fault('all_providers_exhausted', {
+    ...(Number.isFinite(soonest) ? { retryAfterSeconds: soonest } : {}),
     details: { outcomes: failed.map(({ code }) => code) },
     cause: last,
   });

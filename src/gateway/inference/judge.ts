@@ -53,7 +53,7 @@ export function judge({ status, headers }: AnswerHead, error: SupplierError): Ju
 const LONGEST_PAUSE_SECONDS = 600;
 
 function retryAfterOf(headers: IncomingHttpHeaders): number | null {
-  const milliseconds = Number(headers['retry-after-ms'] ?? NaN);
+  const milliseconds = Number(headers['retry-after-ms'] || NaN);
   const text = headers['retry-after'] ?? '';
   const named = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
   const seconds = Number.isNaN(milliseconds) ? named : milliseconds / 1_000;

@@ -27,7 +27,7 @@ export class SupplierDeadline extends Error {
   readonly code = 'SUPPLIER_DEADLINE';
 
   constructor(milliseconds: number) {
-    super(`the supplier took longer than ${milliseconds} ms altogether`);
+    super(`the supplier took longer than ${milliseconds} ms`);
     this.name = 'SupplierDeadline';
   }
 }
@@ -55,15 +55,18 @@ export class SupplierPools {
    * `onResponseEnd` and `onResponseError` is called, once, in the end. Redirects are answers like any other.
    */
   dispatch(request: SupplierRequest, handler: SupplierHandler): SupplierCall {
-    const { url, method, headers, body = null, totalMs = this.settings.supplierTotalTimeoutMs } = request;
-    const call = new OngoingCall(handler, totalMs, request.signal);
+    const { url, method, headers, body = null, signal } = request;
+    const { supplierFirstByteTimeoutMs, supplierTotalTimeoutMs, supplierIdleTimeoutMs } = this.settings;
+    const { firstByteMs = supplierFirstByteTimeoutMs, totalMs = supplierTotalTimeoutMs } = request;
+    const call = new OngoingCall(handler, firstByteMs, totalMs, signal);
     const options: Dispatcher.DispatchOptions = {
       path: `${url.pathname}${url.search}`,
       method,
       headers,
       body,
-      headersTimeout: request.firstByteMs ?? this.settings.supplierFirstByteTimeoutMs,
-      bodyTimeout: request.idleMs ?? this.settings.supplierIdleTimeoutMs,
+      // The call's own clock also runs while it waits for a connection.
+      headersTimeout: 0,
+      bodyTimeout: request.idleMs ?? supplierIdleTimeoutMs,
     };
     if (!call.over) this.poolFor(url).dispatch(options, call);
     return call;
@@ -105,21 +108,28 @@ export class SupplierPools {
   }
 }
 
-/** Stands between undici and a handler: adds the deadline and abortion at any time, and ends exactly once. */
+/** Stands between undici and a handler: adds the deadlines and abortion at any time, and ends exactly once. */
 class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {
   begun = false;
   over = false;
   private controller: Dispatcher.DispatchController | undefined;
   private reason: Error | undefined;
-  private readonly timer: NodeJS.Timeout;
+  private timer: NodeJS.Timeout;
+  private answered = false;
   private readonly onAbort = (): void => this.abort(errorOf(this.signal?.reason));
 
   constructor(
     private readonly handler: SupplierHandler,
+    firstByteMs: number,
     totalMs: number,
     private readonly signal: AbortSignal | undefined,
   ) {
-    this.timer = setTimeout(() => this.abort(new SupplierDeadline(totalMs)), totalMs);
+    // Most calls are over before the first clock runs out, so the second is started only then.
+    const first = Math.min(firstByteMs, totalMs);
+    this.timer = setTimeout(() => {
+      if (!this.answered || first === totalMs) return this.abort(new SupplierDeadline(first));
+      this.timer = setTimeout(() => this.abort(new SupplierDeadline(totalMs)), totalMs - first);
+    }, first);
     signal?.addEventListener('abort', this.onAbort, { once: true });
     if (signal?.aborted) this.onAbort();
   }
@@ -145,6 +155,7 @@ class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {
     headers: Parameters<NonNullable<SupplierHandler['onResponseStart']>>[2],
     text?: string,
   ): void {
+    this.answered ||= status >= 200;
     if (!this.over) this.handler.onResponseStart?.(controller, status, headers, text);
   }
 

@@ -44,9 +44,10 @@ export class Breaker {
     return this.probeAt === null && now < this.pausedUntil;
   }
 
-  /** When something may be tried again; for the caller's Retry-After. */
+  /** When something may be tried again, if there is no other lane; for the caller's Retry-After. */
   nextTryAt(now: number): number {
-    return Math.max(now, this.pausedUntil, this.probeAt ?? 0);
+    const lastHope = Math.max(now, this.lastHopeAt + LAST_HOPE_MS);
+    return Math.max(now, this.pausedUntil, Math.min(this.probeAt ?? 0, lastHope));
   }
 
   /** Takes the right to try, or null. A half-open lane gives it to one caller at a time. */

@@ -38,7 +38,7 @@ describe('a database that is there and does not answer', () => {
 
   const check = async (path: string, text?: string) => {
     const startedAt = performance.now();
-    const headers = text === undefined ? {} : { authorization: `Bearer ${text}` };
+    const headers: Record<string, string> = text === undefined ? {} : { authorization: `Bearer ${text}` };
     const answer = await ask(app.url, { path, headers });
     const { error } = JSON.parse(answer.body) as { error?: { code?: string } };
     return {

@@ -134,7 +134,7 @@ describe('time-outs', () => {
   test('a head that does not come', async () => {
     const { port } = await serve(silent);
     const { outcome } = collect(poolsWith(new AddressGuard([loopback])), get(port, '/', { firstByteMs: 50 }));
-    expect(await outcome).toMatchObject({ error: { code: 'UND_ERR_HEADERS_TIMEOUT' }, ends: 1 });
+    expect(await outcome).toMatchObject({ error: { code: 'SUPPLIER_DEADLINE' }, ends: 1 });
   });
 
   test('a stream that falls silent', async () => {

@@ -1,4 +1,4 @@
-import type { Fault } from '../../../kernel';
+import { type Fault, fault } from '../../../kernel';
 import type { SupplierExchange } from '../../../routing';
 import type { LaneStream } from './lane-stream';
 import type { Patience } from './patience';
@@ -15,18 +15,22 @@ const MOST_EARLY = 1024 * 1024;
 
 /**
  * Reads a stream until the first useful event: up to there another lane can still take over, and the caller can
- * still be told with a status. `patience` ends the waiting, with whatever has come.
+ * still be told with a status. At the end of `patience` somebody else takes over, or what has come has to do.
  */
 export function openStream(
   exchange: SupplierExchange,
   stream: LaneStream,
-  patience: Patience | null,
+  patience: Patience,
+  hasSuccessor: () => boolean,
 ): Promise<OpenedStream> {
   return new Promise((resolve, reject: (problem: Fault) => void) => {
     const early: (Buffer | string)[] = [];
     let size = 0;
     const commit = (): void => resolve({ stream, early });
-    patience?.onEnd(commit);
+    patience.onEnd(() => {
+      if (hasSuccessor()) exchange.abort(fault('upstream_timeout'));
+      else commit();
+    });
     exchange.read({
       data: (chunk) => {
         const passing = stream.take(chunk);
