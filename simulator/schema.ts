@@ -1,4 +1,4 @@
-import { isObject, listOf, numberOf, objectOf, textOf, type JsonObject } from './json';
+import { entryOf, isObject, listOf, numberOf, objectOf, textOf, type JsonObject } from './json';
 
 const formats: Readonly<Record<string, string>> = {
   date: '2026-01-01',
@@ -62,7 +62,7 @@ function minimalObject(schema: JsonObject, root: unknown, depth: number): JsonOb
 }
 
 function minimalText(schema: JsonObject): string {
-  const format = formats[textOf(schema['format'])];
+  const format = entryOf(formats, textOf(schema['format']));
   if (format !== undefined) return format;
   const longest = numberOf(schema['maxLength']) ?? Infinity;
   return 'sim'.padEnd(numberOf(schema['minLength']) ?? 0, 'x').slice(0, longest);

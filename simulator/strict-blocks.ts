@@ -1,5 +1,5 @@
 import type { Complaint } from './complaint';
-import { isObject, listOf, objectOf, textOf, type JsonObject } from './json';
+import { entryOf, isObject, listOf, objectOf, textOf, type JsonObject } from './json';
 import { fieldSet, firstOf, unknownField, type Check } from './strict';
 
 const blockFields: Readonly<Record<string, ReadonlySet<string>>> = {
@@ -35,13 +35,13 @@ export function checkBlock(
   sign: (thinking: string) => string,
 ): Check {
   const type = textOf(block['type']);
-  const allowed = blockFields[type];
+  const allowed = entryOf(blockFields, type);
   if (allowed === undefined) {
     return complain(
       `${path}: Input tag '${type}' found using 'type' does not match any of the expected tags`,
     );
   }
-  if (!rolesOf[type]?.includes(role)) {
+  if (!entryOf(rolesOf, type)?.includes(role)) {
     return complain(`${path}: \`${type}\` blocks are not allowed in \`${role}\` messages`);
   }
   const unknown = unknownField(block, allowed);

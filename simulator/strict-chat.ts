@@ -1,5 +1,5 @@
 import type { Complaint } from './complaint';
-import { isObject, listOf, objectOf, textOf, type JsonObject } from './json';
+import { entryOf, isObject, listOf, objectOf, textOf, type JsonObject } from './json';
 import { modelExists, reasons, type Settings } from './settings';
 import {
   fieldSet,
@@ -180,7 +180,7 @@ function checkMessages(body: JsonObject): Check {
 function checkMessage(message: JsonObject, index: number, showsReasoning: boolean): Check {
   const path = `messages[${index}]`;
   const role = textOf(message['role']);
-  const allowed = role === 'assistant' && showsReasoning ? reasoningAssistant : messageFields[role];
+  const allowed = role === 'assistant' && showsReasoning ? reasoningAssistant : entryOf(messageFields, role);
   if (allowed === undefined) {
     return invalidValue(
       `${path}.role`,
@@ -205,7 +205,7 @@ function checkMessage(message: JsonObject, index: number, showsReasoning: boolea
 
 function checkPart(part: JsonObject, path: string, role: string): Check {
   const type = textOf(part['type']);
-  const allowed = partFields[type];
+  const allowed = entryOf(partFields, type);
   const textual = type === 'text' || (type === 'refusal' && role === 'assistant');
   if (allowed === undefined || (role !== 'user' && !textual)) {
     return invalidValue(

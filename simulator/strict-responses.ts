@@ -1,4 +1,4 @@
-import { listOf, objectOf, textOf, type JsonObject } from './json';
+import { entryOf, listOf, objectOf, textOf, type JsonObject } from './json';
 import {
   fieldSet,
   firstOf,
@@ -87,7 +87,7 @@ function checkTool(tool: JsonObject, path: string): Check {
 function checkItem(item: JsonObject, index: number): Check {
   const path = `input[${index}]`;
   const type = textOf(item['type'] ?? 'message');
-  const allowed = itemFields[type];
+  const allowed = entryOf(itemFields, type);
   if (allowed === undefined) {
     return otherItems.has(type) ? undefined : invalidValue(`${path}.type`, `Invalid value: '${type}'.`);
   }

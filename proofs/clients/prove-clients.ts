@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Trial } from './agent';
 import { tryClaudeCode } from './claude-code';
 import { tryCodex } from './codex';
+import { tryGuide } from './guide';
 import { clientsFolder, installClients } from './install';
 import { Outside } from './outside';
 import { endWithThisProcess, run } from './processes';
@@ -13,9 +14,9 @@ import { Report } from './report';
 /** The clients people have, each holding conversations with tools through the product, as it is started by anybody. */
 
 const sdks = [
-  ['openai 7', 'openai.mjs', 'openai-7'],
+  ['openai 7', 'openai.mjs', 'openai'],
   ['openai 6', 'openai.mjs', 'openai-6'],
-  ['@anthropic-ai/sdk 1', 'anthropic.mjs', 'anthropic-sdk-1'],
+  ['@anthropic-ai/sdk 1', 'anthropic.mjs', '@anthropic-ai/sdk'],
   ['@anthropic-ai/sdk 0', 'anthropic.mjs', 'anthropic-sdk-0'],
   ['Vercel AI SDK', 'ai-sdk.mjs'],
   ['LangChain', 'langchain.mjs'],
@@ -65,6 +66,7 @@ async function main(): Promise<void> {
       for (const sdk of sdks) await trySdk(trial, sdk);
       await tryCodex(trial);
       await tryClaudeCode(trial);
+      await tryGuide(trial);
     } finally {
       await product.stop();
     }

@@ -26,7 +26,7 @@ export class House {
   private constructor(
     readonly folder: string,
     private readonly postgres: EmbeddedPostgres,
-    private readonly supplier: Program,
+    readonly supplier: Program,
     readonly supplierUrl: string,
     readonly controlUrl: string,
     readonly gateway: Program,

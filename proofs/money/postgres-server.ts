@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -30,17 +31,34 @@ export class PostgresServer {
 
   /** By way of the gate. */
   get url(): string {
-    const address = new URL(this.server!.url);
-    address.port = String((this.gate.address() as AddressInfo).port);
-    return address.href;
+    return this.throughGate(this.server!.url);
+  }
+
+  /** The same, as migrations connect. */
+  get ownerUrl(): string {
+    return this.throughGate(this.server!.ownerUrl);
   }
 
   /** As a crash would: no goodbye, no checkpoint. */
   async kill(): Promise<void> {
-    const file = join(this.folder, 'postgres', 'cluster', 'postmaster.pid');
-    process.kill(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGKILL');
+    process.kill(this.pid, 'SIGKILL');
     for (const socket of this.sockets) socket.destroy();
     await this.server!.stop();
+  }
+
+  /** As an operator would: everybody is sent away, and nothing is left to be recovered. */
+  async shutDown(): Promise<void> {
+    await this.server!.stop();
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** The server keeps its connections and answers nothing until it is resumed. */
+  pause(): void {
+    for (const pid of this.processes()) process.kill(pid, 'SIGSTOP');
+  }
+
+  resume(): void {
+    for (const pid of this.processes()) process.kill(pid, 'SIGCONT');
   }
 
   async launch(): Promise<void> {
@@ -61,6 +79,25 @@ export class PostgresServer {
     this.gate.close();
     await this.server?.stop();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private get pid(): number {
+    const file = join(this.folder, 'postgres', 'cluster', 'postmaster.pid');
+    return Number(readFileSync(file, 'utf8').split('\n')[0]);
+  }
+
+  /** The first process of the server and all it has started. */
+  private processes(): number[] {
+    const { pid } = this;
+    const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
+    const pairs = rows.map((row) => row.trim().split(/\s+/).map(Number));
+    return [pid, ...pairs.filter(([, parent]) => parent === pid).map(([child]) => child!)];
+  }
+
+  private throughGate(url: string): string {
+    const address = new URL(url);
+    address.port = String((this.gate.address() as AddressInfo).port);
+    return address.href;
   }
 
   private pass(inbound: Socket): void {

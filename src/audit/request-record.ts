@@ -120,14 +120,16 @@ const columns: readonly Column[] = [
 
 const insertStatement = `
   INSERT INTO request_record (${columns.map((c) => c.name).join(', ')})
-  SELECT * FROM unnest(${columns.map((c, index) => `$${index + 1}::${c.type}[]`).join(', ')})
+  SELECT ${columns.map((c, index) => `(cells->>${index})::${c.type}`).join(', ')}
+    FROM jsonb_array_elements($1::jsonb) AS cells
   ON CONFLICT (request_id, created_at) DO NOTHING
   RETURNING request_id`;
 
 /** Inserts what is not there yet and names it: the gate that makes a settlement happen once. */
 export async function insertRequestRecords(tx: Tx, records: readonly RequestRecord[]): Promise<Set<string>> {
   if (records.length === 0) return new Set();
-  const cells = columns.map((c) => records.map(c.read));
-  const rows = await tx.query<{ request_id: string }[]>(insertStatement, cells);
+  // One text for all of them: an array a column costs this process several times as much.
+  const cells = JSON.stringify(records.map((record) => columns.map((c) => c.read(record))));
+  const rows = await tx.query<{ request_id: string }[]>(insertStatement, [cells]);
   return new Set(rows.map((row) => row.request_id));
 }

@@ -40,6 +40,8 @@ const nobody = Buffer.alloc(32);
 @Injectable()
 export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   private readonly cache = new KeyCache();
+  /** Forgotten with the connection. */
+  private readonly lastSeen = new WeakMap<object, { readonly text: string; readonly fingerprint: string }>();
   private readonly loading = new Map<string, Promise<KeyVerdict>>();
   private readonly listeners = new Set<(change: KeyChange | null) => void>();
   private readonly watch: RevisionWatch;
@@ -66,10 +68,13 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     return this.watch.stop();
   }
 
-  /** Answers at once while the key is known, else after one look-up. Throws the refusal. */
-  authenticate(text: string): Caller | Promise<Caller> {
+  /**
+   * Answers at once while the key is known, else after one look-up. Throws the refusal. `connection` is whatever the
+   * key came over: one that brings the same key again does not have it hashed again.
+   */
+  authenticate(text: string, connection?: object): Caller | Promise<Caller> {
     if (text.length !== KEY_LENGTH) throw fault('invalid_api_key');
-    const fingerprint = hash('sha256', text, 'base64');
+    const fingerprint = this.fingerprintOf(text, connection);
     const known = this.watch.confirmedWithin(CONFIRMED_MS) ? this.cache.get(fingerprint) : undefined;
     if (known !== undefined) return accept(known);
     const publicId = publicIdOf(text);
@@ -97,6 +102,14 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   /** Told when what some keys may do has changed; null when that may be true of any. */
   onChange(listener: (change: KeyChange | null) => void): void {
     this.listeners.add(listener);
+  }
+
+  private fingerprintOf(text: string, connection: object | undefined): string {
+    const last = connection && this.lastSeen.get(connection);
+    if (last !== undefined && last.text === text) return last.fingerprint;
+    const fingerprint = hash('sha256', text, 'base64');
+    if (connection !== undefined) this.lastSeen.set(connection, { text, fingerprint });
+    return fingerprint;
   }
 
   private load(fingerprint: string, publicId: string, text: string): Promise<KeyVerdict> {

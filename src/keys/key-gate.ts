@@ -21,9 +21,9 @@ export class KeyGate {
   ) {}
 
   /** The address is asked for only after a failure. */
-  admit(text: string, addressOf: () => string): Caller | Promise<Caller> {
+  admit(text: string, addressOf: () => string, connection?: object): Caller | Promise<Caller> {
     try {
-      const found = this.directory.authenticate(text);
+      const found = this.directory.authenticate(text, connection);
       return found instanceof Promise
         ? found.catch((error: unknown) => this.count(error, addressOf()))
         : found;

@@ -148,9 +148,14 @@ class FuzzRun {
         `${counted.map(([label, count]) => `${label} ${count}`).join(', ')}`,
     );
     none(findings, 'requests that were answered in any way but the catalogue’s', this.wrong, requests);
-    const { gateway } = this.house;
-    findings.add('the gateway still runs', !gateway.over, gateway.over ? 'no' : 'yes');
-    if (gateway.over) tell(gateway.text.slice(-500));
+    const { gateway, supplier } = this.house;
+    for (const [name, program] of [
+      ['the gateway', gateway],
+      ['the pretend supplier', supplier],
+    ] as const) {
+      findings.add(`${name} still runs`, !program.over, program.over ? 'no' : 'yes');
+      if (program.over) tell(program.text.slice(-600));
+    }
     const told = gateway.text.split('\n').filter((line) => /nobody was waiting|reached the top/.test(line));
     none(findings, 'exceptions that nobody caught', told);
     const refused = gateway.text.split('\n').filter((line) => line.includes('was refused and set aside'));

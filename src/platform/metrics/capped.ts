@@ -1,69 +1,154 @@
-import { Counter, Gauge, Histogram, type MetricConfiguration } from 'prom-client';
+import type { Metric, MetricValueWithName, Registry } from 'prom-client';
+
+type Value = MetricValueWithName<string> | Omit<MetricValueWithName<string>, 'metricName'>;
 
 export type Labels<Label extends string> = Readonly<Record<Label, string>>;
+
+interface Description<Label extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly Label[];
+  readonly registry: Registry;
+}
 
 const mostSeries = 1_000;
 const longestValue = 100;
 
 /**
- * Bounds the series of one metric. A label value that comes from outside could otherwise fill the memory of
- * this process and of the store behind it; what is over the bound is counted as `other`.
+ * The series of one metric, found by the values of their labels. Their number is bounded: a value that comes from
+ * outside could otherwise fill the memory of this process and of the store behind it; what is over the bound is
+ * counted as `other`. They are kept here and not by the library, which sorts and joins the labels at every step.
  */
-class SeriesCap<Label extends string> {
-  private readonly seen = new Set<string>();
+abstract class Series<Label extends string, State> {
+  private readonly states = new Map<string, { readonly labels: Labels<Label>; readonly state: State }>();
 
-  admit(labels: Labels<Label>): Labels<Label> {
-    const values: string[] = Object.values(labels);
-    const series = values.join('\u0000');
-    if (this.seen.has(series)) return labels;
-    if (this.seen.size >= mostSeries || values.some((value) => value.length > longestValue)) {
-      return Object.fromEntries(Object.keys(labels).map((name) => [name, 'other'])) as Labels<Label>;
-    }
-    this.seen.add(series);
-    return labels;
+  constructor(
+    private readonly type: 'counter' | 'gauge' | 'histogram',
+    protected readonly description: Description<Label>,
+  ) {
+    const { name, help, registry } = description;
+    const shown = {
+      name,
+      help,
+      type,
+      get: () => Promise.resolve(this.show()),
+      reset: () => this.states.clear(),
+    };
+    registry.registerMetric(shown as unknown as Metric<Label>);
+  }
+
+  protected abstract begin(): State;
+  protected abstract values(labels: Labels<Label>, state: State): Value[];
+
+  protected stateOf(labels: Labels<Label>): State {
+    let key = '';
+    for (const name of this.description.labelNames) key += `${labels[name]}\u0000`;
+    const known = this.states.get(key);
+    if (known !== undefined) return known.state;
+    const { labelNames } = this.description;
+    const isTooMuch =
+      this.states.size >= mostSeries || labelNames.some((each) => labels[each].length > longestValue);
+    return labelNames.length > 0 && isTooMuch ? this.other() : this.remember(key, labels);
+  }
+
+  private other(): State {
+    const labels = Object.fromEntries(this.description.labelNames.map((name) => [name, 'other']));
+    const key = this.description.labelNames.map(() => 'other\u0000').join('');
+    return this.states.get(key)?.state ?? this.remember(key, labels as Labels<Label>);
+  }
+
+  private remember(key: string, labels: Labels<Label>): State {
+    const { labelNames } = this.description;
+    const ordered = Object.fromEntries(labelNames.map((each) => [each, labels[each]])) as Labels<Label>;
+    const state = this.begin();
+    this.states.set(key, { labels: ordered, state });
+    return state;
+  }
+
+  private show(): object {
+    const { name, help, labelNames } = this.description;
+    // What has no labels is there from the start.
+    if (labelNames.length === 0 && this.states.size === 0) this.remember('', {} as Labels<Label>);
+    const values = [...this.states.values()].flatMap(({ labels, state }) => this.values(labels, state));
+    return { name, help, type: this.type, values, aggregator: 'sum' };
   }
 }
 
-export class CappedCounter<Label extends string> {
-  private readonly cap = new SeriesCap<Label>();
-  private readonly inner: Counter<Label>;
+abstract class Numbers<Label extends string> extends Series<Label, { value: number }> {
+  protected begin(): { value: number } {
+    return { value: 0 };
+  }
 
-  constructor(configuration: MetricConfiguration<Label>) {
-    this.inner = new Counter(configuration);
+  protected values(labels: Labels<Label>, { value }: { value: number }): Value[] {
+    return [{ labels, value }];
+  }
+}
+
+export class CappedCounter<Label extends string> extends Numbers<Label> {
+  constructor(description: Description<Label>) {
+    super('counter', description);
   }
 
   inc(labels: Labels<Label>, by = 1): void {
-    this.inner.inc(this.cap.admit(labels), by);
+    this.stateOf(labels).value += by;
   }
 }
 
-export class CappedGauge<Label extends string> {
-  private readonly cap = new SeriesCap<Label>();
-  private readonly inner: Gauge<Label>;
-
-  constructor(configuration: MetricConfiguration<Label>) {
-    this.inner = new Gauge(configuration);
+export class CappedGauge<Label extends string> extends Numbers<Label> {
+  constructor(description: Description<Label>) {
+    super('gauge', description);
   }
 
   set(labels: Labels<Label>, value: number): void {
-    this.inner.set(this.cap.admit(labels), value);
+    this.stateOf(labels).value = value;
   }
 
   /** A negative step goes down. */
   add(labels: Labels<Label>, step: number): void {
-    this.inner.inc(this.cap.admit(labels), step);
+    this.stateOf(labels).value += step;
   }
 }
 
-export class CappedHistogram<Label extends string> {
-  private readonly cap = new SeriesCap<Label>();
-  private readonly inner: Histogram<Label>;
+interface Distribution {
+  /** How many fell into each bucket, and beyond the last one. */
+  readonly counts: number[];
+  sum: number;
+}
 
-  constructor(configuration: MetricConfiguration<Label> & { buckets: number[] }) {
-    this.inner = new Histogram(configuration);
+export class CappedHistogram<Label extends string> extends Series<Label, Distribution> {
+  constructor(
+    description: Description<Label>,
+    /** Upper bounds, the lowest first. */
+    private readonly buckets: readonly number[],
+  ) {
+    super('histogram', description);
   }
 
   observe(labels: Labels<Label>, value: number): void {
-    this.inner.observe(this.cap.admit(labels), value);
+    const { buckets } = this;
+    const state = this.stateOf(labels);
+    let bucket = 0;
+    while (bucket < buckets.length && value > buckets[bucket]!) bucket += 1;
+    state.counts[bucket]! += 1;
+    state.sum += value;
+  }
+
+  protected begin(): Distribution {
+    return { counts: new Array<number>(this.buckets.length + 1).fill(0), sum: 0 };
+  }
+
+  protected values(labels: Labels<Label>, { counts, sum }: Distribution): Value[] {
+    const { name } = this.description;
+    let below = 0;
+    const buckets = counts.map((count, index) => {
+      below += count;
+      const le = this.buckets[index] ?? '+Inf';
+      return { labels: { le, ...labels }, value: below, metricName: `${name}_bucket` };
+    });
+    return [
+      ...buckets,
+      { labels, value: sum, metricName: `${name}_sum` },
+      { labels, value: below, metricName: `${name}_count` },
+    ];
   }
 }

@@ -95,14 +95,14 @@ export class Metrics {
   }
 
   private counter<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
-    return new CappedCounter<Label>({ name, help, labelNames, registers: [this.registry] });
+    return new CappedCounter<Label>({ name, help, labelNames, registry: this.registry });
   }
 
   private gauge<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
-    return new CappedGauge<Label>({ name, help, labelNames, registers: [this.registry] });
+    return new CappedGauge<Label>({ name, help, labelNames, registry: this.registry });
   }
 
   private histogram<Label extends string = never>(name: string, help: string, labelNames: Label[]) {
-    return new CappedHistogram<Label>({ name, help, labelNames, registers: [this.registry], buckets });
+    return new CappedHistogram<Label>({ name, help, labelNames, registry: this.registry }, buckets);
   }
 }

@@ -58,6 +58,6 @@ export function identify(
     request.caller = admit(caller);
     return true;
   };
-  const found = gate.admit(text, () => addresses.of(request));
+  const found = gate.admit(text, () => addresses.of(request), request.socket);
   return found instanceof Promise ? found.then(accept) : accept(found);
 }

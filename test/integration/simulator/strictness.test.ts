@@ -70,6 +70,20 @@ test.each<[string, object, number, string | null, string | RegExp]>([
   ['a tool choice without tools', { tool_choice: 'auto' }, 400, 'invalid_value', /tool_choice/],
   ['both limits', { max_tokens: 9, max_completion_tokens: 9 }, 400, 'invalid_value', /same time/],
   ['no messages', { messages: [] }, 400, 'invalid_value', /empty array/],
+  [
+    'a role that every object knows',
+    { messages: [{ role: 'constructor', content: 'x' }] },
+    400,
+    'invalid_value',
+    /constructor/,
+  ],
+  [
+    'a part of a type that every object knows',
+    { messages: [{ role: 'user', content: [{ type: 'toString' }] }] },
+    400,
+    'invalid_value',
+    /toString/,
+  ],
   ['null content', { messages: [{ role: 'user', content: null }] }, 400, 'invalid_type', /content/],
   [
     'an image from an assistant',

@@ -7,7 +7,7 @@ const edit = (text: string, edits: Parameters<typeof editJson>[2]): string =>
   editJson(Buffer.from(text), JSON.parse(text) as Json, edits).toString();
 
 test.each([
-  ['replaced in place', '{"a":1, "model":"x" ,"b":2}', '{"a":1,"model":"y" ,"b":2}'],
+  ['replaced in place', '{"a":1, "model":"x" ,"b":2}', '{"a":1, "model":"y" ,"b":2}'],
   ['added in front', '{"a":1}', '{"model":"y","a":1}'],
   ['added to nothing', ' { } ', '{"model":"y"} '],
   ['written with escapes', '{"mod\\u0065l":"x"}', '{"mod\\u0065l":"y"}'],

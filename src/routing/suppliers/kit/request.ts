@@ -11,7 +11,19 @@ const version = /\/v\d+\w*$/;
  * The address of an endpoint. A base address that ends in a version is taken as it is; otherwise the style's own
  * prefix stands between, or the one from the provider's settings.
  */
-export function endpoint({ baseUrl, settings }: ProviderView, prefix: string, path: string): URL {
+export function endpoint(provider: ProviderView, prefix: string, path: string): URL {
+  let known = addresses.get(provider);
+  if (known === undefined) addresses.set(provider, (known = new Map()));
+  const name = `${prefix} ${path}`;
+  let url = known.get(name);
+  if (url === undefined) known.set(name, (url = readAddress(provider, prefix, path)));
+  return url;
+}
+
+/** Parsing an address costs more than everything else that is done with it. A changed provider is a new view. */
+const addresses = new WeakMap<ProviderView, Map<string, URL>>();
+
+function readAddress({ baseUrl, settings }: ProviderView, prefix: string, path: string): URL {
   const base = baseUrl.replace(/\/+$/, '');
   const own = typeof settings.prefix === 'string' ? settings.prefix : undefined;
   return new URL(base + (own ?? (version.test(base) ? '' : prefix)) + path);

@@ -63,7 +63,7 @@ function urlOf(profile: Profile, { lane }: OutgoingCall, dialect: WireDialect): 
   if (profile.apiVersion === undefined) return endpoint(provider, profile.prefix, path);
   // A base address with a version is that of the interface without deployments and without dated versions.
   if (/\/v\d+\/*$/.test(provider.baseUrl)) return endpoint(provider, '', path);
-  const url = endpoint(provider, `/openai/deployments/${encodeURIComponent(upstreamModel)}`, path);
+  const url = new URL(endpoint(provider, `/openai/deployments/${encodeURIComponent(upstreamModel)}`, path));
   url.searchParams.set('api-version', profile.apiVersion);
   return url;
 }

@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import { verifyMoney } from '../../src/billing';
+import { Database } from '../../src/platform';
+
+export interface Charge {
+  readonly requestId: string;
+  readonly status: number;
+  readonly code: string | null;
+  readonly costNano: bigint;
+  readonly outputTokens: number;
+  readonly atMs: number;
+}
+
+interface ChargeRow {
+  request_id: string;
+  status: number;
+  code: string | null;
+  cost_nano: string;
+  output_tokens: string;
+  at: Date;
+}
+
+/** What stands in the database, seen as its owner. */
+export class Books {
+  private constructor(readonly database: Database) {}
+
+  static async open(ownerUrl: string): Promise<Books> {
+    const source = new DataSource({ type: 'postgres', url: ownerUrl, poolSize: 3 });
+    return new Books(new Database(await source.initialize()));
+  }
+
+  async records(ids: readonly string[]): Promise<Charge[]> {
+    return this.read('request_id = ANY ($1::uuid[])', [ids]);
+  }
+
+  async recordsOfKey(publicId: string): Promise<Charge[]> {
+    return this.read('key_id = (SELECT id FROM api_key WHERE public_id = $1)', [publicId]);
+  }
+
+  /** How many of these requests, which were answered in full, do not have exactly one charged record in the end. */
+  async lost(ids: readonly string[], withinMs = 20_000): Promise<number> {
+    for (let waited = 0; ; waited += 200) {
+      const times = new Map<string, number>();
+      for (const { requestId, costNano } of await this.records(ids)) {
+        if (costNano > 0n) times.set(requestId, (times.get(requestId) ?? 0) + 1);
+      }
+      const wrong = ids.filter((id) => times.get(id) !== 1).length;
+      if (wrong === 0 || waited >= withinMs) return wrong;
+      await delay(200);
+    }
+  }
+
+  /** Requests that were charged more than once. */
+  async chargedTwice(): Promise<number> {
+    const rows = await this.database.query(
+      'SELECT FROM request_record WHERE cost_nano > 0 GROUP BY request_id HAVING count(*) > 1',
+    );
+    return rows.length;
+  }
+
+  /** How many of the equalities do not hold, one a thing that was looked at. */
+  async drift(): Promise<number> {
+    const { checks } = await verifyMoney(this.database);
+    return checks.reduce((sum, { wrong }) => sum + wrong.length, 0);
+  }
+
+  async close(): Promise<void> {
+    await this.database.source.destroy();
+  }
+
+  private async read(condition: string, parameters: unknown[]): Promise<Charge[]> {
+    const rows = await this.database.query<ChargeRow>(
+      `SELECT request_id, status, code, cost_nano, output_tokens, created_at AS at FROM request_record
+        WHERE ${condition} ORDER BY created_at`,
+      parameters,
+    );
+    return rows.map((row) => ({
+      requestId: row.request_id,
+      status: row.status,
+      code: row.code,
+      costNano: BigInt(row.cost_nano),
+      outputTokens: Number(row.output_tokens),
+      atMs: row.at.getTime(),
+    }));
+  }
+}

@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Queue } from 'bullmq';
+import { SMTPServer } from 'smtp-server';
+import { loadSettings, Logger, Mailer } from '../../../src/platform';
+import { QueueConnection } from '../../../src/platform/queue/queue-connection';
+import { freePort } from '../../hostile/processes';
+import { mixed } from '../catalogue';
+import { checkAnswers, checkBooks } from '../checks';
+import { Load, tally, times } from '../load';
+import { seconds, spread } from '../report';
+import type { Drill, Stage } from '../stage';
+
+const CALLS_A_SECOND = 40;
+const MAILS = 10;
+const AWAY_MS = 6_000;
+/** The pauses between attempts double; after this outage the next one is at most so far away. */
+const DELIVERY_MS = 20_000;
+const name = 'Mail server gone';
+
+/** Nobody listens where mails are to go: calls do not notice, and mails wait until somebody does. */
+export const mailServer: Drill = {
+  name: 'mail-server',
+  async run(stage) {
+    const { house, report } = stage;
+    const port = await freePort();
+    const node = await house.node('mail', { environment: { SMTP_URL: `smtp://127.0.0.1:${port}` } });
+    const settings = loadSettings({ NODE_ENV: 'test', DATA_FOLDER: node.dataFolder });
+    const logger = Logger.create(settings, { write: () => undefined });
+    const { connection, close } = QueueConnection.toPostgres(house.postgres.url, 3, logger);
+    const queue = new Queue('mail', { connection });
+    try {
+      const mailer = new Mailer(queue);
+      const load = new Load([node.door(house.key)], mixed).start(CALLS_A_SECOND);
+      await delay(1_000);
+      const from = performance.now();
+      for (let place = 0; place < MAILS; place += 1) {
+        await mailer.send({ to: `person${place}@example.com`, subject: 'A subject', text: 'A text' });
+      }
+      await delay(AWAY_MS);
+      const waiting = await stillQueued(queue);
+      report.check(`${name}: mails in the queue`, `${MAILS}`, `${waiting}`, waiting === MAILS);
+      const backAt = performance.now();
+      const received = await receiveAll(port, MAILS);
+      const took = performance.now() - backAt;
+      await load.stop();
+      const meanwhile = load.between(from, backAt);
+      report.check(
+        `${name}: mails delivered once it is back`,
+        `${MAILS} within ${seconds(DELIVERY_MS)}`,
+        `${received} in ${seconds(took)}`,
+        received === MAILS,
+      );
+      checkAnswers(stage, name, meanwhile, []);
+      const lost = await checkBooks(stage, name, load.served);
+      report.row({
+        outage: `${name} for ${AWAY_MS / 1_000} s, ${MAILS} mails and ${CALLS_A_SECOND}/s`,
+        answers: tally(meanwhile),
+        time: spread(times(meanwhile)),
+        lost: `${lost}; ${MAILS - received} of ${MAILS} mails`,
+        recovery: `${seconds(took)} to the last mail`,
+      });
+    } finally {
+      await queue.close();
+      await close();
+    }
+  },
+};
+
+async function stillQueued(queue: Queue): Promise<number> {
+  const counts = await queue.getJobCounts('waiting', 'delayed', 'active');
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Listens until so many mails have come, or the time is up. */
+async function receiveAll(port: number, wanted: number): Promise<number> {
+  let received = 0;
+  const all = Promise.withResolvers<void>();
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    onData: (stream, _session, done) => {
+      stream.resume().on('end', () => {
+        received += 1;
+        if (received === wanted) all.resolve();
+        done();
+      });
+    },
+  });
+  server.listen(port, '127.0.0.1');
+  await Promise.race([all.promise, delay(DELIVERY_MS, undefined, { ref: false })]);
+  await new Promise<void>((resolve) => server.close(resolve));
+  return received;
+}

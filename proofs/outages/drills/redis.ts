@@ -1,0 +1,165 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { freePort } from '../../hostile/processes';
+import { mixed, plain } from '../catalogue';
+import { checkAnswers, checkBooks } from '../checks';
+import type { GatewayNode, NewKey } from '../house';
+import { isServed, Load, times } from '../load';
+import { Program } from '../program';
+import { milliseconds, percentile, seconds, spread } from '../report';
+import type { Drill, Stage } from '../stage';
+
+const CALLS_A_SECOND = 40;
+const LIMIT_RPM = 120;
+/** Three times as many as the limit lets in. */
+const LIMITED_A_SECOND = 6;
+const MINUTE_MS = 60_000;
+/** Three calls find out one after another that nobody answers, each within 50 ms. */
+const NOTICE_MS = 1_000;
+const LATENCY_MS = 250;
+const name = 'Redis silent (SIGSTOP)';
+
+/** Redis is away under load of two nodes: nobody notices, and together they stay within the limits of rates. */
+export const redis: Drill = {
+  name: 'redis',
+  async run(stage) {
+    const server = await startRedis(stage);
+    if (server === null) return;
+    try {
+      await withoutRedis(stage, server);
+      await stage.house.stopNodes();
+    } finally {
+      server.program.signal('SIGCONT');
+      await server.program.stop();
+    }
+  },
+};
+
+interface RedisProcess {
+  readonly program: Program;
+  readonly url: string;
+}
+
+/** Null where there is none to start: then the drill is left out, except where everything has to be tried. */
+async function startRedis({ house, report }: Stage): Promise<RedisProcess | null> {
+  const port = await freePort();
+  const folder = join(house.postgres.folder, 'redis');
+  mkdirSync(folder, { recursive: true });
+  const words = [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    folder,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+  ];
+  try {
+    const program = Program.run('redis-server', words);
+    await program.find(/Ready to accept connections/);
+    return { program, url: `redis://127.0.0.1:${port}` };
+  } catch (error) {
+    if (process.env.CI !== undefined) throw error;
+    report.skip(name, 'redis-server is not installed');
+    return null;
+  }
+}
+
+async function withoutRedis(stage: Stage, server: RedisProcess): Promise<void> {
+  const { house, report, quick } = stage;
+  const environment = { REDIS_URL: server.url };
+  const nodes = await Promise.all(['left', 'right'].map((side) => house.node(side, { environment })));
+  const limited = await house.makeKey(nodes[0]!, { name: 'limited', rate_limit_rpm: LIMIT_RPM });
+  const load = new Load(
+    nodes.map((node) => node.door(house.key)),
+    mixed,
+  ).start(CALLS_A_SECOND);
+  const greedy = new Load(
+    nodes.map((node) => node.door(limited.text)),
+    (place) => plain('chatty', place),
+  ).start(LIMITED_A_SECOND);
+  await delay(quick ? 3_000 : 5_000);
+
+  const awaySeconds = quick ? 15 : 90;
+  const goneAt = performance.now();
+  server.program.signal('SIGSTOP');
+  await delay(awaySeconds * 1_000);
+  server.program.signal('SIGCONT');
+  const backAt = performance.now();
+  await delay(quick ? 3_000 : 6_000);
+  await Promise.all([load.stop(), greedy.stop()]);
+
+  const meanwhile = load.between(goneAt, backAt);
+  checkAnswers(stage, name, meanwhile, []);
+  checkAnswers(stage, `${name}: after it came back`, load.between(backAt, Infinity), []);
+  const noticing = load.between(goneAt, goneAt + NOTICE_MS);
+  report.check(
+    `${name}: time to answer in its first second`,
+    '<= 500 ms',
+    spread(times(noticing)),
+    percentile(times(noticing), 1) <= 500,
+  );
+  const settled = times(load.between(goneAt + NOTICE_MS, backAt));
+  report.check(
+    `${name}: time to answer from then on, p99`,
+    `<= ${milliseconds(LATENCY_MS)}`,
+    spread(settled),
+    percentile(settled, 0.99) <= LATENCY_MS,
+  );
+  await checkLimit(stage, name, limited, greedy);
+  const lost = await checkBooks(stage, name, [...load.served, ...greedy.served]);
+  await checkFlush(stage, nodes, server);
+  report.row({
+    outage: `${name} for ${awaySeconds} s, two nodes at ${CALLS_A_SECOND}/s`,
+    answers: `all ${meanwhile.filter(isServed).length.toLocaleString('en')} served; rates by shares`,
+    time: spread(times(meanwhile)),
+    lost,
+    recovery: `${seconds(0)}: nothing to recover`,
+  });
+}
+
+/** Counted by the database's clock, which both nodes share, over every minute there was. */
+async function checkLimit({ house, report }: Stage, of: string, key: NewKey, load: Load): Promise<void> {
+  await house.books.lost(load.served.map(({ requestId }) => requestId));
+  const moments = (await house.books.recordsOfKey(key.publicId))
+    .filter(({ status }) => status === 200)
+    .map(({ atMs }) => atMs);
+  report.check(
+    `${of}: calls of a key of ${LIMIT_RPM} a minute, both nodes, the fullest minute`,
+    `1 to ${LIMIT_RPM}`,
+    `${fullestMinute(moments)}`,
+    fullestMinute(moments) <= LIMIT_RPM && moments.length > 0,
+  );
+}
+
+function fullestMinute(moments: readonly number[]): number {
+  let first = 0;
+  let most = 0;
+  moments.forEach((moment, place) => {
+    while (moment - moments[first]! >= MINUTE_MS) first += 1;
+    most = Math.max(most, place - first + 1);
+  });
+  return most;
+}
+
+/** Redis is there and has forgotten everything, as after a restart without a disk. */
+async function checkFlush(stage: Stage, nodes: readonly GatewayNode[], server: RedisProcess): Promise<void> {
+  const { house } = stage;
+  const key = await house.makeKey(nodes[0]!, { name: 'forgotten', rate_limit_rpm: LIMIT_RPM });
+  const greedy = new Load(
+    nodes.map((node) => node.door(key.text)),
+    (place) => plain('chatty', place),
+  ).start(2 * LIMIT_RPM);
+  await delay(1_000);
+  const client = new Redis(server.url);
+  await client.flushall();
+  client.disconnect();
+  await delay(1_000);
+  await greedy.stop();
+  await checkLimit(stage, 'Redis emptied', key, greedy);
+}

@@ -1,0 +1,183 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Ledger, Limits } from '../../src/billing';
+import { freePort } from '../hostile/processes';
+import { PostgresServer } from '../money/postgres-server';
+import { Books } from './books';
+import { catalogueOf, NEIGHBOUR } from './catalogue';
+import type { Door } from './load';
+import { Program } from './program';
+import { SUPPLIER_KEY, SupplierProcess } from './simulator';
+
+const usd = 1_000_000_000n;
+
+/** A gateway process. */
+export class GatewayNode {
+  constructor(
+    readonly program: Program,
+    readonly url: string,
+    private readonly metricsUrl: string,
+    readonly dataFolder: string,
+  ) {}
+
+  door(key: string): Door {
+    return { url: this.url, key };
+  }
+
+  /** The value of a gauge without labels. */
+  async gauge(name: string): Promise<number> {
+    const text = await (await fetch(this.metricsUrl, { signal: AbortSignal.timeout(10_000) })).text();
+    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? NaN);
+  }
+}
+
+export interface NodeOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Where it listens; else at a port of its own. */
+  readonly port?: number;
+}
+
+export interface NewKey {
+  readonly publicId: string;
+  readonly text: string;
+}
+
+/** A database, two suppliers, a customer who pays from a wallet, and gateway processes as they are needed. */
+export class House {
+  private readonly nodes = new Map<string, GatewayNode>();
+  private root = '';
+  private customer = '';
+
+  private constructor(
+    readonly postgres: PostgresServer,
+    readonly steady: SupplierProcess,
+    readonly slow: SupplierProcess,
+    readonly books: Books,
+  ) {}
+
+  static async open(): Promise<House> {
+    const [postgres, steady, slow] = await Promise.all([
+      PostgresServer.start(),
+      SupplierProcess.start(),
+      SupplierProcess.start(),
+    ]);
+    const house = new House(postgres, steady, slow, await Books.open(postgres.ownerUrl));
+    try {
+      await house.furnish();
+      return house;
+    } catch (error) {
+      await house.close();
+      throw error;
+    }
+  }
+
+  /** The key of a customer whose wallet and whose limit are far from spent. */
+  get key(): string {
+    return this.customer;
+  }
+
+  /** Starts a gateway, or starts it again in the same data folder. */
+  async node(name: string, { environment = {}, port }: NodeOptions = {}): Promise<GatewayNode> {
+    const dataFolder = join(this.postgres.folder, name);
+    mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+    const metricsPort = await freePort();
+    const program = Program.node('src/main.js', [], {
+      ...this.environment(dataFolder),
+      PORT: String(port ?? 0),
+      METRICS_PORT: String(metricsPort),
+      ...environment,
+    });
+    const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
+    const node = new GatewayNode(program, url, `http://127.0.0.1:${metricsPort}/metrics`, dataFolder);
+    this.nodes.set(name, node);
+    return node;
+  }
+
+  async stopNodes(): Promise<void> {
+    await Promise.all([...this.nodes.values()].map(({ program }) => program.stop()));
+    this.nodes.clear();
+  }
+
+  /** A key that is limited as the body says, made at a running node. */
+  async makeKey(node: GatewayNode, body: object): Promise<NewKey> {
+    const response = await fetch(`${node.url}/v1/manage/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.root}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ budget_limit: 1_000, ...body }),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const made = (await response.json()) as { id: string; key: string };
+    if (!response.ok) throw new Error(`no key was made: ${JSON.stringify(made)}`);
+    return { publicId: made.id, text: made.key };
+  }
+
+  async close(): Promise<void> {
+    await this.stopNodes();
+    await this.books.close().catch(() => undefined);
+    await Promise.all([this.steady.stop(), this.slow.stop(), this.postgres.stop()]);
+  }
+
+  private environment(dataFolder: string): Record<string, string> {
+    return {
+      NODE_ENV: 'test',
+      LOG_LEVEL: 'warn',
+      LOG_FORMAT: 'json',
+      DATA_FOLDER: dataFolder,
+      DATABASE_URL: this.postgres.url,
+      MIGRATION_DATABASE_URL: this.postgres.ownerUrl,
+      DATABASE_POOL_SIZE: '8',
+      SANDBOX: 'off',
+      KEY_PEPPER: 'the same on every node',
+      MASTER_KEY: 'the same on every node too',
+      SESSION_SECRET: 'and this one',
+      KEY_RATE_LIMIT_RPM: '1000000',
+      KEY_FAILURES_PER_MINUTE: '1000000',
+      SUPPLIER_ALLOW: '127.0.0.1',
+      SUPPLIER_KEY,
+    };
+  }
+
+  /** The first start makes the first keys; then there are models to call, and money to spend on them. */
+  private async furnish(): Promise<void> {
+    chmodSync(this.postgres.folder, 0o711);
+    const first = await this.node('first');
+    this.root = (await first.program.find(/root admin key +(svc_\w+)/))[1] ?? '';
+    this.customer = (await first.program.find(/demo key +(svc_\w+)/))[1] ?? '';
+    await this.giveMoney();
+    const file = join(this.postgres.folder, 'gateway.yaml');
+    writeFileSync(file, catalogueOf({ steady: this.steady.url, slow: this.slow.url }));
+    const environment = this.environment(first.dataFolder);
+    const apply = Program.node('src/cli.js', ['apply', file, '--yes'], environment);
+    if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.text}`);
+    await this.waitForModel(first, NEIGHBOUR);
+    await this.stopNodes();
+  }
+
+  private async giveMoney(): Promise<void> {
+    const { database } = this.books;
+    await database.transaction(async (tx) => {
+      const owners = await tx.query<{ id: number }[]>(
+        'UPDATE user_account SET billing_exempt = false RETURNING id',
+      );
+      // TypeORM answers an UPDATE with its rows and their number.
+      const walletId = (owners as unknown as [{ id: number }[], number])[0][0]?.id ?? 0;
+      const topUp = { walletId, amount: 1_000n * usd, against: 'processor', kind: 'topup', ref: 'proof' };
+      await new Ledger(database).post(tx, { ...topUp, against: 'processor' });
+      const [key] = await tx.query<{ id: number }[]>("SELECT id FROM api_key WHERE kind = 'client'");
+      const limit = { period: 'monthly', limit: 1_000n * usd } as const;
+      await new Limits(database).set(tx, { kind: 'key', id: key?.id ?? 0 }, limit);
+    });
+  }
+
+  private async waitForModel(node: GatewayNode, name: string): Promise<void> {
+    for (let waited = 0; waited < 10_000; waited += 100) {
+      const { status } = await fetch(`${node.url}/v1/models/${name}`, {
+        headers: { authorization: `Bearer ${this.customer}` },
+      });
+      if (status === 200) return;
+      await delay(100);
+    }
+    throw new Error(`the model ${name} did not appear`);
+  }
+}
