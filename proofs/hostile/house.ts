@@ -18,75 +18,105 @@ export interface HouseOptions {
   readonly allow?: string;
 }
 
+/** Where everything is once it runs. */
+interface Addresses {
+  readonly supplierUrl: string;
+  readonly controlUrl: string;
+  readonly url: string;
+  readonly metricsUrl: string;
+  readonly keys: { readonly root: string; readonly demo: string };
+}
+
 /** A gateway as it ships, on a database of its own, with a pretend supplier behind it that does what it is told. */
 export class House {
   private source: DataSource | undefined;
-  readonly log: () => string;
+  private programs: { readonly gateway: Program; readonly supplier: Program } | undefined;
+  private addresses: Addresses | undefined;
+  private environment: Readonly<Record<string, string>> = {};
 
   private constructor(
     readonly folder: string,
     private readonly postgres: EmbeddedPostgres,
-    readonly supplier: Program,
-    readonly supplierUrl: string,
-    readonly controlUrl: string,
-    readonly gateway: Program,
-    readonly url: string,
-    readonly metricsUrl: string,
-    readonly keys: { readonly root: string; readonly demo: string },
-    private readonly environment: Readonly<Record<string, string>>,
-  ) {
-    this.log = () => this.gateway.text;
-  }
+  ) {}
 
   static async open(options: HouseOptions = {}): Promise<House> {
     const folder = mkdtempSync(join(tmpdir(), 'switchboard-proof-'));
     // The database server may run under another account and has to pass through.
     chmodSync(folder, 0o711);
-    const postgres = await startEmbeddedPostgres({ dataFolder: folder, durable: false });
-    await migrate({ url: postgres.ownerUrl, serviceUrl: postgres.url, migrations, queue: true });
-    const supplier = start('simulator/main.js', ['--port', '0', '--control-port', '0'], {});
-    const [, supplierUrl = '', controlUrl = ''] = await supplier.find(
-      /"url":"([^"]+)","controlUrl":"([^"]+)"/,
-    );
+    const house = new House(folder, await startEmbeddedPostgres({ dataFolder: folder, durable: false }));
+    try {
+      await house.start(options);
+    } catch (error) {
+      await house.close();
+      throw error;
+    }
+    return house;
+  }
+
+  get gateway(): Program {
+    return this.started(this.programs).gateway;
+  }
+
+  get supplier(): Program {
+    return this.started(this.programs).supplier;
+  }
+
+  get supplierUrl(): string {
+    return this.started(this.addresses).supplierUrl;
+  }
+
+  get url(): string {
+    return this.started(this.addresses).url;
+  }
+
+  get metricsUrl(): string {
+    return this.started(this.addresses).metricsUrl;
+  }
+
+  get keys(): Addresses['keys'] {
+    return this.started(this.addresses).keys;
+  }
+
+  private started<T>(part: T | undefined): T {
+    if (part === undefined) throw new Error('the house has not been started');
+    return part;
+  }
+
+  private async start({ allow, environment }: HouseOptions): Promise<void> {
+    const { url: databaseUrl, ownerUrl } = this.postgres;
+    await migrate({ url: ownerUrl, serviceUrl: databaseUrl, migrations, queue: true });
+    const dataFolder = join(this.folder, 'data');
+    mkdirSync(dataFolder, { mode: 0o700 });
     const metricsPort = await freePort();
-    mkdirSync(join(folder, 'data'), { mode: 0o700 });
-    const environment = {
+    const supplierPort = await freePort();
+    this.environment = {
       NODE_ENV: 'test',
       PORT: '0',
       METRICS_PORT: String(metricsPort),
       LOG_LEVEL: 'trace',
       LOG_FORMAT: 'json',
-      DATA_FOLDER: join(folder, 'data'),
-      DATABASE_URL: postgres.url,
-      MIGRATION_DATABASE_URL: postgres.ownerUrl,
+      DATA_FOLDER: dataFolder,
+      DATABASE_URL: databaseUrl,
+      MIGRATION_DATABASE_URL: ownerUrl,
       SANDBOX: 'off',
       KEY_RATE_LIMIT_RPM: '1000000',
       KEY_FAILURES_PER_MINUTE: '1000000',
       // The supplier and nothing else on this machine.
-      SUPPLIER_ALLOW: [`127.0.0.1:${new URL(supplierUrl).port}=127.0.0.1`, options.allow ?? []]
-        .flat()
-        .join(','),
+      SUPPLIER_ALLOW: `127.0.0.1:${supplierPort}=127.0.0.1${allow === undefined ? '' : `,${allow}`}`,
       SUPPLIER_KEY,
-      ...options.environment,
+      ...environment,
     };
-    const gateway = start('src/main.js', [], environment);
+    const supplier = start('simulator/main.js', ['--port', String(supplierPort), '--control-port', '0'], {});
+    const gateway = start('src/main.js', [], this.environment);
+    this.programs = { gateway, supplier };
+    const [, supplierUrl = '', controlUrl = ''] = await supplier.find(
+      /"url":"([^"]+)","controlUrl":"([^"]+)"/,
+    );
     const [, url = ''] = await gateway.find(/ is ready at (http:\S+)/);
     const [, root = ''] = await gateway.find(/root admin key +(svc_\w+)/);
     const [, demo = ''] = await gateway.find(/demo key +(svc_\w+)/);
     const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`;
-    const keys = { root, demo };
-    return new House(
-      folder,
-      postgres,
-      supplier,
-      supplierUrl,
-      controlUrl,
-      gateway,
-      url,
-      metricsUrl,
-      keys,
-      environment,
-    );
+    this.addresses = { supplierUrl, controlUrl, url, metricsUrl, keys: { root, demo } };
   }
 
   /** A command line of the product, to its end. */
@@ -122,7 +152,7 @@ export class House {
   }
 
   async control(method: string, path: string, body?: unknown): Promise<unknown> {
-    const answer = await fetch(this.controlUrl + path, {
+    const answer = await fetch(this.started(this.addresses).controlUrl + path, {
       method,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -144,12 +174,12 @@ export class House {
 
   /** The gateway first, so that everything it owes is in the database; then `look`, then the rest. */
   async close(look: () => Promise<void> = () => Promise.resolve()): Promise<void> {
-    await this.gateway.stop();
+    await this.programs?.gateway.stop();
     try {
       await look();
     } finally {
       await this.source?.destroy();
-      await this.supplier.stop();
+      await this.programs?.supplier.stop();
       await this.postgres.stop();
       rmSync(this.folder, { recursive: true, force: true });
     }

@@ -2,6 +2,8 @@ import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { hangUp } from '../failover/caller';
 import { database } from './drills/database';
+import { fullDisk } from './drills/full-disk';
+import { hostileBody } from './drills/hostile-body';
 import { mailServer } from './drills/mail-server';
 import { redis } from './drills/redis';
 import { slowSupplier } from './drills/slow-supplier';
@@ -9,7 +11,7 @@ import { House } from './house';
 import { Report } from './report';
 import type { Drill } from './stage';
 
-const drills: readonly Drill[] = [database, redis, slowSupplier, mailServer];
+const drills: readonly Drill[] = [database, redis, slowSupplier, mailServer, fullDisk, hostileBody];
 
 /** With names, only these drills; with --quick, shorter outages. */
 async function main(): Promise<void> {

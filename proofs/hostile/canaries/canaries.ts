@@ -145,10 +145,7 @@ async function tryEverything(findings: Findings, house: House): Promise<void> {
 
 async function lookAtWhatIsLeft(findings: Findings, house: House, marks: Marks): Promise<void> {
   // What is shown to a person at the first start is shown to nobody else.
-  const lines = house
-    .log()
-    .split('\n')
-    .filter((line) => line.startsWith('{'));
+  const lines = house.gateway.text.split('\n').filter((line) => line.startsWith('{'));
   tell(`${lines.length} lines were logged`);
   look(
     findings,

@@ -40,7 +40,7 @@ export function editJson(bytes: Buffer, parsed: Readonly<Record<string, unknown>
   const set = new Map(Object.entries(edits.set ?? {}).filter(([, value]) => value !== undefined));
   const removed = new Set(edits.remove ?? []);
   if (set.size === 0 && removed.size === 0) return bytes;
-  const simple = removed.size === 0 ? replaced(bytes, parsed, set) : undefined;
+  const simple = removed.size <= 1 ? replaced(bytes, parsed, set, removed) : undefined;
   if (simple !== undefined) return simple;
   const names = [...set.keys(), ...removed].filter((name) => Object.hasOwn(parsed, name));
   const beginning = beginningOf(bytes, new Set(names));
@@ -56,6 +56,7 @@ function replaced(
   bytes: Buffer,
   parsed: Readonly<Record<string, unknown>>,
   set: ReadonlyMap<string, unknown>,
+  removed: ReadonlySet<string>,
 ): Buffer | undefined {
   if (bytes[0] !== OPEN_OBJECT || bytes[1] !== QUOTE || bytes.includes(escapedLetter)) return undefined;
   const front: Buffer[] = [open];
@@ -72,6 +73,12 @@ function replaced(
     const { start, end } = found;
     if (bytes.compare(text, 0, text.length, start, end) !== 0) changes.push({ start, end, text });
   }
+  for (const name of removed) {
+    if (set.has(name) || !Object.hasOwn(parsed, name)) continue;
+    const cut = plainName.test(name) ? soleMember(bytes, `"${name}"`) : undefined;
+    if (cut === undefined) return undefined;
+    changes.push({ ...cut, text: noText });
+  }
   if (front.length === 1 && changes.length === 0) return bytes;
   changes.sort((a, b) => a.start - b.start);
   const pieces = front;
@@ -85,6 +92,19 @@ function replaced(
 }
 
 const plainName = /^[\w-]+$/;
+const noText = Buffer.alloc(0);
+
+/** A field with the comma that goes with it; undefined also for one that stands alone. */
+function soleMember(bytes: Buffer, key: string): { start: number; end: number } | undefined {
+  const value = soleValue(bytes, key);
+  if (value === undefined) return undefined;
+  const name = bytes.indexOf(key);
+  let before = name - 1;
+  while (bytes[before]! <= SPACE) before -= 1;
+  if (bytes[before] === COMMA) return { start: before, end: value.end };
+  const next = skipSpace(bytes, value.end);
+  return bytes[next] === COMMA ? { start: name, end: next + 1 } : undefined;
+}
 
 /** Where the value of a field stands whose quoted name is nowhere else, not even as a text. */
 function soleValue(bytes: Buffer, key: string): { start: number; end: number } | undefined {

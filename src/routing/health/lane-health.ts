@@ -23,9 +23,17 @@ interface Watched {
 @Injectable()
 export class LaneHealth {
   private readonly watched = new Map<string, Watched>();
+  /** The views of one catalogue; the next one has others, of the same lanes. */
+  private readonly ofView = new WeakMap<LaneView, Breaker>();
   private readonly budgets = new Map<string, RetryBudget>();
 
   breakerOf(lane: LaneView): Breaker {
+    let breaker = this.ofView.get(lane);
+    if (breaker === undefined) this.ofView.set(lane, (breaker = this.find(lane)));
+    return breaker;
+  }
+
+  private find(lane: LaneView): Breaker {
     const key = `${lane.provider.name}\n${lane.upstreamModel}\n${lane.region}`;
     let found = this.watched.get(key);
     if (found === undefined) {

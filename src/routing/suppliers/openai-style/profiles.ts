@@ -112,7 +112,15 @@ export function profileOf({ settings }: ProviderView): Profile {
 }
 
 /** Callers of the other dialects are translated to chat, unless the supplier speaks theirs. */
-export function operationsOf({ serves }: Profile): Operations {
+export function operationsOf(profile: Profile): Operations {
+  let operations = served.get(profile);
+  if (operations === undefined) served.set(profile, (operations = readOperations(profile)));
+  return operations;
+}
+
+const served = new WeakMap<Profile, Operations>();
+
+function readOperations({ serves }: Profile): Operations {
   const operations: { -readonly [name in keyof Operations]: Operations[name] } = {};
   for (const operation of serves) {
     if (operation !== 'native' && operation !== 'count_tokens') operations[operation] = operation;

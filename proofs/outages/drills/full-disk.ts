@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { longStream, mixed } from '../catalogue';
+import { checkAnswers, checkBooks } from '../checks';
+import { call, isServed, Load, recoveredAfter, tally, times } from '../load';
+import { milliseconds, percentile, seconds, spread } from '../report';
+import { roomFor, type Room } from '../room';
+import type { Drill, Stage } from '../stage';
+
+const CALLS_A_SECOND = 60;
+const STREAMS = 20;
+const REFUSED_MS = 100;
+/** The disk is tried once a second. */
+const RECOVERY_MS = 2_000;
+const name = 'Disk of the journal full';
+
+/** What runs is written into the database instead; nothing new is begun until there is room. */
+export const fullDisk: Drill = {
+  name: 'full-disk',
+  async run(stage) {
+    const room = roomFor(join(stage.house.postgres.folder, 'disk'));
+    try {
+      await withoutRoom(stage, room);
+    } finally {
+      await stage.house.stopNodes();
+      room.close();
+    }
+  },
+};
+
+async function withoutRoom(stage: Stage, room: Room): Promise<void> {
+  const { house, report, quick } = stage;
+  const node = await house.node('disk');
+  const door = node.door(house.key);
+  const load = new Load([door], mixed).start(CALLS_A_SECOND);
+  await delay(1_500);
+  const streams = Array.from({ length: STREAMS }, (_, place) => call(door, longStream(place, 3)));
+  await delay(1_000);
+
+  const fullAt = performance.now();
+  room.take(node);
+  await delay(quick ? 4_000 : 6_000);
+  room.giveBack(node);
+  const roomAt = performance.now();
+  await delay(RECOVERY_MS + 1_500);
+  await load.stop();
+  const open = await Promise.all(streams);
+
+  const meanwhile = load.between(fullAt, roomAt);
+  const refused = meanwhile.filter((seen) => !isServed(seen));
+  checkAnswers(stage, name, meanwhile, ['billing_unavailable']);
+  report.check(
+    `${name}: refused`,
+    'all after the first moments',
+    tally(load.between(fullAt + 500, roomAt)),
+    load.between(fullAt + 500, roomAt).every((seen) => !isServed(seen)),
+  );
+  report.check(
+    `${name}: time to refuse, p99`,
+    `<= ${milliseconds(REFUSED_MS)}`,
+    spread(times(refused)),
+    refused.length > 0 && percentile(times(refused), 0.99) <= REFUSED_MS,
+  );
+  checkAnswers(stage, `${name}: streams open when it filled up`, open, []);
+  const recovery = recoveredAfter(load, roomAt);
+  report.check(
+    `${name}: all served again`,
+    `within ${seconds(RECOVERY_MS)}`,
+    seconds(recovery),
+    recovery <= RECOVERY_MS,
+  );
+  const lost = await checkBooks(stage, name, [...load.served, ...open.filter(isServed)]);
+  report.row({
+    outage: `${name} (${room.how}) at ${CALLS_A_SECOND}/s`,
+    answers: tally(meanwhile),
+    time: `refused ${spread(times(refused))}`,
+    lost,
+    recovery: seconds(recovery),
+  });
+}

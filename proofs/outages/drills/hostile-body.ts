@@ -1,0 +1,115 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { plain } from '../catalogue';
+import { checkAnswers, checkBooks } from '../checks';
+import type { GatewayNode } from '../house';
+import { hostileBodies, type HostileBody } from '../hostile-bodies';
+import { type Door, Load, times } from '../load';
+import { milliseconds, percentile, spread } from '../report';
+import type { Drill, Stage } from '../stage';
+
+const CALLS_A_SECOND = 20;
+const LAG_MS = 100;
+const PROBE_EVERY_MS = 5;
+const name = 'A hostile body';
+
+/** Bodies made to keep the event loop busy: how long does everybody else wait? */
+export const hostileBody: Drill = {
+  name: 'hostile-body',
+  async run(stage) {
+    const { house, report, quick } = stage;
+    const node = await house.node('hostile');
+    const door = node.door(house.key);
+    const load = new Load([door], (place) => plain('chatty', place)).start(CALLS_A_SECOND);
+    await delay(1_500);
+    let worst = { lag: 0, body: '' };
+    const answers = new Map<string, number>();
+    for (const make of hostileBodies) {
+      const body = make();
+      const lags: number[] = [];
+      let answer = '';
+      // The smallest of several is what the body costs; the rest is what else the machine did.
+      for (let round = 0; round < (quick ? 2 : 3); round += 1) {
+        const tried = await tryBody(node, door, body);
+        lags.push(tried.lag);
+        answer = tried.answer;
+      }
+      const lag = Math.min(...lags);
+      if (lag > worst.lag) worst = { lag, body: body.name };
+      answers.set(answer, (answers.get(answer) ?? 0) + 1);
+      report.check(
+        `${name}: ${body.name}`,
+        `others wait < ${milliseconds(LAG_MS)}`,
+        `${milliseconds(lag)}; ${answer}`,
+        lag < LAG_MS,
+      );
+    }
+    await load.stop();
+    checkAnswers(stage, `${name}: other callers`, load.seen, []);
+    const lost = await checkBooks(stage, name, load.served);
+    report.row({
+      outage: `${hostileBodies.length} hostile bodies, the worst: ${worst.body}`,
+      answers: [...answers].map(([answer, count]) => `${count} × ${answer}`).join(', '),
+      time: `others wait ${milliseconds(worst.lag)} at most for the loop; ordinary calls ${spread(times(load.seen))}`,
+      lost,
+      recovery: 'none needed',
+    });
+  },
+};
+
+interface Tried {
+  readonly lag: number;
+  readonly answer: string;
+}
+
+/** Sends the body while somebody else asks, again and again, whether the process is alive. */
+async function tryBody(node: GatewayNode, door: Door, body: HostileBody): Promise<Tried> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const waits: number[] = [];
+  let over = false;
+  const probing = (async () => {
+    while (!over) {
+      waits.push(await timeToAnswer(node.url, agent));
+      await delay(PROBE_EVERY_MS);
+    }
+  })();
+  await delay(50);
+  const quiet = percentile(waits, 0.5);
+  waits.length = 0;
+  const answer = await send(door, body);
+  await delay(50);
+  over = true;
+  await probing;
+  agent.destroy();
+  return { lag: Math.max(0, percentile(waits, 1) - quiet), answer };
+}
+
+function timeToAnswer(url: string, agent: Agent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const startedAt = performance.now();
+    const probe = request(`${url}/health/live`, { agent }, (response) => {
+      response.resume().on('end', () => resolve(performance.now() - startedAt));
+    });
+    probe.on('error', reject).end();
+  });
+}
+
+function send({ url, key }: Door, { path, contentType, bytes }: HostileBody): Promise<string> {
+  return new Promise((resolve) => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': contentType,
+      'content-length': bytes.length,
+    };
+    const sent = request(url + path, { method: 'POST', headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', () => undefined);
+      response.on('close', () => {
+        const code = /"code":\s*"(\w+)"/.exec(Buffer.concat(chunks).toString('latin1'))?.[1];
+        resolve(`${response.statusCode}${code === undefined ? '' : ` ${code}`}`);
+      });
+    });
+    sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    sent.end(bytes);
+  });
+}
