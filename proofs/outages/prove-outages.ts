@@ -6,12 +6,21 @@ import { fullDisk } from './drills/full-disk';
 import { hostileBody } from './drills/hostile-body';
 import { mailServer } from './drills/mail-server';
 import { redis } from './drills/redis';
+import { rollingRestart } from './drills/rolling-restart';
 import { slowSupplier } from './drills/slow-supplier';
 import { House } from './house';
 import { Report } from './report';
 import type { Drill } from './stage';
 
-const drills: readonly Drill[] = [database, redis, slowSupplier, mailServer, fullDisk, hostileBody];
+const drills: readonly Drill[] = [
+  database,
+  redis,
+  slowSupplier,
+  mailServer,
+  fullDisk,
+  hostileBody,
+  rollingRestart,
+];
 
 /** With names, only these drills; with --quick, shorter outages. */
 async function main(): Promise<void> {

@@ -123,8 +123,10 @@ function closer(
 ): () => Promise<void> {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
-    await application.get(Lifecycle).drain(settings.drainTimeoutMs);
     const server = application.getHttpServer() as Server;
+    // Whoever keeps a connection has to find another node with the next request.
+    server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
+    await application.get(Lifecycle).drain(settings.drainTimeoutMs, settings.drainNoticeMs);
     server.closeIdleConnections();
     const cut = setTimeout(() => server.closeAllConnections(), CLOSE_DEADLINE_MS);
     await application.close();

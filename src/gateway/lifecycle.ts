@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { fault } from '../kernel';
 import { Settings } from '../platform';
@@ -10,14 +11,16 @@ const FULL = 'The service has as many requests under way as it can carry.';
 /** Whether new work is welcome, and how much is under way. */
 @Injectable()
 export class Lifecycle {
+  private leaving = false;
   private stopping = false;
   private readonly open = new Set<Work>();
   private waiting: (() => void)[] = [];
 
   constructor(private readonly settings: Settings) {}
 
+  /** Asked to stop: whoever looks at readiness sends new work elsewhere. */
   get draining(): boolean {
-    return this.stopping;
+    return this.leaving;
   }
 
   /**
@@ -40,10 +43,15 @@ export class Lifecycle {
     for (const wake of this.waiting.splice(0)) wake();
   }
 
-  /** Refuses new work from now on, lets what is open finish, and cuts what takes longer than it may. */
-  async drain(withinMs: number): Promise<void> {
+  /**
+   * For the time of the notice new work is still served: balancers look at readiness every few seconds, and send until
+   * they have seen it. Then it is refused, what is open may finish, and what takes longer than it may is cut.
+   */
+  async drain(withinMs: number, noticeMs = 0): Promise<void> {
+    this.leaving = true;
+    if (noticeMs > 0) await delay(noticeMs);
     this.stopping = true;
-    await this.idle(withinMs);
+    await this.idle(Math.max(0, withinMs - noticeMs));
     for (const work of this.open)
       work.stop(fault('stream_interrupted', { message: 'The service is stopping.' }));
     await this.idle(CUT_GRACE_MS);

@@ -1,16 +1,17 @@
-import { Agent, request } from 'node:http';
+import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { plain } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
-import type { GatewayNode } from '../house';
 import { hostileBodies, type HostileBody } from '../hostile-bodies';
-import { type Door, Load, times } from '../load';
-import { milliseconds, percentile, spread } from '../report';
+import { type Door, Load } from '../load';
+import { Prober } from '../probe-thread';
+import { milliseconds, percentile } from '../report';
 import type { Drill, Stage } from '../stage';
 
 const CALLS_A_SECOND = 20;
 const LAG_MS = 100;
-const PROBE_EVERY_MS = 5;
+/** Before and after, so that nothing of the rounds mixes. */
+const PAUSE_MS = 60;
 const name = 'A hostile body';
 
 /** Bodies made to keep the event loop busy: how long does everybody else wait? */
@@ -21,6 +22,7 @@ export const hostileBody: Drill = {
     const node = await house.node('hostile');
     const door = node.door(house.key);
     const load = new Load([door], (place) => plain('chatty', place)).start(CALLS_A_SECOND);
+    const prober = Prober.start(node.url);
     await delay(1_500);
     let worst = { lag: 0, body: '' };
     const answers = new Map<string, number>();
@@ -30,7 +32,7 @@ export const hostileBody: Drill = {
       let answer = '';
       // The smallest of several is what the body costs; the rest is what else the machine did.
       for (let round = 0; round < (quick ? 2 : 3); round += 1) {
-        const tried = await tryBody(node, door, body);
+        const tried = await tryBody(prober, door, body);
         lags.push(tried.lag);
         answer = tried.answer;
       }
@@ -44,13 +46,14 @@ export const hostileBody: Drill = {
         lag < LAG_MS,
       );
     }
+    await prober.stop();
     await load.stop();
     checkAnswers(stage, `${name}: other callers`, load.seen, []);
     const lost = await checkBooks(stage, name, load.served);
     report.row({
       outage: `${hostileBodies.length} hostile bodies, the worst: ${worst.body}`,
       answers: [...answers].map(([answer, count]) => `${count} × ${answer}`).join(', '),
-      time: `others wait ${milliseconds(worst.lag)} at most for the loop; ordinary calls ${spread(times(load.seen))}`,
+      time: `others wait ${milliseconds(worst.lag)} at most for the event loop`,
       lost,
       recovery: 'none needed',
     });
@@ -63,35 +66,13 @@ interface Tried {
 }
 
 /** Sends the body while somebody else asks, again and again, whether the process is alive. */
-async function tryBody(node: GatewayNode, door: Door, body: HostileBody): Promise<Tried> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const waits: number[] = [];
-  let over = false;
-  const probing = (async () => {
-    while (!over) {
-      waits.push(await timeToAnswer(node.url, agent));
-      await delay(PROBE_EVERY_MS);
-    }
-  })();
-  await delay(50);
-  const quiet = percentile(waits, 0.5);
-  waits.length = 0;
+async function tryBody(prober: Prober, door: Door, body: HostileBody): Promise<Tried> {
+  await prober.look();
+  await delay(PAUSE_MS);
+  const usual = percentile(await prober.look(), 0.5);
   const answer = await send(door, body);
-  await delay(50);
-  over = true;
-  await probing;
-  agent.destroy();
-  return { lag: Math.max(0, percentile(waits, 1) - quiet), answer };
-}
-
-function timeToAnswer(url: string, agent: Agent): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const startedAt = performance.now();
-    const probe = request(`${url}/health/live`, { agent }, (response) => {
-      response.resume().on('end', () => resolve(performance.now() - startedAt));
-    });
-    probe.on('error', reject).end();
-  });
+  await delay(PAUSE_MS);
+  return { lag: Math.max(0, percentile(await prober.look(), 1) - usual), answer };
 }
 
 function send({ url, key }: Door, { path, contentType, bytes }: HostileBody): Promise<string> {

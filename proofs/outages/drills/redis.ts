@@ -154,8 +154,8 @@ async function checkFlush(stage: Stage, nodes: readonly GatewayNode[], server: R
   const greedy = new Load(
     nodes.map((node) => node.door(key.text)),
     (place) => plain('chatty', place),
-  ).start(2 * LIMIT_RPM);
-  await delay(1_000);
+  ).start(CALLS_A_SECOND);
+  await delay((LIMIT_RPM / CALLS_A_SECOND) * 1_000 + 500);
   const client = new Redis(server.url);
   await client.flushall();
   client.disconnect();

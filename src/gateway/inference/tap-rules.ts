@@ -9,14 +9,14 @@ import {
   normaliseMessagesUsage,
   normaliseResponsesUsage,
 } from '../../protocol';
+import type { SkimMarks } from './skim';
 
 /** How a tap reads along in one dialect: what ends an answer, and which events are worth parsing. */
 export interface TapRules {
   readonly ends: (data: Buffer) => boolean;
   /** Marks of the events that carry usage, a reason to stop, or an error. */
   readonly worthParsing: readonly Buffer[];
-  /** What precedes a piece of generated text. */
-  readonly textMarks: readonly Buffer[];
+  readonly skimMarks: SkimMarks;
   readonly findUsage: (event: unknown) => unknown;
   /** Two reports of one request become one. */
   readonly mergeUsage: (earlier: unknown, later: unknown) => unknown;
@@ -40,13 +40,22 @@ const hasFinished = (choice: unknown): boolean => typeof at(choice, 'finish_reas
 
 const done = Buffer.from('[DONE]');
 const messageStop = Buffer.from('"message_stop"');
+const responseMarks = marks(
+  '"response.completed"',
+  '"response.incomplete"',
+  '"response.failed"',
+  '"type":"error"',
+);
 const responseEnds = marks('"response.completed"', '"response.incomplete"');
 
 export const tapRules: Readonly<Record<DialectName, TapRules>> = {
   chat: {
     ends: (data) => data.equals(done),
     worthParsing: marks('"finish_reason":"', '"usage":{', '"error":'),
-    textMarks: marks('"content":"', '"arguments":"', '"reasoning_content":"', '"text":"'),
+    skimMarks: {
+      notable: marks('"finish_reason":"', '"usage":{', '"error":'),
+      text: marks('"content":"', '"arguments":"', '"reasoning_content":"', '"text":"'),
+    },
     findUsage: findChatUsage,
     mergeUsage: latest,
     normalise: normaliseChatUsage,
@@ -57,7 +66,10 @@ export const tapRules: Readonly<Record<DialectName, TapRules>> = {
   messages: {
     ends: (data) => data.includes(messageStop),
     worthParsing: marks('"usage":{', '"type":"error"'),
-    textMarks: marks('"text":"', '"thinking":"', '"partial_json":"'),
+    skimMarks: {
+      notable: marks('"usage":{', '"type":"error"', '"message_stop"'),
+      text: marks('"text":"', '"thinking":"', '"partial_json":"'),
+    },
     findUsage: findMessagesUsage,
     mergeUsage: mergeMessagesUsage,
     normalise: normaliseMessagesUsage,
@@ -67,13 +79,8 @@ export const tapRules: Readonly<Record<DialectName, TapRules>> = {
   },
   responses: {
     ends: (data) => responseEnds.some((mark) => data.includes(mark)),
-    worthParsing: marks(
-      '"response.completed"',
-      '"response.incomplete"',
-      '"response.failed"',
-      '"type":"error"',
-    ),
-    textMarks: marks('"delta":"'),
+    worthParsing: responseMarks,
+    skimMarks: { notable: responseMarks, text: marks('"delta":"') },
     findUsage: findResponsesUsage,
     mergeUsage: latest,
     normalise: normaliseResponsesUsage,

@@ -1,5 +1,6 @@
 import { type Fault, fault, monotonicMs, SseScanner, type UsageReading } from '../../kernel';
 import type { Dialect } from '../../protocol';
+import { Skimmer, textBytesAt } from './skim';
 import { type TapRules, tapRules } from './tap-rules';
 
 export interface TapOptions {
@@ -24,8 +25,6 @@ interface FinalEvent {
 const nothing = Buffer.alloc(0);
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
-const quote = 0x22;
-const backslash = 0x5c;
 
 /**
  * Reads along while a stream passes: usage, why it stopped, how much text there was. Most events are text and
@@ -42,6 +41,7 @@ export class Tap {
   failureTold = false;
   private rawUsage: unknown = undefined;
   private readonly rules: TapRules;
+  private readonly skimmer: Skimmer;
   private readonly scanner = new SseScanner({ onData: (data, complete) => this.read(data, complete) });
   /** What has come and has not gone on, beginning at `sent`. */
   private held: Buffer[] = [];
@@ -55,6 +55,7 @@ export class Tap {
 
   constructor(private readonly options: TapOptions) {
     this.rules = tapRules[options.dialect.name];
+    this.skimmer = new Skimmer(this.rules.skimMarks);
   }
 
   /** Something has come that a caller can use, or the answer has ended without. */
@@ -74,7 +75,8 @@ export class Tap {
   /** Reads a chunk and answers what may go on to the caller now. */
   take(chunk: Buffer): Buffer {
     const { scanner, held } = this;
-    const tooLarge = scanner.push(chunk);
+    const plain = this.skimmed(chunk);
+    const tooLarge = plain < chunk.length ? scanner.push(chunk.subarray(plain)) : undefined;
     if (tooLarge !== undefined) this.fail(tooLarge, scanner.blockEnd);
     held.push(chunk);
     const size = Math.min(scanner.blockEnd, this.keptFrom, this.cutAt) - this.sent;
@@ -113,6 +115,18 @@ export class Tap {
       all.subarray(final.end - sent),
       this.ending,
     ]);
+  }
+
+  /** How much of the chunk needs no closer look. */
+  private skimmed(chunk: Buffer): number {
+    if (!this.scanner.isBetween || this.keptFrom !== Infinity || this.failure !== null) return 0;
+    const length = this.skimmer.skim(chunk);
+    this.scanner.skip(length);
+    if (this.skimmer.textBytes > 0) {
+      this.textBytes += this.skimmer.textBytes;
+      this.firstTextAt ??= monotonicMs();
+    }
+    return length;
   }
 
   private rewrite(event: Buffer, { bare }: FinalEvent): Buffer {
@@ -168,7 +182,7 @@ export class Tap {
 
   /** How much text there was, in case nobody says at the end; read without parsing. */
   private countText(data: Buffer): void {
-    for (const mark of this.rules.textMarks) {
+    for (const mark of this.rules.skimMarks.text) {
       const found = data.indexOf(mark);
       if (found === -1) continue;
       const start = found + mark.length;
@@ -185,27 +199,6 @@ function parse(data: Buffer): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(data.toString('utf8'));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
-}
-
-/** How many bytes the JSON text that begins here stands for: arguments are full of escapes, and each is one character. */
-function textBytesAt(data: Buffer, start: number): number {
-  let end = data.indexOf(quote, start);
-  const escape = data.indexOf(backslash, start);
-  if (end === -1) end = data.length;
-  if (escape === -1 || escape > end) return end - start;
-  for (end = escape; end < data.length && data[end] !== quote; end += 1)
-    if (data[end] === backslash) end += 1;
-  const text = parseText(data.subarray(start - 1, end + 1));
-  return text === null ? Math.min(end, data.length) - start : Buffer.byteLength(text);
-}
-
-function parseText(json: Buffer): string | null {
-  try {
-    const text: unknown = JSON.parse(json.toString('utf8'));
-    return typeof text === 'string' ? text : null;
   } catch {
     return null;
   }

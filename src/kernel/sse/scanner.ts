@@ -74,6 +74,16 @@ export class SseScanner {
     return this.blockOffset;
   }
 
+  /** Nothing of an unfinished block has come. */
+  get isBetween(): boolean {
+    return this.carried === 0 && !this.afterReturn && this.failure === undefined;
+  }
+
+  /** Whole blocks that somebody else has looked at; only while nothing is unfinished. */
+  skip(bytes: number): void {
+    this.blockOffset += bytes;
+  }
+
   /** Takes the next bytes. Returns a fault, now and from then on, once a block has outgrown the bound. */
   push(chunk: Uint8Array): Fault | undefined {
     if (this.failure) return this.failure;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs, uuidv7 } from '../../kernel';
 import { LocalWindows } from './local-windows';
 import type { RateWindow, Reading } from './reading';
-import type { RedisWindows } from './redis-windows';
+import type { RedisWindows, SharedReading } from './redis-windows';
 
 const ANSWER_MS = 50;
 const PRESENCE_MS = 1_000;
@@ -10,6 +10,8 @@ const PRESENCE_MS = 1_000;
 const AWAY_AFTER = 3;
 /** After Redis came back: what nodes let in meanwhile is not in there, so each keeps to its share once more. */
 const CAUTIOUS_MS = 60_000;
+/** Nodes that are counted for the first time after Redis forgot them have not gone. */
+const NODE_GONE_MS = 10_000;
 
 export interface RateLog {
   warn(message: string): void;
@@ -26,8 +28,10 @@ export class RateWindows {
   private readonly local = new LocalWindows();
   private readonly stopping = new AbortController();
   private nodes = 1;
+  private fewerSince: number | null = null;
   private failures: number;
   private cautiousUntil = -Infinity;
+  private since: string | null = null;
   private keeping?: Promise<void>;
 
   constructor(
@@ -64,10 +68,7 @@ export class RateWindows {
       if (!share.allowed) return asWhole(share, window);
     }
     return this.ask(this.redis.take(window)).then(
-      (reading) => {
-        if (reading.allowed) this.local.note(window, monotonicMs());
-        return reading;
-      },
+      (reading) => this.hear(window, reading),
       () => this.takeShare(window, monotonicMs()),
     );
   }
@@ -75,6 +76,22 @@ export class RateWindows {
   look(window: RateWindow): Reading | Promise<Reading> {
     const own = (): Reading => this.local.look(window, monotonicMs());
     return this.redis === null || !this.exact ? own() : this.ask(this.redis.look(window)).catch(own);
+  }
+
+  /** What Redis says, unless it has lost its counts, by a flush or a restart without its data. */
+  private hear(window: RateWindow, reading: SharedReading): Reading {
+    const now = monotonicMs();
+    if (this.since !== null && this.since !== reading.since) {
+      this.cautiousUntil = now + CAUTIOUS_MS;
+      this.log.warn('Redis has lost its counts; for a minute every node keeps to its share of the rates.');
+    }
+    this.since = reading.since;
+    if (now < this.cautiousUntil) {
+      const share = this.local.look(this.shareOf(window), now);
+      if (!share.allowed) return asWhole(share, window);
+    }
+    if (reading.allowed) this.local.note(window, now);
+    return reading;
   }
 
   private takeShare(window: RateWindow, now: number): Reading {
@@ -105,10 +122,16 @@ export class RateWindows {
       await this.present(redis, false);
   }
 
+  private hearNodes(count: number): void {
+    const now = monotonicMs();
+    this.fewerSince = count < this.nodes ? (this.fewerSince ?? now) : null;
+    if (this.fewerSince === null || now - this.fewerSince >= NODE_GONE_MS) this.nodes = Math.max(1, count);
+  }
+
   /** Only this brings an absent Redis back, so that callers do not wait to find out. */
   private async present(redis: RedisWindows, first: boolean): Promise<void> {
     try {
-      this.nodes = Math.max(1, await within(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
+      this.hearNodes(await within(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
       if (this.exact) return;
       this.failures = 0;
       if (first) return;

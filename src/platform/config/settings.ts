@@ -168,6 +168,16 @@ export class Settings {
   readonly drainTimeoutMs: number;
 
   @Setting({
+    name: 'DRAIN_NOTICE',
+    group: 'Server',
+    describe:
+      'How much of that time new requests are still served while /health/ready already fails. Behind a balancer: twice the interval at which it looks.',
+    as: duration('0s', '5m'),
+    default: '0s',
+  })
+  readonly drainNoticeMs: number;
+
+  @Setting({
     name: 'LEAN_ADAPTER',
     group: 'Server',
     describe: 'Serve /v1 in front of Express. Only a suspected fault in it is a reason to switch it off.',

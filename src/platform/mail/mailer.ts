@@ -5,6 +5,10 @@ import { MailTransport } from './mail-transport';
 
 export const mailQueue = 'mail';
 
+/** The pauses double: a mail server may be away for two hours at least before a mail is given up. */
+const ATTEMPTS = 14;
+const FIRST_PAUSE_MS = 2_000;
+
 /** Takes mails for sending. Asking is quick and tells nothing: delivery, with its repeats, happens in a job. */
 @Injectable()
 export class Mailer {
@@ -14,8 +18,8 @@ export class Mailer {
     assertMail(mail);
     const { id } = mail;
     const options = {
-      attempts: 8,
-      backoff: { type: 'exponential', delay: 2_000, jitter: 0.5 },
+      attempts: ATTEMPTS,
+      backoff: { type: 'exponential', delay: FIRST_PAUSE_MS, jitter: 0.5 },
       // A mail may carry a link that signs somebody in: it stays only as long as a repeat must be recognised.
       removeOnComplete: id === undefined ? true : { age: 600 },
     };

@@ -59,3 +59,21 @@ describe('a service that is told to stop with a hundred streams open', () => {
     expect(performance.now() - startedAt).toBeLessThan(9_000);
   });
 });
+
+describe('a service that gives notice before it stops', () => {
+  test('fails its readiness, serves on until the notice is over, and keeps no connection', async () => {
+    const app = await startTestApp({ environment: { DRAIN_TIMEOUT: '5s', DRAIN_NOTICE: '500ms' } });
+    const models = (): Promise<Response> =>
+      fetch(`${app.url}/v1/models`, { headers: { authorization: `Bearer ${app.firstKeys?.demo}` } });
+    expect((await models()).headers.get('connection')).toBe('keep-alive');
+    const startedAt = performance.now();
+    const closing = app.close();
+    const ready = await fetch(`${app.url}/health/ready`);
+    expect([ready.status, await ready.json()]).toMatchObject([503, { code: 'pod_draining' }]);
+    const served = await models();
+    expect([served.status, served.headers.get('connection')]).toEqual([200, 'close']);
+    await closing;
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(500);
+    await expect(models()).rejects.toThrow();
+  });
+});

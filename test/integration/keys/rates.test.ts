@@ -152,6 +152,21 @@ describe('on one node', () => {
     expect(letIn(await both(10, text))).toBe(2);
   });
 
+  test('a Redis that has forgotten everything does not give the limit a second time', async () => {
+    const { text } = await limited(nodes[0] as TestApp, owner, 20);
+    // Presence is said once a second: both nodes know of each other by now or soon.
+    await new Promise((resolve) => setTimeout(resolve, 1_200));
+    // One after the other, so that both nodes let in as many.
+    for (let call = 0; call < 20; call += 1)
+      expect((await ask(nodes[call % 2] as TestApp, text)).status).toBe(200);
+    const client = new Redis(redis.url);
+    await client.flushall();
+    client.disconnect();
+    const answers = await both(24, text);
+    expect(letIn(answers)).toBe(0);
+    for (const { headers } of answers) expect(Number(headers.get('retry-after'))).toBeGreaterThan(55);
+  });
+
   test('with Redis paused nobody waits, each node lets in its share, and then all is exact again', async () => {
     const { text } = await limited(nodes[0] as TestApp, owner, 20);
     const { text: later } = await limited(nodes[0] as TestApp, owner, 20);

@@ -125,3 +125,28 @@ test('text that nobody reports is counted by what it says, not by how it is writ
     }),
   );
 });
+
+const pieces = fc.array(fc.string({ unit: 'binary', maxLength: 12 }), { minLength: 1, maxLength: 20 });
+const streams: Record<string, (text: string) => string> = {
+  chat: (text) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`,
+  messages: (text) =>
+    `event: content_block_delta\ndata: ${JSON.stringify({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })}\n\n`,
+  responses: (text) =>
+    `event: response.output_text.delta\ndata: ${JSON.stringify({ type: 'response.output_text.delta', delta: text })}\n\n`,
+};
+
+test.each(['chat', 'messages', 'responses'] as const)(
+  '%s: many events in one read are understood as in many reads',
+  (name) => {
+    fc.assert(
+      fc.property(pieces, cutting, fc.boolean(), (texts, cuts, isCommented) => {
+        const stream = texts.map(streams[name]!).join(isCommented ? ': comment\n\n' : '');
+        const tap = tapOf({ dialect: dialects[name] });
+        const { passed, last } = feed(tap, stream, cuts);
+        expect(passed + last).toBe(stream);
+        expect(tap.textBytes).toBe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+        expect(tap.failure).toBeNull();
+      }),
+    );
+  },
+);

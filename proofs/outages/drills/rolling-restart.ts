@@ -1,0 +1,125 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../hostile/processes';
+import { longStream, mixed } from '../catalogue';
+import { checkAnswers, checkBooks } from '../checks';
+import type { GatewayNode } from '../house';
+import { call, idsOf, isServed, Load, type Seen, tally, times } from '../load';
+import { seconds, spread } from '../report';
+import { RoundRobin } from '../round-robin';
+import type { Drill, Stage } from '../stage';
+
+const CALLS_A_SECOND = 200;
+const STREAMS = 100;
+/** Of a hundred streams this many last longer than a node waits for them. */
+const OVERLONG = 20;
+/** What a node may take from being asked to its end, beyond the time it waits for streams. */
+const LEAVING_MS = 10_000;
+const name = 'Rolling restart of two nodes';
+
+interface Times {
+  readonly drainSeconds: number;
+  /** The longest of the streams that a node has to wait for, and how long the others last. */
+  readonly longest: number;
+  readonly overlong: number;
+  /** For the second node, which need not be waited for so long again. */
+  readonly second: number;
+}
+
+const usualTimes: Times = { drainSeconds: 60, longest: 50, overlong: 75, second: 25 };
+const quickTimes: Times = { drainSeconds: 6, longest: 4, overlong: 12, second: 4 };
+
+/** One node after the other is stopped and started again under load, behind a balancer that looks at readiness. */
+export const rollingRestart: Drill = {
+  name: 'rolling-restart',
+  async run(stage) {
+    const { house, report, quick } = stage;
+    const set = quick ? quickTimes : usualTimes;
+    const ports = [await freePort(), await freePort()];
+    const environment = { DRAIN_TIMEOUT: `${set.drainSeconds}s` };
+    const start = (place: number): Promise<GatewayNode> =>
+      house.node(`rolling-${place}`, { environment, port: ports[place]! });
+    const nodes = [await start(0), await start(1)];
+    const proxy = await RoundRobin.start(nodes.map(({ url }) => url));
+    const door = { url: proxy.url, key: house.key };
+    try {
+      const load = new Load([door], mixed).start(CALLS_A_SECOND);
+      await delay(1_500);
+      const restart = async (place: number): Promise<number> => {
+        const askedAt = performance.now();
+        nodes[place]!.program.signal('SIGTERM');
+        await nodes[place]!.program.ended;
+        const took = performance.now() - askedAt;
+        nodes[place] = await start(place);
+        await untilReady(proxy, nodes[place]!);
+        return took;
+      };
+      const open = (count: number, from: number, to: number): Promise<Seen>[] =>
+        Array.from({ length: count }, (_, place) =>
+          call(door, longStream(place, from + ((to - from) * place) / Math.max(1, count - 1))),
+        );
+
+      const ordinary = open(STREAMS - OVERLONG, set.longest / 4, set.longest);
+      const overlong = open(OVERLONG, set.overlong, set.overlong);
+      await delay(1_500);
+      const leaving = [await restart(0)];
+      ordinary.push(...open(STREAMS, set.second / 4, set.second));
+      await delay(1_500);
+      leaving.push(await restart(1));
+      // And once more with nothing open but short calls.
+      leaving.push(await restart(0), await restart(1));
+      await load.stop();
+
+      const limit = set.drainSeconds * 1_000 + LEAVING_MS;
+      report.check(
+        `${name}: from SIGTERM to the end of the process`,
+        `<= ${seconds(limit)}`,
+        leaving.map(seconds).join(', '),
+        leaving.every((took) => took <= limit),
+      );
+      checkAnswers(stage, `${name}: short calls`, load.seen, []);
+      const whole = await Promise.all(ordinary);
+      checkAnswers(stage, `${name}: streams of up to ${set.longest} s`, whole, []);
+      const cut = await checkOverlong(stage, set, await Promise.all(overlong));
+      const lost = await checkBooks(stage, name, [...load.served, ...whole.filter(isServed), ...cut]);
+      report.row({
+        outage: `${name} at ${CALLS_A_SECOND}/s with ${STREAMS} open streams`,
+        answers: `${tally(load.seen)}; streams ${tally(whole)}; streams of ${set.overlong} s: ${cut.length} ended with an error event`,
+        time: spread(times(load.seen)),
+        lost,
+        recovery: `gone after ${leaving.map(seconds).join(', ')}`,
+      });
+    } finally {
+      await proxy.stop();
+    }
+  },
+};
+
+/** Whole where the node was not the first to go; else ended with an error event, and a bill for what was said. */
+async function checkOverlong({ house, report }: Stage, set: Times, seen: readonly Seen[]): Promise<Seen[]> {
+  const cut = seen.filter(({ ending }) => ending === 'error');
+  const others = seen.filter((each) => !isServed(each) && each.code !== 'stream_interrupted');
+  report.check(
+    `${name}: streams of ${set.overlong} s`,
+    'whole, or an error event',
+    tally(seen),
+    others.length === 0 && cut.length > 0,
+  );
+  await house.books.lost(idsOf(cut));
+  const bills = await house.books.records(idsOf(cut));
+  const settled = bills.filter(({ costNano, code }) => costNano > 0n && code === 'stream_interrupted');
+  report.check(
+    `${name}: bills of those that were cut`,
+    `${cut.length} settled`,
+    `${settled.length} of ${bills.length}`,
+    settled.length === cut.length && bills.length === cut.length,
+  );
+  return cut;
+}
+
+async function untilReady(proxy: RoundRobin, { url }: GatewayNode): Promise<void> {
+  for (let waited = 0; waited < 10_000; waited += 50) {
+    if (proxy.isReady(url)) return;
+    await delay(50);
+  }
+  throw new Error('the balancer does not see the node that came back');
+}
