@@ -9,6 +9,7 @@ import { CreateEscrow1763700310000 } from './1763700310000-create-escrow';
 import { CreateIdempotentAnswers1763700320000 } from './1763700320000-create-idempotent-answers';
 import { AddModelOverflow1763700400000 } from './1763700400000-add-model-overflow';
 import { AddDroppedFields1763700410000 } from './1763700410000-add-dropped-fields';
+import { AddLaneOrder1763700420000 } from './1763700420000-add-lane-order';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -23,4 +24,5 @@ export const migrations = [
   CreateIdempotentAnswers1763700320000,
   AddModelOverflow1763700400000,
   AddDroppedFields1763700410000,
+  AddLaneOrder1763700420000,
 ];

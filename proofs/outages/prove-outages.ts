@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { hangUp } from '../failover/caller';
+import { aborts } from './drills/aborts';
 import { database } from './drills/database';
 import { fullDisk } from './drills/full-disk';
 import { hostileBody } from './drills/hostile-body';
@@ -20,6 +21,7 @@ const drills: readonly Drill[] = [
   fullDisk,
   hostileBody,
   rollingRestart,
+  aborts,
 ];
 
 /** With names, only these drills; with --quick, shorter outages. */

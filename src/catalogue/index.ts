@@ -33,6 +33,8 @@ export { CatalogueService } from './catalogue.service';
 export {
   MODEL_KINDS,
   MODEL_STATES,
+  LANE_ORDERS,
+  type LaneOrder,
   type ModelKind,
   type ModelState,
   type ProviderTimeouts,

@@ -1,5 +1,5 @@
 import type { ErrorCode, PriceRates } from '../kernel';
-import type { ModelKind, ModelState, ProviderTimeouts } from './entities';
+import type { LaneOrder, ModelKind, ModelState, ProviderTimeouts } from './entities';
 
 /** What the hot path sees of the catalogue: frozen, plain, and complete enough never to ask the database. */
 export interface ProviderView {
@@ -47,6 +47,7 @@ export interface ModelView {
   readonly kind: ModelKind;
   readonly state: ModelState;
   readonly displayOrder: number;
+  readonly laneOrder: LaneOrder;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   readonly inputModalities: readonly string[];

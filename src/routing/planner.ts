@@ -1,4 +1,4 @@
-import type { PricedLane } from '../catalogue';
+import type { LaneOrder, PricedLane } from '../catalogue';
 import type { BreakerState } from './health/breaker';
 
 export interface PlanInput {
@@ -6,6 +6,10 @@ export interface PlanInput {
   /** Null allows every region. */
   readonly regions: ReadonlySet<string> | null;
   readonly stickyLaneId: number | null;
+  /** By what lanes of one rank are ordered. */
+  readonly order: LaneOrder;
+  /** How long a lane's answers take to begin, in milliseconds; null when nobody knows. */
+  readonly latencyOf: (lane: PricedLane['lane']) => number | null;
   readonly stateOf: (lane: PricedLane['lane']) => BreakerState;
   /** Between 0 and 1; decides among lanes of one rank by their weights. */
   readonly random: () => number;
@@ -28,12 +32,13 @@ export interface RoutePlan {
  * The order in which lanes are tried: a pure function of what is known. Regions remove lanes and nothing brings
  * one back; then rank, then weight; a session's own lane first while it is healthy; open lanes last.
  */
-export function planRoute({ lanes, regions, stickyLaneId, stateOf, random }: PlanInput): RoutePlan {
+export function planRoute(input: PlanInput): RoutePlan {
+  const { lanes, regions, stickyLaneId, stateOf } = input;
   const inside = regions === null ? lanes : lanes.filter(({ lane }) => regions.has(lane.region));
   const healthy: PlannedLane[] = [];
   const open: PlannedLane[] = [];
   const best = inside[0]?.lane.priority;
-  for (const priced of shuffleRanks(inside, random)) {
+  for (const priced of orderRanks(inside, input)) {
     const state = stateOf(priced.lane);
     if (state === 'open') open.push({ ...priced, why: 'open' });
     else if (state === 'half-open') healthy.push({ ...priced, why: 'probe' });
@@ -45,12 +50,32 @@ export function planRoute({ lanes, regions, stickyLaneId, stateOf, random }: Pla
   return { lanes: [...healthy, ...open], outside: lanes.length - inside.length };
 }
 
-/** Ranks stay in order; within one, lanes are drawn without replacement by their weights. */
-function shuffleRanks(lanes: readonly PricedLane[], random: () => number): readonly PricedLane[] {
+/** Ranks stay in order; within one, lanes are drawn by their weights without replacement, or sorted. */
+function orderRanks(lanes: readonly PricedLane[], input: PlanInput): readonly PricedLane[] {
   if (lanes.length < 2) return lanes;
   const ranks = Map.groupBy(lanes, ({ lane }) => lane.priority);
-  return [...ranks.entries()].sort(([a], [b]) => a - b).flatMap(([, rank]) => drawByWeight(rank, random));
+  return [...ranks.entries()].sort(([a], [b]) => a - b).flatMap(([, rank]) => orderRank(rank, input));
 }
+
+/** Lanes that are alike stay in a drawn order, so that none of them gets everything. */
+function orderRank(
+  rank: readonly PricedLane[],
+  { order, latencyOf, random }: PlanInput,
+): readonly PricedLane[] {
+  if (rank.length < 2) return rank;
+  const drawn = drawByWeight(rank, random);
+  if (order === 'price') return drawn.sort((a, b) => compare(costliness(a), costliness(b)));
+  // An unknown one comes first once, and is known then.
+  if (order === 'latency')
+    return drawn.sort((a, b) => compare(latencyOf(a.lane) ?? -1, latencyOf(b.lane) ?? -1));
+  return drawn;
+}
+
+const compare = <T extends number | bigint>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** Requests differ; a million tokens in and as many out are as good a measure as any. */
+const costliness = ({ price: { rates } }: PricedLane): bigint =>
+  rates.input + rates.output + rates.perCallNano + rates.perMinuteNano;
 
 function drawByWeight(rank: readonly PricedLane[], random: () => number): PricedLane[] {
   const left = [...rank];

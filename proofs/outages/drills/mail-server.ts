@@ -40,8 +40,7 @@ export const mailServer: Drill = {
       const waiting = await stillQueued(queue);
       report.check(`${name}: mails in the queue`, `${MAILS}`, `${waiting}`, waiting === MAILS);
       const backAt = performance.now();
-      const received = await receiveAll(port, MAILS);
-      const took = performance.now() - backAt;
+      const { received, took } = await receiveAll(port, MAILS);
       await load.stop();
       const meanwhile = load.between(from, backAt);
       report.check(
@@ -72,7 +71,8 @@ async function stillQueued(queue: Queue): Promise<number> {
 }
 
 /** Listens until so many mails have come, or the time is up. */
-async function receiveAll(port: number, wanted: number): Promise<number> {
+async function receiveAll(port: number, wanted: number): Promise<{ received: number; took: number }> {
+  const startedAt = performance.now();
   let received = 0;
   const all = Promise.withResolvers<void>();
   const server = new SMTPServer({
@@ -88,6 +88,8 @@ async function receiveAll(port: number, wanted: number): Promise<number> {
   });
   server.listen(port, '127.0.0.1');
   await Promise.race([all.promise, delay(DELIVERY_MS, undefined, { ref: false })]);
-  await new Promise<void>((resolve) => server.close(resolve));
-  return received;
+  const took = performance.now() - startedAt;
+  // The sender keeps its connections for the next mail.
+  server.close();
+  return { received, took };
 }

@@ -14,6 +14,8 @@ const STREAMS = 100;
 const OVERLONG = 20;
 /** What a node may take from being asked to its end, beyond the time it waits for streams. */
 const LEAVING_MS = 10_000;
+/** Longer than the balancer takes to see that a node is leaving. */
+const NOTICE = '1s';
 const name = 'Rolling restart of two nodes';
 
 interface Times {
@@ -35,7 +37,7 @@ export const rollingRestart: Drill = {
     const { house, report, quick } = stage;
     const set = quick ? quickTimes : usualTimes;
     const ports = [await freePort(), await freePort()];
-    const environment = { DRAIN_TIMEOUT: `${set.drainSeconds}s` };
+    const environment = { DRAIN_TIMEOUT: `${set.drainSeconds}s`, DRAIN_NOTICE: NOTICE };
     const start = (place: number): Promise<GatewayNode> =>
       house.node(`rolling-${place}`, { environment, port: ports[place]! });
     const nodes = [await start(0), await start(1)];

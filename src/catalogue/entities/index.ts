@@ -1,5 +1,13 @@
 export { Lane } from './lane.entity';
-export { Model, MODEL_KINDS, MODEL_STATES, type ModelKind, type ModelState } from './model.entity';
+export {
+  LANE_ORDERS,
+  type LaneOrder,
+  Model,
+  MODEL_KINDS,
+  MODEL_STATES,
+  type ModelKind,
+  type ModelState,
+} from './model.entity';
 export { ModelAlias } from './model-alias.entity';
 export { PriceSchedule } from './price-schedule.entity';
 export { Price, type StoredTier } from './price.entity';

@@ -15,10 +15,15 @@ export type ModelKind = (typeof MODEL_KINDS)[number];
 export const MODEL_STATES = ['active', 'paused', 'hidden', 'deleted'] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 
+/** By what the lanes of one priority are chosen among: their weights, the lowest price, the quickest answers. */
+export const LANE_ORDERS = ['weight', 'price', 'latency'] as const;
+export type LaneOrder = (typeof LANE_ORDERS)[number];
+
 @Entity('model')
 @Unique('model_name_key', ['name'])
 @Check('model_kind_known', `kind IN (${MODEL_KINDS.map((kind) => `'${kind}'`).join(', ')})`)
 @Check('model_state_known', `state IN (${MODEL_STATES.map((state) => `'${state}'`).join(', ')})`)
+@Check('model_lane_order_known', `lane_order IN (${LANE_ORDERS.map((order) => `'${order}'`).join(', ')})`)
 @Check('model_not_own_redirect', 'redirect_to <> id')
 @Check('model_not_own_overflow', 'overflow_to <> id')
 @Check('model_limits_positive', 'context_tokens > 0 AND max_output_tokens > 0')
@@ -57,6 +62,9 @@ export class Model {
   @Column('integer', { name: 'overflow_to', nullable: true })
   @ForeignKey(() => Model, { name: 'model_overflow_fkey' })
   overflowTo: number | null;
+
+  @Column('text', { name: 'lane_order', default: 'weight' })
+  laneOrder: LaneOrder;
 
   @Column('integer', { name: 'context_tokens', nullable: true })
   contextTokens: number | null;

@@ -1,4 +1,4 @@
-import type { ModelKind, ModelState, ProviderTimeouts } from '../../catalogue';
+import type { LaneOrder, ModelKind, ModelState, ProviderTimeouts } from '../../catalogue';
 import { type PriceRates, priceRates, RATE_NAMES } from '../../kernel';
 import type { Tx } from '../../platform';
 
@@ -35,6 +35,7 @@ export interface CurrentModel {
   readonly order: number;
   readonly redirect: string | null;
   readonly overflow: string | null;
+  readonly laneOrder: LaneOrder;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   readonly inputModalities: readonly string[];
@@ -109,7 +110,7 @@ const ALIASES =
 type ModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
 const MODELS = `
   SELECT m.id, m.name, m.display_name AS "displayName", m.owned_by AS "ownedBy", m.kind, m.state,
-         m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.context_tokens AS "contextTokens",
+         m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.lane_order AS "laneOrder", m.context_tokens AS "contextTokens",
          m.max_output_tokens AS "maxOutputTokens", m.input_modalities AS "inputModalities",
          m.output_modalities AS "outputModalities", m.capabilities, m.replay_included AS "replayIncluded",
          m.restricted, m.managed

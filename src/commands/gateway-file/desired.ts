@@ -1,4 +1,4 @@
-import type { ModelKind, ModelState, ProviderTimeouts } from '../../catalogue';
+import type { LaneOrder, ModelKind, ModelState, ProviderTimeouts } from '../../catalogue';
 import type { PriceRates } from '../../kernel';
 import type { Place } from './file-fault';
 
@@ -45,6 +45,7 @@ export interface DesiredModel {
   readonly order: number;
   readonly redirect: DesiredLink | null;
   readonly overflow: DesiredLink | null;
+  readonly laneOrder: LaneOrder;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
   readonly inputModalities: readonly string[];

@@ -55,6 +55,7 @@ export function modelTexts(
     ['kind', model.kind],
     ['state', model.state],
     ['order', String(model.order)],
+    ['lane_order', model.laneOrder],
     ['context_tokens', String(model.contextTokens ?? 'unknown')],
     ['max_output_tokens', String(model.maxOutputTokens ?? 'unknown')],
     ['input_modalities', listed(model.inputModalities)],

@@ -37,6 +37,7 @@ function fieldsStep(model: DesiredModel, known: CurrentModel | undefined, change
         ownedBy: model.ownedBy,
         kind: model.kind,
         displayOrder: model.order,
+        laneOrder: model.laneOrder,
         contextTokens: model.contextTokens,
         maxOutputTokens: model.maxOutputTokens,
         inputModalities: [...model.inputModalities],

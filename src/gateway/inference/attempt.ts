@@ -82,6 +82,7 @@ export class Attempts {
       const isUnasked = tried.kind === 'refused' && tried.status === null;
       if (!isUnasked) this.records.push(recordOf(route, tried, monotonicMs() - startedMs));
       this.note(route, ticket, tried, streamOf !== laneStream);
+      if (tried.kind === 'answered') this.tools.health.began(route.lane, monotonicMs() - startedMs);
       if (work.stopped !== null) throw work.stopped;
       if (tried.kind === 'answered') return tried.answered;
       // The caller's own mistake is one everywhere, unless it is only a backup that minds.

@@ -10,7 +10,7 @@ import { stickyKey } from './session';
 export function planFor(
   inbound: Inbound,
   call: Call,
-  { lanes }: Admission,
+  { lanes, model }: Admission,
   { health, stickiness }: AttemptTools,
 ): RoutePlan {
   const now = monotonicMs();
@@ -19,6 +19,8 @@ export function planFor(
     regions: regionsFor(inbound, call),
     // One lane is no choice, and the session need not be looked for.
     stickyLaneId: lanes.length > 1 ? stickiness.laneOf(stickyKey(inbound, call)) : null,
+    order: model.laneOrder,
+    latencyOf: (lane) => health.latencyOf(lane, now),
     stateOf: (lane) => health.breakerOf(lane).state(now),
     random: Math.random,
   });

@@ -33,7 +33,15 @@ const laneOf = (id: number, priority: number, region: string, weight = 1): Price
 });
 
 const plan = (input: Partial<PlanInput> & Pick<PlanInput, 'lanes'>) =>
-  planRoute({ regions: null, stickyLaneId: null, stateOf: () => 'closed', random: () => 0, ...input });
+  planRoute({
+    regions: null,
+    stickyLaneId: null,
+    order: 'weight',
+    latencyOf: () => null,
+    stateOf: () => 'closed',
+    random: () => 0,
+    ...input,
+  });
 
 const idsOf = (input: Parameters<typeof plan>[0]): number[] => plan(input).lanes.map(({ lane }) => lane.id);
 
@@ -41,6 +49,24 @@ const [primary, backup, elsewhere] = [laneOf(1, 0, 'eu'), laneOf(2, 1, 'eu'), la
 
 test('primary first, backups in their order', () => {
   expect(idsOf({ lanes: [primary, backup, elsewhere] })).toEqual([1, 2, 3]);
+});
+
+test('within a rank the lowest price or the quickest answers come first, and never before a better rank', () => {
+  const priced = (lane: PricedLane, output: bigint): PricedLane => ({
+    ...lane,
+    price: { ...lane.price, rates: priceRates({ input: 1n, output }) },
+  });
+  const lanes = [
+    priced(laneOf(1, 0, 'eu'), 9n),
+    priced(laneOf(2, 0, 'eu'), 5n),
+    priced(laneOf(3, 1, 'eu'), 1n),
+  ];
+  expect(idsOf({ lanes, order: 'price' })).toEqual([2, 1, 3]);
+  const latencies: Record<number, number | null> = { 1: 80, 2: 300, 3: 5 };
+  const latencyOf = ({ id }: PricedLane['lane']): number | null => latencies[id] ?? null;
+  expect(idsOf({ lanes, order: 'latency', latencyOf })).toEqual([1, 2, 3]);
+  latencies[2] = null;
+  expect(idsOf({ lanes, order: 'latency', latencyOf })).toEqual([2, 1, 3]);
 });
 
 test('a session finds its lane again, but not a sick one', () => {

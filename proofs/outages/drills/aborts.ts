@@ -1,0 +1,132 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RecordedRequest } from '../../../simulator/recorder';
+import type { Charge } from '../books';
+import { dialects, models } from '../catalogue';
+import type { GatewayNode } from '../house';
+import { callAndLeave, callIn, hangUpLeavers, type Left, type When } from '../leaver';
+import type { Shot } from '../load';
+import { milliseconds, percentile, seconds, spread } from '../report';
+import type { Drill, Stage } from '../stage';
+
+const CALLS = 600;
+const CALLS_A_SECOND = 60;
+const PACE_MS = 20;
+const MOST_PIECES = 40;
+const WHOLE_MS = 400;
+const CLOSED_MS = 250;
+const HOLDS_GONE_MS = 5_000;
+const name = `${CALLS} callers who hang up`;
+
+/** Callers leave in the middle of streams and while whole answers are made: the supplier is left too, and the bill fits. */
+export const aborts: Drill = {
+  name: 'aborts',
+  async run(stage) {
+    const { house, report } = stage;
+    const node = await house.node('aborts');
+    const leaving: Promise<Left>[] = [];
+    for (let place = 0; place < CALLS; place += 1) {
+      leaving.push(callAndLeave(node.door(house.key), shotOf(place), whenOf(place)));
+      await delay(1_000 / CALLS_A_SECOND);
+    }
+    const left = await Promise.all(leaving);
+    const gone = performance.now();
+    const holdsGone = await untilNoHolds(node, gone);
+    hangUpLeavers();
+    report.check(
+      `${name}: money still held`,
+      `none after ${seconds(HOLDS_GONE_MS)}`,
+      holdsGone === null ? 'some' : `none after ${seconds(holdsGone)}`,
+      holdsGone !== null,
+    );
+    const closing = await checkSupplier(stage, left);
+    await house.stopNodes();
+    const billed = await checkBills(stage, left);
+    report.row({
+      outage: `${name}, three dialects, streamed and whole`,
+      answers: `${left.filter(({ tooLate }) => !tooLate).length} left in time`,
+      time: `supplier's connection closed after ${spread(closing)}`,
+      lost: billed,
+      recovery: `no money held after ${seconds(holdsGone ?? Infinity)}`,
+    });
+  },
+};
+
+const shotOf = (place: number): Shot => {
+  const dialect = dialects[place % dialects.length]!;
+  const stream = Math.floor(place / dialects.length) % 2 === 0;
+  const directives = stream ? `[[tokens=100]][[pace=${PACE_MS}]]` : `[[tokens=20]][[delay=${2 * WHOLE_MS}]]`;
+  return { dialect, model: models[dialect], stream, prompt: directives };
+};
+
+/** At every point of an answer, in turn. */
+const whenOf = (place: number): When =>
+  shotOf(place).stream ? { pieces: 1 + (place % MOST_PIECES) } : { ms: 50 + ((place * 7) % WHOLE_MS) };
+
+/** How long it took, or null when there is still something. */
+async function untilNoHolds(node: GatewayNode, since: number): Promise<number | null> {
+  while (performance.now() - since < HOLDS_GONE_MS) {
+    const holds = await node.gauge('gateway_wallet_holds_usd');
+    if (holds === 0) return performance.now() - since;
+    await delay(50);
+  }
+  return null;
+}
+
+async function checkSupplier({ house, report }: Stage, left: readonly Left[]): Promise<number[]> {
+  const requests = await house.steady.requests();
+  const seen = new Map(requests.map((request) => [callIn(request.rawBody), request]));
+  const inTime = left.filter(({ tooLate }) => !tooLate);
+  report.check(`${name}: hung up before the end`, `${CALLS}`, `${inTime.length}`, inTime.length === CALLS);
+  const open: RecordedRequest[] = [];
+  const closing: number[] = [];
+  for (const { requestId, leftAt } of inTime) {
+    const request = seen.get(requestId);
+    if (request === undefined) continue;
+    if (request.closed !== 'client-closed' || request.durationMs === null) open.push(request);
+    else closing.push(Date.parse(request.receivedAt) + request.durationMs - leftAt);
+  }
+  report.check(`${name}: answers the supplier made to the end`, '0', `${open.length}`, open.length === 0);
+  report.check(
+    `${name}: until the supplier's connection was closed, p99`,
+    `<= ${milliseconds(CLOSED_MS)}`,
+    spread(closing),
+    closing.length > 0.9 * CALLS && percentile(closing, 0.99) <= CLOSED_MS,
+  );
+  return closing;
+}
+
+/** Each piece of text is one token. */
+async function checkBills({ house: { books }, report }: Stage, left: readonly Left[]): Promise<string> {
+  const bills = new Map<string, Charge[]>();
+  for (const charge of await books.records(left.map(({ requestId }) => requestId)))
+    bills.set(charge.requestId, [...(bills.get(charge.requestId) ?? []), charge]);
+  const streams = left.filter(({ shot, tooLate }) => shot.stream && !tooLate);
+  const wholes = left.filter(({ shot, tooLate }) => !shot.stream && !tooLate);
+  const once = streams.filter(({ requestId }) => bills.get(requestId)?.length === 1);
+  report.check(
+    `${name}: streams with exactly one bill`,
+    `${streams.length}`,
+    `${once.length}`,
+    once.length === streams.length,
+  );
+  const off = once.map(({ requestId, pieces }) => bills.get(requestId)![0]!.outputTokens - pieces);
+  const fitting = off.filter((difference) => difference >= 0 && difference <= 1);
+  report.check(
+    `${name}: streams billed within one chunk of what was delivered`,
+    `${off.length}`,
+    `${fitting.length}; from ${Math.min(...off)} to ${Math.max(...off)} chunks more`,
+    fitting.length === off.length,
+  );
+  const charged = wholes.filter(({ requestId }) =>
+    (bills.get(requestId) ?? []).some(({ outputTokens }) => outputTokens > 0),
+  );
+  report.check(
+    `${name}: whole answers billed that nobody got`,
+    '0',
+    `${charged.length}`,
+    charged.length === 0,
+  );
+  const drift = await books.drift();
+  report.check(`${name}: the books`, '0 wrong', `${drift} wrong`, drift === 0);
+  return `${streams.length - once.length} of ${streams.length} bills; ${off.length - fitting.length} more than a chunk off`;
+}

@@ -1,0 +1,88 @@
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { shapes } from '../failover/dialects';
+import { uuidv7 } from '../../src/kernel';
+import type { Door, Shot } from './load';
+
+/** A call whose caller hung up in the middle, as the caller knows it. */
+export interface Left {
+  readonly requestId: string;
+  readonly shot: Shot;
+  /** When it hung up, on the clock of the machine, in milliseconds. */
+  readonly leftAt: number;
+  /** How many pieces of the answer's text it had. */
+  readonly pieces: number;
+  /** The answer was whole before it could leave. */
+  readonly tooLate: boolean;
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 1_000 });
+const wallClock = (): number => performance.timeOrigin + performance.now();
+
+/** After so many pieces of text, or after so long. */
+export type When = { readonly pieces: number } | { readonly ms: number };
+
+export function callAndLeave({ url, key }: Door, shot: Shot, when: When): Promise<Left> {
+  const requestId = uuidv7();
+  const { path, body } = shapes[shot.dialect];
+  const text = JSON.stringify(body({ ...shot, prompt: `${shot.prompt} call-${requestId}` }));
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    'x-request-id': requestId,
+  };
+  return new Promise((resolve) => {
+    const sent = request(url + path, { method: 'POST', headers, agent });
+    const leaving = new Leaving(sent, (leftAt, pieces, tooLate) =>
+      resolve({ requestId, shot, leftAt, pieces, tooLate }),
+    );
+    sent.on('error', () => leaving.end(true));
+    sent.on('response', (response) => leaving.read(response, shot, when));
+    sent.end(text);
+    if ('ms' in when) setTimeout(() => leaving.end(false), when.ms);
+  });
+}
+
+export const hangUpLeavers = (): void => agent.destroy();
+
+/** Reads until it is time to go, and goes once. */
+class Leaving {
+  private pieces = 0;
+  private rest = '';
+  private hasLeft = false;
+
+  constructor(
+    private readonly sent: ClientRequest,
+    private readonly told: (leftAt: number, pieces: number, tooLate: boolean) => void,
+  ) {}
+
+  read(response: IncomingMessage, shot: Shot, when: When): void {
+    response.setEncoding('utf8').on('data', (text: string) => {
+      if (!shot.stream) return;
+      this.count(text, shot);
+      if ('pieces' in when && this.pieces >= when.pieces) this.end(false);
+    });
+    response.on('error', () => undefined).on('close', () => this.end(true));
+  }
+
+  end(tooLate: boolean): void {
+    if (this.hasLeft) return;
+    this.hasLeft = true;
+    const leftAt = wallClock();
+    this.sent.destroy();
+    this.told(leftAt, this.pieces, tooLate);
+  }
+
+  private count(text: string, { dialect }: Shot): void {
+    const blocks = (this.rest + text).split('\n\n');
+    this.rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const data = /^data: (.*)$/m.exec(block)?.[1] ?? '';
+      if (data.startsWith('{') && shapes[dialect].deltaOf(JSON.parse(data)) !== '') this.pieces += 1;
+    }
+  }
+}
+
+/** The call that a supplier's record is about. */
+export const callIn = (rawBody: string | null): string | undefined =>
+  /call-([0-9a-f-]{36})/.exec(rawBody ?? '')?.[1];
