@@ -40,7 +40,10 @@ export function planCalls(chance: Chance, twins: number, keys: number): PlannedC
     ...(Object.keys(styles) as StyleName[]).flatMap((style) =>
       fates.map((fate) => ({ model: `${style}-${fate}`, forms: formsOf[fate] })),
     ),
-    ...['backed', 'mixed', 'broken', 'backed', 'mixed', 'broken'].map((model) => ({ model, forms: usualForms })),
+    ...['backed', 'mixed', 'broken', 'backed', 'mixed', 'broken'].map((model) => ({
+      model,
+      forms: usualForms,
+    })),
   ];
   for (let twin = 0; twin < twins; twin += 1) {
     const { model, forms } = models[twin % models.length] ?? { model: 'backed', forms: usualForms };

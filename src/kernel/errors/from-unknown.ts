@@ -89,7 +89,10 @@ const unstorable: ReadonlySet<unknown> = new Set(['22021', '22P05']);
 function fromDatabase(error: unknown): Fault | undefined {
   for (const layer of layersOf(error)) {
     if (unstorable.has(property(layer, 'code')))
-      return fault('invalid_request', { message: 'A text has a character that no text can have.', cause: error });
+      return fault('invalid_request', {
+        message: 'A text has a character that no text can have.',
+        cause: error,
+      });
     if (lostDatabase(layer)) return fault('service_unavailable', { retryAfterSeconds: 1, cause: error });
   }
   return undefined;

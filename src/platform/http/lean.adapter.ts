@@ -51,10 +51,7 @@ type Verb = (typeof verbs)[number];
 
 const isGatewayPath = (path: string): boolean => /^\/v\d+\//.test(path);
 
-type ServerTimes = Pick<
-  ServerOptions,
-  'headersTimeout' | 'keepAliveTimeout' | 'connectionsCheckingInterval'
->;
+type ServerTimes = Pick<ServerOptions, 'headersTimeout' | 'keepAliveTimeout' | 'connectionsCheckingInterval'>;
 
 /** How long a connection may take its time, in milliseconds. */
 export interface ConnectionTimes extends ServerTimes {

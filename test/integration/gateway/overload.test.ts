@@ -49,7 +49,7 @@ describe('more than the service can carry', () => {
   async function offer(perSecond: number, seconds: number): Promise<Outcome[]> {
     const outcomes: Promise<Outcome>[] = [];
     const startedAt = performance.now();
-    for (let due = 0; due < perSecond * seconds; ) {
+    for (let due = 0; due < perSecond * seconds;) {
       const owed = Math.min(perSecond * seconds, ((performance.now() - startedAt) / 1_000) * perSecond);
       for (; due < owed; due += 1) outcomes.push(ask());
       await new Promise((resolve) => setTimeout(resolve, 2));

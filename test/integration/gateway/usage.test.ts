@@ -44,7 +44,11 @@ describe('what a supplier reports is believed only as far as it can be true', ()
       const answer = await ask({});
       expect(answer.status).toBe(502);
       expect(await answer.json()).toMatchObject({ error: { code: 'upstream_invalid_response' } });
-      expect(await recordOf(answer)).toMatchObject({ cost_nano: '0', usage_source: 'none', code: 'upstream_invalid_response' });
+      expect(await recordOf(answer)).toMatchObject({
+        cost_nano: '0',
+        usage_source: 'none',
+        code: 'upstream_invalid_response',
+      });
     },
   );
 

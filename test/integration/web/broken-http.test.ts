@@ -85,9 +85,7 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
   });
 
   test('an expectation nobody knows is no reason to refuse', async () => {
-    const answer = parseAnswer(
-      await exchange(url, `${get}expect: a-miracle\r\nconnection: close\r\n\r\n`),
-    );
+    const answer = parseAnswer(await exchange(url, `${get}expect: a-miracle\r\nconnection: close\r\n\r\n`));
     expect([answer.status, PlainController.served]).toEqual([200, 1]);
     expect(answer.headers['x-request-id']).toBeDefined();
   });

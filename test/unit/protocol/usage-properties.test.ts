@@ -193,7 +193,9 @@ describe('usage that arrives twice', () => {
     expect(joined(begun, undefined)).toMatchObject({ source: 'partial' });
     const ended = findMessagesUsage({ type: 'message_delta', usage: { output_tokens: 77 } });
     expect(joined(begun, ended)).toMatchObject({ inputTokens: 30, outputTokens: 77, source: 'supplier' });
-    expect(joined(findMessagesUsage({ type: 'message', usage: start }))).toMatchObject({ source: 'supplier' });
+    expect(joined(findMessagesUsage({ type: 'message', usage: start }))).toMatchObject({
+      source: 'supplier',
+    });
   });
 
   test('a corrected input replaces the first one', () => {

@@ -4,7 +4,7 @@ import type { AnswerContext } from '../answer-context';
 import { estimateUsage, usageOfStream } from '../delivery';
 import { inBand, type LaneStream, type StreamDelivery } from './lane-stream';
 
-export const encoderOptions = (
+const encoderOptions = (
   { inbound, call, facts }: AnswerContext,
   textBytes: () => number,
 ): EncoderOptions => ({

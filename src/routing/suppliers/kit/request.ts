@@ -13,7 +13,7 @@ const version = /\/v\d+\w*$/;
  */
 export function endpoint(provider: ProviderView, prefix: string, path: string): URL {
   let known = addresses.get(provider);
-  if (known === undefined) addresses.set(provider, (known = new Map()));
+  if (known === undefined) addresses.set(provider, (known = new Map<string, URL>()));
   const name = `${prefix} ${path}`;
   let url = known.get(name);
   if (url === undefined) known.set(name, (url = readAddress(provider, prefix, path)));
