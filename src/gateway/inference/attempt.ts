@@ -243,6 +243,8 @@ export class Attempts {
     if (isToldWhen) breaker.pause(now + tried.pauseMs);
     // A supplier that says when to come back is well; nothing has to be found out about it.
     if (isToldWhen && tried.problem.code === 'supplier_limit') breaker.neutral(ticket);
+    // So is one that this node has asked for as much as it may.
+    else if (tried.problem.code === 'capacity_exceeded') breaker.neutral(ticket);
     // Nor is another answer than before the fault of the lane.
     else if (isContinuation && tried.problem.code === 'stream_interrupted') breaker.neutral(ticket);
     else breaker.failure(now, ticket);

@@ -5,6 +5,7 @@ import type { Inbound } from './inbound';
 const LONGEST = 128;
 /** How much of a text goes into the guess. */
 const SAMPLE = 2_048;
+const SAMPLE_PARTS = 16;
 
 /**
  * Which conversation a request says it belongs to, the explicit ways before the ones that clients have for other
@@ -50,5 +51,16 @@ function firstIn(turns: unknown): unknown {
   return turns.slice(0, first + 1 || 1);
 }
 
-const sample = (value: unknown): string =>
-  (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, SAMPLE);
+/** The texts in a value, as far as the sample goes: looking at all of a long prompt would cost more than it is worth. */
+function sample(value: unknown): string {
+  let text = '';
+  const gather = (part: unknown): void => {
+    if (text.length >= SAMPLE) return;
+    if (typeof part === 'string') text += `${part.slice(0, SAMPLE - text.length)}\n`;
+    else if (Array.isArray(part)) part.slice(0, SAMPLE_PARTS).forEach(gather);
+    else if (typeof part === 'object' && part !== null)
+      for (const name of ['role', 'type', 'text', 'content']) gather(Reflect.get(part, name));
+  };
+  gather(value);
+  return text;
+}

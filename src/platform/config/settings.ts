@@ -20,9 +20,9 @@ export class Settings extends ServiceSettings {
   @Setting({
     name: 'SUPPLIER_CONNECTIONS',
     group: 'Suppliers',
-    describe: 'The most connections to one supplier address.',
+    describe: 'The most connections to one supplier address; as many calls may wait for one.',
     as: wholeNumber(1, 10_000),
-    default: '256',
+    default: '500',
   })
   readonly supplierConnections: number;
 

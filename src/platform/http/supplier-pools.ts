@@ -1,4 +1,5 @@
 import { buildConnector, type Dispatcher, Pool } from 'undici';
+import { type Fault, fault } from '../../kernel';
 import type { Settings } from '../config';
 import { type AddressGuard, AddressRefused } from './address-guard';
 
@@ -32,6 +33,17 @@ export class SupplierDeadline extends Error {
   }
 }
 
+/** One on every connection and as many that wait: what is slow must not fill the node with those who wait for it. */
+const MOST_CALLS_PER_CONNECTION = 2;
+
+const full = ({ host }: URL): Fault =>
+  fault('capacity_exceeded', {
+    status: 503,
+    message: 'The supplier of this model has more calls waiting than it can answer. Try again in a moment.',
+    retryAfterSeconds: 1,
+    cause: new Error(`too many calls wait for ${host}`),
+  });
+
 type PoolSettings = Pick<
   Settings,
   | 'supplierConnections'
@@ -44,6 +56,8 @@ type PoolSettings = Pick<
 /** All connections to suppliers: one bounded pool an origin, nothing followed, nothing repeated. */
 export class SupplierPools {
   private readonly pools = new Map<string, Pool>();
+  /** How many calls each origin has under way or waiting. */
+  private readonly open = new Map<string, number>();
 
   constructor(
     private readonly settings: PoolSettings,
@@ -58,7 +72,11 @@ export class SupplierPools {
     const { url, method, headers, body = null, signal } = request;
     const { supplierFirstByteTimeoutMs, supplierTotalTimeoutMs, supplierIdleTimeoutMs } = this.settings;
     const { firstByteMs = supplierFirstByteTimeoutMs, totalMs = supplierTotalTimeoutMs } = request;
-    const call = new OngoingCall(handler, firstByteMs, totalMs, signal);
+    const open = (this.open.get(url.origin) ?? 0) + 1;
+    if (open > this.settings.supplierConnections * MOST_CALLS_PER_CONNECTION) throw full(url);
+    this.open.set(url.origin, open);
+    const over = (): void => void this.open.set(url.origin, (this.open.get(url.origin) ?? 1) - 1);
+    const call = new OngoingCall(handler, firstByteMs, totalMs, signal, over);
     const options: Dispatcher.DispatchOptions = {
       path: `${url.pathname}${url.search}`,
       method,
@@ -68,7 +86,11 @@ export class SupplierPools {
       headersTimeout: 0,
       bodyTimeout: request.idleMs ?? supplierIdleTimeoutMs,
     };
-    if (!call.over) this.poolFor(url).dispatch(options, call);
+    try {
+      if (!call.over) this.poolFor(url).dispatch(options, call);
+    } catch (error) {
+      call.abort(errorOf(error));
+    }
     return call;
   }
 
@@ -123,6 +145,7 @@ class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {
     firstByteMs: number,
     totalMs: number,
     private readonly signal: AbortSignal | undefined,
+    private readonly onOver: () => void,
   ) {
     // Most calls are over before the first clock runs out, so the second is started only then.
     const first = Math.min(firstByteMs, totalMs);
@@ -183,6 +206,7 @@ class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {
     this.over = true;
     clearTimeout(this.timer);
     this.signal?.removeEventListener('abort', this.onAbort);
+    this.onOver();
     return true;
   }
 }

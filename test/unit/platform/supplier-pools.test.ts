@@ -262,3 +262,17 @@ describe('the guard holds where connections are made', () => {
     expect(served).toEqual([`models.example:${port}`, `models.example:${port}`]);
   });
 });
+
+test('a slow supplier is asked by so many and no more; the next is told at once, and may come when one is over', async () => {
+  const { port } = await serve(() => undefined);
+  const pools = poolsWith(new AddressGuard([loopback]), { supplierConnections: 2 });
+  const calls = Array.from({ length: 4 }, () => collect(pools, get(port, '/')));
+  expect(() => collect(pools, get(port, '/'))).toThrow(
+    expect.objectContaining({ code: 'capacity_exceeded', status: 503 }) as Error,
+  );
+  calls[0]!.call.abort(new Error('no longer wanted'));
+  await calls[0]!.outcome;
+  const late = collect(pools, get(port, '/'));
+  for (const { call } of [...calls.slice(1), late]) call.abort(new Error('over'));
+  await Promise.all([...calls, late].map(({ outcome }) => outcome));
+});
