@@ -27,7 +27,7 @@ interface Times {
   readonly second: number;
 }
 
-const usualTimes: Times = { drainSeconds: 60, longest: 50, overlong: 75, second: 25 };
+const usualTimes: Times = { drainSeconds: 60, longest: 50, overlong: 75, second: 20 };
 const quickTimes: Times = { drainSeconds: 6, longest: 4, overlong: 12, second: 4 };
 
 /** One node after the other is stopped and started again under load, behind a balancer that looks at readiness. */
