@@ -52,8 +52,8 @@ function canonical(record = {}) {
   return JSON.stringify(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The product's, and that of the clients it is proven with. */
-const folders = ['', 'proofs/clients'];
+/** The product's, that of the clients it is proven with, and that of the gateway it is compared with. */
+const folders = ['', 'proofs/clients', 'bench/gateway/peers'];
 
 function faultsOfFolder(folder) {
   const read = (name) => JSON.parse(fs.readFileSync(join(__dirname, '..', folder, name), 'utf8'));

@@ -1,46 +1,32 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, project, type Stage, type Target } from './stage';
 
-const manifests = join(project, 'bench', 'gateway', 'peers');
-/** Among the packages, so that no check and no build of the project takes them for its own. */
-const folder = join(project, 'node_modules', '.cache', 'bench-peers');
-const marker = join(folder, '.installed');
+const folder = join(project, 'bench', 'gateway', 'peers');
+const marker = join(folder, 'node_modules', '.installed');
 
-/** Installs what the gateway is compared with, unless that is there already. */
+/** Installs what the gateway is compared with into a folder of its own, unless that is there already. */
 export async function installPeers(): Promise<void> {
-  const lock = readFileSync(join(manifests, 'package-lock.json'));
+  const lock = readFileSync(join(folder, 'package-lock.json'));
   const wanted = createHash('sha256').update(lock).digest('hex');
   if (existsSync(marker) && readFileSync(marker, 'utf8') === wanted) return;
-  process.stdout.write('Installing Portkey beside the project, once (--without-peers does without it) …\n');
-  mkdirSync(folder, { recursive: true });
-  for (const name of ['package.json', 'package-lock.json'])
-    copyFileSync(join(manifests, name), join(folder, name));
   const npm = process.env.npm_execpath;
-  const [command, first] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
-  const words = [
-    ...first,
-    'ci',
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=error',
-    '--prefix',
-    folder,
-  ];
-  const environment = { ...process.env };
-  delete environment.npm_config_local_prefix;
-  const child = spawn(command, words, {
+  if (npm === undefined) throw new Error('run it through npm: npm run bench:gateway');
+  process.stdout.write('Installing Portkey in bench/gateway/peers, once (--without-peers does without it) …\n');
+  // npm tells its scripts where their project is; for another folder that would be wrong.
+  const { npm_config_local_prefix: _project, ...environment } = process.env;
+  const words = [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const child = spawn(process.execPath, words, {
     cwd: folder,
     env: environment,
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0)
-    throw new Error(`Portkey could not be installed (${code}); --without-peers does without it`);
+  if (code !== 0) throw new Error(`Portkey could not be installed (${code}); --without-peers does without it`);
+  // Written last, so that an interrupted installation is done again.
   writeFileSync(marker, wanted);
 }
 

@@ -7,7 +7,6 @@ import { TokenCounter } from './count-tokens/token-counter';
 import { ErrorsController } from './errors.controller';
 import { HealthController } from './health.controller';
 import { IdempotencyModule } from './idempotency/idempotency.module';
-import { InferenceController } from './inference.controller';
 import { Admissions } from './inference/admit';
 import { AttemptTools } from './inference/attempt';
 import { Doorway } from './inference/doorway';
@@ -18,6 +17,8 @@ import { Lifecycle } from './lifecycle';
 import { ManageModule } from './manage/manage.module';
 import { ModelsController } from './models.controller';
 import { OpenStreams } from './reply/open-streams';
+import { SingleShotController } from './single-shot.controller';
+import { TextController } from './text.controller';
 
 @Module({
   imports: [WebModule, RoutingModule, BillingModule, IdempotencyModule, ManageModule],
@@ -25,7 +26,8 @@ import { OpenStreams } from './reply/open-streams';
     HealthController,
     ErrorsController,
     ModelsController,
-    InferenceController,
+    TextController,
+    SingleShotController,
     CountTokensController,
   ],
   providers: [

@@ -31,8 +31,8 @@ export class FaultFilter implements ExceptionFilter {
     const problem = this.faultOf(error, request, response);
     if (problem.status >= 500) this.report(problem, request);
     if (response.headersSent) {
-      // Too late for an answer: a broken connection is at least not mistaken for a whole one.
-      response.destroy();
+      // Too late for an answer: a broken connection is at least not mistaken for a whole one. What was written goes out.
+      setImmediate(() => response.destroy());
       return;
     }
     if (!request.complete) response.setHeader('connection', 'close');

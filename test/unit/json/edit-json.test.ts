@@ -39,6 +39,21 @@ test.each([
   expect(edit(before, { remove: ['gone', 'absent'] })).toBe(after);
 });
 
+test.each([
+  ['quotation marks', '\\"'.repeat(200_000)],
+  ['backslashes', '\\\\'.repeat(200_000)],
+])('a large body made of %s', (_name, crowd) => {
+  const text = `"text":"${crowd}"`;
+  // Nobody wants to read these where they differ.
+  const becomes = (before: string, after: string): boolean =>
+    edit(before, { set: { model: 'y' } }) === after;
+  expect(becomes(`{"model":"x",${text}}`, `{"model":"y",${text}}`)).toBe(true);
+  expect(becomes(`{${text},"model":"x"}`, `{${text},"model":"y"}`)).toBe(true);
+  expect(becomes(`{"model":"x",${text},"model":"z"}`, `{${text},"model":"y"}`)).toBe(true);
+  expect(becomes(`{"model":"x",${text},"\\u006dodel":"z"}`, `{${text},"\\u006dodel":"y"}`)).toBe(true);
+  expect(becomes(`{${text}}`, `{"model":"y",${text}}`)).toBe(true);
+});
+
 test('nothing to do: the very same bytes', () => {
   const bytes = Buffer.from('{"model" : "y","a":[1 , 2]}');
   const parsed = JSON.parse(bytes.toString()) as Json;

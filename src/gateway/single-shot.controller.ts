@@ -6,28 +6,11 @@ import { surfaces } from './inference/surface';
 import type { Reply } from './reply/reply';
 import { SvcHeadersInterceptor } from './reply/svc-headers.interceptor';
 
+/** One question, one answer: the answer is sent by the interceptor, with what it cost in its headers. */
 @Controller()
 @UseInterceptors(SvcHeadersInterceptor)
-export class InferenceController {
+export class SingleShotController {
   constructor(private readonly pipeline: Pipeline) {}
-
-  @Post('/v1/chat/completions')
-  @Access.bearer()
-  chat(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.chat, request, response);
-  }
-
-  @Post('/v1/completions')
-  @Access.bearer()
-  completions(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.completions, request, response);
-  }
-
-  @Post('/v1/messages')
-  @Access.eitherHeader()
-  messages(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.messages, request, response);
-  }
 
   @Post('/v1/embeddings')
   @Access.bearer()
@@ -76,17 +59,5 @@ export class InferenceController {
   @Access.bearer()
   moderation(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
     return this.pipeline.run(surfaces.moderation, request, response);
-  }
-
-  @Post('/v1/responses')
-  @Access.bearer()
-  responses(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.responses, request, response);
-  }
-
-  @Post('/v1/native/responses')
-  @Access.bearer()
-  native(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.native, request, response);
   }
 }

@@ -1,0 +1,51 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Post, Req, Res } from '@nestjs/common';
+import { Access, type HttpRequest } from '../web';
+import { Pipeline } from './inference/pipeline';
+import { type Surface, surfaces } from './inference/surface';
+import { sendReply } from './reply/send-reply';
+
+/**
+ * Generated text, whole or streamed. These routes send what they answer themselves, the streams by their sink and the
+ * rest in the same way: an interceptor in front of them would cost as much as everything that is decided about a
+ * request.
+ */
+@Controller()
+export class TextController {
+  constructor(private readonly pipeline: Pipeline) {}
+
+  @Post('/v1/chat/completions')
+  @Access.bearer()
+  chat(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
+    return this.answer(surfaces.chat, request, response);
+  }
+
+  @Post('/v1/completions')
+  @Access.bearer()
+  completions(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
+    return this.answer(surfaces.completions, request, response);
+  }
+
+  @Post('/v1/messages')
+  @Access.eitherHeader()
+  messages(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
+    return this.answer(surfaces.messages, request, response);
+  }
+
+  @Post('/v1/responses')
+  @Access.bearer()
+  responses(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
+    return this.answer(surfaces.responses, request, response);
+  }
+
+  @Post('/v1/native/responses')
+  @Access.bearer()
+  native(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
+    return this.answer(surfaces.native, request, response);
+  }
+
+  private async answer(surface: Surface, request: HttpRequest, response: ServerResponse): Promise<void> {
+    const reply = await this.pipeline.run(surface, request, response);
+    if (reply !== null) sendReply(response, reply);
+  }
+}
