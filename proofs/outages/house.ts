@@ -25,6 +25,10 @@ export class GatewayNode {
     return { url: this.url, key };
   }
 
+  stop(): Promise<void> {
+    return this.program.stop();
+  }
+
   /** The value of a gauge without labels. */
   async gauge(name: string): Promise<number> {
     const text = await (await fetch(this.metricsUrl, { signal: AbortSignal.timeout(10_000) })).text();
@@ -45,7 +49,7 @@ export interface NewKey {
 
 /** A database, two suppliers, a customer who pays from a wallet, and gateway processes as they are needed. */
 export class House {
-  private readonly nodes = new Map<string, GatewayNode>();
+  private readonly nodes: GatewayNode[] = [];
   private root = '';
   private customer = '';
 
@@ -90,13 +94,8 @@ export class House {
     });
     const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
     const node = new GatewayNode(program, url, `http://127.0.0.1:${metricsPort}/metrics`, dataFolder);
-    this.nodes.set(name, node);
+    this.nodes.push(node);
     return node;
-  }
-
-  async stopNodes(): Promise<void> {
-    await Promise.all([...this.nodes.values()].map(({ program }) => program.stop()));
-    this.nodes.clear();
   }
 
   /** A key that is limited as the body says, made at a running node. */
@@ -113,7 +112,7 @@ export class House {
   }
 
   async close(): Promise<void> {
-    await this.stopNodes();
+    await Promise.all(this.nodes.map((node) => node.stop()));
     await this.books.close().catch(() => undefined);
     await Promise.all([this.steady.stop(), this.slow.stop(), this.postgres.stop()]);
   }
@@ -151,7 +150,7 @@ export class House {
     const apply = Program.node('src/cli.js', ['apply', file, '--yes'], environment);
     if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.text}`);
     await this.waitForModel(first, NEIGHBOUR);
-    await this.stopNodes();
+    await first.stop();
   }
 
   private async giveMoney(): Promise<void> {

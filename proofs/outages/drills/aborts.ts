@@ -39,7 +39,7 @@ export const aborts: Drill = {
       holdsGone !== null,
     );
     const closing = await checkSupplier(stage, left);
-    await house.stopNodes();
+    await node.stop();
     const billed = await checkBills(stage, left);
     report.row({
       outage: `${name}, three dialects, streamed and whole`,

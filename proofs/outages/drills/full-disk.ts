@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { longStream, mixed } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
+import type { GatewayNode } from '../house';
 import { call, isServed, Load, recoveredAfter, tally, times } from '../load';
 import { milliseconds, percentile, seconds, spread } from '../report';
 import { roomFor, type Room } from '../room';
@@ -19,18 +20,19 @@ export const fullDisk: Drill = {
   name: 'full-disk',
   async run(stage) {
     const room = roomFor(join(stage.house.postgres.folder, 'disk'));
+    let node: GatewayNode | undefined;
     try {
-      await withoutRoom(stage, room);
+      node = await stage.house.node('disk');
+      await withoutRoom(stage, node, room);
     } finally {
-      await stage.house.stopNodes();
+      await node?.stop();
       room.close();
     }
   },
 };
 
-async function withoutRoom(stage: Stage, room: Room): Promise<void> {
+async function withoutRoom(stage: Stage, node: GatewayNode, room: Room): Promise<void> {
   const { house, report, quick } = stage;
-  const node = await house.node('disk');
   const door = node.door(house.key);
   const load = new Load([door], mixed).start(CALLS_A_SECOND);
   await delay(1_500);

@@ -6,7 +6,7 @@ import { hostileBodies, type HostileBody } from '../hostile-bodies';
 import { type Door, Load } from '../load';
 import { Prober } from '../probe-thread';
 import { milliseconds, percentile } from '../report';
-import type { Drill, Stage } from '../stage';
+import type { Drill } from '../stage';
 
 const CALLS_A_SECOND = 20;
 const LAG_MS = 100;
@@ -50,6 +50,7 @@ export const hostileBody: Drill = {
     await load.stop();
     checkAnswers(stage, `${name}: other callers`, load.seen, []);
     const lost = await checkBooks(stage, name, load.served);
+    await node.stop();
     report.row({
       outage: `${hostileBodies.length} hostile bodies, the worst: ${worst.body}`,
       answers: [...answers].map(([answer, count]) => `${count} × ${answer}`).join(', '),

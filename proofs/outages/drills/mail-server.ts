@@ -8,7 +8,7 @@ import { mixed } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import { Load, tally, times } from '../load';
 import { seconds, spread } from '../report';
-import type { Drill, Stage } from '../stage';
+import type { Drill } from '../stage';
 
 const CALLS_A_SECOND = 40;
 const MAILS = 10;
@@ -61,6 +61,7 @@ export const mailServer: Drill = {
     } finally {
       await queue.close();
       await close();
+      await node.stop();
     }
   },
 };

@@ -29,7 +29,6 @@ export const redis: Drill = {
     if (server === null) return;
     try {
       await withoutRedis(stage, server);
-      await stage.house.stopNodes();
     } finally {
       server.program.signal('SIGCONT');
       await server.program.stop();
@@ -114,6 +113,7 @@ async function withoutRedis(stage: Stage, server: RedisProcess): Promise<void> {
   await checkLimit(stage, name, limited, greedy);
   const lost = await checkBooks(stage, name, [...load.served, ...greedy.served]);
   await checkFlush(stage, nodes, server);
+  await Promise.all(nodes.map((node) => node.stop()));
   report.row({
     outage: `${name} for ${awaySeconds} s, two nodes at ${CALLS_A_SECOND}/s`,
     answers: `all ${meanwhile.filter(isServed).length.toLocaleString('en')} served; rates by shares`,

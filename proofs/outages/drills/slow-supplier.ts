@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { NEIGHBOUR, plain, SLOW } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
-import type { GatewayNode } from '../house';
-import { isServed, Load, type Seen, tally, times } from '../load';
+import { Load, type Seen, tally, times } from '../load';
 import { milliseconds, percentile, seconds, spread } from '../report';
 import type { Drill, Stage } from '../stage';
 
@@ -17,21 +16,8 @@ const name = 'A supplier ten times as slow';
 /** One supplier becomes slow and has nobody to stand in: only those who asked for it wait. */
 export const slowSupplier: Drill = {
   name: 'slow-supplier',
-  async run(stage) {
-    await tenTimesSlower(stage);
-    await takesAllItCan(stage);
-  },
+  run: tenTimesSlower,
 };
-
-interface Others {
-  readonly elsewhere: Load;
-  readonly neighbour: Load;
-}
-
-const startOthers = (node: GatewayNode, key: string): Others => ({
-  elsewhere: new Load([node.door(key)], (place) => plain('chatty', place)).start(OTHERS_A_SECOND),
-  neighbour: new Load([node.door(key)], (place) => plain(NEIGHBOUR, place)).start(OTHERS_A_SECOND),
-});
 
 async function tenTimesSlower(stage: Stage): Promise<void> {
   const { house, report, quick } = stage;
@@ -41,7 +27,9 @@ async function tenTimesSlower(stage: Stage): Promise<void> {
     fault: { kind: 'delay', ms: USUAL_MS },
   });
   const slow = new Load([node.door(house.key)], (place) => plain(SLOW, place)).start(CALLS_A_SECOND);
-  const { elsewhere, neighbour } = startOthers(node, house.key);
+  const ask = (model: string): Load =>
+    new Load([node.door(house.key)], (place) => plain(model, place)).start(OTHERS_A_SECOND);
+  const [elsewhere, neighbour] = [ask('chatty'), ask(NEIGHBOUR)];
   await delay(1_500);
   const from = performance.now();
   await delay(quick ? 3_000 : 4_000);
@@ -77,7 +65,7 @@ async function tenTimesSlower(stage: Stage): Promise<void> {
     name,
     [slow, elsewhere, neighbour].flatMap(({ served }) => served),
   );
-  await house.stopNodes();
+  await node.stop();
   report.row({
     outage: `${name}, without another lane, at ${CALLS_A_SECOND}/s`,
     answers: tally(late),
@@ -99,37 +87,4 @@ function checkFlat(stage: Stage, what: string, before: readonly Seen[], meanwhil
       now <= usual + NOISE_MS,
     );
   }
-}
-
-/** It does not answer at all, and more are asking than the node carries: with limits a tenth of the usual ones. */
-async function takesAllItCan(stage: Stage): Promise<void> {
-  const { house, report, quick } = stage;
-  const environment = { OPEN_REQUESTS_LIMIT: '200', SUPPLIER_CONNECTIONS: '26' };
-  const node = await house.node('crowded', { environment });
-  const hang = await house.slow.fault({
-    match: { model: `sim-${SLOW}` },
-    fault: { kind: 'delay', ms: 8_000 },
-  });
-  const slow = new Load([node.door(house.key)], (place) => plain(SLOW, place)).start(CALLS_A_SECOND);
-  const { elsewhere, neighbour } = startOthers(node, house.key);
-  const from = performance.now();
-  await delay(quick ? 6_000 : 8_000);
-  const until = performance.now();
-  await hang();
-  await Promise.all([slow, elsewhere, neighbour].map((load) => load.stop()));
-  const others = elsewhere.between(from, until);
-  checkAnswers(stage, 'A supplier that is asked more than a node carries: models of another', others, []);
-  const refused = slow.seen.filter((seen) => !isServed(seen));
-  report.row({
-    outage: 'A supplier that takes 8 s, asked by more than the node carries',
-    answers: `${tally(slow.seen)}; models of other suppliers: ${tally(others)}`,
-    time: `refused ${spread(times(refused))}; other models ${spread(times(others))}`,
-    lost: await checkBooks(
-      stage,
-      'A supplier that is asked too much',
-      [slow, elsewhere, neighbour].flatMap(({ served }) => served),
-    ),
-    recovery: seconds(0),
-  });
-  await house.stopNodes();
 }

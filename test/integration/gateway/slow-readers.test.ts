@@ -16,6 +16,7 @@ describe('callers who do not take what they asked for', () => {
   let app: TestApp;
   let supplier: Simulator;
   const answers = new Set<ServerResponse>();
+  const sockets: Socket[] = [];
 
   beforeAll(async () => {
     supplier = await startSimulator();
@@ -25,6 +26,9 @@ describe('callers who do not take what they asked for', () => {
       answers.add(response);
       response.once('close', () => answers.delete(response));
     });
+  });
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
   });
   afterAll(async () => {
     await app.close();
@@ -47,6 +51,7 @@ describe('callers who do not take what they asked for', () => {
     const { hostname, port } = new URL(app.url);
     const socket = connect(Number(port), hostname);
     socket.on('error', () => undefined);
+    sockets.push(socket);
     await once(socket, 'connect');
     socket.pause();
     socket.write(requestText(body));
@@ -56,9 +61,7 @@ describe('callers who do not take what they asked for', () => {
   test('keep 64 KiB each at most, hold their supplier up, and are dropped when nothing moves', async () => {
     await supplier.clearRequests();
     await supplier.addFault({ fault: { kind: 'split', bytes: 8 * KIB } });
-    const sockets = await Promise.all(
-      Array.from({ length: READERS }, () => caller({ ...question(TOKENS), stream: true })),
-    );
+    await Promise.all(Array.from({ length: READERS }, () => caller({ ...question(TOKENS), stream: true })));
     let most = 0;
     const watch = setInterval(() => {
       for (const { writableLength } of answers) most = Math.max(most, writableLength);
@@ -73,16 +76,14 @@ describe('callers who do not take what they asked for', () => {
     );
     expect(records).toHaveLength(READERS);
     for (const { output_tokens: tokens } of records) expect(tokens).toBeLessThan(TOKENS);
-    for (const socket of sockets) socket.destroy();
     await supplier.clearFaults();
   });
 
   test('a whole answer that nobody takes is not kept either', async () => {
     await supplier.addFault({ fault: { kind: 'huge-body', bytes: 20 * KIB * KIB } });
-    const socket = await caller(question(5));
+    await caller(question(5));
     await until(() => [...answers].some(({ writableLength }) => writableLength > 0), 10_000);
     await until(() => answers.size === 0, 5_000);
-    socket.destroy();
     await supplier.clearFaults();
   });
 
@@ -104,7 +105,6 @@ describe('callers who do not take what they asked for', () => {
     expect(end).toContain('data: [DONE]');
     expect(read).toBeGreaterThan(1_000 * KIB);
     expect(performance.now() - startedAt).toBeGreaterThan(600);
-    socket.destroy();
   });
 
   test('an answer that takes long to come is waited for, however quiet the connection', async () => {
