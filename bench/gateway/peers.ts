@@ -15,7 +15,9 @@ export async function installPeers(): Promise<void> {
   if (existsSync(marker) && readFileSync(marker, 'utf8') === wanted) return;
   const npm = process.env.npm_execpath;
   if (npm === undefined) throw new Error('run it through npm: npm run bench:gateway');
-  process.stdout.write('Installing Portkey in bench/gateway/peers, once (--without-peers does without it) …\n');
+  process.stdout.write(
+    'Installing Portkey in bench/gateway/peers, once (--without-peers does without it) …\n',
+  );
   // npm tells its scripts where their project is; for another folder that would be wrong.
   const { npm_config_local_prefix: _project, ...environment } = process.env;
   const words = [npm, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
@@ -25,7 +27,8 @@ export async function installPeers(): Promise<void> {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`Portkey could not be installed (${code}); --without-peers does without it`);
+  if (code !== 0)
+    throw new Error(`Portkey could not be installed (${code}); --without-peers does without it`);
   // Written last, so that an interrupted installation is done again.
   writeFileSync(marker, wanted);
 }

@@ -52,12 +52,15 @@ export class House {
   private readonly nodes: GatewayNode[] = [];
   private root = '';
   private customer = '';
+  private first: GatewayNode | undefined;
 
   private constructor(
     readonly postgres: PostgresServer,
     readonly steady: SupplierProcess,
     readonly slow: SupplierProcess,
     readonly books: Books,
+    /** Where the shared gateway sends its mails, and nobody listens. */
+    readonly mailPort: number,
   ) {}
 
   static async open(): Promise<House> {
@@ -66,7 +69,8 @@ export class House {
       SupplierProcess.start(),
       SupplierProcess.start(),
     ]);
-    const house = new House(postgres, steady, slow, await Books.open(postgres.ownerUrl));
+    const books = await Books.open(postgres.ownerUrl);
+    const house = new House(postgres, steady, slow, books, await freePort());
     try {
       await house.furnish();
       return house;
@@ -79,6 +83,12 @@ export class House {
   /** The key of a customer whose wallet and whose limit are far from spent. */
   get key(): string {
     return this.customer;
+  }
+
+  /** A gateway for all who need nothing special of it. */
+  get shared(): GatewayNode {
+    if (this.first === undefined) throw new Error('the house is not furnished');
+    return this.first;
   }
 
   /** Starts a gateway, or starts it again in the same data folder. */
@@ -127,6 +137,8 @@ export class House {
       MIGRATION_DATABASE_URL: this.postgres.ownerUrl,
       DATABASE_POOL_SIZE: '8',
       SANDBOX: 'off',
+      // Jobs are the shared gateway's.
+      WORKERS: 'off',
       KEY_PEPPER: 'the same on every node',
       MASTER_KEY: 'the same on every node too',
       SESSION_SECRET: 'and this one',
@@ -140,17 +152,17 @@ export class House {
   /** The first start makes the first keys; then there are models to call, and money to spend on them. */
   private async furnish(): Promise<void> {
     chmodSync(this.postgres.folder, 0o711);
-    const first = await this.node('first');
+    const environment = { SMTP_URL: `smtp://127.0.0.1:${this.mailPort}`, WORKERS: 'inline' };
+    const first = await this.node('shared', { environment });
+    this.first = first;
     this.root = (await first.program.find(/root admin key +(svc_\w+)/))[1] ?? '';
     this.customer = (await first.program.find(/demo key +(svc_\w+)/))[1] ?? '';
     await this.giveMoney();
     const file = join(this.postgres.folder, 'gateway.yaml');
     writeFileSync(file, catalogueOf({ steady: this.steady.url, slow: this.slow.url }));
-    const environment = this.environment(first.dataFolder);
-    const apply = Program.node('src/cli.js', ['apply', file, '--yes'], environment);
+    const apply = Program.node('src/cli.js', ['apply', file, '--yes'], this.environment(first.dataFolder));
     if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.text}`);
     await this.waitForModel(first, NEIGHBOUR);
-    await first.stop();
   }
 
   private async giveMoney(): Promise<void> {

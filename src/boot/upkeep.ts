@@ -1,6 +1,7 @@
 import { Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
 import { AuditModule, RequestRecords } from '../audit';
 import { verifyMoney } from '../billing';
+import { CatalogueModule, TokenEvents } from '../catalogue';
 import { AnswerStore, IdempotencyModule } from '../gateway';
 import {
   Database,
@@ -19,15 +20,17 @@ const upkeepQueue = 'upkeep';
 const PARTITIONS_AHEAD = 3;
 /** What is left then is removed the next time. */
 const REMOVAL_DEADLINE_MS = 60_000;
+const TOKEN_EVENTS_KEPT_MS = 90 * 86_400_000;
 
 /**
  * What has to happen by itself, in UTC: partitions are made ahead and old ones dropped, money is checked nightly, and
- * answers kept for a day go after it.
+ * answers kept for a day go after it, and what tokens of suppliers went through after ninety.
  */
 const schedule = [
   { name: 'partitions', cron: '10 2 * * *' },
   { name: 'verify-money', cron: '40 2 * * *' },
   { name: 'idempotent-answers', cron: '*/10 * * * *' },
+  { name: 'token-events', cron: '25 3 * * *' },
 ] as const;
 type UpkeepJob = (typeof schedule)[number]['name'];
 
@@ -49,6 +52,7 @@ class UpkeepWorker extends WorkerHost {
   constructor(
     private readonly records: RequestRecords,
     private readonly answers: AnswerStore,
+    private readonly tokenEvents: TokenEvents,
     private readonly database: Database,
     private readonly settings: Settings,
     private readonly logger: Logger,
@@ -64,6 +68,9 @@ class UpkeepWorker extends WorkerHost {
         return this.verify();
       case 'idempotent-answers':
         await this.answers.removeExpired(AbortSignal.timeout(REMOVAL_DEADLINE_MS));
+        return;
+      case 'token-events':
+        await this.tokenEvents.forgetBefore(new Date(Date.now() - TOKEN_EVENTS_KEPT_MS));
     }
   }
 
@@ -85,7 +92,7 @@ class UpkeepWorker extends WorkerHost {
 }
 
 @Module({
-  imports: [QueueModule.registerQueue(upkeepQueue), AuditModule, IdempotencyModule],
+  imports: [QueueModule.registerQueue(upkeepQueue), AuditModule, CatalogueModule, IdempotencyModule],
   providers: [UpkeepSchedule, UpkeepWorker],
 })
 export class UpkeepModule {}

@@ -8,6 +8,7 @@ import { keyList, keyRevoke } from './key-list';
 import { moneyRerate } from './money-rerate';
 import { moneyVerify } from './money-verify';
 import { importLitellm, importModelsDev } from './price-import';
+import { credentialsRewrap } from './credentials-rewrap';
 import { rootKeyRotate } from './root-key-rotate';
 import { terminal } from './terminal';
 
@@ -21,6 +22,7 @@ const commands: Readonly<Record<string, Command>> = {
   'key list': keyList,
   'key revoke': keyRevoke,
   'root-key rotate': rootKeyRotate,
+  'credentials rewrap': credentialsRewrap,
   doctor,
   'config check': configCheck,
   'money:verify': moneyVerify,

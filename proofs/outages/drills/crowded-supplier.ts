@@ -9,7 +9,7 @@ import type { Drill } from '../stage';
 const environment = { OPEN_REQUESTS_LIMIT: '200', SUPPLIER_CONNECTIONS: '26' };
 const CALLS_A_SECOND = 60;
 const OTHERS_A_SECOND = 30;
-const ANSWER_MS = 5_000;
+const ANSWER_MS = 4_000;
 const name = 'A supplier that is asked more than a node carries';
 
 /** It takes its time for every answer, and callers keep coming: those who ask for something else are served. */

@@ -36,21 +36,20 @@ const manners: readonly Manner[] = [
 export const database: Drill = {
   name: 'database',
   async run(stage) {
-    const node = await stage.house.node('database');
-    for (const manner of manners) await withoutDatabase(stage, node, manner);
-    await node.stop();
+    for (const manner of manners) await withoutDatabase(stage, manner);
   },
 };
 
-async function withoutDatabase(stage: Stage, node: GatewayNode, manner: Manner): Promise<void> {
+async function withoutDatabase(stage: Stage, manner: Manner): Promise<void> {
   const { house, report, quick } = stage;
   const { name } = manner;
+  const node = house.shared;
   const door = node.door(house.key);
   const stranger = await house.makeKey(node, { name: 'not seen before' });
   const load = new Load([door], mixed).start(CALLS_A_SECOND);
-  await delay(2_000);
-  const streams = Array.from({ length: STREAMS }, (_, place) => call(door, longStream(place, 6)));
   await delay(1_500);
+  const streams = Array.from({ length: STREAMS }, (_, place) => call(door, longStream(place, 4)));
+  await delay(1_000);
 
   const goneAt = performance.now();
   await manner.takeAway(stage);
@@ -60,7 +59,7 @@ async function withoutDatabase(stage: Stage, node: GatewayNode, manner: Manner):
   ]);
   await manner.bringBack(stage);
   const backAt = performance.now();
-  await delay(RECOVERY_MS + 1_000);
+  await delay(RECOVERY_MS + 500);
   await load.stop();
   const open = await Promise.all(streams);
 

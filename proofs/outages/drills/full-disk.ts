@@ -41,7 +41,7 @@ async function withoutRoom(stage: Stage, node: GatewayNode, room: Room): Promise
 
   const fullAt = performance.now();
   room.take(node);
-  await delay(quick ? 4_000 : 6_000);
+  await delay(quick ? 3_000 : 6_000);
   room.giveBack(node);
   const roomAt = performance.now();
   await delay(RECOVERY_MS + 1_500);

@@ -10,6 +10,7 @@ import type { Drill } from '../stage';
 
 const CALLS_A_SECOND = 20;
 const LAG_MS = 100;
+const ROUNDS = 4;
 /** Before and after, so that nothing of the rounds mixes. */
 const PAUSE_MS = 60;
 const name = 'A hostile body';
@@ -18,8 +19,8 @@ const name = 'A hostile body';
 export const hostileBody: Drill = {
   name: 'hostile-body',
   async run(stage) {
-    const { house, report, quick } = stage;
-    const node = await house.node('hostile');
+    const { house, report } = stage;
+    const node = house.shared;
     const door = node.door(house.key);
     const load = new Load([door], (place) => plain('chatty', place)).start(CALLS_A_SECOND);
     const prober = Prober.start(node.url);
@@ -31,7 +32,7 @@ export const hostileBody: Drill = {
       const lags: number[] = [];
       let answer = '';
       // The smallest of several is what the body costs; the rest is what else the machine did.
-      for (let round = 0; round < (quick ? 2 : 3); round += 1) {
+      for (let round = 0; round < ROUNDS && (lags.at(-1) ?? LAG_MS) >= LAG_MS; round += 1) {
         const tried = await tryBody(prober, door, body);
         lags.push(tried.lag);
         answer = tried.answer;
@@ -50,7 +51,6 @@ export const hostileBody: Drill = {
     await load.stop();
     checkAnswers(stage, `${name}: other callers`, load.seen, []);
     const lost = await checkBooks(stage, name, load.served);
-    await node.stop();
     report.row({
       outage: `${hostileBodies.length} hostile bodies, the worst: ${worst.body}`,
       answers: [...answers].map(([answer, count]) => `${count} × ${answer}`).join(', '),

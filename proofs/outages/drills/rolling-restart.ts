@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../hostile/processes';
 import { longStream, mixed } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
-import type { GatewayNode } from '../house';
-import { call, idsOf, isServed, Load, type Seen, tally, times } from '../load';
+import type { GatewayNode, House } from '../house';
+import { call, type Door, idsOf, isServed, Load, type Seen, tally, times } from '../load';
 import { seconds, spread } from '../report';
 import { RoundRobin } from '../round-robin';
 import type { Drill, Stage } from '../stage';
@@ -36,39 +36,20 @@ export const rollingRestart: Drill = {
   async run(stage) {
     const { house, report, quick } = stage;
     const set = quick ? quickTimes : usualTimes;
-    const ports = [await freePort(), await freePort()];
-    const environment = { DRAIN_TIMEOUT: `${set.drainSeconds}s`, DRAIN_NOTICE: NOTICE };
-    const start = (place: number): Promise<GatewayNode> =>
-      house.node(`rolling-${place}`, { environment, port: ports[place] });
-    const nodes = [await start(0), await start(1)];
-    const proxy = await RoundRobin.start(nodes.map(({ url }) => url));
-    const door = { url: proxy.url, key: house.key };
+    const pair = await Pair.start(house, set.drainSeconds);
+    const door = { url: pair.url, key: house.key };
     try {
       const load = new Load([door], mixed).start(CALLS_A_SECOND);
       await delay(1_500);
-      const restart = async (place: number): Promise<number> => {
-        const askedAt = performance.now();
-        nodes[place]!.program.signal('SIGTERM');
-        await nodes[place]!.program.ended;
-        const took = performance.now() - askedAt;
-        nodes[place] = await start(place);
-        await untilReady(proxy, nodes[place]!);
-        return took;
-      };
-      const open = (count: number, from: number, to: number): Promise<Seen>[] =>
-        Array.from({ length: count }, (_, place) =>
-          call(door, longStream(place, from + ((to - from) * place) / Math.max(1, count - 1))),
-        );
-
-      const ordinary = open(STREAMS - OVERLONG, set.longest / 4, set.longest);
-      const overlong = open(OVERLONG, set.overlong, set.overlong);
+      const ordinary = openStreams(door, STREAMS - OVERLONG, set.longest / 4, set.longest);
+      const overlong = openStreams(door, OVERLONG, set.overlong, set.overlong);
       await delay(1_500);
-      const leaving = [await restart(0)];
-      ordinary.push(...open(STREAMS, set.second / 4, set.second));
+      const leaving = [await pair.restart(0)];
+      ordinary.push(...openStreams(door, STREAMS, set.second / 4, set.second));
       await delay(1_500);
-      leaving.push(await restart(1));
+      leaving.push(await pair.restart(1));
       // And once more with nothing open but short calls.
-      leaving.push(await restart(0), await restart(1));
+      leaving.push(await pair.restart(0), await pair.restart(1));
       await load.stop();
 
       const limit = set.drainSeconds * 1_000 + LEAVING_MS;
@@ -91,11 +72,65 @@ export const rollingRestart: Drill = {
         recovery: `gone after ${leaving.map(seconds).join(', ')}`,
       });
     } finally {
-      await proxy.stop();
-      await Promise.all(nodes.map((node) => node.stop()));
+      await pair.stop();
     }
   },
 };
+
+/** Streams that last from so many to so many seconds. */
+const openStreams = (door: Door, count: number, from: number, to: number): Promise<Seen>[] =>
+  Array.from({ length: count }, (_, place) =>
+    call(door, longStream(place, from + ((to - from) * place) / Math.max(1, count - 1))),
+  );
+
+/** Two nodes behind a balancer. */
+class Pair {
+  private readonly nodes: GatewayNode[] = [];
+  private proxy!: RoundRobin;
+
+  private constructor(
+    private readonly house: House,
+    private readonly ports: readonly number[],
+    private readonly drainSeconds: number,
+  ) {}
+
+  static async start(house: House, drainSeconds: number): Promise<Pair> {
+    const pair = new Pair(house, [await freePort(), await freePort()], drainSeconds);
+    for (const place of [0, 1]) await pair.startNode(place);
+    pair.proxy = await RoundRobin.start(pair.nodes.map(({ url }) => url));
+    return pair;
+  }
+
+  get url(): string {
+    return this.proxy.url;
+  }
+
+  /** Answers how long it took to go. */
+  async restart(place: number): Promise<number> {
+    const { program } = this.nodes[place]!;
+    const askedAt = performance.now();
+    program.signal('SIGTERM');
+    await program.ended;
+    const took = performance.now() - askedAt;
+    const { url } = await this.startNode(place);
+    for (let waited = 0; !this.proxy.isReady(url); waited += 50) {
+      if (waited > 10_000) throw new Error('the balancer does not see the node that came back');
+      await delay(50);
+    }
+    return took;
+  }
+
+  async stop(): Promise<void> {
+    await this.proxy.stop();
+    await Promise.all(this.nodes.map((node) => node.stop()));
+  }
+
+  private async startNode(place: number): Promise<GatewayNode> {
+    const environment = { DRAIN_TIMEOUT: `${this.drainSeconds}s`, DRAIN_NOTICE: NOTICE };
+    const port = this.ports[place] ?? 0;
+    return (this.nodes[place] = await this.house.node(`rolling-${place}`, { environment, port }));
+  }
+}
 
 /** Whole where the node was not the first to go; else ended with an error event, and a bill for what was said. */
 async function checkOverlong({ house, report }: Stage, set: Times, seen: readonly Seen[]): Promise<Seen[]> {
@@ -117,12 +152,4 @@ async function checkOverlong({ house, report }: Stage, set: Times, seen: readonl
     settled.length === cut.length && bills.length === cut.length,
   );
   return cut;
-}
-
-async function untilReady(proxy: RoundRobin, { url }: GatewayNode): Promise<void> {
-  for (let waited = 0; waited < 10_000; waited += 50) {
-    if (proxy.isReady(url)) return;
-    await delay(50);
-  }
-  throw new Error('the balancer does not see the node that came back');
 }

@@ -21,7 +21,7 @@ export const slowSupplier: Drill = {
 
 async function tenTimesSlower(stage: Stage): Promise<void> {
   const { house, report, quick } = stage;
-  const node = await house.node('slow');
+  const node = house.shared;
   const usual = await house.slow.fault({
     match: { model: `sim-${SLOW}` },
     fault: { kind: 'delay', ms: USUAL_MS },
@@ -32,7 +32,7 @@ async function tenTimesSlower(stage: Stage): Promise<void> {
   const [elsewhere, neighbour] = [ask('chatty'), ask(NEIGHBOUR)];
   await delay(1_500);
   const from = performance.now();
-  await delay(quick ? 3_000 : 4_000);
+  await delay(quick ? 2_000 : 4_000);
   const slowAt = performance.now();
   await usual();
   const slower = await house.slow.fault({
@@ -65,7 +65,6 @@ async function tenTimesSlower(stage: Stage): Promise<void> {
     name,
     [slow, elsewhere, neighbour].flatMap(({ served }) => served),
   );
-  await node.stop();
   report.row({
     outage: `${name}, without another lane, at ${CALLS_A_SECOND}/s`,
     answers: tally(late),

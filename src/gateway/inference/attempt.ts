@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AttemptRecord } from '../../audit';
-import { type Fault, fault, fromUnknown, monotonicMs } from '../../kernel';
+import { type ErrorCode, type Fault, fault, fromUnknown, monotonicMs } from '../../kernel';
 import { Settings } from '../../platform';
 import {
   type AnswerHead,
@@ -36,6 +36,7 @@ export class AttemptTools {
 }
 
 const MOST_ATTEMPTS = 3;
+const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_providers_available']);
 
 type StreamOf = (context: AnswerContext) => LaneStream;
 type Tried = { readonly kind: 'answered'; readonly answered: Answered } | Judgement;
@@ -146,7 +147,7 @@ export class Attempts {
     let outbound: Outbound | null = null;
     try {
       outbound = outboundFor(inbound, call, held, route, styles);
-      const sent = await this.send(route, outbound, patience);
+      const sent = await this.send(route, ticket, outbound, patience);
       const head = await sent.exchange.head;
       if (head.status >= 300) return judge(head, sent.judge(head, await sent.exchange.whole()));
       const answered = await this.opened(route, ticket, outbound, head, sent, patience, streamOf);
@@ -163,11 +164,12 @@ export class Attempts {
 
   private async send(
     { lane }: PlannedLane,
+    ticket: Ticket,
     { body }: Outbound,
     patience: Patience | null,
   ): Promise<SentCall> {
     const { inbound, call, held, work } = this.sending;
-    const { client, settings } = this.tools;
+    const { client, health, settings } = this.tools;
     const sent = await client.open(
       held.hold,
       {
@@ -185,6 +187,11 @@ export class Attempts {
           : settings.supplierFirstByteTimeoutMs,
         idleMs: settings.supplierIdleTimeoutMs,
         totalMs: settings.supplierTotalTimeoutMs,
+        // While it waited for a connection, the lane may have turned out to be down.
+        changedMind: () =>
+          ticket === 0 && health.breakerOf(lane).state(monotonicMs()) === 'open'
+            ? fault('no_providers_available')
+            : null,
       },
     );
     work.watch(sent.exchange);
@@ -243,8 +250,8 @@ export class Attempts {
     if (isToldWhen) breaker.pause(now + tried.pauseMs);
     // A supplier that says when to come back is well; nothing has to be found out about it.
     if (isToldWhen && tried.problem.code === 'supplier_limit') breaker.neutral(ticket);
-    // So is one that this node has asked for as much as it may.
-    else if (tried.problem.code === 'capacity_exceeded') breaker.neutral(ticket);
+    // So is one that was not even asked.
+    else if (unasked.has(tried.problem.code)) breaker.neutral(ticket);
     // Nor is another answer than before the fault of the lane.
     else if (isContinuation && tried.problem.code === 'stream_interrupted') breaker.neutral(ticket);
     else breaker.failure(now, ticket);

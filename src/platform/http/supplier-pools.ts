@@ -13,6 +13,8 @@ export interface SupplierRequest {
   readonly idleMs?: number;
   readonly totalMs?: number;
   readonly signal?: AbortSignal;
+  /** Asked when a connection is there at last: a fault is why the call is not sent after all. */
+  readonly changedMind?: () => Fault | null;
 }
 
 export type SupplierHandler = Dispatcher.DispatchHandler;
@@ -76,7 +78,7 @@ export class SupplierPools {
     if (open > this.settings.supplierConnections * MOST_CALLS_PER_CONNECTION) throw full(url);
     this.open.set(url.origin, open);
     const over = (): void => void this.open.set(url.origin, (this.open.get(url.origin) ?? 1) - 1);
-    const call = new OngoingCall(handler, firstByteMs, totalMs, signal, over);
+    const call = new OngoingCall(handler, firstByteMs, totalMs, signal, over, request.changedMind);
     const options: Dispatcher.DispatchOptions = {
       path: `${url.pathname}${url.search}`,
       method,
@@ -146,6 +148,7 @@ class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {
     totalMs: number,
     private readonly signal: AbortSignal | undefined,
     private readonly onOver: () => void,
+    private readonly changedMind: SupplierRequest['changedMind'],
   ) {
     // Most calls are over before the first clock runs out, so the second is started only then.
     const first = Math.min(firstByteMs, totalMs);
@@ -166,7 +169,11 @@ class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
-    if (this.reason) return controller.abort(this.reason);
+    this.reason ??= this.changedMind?.() ?? undefined;
+    if (this.reason) {
+      controller.abort(this.reason);
+      return this.fail(controller, this.reason);
+    }
     this.begun = true;
     this.controller = controller;
     this.handler.onRequestStart?.(controller, context);

@@ -23,10 +23,11 @@ export function masterKeyOf(secret: string): MasterKey {
 /** The keys that records may be wrapped with: the first one wraps, the others are former ones and only read. */
 export class MasterKeys {
   readonly current: MasterKey;
+  readonly former: readonly MasterKey[];
   private readonly byId: ReadonlyMap<string, MasterKey>;
 
   constructor(keys: readonly [MasterKey, ...MasterKey[]]) {
-    this.current = keys[0];
+    [this.current, ...this.former] = keys;
     this.byId = new Map(keys.map((key) => [key.id, key]));
   }
 

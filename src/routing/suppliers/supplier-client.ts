@@ -16,7 +16,8 @@ import { TokenPool } from './native-oauth/token-pool';
 import { SupplierStyles } from './registry';
 import { type AnswerHead, SupplierExchange } from './supplier-exchange';
 
-export type CallDeadlines = Pick<SupplierRequest, 'firstByteMs' | 'idleMs' | 'totalMs'>;
+/** How long a call may take, and whether it is still to be sent once it can be. */
+export type CallDeadlines = Pick<SupplierRequest, 'firstByteMs' | 'idleMs' | 'totalMs' | 'changedMind'>;
 
 /** A call without what this client adds: the secret and the time. */
 export type SupplierCallInput = Omit<OutgoingCall, 'credential' | 'now'>;
@@ -96,6 +97,7 @@ const notServed = (provider: string, operation: string): Error =>
 
 function deadlinesOf({ timeouts }: LaneView['provider'], usual: CallDeadlines): CallDeadlines {
   return {
+    ...usual,
     firstByteMs: timeouts.firstByte ?? usual.firstByteMs,
     idleMs: timeouts.idle ?? usual.idleMs,
     totalMs: timeouts.total ?? usual.totalMs,

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { fault } from '../../../src/kernel';
 import {
   AddressGuard,
   AddressRefused,
@@ -275,4 +276,24 @@ test('a slow supplier is asked by so many and no more; the next is told at once,
   const late = collect(pools, get(port, '/'));
   for (const { call } of [...calls.slice(1), late]) call.abort(new Error('over'));
   await Promise.all([...calls, late].map(({ outcome }) => outcome));
+});
+
+test('a call that is no longer wanted when a connection is there is not sent', async () => {
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let requests = 0;
+  const { port } = await serve((_, response) => {
+    requests += 1;
+    asked.resolve();
+    void answer.promise.then(() => response.end('x'));
+  });
+  const pools = poolsWith(new AddressGuard([loopback]), { supplierConnections: 1 });
+  const first = collect(pools, get(port, '/'));
+  const unwanted = fault('no_providers_available');
+  const second = collect(pools, get(port, '/', { changedMind: () => unwanted }));
+  await asked.promise;
+  answer.resolve();
+  expect(await first.outcome).toMatchObject({ status: 200 });
+  expect(await second.outcome).toEqual({ text: '', ends: 1, error: unwanted });
+  expect(await collect(pools, get(port, '/')).outcome).toMatchObject({ status: 200 });
+  expect(requests).toBe(2);
 });
