@@ -45,8 +45,7 @@ test.each([
 ])('a large body made of %s', (_name, crowd) => {
   const text = `"text":"${crowd}"`;
   // Nobody wants to read these where they differ.
-  const becomes = (before: string, after: string): boolean =>
-    edit(before, { set: { model: 'y' } }) === after;
+  const becomes = (before: string, after: string): boolean => edit(before, { set: { model: 'y' } }) === after;
   expect(becomes(`{"model":"x",${text}}`, `{"model":"y",${text}}`)).toBe(true);
   expect(becomes(`{${text},"model":"x"}`, `{${text},"model":"y"}`)).toBe(true);
   expect(becomes(`{"model":"x",${text},"model":"z"}`, `{${text},"model":"y"}`)).toBe(true);
