@@ -55,7 +55,7 @@ async function withoutDatabase(stage: Stage, manner: Manner): Promise<void> {
   await manner.takeAway(stage);
   const [looks] = await Promise.all([
     lookAround(node, node.door(stranger.text)),
-    delay(quick ? 5_000 : 10_000),
+    delay(quick ? 4_000 : 10_000),
   ]);
   await manner.bringBack(stage);
   const backAt = performance.now();
@@ -84,7 +84,7 @@ async function withoutDatabase(stage: Stage, manner: Manner): Promise<void> {
   );
   const lost = await checkBooks(stage, name, [...load.served, ...open.filter(isServed)]);
   report.row({
-    outage: `${name} for ${quick ? 5 : 10} s at ${CALLS_A_SECOND}/s`,
+    outage: `${name} for ${quick ? 4 : 10} s at ${CALLS_A_SECOND}/s`,
     answers: tally(meanwhile),
     time: `served ${spread(times(meanwhile.filter(isServed)))}; refused ${spread(times(refused))}`,
     lost,

@@ -10,7 +10,7 @@ import type { Drill, Stage } from '../stage';
 
 const CALLS_A_SECOND = 60;
 const STREAMS = 20;
-const REFUSED_MS = 100;
+const REFUSED_MS = 250;
 /** The disk is tried once a second. */
 const RECOVERY_MS = 2_000;
 const name = 'Disk of the journal full';
