@@ -16,9 +16,11 @@ import { installPeers, startPortkey } from './peers';
 import { profile } from './profile';
 import { largePrompt, smallPrompt, stream, streamWithoutUsage, translatedStream } from './prompts';
 import { cellsOf, circumstances, headings, keep, line } from './report';
-import { chatStream, messagesStream } from './scripts';
-import { Stage } from './stage';
+import { warm } from './rounds';
+import { chatStream, messagesStream, wholeAnswer } from './scripts';
+import { Stage, type Target } from './stage';
 import { spreadOf } from './statistics';
+import { answering } from './supplier';
 
 async function main(words: string[]): Promise<void> {
   const options = readOptions(words);
@@ -27,6 +29,10 @@ async function main(words: string[]): Promise<void> {
   stepAside();
   if (options.peers && !options.profile) await installPeers();
   const stage = await Stage.set();
+  // Stopped early, nothing is left running.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => void stage.strike().finally(() => process.exit(1)));
+  }
   try {
     if (options.profile) return void process.stdout.write(await profile(stage));
     process.stdout.write(`${placement}\n\n${line(headings)}\n`);
@@ -65,6 +71,8 @@ async function measure(stage: Stage, options: Options): Promise<Figure[]> {
   return figures;
 }
 
+const WARM_UP_MS = 3_000;
+
 async function measureHotPath(
   stage: Stage,
   { groups, rounds: count, roundMs: milliseconds, peers: beside }: Options,
@@ -77,6 +85,8 @@ async function measureHotPath(
     streaming: await stage.streamingProxy(),
     ...(beside ? { portkey: await startPortkey(stage) } : {}),
   };
+  stage.supplier.behaviour = answering(wholeAnswer);
+  for (const target of Object.values<Target>({ ...peers })) await warm(target, smallPrompt, WARM_UP_MS);
   if (groups.has('small-prompt')) {
     const wanted = { must: 2, aim: 1.5, portkey: { must: 8, aim: 10 } };
     show(

@@ -18,9 +18,13 @@ export async function measureLatency(
 ): Promise<Figure[]> {
   stage.supplier.behaviour = answering(wholeAnswer);
   const slow: Record<'gateway' | 'bare', number[]> = { gateway: [], bare: [] };
+  const perRequest: number[] = [];
   const p50 = await interleaved(['bare', 'gateway'], count, (name) =>
     withLoad(peers[name], CONNECTIONS, smallPrompt, async (load, request) => {
+      const before = stage.statements.statements;
       const times = await load.paced(request, A_SECOND, milliseconds);
+      await peers[name].process.quiet();
+      if (name === 'gateway') perRequest.push((stage.statements.statements - before) / times.length);
       slow[name].push(quantile(times, 0.99));
       return median(times);
     }),
@@ -42,5 +46,6 @@ export async function measureLatency(
       unit: 'ms',
       measured: spreadOf(added(slow.gateway, slow.bare)),
     },
+    { what: `SQL statements a request at ${A_SECOND}/s`, unit: '', measured: spreadOf(perRequest) },
   ];
 }

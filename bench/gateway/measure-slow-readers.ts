@@ -8,8 +8,22 @@ import { spreadOf } from './statistics';
 
 const READERS = 200;
 const LOOKS = 5;
+const FILL_DEADLINE_MS = 60_000;
 /** Until what is on its way between two sockets has arrived and is acknowledged. */
 const SETTLE_MS = 300;
+
+/** Reads until every stream has begun and the kernel's buffers on the way have taken all they take. */
+async function fill(streams: EagerStreams, readers: readonly SlowReader[]): Promise<void> {
+  const deadline = performance.now() + FILL_DEADLINE_MS;
+  for (let before = -1; performance.now() < deadline;) {
+    await readSlowly(readers, 2);
+    const left = streams.sockets.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0);
+    const begun = readers.every(({ stream: number, closed }) => number !== null || closed);
+    if (begun && left < before * 1.02) return;
+    before = left;
+  }
+  throw new Error('the slow readers were not all served in time');
+}
 
 /** Callers that read far slower than the supplier sends: what they do not take must not pile up in the gateway. */
 export async function measureSlowReaders(stage: Stage, seconds: number): Promise<Figure[]> {
@@ -21,7 +35,7 @@ export async function measureSlowReaders(stage: Stage, seconds: number): Promise
   const request = requestBytes({ path: '/v1/chat/completions', headers: target.headers, body: stream });
   const readers: SlowReader[] = [];
   for (let one = 0; one < READERS; one += 1) readers.push(await SlowReader.open(process.port, request));
-  await readSlowly(readers, 5);
+  await fill(streams, readers);
   const filled = process.residentMib();
   const resident: number[] = [];
   const worst: number[] = [];

@@ -105,8 +105,9 @@ export function messagesStream(length: number): StreamScript {
 
 /** Endless text that says which stream it is of, so that a reader and its source can be matched. */
 export function numberedStream(number: number): Pick<StreamScript, 'opening' | 'piece'> {
+  const event = chatEvent({ content: `stream ${number} goes on ${'and on '.repeat(100)}` });
   return {
     opening: Buffer.concat([streamHead, chunkOf(chatEvent({ role: 'assistant', content: '' }))]),
-    piece: chunkOf(chatEvent({ content: `stream ${number} goes on ${'and on '.repeat(100)}` })),
+    piece: Buffer.concat(Array.from({ length: 16 }, () => chunkOf(event))),
   };
 }

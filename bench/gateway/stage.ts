@@ -25,6 +25,7 @@ export interface Target {
 export class Stage {
   private readonly processes: MeasuredProcess[] = [];
   private key = '';
+  private struck: Promise<void> | undefined;
 
   private constructor(
     readonly folder: string,
@@ -128,7 +129,11 @@ export class Stage {
     for (const process of this.processes) await process.stop();
   }
 
-  async strike(): Promise<void> {
+  strike(): Promise<void> {
+    return (this.struck ??= this.takeDown());
+  }
+
+  private async takeDown(): Promise<void> {
     await this.stopProcesses();
     this.supplier.stop();
     this.statements.stop();

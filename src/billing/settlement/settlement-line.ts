@@ -39,6 +39,8 @@ interface Turn {
 type NewEntry = Omit<Entry, 'journalled' | 'turn'>;
 
 const longestPauseMs = 2_000;
+/** How long settled requests gather while nobody waits for the database: one transaction for all of them. */
+const gatherMs = 20;
 
 /**
  * Settled requests on their way: into the journal at the end of this turn of the event loop, then into the database
@@ -52,6 +54,7 @@ export class SettlementLine {
   /** The ids on their way: a batch never holds one twice. */
   private readonly ids = new Set<string>();
   private committing = false;
+  private gathering: NodeJS.Timeout | undefined;
   private commits = 0;
   private batchNumber = 0;
   private readonly stopping = new AbortController();
@@ -112,7 +115,17 @@ export class SettlementLine {
     if (!journalled) this.logger.error(`The journal cannot be written: ${String(this.journal.trouble)}`);
     if (journalled && this.options.acknowledge === 'journal') turn.resolve();
     else this.waitForCommit(turn);
-    void this.commitAll();
+    this.commitSoon();
+  }
+
+  /** At once where somebody waits for it; otherwise what comes in the next moment goes with it. */
+  private commitSoon(): void {
+    if (this.options.acknowledge === 'commit') return void this.commitAll();
+    if (this.committing) return;
+    this.gathering ??= setTimeout(() => {
+      this.gathering = undefined;
+      void this.commitAll();
+    }, gatherMs);
   }
 
   /** Without the journal only the database can tell that nothing is lost. */
@@ -136,13 +149,20 @@ export class SettlementLine {
           (entries) => this.commit(entries),
           (entry, reason) => this.refuse(entry, reason),
         );
+        if (this.mayGather) break;
       }
+      if (this.queue.length > 0) setImmediate(() => this.commitSoon());
     } catch (error) {
       if (!this.stopping.signal.aborted) this.logger.error(error);
     } finally {
       this.committing = false;
     }
     for (const wake of this.idle.splice(0)) wake();
+  }
+
+  /** What is left is less than a batch, and nobody waits for it. */
+  private get mayGather(): boolean {
+    return this.options.acknowledge === 'journal' && this.queue.length < this.options.chunk;
   }
 
   /** Repeats the same batch until its outcome is known: what is already there is not done again. */
