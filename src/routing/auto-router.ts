@@ -14,15 +14,14 @@ export const AUTO = 'auto';
 export class AutoRouter {
   constructor(private readonly settings: Settings) {}
 
-  /** `usable`: what the caller may call, in the order of the catalogue. */
-  choose(surface: string, usable: readonly ModelView[]): ModelView {
+  /**
+   * The name of the model. `usable`: what the caller may call, in the order of the catalogue. Whether the caller may
+   * call the reference model is asked of it like of any other that is named.
+   */
+  choose(surface: string, usable: () => readonly ModelView[]): string {
     if (surface !== 'messages' && !(surface in laterSurfaces && this.settings.autoEverywhere))
       throw unsupported(surface);
-    const { autoModel } = this.settings;
-    const chosen =
-      autoModel === undefined
-        ? usable[0]
-        : usable.find(({ name, aliases }) => name === autoModel || aliases.includes(autoModel));
+    const chosen = this.settings.autoModel ?? usable()[0]?.name;
     if (chosen === undefined) throw fault('autorouter_no_candidate', { param: 'model' });
     return chosen;
   }

@@ -64,7 +64,7 @@ export class Admissions {
   private nameOf(caller: Inbound['caller'], { model, surface }: Call): string {
     const { snapshot } = this.catalogue;
     if (model !== AUTO || snapshot.model(AUTO) !== undefined) return model;
-    return this.auto.choose(surface.name, callableModels(caller, snapshot, surface.kind)).name;
+    return this.auto.choose(surface.name, () => callableModels(caller, snapshot, surface.kind));
   }
 
   /** A lane whose supplier does not serve the operation is none for this request, not even to fail over to. */

@@ -55,7 +55,7 @@ describe('the model auto', () => {
 
   test('never leads to a model that the key does not allow', async () => {
     const answer = await ask(app, '/v1/messages', await keyFor(['sim-large']));
-    expect([answer.status, await codeOf(answer)]).toEqual([503, 'autorouter_no_candidate']);
+    expect([answer.status, await codeOf(answer)]).toEqual([403, 'model_not_allowed']);
   });
 });
 
@@ -79,6 +79,17 @@ describe('the model auto, left to itself', () => {
     'takes the first model the caller may use: %s',
     async (path) => expect((await ask(app, path, app.firstKeys?.demo)).status).toBe(200),
   );
+
+  test('says so when there is none', async () => {
+    const made = await fetch(`${app.url}/v1/manage/keys`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.root}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'no chat', allowed_models: ['sim-embed'] }),
+    });
+    const { key } = (await made.json()) as { key: string };
+    const answer = await ask(app, '/v1/messages', key);
+    expect([answer.status, await codeOf(answer)]).toEqual([503, 'autorouter_no_candidate']);
+  });
 
   test.each([
     ['/v1/chat/completions', ': ping\n\n'],
