@@ -1,7 +1,6 @@
-import { Ledger } from '../../../src/billing';
-import { UserAccount } from '../../../src/identity';
-import { KeysService, type NewKey } from '../../../src/keys';
+import type { NewKey } from '../../../src/keys';
 import { startTestApp, type TestApp } from '../../support/app';
+import { addCustomer } from '../../support/customer';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { ModelShelf } from './model-shelf';
 
@@ -68,22 +67,8 @@ describe('counting tokens', () => {
     return { how: answer.headers.get('x-svc-token-count'), tokens: body.input_tokens };
   };
 
-  const keyFor = (name: string, limits: Partial<NewKey>, wallet = 0n): Promise<string> =>
-    app.database.transaction(async (tx) => {
-      const people = tx.getRepository(UserAccount);
-      const user = people.create({ email: `${name}@example.com`, displayName: name, status: 'active' });
-      await people.insert(user);
-      if (wallet > 0n) {
-        await app.application
-          .get(Ledger, { strict: false })
-          .post(tx, { walletId: user.id, amount: wallet, against: 'promotion', kind: 'welcome', ref: name });
-      }
-      const owner = { userId: user.id, organisationId: null, departmentId: null, projectId: null };
-      const issued = await app.application
-        .get(KeysService, { strict: false })
-        .issue(tx, { ...owner, ...limits, kind: 'client', name, createdBy: 'test' });
-      return issued.text;
-    });
+  const keyFor = async (name: string, limits: Partial<NewKey>, wallet = 0n): Promise<string> =>
+    (await addCustomer(app, name, wallet, limits)).key;
 
   const rowsOf = async (table: string): Promise<number> => {
     const [row] = await app.database.query<{ count: string }>(`SELECT count(*) FROM ${table}`);

@@ -1,8 +1,9 @@
 import { Ledger, Limits, verifyMoney } from '../../../src/billing';
-import { Organisation, UserAccount } from '../../../src/identity';
+import { Organisation } from '../../../src/identity';
 import { KeysService } from '../../../src/keys';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
+import { addCustomer, type Customer } from '../../support/customer';
 
 const dollar = 1_000_000_000n;
 
@@ -29,25 +30,7 @@ describe('what a key may spend', () => {
   });
 
   /** A key of a user with so much in the wallet. */
-  const customer = async (
-    name: string,
-    wallet: bigint,
-  ): Promise<{ key: string; keyId: number; userId: number }> =>
-    app.database.transaction(async (tx) => {
-      const people = tx.getRepository(UserAccount);
-      const user = people.create({ email: `${name}@example.com`, displayName: name, status: 'active' });
-      await people.insert(user);
-      if (wallet > 0n) {
-        await app.application
-          .get(Ledger, { strict: false })
-          .post(tx, { walletId: user.id, amount: wallet, against: 'promotion', kind: 'welcome', ref: name });
-      }
-      const owner = { userId: user.id, organisationId: null, departmentId: null, projectId: null };
-      const issued = await app.application
-        .get(KeysService, { strict: false })
-        .issue(tx, { ...owner, kind: 'client', name, createdBy: 'test' });
-      return { key: issued.text, keyId: issued.id, userId: user.id };
-    });
+  const customer = (name: string, wallet: bigint): Promise<Customer> => addCustomer(app, name, wallet);
 
   const ask = (key: string, body: object = {}): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {

@@ -1,0 +1,33 @@
+import { Ledger } from '../../src/billing';
+import { UserAccount } from '../../src/identity';
+import { KeysService, type NewKey } from '../../src/keys';
+import type { TestApp } from './app';
+
+export interface Customer {
+  readonly key: string;
+  readonly keyId: number;
+  readonly userId: number;
+}
+
+/** Somebody with a key of their own and so much in their wallet. */
+export const addCustomer = (
+  app: TestApp,
+  name: string,
+  wallet = 0n,
+  limits: Partial<NewKey> = {},
+): Promise<Customer> =>
+  app.database.transaction(async (tx) => {
+    const people = tx.getRepository(UserAccount);
+    const user = people.create({ email: `${name}@example.com`, displayName: name, status: 'active' });
+    await people.insert(user);
+    if (wallet > 0n) {
+      await app.application
+        .get(Ledger, { strict: false })
+        .post(tx, { walletId: user.id, amount: wallet, against: 'promotion', kind: 'welcome', ref: name });
+    }
+    const owner = { userId: user.id, organisationId: null, departmentId: null, projectId: null };
+    const issued = await app.application
+      .get(KeysService, { strict: false })
+      .issue(tx, { ...owner, ...limits, kind: 'client', name, createdBy: 'test' });
+    return { key: issued.text, keyId: issued.id, userId: user.id };
+  });
