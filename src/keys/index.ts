@@ -22,11 +22,11 @@ export {
 } from './managed-key';
 export { type KeyLost, OpenCalls } from './open-calls';
 export {
-  rateHeaders,
   RateLimiter,
   rateRefusal,
   type RateState,
   type RateVerdict,
+  setRateHeaders,
 } from './rate/rate-limiter.service';
 export { RateStorage } from './rate/rate-storage';
 

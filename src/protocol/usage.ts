@@ -14,6 +14,16 @@ export function pick(value: unknown, ...path: readonly string[]): unknown {
   return current;
 }
 
+/** The paths of the readers below, taken apart once. */
+const pathsTaken = new Map<string, readonly string[]>();
+
+function at(value: unknown, path: string): unknown {
+  if (!path.includes('.')) return isRecord(value) ? value[path] : undefined;
+  let names = pathsTaken.get(path);
+  if (names === undefined) pathsTaken.set(path, (names = path.split('.')));
+  return pick(value, ...names);
+}
+
 /** Reads counts out of a supplier's usage object and remembers the first one that is not a count. */
 export class CountReader {
   fault: string | undefined;
@@ -23,7 +33,7 @@ export class CountReader {
   /** The first of these fields that is present; several names, because suppliers repeat one fact under two. */
   first(...paths: readonly string[]): number | undefined {
     for (const path of paths) {
-      const value = pick(this.raw, ...path.split('.'));
+      const value = at(this.raw, path);
       if (value === undefined || value === null) continue;
       if (isCount(value)) return value;
       this.fault ??= `${path} is not a count`;
@@ -34,7 +44,7 @@ export class CountReader {
 
   /** A duration in seconds, which may have a fraction, as whole milliseconds rounded up. */
   milliseconds(path: string): number | undefined {
-    const value = pick(this.raw, ...path.split('.'));
+    const value = at(this.raw, path);
     if (value === undefined || value === null) return undefined;
     if (typeof value === 'number' && value >= 0 && value * 1000 <= COUNT_CAP) {
       // To the microsecond first: 8.47 s times a thousand is a hair above 8470 in binary.
@@ -57,9 +67,11 @@ export function invalid(reason: string): UsageReading {
 
 /** A report in which every figure is zero says nothing: a call cannot have read and written nothing. */
 export function okUnlessEmpty(counts: Partial<UsageCounts>): UsageReading {
-  const { calls: _calls, ...used } = counts;
-  if (Object.values(used).every((count) => count === 0)) return { kind: 'absent' };
-  return { kind: 'ok', usage: usageOf(counts) };
+  for (const name in counts) {
+    if (name !== 'calls' && counts[name as keyof UsageCounts] !== 0)
+      return { kind: 'ok', usage: usageOf(counts) };
+  }
+  return { kind: 'absent' };
 }
 
 /** What suppliers report as totals with some of their parts. */
@@ -116,6 +128,9 @@ function countedBeside(
   reasoning: number,
 ): { cached: boolean; reasoning: boolean } | undefined {
   const surplus = total === undefined ? undefined : total - input - output;
+  // What nearly every report says.
+  if ((surplus ?? 0) === 0 && cached <= input && reasoning <= output)
+    return { cached: false, reasoning: false };
   const possible = [
     { cached: false, reasoning: false, extra: 0 },
     { cached: false, reasoning: true, extra: reasoning },

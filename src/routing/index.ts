@@ -14,7 +14,6 @@ export {
   type RefusedAnswer,
   steeringFields,
   type SupplierStyle,
-  type UsageHints,
   type WireDialect,
 } from './suppliers/kit';
 export { SupplierStyles } from './suppliers/registry';

@@ -37,8 +37,9 @@ export class TokenCounter {
     private readonly tools: AttemptTools,
   ) {}
 
-  count(request: HttpRequest, response: ServerResponse): Promise<TokenCount> {
-    return this.doorway.admit(request, response, async (caller, work) => {
+  async count(request: HttpRequest, response: ServerResponse): Promise<TokenCount> {
+    const { caller, work, leave } = await this.doorway.enter(request, response);
+    try {
       const inbound = await intake(request, caller, this.settings.bodyLimitBytes);
       const call = describeCall(inbound, surfaces.messages);
       const lane = this.counting(inbound, call);
@@ -48,7 +49,9 @@ export class TokenCounter {
       return told === null
         ? { tokens: estimateTokens(inbound.body), exact: false }
         : { tokens: told, exact: true };
-    });
+    } finally {
+      leave();
+    }
   }
 
   /** The first lane, of those that the request itself would be tried on, whose supplier counts. */
@@ -88,11 +91,10 @@ export class TokenCounter {
       work.watch(exchange);
       // The provider's own time limits come before those above, and are made for answers.
       timer = setTimeout(() => exchange.abort(fault('upstream_timeout')), DEADLINE_MS);
-      const head = await exchange.head;
-      const answer = await exchange.whole(LARGEST_ANSWER);
-      if (head.status < 300) return countIn(answer);
-      const error = sent.judge(head, answer);
-      return head.status === 400 && error.kind === 'invalid' ? supplierFault(error) : null;
+      const answer = await exchange.complete(LARGEST_ANSWER);
+      if (answer.status < 300) return countIn(answer.body);
+      const error = sent.judge(answer, answer.body);
+      return answer.status === 400 && error.kind === 'invalid' ? supplierFault(error) : null;
     } catch {
       return null;
     } finally {

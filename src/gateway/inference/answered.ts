@@ -1,3 +1,4 @@
+import type { Dropped } from '../../protocol';
 import type { PlannedLane, RoutePlan, SupplierExchange, Ticket } from '../../routing';
 import type { Work } from '../work';
 import type { Admission } from './admit';
@@ -30,6 +31,8 @@ export interface LaneAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly exchange: SupplierExchange;
+  /** What of the body the supplier did not get. */
+  readonly dropped: readonly Dropped[];
   /** Another lane should have answered and could not. */
   readonly failover: boolean;
 }
@@ -41,6 +44,6 @@ export interface WholeDelivery extends Delivery {
 
 /** An answer in hand: one of the two, as it was asked for. */
 export interface Answered extends LaneAnswer {
-  readonly opened: OpenedStream | null;
-  readonly whole: WholeDelivery | null;
+  opened: OpenedStream | null;
+  whole: WholeDelivery | null;
 }

@@ -7,6 +7,7 @@ import {
   LaneHealth,
   type PlannedLane,
   type SentCall,
+  type SupplierExchange,
   Stickiness,
   SupplierClient,
   SupplierStyles,
@@ -20,7 +21,7 @@ import { type Outbound, outboundFor } from './outbound';
 import { relayWhole } from './relay-whole';
 import { laneStream } from './stream/lane-stream-of';
 import type { LaneStream } from './stream/lane-stream';
-import { openStream } from './stream/opening';
+import { type OpenedStream, openStream } from './stream/opening';
 import { Patience } from './stream/patience';
 import { isText } from './surface';
 
@@ -147,10 +148,16 @@ export class Attempts {
     let outbound: Outbound | null = null;
     try {
       outbound = outboundFor(inbound, call, held, route, styles);
-      const sent = await this.send(route, ticket, outbound, patience);
-      const head = await sent.exchange.head;
-      if (head.status >= 300) return judge(head, sent.judge(head, await sent.exchange.whole()));
-      const answered = await this.opened(route, ticket, outbound, head, sent, patience, streamOf);
+      const sending = this.send(route, ticket, outbound);
+      const sent = sending instanceof Promise ? await sending : sending;
+      const { exchange } = sent;
+      this.watch(exchange, patience);
+      const whole = patience === null ? await exchange.complete() : null;
+      const head = whole ?? (await exchange.head);
+      if (head.status >= 300) return judge(head, sent.judge(head, whole?.body ?? (await exchange.whole())));
+      const answered = this.answerOf(route, ticket, outbound, head, sent);
+      if (whole !== null) answered.whole = relayWhole(inbound, call, answered, whole.body);
+      if (patience !== null) answered.opened = await this.open(answered, patience, streamOf);
       return { kind: 'answered', answered };
     } catch (error) {
       const problem = fromUnknown(error);
@@ -162,15 +169,10 @@ export class Attempts {
     }
   }
 
-  private async send(
-    { lane }: PlannedLane,
-    ticket: Ticket,
-    { body }: Outbound,
-    patience: Patience | null,
-  ): Promise<SentCall> {
-    const { inbound, call, held, work } = this.sending;
+  private send({ lane }: PlannedLane, ticket: Ticket, { body }: Outbound): SentCall | Promise<SentCall> {
+    const { inbound, call, held } = this.sending;
     const { client, health, settings } = this.tools;
-    const sent = await client.open(
+    return client.open(
       held.hold,
       {
         operation: call.surface.name,
@@ -179,7 +181,7 @@ export class Attempts {
         stream: call.stream,
         headers: inbound.headers,
         sessionKey: call.session,
-        ...(held.cappedOutput === null ? {} : { maxOutputTokens: held.cappedOutput }),
+        maxOutputTokens: held.cappedOutput ?? undefined,
       },
       {
         firstByteMs: call.stream
@@ -194,25 +196,25 @@ export class Attempts {
             : null,
       },
     );
-    work.watch(sent.exchange);
-    patience?.onEnd(() => {
-      if (this.reserve()) sent.exchange.abort(fault('upstream_timeout'));
-    });
-    return sent;
   }
 
-  private async opened(
+  /** The caller may leave at any time, and a stream that says nothing may give way to another lane. */
+  private watch(exchange: SupplierExchange, patience: Patience | null): void {
+    this.sending.work.watch(exchange);
+    patience?.onEnd(() => {
+      if (this.reserve()) exchange.abort(fault('upstream_timeout'));
+    });
+  }
+
+  private answerOf(
     route: PlannedLane,
     ticket: Ticket,
     outbound: Outbound,
     head: AnswerHead,
-    { exchange }: SentCall,
-    patience: Patience | null,
-    streamOf: StreamOf,
-  ): Promise<Answered> {
-    const { inbound, call, admission } = this.sending;
-    const { surface } = call;
-    const answer: LaneAnswer = {
+    { exchange, dropped }: SentCall,
+  ): Answered {
+    const { admission } = this.sending;
+    return {
       route,
       ticket,
       model: admission.model.name,
@@ -221,15 +223,21 @@ export class Attempts {
       status: head.status,
       contentType: head.headers['content-type'] ?? '',
       exchange,
+      dropped,
       failover: this.records.length > 0 || this.passedOver(route),
+      opened: null,
+      whole: null,
     };
-    if (patience === null || !isText(surface))
-      return { ...answer, opened: null, whole: await relayWhole(inbound, call, answer) };
-    const { contextTokens } = answer;
+  }
+
+  private open(answer: LaneAnswer, patience: Patience, streamOf: StreamOf): Promise<OpenedStream> {
+    const { inbound, call } = this.sending;
+    const { surface } = call;
+    if (!isText(surface)) throw fault('internal_error');
+    const { outbound, contextTokens } = answer;
     const facts = svcFacts(inbound, answer);
     const stream = streamOf({ inbound, call, surface, outbound, contextTokens, facts });
-    const opened = await openStream(exchange, stream, patience, () => this.reserve());
-    return { ...answer, opened, whole: null };
+    return openStream(answer.exchange, stream, patience, () => this.reserve());
   }
 
   /** A lane that comes first was resting. */

@@ -1,10 +1,24 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../kernel';
-import { type Caller, OpenCalls, rateHeaders, RateLimiter, rateRefusal } from '../../keys';
+import {
+  type Caller,
+  OpenCalls,
+  RateLimiter,
+  rateRefusal,
+  type RateVerdict,
+  setRateHeaders,
+} from '../../keys';
 import type { HttpRequest } from '../../web';
 import { Lifecycle } from '../lifecycle';
 import type { Work } from '../work';
+
+/** A request that was let in. Whoever let it in sees it out. */
+export interface Visit {
+  readonly caller: Caller;
+  readonly work: Work;
+  readonly leave: () => void;
+}
 
 /**
  * What every request passes before anything of it is read: the service has room and is not stopping, the key has not
@@ -18,34 +32,48 @@ export class Doorway {
     private readonly openCalls: OpenCalls,
   ) {}
 
-  async admit<T>(
-    request: HttpRequest,
-    response: ServerResponse,
-    serve: (caller: Caller, work: Work) => Promise<T>,
-  ): Promise<T> {
+  /** Only a rate that is shared between nodes makes it a promise. */
+  enter(request: HttpRequest, response: ServerResponse): Visit | Promise<Visit> {
     const { caller } = request;
     if (caller === undefined) throw fault('missing_api_key');
     const work = this.lifecycle.begin();
-    let untrack: (() => void) | undefined;
     try {
       stopWhenGone(response, work);
-      await this.takeRate(caller, response);
-      untrack = this.openCalls.track(caller, (reason) =>
-        work.stop(fault('stream_interrupted', { message: reason.humanMessage, cause: reason })),
-      );
-      return await serve(caller, work);
-    } finally {
-      untrack?.();
+      const taken = this.rates.take(caller);
+      if (taken instanceof Promise) return this.enterLater(caller, work, taken, response);
+      return this.pass(caller, work, taken, response);
+    } catch (error) {
       this.lifecycle.end(work);
+      throw error;
     }
   }
 
-  private async takeRate(caller: Caller, response: ServerResponse): Promise<void> {
-    const taken = this.rates.take(caller);
-    const verdict = taken instanceof Promise ? await taken : taken;
-    for (const [name, value] of Object.entries(rateHeaders(verdict))) response.setHeader(name, value);
+  private async enterLater(
+    caller: Caller,
+    work: Work,
+    taken: Promise<RateVerdict>,
+    response: ServerResponse,
+  ): Promise<Visit> {
+    try {
+      return this.pass(caller, work, await taken, response);
+    } catch (error) {
+      this.lifecycle.end(work);
+      throw error;
+    }
+  }
+
+  private pass(caller: Caller, work: Work, verdict: RateVerdict, response: ServerResponse): Visit {
+    setRateHeaders(response, verdict);
     const refusal = rateRefusal(verdict);
     if (refusal !== null) throw refusal;
+    const untrack = this.openCalls.track(caller, (reason) =>
+      work.stop(fault('stream_interrupted', { message: reason.humanMessage, cause: reason })),
+    );
+    const leave = (): void => {
+      untrack();
+      this.lifecycle.end(work);
+    };
+    return { caller, work, leave };
   }
 }
 

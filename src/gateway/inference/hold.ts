@@ -20,14 +20,15 @@ const LEAST_OUTPUT = 16;
 
 /**
  * Sets aside the most the request can cost, at the dearest price of any lane it may take. A request that names no
- * bound of its own gets the model's, or, where the supplier can be told, as much as fits into what is left.
+ * bound of its own gets the model's, or, where the supplier can be told, as much as fits into what is left. A promise
+ * only where there is something to wait for.
  */
-export async function holdFor(
+export function holdFor(
   inbound: Inbound,
   call: Call,
   admission: Admission,
   escrow: Escrow,
-): Promise<HeldCall> {
+): HeldCall | Promise<HeldCall> {
   const prices = admission.lanes.map(({ price }) => price.rates);
   const bound: RequestBound = {
     inputTokens: call.inputBound,
@@ -42,9 +43,11 @@ export async function holdFor(
   };
   const hold = escrow.tryHold(request);
   if (hold !== null) return { hold, cappedOutput: null, outputBound: outputTokens };
-  if (call.maxOutputTokens !== null || call.surface.untouched === true)
-    return { hold: await escrow.hold(request), cappedOutput: null, outputBound: outputTokens };
-  return holdWhatFits(request, bound, prices, outputTokens, call.choices, escrow);
+  if (call.maxOutputTokens === null && call.surface.untouched !== true)
+    return holdWhatFits(request, bound, prices, outputTokens, call.choices, escrow);
+  return escrow
+    .hold(request)
+    .then((later) => ({ hold: later, cappedOutput: null, outputBound: outputTokens }));
 }
 
 async function holdWhatFits(

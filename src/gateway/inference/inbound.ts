@@ -3,7 +3,7 @@ import { fault, monotonicMs } from '../../kernel';
 import type { Caller } from '../../keys';
 import { readBody } from '../../platform';
 import type { HttpRequest } from '../../web';
-import { type JsonBody, readJsonBody } from '../read-json-body';
+import { type JsonBody, parseBody } from '../read-json-body';
 import { fieldsOf, type Form, isForm, parseForm, withoutBoundary } from './form';
 
 /** A request as it came: the bytes untouched, and what they say understood once beside them. */
@@ -18,26 +18,22 @@ export interface Inbound extends JsonBody {
 
 export async function intake(request: HttpRequest, caller: Caller, bodyLimit: number): Promise<Inbound> {
   const startedMs = monotonicMs();
-  const read = await readEither(request, bodyLimit);
-  return { requestId: request.requestId, startedMs, caller, headers: request.headers, ...read };
-}
-
-async function readEither(
-  request: HttpRequest,
-  bodyLimit: number,
-): Promise<Pick<Inbound, 'bytes' | 'body' | 'form'>> {
-  const contentType = request.headers['content-type'];
+  const { headers, requestId } = request;
+  const contentType = headers['content-type'];
   if (isForm(contentType)) {
     const bytes = await readBody(request, bodyLimit);
     const form = parseForm(bytes, contentType);
-    const isRepeatable = request.headers['idempotency-key'] !== undefined;
-    return { bytes: isRepeatable ? withoutBoundary(form) : bytes, body: fieldsOf(form), form };
+    const kept = headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form);
+    return { requestId, startedMs, caller, headers, bytes: kept, body: fieldsOf(form), form };
   }
-  if (
-    contentType !== undefined &&
-    /^(audio|video|image|multipart)\/|^application\/octet-stream/i.test(contentType)
-  ) {
+  if (contentType !== undefined && contentType !== JSON_TYPE && isOther.test(contentType)) {
     throw fault('unsupported_media_type', { message: 'The body is neither JSON nor a multipart form.' });
   }
-  return { ...(await readJsonBody(request, bodyLimit)), form: null };
+  const bytes = await readBody(request, bodyLimit);
+  const parsed = parseBody(bytes);
+  const body = parsed instanceof Promise ? await parsed : parsed;
+  return { requestId, startedMs, caller, headers, bytes, body, form: null };
 }
+
+const JSON_TYPE = 'application/json';
+const isOther = /^(audio|video|image|multipart)\/|^application\/octet-stream/i;

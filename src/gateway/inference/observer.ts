@@ -1,15 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import type { AttemptRecord } from '../../audit';
-import { completionTokens, formatUsd, fromUnknown, promptTokens } from '../../kernel';
-import { Metrics } from '../../platform';
+import type { LaneView } from '../../catalogue';
+import { completionTokens, fromUnknown, promptTokens } from '../../kernel';
+import { type Distribution, Metrics, type Sum } from '../../platform';
 import type { CallFacts } from '../reply/svc-headers';
 import type { Answered } from './answered';
 import type { Delivery } from './delivery';
 import type { Call } from './describe';
 
+/** The series that whatever is well answered by one lane adds to. */
+interface Usual {
+  readonly requests: Sum;
+  readonly duration: Distribution;
+  readonly input: Sum;
+  readonly output: Sum;
+  readonly cost: Sum;
+  readonly attempts: Sum;
+  readonly upstream: Distribution;
+}
+
+const NANO_PER_USD = 1e9;
+
 /** Counts what became of requests. Names of models are the catalogue's own, so that a caller cannot invent series. */
 @Injectable()
 export class Observer {
+  /** Looking a series up by its labels costs more than adding to it. */
+  private readonly known = new WeakMap<LaneView, Map<string, Usual>>();
+
   constructor(private readonly metrics: Metrics) {}
 
   served(
@@ -20,23 +37,25 @@ export class Observer {
     facts: CallFacts,
   ): void {
     const { metrics } = this;
-    const endpoint = call.surface.name;
-    const { model } = answered;
-    const stream = String(call.stream);
-    this.count(endpoint, model, delivery.problem?.status ?? answered.status, delivery.problem?.code ?? '');
-    metrics.requestDuration.observe({ endpoint, model, stream }, facts.latencyMs / 1_000);
-    if (delivery.firstTokenMs !== null) {
-      metrics.timeToFirstToken.observe({ endpoint, model, stream }, delivery.firstTokenMs / 1_000);
+    const { usage, problem, firstTokenMs } = delivery;
+    const usual = this.usualOf(call, answered);
+    const isUsual = problem === null && answered.status < 300;
+    if (isUsual) usual.requests.value += 1;
+    else {
+      const { status, code } = problem ?? { status: answered.status, code: '' };
+      this.count(call.surface.name, answered.model, status, code);
     }
-    const { usage } = delivery;
-    metrics.tokens.inc({ model, type: 'input' }, promptTokens(usage));
-    metrics.tokens.inc({ model, type: 'output' }, completionTokens(usage));
-    metrics.costUsd.inc(
-      { model, provider: facts.supplier, side: 'customer' },
-      Number(formatUsd(facts.costNano)),
-    );
+    usual.duration.add(facts.latencyMs / 1_000);
+    if (firstTokenMs !== null)
+      metrics.timeToFirstToken.observe(labelsOf(call, answered), firstTokenMs / 1_000);
+    usual.input.value += promptTokens(usage);
+    usual.output.value += completionTokens(usage);
+    usual.cost.value += Number(facts.costNano) / NANO_PER_USD;
     if (usage.source === 'estimated') metrics.usageMissing.inc({ provider: facts.supplier });
-    this.attempts(tries);
+    const only = tries.length === 1 ? tries[0]! : null;
+    if (only?.outcome !== 'answered') return this.attempts(tries);
+    usual.attempts.value += 1;
+    usual.upstream.add(only.milliseconds / 1_000);
   }
 
   /** A request that ended without an answer; `model` is empty before it was known to be one. */
@@ -44,6 +63,39 @@ export class Observer {
     const { status, code } = fromUnknown(error);
     this.count(endpoint, model, status, code);
     if (status < 500) this.metrics.rejections.inc({ reason: code });
+  }
+
+  private usualOf(call: Call, answered: Answered): Usual {
+    const { lane } = answered.route;
+    let ofLane = this.known.get(lane);
+    if (ofLane === undefined) this.known.set(lane, (ofLane = new Map<string, Usual>()));
+    const name = `${call.surface.name} ${call.stream}`;
+    let usual = ofLane.get(name);
+    if (usual === undefined) ofLane.set(name, (usual = this.seriesOf(call, answered)));
+    return usual;
+  }
+
+  private seriesOf(call: Call, answered: Answered): Usual {
+    const { metrics } = this;
+    const labels = labelsOf(call, answered);
+    const { endpoint, model } = labels;
+    const { lane } = answered.route;
+    const provider = lane.provider.name;
+    const { upstreamModel, region } = lane;
+    return {
+      requests: metrics.requests.at({ endpoint, model, status_class: '2xx', error_code: '' }),
+      duration: metrics.requestDuration.at(labels),
+      input: metrics.tokens.at({ model, type: 'input' }),
+      output: metrics.tokens.at({ model, type: 'output' }),
+      cost: metrics.costUsd.at({ model, provider, side: 'customer' }),
+      attempts: metrics.upstreamAttempts.at({
+        provider,
+        model: upstreamModel,
+        region: region ?? '',
+        outcome: 'answered',
+      }),
+      upstream: metrics.upstreamDuration.at({ provider, model: upstreamModel }),
+    };
   }
 
   private count(endpoint: string, model: string, status: number, code: string): void {
@@ -67,3 +119,12 @@ export class Observer {
     }
   }
 }
+
+const labelsOf = (
+  { surface, stream }: Call,
+  { model }: Answered,
+): Record<'endpoint' | 'model' | 'stream', string> => ({
+  endpoint: surface.name,
+  model,
+  stream: String(stream),
+});

@@ -4,6 +4,7 @@ import type { AttemptRecord } from '../../audit';
 import { Escrow } from '../../billing';
 import { fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
+import type { RoutePlan } from '../../routing';
 import type { HttpRequest } from '../../web';
 import { Idempotency } from '../idempotency/idempotency';
 import { OpenStreams } from '../reply/open-streams';
@@ -15,8 +16,8 @@ import { type Admission, Admissions } from './admit';
 import type { Answered } from './answered';
 import { Attempts, AttemptTools } from './attempt';
 import { type Call, describeCall } from './describe';
-import { Doorway } from './doorway';
-import { holdFor } from './hold';
+import { Doorway, type Visit } from './doorway';
+import { type HeldCall, holdFor } from './hold';
 import { type Inbound, intake } from './inbound';
 import { Observer } from './observer';
 import { planFor, rememberLane } from './plan';
@@ -51,65 +52,79 @@ export class Pipeline {
   /** Answers the whole reply, or null once a stream has been sent. */
   async run(surface: Surface, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
     let model = '';
+    let visit: Visit | null = null;
     try {
-      return await this.doorway.admit(http, response, async (caller, work) => {
-        const inbound = await intake(http, caller, this.settings.bodyLimitBytes);
-        const call = describeCall(inbound, surface);
-        const request = { inbound, call, work, response, tries: [] };
-        try {
-          const admission = this.admissions.admit(inbound, call);
-          model = admission.model.name;
-          return await this.idempotency.replayOr(inbound, call, () => this.serve(request, admission));
-        } catch (error) {
-          await recordRefusal(inbound, call, error, request.tries, this.escrow);
-          throw error;
-        }
-      });
+      const entering = this.doorway.enter(http, response);
+      visit = entering instanceof Promise ? await entering : entering;
+      const { caller, work } = visit;
+      const inbound = await intake(http, caller, this.settings.bodyLimitBytes);
+      const call = describeCall(inbound, surface);
+      const request = { inbound, call, work, response, tries: [] };
+      try {
+        const admission = this.admissions.admit(inbound, call);
+        model = admission.model.name;
+        return await this.idempotency.replayOr(inbound, call, () => this.answer(request, admission));
+      } catch (error) {
+        await recordRefusal(inbound, call, error, request.tries, this.escrow);
+        throw error;
+      }
     } catch (error) {
       this.observer.failed(surface.name, model, error);
       throw error;
+    } finally {
+      visit?.leave();
     }
   }
 
-  /** A conversation that has outgrown its model goes to the larger one that the catalogue names, if there is one. */
-  private async serve(request: Request, admission: Admission): Promise<Reply | null> {
-    try {
-      return await this.answer(request, admission);
-    } catch (error) {
-      const isTooLong = fromUnknown(error).code === 'context_length_exceeded';
-      const { inbound, call } = request;
-      const larger = isTooLong ? this.admissions.larger(inbound, call, admission) : null;
-      if (larger === null) throw error;
-      return this.answer(request, larger);
-    }
-  }
-
-  private async answer(request: Request, admission: Admission): Promise<Reply | null> {
-    const { inbound, call, work, tries } = request;
+  private async answer(request: Request, admission: Admission, isLarger = false): Promise<Reply | null> {
+    const { inbound, call } = request;
     const plan = planFor(inbound, call, admission, this.tools);
-    const held = await holdFor(inbound, call, admission, this.escrow);
+    const holding = holdFor(inbound, call, admission, this.escrow);
+    const held = holding instanceof Promise ? await holding : holding;
     try {
-      const attempts = new Attempts({ inbound, call, admission, held, plan, work }, this.tools, tries);
-      const answered = await attempts.answer();
-      rememberLane(inbound, call, plan, answered.route.lane.id, this.tools);
-      if (call.stream && isText(call.surface)) {
-        const sink = new StreamSink(request.response, call.surface.dialect.ping);
-        this.streams.add(sink, call.surface.name);
-        sink.head(routeFacts(answered));
-        const relayed = await relayStream(call.surface, answered, attempts, sink);
-        const facts = await settle(inbound, call, held.hold, relayed.answered, tries, relayed.delivery);
-        this.observer.served(call, relayed.answered, tries, relayed.delivery, facts);
-        sink.end(facts, relayed.delivery.last);
-        return null;
-      }
-      const delivery = answered.whole!;
-      const facts = await settle(inbound, call, held.hold, answered, tries, delivery);
-      this.observer.served(call, answered, tries, delivery, facts);
-      return { status: answered.status, contentType: delivery.contentType, body: delivery.body, facts };
+      return await this.serve(request, admission, plan, held);
+    } catch (error) {
+      held.hold.release();
+      const larger = isLarger ? null : this.largerFor(request, admission, error);
+      if (larger === null) throw error;
+      return await this.answer(request, larger, true);
     } finally {
       // Whatever did not end in a settlement cost the caller nothing.
       held.hold.release();
     }
+  }
+
+  private async serve(
+    { inbound, call, work, response, tries }: Request,
+    admission: Admission,
+    plan: RoutePlan,
+    held: HeldCall,
+  ): Promise<Reply | null> {
+    const attempts = new Attempts({ inbound, call, admission, held, plan, work }, this.tools, tries);
+    const answered = await attempts.answer();
+    rememberLane(inbound, call, plan, answered.route.lane.id, this.tools);
+    if (call.stream && isText(call.surface)) {
+      const sink = new StreamSink(response, call.surface.dialect.ping);
+      this.streams.add(sink, call.surface.name);
+      sink.head(routeFacts(answered));
+      const relayed = await relayStream(call.surface, answered, attempts, sink);
+      const { facts, kept } = settle(inbound, call, held.hold, relayed.answered, tries, relayed.delivery);
+      await kept;
+      this.observer.served(call, relayed.answered, tries, relayed.delivery, facts);
+      sink.end(facts, relayed.delivery.last);
+      return null;
+    }
+    const delivery = answered.whole!;
+    const { facts, kept } = settle(inbound, call, held.hold, answered, tries, delivery);
+    await kept;
+    this.observer.served(call, answered, tries, delivery, facts);
+    return { status: answered.status, contentType: delivery.contentType, body: delivery.body, facts };
+  }
+
+  /** A conversation that has outgrown its model goes to the larger one that the catalogue names, if there is one. */
+  private largerFor({ inbound, call }: Request, admission: Admission, error: unknown): Admission | null {
+    const isTooLong = fromUnknown(error).code === 'context_length_exceeded';
+    return isTooLong ? this.admissions.larger(inbound, call, admission) : null;
   }
 }
 

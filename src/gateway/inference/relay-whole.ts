@@ -9,8 +9,7 @@ import { isText, type Surface } from './surface';
 import { tapRules } from './tap-rules';
 
 /** Takes in a whole answer; nothing of it leaves before it is settled. */
-export async function relayWhole(inbound: Inbound, call: Call, answered: LaneAnswer): Promise<WholeDelivery> {
-  const bytes = await answered.exchange.whole();
+export function relayWhole(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Buffer): WholeDelivery {
   if (bytes.length === 0) throw fault('empty_response');
   const { surface } = call;
   const { translation } = answered.outbound;

@@ -7,29 +7,51 @@ import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import type { Delivery } from './delivery';
 
-/** Charges what was delivered and puts it on record; returns once neither can be lost. */
-export async function settle(
+interface Account {
+  readonly facts: CallFacts;
+  /** Settles once neither charge nor record can be lost. */
+  readonly kept: Promise<void>;
+}
+
+/** Charges what was delivered and puts it on record. */
+export function settle(
   inbound: Inbound,
   call: Call,
   hold: Hold,
-  { route, status, failover }: Answered,
+  { route, status, failover, dropped }: Answered,
   attempts: readonly AttemptRecord[],
   delivery: Delivery,
-): Promise<CallFacts> {
+): Account {
   const { lane, price } = route;
-  const { source, ...counts } = delivery.usage;
+  const { usage } = delivery;
   const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
-  const costNano = costOf(counts, price.rates);
-  await hold.settle({
-    ...inbound.caller.attribution,
-    ...counts,
+  const costNano = costOf(usage, price.rates);
+  const { keyId, userId, organisationId, departmentId, projectId, walletId } = inbound.caller.attribution;
+  const kept = hold.settle({
+    keyId,
+    userId,
+    organisationId,
+    departmentId,
+    projectId,
+    walletId,
+    inputTokens: usage.inputTokens,
+    cacheReadTokens: usage.cacheReadTokens,
+    cacheWriteTokens: usage.cacheWriteTokens,
+    cacheWriteLongTokens: usage.cacheWriteLongTokens,
+    outputTokens: usage.outputTokens,
+    reasoningTokens: usage.reasoningTokens,
+    audioInputTokens: usage.audioInputTokens,
+    audioOutputTokens: usage.audioOutputTokens,
+    imageTokens: usage.imageTokens,
+    calls: usage.calls,
+    audioMilliseconds: usage.audioMilliseconds,
     surface: call.surface.name,
     model: call.model,
     servedModel: lane.upstreamModel,
     supplier: lane.provider.name,
     region: lane.region,
     priceId: price.id,
-    usageSource: source,
+    usageSource: usage.source,
     costNano,
     status: delivery.problem?.status ?? status,
     code: delivery.problem?.code ?? null,
@@ -40,26 +62,32 @@ export async function settle(
     firstTokenMs: delivery.firstTokenMs,
     finishReason: delivery.finishReason,
     sessionKey: call.session,
-    dropped: countsOf(delivery.dropped),
+    dropped: countsOf(dropped, delivery.dropped),
   });
-  return {
+  const facts = {
     supplier: lane.provider.name,
     region: lane.region,
     failover,
     latencyMs,
-    inputTokens: promptTokens(counts),
-    outputTokens: completionTokens(counts),
+    inputTokens: promptTokens(usage),
+    outputTokens: completionTokens(usage),
     costNano,
   };
+  return { facts, kept };
 }
 
 /** A record names so many fields at most; requests that lose more lose them all alike. */
 const MOST_FIELDS = 20;
 
-function countsOf(dropped: Delivery['dropped']): Record<string, number> | null {
-  if (dropped.length === 0) return null;
-  const counts = new Map<string, number>();
-  for (const { path, count } of dropped.slice(0, MOST_FIELDS))
-    counts.set(path, (counts.get(path) ?? 0) + count);
-  return Object.fromEntries(counts);
+function countsOf(...lists: readonly Delivery['dropped'][]): Record<string, number> | null {
+  let counts: Record<string, number> | null = null;
+  let named = 0;
+  for (const list of lists) {
+    for (const { path, count } of list) {
+      if (named++ === MOST_FIELDS) return counts;
+      counts ??= Object.create(null) as Record<string, number>;
+      counts[path] = (counts[path] ?? 0) + count;
+    }
+  }
+  return counts;
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { type CallFacts, type RouteFacts, routeHeaders, settledHeaders } from './svc-headers';
+import { type CallFacts, type RouteFacts, setRouteHeaders, settledHeaders } from './svc-headers';
 
 const trailerNames = 'x-svc-latency-ms, x-svc-input-tokens, x-svc-output-tokens, x-svc-cost-usd';
 
@@ -17,7 +17,7 @@ export class StreamSink {
   head(facts: RouteFacts): void {
     const { response } = this;
     response.statusCode = 200;
-    for (const [name, value] of Object.entries(routeHeaders(facts))) response.setHeader(name, value);
+    setRouteHeaders(response, facts);
     response.setHeader('content-type', 'text/event-stream; charset=utf-8');
     response.setHeader('cache-control', 'no-cache');
     response.setHeader('x-accel-buffering', 'no');

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { formatUsd, type Nano } from '../../kernel';
 
 /** What a caller is told about how a request went. */
@@ -14,12 +15,10 @@ export interface CallFacts {
 export type RouteFacts = Pick<CallFacts, 'supplier' | 'region' | 'failover'>;
 
 /** Known when the supplier has answered: the head of a stream carries these. */
-export function routeHeaders(facts: RouteFacts): Record<string, string> {
-  return {
-    'x-svc-supplier': facts.supplier,
-    'x-svc-region': facts.region ?? 'unspecified',
-    'x-svc-failover': String(facts.failover),
-  };
+export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): void {
+  response.setHeader('x-svc-supplier', facts.supplier);
+  response.setHeader('x-svc-region', facts.region ?? 'unspecified');
+  response.setHeader('x-svc-failover', facts.failover ? 'true' : 'false');
 }
 
 /** Known when the request is settled: trailers of a stream, headers of a whole answer. */
@@ -31,8 +30,3 @@ export function settledHeaders(facts: CallFacts): Record<string, string> {
     'x-svc-cost-usd': formatUsd(facts.costNano),
   };
 }
-
-export const svcHeaders = (facts: CallFacts): Record<string, string> => ({
-  ...routeHeaders(facts),
-  ...settledHeaders(facts),
-});

@@ -5,6 +5,8 @@ export interface JsonEdits {
   readonly remove?: Iterable<string>;
 }
 
+const nothing: ReadonlySet<string> = new Set();
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const BACKSLASH = 0x5c;
@@ -37,8 +39,10 @@ interface Beginning {
  * be spliced. Answers the same buffer when there is nothing to do.
  */
 export function editJson(bytes: Buffer, parsed: Readonly<Record<string, unknown>>, edits: JsonEdits): Buffer {
-  const set = new Map(Object.entries(edits.set ?? {}).filter(([, value]) => value !== undefined));
-  const removed = new Set(edits.remove ?? []);
+  const set = new Map<string, unknown>();
+  for (const name in edits.set) if (edits.set[name] !== undefined) set.set(name, edits.set[name]);
+  const { remove = nothing } = edits;
+  const removed: ReadonlySet<string> = remove instanceof Set ? remove : new Set(remove);
   if (set.size === 0 && removed.size === 0) return bytes;
   const simple = removed.size <= 1 ? replaced(bytes, parsed, set, removed) : undefined;
   if (simple !== undefined) return simple;
@@ -60,36 +64,67 @@ function replaced(
 ): Buffer | undefined {
   if (bytes[0] !== OPEN_OBJECT || bytes[1] !== QUOTE || isCrowded(bytes)) return undefined;
   if (bytes.includes(escapedLetter)) return undefined;
-  const front: Buffer[] = [open];
-  const changes: { readonly start: number; readonly end: number; readonly text: Buffer }[] = [];
+  let front = '';
+  const changes: Change[] = [];
   for (const [name, value] of set) {
-    if (!plainName.test(name)) return undefined;
+    const key = keyOf(name);
+    if (key === null) return undefined;
     if (!Object.hasOwn(parsed, name)) {
-      front.push(memberText(name, value), comma);
+      front += `"${name}":${JSON.stringify(value)},`;
       continue;
     }
-    const found = soleValue(bytes, `"${name}"`);
+    const found = soleValue(bytes, key);
     if (found === undefined) return undefined;
-    const text = Buffer.from(JSON.stringify(value));
-    const { start, end } = found;
-    if (bytes.compare(text, 0, text.length, start, end) !== 0) changes.push({ start, end, text });
+    if (parsed[name] !== value)
+      changes.push({ start: found.start, end: found.end, text: JSON.stringify(value) });
   }
   for (const name of removed) {
     if (set.has(name) || !Object.hasOwn(parsed, name)) continue;
-    const cut = plainName.test(name) ? soleMember(bytes, `"${name}"`) : undefined;
+    const key = keyOf(name);
+    const cut = key === null ? undefined : soleMember(bytes, key);
     if (cut === undefined) return undefined;
-    changes.push({ ...cut, text: noText });
+    changes.push({ start: cut.start, end: cut.end, text: '' });
   }
-  if (front.length === 1 && changes.length === 0) return bytes;
-  changes.sort((a, b) => a.start - b.start);
-  const pieces = front;
-  let from = 1;
+  if (front !== '') changes.push({ start: 1, end: 1, text: front });
+  if (changes.length === 0) return bytes;
+  return rewritten(bytes, changes);
+}
+
+interface Change {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** The bytes with the changes made, in one copy. */
+function rewritten(bytes: Buffer, changes: Change[]): Buffer {
+  if (changes.length > 1) changes.sort((a, b) => a.start - b.start || a.end - b.end);
+  let length = bytes.length;
+  for (const { start, end, text } of changes) length += Buffer.byteLength(text) - (end - start);
+  const result = Buffer.allocUnsafe(length);
+  let from = 0;
+  let at = 0;
   for (const { start, end, text } of changes) {
-    pieces.push(bytes.subarray(from, start), text);
+    at += bytes.copy(result, at, from, start);
+    at += result.write(text, at);
     from = end;
   }
-  pieces.push(bytes.subarray(from));
-  return Buffer.concat(pieces);
+  bytes.copy(result, at, from);
+  return result;
+}
+
+const MOST_KEYS = 256;
+const keys = new Map<string, Buffer>();
+
+/** A name as it stands in the bytes, quoted; null for one that could stand there in other ways. */
+function keyOf(name: string): Buffer | null {
+  const known = keys.get(name);
+  if (known !== undefined) return known;
+  if (!plainName.test(name)) return null;
+  if (keys.size >= MOST_KEYS) keys.clear();
+  const key = Buffer.from(`"${name}"`);
+  keys.set(name, key);
+  return key;
 }
 
 /** Of a body so large, so many places are looked at. */
@@ -113,10 +148,9 @@ function isCrowded(bytes: Buffer): boolean {
 }
 
 const plainName = /^[\w-]+$/;
-const noText = Buffer.alloc(0);
 
 /** A field with the comma that goes with it; undefined also for one that stands alone. */
-function soleMember(bytes: Buffer, key: string): { start: number; end: number } | undefined {
+function soleMember(bytes: Buffer, key: Buffer): { start: number; end: number } | undefined {
   const value = soleValue(bytes, key);
   if (value === undefined) return undefined;
   const name = bytes.indexOf(key);
@@ -128,7 +162,7 @@ function soleMember(bytes: Buffer, key: string): { start: number; end: number } 
 }
 
 /** Where the value of a field stands whose quoted name is nowhere else, not even as a text. */
-function soleValue(bytes: Buffer, key: string): { start: number; end: number } | undefined {
+function soleValue(bytes: Buffer, key: Buffer): { start: number; end: number } | undefined {
   const at = bytes.indexOf(key);
   if (at === -1 || bytes.indexOf(key, at + key.length) !== -1) return undefined;
   const colon = skipSpace(bytes, at + key.length);

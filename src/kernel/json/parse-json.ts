@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { fault, type Fault } from '../errors';
 
 const MAX_DEPTH = 64;
@@ -47,7 +48,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 function decode(bytes: Buffer): unknown {
   try {
-    return JSON.parse(decoder.decode(bytes)) as unknown;
+    const text = isAscii(bytes) ? bytes.toString('latin1') : decoder.decode(bytes);
+    return JSON.parse(text) as unknown;
   } catch (error) {
     throw fault('invalid_json', { cause: error });
   }

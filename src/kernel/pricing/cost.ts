@@ -75,7 +75,7 @@ export function outputThatFits(
 }
 
 function dearestOf(bound: RequestBound, price: PriceRates): { fixed: bigint; perOutputToken: bigint } {
-  const unused = new Set<UsageBucket>(bound.unusedBuckets);
+  const unused = bound.unusedBuckets ?? [];
   let input = 0n;
   let output = 0n;
   for (const step of rateSteps(price)) {
@@ -95,11 +95,11 @@ function dearest(
   start: bigint,
   buckets: readonly UsageBucket[],
   rates: ResolvedRates,
-  unused: ReadonlySet<UsageBucket>,
+  unused: readonly UsageBucket[],
 ): bigint {
   let highest = start;
   for (const bucket of buckets) {
-    if (rates[bucket] > highest && !unused.has(bucket)) highest = rates[bucket];
+    if (rates[bucket] > highest && !unused.includes(bucket)) highest = rates[bucket];
   }
   return highest;
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { type Fault, fault } from '../../kernel';
 import type { Caller } from '../caller';
@@ -41,12 +42,10 @@ const windowOf = ({ keyId, rateLimitRpm }: Pick<Caller, 'keyId' | 'rateLimitRpm'
 });
 
 /** What every answer to a counted request says of the limit. */
-export function rateHeaders({ limit, used, resetMs }: RateVerdict): Record<string, string> {
-  return {
-    'x-ratelimit-limit-requests': String(limit),
-    'x-ratelimit-remaining-requests': String(Math.max(0, limit - used)),
-    'x-ratelimit-reset-requests': `${(Math.ceil(resetMs) / 1_000).toFixed(3)}s`,
-  };
+export function setRateHeaders(response: ServerResponse, { limit, used, resetMs }: RateVerdict): void {
+  response.setHeader('x-ratelimit-limit-requests', String(limit));
+  response.setHeader('x-ratelimit-remaining-requests', String(Math.max(0, limit - used)));
+  response.setHeader('x-ratelimit-reset-requests', `${(Math.ceil(resetMs) / 1_000).toFixed(3)}s`);
 }
 
 /** Null for a request that is let in. */

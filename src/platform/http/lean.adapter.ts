@@ -18,6 +18,10 @@ export interface IdentifiedRequest extends IncomingMessage {
 
 /** The little of Express's request and response that Nest needs, for the routes that Express never sees. */
 class LeanRequest extends IncomingMessage {
+  declare requestId: string;
+  declare params: Readonly<Record<string, string>>;
+  declare originalUrl: string;
+
   get query(): ParsedUrlQuery {
     const url = this.url ?? '';
     const question = url.indexOf('?');
@@ -94,7 +98,6 @@ export class LeanAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const application = this.getInstance<NestHandler>();
-    const latest = new WeakMap<Duplex, ServerResponse>();
     const { stallTimeout, ...times } = this.times;
     const server = createServer(
       {
@@ -114,21 +117,21 @@ export class LeanAdapter extends ExpressAdapter {
           answerBrokenRequest(
             new Error('no host, or a transfer coding nobody asked for'),
             request.socket,
-            latest.get(request.socket),
+            latestOn(request.socket),
           );
           return;
         }
-        latest.set(request.socket, response);
+        (request.socket as AnsweringSocket)[latest] = response;
         request.url = originForm(request.url);
         identify(request, response);
         if (!this.serve(request, response)) application(request, response, unreachable);
       },
     );
     server.maxHeadersCount = 100;
-    server.setTimeout(stallTimeout, (socket: Socket) => closeIfStalled(socket, latest.get(socket)));
+    server.setTimeout(stallTimeout, (socket: Socket) => closeIfStalled(socket, latestOn(socket)));
     // Nothing but "100-continue" is known, and that is Node's; whatever else is expected may be disappointed.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
-    server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, latest.get(socket)));
+    server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, latestOn(socket)));
     this.setHttpServer(server);
   }
 
@@ -154,12 +157,13 @@ export class LeanAdapter extends ExpressAdapter {
     });
   }
 
-  private serve(request: IncomingMessage, response: ServerResponse): boolean {
+  private serve(request: LeanRequest, response: ServerResponse): boolean {
     const url = request.url ?? '/';
     const question = url.indexOf('?');
     const match = this.taken.find(request.method ?? 'GET', question === -1 ? url : url.slice(0, question));
     if (match === null) return false;
-    Object.assign(request, { params: match.params, originalUrl: url });
+    request.params = match.params;
+    request.originalUrl = url;
     match.handler(request, response, unreachable);
     return true;
   }
@@ -170,16 +174,22 @@ export class LeanAdapter extends ExpressAdapter {
  * nobody takes it, and not when nothing is asked.
  */
 function closeIfStalled(socket: Socket, latest: ServerResponse | undefined): void {
-  if (socket.writableLength > 0 || (latest?.writableFinished ?? true)) socket.destroy();
+  // Without a reset the kernel keeps megabytes for whoever does not take them, until he does.
+  if (socket.writableLength > 0) socket.resetAndDestroy();
+  else if (latest?.writableFinished ?? true) socket.destroy();
 }
 
-function identify(request: IncomingMessage, response: ServerResponse): void {
+function identify(request: LeanRequest, response: ServerResponse): void {
   const given = request.headers['x-request-id'];
   const id = isUuid(given) ? given : uuidv7();
-  (request as IdentifiedRequest).requestId = id;
+  request.requestId = id;
   response.setHeader('x-request-id', id);
   response.setHeader('x-content-type-options', 'nosniff');
 }
+
+const latest = Symbol('the latest answer on this socket');
+type AnsweringSocket = Duplex & { [latest]?: ServerResponse };
+const latestOn = (socket: AnsweringSocket): ServerResponse | undefined => socket[latest];
 
 /** What Node lets through although it says either too little or too much about itself. */
 const isPlain = ({ headers, httpVersion }: IncomingMessage): boolean =>

@@ -32,26 +32,33 @@ function collect(request: IncomingMessage, limit: number, deadlineMs: number): P
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const timer = setTimeout(() => fail(fault('request_timeout')), deadlineMs);
-    const stop = (): void => {
-      clearTimeout(timer);
-      request.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
-    };
+    // The listeners stay: taking them off again costs more than what they still hear.
+    let isOver = false;
+    // Most bodies are here whole with the head.
+    const timer = request.complete ? undefined : setTimeout(() => fail(fault('request_timeout')), deadlineMs);
     const fail = (refusal: Fault): void => {
-      stop();
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      chunks.length = 0;
       reject(discardRest(request, refusal));
     };
-    const onData = (chunk: Buffer): void => {
+    const onBroken = (): void => {
+      if (!isOver) fail(brokenOff());
+    };
+    request.on('data', (chunk: Buffer) => {
+      if (isOver) return;
       size += chunk.length;
       if (size > limit) fail(tooLarge(limit));
       else chunks.push(chunk);
-    };
-    const onEnd = (): void => {
-      stop();
+    });
+    request.on('end', () => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
       resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
-    };
-    const onBroken = (): void => fail(brokenOff());
-    request.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+    });
+    request.on('error', onBroken).on('close', onBroken);
   });
 }
 

@@ -55,11 +55,22 @@ type PoolSettings = Pick<
   | 'supplierTotalTimeoutMs'
 >;
 
+interface Origin {
+  readonly pool: Pool;
+  /** How many calls are under way or waiting. */
+  open: number;
+}
+
+interface Target {
+  readonly origin: Origin;
+  readonly path: string;
+}
+
 /** All connections to suppliers: one bounded pool an origin, nothing followed, nothing repeated. */
 export class SupplierPools {
-  private readonly pools = new Map<string, Pool>();
-  /** How many calls each origin has under way or waiting. */
-  private readonly open = new Map<string, number>();
+  private readonly origins = new Map<string, Origin>();
+  /** Most calls go to addresses that have been taken apart before. */
+  private targets = new WeakMap<URL, Target>();
 
   constructor(
     private readonly settings: PoolSettings,
@@ -71,16 +82,15 @@ export class SupplierPools {
    * `onResponseEnd` and `onResponseError` is called, once, in the end. Redirects are answers like any other.
    */
   dispatch(request: SupplierRequest, handler: SupplierHandler): SupplierCall {
-    const { url, method, headers, body = null, signal } = request;
+    const { method, headers, body = null, signal } = request;
     const { supplierFirstByteTimeoutMs, supplierTotalTimeoutMs, supplierIdleTimeoutMs } = this.settings;
     const { firstByteMs = supplierFirstByteTimeoutMs, totalMs = supplierTotalTimeoutMs } = request;
-    const open = (this.open.get(url.origin) ?? 0) + 1;
-    if (open > this.settings.supplierConnections * MOST_CALLS_PER_CONNECTION) throw full(url);
-    this.open.set(url.origin, open);
-    const over = (): void => void this.open.set(url.origin, (this.open.get(url.origin) ?? 1) - 1);
-    const call = new OngoingCall(handler, firstByteMs, totalMs, signal, over, request.changedMind);
+    const { origin, path } = this.targets.get(request.url) ?? this.targetOf(request.url);
+    if (origin.open >= this.settings.supplierConnections * MOST_CALLS_PER_CONNECTION) throw full(request.url);
+    origin.open += 1;
+    const call = new OngoingCall(handler, firstByteMs, totalMs, signal, origin, request.changedMind);
     const options: Dispatcher.DispatchOptions = {
-      path: `${url.pathname}${url.search}`,
+      path,
       method,
       headers,
       body,
@@ -89,7 +99,7 @@ export class SupplierPools {
       bodyTimeout: request.idleMs ?? supplierIdleTimeoutMs,
     };
     try {
-      if (!call.over) this.poolFor(url).dispatch(options, call);
+      if (!call.over) origin.pool.dispatch(options, call);
     } catch (error) {
       call.abort(errorOf(error));
     }
@@ -97,13 +107,20 @@ export class SupplierPools {
   }
 
   async close(): Promise<void> {
-    const pools = [...this.pools.values()];
-    this.pools.clear();
-    await Promise.all(pools.map((pool) => pool.destroy()));
+    const origins = [...this.origins.values()];
+    this.origins.clear();
+    this.targets = new WeakMap();
+    await Promise.all(origins.map(({ pool }) => pool.destroy()));
   }
 
-  private poolFor(url: URL): Pool {
-    const existing = this.pools.get(url.origin);
+  private targetOf(url: URL): Target {
+    const target = { origin: this.originOf(url), path: `${url.pathname}${url.search}` };
+    this.targets.set(url, target);
+    return target;
+  }
+
+  private originOf(url: URL): Origin {
+    const existing = this.origins.get(url.origin);
     if (existing) return existing;
     const pool = new Pool(url.origin, {
       connections: this.settings.supplierConnections,
@@ -113,8 +130,9 @@ export class SupplierPools {
       keepAliveMaxTimeout: 60_000,
       connect: this.connectorFor(new URL(url.origin)),
     });
-    this.pools.set(url.origin, pool);
-    return pool;
+    const origin = { pool, open: 0 };
+    this.origins.set(url.origin, origin);
+    return origin;
   }
 
   /** Sockets do not look up a host that is an address already, so that one is checked before they get it. */
@@ -140,14 +158,14 @@ class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {
   private reason: Error | undefined;
   private timer: NodeJS.Timeout;
   private answered = false;
-  private readonly onAbort = (): void => this.abort(errorOf(this.signal?.reason));
+  private readonly onAbort: (() => void) | undefined;
 
   constructor(
     private readonly handler: SupplierHandler,
     firstByteMs: number,
     totalMs: number,
     private readonly signal: AbortSignal | undefined,
-    private readonly onOver: () => void,
+    private readonly origin: Origin,
     private readonly changedMind: SupplierRequest['changedMind'],
   ) {
     // Most calls are over before the first clock runs out, so the second is started only then.
@@ -156,8 +174,10 @@ class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {
       if (!this.answered || first === totalMs) return this.abort(new SupplierDeadline(first));
       this.timer = setTimeout(() => this.abort(new SupplierDeadline(totalMs)), totalMs - first);
     }, first);
-    signal?.addEventListener('abort', this.onAbort, { once: true });
-    if (signal?.aborted) this.onAbort();
+    if (signal === undefined) return;
+    this.onAbort = (): void => this.abort(errorOf(signal.reason));
+    signal.addEventListener('abort', this.onAbort, { once: true });
+    if (signal.aborted) this.onAbort();
   }
 
   abort(reason: Error): void {
@@ -212,8 +232,8 @@ class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {
     if (this.over) return false;
     this.over = true;
     clearTimeout(this.timer);
-    this.signal?.removeEventListener('abort', this.onAbort);
-    this.onOver();
+    if (this.onAbort !== undefined) this.signal?.removeEventListener('abort', this.onAbort);
+    this.origin.open -= 1;
     return true;
   }
 }

@@ -40,7 +40,8 @@ abstract class Series<Label extends string, State> {
   protected abstract begin(): State;
   protected abstract values(labels: Labels<Label>, state: State): Value[];
 
-  protected stateOf(labels: Labels<Label>): State {
+  /** The series itself, for whoever adds to the same one again and again. */
+  at(labels: Labels<Label>): State {
     let key = '';
     for (const name of this.description.labelNames) key += `${labels[name]}\u0000`;
     const known = this.states.get(key);
@@ -74,12 +75,16 @@ abstract class Series<Label extends string, State> {
   }
 }
 
-abstract class Numbers<Label extends string> extends Series<Label, { value: number }> {
-  protected begin(): { value: number } {
+export interface Sum {
+  value: number;
+}
+
+abstract class Numbers<Label extends string> extends Series<Label, Sum> {
+  protected begin(): Sum {
     return { value: 0 };
   }
 
-  protected values(labels: Labels<Label>, { value }: { value: number }): Value[] {
+  protected values(labels: Labels<Label>, { value }: Sum): Value[] {
     return [{ labels, value }];
   }
 }
@@ -90,7 +95,7 @@ export class CappedCounter<Label extends string> extends Numbers<Label> {
   }
 
   inc(labels: Labels<Label>, by = 1): void {
-    this.stateOf(labels).value += by;
+    this.at(labels).value += by;
   }
 }
 
@@ -100,19 +105,31 @@ export class CappedGauge<Label extends string> extends Numbers<Label> {
   }
 
   set(labels: Labels<Label>, value: number): void {
-    this.stateOf(labels).value = value;
+    this.at(labels).value = value;
   }
 
   /** A negative step goes down. */
   add(labels: Labels<Label>, step: number): void {
-    this.stateOf(labels).value += step;
+    this.at(labels).value += step;
   }
 }
 
-interface Distribution {
+export class Distribution {
   /** How many fell into each bucket, and beyond the last one. */
   readonly counts: number[];
-  sum: number;
+  sum = 0;
+
+  constructor(private readonly bounds: readonly number[]) {
+    this.counts = new Array<number>(bounds.length + 1).fill(0);
+  }
+
+  add(value: number): void {
+    const { bounds } = this;
+    let bucket = 0;
+    while (bucket < bounds.length && value > bounds[bucket]!) bucket += 1;
+    this.counts[bucket]! += 1;
+    this.sum += value;
+  }
 }
 
 export class CappedHistogram<Label extends string> extends Series<Label, Distribution> {
@@ -125,16 +142,11 @@ export class CappedHistogram<Label extends string> extends Series<Label, Distrib
   }
 
   observe(labels: Labels<Label>, value: number): void {
-    const { buckets } = this;
-    const state = this.stateOf(labels);
-    let bucket = 0;
-    while (bucket < buckets.length && value > buckets[bucket]!) bucket += 1;
-    state.counts[bucket]! += 1;
-    state.sum += value;
+    this.at(labels).add(value);
   }
 
   protected begin(): Distribution {
-    return { counts: new Array<number>(this.buckets.length + 1).fill(0), sum: 0 };
+    return new Distribution(this.buckets);
   }
 
   protected values(labels: Labels<Label>, { counts, sum }: Distribution): Value[] {

@@ -8,7 +8,6 @@ import {
   type OutgoingCall,
   type PreparedCall,
   type SupplierStyle,
-  type UsageHints,
   type WireDialect,
 } from './kit';
 import { PooledCall } from './native-oauth/pooled-call';
@@ -26,7 +25,6 @@ export interface SentCall {
   readonly exchange: SupplierExchange;
   /** What the answer is written in. */
   readonly dialect: WireDialect;
-  readonly usage: UsageHints;
   /** What of the body the supplier did not get. */
   readonly dropped: readonly Dropped[];
   /** What a refusal means. */
@@ -45,41 +43,59 @@ export class SupplierClient {
 
   /**
    * Sends a call in the way of its supplier, with the supplier's secret. It takes proof of a hold, so that no route
-   * can reach a supplier for which no money was set aside. Rejects with a fault before anything was
-   * sent; what happens afterwards is told by the exchange. The provider's own deadlines come before the given ones.
+   * can reach a supplier for which no money was set aside. Fails with a fault before anything was sent; what happens
+   * afterwards is told by the exchange. The provider's own deadlines come before the given ones. Only a pool of tokens
+   * makes it a promise: it may have to renew one first.
    */
-  async open(_hold: HoldProof, input: SupplierCallInput, deadlines: CallDeadlines): Promise<SentCall> {
+  open(_hold: HoldProof, input: SupplierCallInput, deadlines: CallDeadlines): SentCall | Promise<SentCall> {
     const { provider } = input.lane;
     const style = this.styles.of(provider);
-    const dialect = style.operations(provider)[input.operation];
-    if (dialect === undefined) throw notServed(provider.name, input.operation);
-    const prepare = (credential: Credential | null): PreparedCall =>
-      style.prepare({ ...input, credential, now: new Date() });
-    const send = ({ dropped: _, ...request }: PreparedCall, handler: SupplierHandler): SupplierCall =>
-      this.pools.dispatch({ ...request, ...deadlinesOf(provider, deadlines) }, handler);
-    const lease = style.credential === 'oauth-pool' ? await this.tokens.take(provider) : undefined;
+    if (style.operations(provider)[input.operation] === undefined)
+      throw notServed(provider.name, input.operation);
+    if (style.credential === 'oauth-pool') return this.openPooled(style, input, deadlines);
+    const prepared = prepare(style, input, this.credentialFor(style, input.lane));
+    return sent(style, input, prepared, (handler) => this.send(input, prepared, deadlines, handler));
+  }
+
+  private async openPooled(
+    style: SupplierStyle,
+    input: SupplierCallInput,
+    deadlines: CallDeadlines,
+  ): Promise<SentCall> {
+    const { provider } = input.lane;
+    const lease = await this.tokens.take(provider);
     try {
-      const first = prepare(lease?.token ?? this.credentialFor(style, input.lane));
-      const exchange = new SupplierExchange({
-        ...(input.stream && style.unframer ? { unframer: style.unframer() } : {}),
-      }).begin((handler) =>
-        lease === undefined
-          ? send(first, handler)
-          : new PooledCall(provider, this.tokens, handler, (token, listener) =>
-              send(token === lease.token ? first : prepare(token), listener),
-            ).begin(lease),
+      const first = prepare(style, input, lease.token);
+      return sent(style, input, first, (handler) =>
+        new PooledCall(provider, this.tokens, handler, (token, listener) => {
+          const prepared = token === lease.token ? first : prepare(style, input, token);
+          return this.send(input, prepared, deadlines, listener);
+        }).begin(lease),
       );
-      return {
-        exchange,
-        dialect,
-        dropped: first.dropped,
-        usage: style.usage(provider),
-        judge: (head, body) => judgeAnswer(style, { ...head, body }),
-      };
     } catch (error) {
-      lease?.release();
+      lease.release();
       throw error;
     }
+  }
+
+  private send(
+    { lane }: SupplierCallInput,
+    { url, method, headers, body }: PreparedCall,
+    usual: CallDeadlines,
+    handler: SupplierHandler,
+  ): SupplierCall {
+    const { firstByte, idle, total } = lane.provider.timeouts;
+    const request = {
+      url,
+      method,
+      headers,
+      body,
+      firstByteMs: firstByte ?? usual.firstByteMs,
+      idleMs: idle ?? usual.idleMs,
+      totalMs: total ?? usual.totalMs,
+      changedMind: usual.changedMind,
+    };
+    return this.pools.dispatch(request, handler);
   }
 
   private credentialFor(style: SupplierStyle, { provider }: LaneView): Credential | null {
@@ -95,11 +111,23 @@ export class SupplierClient {
 const notServed = (provider: string, operation: string): Error =>
   fault('configuration_error', { details: { provider, operation } });
 
-function deadlinesOf({ timeouts }: LaneView['provider'], usual: CallDeadlines): CallDeadlines {
+const prepare = (
+  style: SupplierStyle,
+  input: SupplierCallInput,
+  credential: Credential | null,
+): PreparedCall => style.prepare({ ...input, credential, now: new Date() });
+
+function sent(
+  style: SupplierStyle,
+  { stream, lane, operation }: SupplierCallInput,
+  { dropped }: PreparedCall,
+  dispatch: (handler: SupplierHandler) => SupplierCall,
+): SentCall {
+  const { provider } = lane;
   return {
-    ...usual,
-    firstByteMs: timeouts.firstByte ?? usual.firstByteMs,
-    idleMs: timeouts.idle ?? usual.idleMs,
-    totalMs: timeouts.total ?? usual.totalMs,
+    exchange: new SupplierExchange(stream ? style.unframer?.() : undefined).begin(dispatch),
+    dialect: style.operations(provider)[operation]!,
+    dropped,
+    judge: (head, body) => judgeAnswer(style, { ...head, body }),
   };
 }

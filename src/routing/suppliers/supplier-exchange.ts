@@ -9,6 +9,11 @@ export interface AnswerHead {
   readonly headers: IncomingHttpHeaders;
 }
 
+/** An answer that nothing is done with before it is whole. */
+export interface WholeAnswer extends AnswerHead {
+  readonly body: Buffer;
+}
+
 /** Who reads a supplier's answer. `data` answers false while it cannot take more. */
 export interface AnswerReader {
   data(chunk: Buffer): boolean;
@@ -18,36 +23,39 @@ export interface AnswerReader {
 
 const EVENTS = 'text/event-stream';
 
-export interface ExchangeOptions {
-  /** Takes streams out of what the supplier wraps them in. */
-  readonly unframer?: Unframer;
-}
-
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 
 type Ending = { readonly kind: 'end' } | { readonly kind: 'broken'; readonly cause: Fault };
+
+interface HeadWaiter {
+  readonly resolve: (head: AnswerHead) => void;
+  readonly reject: (cause: Fault) => void;
+}
 
 /**
  * One call to a supplier, from the request to the last byte of the answer. The head is a promise; the body goes
  * to whoever reads it, who may come later than its first bytes and may be slower than they are.
  */
 export class SupplierExchange implements SupplierHandler {
-  readonly head: Promise<AnswerHead>;
-  private resolveHead: (head: AnswerHead) => void;
-  private rejectHead: (cause: Fault) => void;
+  private known: AnswerHead | null = null;
+  private waiter: HeadWaiter | null = null;
   private controller: Dispatcher.DispatchController | null = null;
   private reader: AnswerReader | null = null;
   private readonly early: Buffer[] = [];
   private ending: Ending | null = null;
   private refused: Fault | null = null;
-  private answered = false;
   private call: SupplierCall | null = null;
   private unframer: Unframer | undefined;
 
-  constructor(private readonly options: ExchangeOptions = {}) {
-    this.head = new Promise((resolve, reject) => {
-      this.resolveHead = resolve;
-      this.rejectHead = reject;
+  /** Wrapped: what takes a stream out of what the supplier wraps it in. */
+  constructor(private readonly wrapped?: Unframer) {}
+
+  /** When the supplier begins to answer. */
+  get head(): Promise<AnswerHead> {
+    return new Promise((resolve, reject) => {
+      if (this.known !== null) resolve(this.known);
+      else if (this.ending !== null) reject(causeOf(this.ending));
+      else this.waiter = { resolve, reject };
     });
   }
 
@@ -71,7 +79,12 @@ export class SupplierExchange implements SupplierHandler {
   }
 
   /** The whole body, for answers that are read before anything is decided. */
-  whole(limit = LARGEST_ANSWER): Promise<Buffer> {
+  async whole(limit = LARGEST_ANSWER): Promise<Buffer> {
+    return (await this.complete(limit)).body;
+  }
+
+  /** Head and body at once. */
+  complete(limit = LARGEST_ANSWER): Promise<WholeAnswer> {
     return new Promise((resolve, reject) => {
       const chunks: Buffer[] = [];
       let size = 0;
@@ -82,8 +95,11 @@ export class SupplierExchange implements SupplierHandler {
           else chunks.push(chunk);
           return true;
         },
-        end: () =>
-          resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size)),
+        end: () => {
+          const { status, headers } = this.known!;
+          const only = chunks.length === 1 ? chunks[0] : undefined;
+          resolve({ status, headers, body: only ?? Buffer.concat(chunks, size) });
+        },
         broken: reject,
       });
     });
@@ -107,10 +123,9 @@ export class SupplierExchange implements SupplierHandler {
   ): void {
     // Informational answers (1xx) precede the real one.
     if (status < 200) return;
-    this.answered = true;
-    const head = { status, headers };
-    this.unframer = status < 300 ? this.options.unframer : undefined;
-    this.resolveHead(this.unframer ? { status, headers: { ...headers, 'content-type': EVENTS } } : head);
+    this.unframer = status < 300 ? this.wrapped : undefined;
+    this.known = { status, headers: this.unframer ? { ...headers, 'content-type': EVENTS } : headers };
+    this.waiter?.resolve(this.known);
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -138,18 +153,18 @@ export class SupplierExchange implements SupplierHandler {
   private finish(ending: Ending): void {
     if (this.ending !== null) return;
     this.ending = ending;
-    if (!this.answered) {
-      this.rejectHead(ending.kind === 'broken' ? ending.cause : fault('upstream_unavailable'));
-    } else if (this.reader !== null) {
-      this.tell(ending);
-    }
+    if (this.known === null) this.waiter?.reject(causeOf(ending));
+    this.tell(ending);
   }
 
   private tell(ending: Ending): void {
-    if (ending.kind === 'end') this.reader?.end();
-    else this.reader?.broken(ending.cause);
+    if (ending.kind === 'end' && this.known !== null) this.reader?.end();
+    else this.reader?.broken(causeOf(ending));
   }
 }
+
+const causeOf = (ending: Ending): Fault =>
+  ending.kind === 'broken' ? ending.cause : fault('upstream_unavailable');
 
 const timeOuts = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
@@ -158,7 +173,18 @@ const timeOuts = new Set([
   'SUPPLIER_DEADLINE',
 ]);
 
-const brokenConnection = (error: Error): Fault =>
-  error instanceof Fault
-    ? error
-    : fault(timeOuts.has(errorCode(error)) ? 'upstream_timeout' : 'upstream_unavailable', { cause: error });
+/** This process or this machine may open nothing more: no fault of the supplier, who was not even asked. */
+const outOfDescriptors = new Set(['EMFILE', 'ENFILE']);
+
+function brokenConnection(error: Error): Fault {
+  if (error instanceof Fault) return error;
+  const code = errorCode(error);
+  if (outOfDescriptors.has(code))
+    return fault('capacity_exceeded', {
+      status: 503,
+      message: 'The service has no connection to spare. Try again in a moment.',
+      retryAfterSeconds: 1,
+      cause: error,
+    });
+  return fault(timeOuts.has(code) ? 'upstream_timeout' : 'upstream_unavailable', { cause: error });
+}

@@ -60,6 +60,12 @@ describe('a chat request', () => {
     });
   });
 
+  test.each([{ stream: false }, { stream: true }])('says on record what went no further: %p', async (how) => {
+    const answer = await chat({ ...how, api_base: 'https://elsewhere.example', fallbacks: ['other'] });
+    await answer.text();
+    expect(await recordOf(answer)).toMatchObject({ status: 200, dropped: { api_base: 1, fallbacks: 1 } });
+  });
+
   test('is streamed byte for byte, and on record before its end', async () => {
     const answer = await chat({ stream: true, stream_options: { include_usage: true } });
     expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/);

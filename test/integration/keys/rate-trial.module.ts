@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Module, Req, Res } from '@nestjs/common';
-import { KeyDirectory, OpenCalls, rateHeaders, RateLimiter, rateRefusal } from '../../../src/keys';
+import { KeyDirectory, OpenCalls, RateLimiter, rateRefusal, setRateHeaders } from '../../../src/keys';
 import { Access, type HttpRequest, WebModule } from '../../../src/web';
 
 /** Takes from the rate of its caller and does nothing else. */
@@ -21,7 +21,7 @@ export class RateTrial {
     const { caller } = request;
     if (caller === undefined) throw new Error('the guard let nobody in');
     const verdict = await this.limiter.take(caller);
-    for (const [name, value] of Object.entries(rateHeaders(verdict))) response.setHeader(name, value);
+    setRateHeaders(response, verdict);
     const refusal = rateRefusal(verdict);
     if (refusal !== null) throw refusal;
     return { ok: true };

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { CatalogueEditor } from '../../../src/catalogue';
+import { CatalogueEditor, type ProviderView } from '../../../src/catalogue';
 import { type Fault, type HoldProof } from '../../../src/kernel';
 import { AddressGuard } from '../../../src/platform';
-import { type SupplierExchange } from '../../../src/routing';
+import { type SentCall, type SupplierExchange } from '../../../src/routing';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { chunkFrame } from '../../unit/suppliers/frames';
 import { CatalogueHouse, refusal } from '../catalogue/catalogue-house';
@@ -39,6 +39,9 @@ const put = async (providerId: number, kind: 'bearer' | 'sigv4', secret: string 
   await catalogue.write((tx) => house.editor.put(tx, { providerId, label: 'key', kind, secret }));
   await house.reload();
 };
+
+const opened = async (provider: ProviderView): Promise<SentCall> =>
+  house.client.open(hold, callTo(provider, 'chat', chat), {});
 
 async function answerOf(exchange: SupplierExchange): Promise<{ status: number; text: string }> {
   const { status } = await exchange.head;
@@ -79,7 +82,7 @@ test("a stored secret reaches the supplier, the caller's own key never", async (
 
 test('without a secret, or with one for another host, nothing is sent', async () => {
   const provider = await house.provider('bare', 'openai-style', simulator.url);
-  const call = () => house.client.open(hold, callTo(provider, 'chat', chat), {});
+  const call = () => opened(provider);
   const before = (await simulator.stats()).total;
   await expect(call()).rejects.toMatchObject({
     code: 'configuration_error',
@@ -95,7 +98,7 @@ test('without a secret, or with one for another host, nothing is sent', async ()
     },
   );
   await house.reload();
-  await expect(house.client.open(hold, callTo(moved, 'chat', chat), {})).rejects.toMatchObject({
+  await expect(opened(moved)).rejects.toMatchObject({
     code: 'configuration_error',
     options: { details: { credential: 'unreadable' } },
   });
@@ -104,13 +107,9 @@ test('without a secret, or with one for another host, nothing is sent', async ()
 
 test('an unknown style, or an operation that a style does not serve, is a fault of the configuration', async () => {
   const odd = await house.provider('odd', 'unheard-of', simulator.url);
-  await expect(house.client.open(hold, callTo(odd, 'chat', chat), {})).rejects.toMatchObject(
-    refusal('configuration_error'),
-  );
+  await expect(opened(odd)).rejects.toMatchObject(refusal('configuration_error'));
   const rank = await house.provider('rank', 'cohere-rerank', simulator.url);
-  await expect(house.client.open(hold, callTo(rank, 'chat', chat), {})).rejects.toMatchObject(
-    refusal('configuration_error'),
-  );
+  await expect(opened(rank)).rejects.toMatchObject(refusal('configuration_error'));
 });
 
 describe('a stream in binary frames', () => {

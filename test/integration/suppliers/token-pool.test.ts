@@ -83,7 +83,7 @@ test('a call goes out with a token of the pool and gives it back', async () => {
   const provider = await pool({ one: later() });
   await simulator.clearRequests();
   const sent = await house.client.open(hold, callTo(provider, 'native', native), {});
-  expect(sent).toMatchObject({ dialect: 'responses', usage: { inStream: 'always' }, dropped: [] });
+  expect(sent).toMatchObject({ dialect: 'responses', dropped: [] });
   expect((await sent.exchange.head).status).toBe(200);
   expect((await sent.exchange.whole()).toString()).toContain('response.completed');
   const [request] = await simulator.requests();

@@ -26,7 +26,6 @@ export const bedrock: SupplierStyle = {
   needsCredential: () => true,
   operations: () => operations,
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
-  usage: () => ({ inStream: 'always' }),
   prepare: (call) => signed(unsigned(call), call),
   readError: readBedrockError,
   unframer: () => new MessagesUnframer(),

@@ -7,7 +7,6 @@ export const cohereRerank: SupplierStyle = {
   needsCredential: () => true,
   operations: () => ({ rerank: 'rerank' }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
-  usage: () => ({ inStream: 'never' }),
   prepare: (call) => {
     const body = jsonBody(call, (edits) => {
       edits.set.model = call.lane.upstreamModel;

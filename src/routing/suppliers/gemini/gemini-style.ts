@@ -7,7 +7,6 @@ export const geminiStyle: SupplierStyle = {
   needsCredential: () => true,
   operations: () => ({ chat: 'gemini', messages: 'gemini', responses: 'gemini' }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
-  usage: () => ({ inStream: 'always' }),
   prepare: (call) => {
     const { lane, stream, maxOutputTokens, headers, credential } = call;
     const action = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';

@@ -15,6 +15,5 @@ export type {
   PreparedCall,
   SupplierStyle,
   Unframer,
-  UsageHints,
   WireDialect,
 } from './style';

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Credential, ProviderView } from '../../../catalogue';
 import { fault } from '../../../kernel';
@@ -34,11 +34,14 @@ const alwaysPassing = ['traceparent', 'tracestate'];
 
 export function passing(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
   const passed: Record<string, string> = {};
-  for (const name of [...alwaysPassing, ...names]) {
-    const value = headers[name];
-    if (value !== undefined) passed[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
+  for (const name of alwaysPassing) pass(headers, name, passed);
+  for (const name of names) pass(headers, name, passed);
   return passed;
+}
+
+function pass(headers: IncomingHttpHeaders, name: string, passed: Record<string, string>): void {
+  const value = headers[name];
+  if (value !== undefined) passed[name] = Array.isArray(value) ? value.join(', ') : value;
 }
 
 /** `keyHeader` takes a secret that is not a bearer token. */
@@ -63,19 +66,11 @@ export function prepared(
   { bytes, contentType, dropped }: PreparedBody,
   headers: Record<string, string>,
 ): PreparedCall {
-  return {
-    url,
-    method: 'POST',
-    headers: {
-      ...headers,
-      ...sessionHeader(call),
-      'content-type': contentType,
-      'content-length': String(bytes.length),
-      accept: call.stream ? 'text/event-stream' : mayBeRaw(call) ? '*/*' : 'application/json',
-    },
-    body: bytes,
-    dropped,
-  };
+  setSessionHeader(call, headers);
+  headers['content-type'] = contentType;
+  headers['content-length'] = String(bytes.length);
+  headers.accept = call.stream ? 'text/event-stream' : mayBeRaw(call) ? '*/*' : 'application/json';
+  return { url, method: 'POST', headers, body: bytes, dropped };
 }
 
 /** Sound, or a transcript as plain text. */
@@ -83,9 +78,9 @@ const mayBeRaw = ({ operation, body }: OutgoingCall): boolean =>
   operation === 'speech' || body.kind === 'form';
 
 /** Some suppliers and balancers keep a conversation near its cache when a header names it. */
-function sessionHeader({ lane, sessionKey }: OutgoingCall): Record<string, string> {
+function setSessionHeader({ lane, sessionKey }: OutgoingCall, headers: Record<string, string>): void {
   const { session_header: name } = lane.provider.settings;
-  if (sessionKey === null || typeof name !== 'string') return {};
+  if (sessionKey === null || typeof name !== 'string') return;
   // Whatever the caller calls a session stays between the caller and us.
-  return { [name.toLowerCase()]: createHash('sha256').update(sessionKey).digest('hex').slice(0, 32) };
+  headers[name.toLowerCase()] = hash('sha256', sessionKey).slice(0, 32);
 }

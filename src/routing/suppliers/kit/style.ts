@@ -54,7 +54,7 @@ export interface OutgoingCall {
   readonly body: OutgoingBody;
   readonly stream: boolean;
   /** The bound that was set money aside for, when the supplier has to be told. */
-  readonly maxOutputTokens?: number;
+  readonly maxOutputTokens?: number | undefined;
   /** The caller's own; only what the style's list names goes further. */
   readonly headers: IncomingHttpHeaders;
   /** Of one conversation, for suppliers that keep caches near it. */
@@ -69,11 +69,6 @@ export interface PreparedCall {
   readonly body: Buffer;
   /** What of the caller's body does not go further. */
   readonly dropped: readonly Dropped[];
-}
-
-/** `always`: a stream reports usage unasked. `asked`: the style asks for it. `never`: it has to be counted here. */
-export interface UsageHints {
-  readonly inStream: 'always' | 'asked' | 'never';
 }
 
 /** Turns what a supplier wraps its streams in into the events of the dialect. */
@@ -96,7 +91,6 @@ export interface SupplierStyle {
   operations(provider: ProviderView): Operations;
   /** For whoever translates a request for it. */
   target(lane: LaneView): Target;
-  usage(provider: ProviderView): UsageHints;
   prepare(call: OutgoingCall): PreparedCall;
   /** What an error body says; undefined when it says nothing. */
   readError(body: unknown, headers: IncomingHttpHeaders): SupplierError | undefined;

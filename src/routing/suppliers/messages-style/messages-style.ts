@@ -38,7 +38,6 @@ export const messagesStyle: SupplierStyle = {
   needsCredential: ({ settings }) => settings.anonymous !== true,
   operations: () => messagesOperations,
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
-  usage: () => ({ inStream: 'always' }),
   prepare: prepareMessages,
   readError: dialects.messages.readError,
 };

@@ -30,7 +30,6 @@ export const nativeOauth: SupplierStyle = {
   needsCredential: () => true,
   operations: () => ({ native: 'responses' }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
-  usage: () => ({ inStream: 'always' }),
   prepare: (call) => prepareNative(call, ''),
   readError: dialects.responses.readError,
 };

@@ -37,7 +37,6 @@ export const openaiStyle: SupplierStyle = {
     const { limitField, developerRole } = profileOf(provider);
     return { model: upstreamModel, developerRole, limitField: limitField ?? 'max_tokens' };
   },
-  usage: (provider) => ({ inStream: profileOf(provider).usageInStream }),
   prepare: (call) => prepareWith(profileOf(call.lane.provider), call),
   readError: dialects.chat.readError,
 };

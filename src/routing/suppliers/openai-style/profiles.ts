@@ -1,5 +1,5 @@
 import type { ProviderView } from '../../../catalogue';
-import type { Operation, Operations, UsageHints } from '../kit';
+import type { Operation, Operations } from '../kit';
 
 /** What is peculiar to one supplier of this style, as data. */
 export interface Profile {
@@ -10,7 +10,8 @@ export interface Profile {
   readonly needsCredential: boolean;
   /** The one field it bounds answers by; null: it takes both. */
   readonly limitField: 'max_tokens' | 'max_completion_tokens' | null;
-  readonly usageInStream: UsageHints['inStream'];
+  /** `always`: a stream reports usage unasked. `asked`: only on demand, so it is demanded. */
+  readonly usageInStream: 'always' | 'asked';
   readonly developerRole: boolean;
   /** Its word for "some tool has to be called". */
   readonly required: 'required' | 'any';

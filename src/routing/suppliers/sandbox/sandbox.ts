@@ -29,7 +29,6 @@ export const sandbox: SupplierStyle = {
   needsCredential: () => false,
   operations: () => operations,
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
-  usage: () => ({ inStream: 'asked' }),
   prepare: (call) => {
     const own = { ...call, credential };
     if (call.operation === 'native') return prepareNative(own, '/v1');
