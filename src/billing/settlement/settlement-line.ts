@@ -40,7 +40,7 @@ type NewEntry = Omit<Entry, 'journalled' | 'turn'>;
 
 const longestPauseMs = 2_000;
 /** How long settled requests gather while nobody waits for the database: one transaction for all of them. */
-const gatherMs = 20;
+const gatherMs = 50;
 
 /**
  * Settled requests on their way: into the journal at the end of this turn of the event loop, then into the database

@@ -24,18 +24,14 @@ export class ChargeSheet {
   constructor(records: Iterable<RequestRecord>, settlementOf: ReadonlyMap<number, bigint>) {
     const charges = new Map<string, Charge>();
     const wallets = new Map<number, Nano>();
-    for (const record of records) {
-      if (record.costNano === 0n) continue;
-      const hour = Math.floor(record.createdAt.getTime() / millisecondsPerHour);
-      for (const ref of limitRefs(record)) {
+    for (const { who, hour, amount } of sumsByCaller(records)) {
+      for (const ref of limitRefs(who)) {
         const key = `${scopeKey(ref)}:${hour}`;
         const charge = charges.get(key);
-        if (charge) charge.amount += record.costNano;
-        else charges.set(key, { ...ref, hour, amount: record.costNano });
+        if (charge) charge.amount += amount;
+        else charges.set(key, { ...ref, hour, amount });
       }
-      if (record.walletId !== null) {
-        wallets.set(record.walletId, (wallets.get(record.walletId) ?? 0n) + record.costNano);
-      }
+      if (who.walletId !== null) wallets.set(who.walletId, (wallets.get(who.walletId) ?? 0n) + amount);
     }
     for (const { kind, id, hour, amount } of charges.values()) {
       this.kinds.push(kind);
@@ -49,4 +45,25 @@ export class ChargeSheet {
       this.sums.push(sum.toString());
     }
   }
+}
+
+interface CallerSum {
+  readonly who: RequestRecord;
+  readonly hour: number;
+  amount: Nano;
+}
+
+/** Most records of a batch are of few callers, and all of a caller's count against the same scopes. */
+function sumsByCaller(records: Iterable<RequestRecord>): Iterable<CallerSum> {
+  const sums = new Map<string, CallerSum>();
+  for (const who of records) {
+    if (who.costNano === 0n) continue;
+    const hour = Math.floor(who.createdAt.getTime() / millisecondsPerHour);
+    const { keyId, projectId, departmentId, userId, organisationId, walletId } = who;
+    const key = `${keyId} ${projectId} ${departmentId} ${userId} ${organisationId} ${walletId} ${hour}`;
+    const sum = sums.get(key);
+    if (sum) sum.amount += who.costNano;
+    else sums.set(key, { who, hour, amount: who.costNano });
+  }
+  return sums.values();
 }

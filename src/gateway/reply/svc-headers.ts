@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { formatUsd, type Nano } from '../../kernel';
+import { addHeader } from '../../platform';
 
 /** What a caller is told about how a request went. */
 export interface CallFacts {
@@ -16,9 +17,9 @@ export type RouteFacts = Pick<CallFacts, 'supplier' | 'region' | 'failover'>;
 
 /** Known when the supplier has answered: the head of a stream carries these. */
 export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): void {
-  response.setHeader('x-svc-supplier', facts.supplier);
-  response.setHeader('x-svc-region', facts.region ?? 'unspecified');
-  response.setHeader('x-svc-failover', facts.failover ? 'true' : 'false');
+  addHeader(response, 'x-svc-supplier', facts.supplier);
+  addHeader(response, 'x-svc-region', facts.region ?? 'unspecified');
+  addHeader(response, 'x-svc-failover', facts.failover ? 'true' : 'false');
 }
 
 /** Known when the request is settled: trailers of a stream, headers of a whole answer. */

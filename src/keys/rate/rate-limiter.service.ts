@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { type Fault, fault } from '../../kernel';
+import { addHeader } from '../../platform';
 import type { Caller } from '../caller';
 import { RateWindows } from './rate-windows';
 import type { RateWindow, Reading } from './reading';
@@ -43,9 +44,9 @@ const windowOf = ({ keyId, rateLimitRpm }: Pick<Caller, 'keyId' | 'rateLimitRpm'
 
 /** What every answer to a counted request says of the limit. */
 export function setRateHeaders(response: ServerResponse, { limit, used, resetMs }: RateVerdict): void {
-  response.setHeader('x-ratelimit-limit-requests', String(limit));
-  response.setHeader('x-ratelimit-remaining-requests', String(Math.max(0, limit - used)));
-  response.setHeader('x-ratelimit-reset-requests', `${(Math.ceil(resetMs) / 1_000).toFixed(3)}s`);
+  addHeader(response, 'x-ratelimit-limit-requests', String(limit));
+  addHeader(response, 'x-ratelimit-remaining-requests', String(Math.max(0, limit - used)));
+  addHeader(response, 'x-ratelimit-reset-requests', `${(Math.ceil(resetMs) / 1_000).toFixed(3)}s`);
 }
 
 /** Null for a request that is let in. */

@@ -1,11 +1,11 @@
-import { createServer, IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { parse, type ParsedUrlQuery } from 'node:querystring';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { isUuid, uuidv7 } from '../../kernel';
 import { answerBrokenRequest } from './broken-request';
+import { addHeader, LeanRequest, LeanResponse } from './lean-messages';
 import { RouteTable } from './route-table';
 
 type NestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown;
@@ -14,40 +14,6 @@ type Register = (path: string | NestHandler, handler?: NestHandler) => unknown;
 
 export interface IdentifiedRequest extends IncomingMessage {
   requestId: string;
-}
-
-/** The little of Express's request and response that Nest needs, for the routes that Express never sees. */
-class LeanRequest extends IncomingMessage {
-  declare requestId: string;
-  declare params: Readonly<Record<string, string>>;
-  declare originalUrl: string;
-
-  get query(): ParsedUrlQuery {
-    const url = this.url ?? '';
-    const question = url.indexOf('?');
-    return parse(question === -1 ? '' : url.slice(question + 1));
-  }
-}
-
-class LeanResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  status(code: number): this {
-    this.statusCode = code;
-    return this;
-  }
-
-  json(body: unknown): this {
-    const text = Buffer.from(JSON.stringify(body));
-    if (!this.hasHeader('content-type')) this.setHeader('content-type', 'application/json; charset=utf-8');
-    this.setHeader('content-length', text.length);
-    return this.end(text);
-  }
-
-  send(body: string | Buffer = ''): this {
-    if (body !== '' && !this.hasHeader('content-type'))
-      this.setHeader('content-type', 'text/html; charset=utf-8');
-    this.setHeader('content-length', Buffer.byteLength(body));
-    return this.end(body);
-  }
 }
 
 const verbs = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
@@ -123,8 +89,11 @@ export class LeanAdapter extends ExpressAdapter {
         }
         (request.socket as AnsweringSocket)[latest] = response;
         request.url = originForm(request.url);
-        identify(request, response);
-        if (!this.serve(request, response)) application(request, response, unreachable);
+        identify(request);
+        if (this.serve(request, response)) return;
+        response.setHeader('x-request-id', request.requestId);
+        response.setHeader('x-content-type-options', 'nosniff');
+        application(request, response, unreachable);
       },
     );
     server.maxHeadersCount = 100;
@@ -164,6 +133,8 @@ export class LeanAdapter extends ExpressAdapter {
     if (match === null) return false;
     request.params = match.params;
     request.originalUrl = url;
+    addHeader(response, 'x-request-id', request.requestId);
+    addHeader(response, 'x-content-type-options', 'nosniff');
     match.handler(request, response, unreachable);
     return true;
   }
@@ -179,12 +150,9 @@ function closeIfStalled(socket: Socket, latest: ServerResponse | undefined): voi
   else if (latest?.writableFinished ?? true) socket.destroy();
 }
 
-function identify(request: LeanRequest, response: ServerResponse): void {
+function identify(request: LeanRequest): void {
   const given = request.headers['x-request-id'];
-  const id = isUuid(given) ? given : uuidv7();
-  request.requestId = id;
-  response.setHeader('x-request-id', id);
-  response.setHeader('x-content-type-options', 'nosniff');
+  request.requestId = isUuid(given) ? given : uuidv7();
 }
 
 const latest = Symbol('the latest answer on this socket');
