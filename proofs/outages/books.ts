@@ -8,6 +8,7 @@ export interface Charge {
   readonly status: number;
   readonly code: string | null;
   readonly costNano: bigint;
+  readonly inputTokens: number;
   readonly outputTokens: number;
   readonly atMs: number;
 }
@@ -17,6 +18,7 @@ interface ChargeRow {
   status: number;
   code: string | null;
   cost_nano: string;
+  input_tokens: string;
   output_tokens: string;
   at: Date;
 }
@@ -71,7 +73,7 @@ export class Books {
 
   private async read(condition: string, parameters: unknown[]): Promise<Charge[]> {
     const rows = await this.database.query<ChargeRow>(
-      `SELECT request_id, status, code, cost_nano, output_tokens, created_at AS at FROM request_record
+      `SELECT request_id, status, code, cost_nano, input_tokens, output_tokens, created_at AS at FROM request_record
         WHERE ${condition} ORDER BY created_at`,
       parameters,
     );
@@ -80,6 +82,7 @@ export class Books {
       status: row.status,
       code: row.code,
       costNano: BigInt(row.cost_nano),
+      inputTokens: Number(row.input_tokens),
       outputTokens: Number(row.output_tokens),
       atMs: row.at.getTime(),
     }));

@@ -10,6 +10,8 @@ interface Addresses {
 export const models = { chat: 'chatty', messages: 'messenger', responses: 'chatty' } as const;
 export const SLOW = 'slow';
 export const NEIGHBOUR = 'neighbour';
+/** For answers that no buffer on their way can hold. */
+export const ENDLESS = 'endless';
 
 /** JSON is YAML. */
 export function catalogueOf({ steady, slow }: Addresses): string {
@@ -20,10 +22,10 @@ export function catalogueOf({ steady, slow }: Addresses): string {
     api_key: '${SUPPLIER_KEY}',
     ...(style === 'openai-style' ? { settings: { profile: 'openai' } } : {}),
   });
-  const model = (name: string): object => ({
+  const model = (name: string, provider = name): object => ({
     max_output_tokens: 4_000,
     price: { input: 1, output: 2 },
-    lanes: [{ provider: name, model: `sim-${name}`, region: 'here' }],
+    lanes: [{ provider, model: `sim-${name}`, region: 'here' }],
   });
   return JSON.stringify({
     version: 1,
@@ -38,6 +40,12 @@ export function catalogueOf({ steady, slow }: Addresses): string {
       messenger: model('messenger'),
       [SLOW]: model(SLOW),
       [NEIGHBOUR]: model(NEIGHBOUR),
+      // Cheap, so that hundreds of them at once hold nothing worth speaking of.
+      [ENDLESS]: {
+        ...model(ENDLESS, 'chatty'),
+        max_output_tokens: 100_000,
+        price: { input: 0.01, output: 0.01 },
+      },
     },
   });
 }

@@ -1,5 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { GatewayNode } from './house';
 import { idsOf, isServed, type Seen, tally } from './load';
+import { seconds } from './report';
 import type { Stage } from './stage';
+
+const HOLDS_GONE_MS = 5_000;
 
 /** What every outage owes: answers that say what is wrong and when to come back, and books that add up. */
 export function checkAnswers(
@@ -36,4 +41,21 @@ export async function checkBooks(
   const drift = await books.drift();
   report.check(`${name}: the books`, '0 wrong', `${drift} wrong`, drift === 0);
   return of;
+}
+
+/** With nothing under way nothing is held, or soon. Answers when that was so, for the table. */
+export async function checkHolds({ report }: Stage, name: string, node: GatewayNode): Promise<string> {
+  const since = performance.now();
+  const held = (): Promise<number> => node.gauge('gateway_wallet_holds_usd');
+  const late = (): boolean => performance.now() - since > HOLDS_GONE_MS;
+  while ((await held()) !== 0 && !late()) await delay(50);
+  const took = late() ? 'some' : `none after ${seconds(performance.now() - since)}`;
+  report.check(`${name}: money still held`, `none after ${seconds(HOLDS_GONE_MS)}`, took, took !== 'some');
+  return took;
+}
+
+/** What reached the top of the process, or a promise that nobody waited for. */
+export function checkSurprises({ report }: Stage, name: string, { program }: GatewayNode): void {
+  const { length } = program.text.match(/reached the top|nobody was waiting/g) ?? [];
+  report.check(`${name}: failures that nobody caught`, '0', `${length}`, length === 0 && !program.over);
 }

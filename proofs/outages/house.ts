@@ -7,7 +7,7 @@ import { PostgresServer } from '../money/postgres-server';
 import { Books } from './books';
 import { catalogueOf, NEIGHBOUR } from './catalogue';
 import type { Door } from './load';
-import { Program } from './program';
+import { type Circumstances, Program } from './program';
 import { SUPPLIER_KEY, SupplierProcess } from './simulator';
 
 const usd = 1_000_000_000n;
@@ -29,14 +29,15 @@ export class GatewayNode {
     return this.program.stop();
   }
 
-  /** The value of a gauge without labels. */
+  /** The value of a gauge, named with its labels as they are written. */
   async gauge(name: string): Promise<number> {
     const text = await (await fetch(this.metricsUrl, { signal: AbortSignal.timeout(10_000) })).text();
-    return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? NaN);
+    const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+    return Number(line?.slice(name.length) ?? NaN);
   }
 }
 
-export interface NodeOptions {
+export interface NodeOptions extends Circumstances {
   readonly environment?: Readonly<Record<string, string>>;
   /** Where it listens; else at a port of its own. */
   readonly port?: number;
@@ -92,16 +93,18 @@ export class House {
   }
 
   /** Starts a gateway, or starts it again in the same data folder. */
-  async node(name: string, { environment = {}, port }: NodeOptions = {}): Promise<GatewayNode> {
+  async node(name: string, options: NodeOptions = {}): Promise<GatewayNode> {
+    const { environment = {}, port, ...circumstances } = options;
     const dataFolder = join(this.postgres.folder, name);
     mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
     const metricsPort = await freePort();
-    const program = Program.node('src/main.js', [], {
+    const all = {
       ...this.environment(dataFolder),
       PORT: String(port ?? 0),
       METRICS_PORT: String(metricsPort),
       ...environment,
-    });
+    };
+    const program = Program.node('src/main.js', [], all, circumstances);
     const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
     const node = new GatewayNode(program, url, `http://127.0.0.1:${metricsPort}/metrics`, dataFolder);
     this.nodes.push(node);

@@ -7,6 +7,14 @@ const compiled = join(__dirname, '..', '..');
 const KEPT_CHARACTERS = 200_000;
 const FIND_DEADLINE_MS = 60_000;
 
+/** What a program has to live with. */
+export interface Circumstances {
+  /** An entry of the project that is loaded before it. */
+  readonly preload?: string;
+  /** The most files and sockets it may have open. */
+  readonly openFiles?: number;
+}
+
 /** A process of its own whose output is kept, and that can be told anything a process can be told. */
 export class Program {
   readonly ended: Promise<number | null>;
@@ -32,8 +40,18 @@ export class Program {
   }
 
   /** An entry of the project. */
-  static node(entry: string, words: readonly string[], environment: Record<string, string> = {}): Program {
-    return Program.run(process.execPath, ['--no-warnings', join(compiled, entry), ...words], environment);
+  static node(
+    entry: string,
+    words: readonly string[],
+    environment: Record<string, string> = {},
+    { preload, openFiles }: Circumstances = {},
+  ): Program {
+    const before = preload === undefined ? [] : ['--require', join(compiled, preload)];
+    const all = ['--no-warnings', ...before, join(compiled, entry), ...words];
+    if (openFiles === undefined) return Program.run(process.execPath, all, environment);
+    // Node raises its soft limit to the hard one; a shell sets both.
+    const script = `ulimit -n ${openFiles} && exec "$@"`;
+    return Program.run('sh', ['-c', script, 'sh', process.execPath, ...all], environment);
   }
 
   static run(file: string, words: readonly string[], environment: Record<string, string> = {}): Program {

@@ -2,13 +2,18 @@ import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { hangUp } from '../failover/caller';
 import { aborts } from './drills/aborts';
+import { clockJump } from './drills/clock-jump';
 import { crowdedSupplier } from './drills/crowded-supplier';
 import { database } from './drills/database';
+import { fileDescriptors } from './drills/file-descriptors';
 import { fullDisk } from './drills/full-disk';
 import { hostileBody } from './drills/hostile-body';
 import { mailServer } from './drills/mail-server';
+import { overload } from './drills/overload';
 import { redis } from './drills/redis';
 import { rollingRestart } from './drills/rolling-restart';
+import { slowReaders } from './drills/slow-readers';
+import { slowSenders } from './drills/slow-senders';
 import { slowSupplier } from './drills/slow-supplier';
 import { House } from './house';
 import { Report } from './report';
@@ -19,6 +24,10 @@ const groups: readonly (readonly Drill[])[] = [
   [database],
   [redis, mailServer, crowdedSupplier],
   [fullDisk, aborts],
+  [fileDescriptors],
+  [clockJump, slowSenders],
+  [slowReaders],
+  [overload],
   [slowSupplier],
   [hostileBody],
   [rollingRestart],

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { type Fault, fault, type Nano, uuidv7 } from '../kernel';
-import { DatabaseClock } from './escrow/database-clock';
+import { DatabaseClock } from '../platform';
 import { Escrow, escrowDefaults, type EscrowOptions } from './escrow/escrow';
 import type { Hold, SettleOutcome } from './escrow/hold';
 import { leaseDefaults, LeaseKeeper, type LeaseOptions } from './escrow/lease-keeper';

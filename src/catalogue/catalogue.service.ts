@@ -8,7 +8,7 @@ import type { Resolution } from './views';
 /**
  * This node's copy of the catalogue. An announcement replaces it within milliseconds; a look at the revision
  * twice a second replaces it where announcements do not arrive. While the database is away the last good copy
- * stays, and price schedules go on flipping: they are reckoned from the copy and the clock.
+ * stays, and price schedules go on flipping: they are reckoned from the copy and the database's clock.
  */
 @Injectable()
 export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown {
@@ -47,7 +47,7 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
     return this.current;
   }
 
-  resolve(name: string, at: number = Date.now()): Resolution {
+  resolve(name: string, at: number = this.watch.clock.now()): Resolution {
     return this.snapshot.resolve(name, at);
   }
 

@@ -9,6 +9,8 @@ interface Breakable {
 export class Work {
   private current: Breakable | null = null;
   private cause: Fault | null = null;
+  /** It was the caller who did not wait for the end. */
+  callerLeft = false;
 
   /** Why it was stopped; null while nobody has. */
   get stopped(): Fault | null {
@@ -19,6 +21,11 @@ export class Work {
   watch(call: Breakable): void {
     this.current = call;
     if (this.cause !== null) call.abort(this.cause);
+  }
+
+  leave(cause: Fault): void {
+    this.callerLeft ||= this.cause === null;
+    this.stop(cause);
   }
 
   stop(cause: Fault): void {

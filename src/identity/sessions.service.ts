@@ -15,7 +15,8 @@ const SEEN_EVERY = 60_000;
 interface SessionRow {
   public_id: string;
   user_id: number;
-  last_seen_at: Date;
+  /** Reckoned by the database, whose clock wrote the time. */
+  idle_ms: number;
   email: string;
   display_name: string;
   role: Role;
@@ -53,8 +54,9 @@ export class SessionsService {
 
   async read(token: string): Promise<SessionReading> {
     const [row] = await this.database.query<SessionRow>(
-      `SELECT s.public_id, s.user_id, s.last_seen_at, u.email, u.display_name, u.role, u.status,
-              u.organisation_id, u.department_id
+      `SELECT s.public_id, s.user_id, u.email, u.display_name, u.role, u.status,
+              u.organisation_id, u.department_id,
+              (extract(epoch FROM clock_timestamp() - s.last_seen_at) * 1000)::float8 AS idle_ms
        FROM session s JOIN user_account u ON u.id = s.user_id
        WHERE s.token_hash = $1 AND s.expires_at > now()`,
       [this.hashOf(token)],
@@ -79,11 +81,11 @@ export class SessionsService {
 
   private hasIdledOut(row: SessionRow): boolean {
     const idle = isAdministrator(row.role) ? IDLE_ADMINISTRATOR : IDLE;
-    return Date.now() - row.last_seen_at.getTime() > idle;
+    return row.idle_ms > idle;
   }
 
   private async touch(row: SessionRow): Promise<void> {
-    if (Date.now() - row.last_seen_at.getTime() < SEEN_EVERY) return;
+    if (row.idle_ms < SEEN_EVERY) return;
     await this.database.query('UPDATE session SET last_seen_at = now() WHERE public_id = $1', [
       row.public_id,
     ]);

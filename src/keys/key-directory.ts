@@ -76,10 +76,10 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     if (text.length !== KEY_LENGTH) throw fault('invalid_api_key');
     const fingerprint = this.fingerprintOf(text, connection);
     const known = this.watch.confirmedWithin(CONFIRMED_MS) ? this.cache.get(fingerprint) : undefined;
-    if (known !== undefined) return accept(known);
+    if (known !== undefined) return this.accept(known);
     const publicId = publicIdOf(text);
     if (publicId === null) throw fault('invalid_api_key');
-    return this.load(fingerprint, publicId, text).then(accept);
+    return this.load(fingerprint, publicId, text).then((verdict) => this.accept(verdict));
   }
 
   /** Why a key that was let in may no longer go on; null when it may. */
@@ -88,7 +88,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     if (row === undefined) return fault('invalid_api_key');
     const verdict = await this.judge(row, null);
     if (verdict instanceof Error) return verdict;
-    return isPast(verdict.caller.expiresAt) ? fault('expired_api_key') : null;
+    return this.isPast(verdict.caller.expiresAt) ? fault('expired_api_key') : null;
   }
 
   /** Every node hears of a change by itself; the one that made it need not wait for that. */
@@ -102,6 +102,19 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   /** Told when what some keys may do has changed; null when that may be true of any. */
   onChange(listener: (change: KeyChange | null) => void): void {
     this.listeners.add(listener);
+  }
+
+  private accept(verdict: KeyVerdict): Caller {
+    if (verdict instanceof Error) throw verdict;
+    if (this.isPast(verdict.secretUntil))
+      throw fault('invalid_api_key', { message: 'This API key was replaced by a newer secret.' });
+    if (this.isPast(verdict.caller.expiresAt)) throw fault('expired_api_key');
+    return verdict.caller;
+  }
+
+  /** By the database's clock, so that a key ends on every node at once, whatever their clocks say. */
+  private isPast(instant: number | null): boolean {
+    return instant !== null && instant <= this.watch.clock.now();
   }
 
   private fingerprintOf(text: string, connection: object | undefined): string {
@@ -152,16 +165,6 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     const refusal = refusalOf(standing);
     return refusal ?? { caller: toCaller(row, standing, this.settings.keyRateLimitRpm), secretUntil };
   }
-}
-
-const isPast = (instant: number | null): boolean => instant !== null && instant <= Date.now();
-
-function accept(verdict: KeyVerdict): Caller {
-  if (verdict instanceof Error) throw verdict;
-  if (isPast(verdict.secretUntil))
-    throw fault('invalid_api_key', { message: 'This API key was replaced by a newer secret.' });
-  if (isPast(verdict.caller.expiresAt)) throw fault('expired_api_key');
-  return verdict.caller;
 }
 
 async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {

@@ -48,7 +48,10 @@ type Tried = { readonly kind: 'answered'; readonly answered: Answered } | Judgem
  * supplier goes. Every try is remembered.
  */
 export class Attempts {
+  /** The lane that was at work on an answer when the caller left. */
+  abandoned: PlannedLane | null = null;
   private next = 0;
+  private exchange: SupplierExchange | null = null;
   /** The next try is paid for already. */
   private reserved = false;
   private readonly startedMs = monotonicMs();
@@ -85,7 +88,12 @@ export class Attempts {
       if (!isUnasked) this.records.push(recordOf(route, tried, monotonicMs() - startedMs));
       this.note(route, ticket, tried, streamOf !== laneStream);
       if (tried.kind === 'answered') this.tools.health.began(route.lane, monotonicMs() - startedMs);
-      if (work.stopped !== null) throw work.stopped;
+      const isWhole = tried.kind === 'answered' && tried.answered.whole !== null;
+      // An answer that is whole already is one, even when nobody waits for it any more.
+      if (work.stopped !== null && !isWhole) {
+        if (work.callerLeft && this.exchange?.begun === true) this.abandoned = route;
+        throw work.stopped;
+      }
       if (tried.kind === 'answered') return tried.answered;
       // The caller's own mistake is one everywhere, unless it is only a backup that minds.
       if (tried.kind === 'refused' && !isUnasked && outcomes.length === 0) throw tried.problem;
@@ -146,6 +154,7 @@ export class Attempts {
       ? new Patience(route.lane.provider.timeouts.firstToken ?? settings.supplierFirstTokenTimeoutMs)
       : null;
     let outbound: Outbound | null = null;
+    this.exchange = null;
     try {
       outbound = outboundFor(inbound, call, held, route, styles);
       const sending = this.send(route, ticket, outbound);
@@ -200,6 +209,7 @@ export class Attempts {
 
   /** The caller may leave at any time, and a stream that says nothing may give way to another lane. */
   private watch(exchange: SupplierExchange, patience: Patience | null): void {
+    this.exchange = exchange;
     this.sending.work.watch(exchange);
     patience?.onEnd(() => {
       if (this.reserve()) exchange.abort(fault('upstream_timeout'));

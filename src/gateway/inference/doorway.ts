@@ -80,6 +80,6 @@ export class Doorway {
 /** A caller that leaves before the answer is whole has no use for the rest of it. */
 function stopWhenGone(response: ServerResponse, work: Work): void {
   response.on('close', () => {
-    if (!response.writableFinished) work.stop(fault('stream_interrupted', { message: 'The caller left.' }));
+    if (!response.writableFinished) work.leave(fault('stream_interrupted', { message: 'The caller left.' }));
   });
 }

@@ -55,7 +55,9 @@ const LONGEST_PAUSE_SECONDS = 600;
 function retryAfterOf(headers: IncomingHttpHeaders): number | null {
   const milliseconds = Number(headers['retry-after-ms'] || NaN);
   const text = headers['retry-after'] ?? '';
-  const named = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1_000;
+  // An instant is by the supplier's clock, and so is the date of its answer; this machine's may be another.
+  const saidAt = Date.parse(headers.date ?? '') || Date.now();
+  const named = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - saidAt) / 1_000;
   const seconds = Number.isNaN(milliseconds) ? named : milliseconds / 1_000;
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(Math.ceil(seconds), LONGEST_PAUSE_SECONDS) : null;
 }

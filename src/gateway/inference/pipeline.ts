@@ -23,7 +23,7 @@ import { Observer } from './observer';
 import { planFor, rememberLane } from './plan';
 import { recordRefusal } from './refuse';
 import { relayStream } from './relay-stream';
-import { settle } from './settle';
+import { settle, settleAbandoned } from './settle';
 import { isText, type Surface } from './surface';
 
 /** A request on its way through the stages, and the tries that were made for it. */
@@ -33,6 +33,8 @@ interface Request {
   readonly work: Work;
   readonly response: ServerResponse;
   readonly tries: AttemptRecord[];
+  /** Charged and on record, although there was no answer. */
+  isSettled: boolean;
 }
 
 /** One inference request, from its bytes to its account. Each stage is a file of its own beside this one. */
@@ -59,13 +61,13 @@ export class Pipeline {
       const { caller, work } = visit;
       const inbound = await intake(http, caller, this.settings.bodyLimitBytes);
       const call = describeCall(inbound, surface);
-      const request = { inbound, call, work, response, tries: [] };
+      const request = { inbound, call, work, response, tries: [], isSettled: false };
       try {
         const admission = this.admissions.admit(inbound, call);
         model = admission.model.name;
         return await this.idempotency.replayOr(inbound, call, () => this.answer(request, admission));
       } catch (error) {
-        await recordRefusal(inbound, call, error, request.tries, this.escrow);
+        if (!request.isSettled) await recordRefusal(inbound, call, error, request.tries, this.escrow);
         throw error;
       }
     } catch (error) {
@@ -77,13 +79,19 @@ export class Pipeline {
   }
 
   private async answer(request: Request, admission: Admission, isLarger = false): Promise<Reply | null> {
-    const { inbound, call } = request;
+    const { inbound, call, work, tries } = request;
     const plan = planFor(inbound, call, admission, this.tools);
     const holding = holdFor(inbound, call, admission, this.escrow);
     const held = holding instanceof Promise ? await holding : holding;
+    const attempts = new Attempts({ inbound, call, admission, held, plan, work }, this.tools, tries);
     try {
-      return await this.serve(request, admission, plan, held);
+      return await this.serve(request, plan, held, attempts);
     } catch (error) {
+      const { abandoned } = attempts;
+      if (abandoned !== null) {
+        request.isSettled = true;
+        await settleAbandoned(inbound, call, held.hold, abandoned, tries, fromUnknown(error));
+      }
       held.hold.release();
       const larger = isLarger ? null : this.largerFor(request, admission, error);
       if (larger === null) throw error;
@@ -95,12 +103,11 @@ export class Pipeline {
   }
 
   private async serve(
-    { inbound, call, work, response, tries }: Request,
-    admission: Admission,
+    { inbound, call, response, tries }: Request,
     plan: RoutePlan,
-    held: HeldCall,
+    { hold }: HeldCall,
+    attempts: Attempts,
   ): Promise<Reply | null> {
-    const attempts = new Attempts({ inbound, call, admission, held, plan, work }, this.tools, tries);
     const answered = await attempts.answer();
     rememberLane(inbound, call, plan, answered.route.lane.id, this.tools);
     if (call.stream && isText(call.surface)) {
@@ -108,14 +115,14 @@ export class Pipeline {
       this.streams.add(sink, call.surface.name);
       sink.head(routeFacts(answered));
       const relayed = await relayStream(call.surface, answered, attempts, sink);
-      const { facts, kept } = settle(inbound, call, held.hold, relayed.answered, tries, relayed.delivery);
+      const { facts, kept } = settle(inbound, call, hold, relayed.answered, tries, relayed.delivery);
       await kept;
       this.observer.served(call, relayed.answered, tries, relayed.delivery, facts);
       sink.end(facts, relayed.delivery.last);
       return null;
     }
     const delivery = answered.whole!;
-    const { facts, kept } = settle(inbound, call, held.hold, answered, tries, delivery);
+    const { facts, kept } = settle(inbound, call, hold, answered, tries, delivery);
     await kept;
     this.observer.served(call, answered, tries, delivery, facts);
     return { status: answered.status, contentType: delivery.contentType, body: delivery.body, facts };

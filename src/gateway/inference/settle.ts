@@ -1,11 +1,20 @@
 import type { AttemptRecord } from '../../audit';
 import type { Hold } from '../../billing';
-import { completionTokens, costOf, monotonicMs, promptTokens } from '../../kernel';
+import {
+  completionTokens,
+  costOf,
+  type Fault,
+  monotonicMs,
+  promptTokens,
+  type UsageReading,
+} from '../../kernel';
+import type { PlannedLane } from '../../routing';
 import type { CallFacts } from '../reply/svc-headers';
 import type { Answered } from './answered';
+import { soldAudio } from './audio';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
-import type { Delivery } from './delivery';
+import { type Delivery, usageOfWhole } from './delivery';
 
 interface Account {
   readonly facts: CallFacts;
@@ -18,7 +27,7 @@ export function settle(
   inbound: Inbound,
   call: Call,
   hold: Hold,
-  { route, status, failover, dropped }: Answered,
+  { route, status, failover, dropped }: Pick<Answered, 'route' | 'status' | 'failover' | 'dropped'>,
   attempts: readonly AttemptRecord[],
   delivery: Delivery,
 ): Account {
@@ -74,6 +83,24 @@ export function settle(
     costNano,
   };
   return { facts, kept };
+}
+
+/** A caller who does not wait for an answer pays for what the supplier was sent. */
+export function settleAbandoned(
+  inbound: Inbound,
+  call: Call,
+  hold: Hold,
+  route: PlannedLane,
+  attempts: readonly AttemptRecord[],
+  problem: Fault,
+): Promise<void> {
+  const { recording } = call;
+  const unreported: UsageReading = { kind: 'absent' };
+  const reading = recording === null ? unreported : soldAudio(unreported, recording, route.price.rates, 0);
+  const usage = usageOfWhole(reading, call, null, () => 0);
+  const delivery = { usage, finishReason: null, firstTokenMs: null, dropped: [], problem };
+  const answered = { route, status: problem.status, failover: attempts.length > 1, dropped: [] };
+  return settle(inbound, call, hold, answered, attempts, delivery).kept;
 }
 
 /** A record names so many fields at most; requests that lose more lose them all alike. */

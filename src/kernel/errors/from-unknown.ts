@@ -58,6 +58,9 @@ const socketCodes: ReadonlySet<unknown> = new Set([
   'EHOSTUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
+  // No descriptor left to connect with.
+  'EMFILE',
+  'ENFILE',
 ]);
 
 /**

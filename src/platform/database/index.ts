@@ -1,6 +1,7 @@
 export { BigintColumn } from './bigint-column';
 export { applicationUrl } from './connection-url';
 export { Database, type Tx } from './database';
+export { DatabaseClock } from './database-clock';
 export { DatabaseModule } from './database.module';
 export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
 export { Notifications } from './notifications';

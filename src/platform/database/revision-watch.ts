@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { monotonicMs } from '../../kernel';
 import type { Database } from './database';
+import { DatabaseClock } from './database-clock';
 import type { Notifications } from './notifications';
 
 interface RevisionWatchOptions {
@@ -27,6 +28,8 @@ const ANSWER_DEADLINE_MS = 2_000;
  * the next one in order.
  */
 export class RevisionWatch {
+  /** For what begins or ends at an instant that all nodes have to agree on. */
+  readonly clock = new DatabaseClock();
   private readonly logger = new Logger(RevisionWatch.name);
   private readonly stopping = new AbortController();
   private readonly unsubscribe: (() => void)[] = [];
@@ -133,14 +136,18 @@ export class RevisionWatch {
   }
 
   private async read(): Promise<bigint> {
+    const askedAt = this.clock.elapsedMs();
     const late = new AbortController();
     const deadline = delay(ANSWER_DEADLINE_MS, undefined, { signal: late.signal, ref: false }).then(() => {
       throw new Error(`no answer within ${ANSWER_DEADLINE_MS} ms`);
     });
     try {
-      const reading = this.database.query<{ revision: string }>(`SELECT revision FROM ${this.options.table}`);
+      const reading = this.database.query<{ revision: string; now: number }>(
+        `SELECT revision, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM ${this.options.table}`,
+      );
       const [row] = await Promise.race([reading, deadline]);
       if (row === undefined) throw new Error(`${this.options.table} is empty`);
+      this.clock.hear(row.now, askedAt);
       return BigInt(row.revision);
     } finally {
       late.abort();

@@ -59,6 +59,11 @@ export class SupplierExchange implements SupplierHandler {
     });
   }
 
+  /** Whether bytes may have left: the supplier may be at work. */
+  get begun(): boolean {
+    return this.call?.begun ?? false;
+  }
+
   /** Begins the call; what it is sent to reports to this exchange from then on. */
   begin(dispatch: (handler: SupplierHandler) => SupplierCall): this {
     this.call = dispatch(this);

@@ -25,6 +25,7 @@ describe('a lost database is passing trouble', () => {
     ['refused', withFields({ code: 'ECONNREFUSED' })],
     ['reset', withFields({ code: 'ECONNRESET' })],
     ['timed out', withFields({ code: 'ETIMEDOUT' })],
+    ['no descriptor left', withFields({ code: 'EMFILE' })],
     ['both addresses refused', Object.assign(new AggregateError([new Error()]), { code: 'ECONNREFUSED' })],
     ['terminated', new Error('Connection terminated unexpectedly')],
     ['terminated in the pool', new Error('Connection terminated due to connection timeout')],

@@ -1,0 +1,138 @@
+import { readdirSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { longStream, mixed, plain, SLOW } from '../catalogue';
+import { checkAnswers, checkBooks, checkHolds, checkSurprises } from '../checks';
+import type { GatewayNode } from '../house';
+import { call, isServed, Load, recoveredAfter, type Seen, type Shot, tally, times } from '../load';
+import { seconds, spread } from '../report';
+import type { Drill, Stage } from '../stage';
+
+const OPEN_FILES = 200;
+const CALLS_A_SECOND = 40;
+/** Calls that are there together: more than connections to their supplier can be. */
+const TOGETHER = 30;
+const LINGER_MS = 300;
+const STREAMS = 10;
+const RECOVERY_MS = 2_000;
+const EMPTY_MS = 6_000;
+/** So that there is time for what nobody confirms any more to be doubted. */
+const CUT_MS = 1_500;
+const name = `No more than ${OPEN_FILES} files and sockets, all taken`;
+
+/** What a full process can still say, and what it says when it cannot do the work. */
+const codes = ['capacity_exceeded', 'billing_unavailable', 'auth_unavailable', 'service_unavailable'];
+
+/** Sockets take all the descriptors a node may have; then even its connections to the database are ended. */
+export const fileDescriptors: Drill = {
+  name: 'file-descriptors',
+  async run(stage) {
+    if (process.platform !== 'linux') return stage.report.skip(name, 'they are counted in /proc');
+    const node = await stage.house.node('descriptors', { openFiles: OPEN_FILES });
+    const crowd = new Crowd(node);
+    try {
+      await withoutDescriptors(stage, node, crowd);
+    } finally {
+      crowd.leave();
+      await node.stop();
+    }
+  },
+};
+
+async function withoutDescriptors(stage: Stage, node: GatewayNode, crowd: Crowd): Promise<void> {
+  const { house, report } = stage;
+  const door = node.door(house.key);
+  const load = new Load([door], mixed).start(CALLS_A_SECOND);
+  await delay(1_500);
+  const streams = Array.from({ length: STREAMS }, (_, place) => call(door, longStream(place, 9)));
+  // Their connections stay, and those to another supplier: what comes over them next has to connect to this one.
+  await Promise.all(Array.from({ length: TOGETHER }, (_, place) => call(door, lingering(SLOW, place))));
+
+  await crowd.come();
+  const emptyAt = performance.now();
+  const burst = new Load([door], (place) => lingering('chatty', place)).start((TOGETHER * 1_000) / LINGER_MS);
+  await delay(CUT_MS);
+  // What is lost now cannot be had again: no descriptor is left to connect with.
+  await house.books.database.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name LIKE 'switchboard%' AND datname = current_database()`,
+  );
+  await delay(EMPTY_MS - CUT_MS);
+  const most = crowd.most;
+  await burst.stop();
+  crowd.leave();
+  const freeAt = performance.now();
+  await delay(RECOVERY_MS + 1_500);
+  await load.stop();
+  const open = await Promise.all(streams);
+
+  report.check(
+    `${name}: descriptors in use`,
+    `all ${OPEN_FILES}, or nearly`,
+    `${most}`,
+    most > OPEN_FILES - 5,
+  );
+  const meanwhile = [...load.between(emptyAt, freeAt), ...burst.seen];
+  checkAnswers(stage, name, meanwhile.filter(isAnswered), codes);
+  checkAnswers(stage, `${name}: streams open when they ran out`, open, []);
+  const recovery = recoveredAfter(load, freeAt);
+  report.check(
+    `${name}: all served again`,
+    `within ${seconds(RECOVERY_MS)}`,
+    seconds(recovery),
+    recovery <= RECOVERY_MS,
+  );
+  const { status } = await fetch(`${node.url}/health`);
+  report.check(`${name}: GET /health afterwards`, '200', `${status}`, status === 200 && !node.program.over);
+  checkSurprises(stage, name, node);
+  const lost = await checkBooks(stage, name, [...load.served, ...burst.served, ...open.filter(isServed)]);
+  const held = await checkHolds(stage, name, node);
+  report.row({
+    outage: `${name} for ${seconds(EMPTY_MS)}, the database's connections ended meanwhile, at ${CALLS_A_SECOND}/s`,
+    answers: tally(meanwhile),
+    time: spread(times(meanwhile.filter(isAnswered))),
+    lost,
+    recovery: `${seconds(recovery)}; money held: ${held}`,
+  });
+}
+
+/** A connection that could not be accepted has no answer. */
+const isAnswered = ({ ending }: Seen): boolean => ending !== 'no connection';
+
+const lingering = (model: string, place: number): Shot => {
+  const shot = plain(model, place);
+  return { ...shot, prompt: `${shot.prompt} [[delay=${LINGER_MS}]]` };
+};
+
+/** Those who connect and say nothing, and take whatever descriptor becomes free in a process. */
+class Crowd {
+  /** The most descriptors that the process had open. */
+  most = 0;
+  private readonly sockets = new Set<Socket>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly node: GatewayNode) {}
+
+  async come(): Promise<void> {
+    this.timer = setInterval(() => this.press(), 5);
+    for (let waited = 0; this.most < OPEN_FILES - 1 && waited < 5_000; waited += 50) await delay(50);
+  }
+
+  leave(): void {
+    clearInterval(this.timer);
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** Always a few more than there is room for: those who are turned away make room for the next. */
+  private press(): void {
+    const taken = readdirSync(`/proc/${this.node.program.pid}/fd`).length;
+    this.most = Math.max(this.most, taken);
+    const { hostname, port } = new URL(this.node.url);
+    for (let more = OPEN_FILES + 5 - taken; more > 0; more -= 1) {
+      const socket = connect(Number(port), hostname);
+      this.sockets.add(socket);
+      socket.on('error', () => undefined).resume();
+      socket.on('close', () => this.sockets.delete(socket));
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { shapes } from '../failover/dialects';
+import type { Door, Shot } from './load';
+
+const EVERY_MS = 1_000;
+
+/** A caller that takes one byte a second of whatever is there for it. */
+export class SlowReader {
+  private timer: NodeJS.Timeout | undefined;
+
+  private constructor(private readonly socket: Socket) {}
+
+  static async open(door: Door, shot: Shot): Promise<SlowReader> {
+    const { hostname, port } = new URL(door.url);
+    const socket = connect({
+      host: hostname,
+      port: Number(port),
+      onread: {
+        buffer: Buffer.alloc(1),
+        callback: () => false,
+      },
+    });
+    const reader = new SlowReader(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => clearInterval(reader.timer));
+    await once(socket, 'connect');
+    socket.write(requestText(door, shot));
+    reader.timer = setInterval(() => reader.socket.resume(), EVERY_MS);
+    return reader;
+  }
+
+  leave(): void {
+    this.socket.destroy();
+  }
+}
+
+function requestText({ key }: Door, { dialect, ...question }: Shot): string {
+  const { path, body } = shapes[dialect];
+  const text = JSON.stringify(body(question));
+  return (
+    `POST ${path} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${key}\r\n` +
+    `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+  );
+}

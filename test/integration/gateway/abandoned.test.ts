@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { Escrow } from '../../../src/billing';
+import { Lifecycle } from '../../../src/gateway';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { startTestApp, type TestApp } from '../../support/app';
+
+describe('a caller who hangs up before there is an answer', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+  beforeEach(() => supplier.clearRequests());
+  afterEach(() => supplier.clearFaults());
+
+  const paths = {
+    chat: '/v1/chat/completions',
+    messages: '/v1/messages',
+  } as const;
+
+  /** Asks, and is gone once the supplier has the question. */
+  const askAndLeave = async (path: string, more: object): Promise<string> => {
+    const caller = new AbortController();
+    const id = randomUUID();
+    const asked = fetch(`${app.url}${path}`, {
+      method: 'POST',
+      signal: caller.signal,
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'x-request-id': id },
+      body: JSON.stringify({
+        model: 'sim-small',
+        max_tokens: 100,
+        messages: [{ role: 'user', content: 'A question of a few words.' }],
+        ...more,
+      }),
+    });
+    await supplier.waitForRequests(1);
+    caller.abort();
+    await expect(asked).rejects.toThrow();
+    await supplier.waitForClosed(1, 'client-closed');
+    await app.application.get(Lifecycle).idle(5_000);
+    return id;
+  };
+
+  const recordsOf = (id: string): Promise<Record<string, unknown>[]> =>
+    app.database.query('SELECT * FROM request_record WHERE request_id = $1', [id]);
+
+  test.each([
+    ['chat', { stream: false }],
+    ['chat', { stream: true }],
+    ['messages', { stream: false }],
+    ['messages', { stream: true }],
+  ] as const)('pays for what was sent to the supplier, once: %s %p', async (dialect, how) => {
+    await supplier.addFault({ fault: { kind: 'hang' }, times: 1 });
+    const records = await recordsOf(await askAndLeave(paths[dialect], how));
+    expect(records).toHaveLength(1);
+    expect(records[0]).toMatchObject({
+      code: 'stream_interrupted',
+      output_tokens: 0,
+      usage_source: 'estimated',
+      supplier: 'sandbox',
+    });
+    const { input_tokens: tokens, cost_nano: cost } = records[0]!;
+    expect(tokens).toBeGreaterThan(10);
+    // 0.15 dollars a million tokens.
+    expect(cost).toBe(String(Number(tokens) * 150));
+  });
+
+  test('leaves no money set aside', () => {
+    expect(app.application.get(Escrow).holds).toBe(0);
+  });
+});
+
+describe('a caller who is cut off by the service', () => {
+  test('before there is an answer pays nothing', async () => {
+    const supplier = await startSimulator();
+    const app = await startTestApp({ sandboxUrl: supplier.url });
+    await supplier.addFault({ fault: { kind: 'hang' }, times: 1 });
+    const asked = fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
+      body: JSON.stringify({ model: 'sim-small', messages: [{ role: 'user', content: 'Too late.' }] }),
+    });
+    await supplier.waitForRequests(1);
+    await app.application.get(Lifecycle).drain(10);
+    const answer = await asked;
+    expect(await answer.json()).toMatchObject({ error: { code: 'stream_interrupted' } });
+    const records = await app.database.query<{ cost_nano: string }>(
+      'SELECT cost_nano FROM request_record WHERE request_id = $1',
+      [answer.headers.get('x-request-id')],
+    );
+    expect(records.map(({ cost_nano: cost }) => cost)).toEqual(['0']);
+    await app.close();
+    await supplier.stop();
+  });
+});
