@@ -55,7 +55,7 @@ export class AppModule {
         LoggingModule.forRoot(logger),
         MetricsModule.forRoot({ version, commit: 'unknown' }),
         DatabaseModule.forRoot({ url: options.databaseUrl, entities }),
-        QueueModule.forRoot({ databaseUrl: applicationUrl(options.databaseUrl) }),
+        QueueModule.forRoot({ databaseUrl: applicationUrl(options.databaseUrl), workersWait: true }),
         MailModule.forRoot(),
         AuditModule,
         IdentityModule,

@@ -3,10 +3,8 @@ import { join } from 'node:path';
 import type { Figure } from './figures';
 import { startPortkey } from './peers';
 import { interleaved, ratios } from './rounds';
-import { built, type Stage, type Target } from './stage';
+import { built, bundle, type Stage, type Target } from './stage';
 import { median, spreadOf } from './statistics';
-
-const bundle = 'bundle/main.js';
 
 /** From the start of the process to its first answer, on a database that is there already. */
 export async function measureColdStart(stage: Stage, rounds: number, beside: boolean): Promise<Figure[]> {

@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { databaseCpuUs } from './database';
 import type { Figure } from './figures';
 import { smallPrompt } from './prompts';
 import { withLoad } from './rounds';
 import { wholeAnswer } from './scripts';
-import type { Stage } from './stage';
+import { built, bundle, type Stage, type Target } from './stage';
 import { median, spreadOf } from './statistics';
 import { answering } from './supplier';
 
@@ -15,6 +17,7 @@ const MINUTE = 60;
 
 /** How much memory a gateway of its own takes: at rest, at work, and after having been at work for long. */
 export async function measureMemory(stage: Stage, seconds: number): Promise<Figure[]> {
+  const bundled = existsSync(join(built, bundle)) ? await idleOf(await stage.gateway([], bundle)) : null;
   const target = await stage.gateway();
   const { process } = target;
   stage.supplier.behaviour = answering(wholeAnswer);
@@ -39,6 +42,7 @@ export async function measureMemory(stage: Stage, seconds: number): Promise<Figu
   const length = seconds < MINUTE ? `${seconds} s` : `${seconds / MINUTE} min`;
   return [
     single('memory: idle', 'MB', { must: 140, aim: 120 }, idle),
+    ...(bundled === null ? [] : [single('memory: idle, bundled', 'MB', { must: 140, aim: 120 }, bundled)]),
     { ...single('memory: 64 connections', 'MB', { must: 220, aim: 150 }, 0), measured: spreadOf(samples) },
     {
       ...single(`memory: growth in ${length} of load`, 'MB', { must: 2, aim: 0 }, growth),
@@ -47,6 +51,13 @@ export async function measureMemory(stage: Stage, seconds: number): Promise<Figu
     single('SQL statements a request, busy', '', { must: 0.05, aim: 0.02 }, work.statements / work.answers),
     single('CPU/request of PostgreSQL, not counted above', 'µs', {}, work.database / work.answers),
   ];
+}
+
+async function idleOf({ process }: Target): Promise<number> {
+  await delay(5_000);
+  const idle = process.residentMib();
+  await process.stop();
+  return idle;
 }
 
 const single = (

@@ -6,6 +6,8 @@ import { median, spreadOf } from './statistics';
 import { answering } from './supplier';
 
 const CONNECTIONS = 32;
+/** In the first seconds of work engines compile what is used most. */
+const WARM_UP_ROUNDS = 2;
 
 export interface Peers {
   readonly gateway: Target;
@@ -36,7 +38,9 @@ export async function measureRequests(
     );
   const beside = portkey !== undefined && peers.portkey !== undefined;
   const names = ['bare', 'gateway', 'streaming', ...(beside ? (['portkey'] as const) : [])] as const;
-  const cost = await interleaved(names, count, (name) => once(peers[name] ?? peers.bare));
+  const turn = (name: (typeof names)[number]): Promise<number> => once(peers[name] ?? peers.bare);
+  await interleaved(names, WARM_UP_ROUNDS, turn);
+  const cost = await interleaved(names, count, turn);
   const note = names.map((name) => `${name} ${median(cost[name]).toFixed(0)} µs`).join(', ');
   const times = (what: string, rounds: number[], rest: Partial<Figure>): Figure => ({
     what: `${title}: ${what}`,

@@ -4,10 +4,11 @@ import { connect, type Socket } from 'node:net';
 import { numberedStream } from './scripts';
 import type { Behaviour } from './supplier';
 
-const BYTES_A_READ = 1_024;
+/** Slower ones would take longer than a minute to empty what the kernel holds for them, and are cut for that. */
+const BYTES_A_READ = 16 * 1_024;
 const TICK_MS = 250;
 
-/** A caller that takes a kilobyte now and then, from whichever stream it was given. */
+/** A caller that takes a few kilobytes now and then, from whichever stream it was given. */
 export class SlowReader {
   taken = 0;
   /** The number that the supplier writes into every event of a stream. */

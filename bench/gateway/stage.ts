@@ -14,6 +14,8 @@ import { Supplier } from './supplier';
 
 export const built = join(__dirname, '..', '..');
 export const project = join(built, '..');
+/** What `npm run bundle` makes. */
+export const bundle = 'bundle/main.js';
 
 /** Where a request goes: the gateway, or one of those it is compared with. */
 export interface Target {

@@ -14,11 +14,13 @@ import {
   NestLogger,
   openDatabase,
   type OpenDatabase,
+  QueueSupervisor,
   Settings,
 } from '../platform';
 import { serveAssets } from '../web';
 import { FirstBoot, type FirstKeys } from './first-boot';
 import { startSandbox, type Sandbox } from './sandbox';
+import { UpkeepSchedule } from './upkeep';
 
 export interface RunningService {
   readonly application: INestApplication;
@@ -61,6 +63,9 @@ export async function startService(
     const firstKeys = await application.get(FirstBoot).run(sandboxUrl);
     await application.get(MetricsServer).start();
     const url = await listen(application, settings);
+    // What nobody waits for comes after the first answers.
+    application.get(QueueSupervisor).startWorkers();
+    await application.get(UpkeepSchedule).announce();
     return {
       application,
       url,

@@ -1,4 +1,4 @@
-import { Injectable, Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import { AuditModule, RequestRecords } from '../audit';
 import { verifyMoney } from '../billing';
 import { CatalogueModule, TokenEvents } from '../catalogue';
@@ -35,13 +35,14 @@ const schedule = [
 type UpkeepJob = (typeof schedule)[number]['name'];
 
 @Injectable()
-class UpkeepSchedule implements OnApplicationBootstrap {
+export class UpkeepSchedule {
   constructor(
     @InjectQueue(upkeepQueue) private readonly queue: Queue,
     private readonly settings: Settings,
   ) {}
 
-  async onApplicationBootstrap(): Promise<void> {
+  /** Needs no place in the start: the service answers before it. */
+  async announce(): Promise<void> {
     if (this.settings.workers === 'off') return;
     for (const { name, cron } of schedule) await scheduleJob(this.queue, { name, cron, data: {} });
   }

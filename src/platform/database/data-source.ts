@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { DataSource, type EntitySchema, type MigrationInterface } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions';
 import { applicationUrl, withSessionSettings } from './connection-url';
@@ -48,6 +49,8 @@ export function migrationDataSource(
 
 const common = {
   type: 'postgres',
+  // The one that everything else here uses; left to itself, TypeORM looks for it on the disk.
+  driver: pg,
   synchronize: false,
   installExtensions: false,
   connectTimeoutMS: 10_000,

@@ -1,4 +1,4 @@
-import { runMigrations as runQueueMigrations } from 'bullmq';
+import { LATEST_SCHEMA_VERSION, runMigrations as runQueueMigrations } from 'bullmq';
 import { Client } from 'pg';
 import { applicationRole } from './connection-url';
 import { type Migration, migrationDataSource } from './data-source';
@@ -31,6 +31,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   client.on('error', () => undefined);
   await client.connect();
   try {
+    if (await isCurrent(client, options)) return;
     await takeTurn(client, options.deadlineMs ?? defaultDeadlineMs);
     const source = await migrationDataSource(options.url, options.migrations).initialize();
     try {
@@ -42,6 +43,31 @@ export async function migrate(options: MigrateOptions): Promise<void> {
     await admitService(client, options.serviceUrl ?? options.url);
   } finally {
     await client.end();
+  }
+}
+
+/**
+ * Most starts find nothing to do. They see it without the lock and without a second connection; what cannot be seen
+ * that way is not current.
+ */
+async function isCurrent(
+  client: Client,
+  { migrations, queue, url, serviceUrl }: MigrateOptions,
+): Promise<boolean> {
+  const queueState = `SELECT max(version) FROM bullmq.migration
+    WHERE has_schema_privilege('${applicationRole}', 'bullmq', 'USAGE')`;
+  try {
+    const { rows } = await client.query<{ names: string[]; queue: number | null }>(
+      `SELECT ARRAY(SELECT name::text FROM migrations) AS names, ${queue ? `(${queueState})` : 'NULL'} AS queue`,
+    );
+    const names = new Set(rows[0]?.names);
+    return (
+      migrations.every(({ name }) => names.has(name)) &&
+      (!queue || rows[0]?.queue === LATEST_SCHEMA_VERSION) &&
+      (await isAdmitted(client, loginOf(serviceUrl ?? url)))
+    );
+  } catch {
+    return false;
   }
 }
 
@@ -69,24 +95,24 @@ async function migrateQueue(client: Client): Promise<void> {
   `);
 }
 
+const loginOf = (url: string): string => decodeURIComponent(new URL(url).username);
+
 /** Since PostgreSQL 16 a member may take a role only when that was granted too. */
-async function mayTakeRole(client: Client): Promise<'SET' | 'MEMBER'> {
-  const { rows } = await client.query<{ version: number }>(
-    "SELECT current_setting('server_version_num')::int AS version",
+async function isAdmitted(client: Client, login: string): Promise<boolean> {
+  if (!login) return true;
+  const { rows } = await client.query<{ admitted: boolean }>(
+    `SELECT rolsuper OR pg_has_role(oid, '${applicationRole}',
+              CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END) AS admitted
+       FROM pg_roles WHERE rolname = $1 AND rolname <> '${applicationRole}'`,
+    [login],
   );
-  return (rows[0]?.version ?? 0) >= 160_000 ? 'SET' : 'MEMBER';
+  return rows[0]?.admitted !== false;
 }
 
 /** Lets the login of the service take the application's role. */
 async function admitService(client: Client, serviceUrl: string): Promise<void> {
-  const login = decodeURIComponent(new URL(serviceUrl).username);
-  if (!login) return;
-  const { rows } = await client.query<{ admitted: boolean }>(
-    `SELECT rolsuper OR pg_has_role(oid, '${applicationRole}', $2) AS admitted
-       FROM pg_roles WHERE rolname = $1 AND rolname <> '${applicationRole}'`,
-    [login, await mayTakeRole(client)],
-  );
-  if (rows[0]?.admitted !== false) return;
+  const login = loginOf(serviceUrl);
+  if (await isAdmitted(client, login)) return;
   const grant = `GRANT ${applicationRole} TO ${client.escapeIdentifier(login)}`;
   await client.query(grant).catch((cause: unknown) => {
     throw new Error(

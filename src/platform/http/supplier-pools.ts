@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
 import { type Fault, fault } from '../../kernel';
 import type { Settings } from '../config';
@@ -137,11 +138,13 @@ export class SupplierPools {
 
   /** Sockets do not look up a host that is an address already, so that one is checked before they get it. */
   private connectorFor(origin: URL): buildConnector.connector {
-    const connect = buildConnector({
+    const options = {
       allowH2: false,
       timeout: this.settings.supplierConnectTimeoutMs,
       lookup: this.guard.lookupFor(origin),
-    });
+    };
+    // One for all connections keeps the sessions that they resume.
+    const connect = origin.protocol === 'https:' ? buildConnector(options) : frugalConnector(options);
     return (options, callback) => {
       const checked = this.guard.checkBaseUrl(origin.origin);
       if (checked.ok) connect(options, callback);
@@ -149,6 +152,32 @@ export class SupplierPools {
     };
   }
 }
+
+/** What one read takes, and what waits in a socket at most before the next: beyond it the supplier is held up. */
+const READ_BYTES = 16 * 1024;
+
+/**
+ * Reads into the same memory again and again: by itself a socket takes 64 KB for every read, and as much again for
+ * whoever reads slowly. Encrypted connections cannot be told to.
+ */
+const frugalConnector =
+  (options: buildConnector.BuildOptions): buildConnector.connector =>
+  (target, callback) => {
+    let socket: Socket | null = null;
+    const read = (count: number, memory: Uint8Array): boolean => {
+      const chunk = Buffer.allocUnsafe(count);
+      chunk.set(memory.subarray(0, count));
+      return socket!.push(chunk);
+    };
+    const reading = {
+      highWaterMark: READ_BYTES,
+      onread: { buffer: Buffer.allocUnsafeSlow(READ_BYTES), callback: read },
+    };
+    buildConnector({ ...options, ...reading })(target, (...outcome) => {
+      socket = outcome[1];
+      callback(...outcome);
+    });
+  };
 
 /** Stands between undici and a handler: adds the deadlines and abortion at any time, and ends exactly once. */
 class OngoingCall implements SupplierCall, Dispatcher.DispatchHandler {

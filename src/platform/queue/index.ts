@@ -2,3 +2,4 @@ export { InjectQueue, Processor, WorkerHost } from '@nestjs/bullmq';
 export { type Job, Queue, UnrecoverableError } from 'bullmq';
 export { addJob, type NewJob, type ScheduledJob, scheduleJob } from './jobs';
 export { QueueModule, type QueueModuleOptions } from './queue.module';
+export { QueueSupervisor } from './queue-supervisor';

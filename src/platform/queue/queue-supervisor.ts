@@ -1,6 +1,7 @@
 import { BullRegistrar, WorkerHost } from '@nestjs/bullmq';
 import {
   type BeforeApplicationShutdown,
+  Inject,
   Injectable,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
@@ -11,6 +12,8 @@ import { Settings } from '../config';
 import { Logger } from '../logging';
 import { Metrics } from '../metrics';
 import { QueueConnection } from './queue-connection';
+
+export const WORKERS_WAIT = Symbol('workers wait');
 
 /** Starts the workers, listens to what becomes of jobs, and closes everything in the order that loses nothing. */
 @Injectable()
@@ -27,16 +30,20 @@ export class QueueSupervisor
     private readonly modules: ModuleRef,
     private readonly metrics: Metrics,
     private readonly logger: Logger,
+    @Inject(WORKERS_WAIT) private readonly workersWait: boolean,
   ) {
     this.outOfTime.promise.catch(() => undefined);
   }
 
   onApplicationBootstrap(): void {
-    const queues = this.queues();
-    for (const queue of queues) {
+    for (const queue of this.queues()) {
       queue.on('error', (error) => this.logger.warn('queue error', { queue: queue.name, error }));
     }
-    if (this.settings.workers === 'off' || queues.length === 0) return;
+    if (!this.workersWait) this.startWorkers();
+  }
+
+  startWorkers(): void {
+    if (this.settings.workers === 'off' || this.queues().length === 0) return;
     const hosts = this.instances().filter(
       (instance): instance is WorkerHost => instance instanceof WorkerHost,
     );

@@ -5,13 +5,15 @@ import type { DefaultJobOptions } from 'bullmq';
 import { Settings } from '../config';
 import { Logger } from '../logging';
 import { QueueConnection } from './queue-connection';
-import { QueueSupervisor } from './queue-supervisor';
+import { QueueSupervisor, WORKERS_WAIT } from './queue-supervisor';
 
 export interface QueueModuleOptions {
   /** The migrated database jobs are kept in while there is no Redis. */
   readonly databaseUrl: string;
   /** How many connections queues and workers share; every worker keeps one for itself. */
   readonly poolSize?: number;
+  /** Workers begin when QueueSupervisor.startWorkers is called, not with the application. */
+  readonly workersWait?: boolean;
 }
 
 const day = 24 * 60 * 60;
@@ -28,7 +30,7 @@ class QueueConnectionModule {}
 
 @Module({})
 export class QueueModule {
-  static forRoot({ databaseUrl, poolSize = 16 }: QueueModuleOptions): DynamicModule {
+  static forRoot({ databaseUrl, poolSize = 16, workersWait = false }: QueueModuleOptions): DynamicModule {
     const connection = {
       provide: QueueConnection,
       inject: [Settings, Logger],
@@ -48,7 +50,8 @@ export class QueueModule {
           extraOptions: { manualRegistration: true },
         }),
       ],
-      providers: [QueueSupervisor],
+      providers: [QueueSupervisor, { provide: WORKERS_WAIT, useValue: workersWait }],
+      exports: [QueueSupervisor],
     };
   }
 

