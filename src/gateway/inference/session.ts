@@ -3,6 +3,7 @@ import type { Inbound } from './inbound';
 
 /** Longer identifiers say no more; they are cut, not refused, since they only ask for a preference. */
 const LONGEST = 128;
+const LONGEST_USER_ID = 1_024;
 /** How much of a text goes into the guess. */
 const SAMPLE = 2_048;
 const SAMPLE_PARTS = 16;
@@ -18,7 +19,8 @@ export function sessionOf({ headers, body }: Pick<Inbound, 'headers' | 'body'>):
     named(fieldOf(metadata, 'session_id')) ??
     named(fieldOf(metadata, 'sticky_key')) ??
     named(headers['x-claude-code-session-id']) ??
-    named(headers['session-id'] ?? headers.session_id) ??
+    named(headers['session-id'] ?? headers.session_id ?? headers['thread-id']) ??
+    sessionWithin(fieldOf(metadata, 'user_id')) ??
     named(body.prompt_cache_key) ??
     named(body.user)
   );
@@ -36,6 +38,12 @@ export function stickyKey(
     sample(firstIn(body.messages ?? body.input)),
   ];
   return `${caller.keyId}\n${hash('sha256', opening.join('\n'), 'base64')}`;
+}
+
+/** Some agents put it into the name of their user, at its end or as JSON. */
+function sessionWithin(userId: unknown): string | null {
+  if (typeof userId !== 'string' || userId.length > LONGEST_USER_ID) return null;
+  return named(/session_(?:id"\s*:\s*")?([\w-]{8,})/.exec(userId)?.[1]);
 }
 
 const named = (value: unknown): string | null =>

@@ -379,6 +379,14 @@ describe('what clients need', () => {
       ['the header of the specification', '/v1/chat/completions', { 'x-session-id': named }, {}],
       ['Claude Code', '/v1/messages', { 'x-claude-code-session-id': named }, {}],
       ['Codex', '/v1/responses', { 'session-id': named }, {}],
+      ['a thread of Codex', '/v1/responses', { 'thread-id': named }, {}],
+      ['an agent, behind its user', '/v1/messages', {}, { metadata: { user_id: `user_1_session_${named}` } }],
+      [
+        'an agent, within its user',
+        '/v1/messages',
+        {},
+        { metadata: { user_id: JSON.stringify({ device_id: 'd', session_id: named }) } },
+      ],
       ['the key of a prompt cache', '/v1/responses', {}, { prompt_cache_key: named }],
       ['the metadata', '/v1/chat/completions', {}, { metadata: { session_id: named } }],
     ])('%s names its conversation', async (_who, path, headers, rest) => {
