@@ -12,7 +12,6 @@ import {
   spellingWarnings,
 } from '../platform';
 import { announce } from './announce';
-import { releaseStartMemory } from './release-memory';
 import { type RunningService, type ServiceOptions, startService } from './start-service';
 
 /** The whole life of the process: read the configuration, start, wait to be told to stop, stop. */
@@ -31,7 +30,6 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
     // time, once the service has started.
     setFlagsFromString('--heap-growing-percent=100');
     announce(service, settings, monotonicMs() - startedAt);
-    releaseStartMemory();
     await Promise.race([stop, service.failed]);
   } catch (error) {
     report(error, logger);
