@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { fault } from '../kernel';
+import { fault, Roster } from '../kernel';
 import { Settings } from '../platform';
 import { Work } from './work';
 
@@ -13,7 +13,7 @@ const FULL = 'The service has as many requests under way as it can carry.';
 export class Lifecycle {
   private leaving = false;
   private stopping = false;
-  private readonly open = new Set<Work>();
+  private readonly open = new Roster<Work>();
   private waiting: (() => void)[] = [];
 
   constructor(private readonly settings: Settings) {}
@@ -38,7 +38,7 @@ export class Lifecycle {
   }
 
   end(work: Work): void {
-    this.open.delete(work);
+    this.open.remove(work);
     if (this.open.size > 0) return;
     for (const wake of this.waiting.splice(0)) wake();
   }
@@ -52,7 +52,7 @@ export class Lifecycle {
     if (noticeMs > 0) await delay(noticeMs);
     this.stopping = true;
     await this.idle(Math.max(0, withinMs - noticeMs));
-    for (const work of this.open)
+    for (const work of this.open.all())
       work.stop(fault('stream_interrupted', { message: 'The service is stopping.' }));
     await this.idle(CUT_GRACE_MS);
   }

@@ -1,4 +1,4 @@
-import type { Fault } from '../kernel';
+import type { Fault, Listed } from '../kernel';
 
 /** Something that can be broken off: a call to a supplier. */
 interface Breakable {
@@ -6,7 +6,8 @@ interface Breakable {
 }
 
 /** One request under way. It may be stopped at any time, be it waiting for a supplier or in the middle of a stream. */
-export class Work {
+export class Work implements Listed {
+  place = -1;
   private current: Breakable | null = null;
   private cause: Fault | null = null;
   /** It was the caller who did not wait for the end. */

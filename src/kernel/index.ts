@@ -5,6 +5,7 @@ export * from './access';
 export * from './sse';
 export * from './ids';
 export * from './clock';
+export * from './roster';
 export * from './result';
 export * from './transitions';
 export * from './usage';

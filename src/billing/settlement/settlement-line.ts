@@ -5,6 +5,7 @@ import { fault, type Nano, uuidv7 } from '../../kernel';
 import type { Activity } from '../escrow/lease-desk';
 import type { Slice } from '../escrow/slice';
 import { type MoneyStore, type Portion, RefusedByStore, type Settled } from '../store/money-store';
+import { IdsUnderWay } from './ids-under-way';
 import type { Journal } from './journal';
 import { encodeRecord } from './record-codec';
 import { settleSplitting } from './settle-splitting';
@@ -51,8 +52,8 @@ export class SettlementLine {
   private arriving: NewEntry[] = [];
   private arrivingTurn: Turn | undefined;
   private queue: Entry[] = [];
-  /** The ids on their way: a batch never holds one twice. */
-  private readonly ids = new Set<string>();
+  /** A batch never holds an id twice. */
+  private readonly ids = new IdsUnderWay();
   private committing = false;
   private gathering: NodeJS.Timeout | undefined;
   private commits = 0;
@@ -144,6 +145,7 @@ export class SettlementLine {
     try {
       while (this.queue.length > 0 && !this.stopping.signal.aborted) {
         const chunk = this.queue.slice(0, this.options.chunk);
+        this.ids.part();
         await settleSplitting(
           chunk,
           (entries) => this.commit(entries),
@@ -221,6 +223,7 @@ export class SettlementLine {
 
   private done(entries: readonly Entry[], { windows }: Settled): void {
     this.queue.splice(0, entries.length);
+    this.ids.arrived(entries.length);
     const left = new Map(windows.map(({ windowId, limitLeft }) => [windowId, limitLeft]));
     let journalled = 0;
     for (const entry of entries) {
@@ -229,7 +232,6 @@ export class SettlementLine {
         const limitLeft = slice.window && left.get(slice.window.id);
         if (limitLeft !== null && limitLeft !== undefined) slice.limitLeft = limitLeft;
       });
-      this.ids.delete(entry.record.requestId);
       if (entry.journalled) journalled += 1;
       entry.turn.open -= 1;
       if (entry.turn.open === 0) entry.turn.resolve();

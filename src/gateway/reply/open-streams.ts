@@ -1,11 +1,17 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { type Listed, Roster } from '../../kernel';
 import { Settings } from '../../platform';
 import type { StreamSink } from './stream-sink';
+
+interface OpenStream extends Listed {
+  readonly sink: StreamSink;
+  readonly endpoint: string;
+}
 
 /** Every stream that is being sent; those that have fallen silent get a sign of life. */
 @Injectable()
 export class OpenStreams implements OnApplicationShutdown {
-  private readonly open = new Map<StreamSink, string>();
+  private readonly open = new Roster<OpenStream>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(settings: Settings) {
@@ -17,18 +23,19 @@ export class OpenStreams implements OnApplicationShutdown {
   }
 
   add(sink: StreamSink, endpoint: string): void {
-    this.open.set(sink, endpoint);
-    sink.onClose(() => this.open.delete(sink));
+    const stream = { sink, endpoint, place: -1 };
+    this.open.add(stream);
+    sink.onClose(() => this.open.remove(stream));
   }
 
   /** How many there are of each endpoint. */
   counts(): Map<string, number> {
     const counts = new Map<string, number>();
-    for (const endpoint of this.open.values()) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1);
+    for (const { endpoint } of this.open.all()) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1);
     return counts;
   }
 
   private pingSilent(): void {
-    for (const sink of this.open.keys()) sink.ping();
+    for (const { sink } of this.open.all()) sink.ping();
   }
 }
