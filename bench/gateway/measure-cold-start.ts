@@ -1,17 +1,14 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Figure } from './figures';
 import { startPortkey } from './peers';
 import { interleaved, ratios } from './rounds';
-import { built, bundle, type Stage, type Target } from './stage';
+import type { Stage, Target } from './stage';
 import { median, spreadOf } from './statistics';
 
 /** From the start of the process to its first answer, on a database that is there already. */
 export async function measureColdStart(stage: Stage, rounds: number, beside: boolean): Promise<Figure[]> {
-  const bundled = existsSync(join(built, bundle));
   const start: Record<string, () => Promise<Target>> = {
-    plain: () => stage.gateway(),
-    ...(bundled ? { bundled: () => stage.gateway([], bundle) } : {}),
+    bundled: () => stage.gateway('served'),
+    plain: () => stage.gateway('started'),
     ...(beside ? { portkey: () => startPortkey(stage) } : {}),
   };
   const once = async (name: string): Promise<number> => {
@@ -28,8 +25,8 @@ export async function measureColdStart(stage: Stage, rounds: number, beside: boo
     measured: spreadOf(times[name] ?? []),
   }));
   if (!beside) return figures;
-  const best = bundled ? 'bundled' : 'plain';
-  const rate = ratios(times[best] ?? [], times['portkey'] ?? []);
+  const { bundled = [], portkey = [] } = times;
+  const rate = ratios(bundled, portkey);
   return [
     {
       what: 'cold start × Portkey',
@@ -38,7 +35,7 @@ export async function measureColdStart(stage: Stage, rounds: number, beside: boo
       aim: 1,
       measured: spreadOf(rate),
       rounds: rate,
-      note: `${best} ${median(times[best] ?? []).toFixed(0)} ms`,
+      note: `bundled ${median(bundled).toFixed(0)} ms`,
     },
     ...figures,
   ];

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,8 +14,15 @@ import { Supplier } from './supplier';
 
 export const built = join(__dirname, '..', '..');
 export const project = join(built, '..');
-/** What `npm run bundle` makes. */
-export const bundle = 'bundle/main.js';
+/** How a service is run: as `npm run serve` and the image do, or as `npm start` does. */
+export type Manner = 'served' | 'started';
+const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+};
+const wordsOf: Readonly<Record<Manner, readonly string[]>> = {
+  served: nodeWords(scripts.serve),
+  started: nodeWords(scripts.start),
+};
 
 /** Where a request goes: the gateway, or one of those it is compared with. */
 export interface Target {
@@ -66,14 +73,14 @@ export class Stage {
     this.key = key.trim();
   }
 
-  /** A gateway as `npm start` runs it, on a database of somebody's own. */
-  async gateway(flags: readonly string[] = [], entry = 'src/main.js'): Promise<Target> {
+  /** A gateway on a database of somebody's own. */
+  async gateway(manner: Manner = 'served', flags: readonly string[] = []): Promise<Target> {
     const port = await freePort();
     const url = this.statements.through(this.database.url);
     return this.add(
       {
         name: 'gateway',
-        words: [...flags, join(built, entry)],
+        words: [...flags, ...wordsOf[manner]],
         port,
         readyPath: '/health',
         environment: {
@@ -163,6 +170,11 @@ function environmentFor(folder: string, database: EmbeddedPostgres, url: string)
     SUPPLIER_ALLOW: '127.0.0.1',
     BENCH_SUPPLIER_KEY: secrets.supplier,
   };
+}
+
+/** What Node is given by a script of the project, which is run in its folder. */
+function nodeWords(script = ''): string[] {
+  return script.replace(/^exec node /, '').split(' ');
 }
 
 export async function freePort(): Promise<number> {

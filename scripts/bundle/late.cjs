@@ -5,6 +5,7 @@ const { dirname } = require('node:path');
 
 /** Modules whose users take what they need from them when they need it, not while they are loaded themselves. */
 const late = [
+  /[\\/]hbs[\\/]lib[\\/]hbs\.js$/,
   /[\\/]libphonenumber-js[\\/](max[\\/]|min[\\/])?index\.cjs$/,
   /[\\/]multer[\\/]index\.js$/,
   /[\\/]nodemailer[\\/]dist[\\/]cjs[\\/]nodemailer\.js$/,

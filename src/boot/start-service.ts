@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import type { INestApplication } from '@nestjs/common';
 import type { Application } from 'express';
@@ -39,6 +40,9 @@ export interface ServiceOptions {
   readonly sandboxUrl?: string;
 }
 
+/** Whoever waits for the service asks again and again, and is answered within this time. */
+const FIRST_ANSWERS_MS = 50;
+
 /** How long answers may take to leave once nothing new is accepted; the rest is cut. */
 const CLOSE_DEADLINE_MS = 5_000;
 
@@ -64,6 +68,7 @@ export async function startService(
     await application.get(MetricsServer).start();
     const url = await listen(application, settings);
     // What nobody waits for comes after the first answers.
+    await delay(FIRST_ANSWERS_MS);
     application.get(QueueSupervisor).startWorkers();
     await application.get(UpkeepSchedule).announce();
     return {

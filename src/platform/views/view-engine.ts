@@ -94,16 +94,18 @@ function loadViews(options: ViewEngineOptions): Map<string, LoadedView> {
 
 export async function createViewEngine(options: ViewEngineOptions): Promise<ViewEngine> {
   const translations = await loadTranslations(options.localesFolder);
-  let views = loadViews(options);
+  // Read with the first page: a service may run long before anybody looks at one.
+  let views: Map<string, LoadedView> | undefined;
 
   const viewNamed = (name: string): LoadedView => {
+    views ??= loadViews(options);
     const view = views.get(name);
     if (!view) throw new Error(`There is no view named "${name}"`);
     return view;
   };
 
   const render = (name: string, model: object, context: ViewContext): string => {
-    if (!options.cache) views = loadViews(options);
+    if (!options.cache) views = undefined;
     const data: RenderData = {
       view: { ...context, brandName: options.brandName },
       translate: translations(context.locale),

@@ -90,6 +90,7 @@ test.each([
   [true, 'old'],
 ])('with cache %s a changed template gives the %s text', async (cache, expected) => {
   const engine = await engineOf({ 'pages/one': 'old' }, cache);
+  expect(engine.render('pages/one', {}, context)).toBe('old');
   write({ 'pages/one': 'new' });
   expect(engine.render('pages/one', {}, context)).toBe(expected);
 });
