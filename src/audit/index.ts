@@ -1,9 +1,13 @@
 export { AuditModule } from './audit.module';
-export {
-  type AttemptRecord,
-  type Attribution,
-  insertRequestRecords,
-  type RequestRecord,
-} from './request-record';
+export { insertRequestRecords } from './insert-records';
+export type { AttemptRecord, Attribution, RequestRecord } from './request-record';
 export { RequestRecords } from './request-records';
 export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';
+export {
+  readRecord,
+  type RecordFacts,
+  recordFields,
+  renamedRecord,
+  type WrittenRecord,
+  writtenRecord,
+} from './written-record';

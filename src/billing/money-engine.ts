@@ -1,3 +1,4 @@
+import { writtenRecord } from '../audit';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { type Fault, fault, type Nano, uuidv7 } from '../kernel';
@@ -138,13 +139,8 @@ export class MoneyEngine {
     used: readonly Nano[],
     outcome: SettleOutcome,
   ): Promise<void> {
-    const record = {
-      ...outcome,
-      // The database answers in lower case, and the answer is compared.
-      requestId: hold.requestId.toLowerCase(),
-      createdAt: new Date(hold.heldAt),
-      settlementId: null,
-    };
+    // Two spellings are one id.
+    const record = writtenRecord(hold.requestId.toLowerCase(), hold.heldAt, outcome);
     if (this.line === undefined) throw new Error('the money engine has not been started');
     return this.line.record(record, slices, used);
   }

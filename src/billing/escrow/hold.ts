@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../audit';
+import type { RecordFacts } from '../../audit';
 import { HoldProof, type Nano } from '../../kernel';
 import type { LimitRef } from '../scope';
 import type { Slice } from './slice';
@@ -13,7 +13,7 @@ export interface HoldRequest {
 }
 
 /** The record of a request that ended, apart from what the hold knows. */
-export type SettleOutcome = Omit<RequestRecord, 'requestId' | 'createdAt' | 'settlementId'>;
+export type SettleOutcome = RecordFacts;
 
 export interface HoldKeeper {
   settle(hold: Hold, slices: readonly Slice[], outcome: SettleOutcome): Promise<void>;

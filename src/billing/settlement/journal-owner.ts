@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { recordFields } from './record-codec';
+import { recordFields } from '../../audit';
 
 /** The first frame of every journal: who writes it, and what its records consist of. */
 export interface JournalHeader {

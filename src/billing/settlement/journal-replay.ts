@@ -1,10 +1,9 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { RequestRecord } from '../../audit';
+import { readRecord, type WrittenRecord, writtenRecord } from '../../audit';
 import type { MoneyStore } from '../store/money-store';
 import { readFrames } from './journal-frames';
 import { headerOf, type JournalHeader, writerRuns } from './journal-owner';
-import { decodeRecord } from './record-codec';
 import { settleSplitting } from './settle-splitting';
 
 export interface ReplayReport {
@@ -19,7 +18,7 @@ interface LeftBehind {
   readonly file: string;
   readonly node: string;
   readonly header: JournalHeader | null;
-  readonly records: readonly RequestRecord[];
+  readonly records: readonly WrittenRecord[];
   readonly tornAt: number | null;
 }
 
@@ -70,8 +69,8 @@ async function writtenByTheDead(left: readonly LeftBehind[], store: MoneyStore):
 }
 
 /** Keeps a record that the database will not take, for people to look at. */
-export function setAside(folder: string, record: RequestRecord, reason: Error): void {
-  const line = JSON.stringify({ reason: reason.message, record }, (_key, value: unknown) =>
+export function setAside(folder: string, { text }: WrittenRecord, reason: Error): void {
+  const line = JSON.stringify({ reason: reason.message, record: readRecord(text) }, (_key, value: unknown) =>
     typeof value === 'bigint' ? value.toString() : value,
   );
   appendFileSync(refusedFile(folder), `${line}\n`, { mode: 0o600 });
@@ -90,6 +89,12 @@ function readJournal(file: string): LeftBehind {
   if (header === null) return { file, node, header, records: [], tornAt: tornAt ?? 0 };
   const records = payloads
     .filter((payload) => !payload.startsWith('{'))
-    .map((payload) => decodeRecord(payload, header.fields));
+    .map((payload) => rewritten(payload, header.fields));
   return { file, node, header, records, tornAt };
+}
+
+/** As this version writes it. */
+function rewritten(payload: string, fields: readonly string[]): WrittenRecord {
+  const { requestId, createdAt, ...facts } = readRecord(payload, fields);
+  return writtenRecord(requestId, createdAt.getTime(), facts);
 }

@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { RequestRecord } from '../../audit';
+import { renamedRecord, type WrittenRecord } from '../../audit';
 import { fault, type Nano, uuidv7 } from '../../kernel';
 import type { Activity } from '../escrow/lease-desk';
 import type { Slice } from '../escrow/slice';
 import { type MoneyStore, type Portion, RefusedByStore, type Settled } from '../store/money-store';
 import { IdsUnderWay } from './ids-under-way';
 import type { Journal } from './journal';
-import { encodeRecord } from './record-codec';
 import { settleSplitting } from './settle-splitting';
 
 export interface SettlementOptions {
@@ -18,11 +17,11 @@ export interface SettlementOptions {
   /** How long a caller waits for the commit when the journal cannot be written. */
   readonly commitWaitMs: number;
   /** Called with a record that the database refuses for good. */
-  readonly setAside: (record: RequestRecord, reason: Error) => void;
+  readonly setAside: (record: WrittenRecord, reason: Error) => void;
 }
 
 interface Entry {
-  readonly record: RequestRecord;
+  readonly record: WrittenRecord;
   readonly slices: readonly Slice[];
   readonly used: readonly Nano[];
   readonly journalled: boolean;
@@ -78,7 +77,7 @@ export class SettlementLine {
   }
 
   /** Settles once the record cannot be lost any more. */
-  record(record: RequestRecord, slices: readonly Slice[], used: readonly Nano[]): Promise<void> {
+  record(record: WrittenRecord, slices: readonly Slice[], used: readonly Nano[]): Promise<void> {
     const known = this.ids.has(record.requestId);
     const own = known ? this.underOwnId(record) : record;
     this.ids.add(own.requestId);
@@ -111,7 +110,7 @@ export class SettlementLine {
     this.arriving = [];
     this.arrivingTurn = undefined;
     turn.open = arrived.length;
-    const journalled = this.journal.write(arrived.map(({ record }) => encodeRecord(record)));
+    const journalled = this.journal.write(arrived.map(({ record }) => record.text));
     for (const entry of arrived) this.queue.push({ ...entry, journalled, turn });
     if (!journalled) this.logger.error(`The journal cannot be written: ${String(this.journal.trouble)}`);
     if (journalled && this.options.acknowledge === 'journal') turn.resolve();
@@ -215,10 +214,10 @@ export class SettlementLine {
   }
 
   /** Repeating an id must not make a request free: each is recorded, the later one under an id of its own. */
-  private underOwnId(record: RequestRecord): RequestRecord {
+  private underOwnId(record: WrittenRecord): WrittenRecord {
     const requestId = uuidv7();
     this.logger.debug(`Request id ${record.requestId} was used twice; recorded as ${requestId}.`);
-    return { ...record, requestId };
+    return renamedRecord(record, requestId);
   }
 
   private done(entries: readonly Entry[], { windows }: Settled): void {

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../audit';
+import type { WrittenRecord } from '../../audit';
 import type { Nano } from '../../kernel';
 import { limitRefs, type ScopeKind, scopeKey } from '../scope';
 
@@ -21,7 +21,7 @@ export class ChargeSheet {
   readonly settlements: string[] = [];
   readonly sums: string[] = [];
 
-  constructor(records: Iterable<RequestRecord>, settlementOf: ReadonlyMap<number, bigint>) {
+  constructor(records: Iterable<WrittenRecord>, settlementOf: ReadonlyMap<number, bigint>) {
     const charges = new Map<string, Charge>();
     const wallets = new Map<number, Nano>();
     for (const { who, hour, amount } of sumsByCaller(records)) {
@@ -48,17 +48,17 @@ export class ChargeSheet {
 }
 
 interface CallerSum {
-  readonly who: RequestRecord;
+  readonly who: WrittenRecord;
   readonly hour: number;
   amount: Nano;
 }
 
 /** Most records of a batch are of few callers, and all of a caller's count against the same scopes. */
-function sumsByCaller(records: Iterable<RequestRecord>): Iterable<CallerSum> {
+function sumsByCaller(records: Iterable<WrittenRecord>): Iterable<CallerSum> {
   const sums = new Map<string, CallerSum>();
   for (const who of records) {
     if (who.costNano === 0n) continue;
-    const hour = Math.floor(who.createdAt.getTime() / millisecondsPerHour);
+    const hour = Math.floor(who.createdMs / millisecondsPerHour);
     const { keyId, projectId, departmentId, userId, organisationId, walletId } = who;
     const key = `${keyId} ${projectId} ${departmentId} ${userId} ${organisationId} ${walletId} ${hour}`;
     const sum = sums.get(key);

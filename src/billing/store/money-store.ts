@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../audit';
+import type { WrittenRecord } from '../../audit';
 import type { Nano } from '../../kernel';
 import type { LimitRef } from '../scope';
 
@@ -65,7 +65,7 @@ export interface Portion {
 export interface Batch {
   readonly lease: string | null;
   readonly number: number;
-  readonly records: readonly RequestRecord[];
+  readonly records: readonly WrittenRecord[];
   readonly releases: readonly Portion[];
 }
 

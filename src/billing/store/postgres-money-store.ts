@@ -1,4 +1,4 @@
-import { insertRequestRecords, type RequestRecord } from '../../audit';
+import { insertRequestRecords, type WrittenRecord } from '../../audit';
 import type { Database, Tx } from '../../platform';
 import type { LimitRef, ScopeKind } from '../scope';
 import { ChargeSheet } from './charge-sheet';
@@ -93,9 +93,8 @@ export class PostgresMoneyStore implements MoneyStore {
 
   async settle(batch: Batch): Promise<Settled> {
     const settlementOf = await this.settlementsFor(batch.records);
-    const records = batch.records.map((record) => withSettlement(record, settlementOf));
     try {
-      return await this.database.transaction((tx) => settleIn(tx, batch, records, settlementOf), {
+      return await this.database.transaction((tx) => settleIn(tx, batch, settlementOf), {
         attempts: 5,
       });
     } catch (error) {
@@ -104,7 +103,7 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 
   /** An id for each wallet that the records charge; one that a failed attempt leaves unused is no loss. */
-  private async settlementsFor(records: readonly RequestRecord[]): Promise<Map<number, bigint>> {
+  private async settlementsFor(records: readonly WrittenRecord[]): Promise<Map<number, bigint>> {
     const settlementOf = new Map<number, bigint>();
     for (const { walletId, costNano } of records) {
       if (walletId === null || costNano === 0n || settlementOf.has(walletId)) continue;
@@ -133,20 +132,10 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 }
 
-async function settleIn(
-  tx: Tx,
-  batch: Batch,
-  records: readonly RequestRecord[],
-  settlementOf: ReadonlyMap<number, bigint>,
-): Promise<Settled> {
-  const inserted = await insertRequestRecords(tx, records);
-  const fresh: RequestRecord[] = [];
-  const known: number[] = [];
-  records.forEach((record, place) => {
-    // The same id twice in one batch was inserted once.
-    if (inserted.delete(record.requestId)) fresh.push(record);
-    else known.push(place);
-  });
+async function settleIn(tx: Tx, batch: Batch, settlementOf: ReadonlyMap<number, bigint>): Promise<Settled> {
+  const { records } = batch;
+  const known = records.length === 0 ? nobody : await insertRequestRecords(tx, records, settlementOf);
+  const fresh = known.size === 0 ? records : records.filter((_record, place) => !known.has(place));
   const sheet = new ChargeSheet(fresh, settlementOf);
   const rows = await tx.query<{ window_id: string; limit_left: string }[]>(
     'SELECT * FROM money_settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
@@ -160,13 +149,10 @@ async function settleIn(
     ],
   );
   const windows = rows.map((row) => ({ windowId: row.window_id, limitLeft: BigInt(row.limit_left) }));
-  return { known, windows };
+  return { known: [...known], windows };
 }
 
-const withSettlement = (record: RequestRecord, settlementOf: ReadonlyMap<number, bigint>): RequestRecord =>
-  record.walletId === null || record.costNano === 0n
-    ? record
-    : { ...record, settlementId: settlementOf.get(record.walletId) ?? null };
+const nobody: ReadonlySet<number> = new Set();
 
 function drawnOf(row: DrawRow): Drawn {
   const now = Number(row.now_ms);

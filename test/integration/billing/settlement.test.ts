@@ -4,7 +4,7 @@ import { PostgresMoneyStore, type SettleOutcome } from '../../../src/billing';
 import { FrameBuffer } from '../../../src/billing/settlement/journal-frames';
 import { journalHeader } from '../../../src/billing/settlement/journal-owner';
 import { refusedFile, replayJournals } from '../../../src/billing/settlement/journal-replay';
-import { encodeRecord } from '../../../src/billing/settlement/record-codec';
+import { writtenRecord } from '../../../src/audit';
 import type { Batch, MoneyStore } from '../../../src/billing/store/money-store';
 import { uuidv7 } from '../../../src/kernel';
 import { costing, eventually, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
@@ -20,12 +20,8 @@ beforeEach(() => house.credit((walletId += 1), 10_000n));
 afterEach(() => expectMoneyToAddUp(house.database));
 afterAll(() => house.close());
 
-const recordOf = (outcome: SettleOutcome, requestId: string = uuidv7(), createdAt = new Date()) => ({
-  ...outcome,
-  requestId,
-  createdAt,
-  settlementId: null,
-});
+const recordOf = (outcome: SettleOutcome, requestId: string = uuidv7(), createdMs = Date.now()) =>
+  writtenRecord(requestId, createdMs, outcome);
 const balance = async () => (await house.ledger.wallet(walletId)).balance;
 const countOf = async (requestId: string) =>
   (await house.database.query('SELECT FROM request_record WHERE request_id = $1', [requestId])).length;
@@ -36,7 +32,7 @@ function leaveJournal(folder: string, records: readonly SettleOutcome[], damage 
   const header = { ...(JSON.parse(journalHeader('dead-node')) as object), pid: 2 ** 22 + 1 };
   frames.add(JSON.stringify(header));
   const all = records.map((record) => recordOf(record));
-  for (const record of all) frames.add(encodeRecord(record));
+  for (const { text } of all) frames.add(text);
   mkdirSync(join(folder, 'journal'), { recursive: true });
   const bytes = Buffer.concat([frames.content, Buffer.from(damage)]);
   writeFileSync(join(folder, 'journal', 'dead-node.1.journal'), bytes);
@@ -101,6 +97,18 @@ test('a commit whose answer was lost is repeated without effect', async () => {
     spent: 400n,
     escrowed: drawn!.granted! - 400n,
   });
+});
+
+test('a record that a batch holds twice is charged once, two of one id at two times are both', async () => {
+  const outcome = costing(30n, [wallet(walletId)]);
+  const [id, at] = [uuidv7(), Date.now()];
+  const [record, later] = [recordOf(outcome, id, at), recordOf(outcome, id, at + 1)];
+  const batch = { lease: null, number: 0, releases: [] };
+  expect(await store.settle({ ...batch, records: [record, later, record] })).toMatchObject({ known: [2] });
+  expect(await countOf(id)).toBe(2);
+  expect(await balance()).toBe(9_940n);
+  expect(await store.settle({ ...batch, records: [recordOf(outcome), later] })).toMatchObject({ known: [1] });
+  expect(await balance()).toBe(9_910n);
 });
 
 test('a settlement after the lease was swept is charged, and takes nothing from others', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
 import { NO_USAGE } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
+import { written } from '../../unit/billing/a-record';
 import { addKey, addUser } from '../web/people';
 import { call, refusalOf } from './http';
 
@@ -77,7 +78,7 @@ beforeAll(async () => {
     }),
     record(4, { keyId: other.id }),
   ];
-  await app.database.transaction((tx) => insertRequestRecords(tx, records));
+  await app.database.transaction((tx) => insertRequestRecords(tx, records.map(written)));
 });
 afterAll(() => app.close());
 

@@ -1,5 +1,5 @@
 import { ordinaryOutcome } from '../../../proofs/money/record';
-import type { RequestRecord } from '../../../src/audit';
+import { type RequestRecord, type WrittenRecord, writtenRecord } from '../../../src/audit';
 import { uuidv7 } from '../../../src/kernel';
 
 /** An ordinary record, apart from what a test says. */
@@ -10,3 +10,6 @@ export const aRecord = (rest: Partial<RequestRecord> = {}): RequestRecord => ({
   settlementId: null,
   ...rest,
 });
+
+export const written = (record: RequestRecord): WrittenRecord =>
+  writtenRecord(record.requestId, record.createdAt.getTime(), record);

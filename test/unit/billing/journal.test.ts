@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import { Journal, type JournalDisk } from '../../../src/billing/settlement/journal';
 import { FrameBuffer, readFrames } from '../../../src/billing/settlement/journal-frames';
 import { headerOf } from '../../../src/billing/settlement/journal-owner';
-import { decodeRecord, encodeRecord, recordFields } from '../../../src/billing/settlement/record-codec';
+import { readRecord, recordFields, renamedRecord } from '../../../src/audit';
 import { settleSplitting } from '../../../src/billing/settlement/settle-splitting';
 import { RefusedByStore } from '../../../src/billing/store/money-store';
-import { aRecord } from './a-record';
+import { aRecord, written } from './a-record';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'switchboard-journal-'))));
@@ -65,12 +65,14 @@ test('a record survives the journal, whatever is in it', () => {
       { supplier: 's', region: null, model: 'm', status: 429, milliseconds: 12, outcome: 'limited' },
     ],
   });
-  expect(decodeRecord(encodeRecord(record), recordFields)).toEqual(record);
+  expect(readRecord(written(record).text)).toEqual(record);
+  const other = renamedRecord(written(record), '0190b5a0-0000-7000-8000-000000000002');
+  expect(readRecord(other.text)).toEqual({ ...record, requestId: other.requestId });
 });
 
 test('a journal of other fields is read by its own header', () => {
   const [id, at, cost] = ['0190b5a0-0000-7000-8000-000000000001', 1_763_700_000_000, '5'];
-  const read = decodeRecord(JSON.stringify([cost, 'unknown', at, id]), [
+  const read = readRecord(JSON.stringify([cost, 'unknown', at, id]), [
     'costNano',
     'goneSince',
     'createdAt',

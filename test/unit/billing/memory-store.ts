@@ -105,7 +105,7 @@ export class MemoryStore implements MoneyStore {
     return this.answer(() => {
       const known: number[] = [];
       batch.records.forEach((record, place) => {
-        const id = `${record.requestId} ${record.createdAt.getTime()}`;
+        const id = `${record.requestId} ${record.createdMs}`;
         if (this.charged.has(id)) return known.push(place);
         this.charged.set(id, record.costNano);
         const ids = { key: record.keyId, wallet: record.walletId, user: record.userId };
