@@ -36,6 +36,16 @@ export class Books {
     return this.read('request_id = ANY ($1::uuid[])', [ids]);
   }
 
+  /** The same, once each of them has one: a settled request is committed some moments later. */
+  async settledRecords(ids: readonly string[], withinMs = 5_000): Promise<Charge[]> {
+    for (let waited = 0; ; waited += 200) {
+      const records = await this.records(ids);
+      const found = new Set(records.map(({ requestId }) => requestId));
+      if (found.size === new Set(ids).size || waited >= withinMs) return records;
+      await delay(200);
+    }
+  }
+
   async recordsOfKey(publicId: string): Promise<Charge[]> {
     return this.read('key_id = (SELECT id FROM api_key WHERE public_id = $1)', [publicId]);
   }
