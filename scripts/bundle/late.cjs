@@ -6,6 +6,8 @@ const { dirname } = require('node:path');
 /** Modules whose users take what they need from them when they need it, not while they are loaded themselves. */
 const late = [
   /[\\/]hbs[\\/]lib[\\/]hbs\.js$/,
+  /[\\/]handlebars[\\/]lib[\\/]index\.js$/,
+  /[\\/]bullmq[\\/]dist[\\/]cjs[\\/]scripts[\\/]index\.js$/,
   /[\\/]libphonenumber-js[\\/](max[\\/]|min[\\/])?index\.cjs$/,
   /[\\/]multer[\\/]index\.js$/,
   /[\\/]nodemailer[\\/]dist[\\/]cjs[\\/]nodemailer\.js$/,
