@@ -36,15 +36,6 @@ const patches = [
     to: '',
   },
   {
-    // Of all that it has, the service needs connections to suppliers.
-    file: /[\\/]undici[\\/]index\.js$/,
-    from: /^[^]*$/,
-    to: `module.exports = {
-      Pool: require('./lib/dispatcher/pool'),
-      buildConnector: require('./lib/core/connect'),
-    };`,
-  },
-  {
     // Without this, every package that might deprecate something has the engine count the lines of the whole bundle.
     file: /[\\/]depd[\\/]index\.js$/,
     from: 'module.exports = depd',

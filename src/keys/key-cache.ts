@@ -23,8 +23,9 @@ const REFUSED_MS = 5_000;
  * out other made-up keys and nothing else.
  */
 export class KeyCache {
-  /** In the order of use, the longest unused first. */
-  private readonly admitted = new Map<string, Admitted>();
+  /** Two halves: what is used goes to the newer one, and the older one goes when that is full. */
+  private admitted = new Map<string, Admitted>();
+  private before = new Map<string, Admitted>();
   private readonly refused = new Map<string, Refused>();
 
   constructor(
@@ -33,16 +34,12 @@ export class KeyCache {
   ) {}
 
   get size(): { admitted: number; refused: number } {
-    return { admitted: this.admitted.size, refused: this.refused.size };
+    return { admitted: this.admitted.size + this.before.size, refused: this.refused.size };
   }
 
   get(fingerprint: string): KeyVerdict | undefined {
-    const known = this.admitted.get(fingerprint);
-    if (known !== undefined) {
-      this.admitted.delete(fingerprint);
-      this.admitted.set(fingerprint, known);
-      return known;
-    }
+    const known = this.admitted.get(fingerprint) ?? this.takenFromBefore(fingerprint);
+    if (known !== undefined) return known;
     const refused = this.refused.get(fingerprint);
     if (refused === undefined || refused.until > monotonicMs()) return refused?.problem;
     this.refused.delete(fingerprint);
@@ -54,18 +51,35 @@ export class KeyCache {
       makeRoom(this.refused, this.mostRefused);
       this.refused.set(fingerprint, { problem: verdict, until: monotonicMs() + REFUSED_MS });
     } else {
-      makeRoom(this.admitted, this.mostAdmitted);
-      this.admitted.set(fingerprint, verdict);
+      this.before.delete(fingerprint);
+      this.admit(fingerprint, verdict);
     }
   }
 
   /** Forgets every key that a change may concern. Refusals say too little of themselves to be told apart. */
   forget(change: KeyChange | null): void {
     this.refused.clear();
-    if (change === null) this.admitted.clear();
-    else
-      for (const [fingerprint, { caller }] of this.admitted)
-        if (concerns(change, caller)) this.admitted.delete(fingerprint);
+    for (const half of [this.admitted, this.before]) {
+      if (change === null) half.clear();
+      else
+        for (const [fingerprint, { caller }] of half) if (concerns(change, caller)) half.delete(fingerprint);
+    }
+  }
+
+  private takenFromBefore(fingerprint: string): Admitted | undefined {
+    const known = this.before.get(fingerprint);
+    if (known === undefined) return undefined;
+    this.before.delete(fingerprint);
+    this.admit(fingerprint, known);
+    return known;
+  }
+
+  private admit(fingerprint: string, verdict: Admitted): void {
+    if (this.admitted.size >= this.mostAdmitted / 2) {
+      this.before = this.admitted;
+      this.admitted = new Map();
+    }
+    this.admitted.set(fingerprint, verdict);
   }
 }
 

@@ -47,11 +47,11 @@ async function connect(guard: AddressGuard, address: string): Promise<string> {
     pools.dispatch(
       { url: new URL(address), method: 'GET', headers: {} },
       {
-        onResponseEnd: () => resolve('answered'),
-        onResponseError: (_controller: unknown, error: Error) => resolve((error as AddressRefused).code),
+        onEnd: () => resolve('answered'),
+        onBroken: (error) => resolve((error as AddressRefused).code),
       },
     );
   });
-  await pools.close();
+  pools.close();
   return outcome;
 }

@@ -16,23 +16,38 @@ export interface Inbound extends JsonBody {
   readonly form: Form | null;
 }
 
-export async function intake(request: HttpRequest, caller: Caller, bodyLimit: number): Promise<Inbound> {
+/** Only a body that is late or large makes it a promise. */
+export function intake(request: HttpRequest, caller: Caller, bodyLimit: number): Inbound | Promise<Inbound> {
   const startedMs = monotonicMs();
   const { headers, requestId } = request;
   const contentType = headers['content-type'];
-  if (isForm(contentType)) {
-    const bytes = await readBody(request, bodyLimit);
-    const form = parseForm(bytes, contentType);
-    const kept = headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form);
-    return { requestId, startedMs, caller, headers, bytes: kept, body: fieldsOf(form), form };
-  }
-  if (contentType !== undefined && contentType !== JSON_TYPE && isOther.test(contentType)) {
+  const envelope = { requestId, startedMs, caller, headers };
+  if (
+    !isForm(contentType) &&
+    contentType !== undefined &&
+    contentType !== JSON_TYPE &&
+    isOther.test(contentType)
+  ) {
     throw fault('unsupported_media_type', { message: 'The body is neither JSON nor a multipart form.' });
   }
-  const bytes = await readBody(request, bodyLimit);
-  const parsed = parseBody(bytes);
-  const body = parsed instanceof Promise ? await parsed : parsed;
-  return { requestId, startedMs, caller, headers, bytes, body, form: null };
+  const bytes = readBody(request, bodyLimit);
+  return bytes instanceof Promise ? bytes.then((late) => read(envelope, late)) : read(envelope, bytes);
+}
+
+type Envelope = Pick<Inbound, 'requestId' | 'startedMs' | 'caller' | 'headers'>;
+
+function read(envelope: Envelope, bytes: Buffer): Inbound | Promise<Inbound> {
+  const { headers } = envelope;
+  const contentType = headers['content-type'];
+  if (isForm(contentType)) {
+    const form = parseForm(bytes, contentType);
+    const kept = headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form);
+    return { ...envelope, bytes: kept, body: fieldsOf(form), form };
+  }
+  const body = parseBody(bytes);
+  return body instanceof Promise
+    ? body.then((parsed) => ({ ...envelope, bytes, body: parsed, form: null }))
+    : { ...envelope, bytes, body, form: null };
 }
 
 const JSON_TYPE = 'application/json';

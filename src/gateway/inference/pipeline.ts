@@ -2,9 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import type { AttemptRecord } from '../../audit';
 import { Escrow } from '../../billing';
-import { fromUnknown } from '../../kernel';
+import { fault, fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
-import type { RoutePlan } from '../../routing';
 import type { HttpRequest } from '../../web';
 import { Idempotency } from '../idempotency/idempotency';
 import { OpenStreams } from '../reply/open-streams';
@@ -59,7 +58,8 @@ export class Pipeline {
       const entering = this.doorway.enter(http, response);
       visit = entering instanceof Promise ? await entering : entering;
       const { caller, work } = visit;
-      const inbound = await intake(http, caller, this.settings.bodyLimitBytes);
+      const taking = intake(http, caller, this.settings.bodyLimitBytes);
+      const inbound = taking instanceof Promise ? await taking : taking;
       const call = describeCall(inbound, surface);
       const request = { inbound, call, work, response, tries: [], isSettled: false };
       try {
@@ -85,7 +85,14 @@ export class Pipeline {
     const held = holding instanceof Promise ? await holding : holding;
     const attempts = new Attempts({ inbound, call, admission, held, plan, work }, this.tools, tries);
     try {
-      return await this.serve(request, plan, held, attempts);
+      const answered = await attempts.answer();
+      rememberLane(inbound, call, plan, answered.route.lane.id, this.tools);
+      if (answered.whole === null) return await this.stream(request, held, answered, attempts);
+      const { whole } = answered;
+      const { facts, kept } = settle(inbound, call, held.hold, answered, tries, whole);
+      await kept;
+      this.observer.served(call, answered, tries, whole, facts);
+      return { status: answered.status, contentType: whole.contentType, body: whole.body, facts };
     } catch (error) {
       const { abandoned } = attempts;
       if (abandoned !== null) {
@@ -102,30 +109,24 @@ export class Pipeline {
     }
   }
 
-  private async serve(
+  /** Settled before the last of it leaves. */
+  private async stream(
     { inbound, call, response, tries }: Request,
-    plan: RoutePlan,
     { hold }: HeldCall,
+    answered: Answered,
     attempts: Attempts,
-  ): Promise<Reply | null> {
-    const answered = await attempts.answer();
-    rememberLane(inbound, call, plan, answered.route.lane.id, this.tools);
-    if (call.stream && isText(call.surface)) {
-      const sink = new StreamSink(response, call.surface.dialect.ping);
-      this.streams.add(sink, call.surface.name);
-      sink.head(routeFacts(answered));
-      const relayed = await relayStream(call.surface, answered, attempts, sink);
-      const { facts, kept } = settle(inbound, call, hold, relayed.answered, tries, relayed.delivery);
-      await kept;
-      this.observer.served(call, relayed.answered, tries, relayed.delivery, facts);
-      sink.end(facts, relayed.delivery.last);
-      return null;
-    }
-    const delivery = answered.whole!;
-    const { facts, kept } = settle(inbound, call, hold, answered, tries, delivery);
+  ): Promise<null> {
+    const { surface } = call;
+    if (!isText(surface)) throw fault('internal_error');
+    const sink = new StreamSink(response, surface.dialect.ping);
+    this.streams.add(sink, surface.name);
+    sink.head(routeFacts(answered));
+    const relayed = await relayStream(surface, answered, attempts, sink);
+    const { facts, kept } = settle(inbound, call, hold, relayed.answered, tries, relayed.delivery);
     await kept;
-    this.observer.served(call, answered, tries, delivery, facts);
-    return { status: answered.status, contentType: delivery.contentType, body: delivery.body, facts };
+    this.observer.served(call, relayed.answered, tries, relayed.delivery, facts);
+    sink.end(facts, relayed.delivery.last);
+    return null;
   }
 
   /** A conversation that has outgrown its model goes to the larger one that the catalogue names, if there is one. */

@@ -1,3 +1,5 @@
+import { addChange, type Change, sourceOf, type Source } from './edited-source';
+
 export interface JsonEdits {
   /** Fields of the top level with their new values. */
   readonly set?: Readonly<Record<string, unknown>>;
@@ -39,13 +41,12 @@ interface Beginning {
  * be spliced. Answers the same buffer when there is nothing to do.
  */
 export function editJson(bytes: Buffer, parsed: Readonly<Record<string, unknown>>, edits: JsonEdits): Buffer {
-  const set = new Map<string, unknown>();
-  for (const name in edits.set) if (edits.set[name] !== undefined) set.set(name, edits.set[name]);
   const { remove = nothing } = edits;
   const removed: ReadonlySet<string> = remove instanceof Set ? remove : new Set(remove);
-  if (set.size === 0 && removed.size === 0) return bytes;
-  const simple = removed.size <= 1 ? replaced(bytes, parsed, set, removed) : undefined;
+  const simple = removed.size <= 1 ? replaced(bytes, parsed, edits.set ?? {}, removed) : undefined;
   if (simple !== undefined) return simple;
+  const set = new Map<string, unknown>();
+  for (const name in edits.set) if (edits.set[name] !== undefined) set.set(name, edits.set[name]);
   const names = [...set.keys(), ...removed].filter((name) => Object.hasOwn(parsed, name));
   const beginning = beginningOf(bytes, new Set(names));
   if (beginning === undefined) return printed(parsed, set, removed);
@@ -59,72 +60,34 @@ export function editJson(bytes: Buffer, parsed: Readonly<Record<string, unknown>
 function replaced(
   bytes: Buffer,
   parsed: Readonly<Record<string, unknown>>,
-  set: ReadonlyMap<string, unknown>,
+  set: Readonly<Record<string, unknown>>,
   removed: ReadonlySet<string>,
 ): Buffer | undefined {
   if (bytes[0] !== OPEN_OBJECT || bytes[1] !== QUOTE || isCrowded(bytes)) return undefined;
-  if (bytes.includes(escapedLetter)) return undefined;
+  const source = sourceOf(bytes);
+  if (source.hasEscapedLetters) return undefined;
   let front = '';
   const changes: Change[] = [];
-  for (const [name, value] of set) {
-    const key = keyOf(name);
-    if (key === null) return undefined;
+  for (const name in set) {
+    const value = set[name];
+    if (value === undefined) continue;
+    if (!plainName.test(name)) return undefined;
     if (!Object.hasOwn(parsed, name)) {
       front += `"${name}":${JSON.stringify(value)},`;
       continue;
     }
-    const found = soleValue(bytes, key);
+    const found = soleValue(source, name);
     if (found === undefined) return undefined;
-    if (parsed[name] !== value)
-      changes.push({ start: found.start, end: found.end, text: JSON.stringify(value) });
+    if (parsed[name] !== value) addChange(changes, found.start, found.end, JSON.stringify(value));
   }
   for (const name of removed) {
-    if (set.has(name) || !Object.hasOwn(parsed, name)) continue;
-    const key = keyOf(name);
-    const cut = key === null ? undefined : soleMember(bytes, key);
+    if (set[name] !== undefined || !Object.hasOwn(parsed, name)) continue;
+    const cut = plainName.test(name) ? soleMember(source, name) : undefined;
     if (cut === undefined) return undefined;
-    changes.push({ start: cut.start, end: cut.end, text: '' });
+    addChange(changes, cut.start, cut.end, '');
   }
-  if (front !== '') changes.push({ start: 1, end: 1, text: front });
-  if (changes.length === 0) return bytes;
-  return rewritten(bytes, changes);
-}
-
-interface Change {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
-
-/** The bytes with the changes made, in one copy. */
-function rewritten(bytes: Buffer, changes: Change[]): Buffer {
-  if (changes.length > 1) changes.sort((a, b) => a.start - b.start || a.end - b.end);
-  let length = bytes.length;
-  for (const { start, end, text } of changes) length += Buffer.byteLength(text) - (end - start);
-  const result = Buffer.allocUnsafe(length);
-  let from = 0;
-  let at = 0;
-  for (const { start, end, text } of changes) {
-    at += bytes.copy(result, at, from, start);
-    at += result.write(text, at);
-    from = end;
-  }
-  bytes.copy(result, at, from);
-  return result;
-}
-
-const MOST_KEYS = 256;
-const keys = new Map<string, Buffer>();
-
-/** A name as it stands in the bytes, quoted; null for one that could stand there in other ways. */
-function keyOf(name: string): Buffer | null {
-  const known = keys.get(name);
-  if (known !== undefined) return known;
-  if (!plainName.test(name)) return null;
-  if (keys.size >= MOST_KEYS) keys.clear();
-  const key = Buffer.from(`"${name}"`);
-  keys.set(name, key);
-  return key;
+  if (front !== '') addChange(changes, 1, 1, front);
+  return changes.length === 0 ? bytes : source.with(changes);
 }
 
 /** Of a body so large, so many places are looked at. */
@@ -147,25 +110,34 @@ function isCrowded(bytes: Buffer): boolean {
   return found > SAMPLES / 8;
 }
 
+/** A name that can be written in one way only, but for escapes. */
 const plainName = /^[\w-]+$/;
 
+interface Part {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** A field with the comma that goes with it; undefined also for one that stands alone. */
-function soleMember(bytes: Buffer, key: Buffer): { start: number; end: number } | undefined {
-  const value = soleValue(bytes, key);
+function soleMember(source: Source, name: string): Part | undefined {
+  const value = soleValue(source, name);
   if (value === undefined) return undefined;
-  const name = bytes.indexOf(key);
-  let before = name - 1;
+  const { bytes } = source;
+  const start = source.find(name, 0);
+  let before = start - 1;
   while (bytes[before]! <= SPACE) before -= 1;
   if (bytes[before] === COMMA) return { start: before, end: value.end };
   const next = skipSpace(bytes, value.end);
-  return bytes[next] === COMMA ? { start: name, end: next + 1 } : undefined;
+  return bytes[next] === COMMA ? { start, end: next + 1 } : undefined;
 }
 
 /** Where the value of a field stands whose quoted name is nowhere else, not even as a text. */
-function soleValue(bytes: Buffer, key: Buffer): { start: number; end: number } | undefined {
-  const at = bytes.indexOf(key);
-  if (at === -1 || bytes.indexOf(key, at + key.length) !== -1) return undefined;
-  const colon = skipSpace(bytes, at + key.length);
+function soleValue(source: Source, name: string): Part | undefined {
+  const { bytes } = source;
+  const length = name.length + 2;
+  const at = source.find(name, 0);
+  if (at === -1 || source.find(name, at + length) !== -1) return undefined;
+  const colon = skipSpace(bytes, at + length);
   if (bytes[colon] !== COLON) return undefined;
   const start = skipSpace(bytes, colon + 1);
   const end = endOfValue(bytes, start);

@@ -4,10 +4,11 @@ export { readBody } from './read-body';
 export { RouteTable } from './route-table';
 export { AddressGuard, AddressRefused, type Resolver } from './address-guard';
 export { SupplierHttpModule } from './supplier-http.module';
+export { SupplierPools, type SupplierRequest } from './supplier-pools';
 export {
+  BrokenAnswer,
+  SupplierClosed,
   type SupplierCall,
   SupplierDeadline,
   type SupplierHandler,
-  SupplierPools,
-  type SupplierRequest,
-} from './supplier-pools';
+} from './wire';

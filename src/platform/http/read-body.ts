@@ -5,15 +5,18 @@ import { type Fault, fault } from '../../kernel';
 const BODY_DEADLINE_MS = 30_000;
 const MS_PER_BYTE = 1_000 / (1024 * 1024);
 
+const nothing = Buffer.alloc(0);
+
 /**
  * Reads a request's body into memory, at most `limit` bytes of it. Too much, too slow and broken off each end in
- * their own fault; the connection is not used again after any of them.
+ * their own fault; the connection is not used again after any of them. Most bodies have come with their head: only
+ * the others make it a promise.
  */
 export function readBody(
   request: IncomingMessage,
   limit: number,
   deadlineMs = BODY_DEADLINE_MS,
-): Promise<Buffer> {
+): Buffer | Promise<Buffer> {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     return refuse(
@@ -25,7 +28,9 @@ export function readBody(
   if (announced > limit) return refuse(request, tooLarge(limit));
   // The caller may have gone while guards were looking at the headers; then no event is left to wait for.
   if (request.destroyed) return Promise.reject(brokenOff());
-  return collect(request, limit, deadlineMs + announced * MS_PER_BYTE);
+  if (!request.complete) return collect(request, limit, deadlineMs + announced * MS_PER_BYTE);
+  if (request.readableLength > limit) return refuse(request, tooLarge(limit));
+  return (request.read() as Buffer | null) ?? nothing;
 }
 
 function collect(request: IncomingMessage, limit: number, deadlineMs: number): Promise<Buffer> {
@@ -34,8 +39,7 @@ function collect(request: IncomingMessage, limit: number, deadlineMs: number): P
     let size = 0;
     // The listeners stay: taking them off again costs more than what they still hear.
     let isOver = false;
-    // Most bodies are here whole with the head.
-    const timer = request.complete ? undefined : setTimeout(() => fail(fault('request_timeout')), deadlineMs);
+    const timer = setTimeout(() => fail(fault('request_timeout')), deadlineMs);
     const fail = (refusal: Fault): void => {
       if (isOver) return;
       isOver = true;

@@ -21,7 +21,7 @@ import { SupplierPools } from './supplier-pools';
 export class SupplierHttpModule implements OnApplicationShutdown {
   constructor(private readonly pools: SupplierPools) {}
 
-  async onApplicationShutdown(): Promise<void> {
-    await this.pools.close();
+  onApplicationShutdown(): void {
+    this.pools.close();
   }
 }

@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Dispatcher } from 'undici';
 import { Fault, fault } from '../../kernel';
 import { errorCode, type SupplierCall, type SupplierHandler } from '../../platform';
 import type { Unframer } from './kit';
@@ -39,7 +38,6 @@ interface HeadWaiter {
 export class SupplierExchange implements SupplierHandler {
   private known: AnswerHead | null = null;
   private waiter: HeadWaiter | null = null;
-  private controller: Dispatcher.DispatchController | null = null;
   private reader: AnswerReader | null = null;
   private readonly early: Buffer[] = [];
   private ending: Ending | null = null;
@@ -112,47 +110,35 @@ export class SupplierExchange implements SupplierHandler {
 
   /** The reader can take more again. */
   resume(): void {
-    if (this.controller?.paused === true) {
-      this.controller.resume();
-    }
+    this.call?.resume();
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller;
-  }
-
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
-    // Informational answers (1xx) precede the real one.
-    if (status < 200) return;
+  onHead(status: number, headers: IncomingHttpHeaders): void {
     this.unframer = status < 300 ? this.wrapped : undefined;
     this.known = { status, headers: this.unframer ? { ...headers, 'content-type': EVENTS } : headers };
     this.waiter?.resolve(this.known);
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onData(chunk: Buffer): void {
     const piece = this.unframer?.push(chunk) ?? chunk;
     if (!(piece instanceof Fault)) return this.pass(piece);
     this.finish({ kind: 'broken', cause: piece });
     this.abort(piece);
   }
 
-  onResponseEnd(): void {
+  onEnd(): void {
     const cause = this.unframer?.end();
     this.finish(cause ? { kind: 'broken', cause } : { kind: 'end' });
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+  onBroken(error: Error): void {
     this.finish({ kind: 'broken', cause: this.refused ?? brokenConnection(error) });
   }
 
   private pass(chunk: Buffer): void {
     if (chunk.length === 0) return;
     if (this.reader === null) this.early.push(chunk);
-    else if (!this.reader.data(chunk)) this.controller?.pause();
+    else if (!this.reader.data(chunk)) this.call?.pause();
   }
 
   private finish(ending: Ending): void {
@@ -171,12 +157,7 @@ export class SupplierExchange implements SupplierHandler {
 const causeOf = (ending: Ending): Fault =>
   ending.kind === 'broken' ? ending.cause : fault('upstream_unavailable');
 
-const timeOuts = new Set([
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'SUPPLIER_DEADLINE',
-]);
+const timeOuts = new Set(['ETIMEDOUT', 'SUPPLIER_DEADLINE']);
 
 /** This process or this machine may open nothing more: no fault of the supplier, who was not even asked. */
 const outOfDescriptors = new Set(['EMFILE', 'ENFILE']);

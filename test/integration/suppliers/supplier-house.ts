@@ -61,7 +61,7 @@ export class SupplierHouse {
 
   async close(): Promise<void> {
     await this.tokens.onApplicationShutdown();
-    await this.pools.close();
+    this.pools.close();
   }
 }
 

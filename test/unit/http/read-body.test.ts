@@ -28,7 +28,7 @@ function reading(
   client.on('error', () => undefined);
   const outcome = new Promise<string>((resolve) => {
     onRequest = (incoming) => {
-      void readBody(incoming, 10, deadlineMs)
+      void Promise.resolve(readBody(incoming, 10, deadlineMs))
         .then(String, (error: unknown) => fromUnknown(error).code)
         .then((text) => {
           client.destroy();

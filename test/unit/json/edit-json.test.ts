@@ -53,6 +53,15 @@ test.each([
   expect(becomes(`{${text}}`, `{"model":"y",${text}}`)).toBe(true);
 });
 
+test.each([
+  ['short', ''],
+  ['long', 'x'.repeat(10_000)],
+])('the first field gives way to another one, in a %s body', (_name, text) => {
+  const before = `{"gone":1,"model":"x","text":"${text}"}`;
+  const edits = { set: { model: 'ü', put: 1 }, remove: ['gone'] };
+  expect(edit(before, edits)).toBe(`{"put":1,"model":"ü","text":"${text}"}`);
+});
+
 test('nothing to do: the very same bytes', () => {
   const bytes = Buffer.from('{"model" : "y","a":[1 , 2]}');
   const parsed = JSON.parse(bytes.toString()) as Json;

@@ -32,7 +32,7 @@ beforeAll(async () => {
   pools = new SupplierPools(settings, guard);
 });
 afterAll(async () => {
-  await pools.close();
+  pools.close();
   await simulator.stop();
 });
 

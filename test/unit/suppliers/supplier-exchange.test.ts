@@ -7,11 +7,12 @@ test.each([
   ['EMFILE', 'capacity_exceeded', 503, 1],
   ['ENFILE', 'capacity_exceeded', 503, 1],
   ['ECONNREFUSED', 'upstream_unavailable', 503, undefined],
-  ['UND_ERR_CONNECT_TIMEOUT', 'upstream_timeout', 504, undefined],
+  ['SUPPLIER_DEADLINE', 'upstream_timeout', 504, undefined],
+  ['ETIMEDOUT', 'upstream_timeout', 504, undefined],
 ])('a connection that fails with %s is %s', async (cause, code, status, retryAfterSeconds) => {
   const exchange = new SupplierExchange();
   const { head } = exchange;
-  exchange.onResponseError(null as never, failed(cause));
+  exchange.onBroken(failed(cause));
   const problem: unknown = await head.catch((error: unknown) => error);
   expect(problem).toMatchObject({ code, status });
   if (retryAfterSeconds !== undefined) expect(problem).toMatchObject({ options: { retryAfterSeconds } });

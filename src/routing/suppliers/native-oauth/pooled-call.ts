@@ -1,9 +1,7 @@
-import type { Dispatcher } from 'undici';
 import type { ProviderView, TokenCredential } from '../../../catalogue';
 import type { SupplierCall, SupplierHandler } from '../../../platform';
 import type { TokenLease, TokenPool } from './token-pool';
 
-type Controller = Dispatcher.DispatchController;
 type Send = (token: TokenCredential, handler: SupplierHandler) => SupplierCall;
 
 /** As many tokens as lanes are tried: a request that all of them refuse is refused for its own sake. */
@@ -18,7 +16,7 @@ export class PooledCall implements SupplierCall {
   private reason: Error | null = null;
   private tries = 0;
   /** Set between two tokens, when there is no call to abort. */
-  private between: Controller | null = null;
+  private isBetween = false;
 
   constructor(
     private readonly provider: ProviderView,
@@ -44,32 +42,39 @@ export class PooledCall implements SupplierCall {
 
   abort(reason: Error): void {
     this.reason ??= reason;
-    if (this.between === null) this.current?.abort(reason);
-    else this.fail(reason);
+    if (this.isBetween) this.fail(reason);
+    else this.current?.abort(reason);
+  }
+
+  pause(): void {
+    this.current?.pause();
+  }
+
+  resume(): void {
+    this.current?.resume();
   }
 
   private listener(lease: TokenLease): SupplierHandler {
     const { handler } = this;
     let refused = false;
     return {
-      onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
-      onResponseStart: (controller, status, headers, text) => {
+      onHead: (status, headers) => {
         const seconds = Number(headers['retry-after']);
-        if (status >= 200) lease.answered(status, Number.isFinite(seconds) && seconds > 0 ? seconds : null);
+        lease.answered(status, Number.isFinite(seconds) && seconds > 0 ? seconds : null);
         refused = (status === 401 || status === 429) && this.mayTryAnother();
-        if (refused) void this.again(lease, controller);
-        else handler.onResponseStart?.(controller, status, headers, text);
+        if (refused) void this.again(lease);
+        else handler.onHead?.(status, headers);
       },
-      onResponseData: (controller, chunk) => {
-        if (!refused) handler.onResponseData?.(controller, chunk);
+      onData: (piece) => {
+        if (!refused) handler.onData?.(piece);
       },
-      onResponseEnd: (controller, trailers) => {
+      onEnd: () => {
         lease.release();
-        if (!refused) handler.onResponseEnd?.(controller, trailers);
+        if (!refused) handler.onEnd?.();
       },
-      onResponseError: (controller, error) => {
+      onBroken: (error) => {
         lease.release();
-        if (!refused) handler.onResponseError?.(controller, error);
+        if (!refused) handler.onBroken?.(error);
       },
     };
   }
@@ -78,23 +83,23 @@ export class PooledCall implements SupplierCall {
     return this.tries < MOST_TOKENS && this.reason === null && this.pool.hasReady(this.provider);
   }
 
-  private async again(refused: TokenLease, controller: Controller): Promise<void> {
-    this.between = controller;
+  private async again(refused: TokenLease): Promise<void> {
+    this.isBetween = true;
     this.current?.abort(new Error('the token was refused'));
     refused.release();
     try {
       const lease = await this.pool.take(this.provider);
       if (this.reason !== null) return lease.release();
       this.begin(lease);
-      this.between = null;
+      this.isBetween = false;
     } catch (error) {
       this.fail(error as Error);
     }
   }
 
   private fail(error: Error): void {
-    if (this.between === null) return;
-    this.handler.onResponseError?.(this.between, error);
-    this.between = null;
+    if (!this.isBetween) return;
+    this.isBetween = false;
+    this.handler.onBroken?.(error);
   }
 }

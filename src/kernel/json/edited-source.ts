@@ -1,0 +1,108 @@
+const escapedLetter = Buffer.from('\\u00');
+const ascii = /^[\x20-\x7e]*$/;
+
+export interface Change {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Keeps them in order. There are few: sorting them would take the engine longer than everything else. */
+export function addChange(changes: Change[], start: number, end: number, text: string): void {
+  let place = changes.length;
+  while (place > 0 && isBehind(changes[place - 1]!, start, end)) place -= 1;
+  const change = { start, end, text };
+  if (place === changes.length) changes.push(change);
+  else changes.splice(place, 0, change);
+}
+
+const isBehind = (change: Change, start: number, end: number): boolean =>
+  change.start > start || (change.start === start && change.end > end);
+
+/** What is searched and edited. */
+export interface Source {
+  readonly bytes: Buffer;
+  readonly hasEscapedLetters: boolean;
+  /** Where a quoted name stands; -1 for nowhere. */
+  find(name: string, from: number): number;
+  with(changes: readonly Change[]): Buffer;
+}
+
+/** Below this, texts take the engine less than calls into Node for every step. */
+const SHORT_BYTES = 4 * 1024;
+
+/** In latin1 every byte is one character, and the same byte again. */
+export const sourceOf = (bytes: Buffer): Source =>
+  bytes.length <= SHORT_BYTES ? new ShortSource(bytes) : new LongSource(bytes);
+
+class ShortSource implements Source {
+  private readonly text: string;
+
+  constructor(readonly bytes: Buffer) {
+    this.text = bytes.toString('latin1');
+  }
+
+  get hasEscapedLetters(): boolean {
+    return this.text.includes('\\u00');
+  }
+
+  find(name: string, from: number): number {
+    return this.text.indexOf(`"${name}"`, from);
+  }
+
+  with(changes: readonly Change[]): Buffer {
+    let result = '';
+    let from = 0;
+    for (const { start, end, text } of changes) {
+      result +=
+        this.text.slice(from, start) + (ascii.test(text) ? text : Buffer.from(text).toString('latin1'));
+      from = end;
+    }
+    return Buffer.from(result + this.text.slice(from), 'latin1');
+  }
+}
+
+class LongSource implements Source {
+  constructor(readonly bytes: Buffer) {}
+
+  get hasEscapedLetters(): boolean {
+    return this.bytes.includes(escapedLetter);
+  }
+
+  find(name: string, from: number): number {
+    return this.bytes.indexOf(keyOf(name), from);
+  }
+
+  with(changes: readonly Change[]): Buffer {
+    return rewritten(this.bytes, changes);
+  }
+}
+
+/** The bytes with the changes made, in one copy. */
+function rewritten(bytes: Buffer, changes: readonly Change[]): Buffer {
+  let length = bytes.length;
+  for (const { start, end, text } of changes) length += Buffer.byteLength(text) - (end - start);
+  const result = Buffer.allocUnsafe(length);
+  let from = 0;
+  let at = 0;
+  for (const { start, end, text } of changes) {
+    at += bytes.copy(result, at, from, start);
+    at += result.write(text, at);
+    from = end;
+  }
+  bytes.copy(result, at, from);
+  return result;
+}
+
+const MOST_KEYS = 256;
+const keys = new Map<string, Buffer>();
+
+/** A name as it stands in the bytes, quoted. */
+function keyOf(name: string): Buffer {
+  const known = keys.get(name);
+  if (known !== undefined) return known;
+  if (keys.size >= MOST_KEYS) keys.clear();
+  const key = Buffer.from(`"${name}"`);
+  keys.set(name, key);
+  return key;
+}

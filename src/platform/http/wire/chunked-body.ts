@@ -1,0 +1,133 @@
+import { BrokenAnswer } from './errors';
+
+/** No chunk is larger than this many hexadecimal digits can say. */
+const MOST_DIGITS = 8;
+const MOST_EXTENSION_BYTES = 256;
+const MOST_TRAILER_BYTES = 16 * 1024;
+
+const CR = 0x0d;
+const LF = 0x0a;
+const SEMICOLON = 0x3b;
+const SPACE = 0x20;
+const TAB = 0x09;
+
+type Place =
+  | 'size'
+  | 'extension'
+  | 'size-end'
+  | 'data'
+  | 'data-cr'
+  | 'data-lf'
+  | 'trailer-start'
+  | 'trailer'
+  | 'trailer-end'
+  | 'last-lf'
+  | 'over';
+
+/** A body that comes in chunks, whatever pieces the chunks come in. */
+export class ChunkedBody {
+  private place: Place = 'size';
+  private size = 0;
+  private digits = 0;
+  private extra = 0;
+  /** What the last read brought; null when that was nothing. */
+  piece: Buffer | null = null;
+
+  get isOver(): boolean {
+    return this.place === 'over';
+  }
+
+  begin(): void {
+    this.place = 'size';
+    this.size = this.digits = this.extra = 0;
+  }
+
+  /**
+   * Answers how far it read: to the end of one chunk, or of all that have come together, which then make one piece.
+   */
+  read(memory: Buffer, from: number, to: number, oneByOne: boolean): number {
+    let gathered: Buffer | null = null;
+    let filled = 0;
+    let at = from;
+    while (at < to && this.place !== 'over') {
+      if (this.place !== 'data') {
+        this.step(memory[at]!);
+        at += 1;
+        continue;
+      }
+      const length = Math.min(this.size, to - at);
+      gathered ??= Buffer.allocUnsafe(oneByOne ? length : to - at);
+      memory.copy(gathered, filled, at, at + length);
+      filled += length;
+      at += length;
+      this.size -= length;
+      if (this.size > 0) continue;
+      this.place = 'data-cr';
+      if (oneByOne) break;
+    }
+    this.piece = filled === gathered?.length ? gathered : (gathered?.subarray(0, filled) ?? null);
+    return at;
+  }
+
+  /** One byte of what stands between the chunks. */
+  private step(byte: number): void {
+    switch (this.place) {
+      case 'size':
+        return this.stepSize(byte);
+      case 'extension':
+        return this.stepLine(byte, 'size-end', MOST_EXTENSION_BYTES);
+      case 'size-end':
+        this.digits = this.extra = 0;
+        return this.expect(byte, LF, this.size === 0 ? 'trailer-start' : 'data');
+      case 'data-cr':
+        return this.expect(byte, CR, 'data-lf');
+      case 'data-lf':
+        return this.expect(byte, LF, 'size');
+      case 'trailer-start':
+        if (byte === CR) this.place = 'last-lf';
+        else this.stepLine(byte, 'trailer-end', MOST_TRAILER_BYTES, 'trailer');
+        return;
+      case 'trailer':
+        return this.stepLine(byte, 'trailer-end', MOST_TRAILER_BYTES);
+      case 'trailer-end':
+        return this.expect(byte, LF, 'trailer-start');
+      case 'last-lf':
+        return this.expect(byte, LF, 'over');
+      case 'data':
+      case 'over':
+        throw new Error('this is no place between two chunks');
+    }
+  }
+
+  private stepSize(byte: number): void {
+    const value = hexValue(byte);
+    if (value !== -1 && this.digits < MOST_DIGITS) {
+      this.size = this.size * 16 + value;
+      this.digits += 1;
+      return;
+    }
+    if (this.digits === 0 || value !== -1) throw new BrokenAnswer('a chunk has no size');
+    if (byte === CR) this.place = 'size-end';
+    else if (byte === SEMICOLON || byte === SPACE || byte === TAB) this.place = 'extension';
+    else throw new BrokenAnswer('a chunk has no size');
+  }
+
+  /** Something that is passed over to the end of its line. */
+  private stepLine(byte: number, end: Place, most: number, meanwhile = this.place): void {
+    this.extra += 1;
+    if (byte === LF || this.extra > most)
+      throw new BrokenAnswer('what stands beside its chunks does not end');
+    this.place = byte === CR ? end : meanwhile;
+  }
+
+  private expect(byte: number, wanted: number, next: Place): void {
+    if (byte !== wanted) throw new BrokenAnswer('a chunk does not end where it should');
+    this.place = next;
+  }
+}
+
+function hexValue(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}

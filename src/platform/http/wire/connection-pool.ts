@@ -1,0 +1,128 @@
+import { Connection, type Owner } from './connection';
+import { connectorTo, type Destination } from './connect';
+import type { WireCall } from './wire-call';
+
+const SWEEP_MS = 1_000;
+
+export interface PoolTerms extends Destination {
+  readonly connections: number;
+  /** Looked at before each connection. */
+  readonly check: () => Error | null;
+}
+
+/** The connections to one origin: at most so many, each with one call at a time; whoever finds none free waits. */
+export class ConnectionPool implements Owner {
+  private readonly connect: ReturnType<typeof connectorTo>;
+  private readonly isEncrypted: boolean;
+  private readonly connections = new Set<Connection>();
+  /** The one that was used last comes first. */
+  private idle: Connection[] = [];
+  private waiting: WireCall[] = [];
+  private opening = 0;
+  private isDue = false;
+  private isClosed = false;
+  private sweeping: NodeJS.Timeout | undefined;
+
+  constructor(private readonly terms: PoolTerms) {
+    this.connect = connectorTo(terms);
+    this.isEncrypted = terms.origin.protocol === 'https:';
+  }
+
+  /**
+   * Sends a call as soon as there is a connection, and never before the event loop has looked at all of them once more:
+   * what came although nobody had asked is then read and not taken for this one's answer, and one that was closed is not
+   * used.
+   */
+  send(call: WireCall): void {
+    if (this.isClosed) return call.fail(closed());
+    this.waiting.push(call);
+    this.schedule();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.sweeping);
+    for (const call of this.waiting.splice(0)) call.fail(closed());
+    for (const connection of this.connections) connection.destroy(closed());
+  }
+
+  opened(connection: Connection): void {
+    this.opening -= 1;
+    this.freed(connection);
+  }
+
+  freed(connection: Connection): void {
+    this.idle.push(connection);
+    if (this.waiting.length > 0) this.schedule();
+    this.sweeping ??= setTimeout(() => this.sweep(), SWEEP_MS).unref();
+  }
+
+  closed(connection: Connection, wasOpen: boolean, failure: Error | null): void {
+    this.connections.delete(connection);
+    const place = this.idle.indexOf(connection);
+    if (place !== -1) this.idle.splice(place, 1);
+    if (!wasOpen) this.opening -= 1;
+    if (failure !== null) this.next()?.fail(failure);
+    if (this.waiting.length > 0) this.schedule();
+  }
+
+  private schedule(): void {
+    if (this.isDue) return;
+    this.isDue = true;
+    // Sockets are read between two immediates, not before the first.
+    setImmediate(() => setImmediate(() => this.hand()));
+  }
+
+  /** Hands out free connections in the order in which they are waited for, and opens what is missing. */
+  private hand(): void {
+    this.isDue = false;
+    while (this.waiting.length > 0) {
+      const connection = this.nextUsable();
+      if (connection === null) break;
+      const call = this.nextWanted();
+      if (call === undefined) {
+        this.idle.push(connection);
+        break;
+      }
+      call.beginsOn(connection);
+      connection.carry(call);
+    }
+    if (this.waiting.length === 0) return;
+    this.waiting = this.waiting.filter(({ isOver }) => !isOver);
+    const { connections } = this.terms;
+    while (this.opening < this.waiting.length && this.connections.size < connections) this.open();
+  }
+
+  private open(): void {
+    const refusal = this.terms.check();
+    if (refusal !== null) return this.next()?.fail(refusal);
+    this.opening += 1;
+    this.connections.add(new Connection(this.connect, this.isEncrypted, this));
+  }
+
+  /** Whoever has waited longest. */
+  private next(): WireCall | undefined {
+    for (let call = this.waiting.shift(); ; call = this.waiting.shift())
+      if (call?.isOver !== true) return call;
+  }
+
+  private nextWanted(): WireCall | undefined {
+    for (let call = this.next(); ; call = this.next()) if (call?.isWanted() !== false) return call;
+  }
+
+  private nextUsable(): Connection | null {
+    for (let last = this.idle.pop(); last !== undefined; last = this.idle.pop()) {
+      if (last.isUsable) return last;
+      last.destroy();
+    }
+    return null;
+  }
+
+  private sweep(): void {
+    this.sweeping = undefined;
+    for (const connection of this.idle) if (!connection.isUsable) connection.destroy();
+    if (this.connections.size > 0) this.sweeping = setTimeout(() => this.sweep(), SWEEP_MS).unref();
+  }
+}
+
+const closed = (): Error => new Error('the connections to suppliers are closed');

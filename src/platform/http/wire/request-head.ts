@@ -1,0 +1,33 @@
+import { fault } from '../../../kernel';
+
+const token = /^[\w!#$%&'*+.^`|~-]+$/;
+const unfit = /[^\t\x20-\x7e\x80-\xff]/;
+/** Said once, by whoever writes the head. */
+const own: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
+const address = /^[\x21-\x7e]+$/;
+
+export interface RequestLine {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly host: string;
+}
+
+/** The head of a request as it is sent. A header that could be read as more than one is refused. */
+export function requestHead(
+  { method, path, host }: RequestLine,
+  headers: Readonly<Record<string, string>>,
+  bodyBytes: number,
+): string {
+  if (!address.test(path)) throw unsendable('path');
+  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
+  for (const name in headers) {
+    const value = headers[name]!;
+    if (!token.test(name) || unfit.test(value)) throw unsendable(name);
+    if (!own.has(name.toLowerCase())) text += `${name}: ${value}\r\n`;
+  }
+  if (method === 'POST' || bodyBytes > 0) text += `content-length: ${bodyBytes}\r\n`;
+  return `${text}\r\n`;
+}
+
+const unsendable = (name: string): Error =>
+  fault('configuration_error', { details: { request: name, problem: 'has characters that cannot be sent' } });

@@ -1,0 +1,147 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { monotonicMs } from '../../../kernel';
+import type { AnswerSink } from './answer-parser';
+import { SupplierDeadline } from './errors';
+
+/** Who is told of an answer: its head, its pieces, and in the end one of the last two, once. */
+export interface SupplierHandler {
+  onHead?(status: number, headers: IncomingHttpHeaders): void;
+  onData?(piece: Buffer): void;
+  onEnd?(): void;
+  onBroken?(error: Error): void;
+}
+
+/** A call under way. */
+export interface SupplierCall {
+  /** Whether bytes may have left: such a call may have been carried out, and must not be repeated unthinkingly. */
+  readonly begun: boolean;
+  /** No more of the answer for now. */
+  pause(): void;
+  resume(): void;
+  /** Ends the call; the handler learns of it by `onBroken` with this reason. */
+  abort(reason: Error): void;
+}
+
+export interface CallTerms {
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+  readonly totalMs: number;
+  /** Asked when a connection is there at last: an error is why the call is not sent after all. */
+  readonly changedMind: (() => Error | null) | undefined;
+}
+
+/** What a call is on. */
+interface Carrier {
+  pause(): void;
+  resume(): void;
+  destroy(): void;
+}
+
+/** A call from the wait for a connection to the last byte of the answer. One timer keeps all of its deadlines. */
+export class WireCall implements SupplierCall, AnswerSink {
+  begun = false;
+  isOver = false;
+  isPaused = false;
+  private connection: Carrier | null = null;
+  private isAnswered = false;
+  private isWatched = false;
+  private readonly startedMs = monotonicMs();
+  private heardMs = 0;
+  private timer: NodeJS.Timeout;
+
+  constructor(
+    readonly head: string,
+    readonly body: Buffer,
+    private readonly handler: SupplierHandler,
+    private readonly terms: CallTerms,
+    private readonly leave: () => void,
+  ) {
+    this.timer = setTimeout(look, Math.min(terms.firstByteMs, terms.totalMs), this);
+  }
+
+  /** Whether it is still to be sent, now that there is a connection. */
+  isWanted(): boolean {
+    if (this.isOver) return false;
+    const reason = this.terms.changedMind?.() ?? null;
+    if (reason !== null) this.fail(reason);
+    return !this.isOver;
+  }
+
+  beginsOn(connection: Carrier): void {
+    this.begun = true;
+    this.connection = connection;
+  }
+
+  pause(): void {
+    if (this.isOver || this.isPaused) return;
+    this.isPaused = true;
+    this.connection?.pause();
+  }
+
+  resume(): void {
+    if (!this.isPaused) return;
+    this.isPaused = false;
+    this.heardMs = monotonicMs();
+    if (!this.isOver) this.connection?.resume();
+  }
+
+  abort(reason: Error): void {
+    if (this.isOver) return;
+    this.connection?.destroy();
+    this.fail(reason);
+  }
+
+  onHead(status: number, headers: IncomingHttpHeaders): void {
+    this.isAnswered = true;
+    if (!this.isOver) this.handler.onHead?.(status, headers);
+  }
+
+  onData(piece: Buffer): void {
+    if (!this.isOver) this.handler.onData?.(piece);
+  }
+
+  /** Something has come, and more is to come. */
+  waits(): void {
+    this.heardMs = monotonicMs();
+    if (!this.isAnswered || this.isWatched || this.isOver) return;
+    this.isWatched = true;
+    this.watch(this.heardMs);
+  }
+
+  end(): void {
+    if (this.finish()) this.handler.onEnd?.();
+  }
+
+  fail(error: Error): void {
+    if (this.finish()) this.handler.onBroken?.(error);
+  }
+
+  /** The timer has run out; what has come meanwhile may have moved its end. */
+  look(): void {
+    const { firstByteMs, totalMs, idleMs } = this.terms;
+    const now = monotonicMs();
+    if (this.isPaused) this.heardMs = now;
+    if (!this.isAnswered)
+      this.abort(new SupplierDeadline('has not begun after', Math.min(firstByteMs, totalMs)));
+    else if (this.startedMs + totalMs - now < 1)
+      this.abort(new SupplierDeadline('was not done after', totalMs));
+    else if (this.heardMs + idleMs - now < 1) this.abort(new SupplierDeadline('sent nothing for', idleMs));
+    else this.watch(now);
+  }
+
+  private watch(now: number): void {
+    const { totalMs, idleMs } = this.terms;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(look, Math.min(this.startedMs + totalMs, this.heardMs + idleMs) - now, this);
+  }
+
+  private finish(): boolean {
+    if (this.isOver) return false;
+    this.isOver = true;
+    clearTimeout(this.timer);
+    this.leave();
+    return true;
+  }
+}
+
+const look = (call: WireCall): void => call.look();
