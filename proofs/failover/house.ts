@@ -18,7 +18,7 @@ export interface Limits {
 }
 
 /** The product's own limits are as in `long`; a tenth of them shows the same in bearable time. */
-export const shortLimits: Limits = { firstTokenMs: 1_000, firstByteMs: 4_000, idleMs: 2_000, downMs: 12_000 };
+export const shortLimits: Limits = { firstTokenMs: 1_000, firstByteMs: 4_000, idleMs: 3_000, downMs: 12_000 };
 export const longLimits: Limits = {
   firstTokenMs: 10_000,
   firstByteMs: 60_000,
