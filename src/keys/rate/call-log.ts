@@ -1,27 +1,45 @@
 const FIRST_CAPACITY = 8;
+/** A ring that doubled would take twice what it needs for most of its life. */
+const GROWTH = 1.25;
 
-/** Moments in the order in which they came, the oldest leaving first: a ring that grows as far as it is used. */
+/**
+ * Moments in the order in which they came, the oldest leaving first: a ring that grows as far as it is used. Each takes
+ * four bytes, as so many ticks behind the newest; for a minute, a tick is a sixty-five-thousandth of a millisecond.
+ * Moments are rounded up to one, so that none leaves before its time.
+ */
 export class CallLog {
-  private ring = new Float64Array(FIRST_CAPACITY);
+  private ring = new Uint32Array(FIRST_CAPACITY);
   private first = 0;
   private count = 0;
+  private begin = 0;
+  private last = -Infinity;
+  private lastTick = 0;
+  private readonly ticksPerMs: number;
+
+  constructor(windowMs: number) {
+    this.ticksPerMs = 2 ** Math.floor(Math.log2(2 ** 32 / (windowMs + 1)));
+  }
 
   get size(): number {
     return this.count;
   }
 
-  /** Counted from the oldest. */
-  at(place: number): number {
-    return this.ring[(this.first + place) % this.ring.length] ?? -Infinity;
+  get newest(): number {
+    return this.count === 0 ? -Infinity : this.last;
   }
 
-  get newest(): number {
-    return this.count === 0 ? -Infinity : this.at(this.count - 1);
+  /** Counted from the oldest. */
+  at(place: number): number {
+    const behind = (this.lastTick - (this.ring[(this.first + place) % this.ring.length] ?? 0)) >>> 0;
+    return Math.min(this.last, this.begin + (this.lastTick - behind) / this.ticksPerMs);
   }
 
   add(moment: number): void {
+    if (this.count === 0) this.begin = moment;
     if (this.count === this.ring.length) this.grow();
-    this.ring[(this.first + this.count) % this.ring.length] = moment;
+    this.last = moment;
+    this.lastTick = Math.ceil((moment - this.begin) * this.ticksPerMs);
+    this.ring[(this.first + this.count) % this.ring.length] = this.lastTick;
     this.count += 1;
   }
 
@@ -34,8 +52,10 @@ export class CallLog {
   }
 
   private grow(): void {
-    const larger = new Float64Array(this.ring.length * 2);
-    for (let place = 0; place < this.count; place += 1) larger[place] = this.at(place);
+    const larger = new Uint32Array(Math.ceil(this.ring.length * GROWTH));
+    const tail = this.ring.subarray(this.first);
+    larger.set(tail);
+    larger.set(this.ring.subarray(0, this.first), tail.length);
     this.ring = larger;
     this.first = 0;
   }

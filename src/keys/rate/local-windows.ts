@@ -6,7 +6,7 @@ const SWEEP_MS = 60_000;
 /**
  * Limits over a window that slides: a call is let in when fewer than `limit` were within the last window. So never
  * more than the limit start in any minute, wherever it begins, and the whole limit may come at once. What is refused
- * does not count. A call costs the same whatever the limit is; memory is eight bytes a call of the last window.
+ * does not count. A call costs the same whatever the limit is; memory is some five bytes a call of the last window.
  */
 export class LocalWindows {
   private readonly logs = new Map<string, CallLog>();
@@ -28,7 +28,7 @@ export class LocalWindows {
 
   /** As `take`, but nothing is taken. */
   look(window: RateWindow, now: number): Reading {
-    const log = this.logs.get(window.key) ?? new CallLog();
+    const log = this.logs.get(window.key) ?? new CallLog(window.windowMs);
     log.dropUntil(now - window.windowMs);
     return readingOf(log, window, now, log.size < window.limit);
   }
@@ -44,7 +44,7 @@ export class LocalWindows {
     let log = this.logs.get(key);
     if (log === undefined) {
       if (this.logs.size >= this.mostKeys) this.dropFirst();
-      log = new CallLog();
+      log = new CallLog(windowMs);
       this.logs.set(key, log);
     }
     log.dropUntil(now - windowMs);

@@ -45,6 +45,24 @@ test('never more than the limit start in any minute, wherever it begins', () => 
   );
 });
 
+test('nor where moments fall between two ticks of the log, however many there are', () => {
+  const gaps = fc.array(fc.double({ min: 0, max: 900, noNaN: true }), { minLength: 300, maxLength: 600 });
+  fc.assert(
+    fc.property(gaps, fc.integer({ min: 50, max: 200 }), (between, limit) => {
+      let now = 1_000;
+      const { allowed } = run(
+        between.map((gap) => (now += gap)),
+        limit,
+      );
+      expect(allowed.length).toBeGreaterThanOrEqual(limit);
+      for (const [place, start] of allowed.entries()) {
+        const next = allowed[place + limit];
+        if (next !== undefined) expect(next - start).toBeGreaterThanOrEqual(MINUTE);
+      }
+    }),
+  );
+});
+
 test('nothing is refused that would fit: a refusal has a full minute behind it', () => {
   fc.assert(
     fc.property(arrivals, limits, (moments, limit) => {
