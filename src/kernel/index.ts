@@ -7,6 +7,7 @@ export * from './ids';
 export * from './clock';
 export * from './roster';
 export * from './result';
+export * from './pieces';
 export * from './transitions';
 export * from './usage';
 export * from './pricing';

@@ -169,15 +169,16 @@ export class SettlementLine {
   /** Repeats the same batch until its outcome is known: what is already there is not done again. */
   private async commit(entries: readonly Entry[]): Promise<void> {
     this.batchNumber += 1;
+    const used = usedBy(entries);
     const batch = {
       lease: this.lease(),
       number: this.batchNumber,
       records: entries.map(({ record }) => record),
-      releases: releasesOf(entries),
+      releases: releasesOf(used),
     };
     const { settled, attempts } = await this.insist(() => this.store.settle(batch));
     this.commits += 1;
-    this.done(entries, settled);
+    this.done(entries, used, settled);
     // At the first attempt nothing of the batch can be there yet: what is belongs to another request.
     if (attempts > 1) return;
     for (const place of settled.known) {
@@ -202,15 +203,16 @@ export class SettlementLine {
     this.logger.error(`Record ${entry.record.requestId} was refused and set aside: ${reason.message}`);
     this.options.setAside(entry.record, reason);
     this.batchNumber += 1;
+    const used = usedBy([entry]);
     const batch = {
       lease: this.lease(),
       number: this.batchNumber,
       records: [],
-      releases: releasesOf([entry]),
+      releases: releasesOf(used),
     };
     const { settled } = await this.insist(() => this.store.settle(batch));
     this.commits += 1;
-    this.done([entry], settled);
+    this.done([entry], used, settled);
   }
 
   /** Repeating an id must not make a request free: each is recorded, the later one under an id of its own. */
@@ -220,17 +222,17 @@ export class SettlementLine {
     return renamedRecord(record, requestId);
   }
 
-  private done(entries: readonly Entry[], { windows }: Settled): void {
+  private done(entries: readonly Entry[], used: Used, { windows }: Settled): void {
     this.queue.splice(0, entries.length);
     this.ids.arrived(entries.length);
     const left = new Map(windows.map(({ windowId, limitLeft }) => [windowId, limitLeft]));
+    for (const [slice, amount] of used) {
+      slice.settled(amount);
+      const limitLeft = slice.window && left.get(slice.window.id);
+      if (limitLeft !== null && limitLeft !== undefined) slice.limitLeft = limitLeft;
+    }
     let journalled = 0;
     for (const entry of entries) {
-      entry.slices.forEach((slice, place) => {
-        slice.settled(entry.used[place]!);
-        const limitLeft = slice.window && left.get(slice.window.id);
-        if (limitLeft !== null && limitLeft !== undefined) slice.limitLeft = limitLeft;
-      });
       if (entry.journalled) journalled += 1;
       entry.turn.open -= 1;
       if (entry.turn.open === 0) entry.turn.resolve();
@@ -239,16 +241,25 @@ export class SettlementLine {
   }
 }
 
-/** What the batch uses up of this node's slices, a sum a window. */
-function releasesOf(entries: readonly Entry[]): Portion[] {
-  const sums = new Map<string, Nano>();
+type Used = ReadonlyMap<Slice, Nano>;
+
+/** What a batch uses up of this node's slices. */
+function usedBy(entries: readonly Entry[]): Used {
+  const sums = new Map<Slice, Nano>();
   for (const { slices, used } of entries) {
-    slices.forEach((slice, place) => {
+    for (let place = 0; place < slices.length; place += 1) {
       const amount = used[place]!;
-      if (slice.window === null || slice.lapsed || amount === 0n) return;
-      sums.set(slice.window.id, (sums.get(slice.window.id) ?? 0n) + amount);
-    });
+      if (amount !== 0n) sums.set(slices[place]!, (sums.get(slices[place]!) ?? 0n) + amount);
+    }
   }
+  return sums;
+}
+
+/** Of that, what has to be told: a slice that has lapsed is nobody's any more. */
+function releasesOf(used: Used): Portion[] {
+  const sums = new Map<string, Nano>();
+  for (const [{ window, lapsed }, amount] of used)
+    if (window !== null && !lapsed) sums.set(window.id, (sums.get(window.id) ?? 0n) + amount);
   return [...sums].map(([windowId, amount]) => ({ windowId, amount }));
 }
 

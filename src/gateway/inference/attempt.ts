@@ -84,10 +84,11 @@ export class Attempts {
       if (ticket === null) continue;
       const startedMs = monotonicMs();
       const tried = await this.tryLane(route, ticket, streamOf);
+      const endedMs = monotonicMs();
       const isUnasked = tried.kind === 'refused' && tried.status === null;
-      if (!isUnasked) this.records.push(recordOf(route, tried, monotonicMs() - startedMs));
-      this.note(route, ticket, tried, streamOf !== laneStream);
-      if (tried.kind === 'answered') this.tools.health.began(route.lane, monotonicMs() - startedMs);
+      if (!isUnasked) this.records.push(recordOf(route, tried, endedMs - startedMs));
+      this.note(route, ticket, tried, streamOf !== laneStream, endedMs);
+      if (tried.kind === 'answered') this.tools.health.began(route.lane, endedMs - startedMs);
       const isWhole = tried.kind === 'answered' && tried.answered.whole !== null;
       // An answer that is whole already is one, even when nobody waits for it any more.
       if (work.stopped !== null && !isWhole) {
@@ -255,9 +256,14 @@ export class Attempts {
     return this.sending.plan.lanes.some(({ lane, why }) => why === 'open' && lane.priority < priority);
   }
 
-  private note({ lane }: PlannedLane, ticket: Ticket, tried: Tried, isContinuation: boolean): void {
+  private note(
+    { lane }: PlannedLane,
+    ticket: Ticket,
+    tried: Tried,
+    isContinuation: boolean,
+    now: number,
+  ): void {
     const breaker = this.tools.health.breakerOf(lane);
-    const now = monotonicMs();
     if (this.stopped || tried.kind === 'refused') return breaker.neutral(ticket);
     if (tried.kind === 'answered') {
       breaker.answering(ticket);

@@ -1,3 +1,4 @@
+import { Pieces } from '../pieces';
 import { addChange, type Change, sourceOf, type Source } from './edited-source';
 
 export interface JsonEdits {
@@ -40,7 +41,18 @@ interface Beginning {
  * value to us and another to whoever reads the bytes. `parsed` is what the bytes say; it is printed when they cannot
  * be spliced. Answers the same buffer when there is nothing to do.
  */
-export function editJson(bytes: Buffer, parsed: Readonly<Record<string, unknown>>, edits: JsonEdits): Buffer {
+export const editJson = (
+  bytes: Buffer,
+  parsed: Readonly<Record<string, unknown>>,
+  edits: JsonEdits,
+): Buffer => editJsonInPieces(bytes, parsed, edits).whole;
+
+/** The same without a copy of a long body. */
+export function editJsonInPieces(
+  bytes: Buffer,
+  parsed: Readonly<Record<string, unknown>>,
+  edits: JsonEdits,
+): Pieces {
   const { remove = nothing } = edits;
   const removed: ReadonlySet<string> = remove instanceof Set ? remove : new Set(remove);
   const simple = removed.size <= 1 ? replaced(bytes, parsed, edits.set ?? {}, removed) : undefined;
@@ -49,8 +61,9 @@ export function editJson(bytes: Buffer, parsed: Readonly<Record<string, unknown>
   for (const name in edits.set) if (edits.set[name] !== undefined) set.set(name, edits.set[name]);
   const names = [...set.keys(), ...removed].filter((name) => Object.hasOwn(parsed, name));
   const beginning = beginningOf(bytes, new Set(names));
-  if (beginning === undefined) return printed(parsed, set, removed);
-  return splice(bytes, beginning, set, removed);
+  return new Pieces([
+    beginning === undefined ? printed(parsed, set, removed) : splice(bytes, beginning, set, removed),
+  ]);
 }
 
 /**
@@ -62,7 +75,7 @@ function replaced(
   parsed: Readonly<Record<string, unknown>>,
   set: Readonly<Record<string, unknown>>,
   removed: ReadonlySet<string>,
-): Buffer | undefined {
+): Pieces | undefined {
   if (bytes[0] !== OPEN_OBJECT || bytes[1] !== QUOTE || isCrowded(bytes)) return undefined;
   const source = sourceOf(bytes);
   if (source.hasEscapedLetters) return undefined;
@@ -87,7 +100,7 @@ function replaced(
     addChange(changes, cut.start, cut.end, '');
   }
   if (front !== '') addChange(changes, 1, 1, front);
-  return changes.length === 0 ? bytes : source.with(changes);
+  return changes.length === 0 ? new Pieces([bytes]) : source.with(changes);
 }
 
 /** Of a body so large, so many places are looked at. */

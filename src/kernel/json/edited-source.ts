@@ -1,3 +1,5 @@
+import { Pieces } from '../pieces';
+
 const escapedLetter = Buffer.from('\\u00');
 const ascii = /^[\x20-\x7e]*$/;
 
@@ -25,7 +27,7 @@ export interface Source {
   readonly hasEscapedLetters: boolean;
   /** Where a quoted name stands; -1 for nowhere. */
   find(name: string, from: number): number;
-  with(changes: readonly Change[]): Buffer;
+  with(changes: readonly Change[]): Pieces;
 }
 
 /** Below this, texts take the engine less than calls into Node for every step. */
@@ -50,7 +52,7 @@ class ShortSource implements Source {
     return this.text.indexOf(`"${name}"`, from);
   }
 
-  with(changes: readonly Change[]): Buffer {
+  with(changes: readonly Change[]): Pieces {
     let result = '';
     let from = 0;
     for (const { start, end, text } of changes) {
@@ -58,7 +60,7 @@ class ShortSource implements Source {
         this.text.slice(from, start) + (ascii.test(text) ? text : Buffer.from(text).toString('latin1'));
       from = end;
     }
-    return Buffer.from(result + this.text.slice(from), 'latin1');
+    return new Pieces([Buffer.from(result + this.text.slice(from), 'latin1')]);
   }
 }
 
@@ -73,25 +75,18 @@ class LongSource implements Source {
     return this.bytes.indexOf(keyOf(name), from);
   }
 
-  with(changes: readonly Change[]): Buffer {
-    return rewritten(this.bytes, changes);
+  /** Nothing of it is copied. */
+  with(changes: readonly Change[]): Pieces {
+    const parts: Buffer[] = [];
+    let from = 0;
+    for (const { start, end, text } of changes) {
+      if (start > from) parts.push(this.bytes.subarray(from, start));
+      if (text !== '') parts.push(Buffer.from(text));
+      from = end;
+    }
+    parts.push(this.bytes.subarray(from));
+    return new Pieces(parts);
   }
-}
-
-/** The bytes with the changes made, in one copy. */
-function rewritten(bytes: Buffer, changes: readonly Change[]): Buffer {
-  let length = bytes.length;
-  for (const { start, end, text } of changes) length += Buffer.byteLength(text) - (end - start);
-  const result = Buffer.allocUnsafe(length);
-  let from = 0;
-  let at = 0;
-  for (const { start, end, text } of changes) {
-    at += bytes.copy(result, at, from, start);
-    at += result.write(text, at);
-    from = end;
-  }
-  bytes.copy(result, at, from);
-  return result;
 }
 
 const MOST_KEYS = 256;

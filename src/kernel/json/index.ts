@@ -1,2 +1,2 @@
-export { editJson, type JsonEdits } from './edit-json';
+export { editJson, editJsonInPieces, type JsonEdits } from './edit-json';
 export { parseJson, parseJsonPolitely } from './parse-json';

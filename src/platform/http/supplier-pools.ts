@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../../kernel';
+import { type Fault, fault, Pieces } from '../../kernel';
 import type { Settings } from '../config';
 import { type AddressGuard, AddressRefused } from './address-guard';
 import { ConnectionPool, requestHead, type SupplierCall, type SupplierHandler, WireCall } from './wire';
@@ -7,7 +7,7 @@ export interface SupplierRequest {
   readonly url: URL;
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly headers: Record<string, string>;
-  readonly body?: Buffer | string;
+  readonly body?: Pieces | Buffer | string;
   /** How long the head of the answer may take; unset, the setting for whole answers. */
   readonly firstByteMs?: number;
   readonly idleMs?: number;
@@ -49,7 +49,7 @@ interface Target {
   readonly path: string;
 }
 
-const nothing = Buffer.alloc(0);
+const nothing = new Pieces([]);
 
 /** All connections to suppliers: one bounded pool an origin, nothing followed, nothing repeated. */
 export class SupplierPools {
@@ -71,8 +71,9 @@ export class SupplierPools {
     const { settings } = this;
     const { origin, path } = this.targets.get(request.url) ?? this.targetOf(request.url);
     if (origin.open >= settings.supplierConnections * MOST_CALLS_PER_CONNECTION) throw full(request.url);
-    const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const head = requestHead({ method, path, host: origin.host }, headers, bytes.length);
+    const pieces =
+      body instanceof Pieces ? body : new Pieces([typeof body === 'string' ? Buffer.from(body) : body]);
+    const head = requestHead({ method, path, host: origin.host }, headers, pieces.length);
     const terms = {
       firstByteMs: request.firstByteMs ?? settings.supplierFirstByteTimeoutMs,
       idleMs: request.idleMs ?? settings.supplierIdleTimeoutMs,
@@ -80,7 +81,7 @@ export class SupplierPools {
       changedMind,
     };
     origin.open += 1;
-    const call = new WireCall(head, bytes, handler, terms, origin.leave);
+    const call = new WireCall(head, pieces, handler, terms, origin.leave);
     origin.pool.send(call);
     return call;
   }

@@ -214,7 +214,7 @@ describe('native', () => {
       '{ "model":"upstream","x":[1 , 2],"include":["reasoning.encrypted_content"], "store":false }';
     const asked = call(text, { operation: 'native', credential });
     const prepared = nativeOauth.prepare(asked);
-    expect(asked.body.kind === 'json' && prepared.body === asked.body.bytes).toBe(true);
+    expect(asked.body.kind === 'json' && prepared.body.whole === asked.body.bytes).toBe(true);
     expect(prepared.dropped).toEqual([]);
   });
 
@@ -260,7 +260,7 @@ describe('forms', () => {
       }),
     );
     expect(prepared.dropped.map(({ path }) => path)).toEqual(['api_base']);
-    const response = new Response(new Uint8Array(prepared.body), {
+    const response = new Response(new Uint8Array(prepared.body.whole), {
       headers: { 'content-type': prepared.headers['content-type']! },
     });
     const form = await response.formData();
@@ -278,6 +278,6 @@ describe('forms', () => {
       fields: [[hostile, 'v']],
       files: [{ ...file, name: hostile, type: hostile }],
     });
-    expect(bytes.toString('latin1')).not.toContain('\r\nContent-Disposition: form-data; name="model"');
+    expect(bytes.whole.toString('latin1')).not.toContain('\r\nContent-Disposition: form-data; name="model"');
   });
 });

@@ -1,4 +1,4 @@
-import { connect as connectPlain, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectEncrypted } from 'node:tls';
 import { SupplierDeadline } from './errors';
 
@@ -40,7 +40,9 @@ export function connectorTo({ origin, timeoutMs, lookup }: Destination): (readin
       const callback = (count: number): boolean => reading(memory, count);
       return connectPlain({ ...usual, onread: { buffer: memory, callback } });
     }
-    const socket = connectEncrypted({ ...usual, ALPNProtocols: ['http/1.1'], session });
+    // Many suppliers share an address and tell by the name which of them is meant.
+    const servername = isIP(host) === 0 ? host : '';
+    const socket = connectEncrypted({ ...usual, servername, ALPNProtocols: ['http/1.1'], session });
     socket.on('session', (next) => (session = next));
     socket.on('data', (bytes: Buffer) => {
       if (!reading(bytes, bytes.length)) socket.pause();

@@ -14,7 +14,7 @@ export interface Owner {
   closed(connection: Connection, wasOpen: boolean, failure: Error | null): void;
 }
 
-/** A body so short goes out in one piece with its head, which is worth more than what it takes to make one. */
+/** What is so short goes out in one piece with what is before it, which is worth more than what it takes to make one. */
 const SHORT_BYTES = 4 * 1024;
 
 /** One that was opened and not needed after all is kept for so long. */
@@ -57,7 +57,9 @@ export class Connection {
 
   /** Whether the supplier still expects calls on it, as far as anybody can know. */
   get isUsable(): boolean {
-    return !this.socket.destroyed && monotonicMs() < this.usableUntil;
+    const { destroyed, writableLength } = this.socket;
+    // Of a request that was answered early, some is still to be sent: nobody may be reading that.
+    return !destroyed && writableLength === 0 && monotonicMs() < this.usableUntil;
   }
 
   carry(call: WireCall): void {
@@ -65,16 +67,21 @@ export class Connection {
     this.isUsed = true;
     this.parser.expect(call);
     const { socket } = this;
-    const { head, body } = call;
-    if (body.length <= SHORT_BYTES) {
-      // In latin1 every byte is one character, and the same byte again.
-      socket.write(body.length === 0 ? head : head + body.toString('latin1'), 'latin1');
-      return;
+    const { parts } = call.body;
+    // In latin1 every byte is one character, and the same byte again.
+    let text = call.head;
+    for (const part of parts) {
+      if (part.length <= SHORT_BYTES) {
+        text += part.toString('latin1');
+        continue;
+      }
+      if (socket.writableCorked === 0) socket.cork();
+      if (text !== '') socket.write(text, 'latin1');
+      text = '';
+      socket.write(part);
     }
-    socket.cork();
-    socket.write(head, 'latin1');
-    socket.write(body);
-    socket.uncork();
+    if (text !== '') socket.write(text, 'latin1');
+    if (socket.writableCorked > 0) socket.uncork();
   }
 
   pause(): void {
@@ -123,7 +130,7 @@ export class Connection {
     const call = this.call;
     this.call = null;
     const { socket, parser } = this;
-    const isFree = parser.idleMs > 0 && socket.writableLength === 0 && !socket.destroyed;
+    const isFree = parser.idleMs > 0 && !socket.destroyed;
     if (isFree) {
       this.usableUntil = monotonicMs() + parser.idleMs;
       this.owner.freed(this);

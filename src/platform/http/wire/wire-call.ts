@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { monotonicMs } from '../../../kernel';
+import { monotonicMs, type Pieces } from '../../../kernel';
 import type { AnswerSink } from './answer-parser';
 import { SupplierDeadline } from './errors';
 
@@ -51,7 +51,7 @@ export class WireCall implements SupplierCall, AnswerSink {
 
   constructor(
     readonly head: string,
-    readonly body: Buffer,
+    readonly body: Pieces,
     private readonly handler: SupplierHandler,
     private readonly terms: CallTerms,
     private readonly leave: () => void,

@@ -54,7 +54,11 @@ function unsigned(call: OutgoingCall): PreparedCall {
 function signed(request: PreparedCall, { lane, credential, headers, now }: OutgoingCall): PreparedCall {
   const added =
     credential?.kind === 'sigv4'
-      ? signRequest(request, credential, { region: regionOf(lane), service: 'bedrock', now })
+      ? signRequest({ ...request, body: request.body.whole }, credential, {
+          region: regionOf(lane),
+          service: 'bedrock',
+          now,
+        })
       : authorisation(credential, 'authorization');
   // What proxies on the way may change is not signed.
   return { ...request, headers: { ...request.headers, ...passing(headers, []), ...added } };

@@ -1,11 +1,11 @@
-import { editJson } from '../../../kernel';
+import { editJsonInPieces, type Pieces } from '../../../kernel';
 import type { Dropped } from '../../../protocol';
 import { encodeForm } from './form';
 import { isSteering } from './steering';
 import type { JsonBody, OutgoingCall } from './style';
 
 export interface PreparedBody {
-  readonly bytes: Buffer;
+  readonly bytes: Pieces;
   readonly contentType: string;
   readonly dropped: readonly Dropped[];
 }
@@ -49,7 +49,7 @@ export function jsonBody(call: OutgoingCall, edit: (edits: BodyEdits) => void): 
   if (body.kind === 'form') return formBody(call);
   const edits = new BodyEdits(body.parsed);
   edit(edits);
-  const bytes = editJson(body.bytes, body.parsed, edits);
+  const bytes = editJsonInPieces(body.bytes, body.parsed, edits);
   return { bytes, contentType: 'application/json', dropped: edits.dropped };
 }
 

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
+import { Pieces } from '../../../kernel';
 import type { FormBody, FormFile } from './style';
 
 export interface EncodedForm {
   readonly contentType: string;
-  readonly bytes: Buffer;
+  readonly bytes: Pieces;
 }
 
 /**
@@ -18,7 +19,7 @@ export function encodeForm({ fields, files }: Omit<FormBody, 'kind'>): EncodedFo
   for (const file of files)
     parts.push(Buffer.from(fileHead(boundary, file)), file.bytes, Buffer.from('\r\n'));
   parts.push(Buffer.from(`--${boundary}--\r\n`));
-  return { contentType: `multipart/form-data; boundary=${boundary}`, bytes: Buffer.concat(parts) };
+  return { contentType: `multipart/form-data; boundary=${boundary}`, bytes: new Pieces(parts) };
 }
 
 const opening = (boundary: string, name: string): string =>

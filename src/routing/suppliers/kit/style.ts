@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Credential, CredentialKind, LaneView, ProviderView } from '../../../catalogue';
-import type { Fault } from '../../../kernel';
+import type { Fault, Pieces } from '../../../kernel';
 import type { DialectName, Dropped, SupplierError, Target } from '../../../protocol';
 
 /** What a caller asks of a supplier. */
@@ -66,7 +66,7 @@ export interface PreparedCall {
   readonly url: URL;
   readonly method: 'POST';
   readonly headers: Record<string, string>;
-  readonly body: Buffer;
+  readonly body: Pieces;
   /** What of the caller's body does not go further. */
   readonly dropped: readonly Dropped[];
 }

@@ -8,7 +8,7 @@ import {
   type SupplierRequest,
 } from '../../../../src/platform/http';
 
-const settings = {
+export const settings = {
   supplierConnections: 8,
   supplierConnectTimeoutMs: 1_000,
   supplierFirstByteTimeoutMs: 5_000,
@@ -41,6 +41,8 @@ export interface RawSupplier {
 
 const cleanups: (() => unknown)[] = [];
 const outcomes: Outcome[] = [];
+
+export const closeLater = (close: () => unknown): void => void cleanups.push(close);
 
 /** To be called after each test: closes everything, whereupon every call must have ended once. */
 export async function closeEverything(): Promise<void> {
