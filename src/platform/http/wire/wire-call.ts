@@ -118,21 +118,40 @@ export class WireCall implements SupplierCall, AnswerSink {
 
   /** The timer has run out; what has come meanwhile may have moved its end. */
   look(): void {
-    const { firstByteMs, totalMs, idleMs } = this.terms;
+    const { totalMs } = this.terms;
     const now = monotonicMs();
     if (this.isPaused) this.heardMs = now;
-    if (!this.isAnswered)
-      this.abort(new SupplierDeadline('has not begun after', Math.min(firstByteMs, totalMs)));
-    else if (this.startedMs + totalMs - now < 1)
-      this.abort(new SupplierDeadline('was not done after', totalMs));
-    else if (this.heardMs + idleMs - now < 1) this.abort(new SupplierDeadline('sent nothing for', idleMs));
+    if (this.startedMs + totalMs - now < 1) this.abort(new SupplierDeadline('was not done after', totalMs));
+    else if (this.silentUntil - now < 1) this.listenOnce();
     else this.watch(now);
   }
 
+  /** When whoever has said nothing new by then has been silent for too long. */
+  private get silentUntil(): number {
+    const { firstByteMs, idleMs } = this.terms;
+    return this.isAnswered ? this.heardMs + idleMs : this.startedMs + firstByteMs;
+  }
+
+  /** Timers come before what has arrived meanwhile: where we were busy for long, it is read first. */
+  private listenOnce(): void {
+    const until = this.silentUntil;
+    const decide = (): void => {
+      if (this.isOver) return;
+      if (this.isPaused || this.silentUntil > until) return this.look();
+      const { firstByteMs, idleMs } = this.terms;
+      this.abort(
+        this.isAnswered
+          ? new SupplierDeadline('sent nothing for', idleMs)
+          : new SupplierDeadline('has not begun after', firstByteMs),
+      );
+    };
+    setImmediate(() => setImmediate(decide));
+  }
+
   private watch(now: number): void {
-    const { totalMs, idleMs } = this.terms;
     clearTimeout(this.timer);
-    this.timer = setTimeout(look, Math.min(this.startedMs + totalMs, this.heardMs + idleMs) - now, this);
+    const until = Math.min(this.startedMs + this.terms.totalMs, this.silentUntil);
+    this.timer = setTimeout(look, until - now, this);
   }
 
   private finish(): boolean {

@@ -193,3 +193,23 @@ test.each([
   }
   expect(asked.map(({ connection }) => connection)).toEqual(framing.startsWith('until') ? [1, 2] : [1, 1]);
 });
+
+test.each(['idleMs', 'firstByteMs'] as const)(
+  'where we were busy for longer than %s, what has come meanwhile counts as having come in time',
+  async (deadline) => {
+    const limit = 40;
+    const busy = (): void => {
+      const until = performance.now() + 3 * limit;
+      while (performance.now() < until);
+    };
+    const supplier = await answer(({ socket }) => {
+      if (deadline === 'idleMs') socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nbe');
+      setImmediate(() => {
+        socket.write(deadline === 'idleMs' ? 'gun' : ok('begun'));
+        busy();
+      });
+    });
+    const { outcome } = call(openPools(), get(supplier.port, { [deadline]: limit }));
+    expect(await outcome).toMatchObject({ status: 200, text: 'begun', ends: 1 });
+  },
+);
