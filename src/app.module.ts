@@ -10,7 +10,6 @@ import { GatewayModule } from './gateway';
 import { IdentityModule, identityEntities } from './identity';
 import { keyEntities, KeysModule } from './keys';
 import {
-  applicationUrl,
   ConfigModule,
   DatabaseModule,
   LeanAdapter,
@@ -32,7 +31,8 @@ const { version } = JSON.parse(readFileSync(join(projectFolder, 'package.json'),
 export const entities = [...identityEntities, ...catalogueEntities, ...keyEntities];
 
 export interface AppOptions {
-  readonly databaseUrl: string;
+  /** Known once the database is up to date. */
+  readonly databaseUrl: string | Promise<string>;
   /** What a test or an extension adds. */
   readonly extraModules?: readonly Type[];
 }
@@ -55,7 +55,7 @@ export class AppModule {
         LoggingModule.forRoot(logger),
         MetricsModule.forRoot({ version, commit: 'unknown' }),
         DatabaseModule.forRoot({ url: options.databaseUrl, entities }),
-        QueueModule.forRoot({ databaseUrl: applicationUrl(options.databaseUrl), workersWait: true }),
+        QueueModule.forRoot({ databaseUrl: options.databaseUrl, workersWait: true }),
         MailModule.forRoot(),
         AuditModule,
         IdentityModule,

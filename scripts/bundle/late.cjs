@@ -1,6 +1,7 @@
 'use strict';
-// Which packages the bundle loads only when something of theirs is used for the first time. Most starts use none of
-// them, and what is not loaded costs neither time nor memory.
+// Which packages, and which modules of Node, the bundle loads only when something of theirs is used for the first time.
+// Most starts use none of them, and what is not loaded costs neither time nor memory.
+const { isBuiltin } = require('node:module');
 const { dirname } = require('node:path');
 
 /** Modules whose users take what they need from them when they need it, not while they are loaded themselves. */
@@ -9,6 +10,7 @@ const late = [
   /[\\/]handlebars[\\/]lib[\\/]index\.js$/,
   /[\\/]bullmq[\\/]dist[\\/]cjs[\\/]scripts[\\/]index\.js$/,
   /[\\/]libphonenumber-js[\\/](max[\\/]|min[\\/])?index\.cjs$/,
+  /[\\/]prom-client[\\/]lib[\\/]cluster\.js$/,
   /[\\/]multer[\\/]index\.js$/,
   /[\\/]nodemailer[\\/]dist[\\/]cjs[\\/]nodemailer\.js$/,
   /[\\/]ioredis[\\/]built[\\/]index\.js$/,
@@ -20,11 +22,23 @@ const late = [
   /[\\/]typeorm[\\/](schema-builder[\\/]RdbmsSchemaBuilder|cache[\\/]\w+QueryResultCache)\.js$/,
 ];
 
+const lateBuiltins =
+  /^(node:)?(assert|child_process|cluster|https|inspector|readline|readline\/promises|worker_threads|zlib)$/;
+
 /** Puts a stand-in before each of them: the same names, each handed on to the real module when it is first used. */
 const loadedLate = {
   name: 'loaded-late',
   setup(build) {
-    build.onResolve({ filter: /\?real$/ }, ({ path }) => ({ path: path.slice(0, -5), suffix: '?real' }));
+    build.onResolve({ filter: /\?real$/ }, ({ path }) =>
+      isBuiltin(path.slice(0, -5))
+        ? { path: path.slice(0, -5), external: true }
+        : { path: path.slice(0, -5), suffix: '?real' },
+    );
+    build.onResolve({ filter: lateBuiltins }, ({ path }) => ({ path, namespace: 'builtin' }));
+    build.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
+      contents: standIn(path),
+      resolveDir: __dirname,
+    }));
     build.onLoad({ filter: /node_modules/ }, ({ path, suffix }) => {
       if (suffix === '?real' || !late.some((pattern) => pattern.test(path))) return undefined;
       return { contents: standIn(path), loader: 'js', resolveDir: dirname(path) };
@@ -42,7 +56,7 @@ function standIn(path) {
     const real = () => (loaded ??= require(${JSON.stringify(`${path}?real`)}));
     ${itself}${marked.replace('exports', 'module.exports')}
     Object.defineProperties(module.exports, Object.getOwnPropertyDescriptors({
-      ${names.map((name) => member(name, exported[name])).join('\n')}
+      ${names.map((name) => (isBuiltin(path) ? getter(name) : member(name, exported[name]))).join('\n')}
     }));`;
 }
 
@@ -51,8 +65,10 @@ function member(name, value) {
   const key = JSON.stringify(name);
   if (typeof value === 'function' && /^[a-z]/.test(name) && !/^class\b/.test(String(value)))
     return `${key}: ${calling(`[${key}]`)},`;
-  return `get ${key}() { return real()[${key}]; },`;
+  return getter(name);
 }
+
+const getter = (name) => `get ${JSON.stringify(name)}() { return real()[${JSON.stringify(name)}]; },`;
 
 const calling = (access) => `function (...words) { return real()${access}.apply(this, words); }`;
 

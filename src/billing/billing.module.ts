@@ -1,15 +1,9 @@
-import {
-  Inject,
-  Logger,
-  Module,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-} from '@nestjs/common';
+import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Database, Notifications, Settings } from '../platform';
 import { Escrow } from './escrow/escrow';
 import { Ledger } from './ledger/ledger';
 import { Limits } from './ledger/limits';
-import { verifyMoney } from './ledger/verify-money';
+import { MoneyWatch } from './ledger/money-watch';
 import { MoneyEngine } from './money-engine';
 import { PostgresMoneyStore } from './store/postgres-money-store';
 
@@ -17,6 +11,7 @@ import { PostgresMoneyStore } from './store/postgres-money-store';
   providers: [
     Ledger,
     Limits,
+    MoneyWatch,
     {
       provide: MoneyEngine,
       inject: [Database, Notifications, Settings],
@@ -31,26 +26,10 @@ import { PostgresMoneyStore } from './store/postgres-money-store';
     },
     { provide: Escrow, inject: [MoneyEngine], useFactory: (engine: MoneyEngine) => engine.escrow },
   ],
-  exports: [Escrow, Ledger, Limits, MoneyEngine],
+  exports: [Escrow, Ledger, Limits, MoneyEngine, MoneyWatch],
 })
-export class BillingModule implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger(BillingModule.name);
-
-  constructor(
-    private readonly database: Database,
-    @Inject(MoneyEngine) private readonly engine: MoneyEngine,
-  ) {}
-
-  /** Does not hold up the boot: the equalities hold in the middle of traffic too. */
-  onApplicationBootstrap(): void {
-    void verifyMoney(this.database)
-      .then(({ checks }) => {
-        for (const { name, wrong } of checks) {
-          if (wrong.length > 0) this.logger.error(`Money does not add up: ${name}: ${JSON.stringify(wrong)}`);
-        }
-      })
-      .catch((error: unknown) => this.logger.warn(`Money could not be verified: ${String(error)}`));
-  }
+export class BillingModule implements OnApplicationShutdown {
+  constructor(@Inject(MoneyEngine) private readonly engine: MoneyEngine) {}
 
   async onApplicationShutdown(): Promise<void> {
     await this.engine.stop();

@@ -23,6 +23,8 @@ export class FirstBoot {
   ) {}
 
   async run(sandboxUrl: string | null): Promise<FirstKeys | null> {
+    // Most starts find everything there, and the catalogue as it was read a moment ago.
+    if (sandboxUrl === null && (await this.database.source.getRepository(UserAccount).exists())) return null;
     const keys = await this.database.transaction(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [FIRST_BOOT_LOCK]);
       // The sandbox has another address at every start.

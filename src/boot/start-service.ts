@@ -6,6 +6,7 @@ import type { INestApplication } from '@nestjs/common';
 import type { Application } from 'express';
 import { migrations } from '../../migrations';
 import { AppModule, type AppOptions } from '../app.module';
+import { MoneyWatch } from '../billing';
 import { Lifecycle } from '../gateway';
 import {
   AddressGuard,
@@ -13,10 +14,10 @@ import {
   Logger,
   MetricsServer,
   NestLogger,
-  openDatabase,
-  type OpenDatabase,
+  type OpeningDatabase,
   QueueSupervisor,
   Settings,
+  startDatabase,
 } from '../platform';
 import { serveAssets } from '../web';
 import { FirstBoot, type FirstKeys } from './first-boot';
@@ -52,7 +53,7 @@ export async function startService(
   logger: Logger,
   options: ServiceOptions = {},
 ): Promise<RunningService> {
-  const database = await openDatabase(settings, migrations);
+  const database = await startDatabase(settings, migrations);
   let sandbox: Sandbox | null = null;
   let application: INestApplication | null = null;
   try {
@@ -70,6 +71,10 @@ export async function startService(
     // What nobody waits for comes after the first answers.
     await delay(FIRST_ANSWERS_MS);
     application.get(QueueSupervisor).startWorkers();
+    application
+      .get(MoneyWatch)
+      .look()
+      .catch((error: unknown) => logger.warn('money could not be verified', { error }));
     await application.get(UpkeepSchedule).announce();
     return {
       application,
@@ -119,7 +124,7 @@ async function listen(application: INestApplication, settings: Settings): Promis
   return `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`;
 }
 
-async function whenLost(database: OpenDatabase): Promise<never> {
+async function whenLost(database: OpeningDatabase): Promise<never> {
   await database.exited;
   throw new Error('the embedded PostgreSQL ended; start again to recover it');
 }
@@ -129,7 +134,7 @@ function closer(
   application: INestApplication,
   settings: Settings,
   sandbox: Sandbox | null,
-  database: OpenDatabase,
+  database: OpeningDatabase,
 ): () => Promise<void> {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {

@@ -1,10 +1,9 @@
 import { Injectable, Module } from '@nestjs/common';
 import { AuditModule, RequestRecords } from '../audit';
-import { verifyMoney } from '../billing';
+import { BillingModule, MoneyWatch } from '../billing';
 import { CatalogueModule, TokenEvents } from '../catalogue';
 import { AnswerStore, IdempotencyModule } from '../gateway';
 import {
-  Database,
   InjectQueue,
   type Job,
   Logger,
@@ -54,7 +53,7 @@ class UpkeepWorker extends WorkerHost {
     private readonly records: RequestRecords,
     private readonly answers: AnswerStore,
     private readonly tokenEvents: TokenEvents,
-    private readonly database: Database,
+    private readonly money: MoneyWatch,
     private readonly settings: Settings,
     private readonly logger: Logger,
   ) {
@@ -66,7 +65,7 @@ class UpkeepWorker extends WorkerHost {
       case 'partitions':
         return this.turnPartitions(new Date());
       case 'verify-money':
-        return this.verify();
+        return this.money.look();
       case 'idempotent-answers':
         await this.answers.removeExpired(AbortSignal.timeout(REMOVAL_DEADLINE_MS));
         return;
@@ -83,17 +82,16 @@ class UpkeepWorker extends WorkerHost {
     const dropped = await this.records.dropBefore(oldest);
     this.logger.info('partitions of request records are ready', { made, dropped });
   }
-
-  private async verify(): Promise<void> {
-    const { checks } = await verifyMoney(this.database);
-    for (const { name, wrong } of checks) {
-      if (wrong.length > 0) this.logger.error('money does not add up', { check: name, wrong });
-    }
-  }
 }
 
 @Module({
-  imports: [QueueModule.registerQueue(upkeepQueue), AuditModule, CatalogueModule, IdempotencyModule],
+  imports: [
+    QueueModule.registerQueue(upkeepQueue),
+    AuditModule,
+    BillingModule,
+    CatalogueModule,
+    IdempotencyModule,
+  ],
   providers: [UpkeepSchedule, UpkeepWorker],
 })
 export class UpkeepModule {}

@@ -7,7 +7,7 @@ import { Notifications } from './notifications';
 
 interface DatabaseModuleOptions {
   /** Settings cannot know the address of the embedded server, so the one that is used comes from outside. */
-  url: string;
+  url: string | Promise<string>;
   entities: readonly Entity[];
 }
 
@@ -20,8 +20,8 @@ export class DatabaseModule {
       imports: [
         TypeOrmModule.forRootAsync({
           inject: [Settings],
-          useFactory: (settings: Settings) => ({
-            ...serviceDataSourceOptions({ url, entities, poolSize: settings.databasePoolSize }),
+          useFactory: async (settings: Settings) => ({
+            ...serviceDataSourceOptions({ url: await url, entities, poolSize: settings.databasePoolSize }),
             // The database was migrated a moment ago: what fails now is not cured by waiting.
             retryAttempts: 1,
           }),
@@ -32,7 +32,7 @@ export class DatabaseModule {
         {
           provide: Notifications,
           useFactory: async () => {
-            const notifications = new Notifications({ url });
+            const notifications = new Notifications({ url: await url });
             await notifications.start();
             return notifications;
           },

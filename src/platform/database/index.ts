@@ -5,5 +5,11 @@ export { DatabaseClock } from './database-clock';
 export { DatabaseModule } from './database.module';
 export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
 export { Notifications } from './notifications';
-export { attachDatabase, openDatabase, type OpenDatabase } from './open-database';
+export {
+  attachDatabase,
+  openDatabase,
+  type OpenDatabase,
+  type OpeningDatabase,
+  startDatabase,
+} from './open-database';
 export { RevisionWatch } from './revision-watch';

@@ -11,21 +11,36 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** The configured database, or the embedded one, brought up to date. */
+/** A database on its way: its address is known to whoever waits until it is up to date. */
+export type OpeningDatabase = Omit<OpenDatabase, 'url'> & { readonly url: Promise<string> };
+
+/** The configured database, or the embedded one, while it is brought up to date. */
+export async function startDatabase(
+  settings: Settings,
+  migrations: readonly Migration[],
+): Promise<OpeningDatabase> {
+  const server = settings.databaseUrl
+    ? external(settings.databaseUrl, settings.migrationDatabaseUrl)
+    : await startEmbeddedPostgres({ dataFolder: settings.dataFolder });
+  const queue = !settings.redisUrl;
+  const migrated = migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue });
+  const url = migrated.then(() => server.url);
+  const ended = url.catch(() => undefined);
+  return { url, exited: server.exited, close: () => ended.then(server.stop) };
+}
+
+/** The same, once it is up to date. */
 export async function openDatabase(
   settings: Settings,
   migrations: readonly Migration[],
 ): Promise<OpenDatabase> {
-  const server = settings.databaseUrl
-    ? external(settings.databaseUrl, settings.migrationDatabaseUrl)
-    : await startEmbeddedPostgres({ dataFolder: settings.dataFolder });
+  const opening = await startDatabase(settings, migrations);
   try {
-    await migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue: !settings.redisUrl });
+    return { ...opening, url: await opening.url };
   } catch (error) {
-    await server.stop();
+    await opening.close();
     throw error;
   }
-  return { url: server.url, exited: server.exited, close: server.stop };
 }
 
 /** For a command beside a running service: its database, or the configured one, or one started for the moment. */

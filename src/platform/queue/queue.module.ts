@@ -3,13 +3,14 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import type { DefaultJobOptions } from 'bullmq';
 import { Settings } from '../config';
+import { applicationUrl } from '../database';
 import { Logger } from '../logging';
 import { QueueConnection } from './queue-connection';
 import { QueueSupervisor, WORKERS_WAIT } from './queue-supervisor';
 
 export interface QueueModuleOptions {
   /** The migrated database jobs are kept in while there is no Redis. */
-  readonly databaseUrl: string;
+  readonly databaseUrl: string | Promise<string>;
   /** How many connections queues and workers share; every worker keeps one for itself. */
   readonly poolSize?: number;
   /** Workers begin when QueueSupervisor.startWorkers is called, not with the application. */
@@ -34,10 +35,10 @@ export class QueueModule {
     const connection = {
       provide: QueueConnection,
       inject: [Settings, Logger],
-      useFactory: ({ redisUrl }: Settings, logger: Logger) =>
+      useFactory: async ({ redisUrl }: Settings, logger: Logger) =>
         redisUrl
           ? QueueConnection.toRedis(redisUrl)
-          : QueueConnection.toPostgres(databaseUrl, poolSize, logger),
+          : QueueConnection.toPostgres(applicationUrl(await databaseUrl), poolSize, logger),
     };
     return {
       module: QueueModule,
