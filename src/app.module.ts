@@ -31,8 +31,9 @@ const { version } = JSON.parse(readFileSync(join(projectFolder, 'package.json'),
 export const entities = [...identityEntities, ...catalogueEntities, ...keyEntities];
 
 export interface AppOptions {
-  /** Known once the database is up to date. */
-  readonly databaseUrl: string | Promise<string>;
+  readonly databaseUrl: string;
+  /** Settles once the database is up to date; without it, it is. */
+  readonly databaseCurrent?: Promise<void>;
   /** What a test or an extension adds. */
   readonly extraModules?: readonly Type[];
 }
@@ -54,8 +55,12 @@ export class AppModule {
         ConfigModule.forRoot(settings),
         LoggingModule.forRoot(logger),
         MetricsModule.forRoot({ version, commit: 'unknown' }),
-        DatabaseModule.forRoot({ url: options.databaseUrl, entities }),
-        QueueModule.forRoot({ databaseUrl: options.databaseUrl, workersWait: true }),
+        DatabaseModule.forRoot({ url: options.databaseUrl, current: options.databaseCurrent, entities }),
+        QueueModule.forRoot({
+          databaseUrl: options.databaseUrl,
+          databaseCurrent: options.databaseCurrent,
+          workersWait: true,
+        }),
         MailModule.forRoot(),
         AuditModule,
         IdentityModule,

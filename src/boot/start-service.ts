@@ -61,6 +61,7 @@ export async function startService(
     const sandboxUrl = options.sandboxUrl ?? sandbox?.url ?? null;
     application = await createApplication(settings, logger, {
       databaseUrl: database.url,
+      databaseCurrent: database.current,
       extraModules: options.extraModules,
     });
     await application.init();

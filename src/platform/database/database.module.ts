@@ -1,44 +1,77 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Settings } from '../config';
+import { DataSource } from 'typeorm';
 import { type Entity, serviceDataSourceOptions } from './data-source';
 import { Database } from './database';
 import { Notifications } from './notifications';
 
 interface DatabaseModuleOptions {
   /** Settings cannot know the address of the embedded server, so the one that is used comes from outside. */
-  url: string | Promise<string>;
+  url: string;
+  /** Settles once the database is up to date; without it, it is. */
+  current?: Promise<void>;
   entities: readonly Entity[];
 }
 
 @Module({})
 export class DatabaseModule {
-  static forRoot({ url, entities }: DatabaseModuleOptions): DynamicModule {
+  static forRoot({ url, entities, current = Promise.resolve() }: DatabaseModuleOptions): DynamicModule {
     return {
       module: DatabaseModule,
       global: true,
       imports: [
         TypeOrmModule.forRootAsync({
           inject: [Settings],
-          useFactory: async (settings: Settings) => ({
-            ...serviceDataSourceOptions({ url: await url, entities, poolSize: settings.databasePoolSize }),
-            // The database was migrated a moment ago: what fails now is not cured by waiting.
+          useFactory: (settings: Settings) => ({
+            ...serviceDataSourceOptions({ url, entities, poolSize: settings.databasePoolSize }),
+            // The database is up to date by then: what fails is not cured by waiting.
             retryAttempts: 1,
           }),
+          dataSourceFactory: (options) =>
+            early(
+              current,
+              () => new DataSource(options!).initialize(),
+              (source) => source.destroy(),
+            ),
         }),
       ],
       providers: [
         Database,
         {
           provide: Notifications,
-          useFactory: async () => {
-            const notifications = new Notifications({ url: await url });
-            await notifications.start();
-            return notifications;
-          },
+          useFactory: () =>
+            early(
+              current,
+              async () => {
+                const notifications = new Notifications({ url });
+                await notifications.start();
+                return notifications;
+              },
+              (notifications) => notifications.onApplicationShutdown(),
+            ),
         },
       ],
       exports: [TypeOrmModule, Database, Notifications],
     };
   }
+}
+
+/**
+ * Most databases are up to date, so whoever connects tries at once, and the start need not wait for one connection
+ * after the other. Where it was too early for that, it is done again.
+ */
+async function early<Connected>(
+  current: Promise<void>,
+  connect: () => Promise<Connected>,
+  close: (connected: Connected) => Promise<void>,
+): Promise<Connected> {
+  const connecting = connect().catch(() => null);
+  try {
+    await current;
+  } catch (error) {
+    await connecting.then((connected) => connected && close(connected));
+    throw error;
+  }
+  return (await connecting) ?? connect();
 }

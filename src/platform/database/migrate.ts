@@ -57,14 +57,16 @@ async function isCurrent(
   const queueState = `SELECT max(version) FROM bullmq.migration
     WHERE has_schema_privilege('${applicationRole}', 'bullmq', 'USAGE')`;
   try {
-    const { rows } = await client.query<{ names: string[]; queue: number | null }>(
-      `SELECT ARRAY(SELECT name::text FROM migrations) AS names, ${queue ? `(${queueState})` : 'NULL'} AS queue`,
+    const { rows } = await client.query<{ names: string[]; queue: number | null; admitted: boolean }>(
+      `SELECT ARRAY(SELECT name::text FROM migrations) AS names, ${queue ? `(${queueState})` : 'NULL'} AS queue,
+              ${admitted} AS admitted`,
+      [loginOf(serviceUrl ?? url)],
     );
     const names = new Set(rows[0]?.names);
     return (
       migrations.every(({ name }) => names.has(name)) &&
       (!queue || rows[0]?.queue === LATEST_SCHEMA_VERSION) &&
-      (await isAdmitted(client, loginOf(serviceUrl ?? url)))
+      rows[0]?.admitted === true
     );
   } catch {
     return false;
@@ -97,22 +99,17 @@ async function migrateQueue(client: Client): Promise<void> {
 
 const loginOf = (url: string): string => decodeURIComponent(new URL(url).username);
 
-/** Since PostgreSQL 16 a member may take a role only when that was granted too. */
-async function isAdmitted(client: Client, login: string): Promise<boolean> {
-  if (!login) return true;
-  const { rows } = await client.query<{ admitted: boolean }>(
-    `SELECT rolsuper OR pg_has_role(oid, '${applicationRole}',
-              CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END) AS admitted
-       FROM pg_roles WHERE rolname = $1 AND rolname <> '${applicationRole}'`,
-    [login],
-  );
-  return rows[0]?.admitted !== false;
-}
+/** Since PostgreSQL 16 a member may take a role only when that was granted too. Without a login nothing is to be said. */
+const admitted = `COALESCE((
+  SELECT rolsuper OR pg_has_role(oid, '${applicationRole}',
+           CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END)
+    FROM pg_roles WHERE rolname = $1 AND rolname <> '${applicationRole}'), true)`;
 
 /** Lets the login of the service take the application's role. */
 async function admitService(client: Client, serviceUrl: string): Promise<void> {
   const login = loginOf(serviceUrl);
-  if (await isAdmitted(client, login)) return;
+  const { rows } = await client.query<{ admitted: boolean }>(`SELECT ${admitted} AS admitted`, [login]);
+  if (rows[0]?.admitted) return;
   const grant = `GRANT ${applicationRole} TO ${client.escapeIdentifier(login)}`;
   await client.query(grant).catch((cause: unknown) => {
     throw new Error(

@@ -11,8 +11,10 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/** A database on its way: its address is known to whoever waits until it is up to date. */
-export type OpeningDatabase = Omit<OpenDatabase, 'url'> & { readonly url: Promise<string> };
+export interface OpeningDatabase extends OpenDatabase {
+  /** Settles once the database is up to date, or cannot be. */
+  current: Promise<void>;
+}
 
 /** The configured database, or the embedded one, while it is brought up to date. */
 export async function startDatabase(
@@ -23,10 +25,9 @@ export async function startDatabase(
     ? external(settings.databaseUrl, settings.migrationDatabaseUrl)
     : await startEmbeddedPostgres({ dataFolder: settings.dataFolder });
   const queue = !settings.redisUrl;
-  const migrated = migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue });
-  const url = migrated.then(() => server.url);
-  const ended = url.catch(() => undefined);
-  return { url, exited: server.exited, close: () => ended.then(server.stop) };
+  const current = migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue });
+  const over = current.catch(() => undefined);
+  return { url: server.url, current, exited: server.exited, close: () => over.then(server.stop) };
 }
 
 /** The same, once it is up to date. */
@@ -36,7 +37,8 @@ export async function openDatabase(
 ): Promise<OpenDatabase> {
   const opening = await startDatabase(settings, migrations);
   try {
-    return { ...opening, url: await opening.url };
+    await opening.current;
+    return opening;
   } catch (error) {
     await opening.close();
     throw error;

@@ -10,7 +10,9 @@ import { QueueSupervisor, WORKERS_WAIT } from './queue-supervisor';
 
 export interface QueueModuleOptions {
   /** The migrated database jobs are kept in while there is no Redis. */
-  readonly databaseUrl: string | Promise<string>;
+  readonly databaseUrl: string;
+  /** Settles once it is; without it, it is migrated already. */
+  readonly databaseCurrent?: Promise<void>;
   /** How many connections queues and workers share; every worker keeps one for itself. */
   readonly poolSize?: number;
   /** Workers begin when QueueSupervisor.startWorkers is called, not with the application. */
@@ -31,14 +33,20 @@ class QueueConnectionModule {}
 
 @Module({})
 export class QueueModule {
-  static forRoot({ databaseUrl, poolSize = 16, workersWait = false }: QueueModuleOptions): DynamicModule {
+  static forRoot({
+    databaseUrl,
+    databaseCurrent,
+    poolSize = 16,
+    workersWait = false,
+  }: QueueModuleOptions): DynamicModule {
     const connection = {
       provide: QueueConnection,
       inject: [Settings, Logger],
-      useFactory: async ({ redisUrl }: Settings, logger: Logger) =>
-        redisUrl
-          ? QueueConnection.toRedis(redisUrl)
-          : QueueConnection.toPostgres(applicationUrl(await databaseUrl), poolSize, logger),
+      useFactory: async ({ redisUrl }: Settings, logger: Logger) => {
+        if (redisUrl) return QueueConnection.toRedis(redisUrl);
+        await databaseCurrent;
+        return QueueConnection.toPostgres(applicationUrl(databaseUrl), poolSize, logger);
+      },
     };
     return {
       module: QueueModule,
