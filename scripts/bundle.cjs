@@ -118,32 +118,49 @@ const lent =
 
 const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** A real start and a real stop: the cache then holds what a start runs, and the bundle is known to work. */
+/**
+ * Two real starts, each with a real stop: the bundle is then known to work, and the cache, which is taken in the second,
+ * holds what the start of an installation runs that is there already.
+ */
 async function rehearse() {
   const data = fs.mkdtempSync(join(tmpdir(), 'switchboard-bundle-'));
   fs.chmodSync(data, 0o711);
+  try {
+    await start(data, async ({ address, key }) => {
+      await answers(address, { accept: 'text/html' });
+      await answers(`${address}/v1/chat/completions`, { authorization: `Bearer ${key}` }, question);
+    });
+    await start(data, async ({ address }, child) => {
+      await answers(`${address}/health`);
+      child.send('keep');
+      await once(child, 'message');
+    });
+  } finally {
+    fs.rmSync(data, { recursive: true, force: true });
+  }
+}
+
+async function start(data, rehearsed) {
   const env = { ...process.env, NODE_ENV: 'development', DATA_FOLDER: data, PORT: '0', METRICS_PORT: '0' };
   for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'REDIS_URL']) delete env[name];
   const program = `const { keepCache } = require(${JSON.stringify(launcher)});
-    process.once('message', () => { keepCache(); process.send('kept'); process.disconnect(); });`;
+    process.once('message', () => { keepCache(); process.send('kept'); });`;
   const child = spawn(process.execPath, [...flags, '--eval', program], {
     env,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
-  const ended = once(child, 'close');
+  const ended = once(child, 'close').then(([code]) => code);
+  const lost = ended.then((code) => {
+    throw new Error(`the bundled service ended with ${code} while it was rehearsed`);
+  });
+  lost.catch(() => undefined);
   try {
-    const { address, key } = await firstWords(child, ended);
-    await answers(`${address}/health`);
-    child.send('keep');
-    await Promise.race([once(child, 'message'), ended]);
-    await answers(address, { accept: 'text/html' });
-    await answers(`${address}/v1/chat/completions`, { authorization: `Bearer ${key}` }, question);
+    await Promise.race([firstWords(child).then((words) => rehearsed(words, child)), lost]);
     child.kill('SIGTERM');
-    const [code] = await ended;
+    const code = await ended;
     if (code !== 0) throw new Error(`the bundled service ended with ${code}`);
   } finally {
     child.kill('SIGKILL');
-    fs.rmSync(data, { recursive: true, force: true });
   }
 }
 
@@ -159,23 +176,17 @@ async function answers(url, headers = {}, body = undefined) {
   if (!response.ok) throw new Error(`the bundled service answered ${url} with ${response.status}: ${text}`);
 }
 
-/** Where it listens, and the key for a first request. */
-async function firstWords(child, ended) {
+/** Where it listens, and at the very first start the key for a first request. */
+function firstWords(child) {
   let output = '';
   child.stdout.setEncoding('utf8');
-  const found = new Promise((done) =>
+  return new Promise((done) =>
     child.stdout.on('data', (text) => {
       output += text;
       const address = /is ready at (\S+)/.exec(output)?.[1];
-      const key = /demo key +(\S+)/.exec(output)?.[1];
-      if (address && key) done({ address, key });
+      if (address) done({ address, key: /demo key +(\S+)/.exec(output)?.[1] });
     }),
   );
-  const lost = ended.then(([code]) => {
-    throw new Error(`the bundled service ended with ${code} before it was ready:\n${output}`);
-  });
-  lost.catch(() => undefined);
-  return Promise.race([found, lost]);
 }
 
 /** What the bundle is made of. Another Node would refuse its cache. */
@@ -201,7 +212,7 @@ async function make(onlyWhenStale) {
   const wanted = state();
   if (onlyWhenStale && fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === wanted) return;
   await announced('Bundling', bundle);
-  await announced('Starting the bundle once for its compile cache', rehearse);
+  await announced('Starting the bundle for its compile cache', rehearse);
   checkCache();
   fs.writeFileSync(stamp, wanted);
 }
