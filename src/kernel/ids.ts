@@ -10,8 +10,10 @@ const bytesPerId = 10;
 const pool = Buffer.alloc(bytesPerId * 512);
 let poolOffset = pool.length;
 
-const scratch = Buffer.alloc(16);
+const pairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 let lastMs = -1;
+/** The time as it is written, for all identifiers of a millisecond. */
+let time = '';
 let sequence = 0;
 
 /**
@@ -25,18 +27,24 @@ export function uuidv7(now: number = Date.now()): string {
     poolOffset = 0;
   }
   if (now > lastMs) {
-    lastMs = now;
     // The top bit stays clear, so that at least 2,048 identifiers fit before a borrow.
-    sequence = pool.readUInt16BE(poolOffset) & 0x7ff;
-  } else if (++sequence > 0xfff) {
-    lastMs += 1;
-    sequence = 0;
-  }
-  scratch.writeUIntBE(lastMs, 0, 6);
-  scratch.writeUInt16BE(0x7000 | sequence, 6);
-  pool.copy(scratch, 8, poolOffset + 2, poolOffset + bytesPerId);
-  scratch[8] = (scratch[8]! & 0x3f) | 0x80;
+    begin(now, pool.readUInt16BE(poolOffset) & 0x7ff);
+  } else if (++sequence > 0xfff) begin(lastMs + 1, 0);
+  const at = poolOffset;
   poolOffset += bytesPerId;
-  const hex = scratch.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  const variant = pairs[(pool[at + 2]! & 0x3f) | 0x80]! + pairs[pool[at + 3]!]!;
+  return `${time}-${(0x7000 | sequence).toString(16)}-${variant}-${sixPairs(at + 4)}`;
+}
+
+function begin(ms: number, first: number): void {
+  lastMs = ms;
+  sequence = first;
+  const hex = ms.toString(16).padStart(12, '0');
+  time = `${hex.slice(0, 8)}-${hex.slice(8)}`;
+}
+
+function sixPairs(at: number): string {
+  let text = '';
+  for (let place = at; place < at + 6; place += 1) text += pairs[pool[place]!]!;
+  return text;
 }

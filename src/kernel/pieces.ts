@@ -1,20 +1,27 @@
+/** In a text every character is one byte, as in latin1. */
+type Piece = Buffer | string;
+
 /** Bytes that lie in several places and are one text to whoever gets them: long ones need not be copied to be joined. */
 export class Pieces {
   readonly length: number;
 
-  constructor(readonly parts: readonly Buffer[]) {
+  constructor(readonly parts: readonly Piece[]) {
     let length = 0;
     for (const part of parts) length += part.length;
     this.length = length;
   }
 
-  /** In one place; a copy where they were in several. */
+  /** In one place; a copy where they were in several, or a text. */
   get whole(): Buffer {
     const [only] = this.parts;
-    return only !== undefined && this.parts.length === 1 ? only : Buffer.concat(this.parts, this.length);
+    return only !== undefined && this.parts.length === 1
+      ? bytesOf(only)
+      : Buffer.concat(this.parts.map(bytesOf), this.length);
   }
 
   toString(): string {
     return this.whole.toString();
   }
 }
+
+const bytesOf = (piece: Piece): Buffer => (typeof piece === 'string' ? Buffer.from(piece, 'latin1') : piece);

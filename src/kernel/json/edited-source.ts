@@ -60,7 +60,7 @@ class ShortSource implements Source {
         this.text.slice(from, start) + (ascii.test(text) ? text : Buffer.from(text).toString('latin1'));
       from = end;
     }
-    return new Pieces([Buffer.from(result + this.text.slice(from), 'latin1')]);
+    return new Pieces([result + this.text.slice(from)]);
   }
 }
 

@@ -3,46 +3,115 @@ import {
   type OutgoingHttpHeader,
   type OutgoingHttpHeaders,
   ServerResponse,
+  STATUS_CODES,
 } from 'node:http';
 import { parse, type ParsedUrlQuery } from 'node:querystring';
+import { Readable } from 'node:stream';
+import { httpDate } from './http-date';
 
-/** The little of Express's request and response that Nest needs, for the routes that Express never sees. */
+const nothing = Buffer.alloc(0);
+
+/**
+ * The little of Express's request and response that Nest needs, for the routes that Express never sees. Its body is
+ * kept as it comes and becomes a stream when somebody reads one: most are taken whole.
+ */
 export class LeanRequest extends IncomingMessage {
   declare requestId: string;
   declare params: Readonly<Record<string, string>>;
   declare originalUrl: string;
+  /** Node's own: somebody has seen to the body. */
+  declare private _consuming: boolean;
+  /** What has come and was neither read nor taken; null once it is a stream. */
+  private kept: Buffer[] | null = [];
+  private keptBytes = 0;
+  /** The whole body was handed over. */
+  isTaken = false;
 
   get query(): ParsedUrlQuery {
     const url = this.url ?? '';
     const question = url.indexOf('?');
     return parse(question === -1 ? '' : url.slice(question + 1));
   }
+
+  /** The whole body, once `complete`; null when somebody reads it as a stream. */
+  takeBody(): Buffer | null {
+    const { kept } = this;
+    if (kept === null) return null;
+    this.kept = [];
+    this.isTaken = true;
+    this._consuming = true;
+    if (kept.length === 1) return kept[0]!;
+    return kept.length === 0 ? nothing : Buffer.concat(kept, this.keptBytes);
+  }
+
+  /** How much of the body has come. */
+  get arrivedBytes(): number {
+    return this.kept === null ? this.readableLength : this.keptBytes;
+  }
+
+  override push(chunk: Buffer | null): boolean {
+    if (this.kept === null) return super.push(chunk);
+    if (chunk === null) return false;
+    this.kept.push(chunk);
+    this.keptBytes += chunk.length;
+    return this.keptBytes < this.readableHighWaterMark;
+  }
+
+  override _read(size: number): void {
+    const { kept } = this;
+    if (kept === null) return super._read(size);
+    this.kept = null;
+    for (const chunk of kept) super.push(chunk);
+    if (this.complete) super.push(null);
+    else super._read(size);
+  }
 }
+
+// An accessor, whatever the types say.
+Object.defineProperty(LeanRequest.prototype, 'readableEnded', {
+  get(this: LeanRequest): unknown {
+    return this.isTaken || Reflect.get(Readable.prototype, 'readableEnded', this);
+  },
+});
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
+const unfit = /[^\t\x20-\x7e\x80-\xff]/;
+const LENGTH = 'content-length';
+
 export class LeanResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** Names and values by turns. What Node is told one by one costs it three times as much. */
-  private early: string[] = [];
+  /** Node's own: the head as it goes out, whether it has gone, and whether the connection ends with the answer. */
+  declare private _header: string | null;
+  declare private _headerSent: boolean;
+  declare private _last: boolean;
+  declare private _expect_continue: boolean;
+  declare private _keepAliveTimeout: number;
+  /** Lines of the head. What Node is told one by one costs it several times as much. */
+  private early = '';
+  private hasLength = false;
 
   addHeader(name: string, value: string): void {
-    this.early.push(name, value);
+    if (unfit.test(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`);
+    if (name === LENGTH) this.hasLength = true;
+    this.early += `${name}: ${value}\r\n`;
+  }
+
+  /** How long the connection is kept for another request; callers are told. */
+  keptFor(milliseconds: number): void {
+    this._keepAliveTimeout = milliseconds;
   }
 
   override writeHead(status: number, reason?: string | Headers, headers?: Headers): this {
     const { early } = this;
-    this.early = [];
-    const given = typeof reason === 'string' ? headers : reason;
-    const isPlain = typeof reason !== 'string' && (given === undefined || Array.isArray(given));
-    if (isPlain && this.getHeaderNames().length === 0)
-      return super.writeHead(status, given === undefined ? early : early.concat(given as string[]));
-    for (let place = 0; place < early.length; place += 2) {
-      const name = early[place]!;
-      if (!this.hasHeader(name)) this.setHeader(name, early[place + 1]!);
+    if (early === '') return this.head(status, reason, headers);
+    this.early = '';
+    if (reason === undefined && this.hasLength && this.isUsual(status)) return this.ownHead(status, early);
+    for (const line of early.split('\r\n')) {
+      const colon = line.indexOf(':');
+      const name = line.slice(0, colon);
+      if (colon !== -1 && !this.hasHeader(name)) this.setHeader(name, line.slice(colon + 2));
     }
-    return typeof reason === 'string'
-      ? super.writeHead(status, reason, given)
-      : super.writeHead(status, given);
+    return this.head(status, reason, headers);
   }
 
   status(code: number): this {
@@ -53,15 +122,43 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
   json(body: unknown): this {
     const text = Buffer.from(JSON.stringify(body));
     if (!this.hasHeader('content-type')) this.setHeader('content-type', 'application/json; charset=utf-8');
-    this.setHeader('content-length', text.length);
+    this.setHeader(LENGTH, text.length);
     return this.end(text);
   }
 
   send(body: string | Buffer = ''): this {
     if (body !== '' && !this.hasHeader('content-type'))
       this.setHeader('content-type', 'text/html; charset=utf-8');
-    this.setHeader('content-length', Buffer.byteLength(body));
+    this.setHeader(LENGTH, Buffer.byteLength(body));
     return this.end(body);
+  }
+
+  /** Nothing was set in Node's way, and nothing about the answer is special. */
+  private isUsual(status: number): boolean {
+    return status >= 200 && status !== 204 && status !== 304 && !this._expect_continue && !this.hasAny;
+  }
+
+  private get hasAny(): boolean {
+    return this.getHeaderNames().length > 0;
+  }
+
+  private head(status: number, reason?: string | Headers, headers?: Headers): this {
+    return typeof reason === 'string'
+      ? super.writeHead(status, reason, headers)
+      : super.writeHead(status, reason ?? headers);
+  }
+
+  /** What Node would write for these lines. */
+  private ownHead(status: number, lines: string): this {
+    this.statusCode = status;
+    this.statusMessage = STATUS_CODES[status] ?? 'unknown';
+    this._last = !this.shouldKeepAlive;
+    const connection = this._last
+      ? 'connection: close'
+      : `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(this._keepAliveTimeout / 1_000)}`;
+    this._header = `HTTP/1.1 ${status} ${this.statusMessage}\r\n${lines}date: ${httpDate()}\r\n${connection}\r\n\r\n`;
+    this._headerSent = false;
+    return this;
   }
 }
 

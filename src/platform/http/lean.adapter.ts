@@ -21,10 +21,12 @@ type Verb = (typeof verbs)[number];
 
 const isGatewayPath = (path: string): boolean => /^\/v\d+\//.test(path);
 
-type ServerTimes = Pick<ServerOptions, 'headersTimeout' | 'keepAliveTimeout' | 'connectionsCheckingInterval'>;
+type ServerTimes = Pick<ServerOptions, 'headersTimeout' | 'connectionsCheckingInterval'>;
 
 /** How long a connection may take its time, in milliseconds. */
 export interface ConnectionTimes extends ServerTimes {
+  /** How long it is kept for another request, as callers are told. */
+  readonly keepAliveTimeout?: number;
   /** How long a client may take nothing of an answer that waits for it. */
   readonly stallTimeout?: number;
 }
@@ -64,10 +66,12 @@ export class LeanAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const application = this.getInstance<NestHandler>();
-    const { stallTimeout, ...times } = this.times;
+    const { stallTimeout, keepAliveTimeout, ...times } = this.times;
     const server = createServer(
       {
         ...times,
+        // Node would take a new timer for every request and every answer.
+        keepAliveTimeout: 0,
         IncomingMessage: LeanRequest,
         ServerResponse: LeanResponse,
         maxHeaderSize: 16 * 1024,
@@ -88,6 +92,7 @@ export class LeanAdapter extends ExpressAdapter {
           return;
         }
         (request.socket as AnsweringSocket)[latest] = response;
+        response.keptFor(keepAliveTimeout);
         request.url = originForm(request.url);
         identify(request);
         if (this.serve(request, response)) return;
@@ -97,7 +102,11 @@ export class LeanAdapter extends ExpressAdapter {
       },
     );
     server.maxHeadersCount = 100;
-    server.setTimeout(stallTimeout, (socket: Socket) => closeIfStalled(socket, latestOn(socket)));
+    // Whoever asks again just in time is not to find a connection that is being closed.
+    const idle = keepAliveTimeout + KEPT_LONGER_MS;
+    server.setTimeout(Math.min(stallTimeout, idle), (socket: Socket) =>
+      closeIfOver(socket, latestOn(socket), stallTimeout, idle),
+    );
     // Nothing but "100-continue" is known, and that is Node's; whatever else is expected may be disappointed.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, latestOn(socket)));
@@ -140,14 +149,34 @@ export class LeanAdapter extends ExpressAdapter {
   }
 }
 
+/** By so much more than what callers are told. */
+const KEPT_LONGER_MS = 1_000;
+
+const moved = Symbol('the bytes that had come and gone when nothing did');
+const quiet = Symbol('for how long nothing had by then');
+type WatchedSocket = Socket & { [moved]?: number; [quiet]?: number };
+
 /**
- * Nothing came and nothing went for a while. That is fine while an answer is being made; not when it is there and
- * nobody takes it, and not when nothing is asked.
+ * Nothing came and nothing went for as long as the socket's timer runs. That is fine while an answer is being made; not
+ * for `stall` when it is there and nobody takes it, and not for `idle` when nothing is asked.
  */
-function closeIfStalled(socket: Socket, latest: ServerResponse | undefined): void {
+function closeIfOver(
+  socket: WatchedSocket,
+  latest: ServerResponse | undefined,
+  stall: number,
+  idle: number,
+): void {
+  const bytes = socket.bytesRead + socket.bytesWritten;
+  const quietMs = (socket[moved] === bytes ? socket[quiet]! : 0) + socket.timeout!;
+  socket[moved] = bytes;
+  socket[quiet] = quietMs;
+  const isWaiting = socket.writableLength > 0;
+  if (!isWaiting && latest?.writableFinished === false) return;
+  const left = (isWaiting ? stall : idle) - quietMs;
+  if (left > 0) socket.setTimeout(left);
   // Without a reset the kernel keeps megabytes for whoever does not take them, until he does.
-  if (socket.writableLength > 0) socket.resetAndDestroy();
-  else if (latest?.writableFinished ?? true) socket.destroy();
+  else if (isWaiting) socket.resetAndDestroy();
+  else socket.destroy();
 }
 
 function identify(request: LeanRequest): void {

@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { type Fault, fault } from '../../kernel';
+import { LeanRequest } from './lean-messages';
 
 /** A body may take this long, and longer by a second a MiB that it is large. */
 const BODY_DEADLINE_MS = 30_000;
 const MS_PER_BYTE = 1_000 / (1024 * 1024);
-
-const nothing = Buffer.alloc(0);
 
 /**
  * Reads a request's body into memory, at most `limit` bytes of it. Too much, too slow and broken off each end in
@@ -29,8 +28,9 @@ export function readBody(
   // The caller may have gone while guards were looking at the headers; then no event is left to wait for.
   if (request.destroyed) return Promise.reject(brokenOff());
   if (!request.complete) return collect(request, limit, deadlineMs + announced * MS_PER_BYTE);
-  if (request.readableLength > limit) return refuse(request, tooLarge(limit));
-  return (request.read() as Buffer | null) ?? nothing;
+  if (!(request instanceof LeanRequest)) return collect(request, limit, deadlineMs);
+  if (request.arrivedBytes > limit) return refuse(request, tooLarge(limit));
+  return request.takeBody() ?? collect(request, limit, deadlineMs);
 }
 
 function collect(request: IncomingMessage, limit: number, deadlineMs: number): Promise<Buffer> {

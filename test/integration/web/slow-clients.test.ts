@@ -103,3 +103,30 @@ describe('clients who take their time', () => {
     expect(performance.now() - startedAt).toBeLessThan(4_000);
   });
 });
+
+describe('clients who rest between requests', () => {
+  let application: INestApplication;
+  let url: string;
+
+  beforeAll(async () => {
+    const adapter = new LeanAdapter(true, { keepAliveTimeout: 500, stallTimeout: 100 });
+    application = await NestFactory.create(SlowModule, adapter, { logger: false });
+    await application.listen(0, '127.0.0.1');
+    url = await application.getUrl();
+  });
+  afterAll(() => application.close());
+
+  test('are served as long as they were told, however short an answer may wait, and let go after it', async () => {
+    const socket = await open(url);
+    const answer = readToEnd(socket);
+    const request = 'GET /v1/slow HTTP/1.1\r\nhost: x\r\n\r\n';
+    for (const restMs of [0, 450, 450]) {
+      await new Promise((resolve) => setTimeout(resolve, restMs));
+      socket.write(request);
+    }
+    const restsFrom = performance.now();
+    expect((await answer).match(/\{"ok":true\}/g)).toHaveLength(3);
+    expect(performance.now() - restsFrom).toBeGreaterThan(1_400);
+    expect(performance.now() - restsFrom).toBeLessThan(4_000);
+  });
+});

@@ -71,8 +71,8 @@ export class Connection {
     // In latin1 every byte is one character, and the same byte again.
     let text = call.head;
     for (const part of parts) {
-      if (part.length <= SHORT_BYTES) {
-        text += part.toString('latin1');
+      if (typeof part === 'string' || part.length <= SHORT_BYTES) {
+        text += typeof part === 'string' ? part : part.toString('latin1');
         continue;
       }
       if (socket.writableCorked === 0) socket.cork();

@@ -1,0 +1,12 @@
+let second = 0;
+let text = '';
+
+/** The time as heads of HTTP write it, put together once a second. */
+export function httpDate(): string {
+  const now = Math.floor(Date.now() / 1_000);
+  if (now !== second) {
+    second = now;
+    text = new Date(now * 1_000).toUTCString();
+  }
+  return text;
+}
