@@ -26,11 +26,23 @@ export class LeanRequest extends IncomingMessage {
   private keptBytes = 0;
   /** The whole body was handed over. */
   isTaken = false;
+  private answer: (() => void) | null = null;
 
   get query(): ParsedUrlQuery {
     const url = this.url ?? '';
     const question = url.indexOf('?');
     return parse(question === -1 ? '' : url.slice(question + 1));
+  }
+
+  /** What is to be done once the body is there; or before, by `begin`. */
+  onceWhole(answer: () => void): void {
+    this.answer = answer;
+  }
+
+  begin(): void {
+    const { answer } = this;
+    this.answer = null;
+    answer?.();
   }
 
   /** The whole body, once `complete`; null when somebody reads it as a stream. */
@@ -51,7 +63,10 @@ export class LeanRequest extends IncomingMessage {
 
   override push(chunk: Buffer | null): boolean {
     if (this.kept === null) return super.push(chunk);
-    if (chunk === null) return false;
+    if (chunk === null) {
+      this.begin();
+      return false;
+    }
     this.kept.push(chunk);
     this.keptBytes += chunk.length;
     return this.keptBytes < this.readableHighWaterMark;

@@ -49,6 +49,8 @@ export class LeanAdapter extends ExpressAdapter {
   readonly routes = new RouteTable<NestHandler>();
   private readonly taken = new RouteTable<NestHandler>();
   private readonly times: Required<ConnectionTimes>;
+  /** Requests whose head has come in this turn of the event loop. */
+  private heads: LeanRequest[] = [];
 
   constructor(
     private readonly lean: boolean,
@@ -144,8 +146,18 @@ export class LeanAdapter extends ExpressAdapter {
     request.originalUrl = url;
     addHeader(response, 'x-request-id', request.requestId);
     addHeader(response, 'x-content-type-options', 'nosniff');
-    match.handler(request, response, unreachable);
+    const { handler } = match;
+    request.onceWhole(() => void handler(request, response, unreachable));
+    if (this.heads.length === 0) setImmediate(() => this.beginAll());
+    this.heads.push(request);
     return true;
+  }
+
+  /** Most bodies come with their head; nobody waits longer for the others than this turn of the event loop. */
+  private beginAll(): void {
+    const { heads } = this;
+    this.heads = [];
+    for (const request of heads) request.begin();
   }
 }
 
