@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { startTestApp } from '../../support/app';
+import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
+
+let shared: TestDatabase;
+
+beforeAll(async () => {
+  shared = await createTestDatabase();
+});
+afterAll(() => shared.drop());
+
+/** Connections of the service to the test's database, apart from the one that asks. */
+async function connections(): Promise<number> {
+  const client = new Client({ connectionString: shared.ownerUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ count: number }>(
+      `SELECT count(*)::int AS count FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
+    );
+    return rows[0]?.count ?? -1;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A login that may not yet work as the application: the start admits it. */
+async function strangerUrl(): Promise<{ url: string; drop: () => Promise<void> }> {
+  const name = `stranger_${randomBytes(4).toString('hex')}`;
+  await administer(shared.ownerUrl, `CREATE ROLE ${name} LOGIN PASSWORD 'stranger'`);
+  const address = new URL(shared.ownerUrl);
+  address.username = name;
+  address.password = 'stranger';
+  return { url: address.href, drop: () => administer(shared.ownerUrl, `DROP ROLE ${name}`) };
+}
+
+test('whoever connected too early is connected once the database admits it', async () => {
+  const stranger = await strangerUrl();
+  const app = await startTestApp({ sharedDatabase: { url: stranger.url, ownerUrl: shared.ownerUrl } });
+  try {
+    expect((await fetch(`${app.url}/health/ready`)).status).toBe(200);
+  } finally {
+    await app.close();
+    await stranger.drop();
+  }
+});
+
+test('a start that cannot bring the database up to date leaves no connection behind', async () => {
+  const wrong = new URL(shared.ownerUrl);
+  wrong.password = 'not the password';
+  await expect(
+    startTestApp({ sharedDatabase: { url: shared.url, ownerUrl: wrong.href } }),
+  ).rejects.toThrow('password authentication failed');
+  // The server takes a moment to see that a connection is closed.
+  const deadline = Date.now() + 5_000;
+  while ((await connections()) > 0 && Date.now() < deadline) await new Promise(setImmediate);
+  expect(await connections()).toBe(0);
+});
