@@ -140,6 +140,8 @@ async function rehearse() {
   }
 }
 
+const LONGEST_REHEARSAL_MS = 120_000;
+
 async function start(data, rehearsed) {
   const env = { ...process.env, NODE_ENV: 'development', DATA_FOLDER: data, PORT: '0', METRICS_PORT: '0' };
   for (const name of ['DATABASE_URL', 'MIGRATION_DATABASE_URL', 'REDIS_URL']) delete env[name];
@@ -149,7 +151,8 @@ async function start(data, rehearsed) {
     env,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
-  const ended = once(child, 'close').then(([code]) => code);
+  const tooLate = setTimeout(() => child.kill('SIGKILL'), LONGEST_REHEARSAL_MS);
+  const ended = once(child, 'close').then(([code, signal]) => code ?? signal);
   const lost = ended.then((code) => {
     throw new Error(`the bundled service ended with ${code} while it was rehearsed`);
   });
@@ -160,6 +163,7 @@ async function start(data, rehearsed) {
     const code = await ended;
     if (code !== 0) throw new Error(`the bundled service ended with ${code}`);
   } finally {
+    clearTimeout(tooLate);
     child.kill('SIGKILL');
   }
 }

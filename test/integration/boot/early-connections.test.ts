@@ -49,9 +49,9 @@ test('whoever connected too early is connected once the database admits it', asy
 test('a start that cannot bring the database up to date leaves no connection behind', async () => {
   const wrong = new URL(shared.ownerUrl);
   wrong.password = 'not the password';
-  await expect(
-    startTestApp({ sharedDatabase: { url: shared.url, ownerUrl: wrong.href } }),
-  ).rejects.toThrow('password authentication failed');
+  await expect(startTestApp({ sharedDatabase: { url: shared.url, ownerUrl: wrong.href } })).rejects.toThrow(
+    'password authentication failed',
+  );
   // The server takes a moment to see that a connection is closed.
   const deadline = Date.now() + 5_000;
   while ((await connections()) > 0 && Date.now() < deadline) await new Promise(setImmediate);
