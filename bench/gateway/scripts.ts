@@ -104,10 +104,13 @@ export function messagesStream(length: number): StreamScript {
 }
 
 /** Endless text that says which stream it is of, so that a reader and its source can be matched. */
-export function numberedStream(number: number): Pick<StreamScript, 'opening' | 'piece'> {
+export function numberedStream(
+  number: number,
+): Pick<StreamScript, 'opening' | 'piece'> & { readonly payloadShare: number } {
   const event = chatEvent({ content: `stream ${number} goes on ${'and on '.repeat(100)}` });
   return {
     opening: Buffer.concat([streamHead, chunkOf(chatEvent({ role: 'assistant', content: '' }))]),
     piece: Buffer.concat(Array.from({ length: 16 }, () => chunkOf(event))),
+    payloadShare: Buffer.byteLength(event) / chunkOf(event).length,
   };
 }

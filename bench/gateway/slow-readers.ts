@@ -8,9 +8,40 @@ import type { Behaviour } from './supplier';
 const BYTES_A_READ = 16 * 1_024;
 const TICK_MS = 250;
 
+/** Of an answer in chunks, how much is no framing: who sends on may cut it into other chunks than it came in. */
+class Payload {
+  bytes = 0;
+  private line = '';
+  private left = 0;
+  private isHead = true;
+
+  add(buffer: Uint8Array, count: number): void {
+    for (let at = 0; at < count;) {
+      if (this.left > 0) {
+        const taken = Math.min(this.left, count - at);
+        this.left -= taken;
+        this.bytes += taken;
+        at += taken;
+        continue;
+      }
+      const letter = String.fromCharCode(buffer[at++]!);
+      if (letter === '\n') this.endLine();
+      else if (letter !== '\r') this.line += letter;
+    }
+  }
+
+  private endLine(): void {
+    const { line } = this;
+    this.line = '';
+    if (this.isHead) this.isHead = line !== '';
+    // Empty behind a chunk; else the length of the next one.
+    else if (line !== '') this.left = parseInt(line, 16);
+  }
+}
+
 /** A caller that takes a few kilobytes now and then, from whichever stream it was given. */
 export class SlowReader {
-  taken = 0;
+  private readonly payload = new Payload();
   /** The number that the supplier writes into every event of a stream. */
   stream: number | null = null;
   closed = false;
@@ -27,7 +58,7 @@ export class SlowReader {
     await once(socket, 'connect');
     const reader = new SlowReader(socket);
     read.bytes = (count, buffer) => {
-      reader.taken += count;
+      reader.payload.add(buffer, count);
       reader.stream ??= numberIn(buffer, count);
       return false;
     };
@@ -35,6 +66,11 @@ export class SlowReader {
     socket.on('close', () => (reader.closed = true));
     socket.write(request);
     return reader;
+  }
+
+  /** Without head and framing. */
+  get taken(): number {
+    return this.payload.bytes;
   }
 
   more(): void {
@@ -50,9 +86,12 @@ function numberIn(buffer: Uint8Array, count: number): number | null {
 /** Streams without an end, as fast as they are taken. */
 export class EagerStreams {
   readonly sockets: Socket[] = [];
+  /** How much of what is sent is no framing. */
+  payloadShare = 1;
 
   readonly behaviour: Behaviour = (socket) => {
-    const { opening, piece } = numberedStream(this.sockets.length);
+    const { opening, piece, payloadShare } = numberedStream(this.sockets.length);
+    this.payloadShare = payloadShare;
     this.sockets.push(socket);
     socket.write(opening);
     const fill = (): void => {
@@ -84,7 +123,7 @@ export function bufferedInside(streams: EagerStreams, readers: readonly SlowRead
   return readers.flatMap(({ stream, taken, socket, closed }) => {
     const source = stream === null ? undefined : streams.sockets[stream];
     if (source === undefined || closed) return [];
-    const left = source.bytesWritten - source.writableLength;
+    const left = (source.bytesWritten - source.writableLength) * streams.payloadShare;
     const held = [source, socket].reduce(
       (sum, { localPort = 0, remotePort = 0 }) =>
         sum +

@@ -1,5 +1,6 @@
 import { Client } from 'pg';
-import { verifyMoney } from '../../../src/billing';
+import { MoneyWatch, verifyMoney } from '../../../src/billing';
+import { Logger } from '../../../src/platform';
 import { expectMoneyToAddUp, MoneyHouse } from './money-support';
 
 let house: MoneyHouse;
@@ -117,4 +118,28 @@ test('the checks do find what is wrong', async () => {
   expect(
     await wrong("UPDATE spending_window SET escrowed = 0 WHERE kind = 'wallet' AND owner_id = 6"),
   ).toEqual([]);
+});
+
+test('what is wrong is in the log, once for all who look at the same time', async () => {
+  const lines: string[] = [];
+  const logger = Logger.create(
+    { logLevel: 'info', logFormat: 'json' },
+    { write: (line: string) => lines.push(line) },
+  );
+  const watch = new MoneyWatch(house.database, logger);
+  await house.credit(7, 10n);
+  const change = (by: number) =>
+    owner.query(`UPDATE spending_window SET spent = spent + ${by} WHERE kind = 'wallet' AND owner_id = 7`);
+  await change(1);
+  try {
+    await owner.query('BEGIN');
+    await owner.query('SELECT pg_advisory_xact_lock(5719026)');
+    await watch.look();
+    expect(lines).toEqual([]);
+    await owner.query('COMMIT');
+    await watch.look();
+    expect(lines).toEqual([expect.stringContaining('a wallet is the sum of its entries')]);
+  } finally {
+    await change(-1);
+  }
 });
