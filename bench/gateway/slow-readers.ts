@@ -123,17 +123,13 @@ export function bufferedInside(streams: EagerStreams, readers: readonly SlowRead
   return readers.flatMap(({ stream, taken, socket, closed }) => {
     const source = stream === null ? undefined : streams.sockets[stream];
     if (source === undefined || closed) return [];
-    const left = (source.bytesWritten - source.writableLength) * streams.payloadShare;
-    const held = [source, socket].reduce(
-      (sum, { localPort = 0, remotePort = 0 }) =>
-        sum +
-        (queues.get(`${localPort} ${remotePort}`) ?? 0) +
-        (queues.get(`${remotePort} ${localPort}`) ?? 0),
-      0,
-    );
-    return [left - held - taken];
+    const sent = source.bytesWritten - source.writableLength - inKernel(queues, source);
+    return [sent * streams.payloadShare - inKernel(queues, socket) - taken];
   });
 }
+
+const inKernel = (queues: Map<string, number>, { localPort = 0, remotePort = 0 }: Socket): number =>
+  (queues.get(`${localPort} ${remotePort}`) ?? 0) + (queues.get(`${remotePort} ${localPort}`) ?? 0);
 
 /** Bytes that wait in the kernel to be sent or to be read, by local and remote port. */
 function kernelQueues(): Map<string, number> {
