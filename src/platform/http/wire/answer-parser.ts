@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ChunkedBody } from './chunked-body';
 import { BrokenAnswer } from './errors';
+import { pieceMemory } from './piece-memory';
 
 /** Whoever takes an answer in as it comes. */
 export interface AnswerSink {
@@ -161,7 +162,7 @@ export class AnswerParser {
 }
 
 function copyOf(memory: Buffer, from: number, to: number): Buffer {
-  const copy = Buffer.allocUnsafe(to - from);
+  const copy = pieceMemory(to - from);
   memory.copy(copy, 0, from, to);
   return copy;
 }

@@ -1,4 +1,5 @@
 import { BrokenAnswer } from './errors';
+import { pieceMemory } from './piece-memory';
 
 /** No chunk is larger than this many hexadecimal digits can say. */
 const MOST_DIGITS = 8;
@@ -56,7 +57,7 @@ export class ChunkedBody {
         continue;
       }
       const length = Math.min(this.size, to - at);
-      gathered ??= Buffer.allocUnsafe(oneByOne ? length : to - at);
+      gathered ??= pieceMemory(oneByOne ? length : to - at);
       memory.copy(gathered, filled, at, at + length);
       filled += length;
       at += length;
