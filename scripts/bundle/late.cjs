@@ -22,7 +22,7 @@ const late = [
   /[\\/]ioredis[\\/]built[\\/]index\.js$/,
   /[\\/]mime-types[\\/]index\.js$/,
   /[\\/]body-parser[\\/]index\.js$/,
-  /[\\/]validator[\\/]lib[\\/]is\w+\.js$/,
+  /[\\/]validator[\\/](index|lib[\\/]is\w+)\.js$/,
   /[\\/]luxon[\\/]build[\\/]node[\\/]luxon\.js$/,
   /[\\/]typeorm[\\/]driver[\\/](?!postgres|types|sqlite-abstract)[a-z0-9-]+[\\/]\w+(Driver|QueryRunner)\.js$/,
   /[\\/]typeorm[\\/](schema-builder[\\/]RdbmsSchemaBuilder|cache[\\/]\w+QueryResultCache)\.js$/,

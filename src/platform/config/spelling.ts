@@ -17,19 +17,23 @@ export function spellingWarnings(env: NodeJS.ProcessEnv): string[] {
 /** A short name tolerates less: two letters away from PORT lies half the alphabet. */
 function isNear(name: string, candidate: string): boolean {
   const tolerance = candidate.length < 8 ? 1 : 2;
-  return Math.abs(name.length - candidate.length) <= tolerance && distance(name, candidate) <= tolerance;
+  return Math.abs(name.length - candidate.length) <= tolerance && isWithin(tolerance, name, candidate);
 }
 
-/** Levenshtein's edit distance, one row at a time. */
-function distance(left: string, right: string): number {
+/** Whether Levenshtein's edit distance is no more than that: one row at a time, until a row says no. */
+function isWithin(most: number, left: string, right: string): boolean {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i++) {
     const next = [i];
+    let nearest = i;
     for (let j = 1; j <= right.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const replaced = row[j - 1]! + (left[i - 1] === right[j - 1] ? 0 : 1);
+      const distance = Math.min(replaced, row[j]! + 1, next[j - 1]! + 1);
+      next.push(distance);
+      if (distance < nearest) nearest = distance;
     }
+    if (nearest > most) return false;
     row = next;
   }
-  return row.at(-1) ?? 0;
+  return row[right.length]! <= most;
 }

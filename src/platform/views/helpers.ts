@@ -23,7 +23,7 @@ export interface RenderData {
   body?: SafeString;
 }
 
-const escape = Handlebars.escapeExpression;
+const escape = (text: string): string => Handlebars.escapeExpression(text);
 const safe = (markup: string): SafeString => new Handlebars.SafeString(markup);
 const dataOf = (options: HelperOptions): RenderData => options.data as RenderData;
 const isAbsent = (value: unknown): value is null | undefined | '' =>
