@@ -4,7 +4,7 @@ import {
   createRedisBackend,
   setDefaultBackendFactory,
 } from 'bullmq';
-import { Pool } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import { withSessionSettings } from '../database/connection-url';
 import type { Logger } from '../logging';
 
@@ -15,6 +15,8 @@ const queueSchema = 'bullmq';
 export class QueueConnection {
   private constructor(
     readonly connection: ConnectionOptions,
+    /** Until then, or for a moment, whoever wants a connection waits. */
+    readonly open: () => void,
     readonly close: () => Promise<void>,
   ) {}
 
@@ -22,13 +24,18 @@ export class QueueConnection {
     setDefaultBackendFactory(createRedisBackend);
     // Every queue and worker opens connections of its own with these options, and closes them.
     const retryStrategy = (attempt: number): number => Math.min(100 * 2 ** attempt, 5_000);
-    return new QueueConnection({ url, connectTimeout: 3_000, retryStrategy }, () => Promise.resolve());
+    const connection = { url, connectTimeout: 3_000, retryStrategy };
+    return new QueueConnection(
+      connection,
+      () => undefined,
+      () => Promise.resolve(),
+    );
   }
 
   /** One pool for all: left to themselves, every queue and every worker would open one of their own. */
   static toPostgres(url: string, size: number, logger: Logger): QueueConnection {
     setDefaultBackendFactory(createPostgresBackend);
-    const pool = new Pool({
+    const pool = new PatientPool({
       connectionString: withSessionSettings(url, { search_path: queueSchema }),
       application_name: 'switchboard-queue',
       max: size,
@@ -38,6 +45,33 @@ export class QueueConnection {
     pool.setMaxListeners(0);
     pool.on('error', (error) => logger.warn('a queue connection was lost', { error }));
     let ended: Promise<void> | undefined;
-    return new QueueConnection(pool, () => (ended ??= pool.end()));
+    return new QueueConnection(
+      pool,
+      () => pool.open(),
+      () => (ended ??= pool.end()),
+    );
+  }
+}
+
+type Connected = (error: Error | undefined, client: PoolClient | undefined, done: () => void) => void;
+
+/** Long enough for a start; whoever needs a job done for the start itself waits no longer than this. */
+const LONGEST_PATIENCE_MS = 250;
+
+/** Queues connect as soon as they are made. A start has better to do than to wait for that. */
+class PatientPool extends Pool {
+  private readonly opened = Promise.withResolvers<void>();
+  private readonly patience = setTimeout(() => this.open(), LONGEST_PATIENCE_MS).unref();
+
+  open(): void {
+    clearTimeout(this.patience);
+    this.opened.resolve();
+  }
+
+  override connect(): Promise<PoolClient>;
+  override connect(callback: Connected): void;
+  override connect(callback?: Connected): Promise<PoolClient> | void {
+    if (callback === undefined) return this.opened.promise.then(() => super.connect());
+    void this.opened.promise.then(() => super.connect(callback));
   }
 }

@@ -43,6 +43,7 @@ export class QueueSupervisor
   }
 
   startWorkers(): void {
+    this.connection.open();
     if (this.settings.workers === 'off' || this.queues().length === 0) return;
     const hosts = this.instances().filter(
       (instance): instance is WorkerHost => instance instanceof WorkerHost,
@@ -64,6 +65,7 @@ export class QueueSupervisor
   }
 
   async onApplicationShutdown(): Promise<void> {
+    this.connection.open();
     await Promise.all(this.queues().map((queue) => queue.close()));
     await this.connection.close();
   }
