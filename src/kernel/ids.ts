@@ -10,10 +10,12 @@ const bytesPerId = 10;
 const pool = Buffer.alloc(bytesPerId * 512);
 let poolOffset = pool.length;
 
-const pairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+/** What an identifier looks like. Its digits are put in place, and it becomes a string in one piece. */
+const shape = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1');
+/** The two digits of every byte. */
+const digits = Buffer.from(Array.from({ length: 256 }, (_, byte) => hexOf(byte, 2)).join(''), 'latin1');
+
 let lastMs = -1;
-/** The time as it is written, for all identifiers of a millisecond. */
-let time = '';
 let sequence = 0;
 
 /**
@@ -32,19 +34,29 @@ export function uuidv7(now: number = Date.now()): string {
   } else if (++sequence > 0xfff) begin(lastMs + 1, 0);
   const at = poolOffset;
   poolOffset += bytesPerId;
-  const variant = pairs[(pool[at + 2]! & 0x3f) | 0x80]! + pairs[pool[at + 3]!]!;
-  return `${time}-${(0x7000 | sequence).toString(16)}-${variant}-${sixPairs(at + 4)}`;
+  put(14, 0x70 | (sequence >> 8));
+  put(16, sequence & 0xff);
+  put(19, 0x80 | (pool[at + 2]! & 0x3f));
+  for (let place = 0; place < 7; place += 1) put(places[place]!, pool[at + 3 + place]!);
+  return shape.toString('latin1');
 }
+
+/** Where the last seven bytes stand. */
+const places = [21, 24, 26, 28, 30, 32, 34];
 
 function begin(ms: number, first: number): void {
   lastMs = ms;
   sequence = first;
-  const hex = ms.toString(16).padStart(12, '0');
-  time = `${hex.slice(0, 8)}-${hex.slice(8)}`;
+  const hex = hexOf(ms, 12);
+  shape.write(hex.slice(0, 8), 0, 'latin1');
+  shape.write(hex.slice(8), 9, 'latin1');
 }
 
-function sixPairs(at: number): string {
-  let text = '';
-  for (let place = at; place < at + 6; place += 1) text += pairs[pool[place]!]!;
-  return text;
+function put(at: number, byte: number): void {
+  shape[at] = digits[2 * byte]!;
+  shape[at + 1] = digits[2 * byte + 1]!;
+}
+
+function hexOf(value: number, length: number): string {
+  return value.toString(16).padStart(length, '0');
 }

@@ -27,7 +27,8 @@ export class Slice {
   /** More was taken out of the limit than it allows since it was lowered: what is free here goes back first. */
   overdrawn = false;
   private burn: Nano = 0n;
-  private takenSince: Nano = 0n;
+  /** Of no account but for the pace, and so not exact. */
+  private takenSince = 0;
   private measuredAt = 0;
 
   /** Without a window the scope has no limit, and holding costs nothing. */
@@ -63,7 +64,7 @@ export class Slice {
     if (this.window === null) return;
     this.free -= amount;
     this.held += amount;
-    this.takenSince += amount;
+    this.takenSince += Number(amount);
   }
 
   giveUp(amount: Nano): void {
@@ -78,7 +79,8 @@ export class Slice {
    */
   charge(amount: Nano, cost: Nano): Nano {
     if (this.window === null) return 0n;
-    const used = cost <= amount + this.free ? cost : amount + this.free;
+    // In this order, because nearly every request costs less than it held.
+    const used = cost <= amount || cost <= amount + this.free ? cost : amount + this.free;
     this.held -= amount;
     this.free += amount - used;
     this.owed += used;
@@ -107,9 +109,9 @@ export class Slice {
   twoSeconds(now: number): Nano {
     const elapsed = now - this.measuredAt;
     if (elapsed >= 250) {
-      const pace = (this.takenSince * 2_000n) / BigInt(Math.ceil(elapsed));
+      const pace = BigInt(Math.ceil((this.takenSince * 2_000) / elapsed));
       this.burn = pace > this.burn ? pace : (pace + this.burn) / 2n;
-      this.takenSince = 0n;
+      this.takenSince = 0;
       this.measuredAt = now;
     }
     return this.burn;

@@ -24,8 +24,7 @@ interface Entry {
   readonly record: WrittenRecord;
   readonly slices: readonly Slice[];
   readonly used: readonly Nano[];
-  readonly journalled: boolean;
-  /** The requests of one turn that wait for the commit wait together. */
+  /** The requests of one turn are journalled together, and those that wait for the commit wait together. */
   readonly turn: Turn;
 }
 
@@ -34,9 +33,8 @@ interface Turn {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
   open: number;
+  journalled: boolean;
 }
-
-type NewEntry = Omit<Entry, 'journalled' | 'turn'>;
 
 const longestPauseMs = 2_000;
 /** How long settled requests gather while nobody waits for the database: one transaction for all of them. */
@@ -48,7 +46,7 @@ const gatherMs = 50;
  */
 export class SettlementLine {
   private readonly logger = new Logger(SettlementLine.name);
-  private arriving: NewEntry[] = [];
+  private arriving: Entry[] = [];
   private arrivingTurn: Turn | undefined;
   private queue: Entry[] = [];
   /** A batch never holds an id twice. */
@@ -81,12 +79,9 @@ export class SettlementLine {
     const known = this.ids.has(record.requestId);
     const own = known ? this.underOwnId(record) : record;
     this.ids.add(own.requestId);
-    this.arriving.push({ record: own, slices, used });
-    if (this.arrivingTurn === undefined) {
-      this.arrivingTurn = newTurn();
-      setImmediate(() => this.endTurn());
-    }
-    return this.arrivingTurn.promise;
+    const turn = (this.arrivingTurn ??= this.beginTurn());
+    this.arriving.push({ record: own, slices, used, turn });
+    return turn.promise;
   }
 
   /** Waits until everything is committed, or until the signal. */
@@ -104,6 +99,11 @@ export class SettlementLine {
     this.stopping.abort();
   }
 
+  private beginTurn(): Turn {
+    setImmediate(() => this.endTurn());
+    return newTurn();
+  }
+
   private endTurn(): void {
     const arrived = this.arriving;
     const turn = this.arrivingTurn!;
@@ -111,7 +111,8 @@ export class SettlementLine {
     this.arrivingTurn = undefined;
     turn.open = arrived.length;
     const journalled = this.journal.write(arrived.map(({ record }) => record.text));
-    for (const entry of arrived) this.queue.push({ ...entry, journalled, turn });
+    turn.journalled = journalled;
+    for (const entry of arrived) this.queue.push(entry);
     if (!journalled) this.logger.error(`The journal cannot be written: ${String(this.journal.trouble)}`);
     if (journalled && this.options.acknowledge === 'journal') turn.resolve();
     else this.waitForCommit(turn);
@@ -233,7 +234,7 @@ export class SettlementLine {
     }
     let journalled = 0;
     for (const entry of entries) {
-      if (entry.journalled) journalled += 1;
+      if (entry.turn.journalled) journalled += 1;
       entry.turn.open -= 1;
       if (entry.turn.open === 0) entry.turn.resolve();
     }
@@ -248,8 +249,11 @@ function usedBy(entries: readonly Entry[]): Used {
   const sums = new Map<Slice, Nano>();
   for (const { slices, used } of entries) {
     for (let place = 0; place < slices.length; place += 1) {
+      const slice = slices[place]!;
       const amount = used[place]!;
-      if (amount !== 0n) sums.set(slices[place]!, (sums.get(slices[place]!) ?? 0n) + amount);
+      const before = sums.get(slice);
+      if (before !== undefined) sums.set(slice, before + amount);
+      else if (amount !== 0n) sums.set(slice, amount);
     }
   }
   return sums;
@@ -265,12 +269,4 @@ function releasesOf(used: Used): Portion[] {
 
 const isForGood = (error: unknown): boolean => error instanceof RefusedByStore;
 
-function newTurn(): Turn {
-  let resolve = (): void => undefined;
-  let reject = (_error: Error): void => undefined;
-  const promise = new Promise<void>((succeed, fail) => {
-    resolve = succeed;
-    reject = fail;
-  });
-  return { promise, resolve, reject, open: 0 };
-}
+const newTurn = (): Turn => ({ ...Promise.withResolvers<void>(), open: 0, journalled: false });
