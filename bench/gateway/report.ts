@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import { placement } from './cores';
@@ -100,9 +100,16 @@ export const line = ({ what, must, aim, measured, spread, verdict, note }: Cells
 export function keep(figures: readonly Figure[], facts: Circumstances): string {
   const folder = join(project, 'bench', 'results');
   mkdirSync(folder, { recursive: true });
-  const name = join(folder, `${facts.date}-${facts.commit}`);
+  const name = unusedName(join(folder, `${facts.date}-${facts.commit}`));
   writeFileSync(`${name}.json`, `${JSON.stringify({ ...facts, figures }, null, 2)}\n`);
   writeFileSync(`${name}.md`, markdown(figures, facts));
+  return name;
+}
+
+/** Nothing that was kept is lost to a second run. */
+function unusedName(first: string): string {
+  let name = first;
+  for (let run = 2; existsSync(`${name}.json`); run += 1) name = `${first}-${run}`;
   return name;
 }
 
