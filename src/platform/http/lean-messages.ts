@@ -5,8 +5,9 @@ import {
   ServerResponse,
   STATUS_CODES,
 } from 'node:http';
+import type { Socket } from 'node:net';
 import { parse, type ParsedUrlQuery } from 'node:querystring';
-import { Readable } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import { httpDate } from './http-date';
 
 const nothing = Buffer.alloc(0);
@@ -89,6 +90,12 @@ Object.defineProperty(LeanRequest.prototype, 'readableEnded', {
   },
 });
 
+const latest = Symbol('the latest answer on this socket');
+type AnsweringSocket = Duplex & { [latest]?: ServerResponse | undefined };
+
+/** The answer that was begun last; none once it is sent. */
+export const latestOn = (socket: AnsweringSocket): ServerResponse | undefined => socket[latest];
+
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 const unfit = /[^\t\x20-\x7e\x80-\xff]/;
@@ -109,6 +116,16 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
     if (unfit.test(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`);
     if (name === LENGTH) this.hasLength = true;
     this.early += `${name}: ${value}\r\n`;
+  }
+
+  comesLatest(): void {
+    (this.req.socket as AnsweringSocket)[latest] = this;
+  }
+
+  /** An idle connection does not hold on to all that its last answer was made of. */
+  override detachSocket(socket: Socket): void {
+    super.detachSocket(socket);
+    if (latestOn(socket) === this) (socket as AnsweringSocket)[latest] = undefined;
   }
 
   /** How long the connection is kept for another request; callers are told. */

@@ -1,11 +1,10 @@
 import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { isUuid, uuidv7 } from '../../kernel';
 import { answerBrokenRequest } from './broken-request';
-import { addHeader, LeanRequest, LeanResponse } from './lean-messages';
+import { addHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
 import { RouteTable } from './route-table';
 
 type NestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown;
@@ -93,7 +92,7 @@ export class LeanAdapter extends ExpressAdapter {
           );
           return;
         }
-        (request.socket as AnsweringSocket)[latest] = response;
+        response.comesLatest();
         response.keptFor(keepAliveTimeout);
         request.url = originForm(request.url);
         identify(request);
@@ -195,10 +194,6 @@ function identify(request: LeanRequest): void {
   const given = request.headers['x-request-id'];
   request.requestId = isUuid(given) ? given : uuidv7();
 }
-
-const latest = Symbol('the latest answer on this socket');
-type AnsweringSocket = Duplex & { [latest]?: ServerResponse };
-const latestOn = (socket: AnsweringSocket): ServerResponse | undefined => socket[latest];
 
 /** What Node lets through although it says either too little or too much about itself. */
 const isPlain = ({ headers, httpVersion }: IncomingMessage): boolean =>
