@@ -1,4 +1,4 @@
-import { insertRequestRecords, writtenRecord } from '../../src/audit';
+import { insertRequestRecords, RecordSheaf, writtenRecord } from '../../src/audit';
 import { monotonicMs, uuidv7 } from '../../src/kernel';
 import type { Database, Tx } from '../../src/platform';
 import type { Measured, StatementCount } from './bench-money';
@@ -41,10 +41,9 @@ async function oneRequest(database: Database): Promise<void> {
   await database.transaction(async (tx) => {
     await lock(tx);
     await tx.query('UPDATE naive_wallet SET held = held - 5000000, spent = spent + 2000000 WHERE id = 1');
-    await insertRequestRecords(tx, [
-      // Free, so that the books of the other measurements stay as they are.
-      writtenRecord(uuidv7(), Date.now(), recordOf(0n)),
-    ]);
+    // Free, so that the books of the other measurements stay as they are.
+    const record = writtenRecord(uuidv7(), Date.now(), recordOf(0n));
+    await insertRequestRecords(tx, new RecordSheaf([record]));
   });
 }
 

@@ -1,10 +1,12 @@
 export { AuditModule } from './audit.module';
 export { insertRequestRecords } from './insert-records';
+export { type CallerSum, millisecondsPerHour, RecordSheaf } from './record-sheaf';
 export type { AttemptRecord, Attribution, RequestRecord } from './request-record';
 export { RequestRecords } from './request-records';
 export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';
 export {
   readRecord,
+  readRecords,
   type RecordFacts,
   recordFields,
   renamedRecord,

@@ -1,5 +1,6 @@
 import type { Tx } from '../platform';
-import { recordFields, type WrittenRecord } from './written-record';
+import type { RecordSheaf } from './record-sheaf';
+import { recordFields } from './written-record';
 
 type Column = readonly [name: string, type: string];
 
@@ -65,8 +66,10 @@ const insertStatement = `
         ON CONFLICT (request_id, created_at) DO NOTHING
     RETURNING request_id, created_at
   )
-  SELECT place FROM given
-   WHERE (${valueOf('requestId')}, ${valueOf('createdAt')}) NOT IN (SELECT request_id, created_at FROM inserted)`;
+  SELECT (SELECT count(*)::integer FROM inserted) AS inserted,
+         (SELECT coalesce(jsonb_agg(place - 1), '[]') FROM given
+           WHERE (${valueOf('requestId')}, ${valueOf('createdAt')})
+          NOT IN (SELECT request_id, created_at FROM inserted)) AS known`;
 
 /**
  * Inserts what is not there yet, and answers the places of the records that were: the gate that makes a settlement
@@ -74,18 +77,19 @@ const insertStatement = `
  */
 export async function insertRequestRecords(
   tx: Tx,
-  records: readonly WrittenRecord[],
+  records: RecordSheaf,
   settlementOf: ReadonlyMap<number, bigint> = new Map(),
 ): Promise<Set<number>> {
   const settlements = Object.fromEntries([...settlementOf].map(([wallet, id]) => [wallet, id.toString()]));
-  const cells = `[${records.map(({ text }) => text).join(',')}]`;
-  const rows = await tx.query<{ place: string }[]>(insertStatement, [cells, JSON.stringify(settlements)]);
-  return new Set([...rows.map(({ place }) => Number(place) - 1), ...repeated(records)]);
+  const parameters = [records.cells, JSON.stringify(settlements)];
+  const rows = await tx.query<{ inserted: number; known: number[] }[]>(insertStatement, parameters);
+  const { inserted, known } = rows[0]!;
+  const all = inserted + known.length === records.length;
+  return new Set(all ? known : [...known, ...repeated(records)]);
 }
 
 /** A record that stands there twice was inserted once. */
-function repeated(records: readonly WrittenRecord[]): number[] {
-  const keys = records.map(({ requestId, createdMs }) => `${requestId} ${createdMs}`);
-  if (new Set(keys).size === keys.length) return [];
+function repeated(records: RecordSheaf): number[] {
+  const keys = Array.from(records, ({ requestId, createdMs }) => `${requestId} ${createdMs}`);
   return [...keys.keys()].filter((place) => keys.indexOf(keys[place]!) !== place);
 }

@@ -66,18 +66,17 @@ type Complete = Exclude<keyof RequestRecord, Written | 'settlementId'> extends n
 
 /** Once, when the request ends: what is written then is what the journal keeps and the database reads. */
 export function writtenRecord(requestId: string, createdMs: number, r: Complete): WrittenRecord {
-  const { costNano, keyId, userId, organisationId, departmentId, projectId, walletId } = r;
   // Written out, because a loop over the names takes twice as long.
   const values: Values<typeof recordFields> = [
     requestId,
     createdMs,
-    costNano.toString(),
-    keyId,
-    userId,
-    organisationId,
-    departmentId,
-    projectId,
-    walletId,
+    r.costNano.toString(),
+    r.keyId,
+    r.userId,
+    r.organisationId,
+    r.departmentId,
+    r.projectId,
+    r.walletId,
     r.surface,
     storableOrNull(r.model),
     r.servedModel,
@@ -107,7 +106,15 @@ export function writtenRecord(requestId: string, createdMs: number, r: Complete)
     storableOrNull(r.sessionKey),
     r.dropped === null ? null : storableNames(r.dropped),
   ];
-  const text = JSON.stringify(values);
+  return withText(requestId, createdMs, r, JSON.stringify(values));
+}
+
+function withText(
+  requestId: string,
+  createdMs: number,
+  { costNano, keyId, userId, organisationId, departmentId, projectId, walletId }: RecordFacts,
+  text: string,
+): WrittenRecord {
   return {
     requestId,
     createdMs,
@@ -129,8 +136,16 @@ export function renamedRecord(record: WrittenRecord, requestId: string): Written
 }
 
 /** Reads with the fields that the journal's own header names, so that an older journal is still understood. */
-export function readRecord(text: string, fields: readonly string[] = recordFields): RequestRecord {
-  const values = JSON.parse(text) as unknown[];
+export function readRecord(text: string, fields?: readonly string[]): RequestRecord {
+  return recordOf(JSON.parse(text) as unknown[], fields);
+}
+
+/** The same of several, with commas between. */
+export function readRecords(texts: string, fields?: readonly string[]): RequestRecord[] {
+  return (JSON.parse(`[${texts}]`) as unknown[][]).map((values) => recordOf(values, fields));
+}
+
+function recordOf(values: readonly unknown[], fields: readonly string[] = recordFields): RequestRecord {
   const given = new Map(fields.map((field, place) => [field, values[place]]));
   // What an older version did not write yet is null; where the database wants more it refuses, and says so.
   const named = Object.fromEntries(recordFields.map((field) => [field, given.get(field) ?? null]));
@@ -143,15 +158,23 @@ export function readRecord(text: string, fields: readonly string[] = recordField
   };
 }
 
+/** The same record, from its text. */
+export function readWritten(text: string): WrittenRecord {
+  const { requestId, createdAt, ...facts } = readRecord(text);
+  return withText(requestId, createdAt.getTime(), facts, text);
+}
+
 const LONGEST_TEXT = 256;
 const MOST_DROPPED = 100;
+/** Short and printable, as nearly all of them are. */
+const plain = /^[\x20-\x7e]{0,256}$/;
 
 /**
  * A text that callers or suppliers chose, as it can be stored: nobody may go unrecorded, and so uncharged, by sending
  * a NUL or half a surrogate pair.
  */
 const storable = (text: string): string =>
-  text.slice(0, LONGEST_TEXT).replaceAll('\0', '\ufffd').toWellFormed();
+  plain.test(text) ? text : text.slice(0, LONGEST_TEXT).replaceAll('\0', '\ufffd').toWellFormed();
 
 const storableOrNull = (text: string | null): string | null => (text === null ? null : storable(text));
 

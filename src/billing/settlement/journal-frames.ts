@@ -2,12 +2,15 @@ import { crc32 } from 'node:zlib';
 
 /** A frame is its payload's length and checksum, four bytes each, and the payload. */
 const headBytes = 8;
-/** Longer than any record: a length beyond it is damage, not data. */
-const mostBytes = 1 << 24;
+/** Longer than the records of any parcel: a length beyond it is damage, not data. */
+const mostBytes = 1 << 28;
+const roomAtFirst = 1 << 16;
+/** More than this is not kept for the next frames. */
+const mostKept = 1 << 20;
 
 /** Frames that are on their way into a file, in memory that is used again and again. */
 export class FrameBuffer {
-  private bytes = Buffer.allocUnsafe(1 << 16);
+  private bytes = Buffer.allocUnsafe(roomAtFirst);
   private length = 0;
 
   add(payload: string): void {
@@ -25,6 +28,7 @@ export class FrameBuffer {
   }
 
   clear(): void {
+    if (this.bytes.length > mostKept) this.bytes = Buffer.allocUnsafe(roomAtFirst);
     this.length = 0;
   }
 

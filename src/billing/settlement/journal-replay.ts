@@ -1,6 +1,13 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readRecord, type WrittenRecord, writtenRecord } from '../../audit';
+import {
+  readRecord,
+  readRecords,
+  RecordSheaf,
+  type RequestRecord,
+  type WrittenRecord,
+  writtenRecord,
+} from '../../audit';
 import type { MoneyStore } from '../store/money-store';
 import { readFrames } from './journal-frames';
 import { headerOf, type JournalHeader, writerRuns } from './journal-owner';
@@ -42,12 +49,11 @@ export async function replayJournals(folder: string, store: MoneyStore): Promise
       await settleSplitting(
         records.slice(from, from + recordsAtOnce),
         async (some) => {
-          await store.settle({ lease: null, number: 0, records: some, releases: [] });
+          await store.settle({ lease: null, number: 0, records: new RecordSheaf(some), releases: [] });
         },
         (record, reason) => {
           report.refused += 1;
           setAside(folder, record, reason);
-          return Promise.resolve();
         },
       );
     }
@@ -89,12 +95,12 @@ function readJournal(file: string): LeftBehind {
   if (header === null) return { file, node, header, records: [], tornAt: tornAt ?? 0 };
   const records = payloads
     .filter((payload) => !payload.startsWith('{'))
-    .map((payload) => rewritten(payload, header.fields));
+    .flatMap((payload) => readRecords(payload, header.fields))
+    .map(rewritten);
   return { file, node, header, records, tornAt };
 }
 
 /** As this version writes it. */
-function rewritten(payload: string, fields: readonly string[]): WrittenRecord {
-  const { requestId, createdAt, ...facts } = readRecord(payload, fields);
+function rewritten({ requestId, createdAt, ...facts }: RequestRecord): WrittenRecord {
   return writtenRecord(requestId, createdAt.getTime(), facts);
 }

@@ -60,17 +60,17 @@ export class Journal {
     return this.fault;
   }
 
-  /** Writes the records with one system call. Answers false when they are not in the file, whole. */
-  write(payloads: readonly string[]): boolean {
+  /** Writes so many records, some in a payload, with one system call. False when they are not in the file, whole. */
+  write(payloads: readonly string[], records: number): boolean {
     for (const payload of payloads) this.frames.add(payload);
-    const written = this.writeFrames(payloads.length);
+    const written = this.writeFrames(records);
     this.frames.clear();
     return written;
   }
 
   /** Finds out whether the disk takes writes again. */
   probe(): boolean {
-    return this.fault === undefined || this.write([]);
+    return this.fault === undefined || this.write([], 0);
   }
 
   /** The oldest records are committed. */

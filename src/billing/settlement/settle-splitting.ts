@@ -7,7 +7,7 @@ import { RefusedByStore } from '../store/money-store';
 export async function settleSplitting<Entry>(
   entries: readonly Entry[],
   settle: (entries: readonly Entry[]) => Promise<void>,
-  refuse: (entry: Entry, reason: Error) => Promise<void>,
+  refuse: (entry: Entry, reason: Error) => void,
 ): Promise<void> {
   try {
     await settle(entries);

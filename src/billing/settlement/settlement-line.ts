@@ -1,13 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { renamedRecord, type WrittenRecord } from '../../audit';
+import { RecordSheaf, renamedRecord, type WrittenRecord } from '../../audit';
 import { fault, type Nano, uuidv7 } from '../../kernel';
 import type { Activity } from '../escrow/lease-desk';
 import type { Slice } from '../escrow/slice';
-import { type MoneyStore, type Portion, RefusedByStore, type Settled } from '../store/money-store';
+import { type MoneyStore, RefusedByStore, type Settled } from '../store/money-store';
 import { IdsUnderWay } from './ids-under-way';
 import type { Journal } from './journal';
+import { type Arrival, Parcel, type Used } from './parcel';
 import { settleSplitting } from './settle-splitting';
+import { newTurn, type Turn } from './turn';
 
 export interface SettlementOptions {
   /** Whether a request is settled once its record is journalled, or once it is committed. */
@@ -20,25 +22,11 @@ export interface SettlementOptions {
   readonly setAside: (record: WrittenRecord, reason: Error) => void;
 }
 
-interface Entry {
-  readonly record: WrittenRecord;
-  readonly slices: readonly Slice[];
-  readonly used: readonly Nano[];
-  /** The requests of one turn are journalled together, and those that wait for the commit wait together. */
-  readonly turn: Turn;
-}
-
-interface Turn {
-  readonly promise: Promise<void>;
-  readonly resolve: () => void;
-  readonly reject: (error: Error) => void;
-  open: number;
-  journalled: boolean;
-}
-
 const longestPauseMs = 2_000;
 /** How long settled requests gather while nobody waits for the database: one transaction for all of them. */
 const gatherMs = 50;
+/** Empty parcels that are kept for those to come: as many as ever are needed while the database keeps up. */
+const mostSpare = 8;
 
 /**
  * Settled requests on their way: into the journal at the end of this turn of the event loop, then into the database
@@ -46,9 +34,11 @@ const gatherMs = 50;
  */
 export class SettlementLine {
   private readonly logger = new Logger(SettlementLine.name);
-  private arriving: Entry[] = [];
+  private arriving: Arrival[] = [];
   private arrivingTurn: Turn | undefined;
-  private queue: Entry[] = [];
+  private readonly parcels: Parcel[] = [];
+  private readonly spare: Parcel[] = [];
+  private waiting = 0;
   /** A batch never holds an id twice. */
   private readonly ids = new IdsUnderWay();
   private committing = false;
@@ -67,7 +57,7 @@ export class SettlementLine {
 
   /** Journalled or about to be, and not committed. */
   get pending(): number {
-    return this.queue.length + this.arriving.length;
+    return this.waiting + this.arriving.length;
   }
 
   activity(): Activity {
@@ -80,7 +70,7 @@ export class SettlementLine {
     const own = known ? this.underOwnId(record) : record;
     this.ids.add(own.requestId);
     const turn = (this.arrivingTurn ??= this.beginTurn());
-    this.arriving.push({ record: own, slices, used, turn });
+    this.arriving.push({ record: own, slices, used });
     return turn.promise;
   }
 
@@ -97,6 +87,7 @@ export class SettlementLine {
   /** Stops trying; what is not committed is in the journal. */
   stop(): void {
     this.stopping.abort();
+    clearTimeout(this.gathering);
   }
 
   private beginTurn(): Turn {
@@ -110,9 +101,16 @@ export class SettlementLine {
     this.arriving = [];
     this.arrivingTurn = undefined;
     turn.open = arrived.length;
-    const journalled = this.journal.write(arrived.map(({ record }) => record.text));
+    const texts: string[] = [];
+    for (let done = 0; done < arrived.length;) {
+      const parcel = this.openParcel();
+      const room = this.options.chunk - parcel.records.length;
+      texts.push(parcel.add(arrived.slice(done, done + room), turn));
+      done += room;
+    }
+    this.waiting += arrived.length;
+    const journalled = this.journal.write(texts, arrived.length);
     turn.journalled = journalled;
-    for (const entry of arrived) this.queue.push(entry);
     if (!journalled) this.logger.error(`The journal cannot be written: ${String(this.journal.trouble)}`);
     if (journalled && this.options.acknowledge === 'journal') turn.resolve();
     else this.waitForCommit(turn);
@@ -122,11 +120,14 @@ export class SettlementLine {
   /** At once where somebody waits for it; otherwise what comes in the next moment goes with it. */
   private commitSoon(): void {
     if (this.options.acknowledge === 'commit') return void this.commitAll();
-    if (this.committing) return;
+    if (!this.committing) this.commitIn(gatherMs);
+  }
+
+  private commitIn(milliseconds: number): void {
     this.gathering ??= setTimeout(() => {
       this.gathering = undefined;
       void this.commitAll();
-    }, gatherMs);
+    }, milliseconds);
   }
 
   /** Without the journal only the database can tell that nothing is lost. */
@@ -139,23 +140,30 @@ export class SettlementLine {
     void turn.promise.then(() => clearTimeout(timer)).catch(() => undefined);
   }
 
+  /** The one that is being filled. */
+  private openParcel(): Parcel {
+    const last = this.parcels.at(-1);
+    if (last !== undefined && !last.closed && last.records.length < this.options.chunk) return last;
+    const parcel = this.spare.pop() ?? new Parcel();
+    this.parcels.push(parcel);
+    return parcel;
+  }
+
   private async commitAll(): Promise<void> {
     if (this.committing) return;
     this.committing = true;
     try {
-      while (this.queue.length > 0 && !this.stopping.signal.aborted) {
-        const chunk = this.queue.slice(0, this.options.chunk);
+      while (this.waiting > 0 && !this.stopping.signal.aborted) {
         this.ids.part();
-        await settleSplitting(
-          chunk,
-          (entries) => this.commit(entries),
-          (entry, reason) => this.refuse(entry, reason),
-        );
+        await this.send(this.parcels[0]!);
         if (this.mayGather) break;
       }
-      if (this.queue.length > 0) setImmediate(() => this.commitSoon());
+      if (this.waiting > 0) setImmediate(() => this.commitSoon());
     } catch (error) {
-      if (!this.stopping.signal.aborted) this.logger.error(error);
+      if (!this.stopping.signal.aborted) {
+        this.logger.error(error);
+        this.commitIn(longestPauseMs);
+      }
     } finally {
       this.committing = false;
     }
@@ -164,27 +172,57 @@ export class SettlementLine {
 
   /** What is left is less than a batch, and nobody waits for it. */
   private get mayGather(): boolean {
-    return this.options.acknowledge === 'journal' && this.queue.length < this.options.chunk;
+    return this.options.acknowledge === 'journal' && this.waiting < this.options.chunk;
+  }
+
+  private async send(parcel: Parcel): Promise<void> {
+    parcel.closed = true;
+    try {
+      if (parcel.left === null) this.settle(parcel.used, await this.commit(parcel.records, parcel));
+    } catch (error) {
+      if (!isForGood(error)) throw error;
+      parcel.left = [...parcel.records];
+    }
+    if (parcel.left !== null) await this.sendSplitting(parcel, parcel.left);
+    this.parcels.shift();
+    this.waiting -= parcel.records.length;
+    this.ids.arrived(parcel.records.length);
+    this.journal.release(parcel.arrived());
+    parcel.clear();
+    if (this.spare.length < mostSpare) this.spare.push(parcel);
+  }
+
+  /** The database will never take some of them. What all of them used up is told when the others are there. */
+  private async sendSplitting(parcel: Parcel, left: WrittenRecord[]): Promise<void> {
+    await settleSplitting(
+      [...left],
+      async (records) => {
+        await this.commit(new RecordSheaf(records));
+        left.splice(0, records.length);
+      },
+      (record, reason) => {
+        this.logger.error(`Record ${record.requestId} was refused and set aside: ${reason.message}`);
+        this.options.setAside(record, reason);
+        left.shift();
+      },
+    );
+    this.settle(parcel.used, await this.commit(new RecordSheaf(), parcel));
   }
 
   /** Repeats the same batch until its outcome is known: what is already there is not done again. */
-  private async commit(entries: readonly Entry[]): Promise<void> {
+  private async commit(records: RecordSheaf, parcel?: Parcel): Promise<Settled> {
     this.batchNumber += 1;
-    const used = usedBy(entries);
-    const batch = {
-      lease: this.lease(),
-      number: this.batchNumber,
-      records: entries.map(({ record }) => record),
-      releases: releasesOf(used),
-    };
+    const releases = parcel?.releases() ?? [];
+    const batch = { lease: this.lease(), number: this.batchNumber, records, releases };
     const { settled, attempts } = await this.insist(() => this.store.settle(batch));
     this.commits += 1;
-    this.done(entries, used, settled);
     // At the first attempt nothing of the batch can be there yet: what is belongs to another request.
-    if (attempts > 1) return;
-    for (const place of settled.known) {
-      void this.record(this.underOwnId(entries[place]!.record), [], []).catch(() => undefined);
+    if (attempts === 1) {
+      for (const place of settled.known) {
+        void this.record(this.underOwnId(records.at(place)), [], []).catch(() => undefined);
+      }
     }
+    return settled;
   }
 
   private async insist(settle: () => Promise<Settled>): Promise<{ settled: Settled; attempts: number }> {
@@ -199,23 +237,6 @@ export class SettlementLine {
     }
   }
 
-  /** The database will never take this record. Its money is let go, and it is kept for people to look at. */
-  private async refuse(entry: Entry, reason: Error): Promise<void> {
-    this.logger.error(`Record ${entry.record.requestId} was refused and set aside: ${reason.message}`);
-    this.options.setAside(entry.record, reason);
-    this.batchNumber += 1;
-    const used = usedBy([entry]);
-    const batch = {
-      lease: this.lease(),
-      number: this.batchNumber,
-      records: [],
-      releases: releasesOf(used),
-    };
-    const { settled } = await this.insist(() => this.store.settle(batch));
-    this.commits += 1;
-    this.done([entry], used, settled);
-  }
-
   /** Repeating an id must not make a request free: each is recorded, the later one under an id of its own. */
   private underOwnId(record: WrittenRecord): WrittenRecord {
     const requestId = uuidv7();
@@ -223,50 +244,14 @@ export class SettlementLine {
     return renamedRecord(record, requestId);
   }
 
-  private done(entries: readonly Entry[], used: Used, { windows }: Settled): void {
-    this.queue.splice(0, entries.length);
-    this.ids.arrived(entries.length);
+  private settle(used: Used, { windows }: Settled): void {
     const left = new Map(windows.map(({ windowId, limitLeft }) => [windowId, limitLeft]));
     for (const [slice, amount] of used) {
       slice.settled(amount);
       const limitLeft = slice.window && left.get(slice.window.id);
       if (limitLeft !== null && limitLeft !== undefined) slice.limitLeft = limitLeft;
     }
-    let journalled = 0;
-    for (const entry of entries) {
-      if (entry.turn.journalled) journalled += 1;
-      entry.turn.open -= 1;
-      if (entry.turn.open === 0) entry.turn.resolve();
-    }
-    this.journal.release(journalled);
   }
-}
-
-type Used = ReadonlyMap<Slice, Nano>;
-
-/** What a batch uses up of this node's slices. */
-function usedBy(entries: readonly Entry[]): Used {
-  const sums = new Map<Slice, Nano>();
-  for (const { slices, used } of entries) {
-    for (let place = 0; place < slices.length; place += 1) {
-      const slice = slices[place]!;
-      const amount = used[place]!;
-      const before = sums.get(slice);
-      if (before !== undefined) sums.set(slice, before + amount);
-      else if (amount !== 0n) sums.set(slice, amount);
-    }
-  }
-  return sums;
-}
-
-/** Of that, what has to be told: a slice that has lapsed is nobody's any more. */
-function releasesOf(used: Used): Portion[] {
-  const sums = new Map<string, Nano>();
-  for (const [{ window, lapsed }, amount] of used)
-    if (window !== null && !lapsed) sums.set(window.id, (sums.get(window.id) ?? 0n) + amount);
-  return [...sums].map(([windowId, amount]) => ({ windowId, amount }));
 }
 
 const isForGood = (error: unknown): boolean => error instanceof RefusedByStore;
-
-const newTurn = (): Turn => ({ ...Promise.withResolvers<void>(), open: 0, journalled: false });

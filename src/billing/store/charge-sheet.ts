@@ -1,4 +1,4 @@
-import type { WrittenRecord } from '../../audit';
+import { type CallerSum, millisecondsPerHour } from '../../audit';
 import type { Nano } from '../../kernel';
 import { limitRefs, type ScopeKind, scopeKey } from '../scope';
 
@@ -9,9 +9,7 @@ interface Charge {
   amount: Nano;
 }
 
-const millisecondsPerHour = 3_600_000;
-
-/** The sums that a batch of records adds to its scopes, hour by hour: windows begin and end on the hour. */
+/** The sums that a batch of records adds to its scopes, hour by hour. All of a caller's count against the same scopes. */
 export class ChargeSheet {
   readonly kinds: ScopeKind[] = [];
   readonly owners: number[] = [];
@@ -21,10 +19,10 @@ export class ChargeSheet {
   readonly settlements: string[] = [];
   readonly sums: string[] = [];
 
-  constructor(records: Iterable<WrittenRecord>, settlementOf: ReadonlyMap<number, bigint>) {
+  constructor(sums: Iterable<CallerSum>, settlementOf: ReadonlyMap<number, bigint>) {
     const charges = new Map<string, Charge>();
     const wallets = new Map<number, Nano>();
-    for (const { who, hour, amount } of sumsByCaller(records)) {
+    for (const { who, hour, amount } of sums) {
       for (const ref of limitRefs(who)) {
         const key = `${scopeKey(ref)}:${hour}`;
         const charge = charges.get(key);
@@ -45,25 +43,4 @@ export class ChargeSheet {
       this.sums.push(sum.toString());
     }
   }
-}
-
-interface CallerSum {
-  readonly who: WrittenRecord;
-  readonly hour: number;
-  amount: Nano;
-}
-
-/** Most records of a batch are of few callers, and all of a caller's count against the same scopes. */
-function sumsByCaller(records: Iterable<WrittenRecord>): Iterable<CallerSum> {
-  const sums = new Map<string, CallerSum>();
-  for (const who of records) {
-    if (who.costNano === 0n) continue;
-    const hour = Math.floor(who.createdMs / millisecondsPerHour);
-    const { keyId, projectId, departmentId, userId, organisationId, walletId } = who;
-    const key = `${keyId} ${projectId} ${departmentId} ${userId} ${organisationId} ${walletId} ${hour}`;
-    const sum = sums.get(key);
-    if (sum) sum.amount += who.costNano;
-    else sums.set(key, { who, hour, amount: who.costNano });
-  }
-  return sums.values();
 }

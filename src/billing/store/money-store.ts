@@ -1,4 +1,4 @@
-import type { WrittenRecord } from '../../audit';
+import type { RecordSheaf } from '../../audit';
 import type { Nano } from '../../kernel';
 import type { LimitRef } from '../scope';
 
@@ -65,7 +65,7 @@ export interface Portion {
 export interface Batch {
   readonly lease: string | null;
   readonly number: number;
-  readonly records: readonly WrittenRecord[];
+  readonly records: RecordSheaf;
   readonly releases: readonly Portion[];
 }
 

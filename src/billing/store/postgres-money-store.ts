@@ -1,4 +1,4 @@
-import { insertRequestRecords, type WrittenRecord } from '../../audit';
+import { type CallerSum, insertRequestRecords } from '../../audit';
 import type { Database, Tx } from '../../platform';
 import type { LimitRef, ScopeKind } from '../scope';
 import { ChargeSheet } from './charge-sheet';
@@ -92,7 +92,7 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 
   async settle(batch: Batch): Promise<Settled> {
-    const settlementOf = await this.settlementsFor(batch.records);
+    const settlementOf = await this.settlementsFor(batch.records.charges(nobody));
     try {
       return await this.database.transaction((tx) => settleIn(tx, batch, settlementOf), {
         attempts: 5,
@@ -103,10 +103,10 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 
   /** An id for each wallet that the records charge; one that a failed attempt leaves unused is no loss. */
-  private async settlementsFor(records: readonly WrittenRecord[]): Promise<Map<number, bigint>> {
+  private async settlementsFor(sums: readonly CallerSum[]): Promise<Map<number, bigint>> {
     const settlementOf = new Map<number, bigint>();
-    for (const { walletId, costNano } of records) {
-      if (walletId === null || costNano === 0n || settlementOf.has(walletId)) continue;
+    for (const { walletId } of sums.map(({ who }) => who)) {
+      if (walletId === null || settlementOf.has(walletId)) continue;
       settlementOf.set(walletId, this.reserved.pop() ?? (await this.reserve()));
     }
     return settlementOf;
@@ -135,8 +135,7 @@ export class PostgresMoneyStore implements MoneyStore {
 async function settleIn(tx: Tx, batch: Batch, settlementOf: ReadonlyMap<number, bigint>): Promise<Settled> {
   const { records } = batch;
   const known = records.length === 0 ? nobody : await insertRequestRecords(tx, records, settlementOf);
-  const fresh = known.size === 0 ? records : records.filter((_record, place) => !known.has(place));
-  const sheet = new ChargeSheet(fresh, settlementOf);
+  const sheet = new ChargeSheet(records.charges(known), settlementOf);
   const rows = await tx.query<{ window_id: string; limit_left: string }[]>(
     'SELECT * FROM money_settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
     [

@@ -1,10 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PostgresMoneyStore, type SettleOutcome } from '../../../src/billing';
 import { FrameBuffer } from '../../../src/billing/settlement/journal-frames';
 import { journalHeader } from '../../../src/billing/settlement/journal-owner';
 import { refusedFile, replayJournals } from '../../../src/billing/settlement/journal-replay';
-import { writtenRecord } from '../../../src/audit';
+import { RecordSheaf, type WrittenRecord, writtenRecord } from '../../../src/audit';
 import type { Batch, MoneyStore } from '../../../src/billing/store/money-store';
 import { uuidv7 } from '../../../src/kernel';
 import { costing, eventually, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
@@ -22,6 +22,7 @@ afterAll(() => house.close());
 
 const recordOf = (outcome: SettleOutcome, requestId: string = uuidv7(), createdMs = Date.now()) =>
   writtenRecord(requestId, createdMs, outcome);
+const sheaf = (...records: WrittenRecord[]) => new RecordSheaf(records);
 const balance = async () => (await house.ledger.wallet(walletId)).balance;
 const countOf = async (requestId: string) =>
   (await house.database.query('SELECT FROM request_record WHERE request_id = $1', [requestId])).length;
@@ -32,7 +33,8 @@ function leaveJournal(folder: string, records: readonly SettleOutcome[], damage 
   const header = { ...(JSON.parse(journalHeader('dead-node')) as object), pid: 2 ** 22 + 1 };
   frames.add(JSON.stringify(header));
   const all = records.map((record) => recordOf(record));
-  for (const { text } of all) frames.add(text);
+  // As the end of one turn of the event loop writes them.
+  frames.add(all.map(({ text }) => text).join(','));
   mkdirSync(join(folder, 'journal'), { recursive: true });
   const bytes = Buffer.concat([frames.content, Buffer.from(damage)]);
   writeFileSync(join(folder, 'journal', 'dead-node.1.journal'), bytes);
@@ -90,7 +92,7 @@ test('a commit whose answer was lost is repeated without effect', async () => {
   const [drawn] = await store.draw(lease, 1, [{ ref: wallet(walletId), need: 1_000n, want: 1_000n }]);
   const release = { windowId: drawn!.window!.id, amount: 400n };
   const record = recordOf(costing(400n, [wallet(walletId)]));
-  const batch: Batch = { lease, number: 1, records: [record], releases: [release] };
+  const batch: Batch = { lease, number: 1, records: sheaf(record), releases: [release] };
   expect(await store.settle(batch)).toMatchObject({ known: [] });
   expect(await store.settle(batch)).toMatchObject({ known: [0] });
   expect(await house.ledger.wallet(walletId)).toMatchObject({
@@ -104,10 +106,14 @@ test('a record that a batch holds twice is charged once, two of one id at two ti
   const [id, at] = [uuidv7(), Date.now()];
   const [record, later] = [recordOf(outcome, id, at), recordOf(outcome, id, at + 1)];
   const batch = { lease: null, number: 0, releases: [] };
-  expect(await store.settle({ ...batch, records: [record, later, record] })).toMatchObject({ known: [2] });
+  expect(await store.settle({ ...batch, records: sheaf(record, later, record) })).toMatchObject({
+    known: [2],
+  });
   expect(await countOf(id)).toBe(2);
   expect(await balance()).toBe(9_940n);
-  expect(await store.settle({ ...batch, records: [recordOf(outcome), later] })).toMatchObject({ known: [1] });
+  expect(await store.settle({ ...batch, records: sheaf(recordOf(outcome), later) })).toMatchObject({
+    known: [1],
+  });
   expect(await balance()).toBe(9_910n);
 });
 
@@ -166,6 +172,26 @@ test('a record that the database will not take is set aside, and the others are 
       .trim()
       .split('\n'),
   ).toHaveLength(1);
+});
+
+test('a record that cannot even be set aside charges nobody twice, and goes when it can', async () => {
+  const folder = house.folder();
+  const node = await house.node({ dataFolder: folder });
+  const refs = [wallet(walletId)];
+  const settle = async (outcome: SettleOutcome) => {
+    const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 10n, refs });
+    await hold.settle(outcome);
+  };
+  const bad = { ...costing(10n, refs), latencyMs: 2 ** 40 };
+  const inTheWay = refusedFile(join(folder, 'journal'));
+  mkdirSync(inTheWay);
+  await Promise.all([costing(10n, refs), bad, costing(10n, refs)].map(settle));
+  await eventually(async () => (await balance()) === 9_990n);
+  await Promise.all([settle(costing(10n, refs)), settle(bad)]);
+  rmSync(inTheWay, { recursive: true });
+  await eventually(() => node.pending === 0);
+  expect(await balance()).toBe(9_970n);
+  expect(readFileSync(inTheWay, 'utf8').trim().split('\n')).toHaveLength(2);
 });
 
 test('no text makes a request go unrecorded: what cannot be stored is stored as nearly as it can', async () => {
@@ -230,7 +256,7 @@ test('a batch that fails half way leaves nothing of itself', async () => {
   const impossible = {
     lease,
     number: 1,
-    records: [record],
+    records: sheaf(record),
     releases: [{ windowId: 'no number', amount: 1n }],
   };
   await expect(broken(impossible)).rejects.toThrow('invalid input syntax');

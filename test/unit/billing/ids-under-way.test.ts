@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { uuidv7 } from '../../../src/kernel';
 import { IdsUnderWay } from '../../../src/billing/settlement/ids-under-way';
 
 type Step = { readonly add: number } | { readonly arrived: number } | 'part';
@@ -9,6 +10,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.constant('part' as const),
 );
 
+const made: string[] = [];
+const idOf = (number: number): string => (made[number] ??= uuidv7());
+
 it('knows every id that has not arrived, and forgets them in the end', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
@@ -16,16 +20,36 @@ it('knows every id that has not arrived, and forgets them in the end', () => {
       let [sent, arrived] = [0, 0];
       for (const taken of steps) {
         if (taken === 'part') ids.part();
-        else if ('add' in taken) for (let count = 0; count < taken.add; count += 1) ids.add(`${(sent += 1)}`);
+        else if ('add' in taken)
+          for (let count = 0; count < taken.add; count += 1) ids.add(idOf((sent += 1)));
         else {
           const count = Math.min(taken.arrived, sent - arrived);
           ids.arrived(count);
           arrived += count;
         }
-        for (let id = arrived + 1; id <= sent; id += 1) expect(ids.has(`${id}`)).toBe(true);
+        for (let id = arrived + 1; id <= sent; id += 1) expect(ids.has(idOf(id))).toBe(true);
       }
       ids.arrived(sent - arrived);
-      for (let id = 1; id <= sent; id += 1) expect(ids.has(`${id}`)).toBe(false);
+      for (let id = 1; id <= sent; id += 1) expect(ids.has(idOf(id))).toBe(false);
     }),
   );
+});
+
+it('tells ids apart by every digit, however many there are', () => {
+  const ids = new IdsUnderWay();
+  const id = uuidv7();
+  const others = [...id.matchAll(/[0-9a-f]/g)].map(({ 0: digit, index }) => {
+    const other = (Number.parseInt(digit, 16) ^ 8).toString(16);
+    return `${id.slice(0, index)}${other}${id.slice(index + 1)}`;
+  });
+  ids.add(id);
+  expect(others.map((other) => ids.has(other))).toEqual(others.map(() => false));
+  const many = Array.from({ length: 10_000 }, () => uuidv7());
+  for (const one of many) ids.add(one);
+  expect(many.every((one) => ids.has(one)) && ids.has(id)).toBe(true);
+  expect(others.some((other) => ids.has(other))).toBe(false);
+  ids.arrived(many.length);
+  expect(ids.has(many.at(-1)!)).toBe(true);
+  ids.arrived(1);
+  expect([id, ...many].some((one) => ids.has(one))).toBe(false);
 });

@@ -85,7 +85,7 @@ test('a journal of other fields is read by its own header', () => {
 test('segments follow one another and go once everything in them is committed', () => {
   const journal = new Journal({ folder, node: 'n', segmentBytes: 600 });
   const segments = () => readdirSync(folder).length;
-  for (let written = 0; written < 12; written += 1) expect(journal.write(['x'.repeat(200)])).toBe(true);
+  for (let written = 0; written < 12; written += 1) expect(journal.write(['x'.repeat(200)], 1)).toBe(true);
   const most = segments();
   expect(most).toBeGreaterThan(3);
   journal.release(11);
@@ -98,7 +98,7 @@ test('segments follow one another and go once everything in them is committed', 
 
 test('what is not committed is still there after the end', () => {
   const journal = new Journal({ folder, node: 'n' });
-  journal.write(['one', 'two']);
+  journal.write(['one', 'two'], 2);
   journal.release(1);
   journal.close();
   const [file = ''] = readdirSync(folder);
@@ -127,14 +127,14 @@ test('a disk that fills up in the middle of a record leaves no half of it behind
     remove: () => undefined,
   };
   const journal = new Journal({ folder, node: 'n', disk });
-  expect(journal.write(['fits'])).toBe(true);
-  expect(journal.write(['y'.repeat(2_000)])).toBe(false);
+  expect(journal.write(['fits'], 1)).toBe(true);
+  expect(journal.write(['y'.repeat(2_000)], 1)).toBe(false);
   expect(journal.trouble).toBeDefined();
   expect(journal.probe()).toBe(false);
   room = 10_000;
   expect(journal.probe()).toBe(true);
   expect(journal.trouble).toBeUndefined();
-  journal.write(['again']);
+  journal.write(['again'], 1);
   const read = readFrames(readFileSync(path));
   expect(read.tornAt).toBeNull();
   expect(read.payloads.filter((payload) => headerOf(payload) === null)).toEqual(['fits', 'again']);
@@ -157,7 +157,6 @@ test('one bad record among many is found, and all the others are settled, in ord
           },
           (entry) => {
             refused.push(entry);
-            return Promise.resolve();
           },
         );
         expect(settled).toEqual(entries.filter((entry) => !isBad(entry)));

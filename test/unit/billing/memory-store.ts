@@ -104,7 +104,7 @@ export class MemoryStore implements MoneyStore {
   settle(batch: Batch): Promise<Settled> {
     return this.answer(() => {
       const known: number[] = [];
-      batch.records.forEach((record, place) => {
+      [...batch.records].forEach((record, place) => {
         const id = `${record.requestId} ${record.createdMs}`;
         if (this.charged.has(id)) return known.push(place);
         this.charged.set(id, record.costNano);
