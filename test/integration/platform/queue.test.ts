@@ -11,6 +11,7 @@ import {
   Processor,
   Queue,
   QueueModule,
+  QueueSupervisor,
   scheduleJob,
   UnrecoverableError,
   WorkerHost,
@@ -108,7 +109,7 @@ for (const { backend, available } of backends) {
       open.clear();
     });
 
-    async function boot(env: Record<string, string> = {}) {
+    async function boot(env: Record<string, string> = {}, workersWait = false) {
       const settings = loadSettings({
         ...(redis && { REDIS_URL: redis.url }),
         SESSION_SECRET: 'a',
@@ -125,7 +126,7 @@ for (const { backend, available } of backends) {
           ConfigModule.forRoot(settings),
           LoggingModule.forRoot(logger),
           MetricsModule.forRoot({ version: '0', commit: '0' }),
-          QueueModule.forRoot({ databaseUrl: database.url }),
+          QueueModule.forRoot({ databaseUrl: database.url, workersWait }),
           ErrandModule,
         ],
       }).compile();
@@ -134,6 +135,15 @@ for (const { backend, available } of backends) {
       const metrics = module.get(Metrics).registry;
       return { module, queue: module.get(Desk).queue, diary: module.get(Diary), metrics };
     }
+
+    test('a job is taken while the service still starts, and worked on once it has', async () => {
+      const { module, queue, diary } = await boot({}, true);
+      await addJob<Errand>(queue, { name: 'errand', data: { label: 'early' } });
+      expect(await queue.getWaitingCount()).toBe(1);
+      expect(diary.entries).toEqual([]);
+      module.get(QueueSupervisor).startWorkers();
+      await diary.seen('early:done');
+    });
 
     test('jobs are worked on, repeated after a failure, and given up in the end', async () => {
       const { queue, diary, metrics } = await boot();
