@@ -19,9 +19,9 @@ export type Manner = 'served' | 'started';
 const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
-const wordsOf: Readonly<Record<Manner, readonly string[]>> = {
-  served: nodeWords(scripts.serve),
-  started: nodeWords(scripts.start),
+const runOf: Readonly<Record<Manner, Run>> = {
+  served: runBy(scripts.serve),
+  started: runBy(scripts.start),
 };
 
 /** Where a request goes: the gateway, or one of those it is compared with. */
@@ -80,11 +80,12 @@ export class Stage {
     return this.add(
       {
         name: 'gateway',
-        words: [...flags, ...wordsOf[manner]],
+        words: [...flags, ...runOf[manner].words],
         port,
         readyPath: '/health',
         environment: {
           ...environmentFor(this.folder, this.database, url),
+          ...runOf[manner].environment,
           PORT: String(port),
         },
       },
@@ -172,9 +173,18 @@ function environmentFor(folder: string, database: EmbeddedPostgres, url: string)
   };
 }
 
+interface Run {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly words: readonly string[];
+}
+
 /** What Node is given by a script of the project, which is run in its folder. */
-function nodeWords(script = ''): string[] {
-  return script.replace(/^exec node /, '').split(' ');
+function runBy(script = ''): Run {
+  const [before = '', words = ''] = script.split(/(?<=^|\s)node /);
+  const environment = Object.fromEntries(
+    [...before.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name!, value!]),
+  );
+  return { environment, words: words.split(' ') };
 }
 
 export async function freePort(): Promise<number> {

@@ -26,9 +26,9 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
   let service: RunningService | undefined;
   try {
     service = await startService(settings, logger, options);
-    // Left alone, the engine lets the heap grow to four times what is alive before it collects; twice costs no more
-    // time, once the service has started.
-    setFlagsFromString('--heap-growing-percent=100');
+    // Left alone, the engine lets the heap grow to four times what is alive before it collects. So little of a request
+    // gets old that half as much again costs no more time, once the service has started.
+    setFlagsFromString('--heap-growing-percent=50');
     announce(service, settings, monotonicMs() - startedAt);
     await Promise.race([stop, service.failed]);
   } catch (error) {
