@@ -9,6 +9,16 @@ const roomAtFirst = 512;
 const masks = randomFillSync(new Uint32Array(wordsPerId));
 const factors = randomFillSync(new Uint32Array(wordsPerId)).map((factor) => factor | 1);
 
+/** Of the id that stands there among the words. */
+export function hashOf(words: IdWords, at = 0): number {
+  let hash = 0;
+  for (let word = 0; word < wordsPerId; word += 1) {
+    hash = Math.imul(hash ^ words[at + word]! ^ masks[word]!, factors[word]!);
+    hash ^= hash >>> 15;
+  }
+  return hash;
+}
+
 const digitOf = new Uint8Array(128);
 for (let digit = 0; digit < 16; digit += 1) digitOf[digit.toString(16).charCodeAt(0)] = digit;
 
@@ -34,15 +44,19 @@ export class IdTable {
     return this.words.length / wordsPerId;
   }
 
-  has(id: IdWords): boolean {
-    return this.slots[this.slotOf(id, 0)] !== 0;
+  has(id: IdWords, hash: number): boolean {
+    return this.slots[this.slotOf(id, hash)] !== 0;
   }
 
-  add(id: IdWords): void {
-    if (this.count * wordsPerId === this.words.length) this.grow();
+  /** False where it is here already. */
+  add(id: IdWords, hash: number): boolean {
+    const slot = this.slotOf(id, hash);
+    if (this.slots[slot] !== 0) return false;
     this.words.set(id, this.count * wordsPerId);
-    this.place(this.count);
     this.count += 1;
+    this.slots[slot] = this.count;
+    if (this.count === this.room) this.grow();
+    return true;
   }
 
   clear(): void {
@@ -50,30 +64,21 @@ export class IdTable {
     this.slots.fill(0);
   }
 
-  /** Where the id at that place among the words stands, or the free slot where it belongs. */
-  private slotOf(words: IdWords, at: number): number {
+  /** Where the id stands, or the free slot where it belongs. */
+  private slotOf(id: IdWords, hash: number): number {
     const { slots } = this;
     const last = slots.length - 1;
-    let hash = 0;
-    for (let word = 0; word < wordsPerId; word += 1) {
-      hash = Math.imul(hash ^ words[at + word]! ^ masks[word]!, factors[word]!);
-      hash ^= hash >>> 15;
-    }
     let slot = hash & last;
-    while (slots[slot] !== 0 && !this.isAt(slots[slot]! - 1, words, at)) slot = (slot + 1) & last;
+    while (slots[slot] !== 0 && !this.isAt(slots[slot]! - 1, id)) slot = (slot + 1) & last;
     return slot;
   }
 
-  private isAt(place: number, words: IdWords, at: number): boolean {
+  private isAt(place: number, id: IdWords): boolean {
     const own = place * wordsPerId;
     for (let word = 0; word < wordsPerId; word += 1) {
-      if (this.words[own + word] !== words[at + word]) return false;
+      if (this.words[own + word] !== id[word]) return false;
     }
     return true;
-  }
-
-  private place(place: number): void {
-    this.slots[this.slotOf(this.words, place * wordsPerId)] = place + 1;
   }
 
   private grow(): void {
@@ -81,7 +86,12 @@ export class IdTable {
     larger.set(this.words);
     this.words = larger;
     this.slots = new Uint32Array(this.slots.length * 2);
-    for (let place = 0; place < this.count; place += 1) this.place(place);
+    const last = this.slots.length - 1;
+    for (let place = 0; place < this.count; place += 1) {
+      let slot = hashOf(this.words, place * wordsPerId) & last;
+      while (this.slots[slot] !== 0) slot = (slot + 1) & last;
+      this.slots[slot] = place + 1;
+    }
   }
 }
 

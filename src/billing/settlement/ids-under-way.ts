@@ -1,4 +1,4 @@
-import { IdTable, type IdWords, newIdWords, readId } from './id-table';
+import { hashOf, IdTable, newIdWords, readId } from './id-table';
 
 interface Generation {
   readonly ids: IdTable;
@@ -16,20 +16,19 @@ const largestSpare = 4_096;
 export class IdsUnderWay {
   private readonly generations: Generation[] = [];
   private readonly words = newIdWords();
-  /** What was read last: who is looked for comes in mostly. */
-  private lastRead = '';
   private spare: IdTable | undefined;
 
-  has(id: string): boolean {
-    const words = this.read(id);
-    for (const { ids } of this.generations) if (ids.has(words)) return true;
-    return false;
-  }
-
-  add(id: string): void {
+  /** False where it is under way already. */
+  add(id: string): boolean {
+    const words = readId(id, this.words);
+    const hash = hashOf(words);
     const youngest = this.generations.at(-1) ?? this.part();
-    youngest.ids.add(this.read(id));
+    for (const generation of this.generations) {
+      if (generation !== youngest && generation.ids.has(words, hash)) return false;
+    }
+    if (!youngest.ids.add(words, hash)) return false;
     youngest.open += 1;
+    return true;
   }
 
   /** What comes from now on does not arrive together with what is here. */
@@ -49,12 +48,6 @@ export class IdsUnderWay {
       left -= taken;
       if (oldest.open === 0) this.letGo(this.generations.shift()!);
     }
-  }
-
-  private read(id: string): IdWords {
-    if (id !== this.lastRead) readId(id, this.words);
-    this.lastRead = id;
-    return this.words;
   }
 
   private letGo({ ids }: Generation): void {

@@ -66,9 +66,8 @@ export class SettlementLine {
 
   /** Settles once the record cannot be lost any more. */
   record(record: WrittenRecord, slices: readonly Slice[], used: readonly Nano[]): Promise<void> {
-    const known = this.ids.has(record.requestId);
-    const own = known ? this.underOwnId(record) : record;
-    this.ids.add(own.requestId);
+    let own = record;
+    while (!this.ids.add(own.requestId)) own = this.underOwnId(own);
     const turn = (this.arrivingTurn ??= this.beginTurn());
     this.arriving.push({ record: own, slices, used });
     return turn.promise;
