@@ -19,10 +19,8 @@ export type Manner = 'served' | 'started';
 const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
-const runOf: Readonly<Record<Manner, Run>> = {
-  served: runBy(scripts.serve),
-  started: runBy(scripts.start),
-};
+export const served = runBy(scripts.serve);
+const runOf: Readonly<Record<Manner, Run>> = { served, started: runBy(scripts.start) };
 
 /** Where a request goes: the gateway, or one of those it is compared with. */
 export interface Target {

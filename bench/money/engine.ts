@@ -17,6 +17,9 @@ const refs: readonly LimitRef[] = [
 const bound = 5_000_000n;
 const cost = 2_000_000n;
 const cycles = 200_000;
+/** Short ones: on a machine with other work, few stretches of a second are undisturbed. */
+const roundCycles = 50_000;
+const rounds = 12;
 /** Requests that end in the same turn of the event loop; one a turn is the dearest there is. */
 const together = 16;
 
@@ -30,12 +33,12 @@ export async function hotPath(folder: string): Promise<Measured[]> {
   });
   await engine.start();
   await cycle(engine, 20_000, together);
-  const batched = await leastCpuOf(() => cycle(engine, cycles, together));
-  const single = await leastCpuOf(() => cycle(engine, cycles / 2, 1));
+  const batched = await leastCpuOf(() => cycle(engine, roundCycles, together));
+  const single = await leastCpuOf(() => cycle(engine, roundCycles, 1));
   await engine.stop();
   return [
-    row(`hold + settle + journal, ${together} a turn of the loop`, batched / cycles, 'µs CPU', 5),
-    row('hold + settle + journal, one a turn', single / (cycles / 2), 'µs CPU', undefined),
+    row(`hold + settle + journal, ${together} a turn of the loop`, batched / roundCycles, 'µs CPU', 5),
+    row('hold + settle + journal, one a turn', single / roundCycles, 'µs CPU', undefined),
   ];
 }
 
@@ -126,9 +129,11 @@ async function start(database: Database, url: string, dataFolder: string) {
   };
 }
 
-/** Of three rounds the best: other work on the machine only ever adds. */
+/** Of some rounds the best: other work on the machine only ever adds. */
 async function leastCpuOf(work: () => Promise<void>): Promise<number> {
-  return Math.min(await cpuOf(work), await cpuOf(work), await cpuOf(work));
+  let least = Infinity;
+  for (let round = 0; round < rounds; round += 1) least = Math.min(least, await cpuOf(work));
+  return least;
 }
 
 async function cpuOf(work: () => Promise<void>): Promise<number> {

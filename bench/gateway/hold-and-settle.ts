@@ -1,0 +1,10 @@
+import 'reflect-metadata';
+import { hotPath } from '../money/engine';
+
+/** Runs on the measured core, as a gateway would; `measure-money.ts` starts it and reads what it prints. */
+async function main(folder: string): Promise<void> {
+  const [batched] = await hotPath(folder);
+  process.stdout.write(String(batched?.value));
+}
+
+void main(process.argv[2] ?? '');
