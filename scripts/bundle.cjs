@@ -1,13 +1,12 @@
 'use strict';
 // `npm run bundle`: the service and its packages as one file, with a compile cache beside it, for quick starts and
 // less memory: npm run serve. `npm start` needs none of this. With --when-stale only if something has changed.
-const { spawn } = require('node:child_process');
+const { spawn, spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
 const { once } = require('node:events');
 const fs = require('node:fs');
 const { tmpdir } = require('node:os');
 const { join } = require('node:path');
-const { Script } = require('node:vm');
 const { transform } = require('@swc/core');
 const { build } = require('esbuild');
 const { fingerprint } = require('./bootstrap/build.cjs');
@@ -193,9 +192,9 @@ function firstWords(child) {
   );
 }
 
-/** What the bundle is made of. Another Node would refuse its cache. */
+/** What the bundle is made of. Another Node would refuse its cache, and so would the same one under other flags. */
 function state() {
-  const hash = createHash('sha256').update(`${process.version} ${process.arch} ${fingerprint()}`);
+  const hash = createHash('sha256').update(`${process.version} ${process.arch} ${flags} ${fingerprint()}`);
   for (const file of [
     join(__dirname, 'bundle.cjs'),
     join(__dirname, 'bundle', 'late.cjs'),
@@ -207,9 +206,11 @@ function state() {
 
 /** A cache that is refused only costs time, so nothing else would tell. */
 function checkCache() {
-  const cachedData = fs.readFileSync(join(folder, 'service.cache'));
-  const script = new Script(fs.readFileSync(service, 'latin1'), { filename: service, cachedData });
-  if (script.cachedDataRejected) throw new Error('the engine refuses the compile cache of the bundle');
+  const program = `const cachedData = fs.readFileSync(${JSON.stringify(join(folder, 'service.cache'))});
+    const source = fs.readFileSync(${JSON.stringify(service)}, 'latin1');
+    process.exit(new vm.Script(source, { cachedData }).cachedDataRejected ? 1 : 0);`;
+  const { status } = spawnSync(process.execPath, [...flags, '--eval', program]);
+  if (status !== 0) throw new Error('the engine refuses the compile cache of the bundle');
 }
 
 async function make(onlyWhenStale) {
