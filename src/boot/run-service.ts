@@ -14,9 +14,16 @@ import {
 import { announce } from './announce';
 import { type RunningService, type ServiceOptions, startService } from './start-service';
 
+/**
+ * Small buffers share a piece of memory, and the last one that is kept keeps all of it, as the database's driver does
+ * from one query to the next. Node's own size is eight times this.
+ */
+const POOL_BYTES = 8 * 1024;
+
 /** The whole life of the process: read the configuration, start, wait to be told to stop, stop. */
 export async function runService(options: ServiceOptions = {}): Promise<void> {
   const startedAt = monotonicMs();
+  Buffer.poolSize = POOL_BYTES;
   const settings = readSettings();
   const logger = Logger.create(settings);
   for (const warning of spellingWarnings(processEnvironment)) logger.warn(warning);
@@ -27,8 +34,8 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
   try {
     service = await startService(settings, logger, options);
     // Left alone, the engine lets the heap grow to four times what is alive before it collects. So little of a request
-    // gets old that half as much again costs no more time, once the service has started.
-    setFlagsFromString('--heap-growing-percent=50');
+    // gets old that a quarter more costs no more time, once the service has started.
+    setFlagsFromString('--heap-growing-percent=25');
     announce(service, settings, monotonicMs() - startedAt);
     await Promise.race([stop, service.failed]);
   } catch (error) {
