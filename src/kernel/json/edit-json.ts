@@ -94,7 +94,8 @@ function replaced(
     if (parsed[name] !== value) addChange(changes, found.start, found.end, JSON.stringify(value));
   }
   for (const name of removed) {
-    if (set[name] !== undefined || !Object.hasOwn(parsed, name)) continue;
+    const isSet = Object.hasOwn(set, name) && set[name] !== undefined;
+    if (isSet || !Object.hasOwn(parsed, name)) continue;
     const cut = plainName.test(name) ? soleMember(source, name) : undefined;
     if (cut === undefined) return undefined;
     addChange(changes, cut.start, cut.end, '');

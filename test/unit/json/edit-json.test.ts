@@ -39,6 +39,11 @@ test.each([
   expect(edit(before, { remove: ['gone', 'absent'] })).toBe(after);
 });
 
+test.each(['__proto__', 'constructor', 'toString'])('taken out: %s, which every object inherits', (name) => {
+  expect(edit(`{"a":1,"${name}":2}`, { remove: [name] })).toBe('{"a":1}');
+  expect(edit(`{"a":1,"${name}":2}`, { set: { a: 3 }, remove: [name] })).toBe('{"a":3}');
+});
+
 test.each([
   ['quotation marks', '\\"'.repeat(200_000)],
   ['backslashes', '\\\\'.repeat(200_000)],
@@ -77,7 +82,7 @@ test('bytes that cannot be followed are printed from what they meant', () => {
   });
 });
 
-const names = fc.constantFrom('model', 'stream', 'a"b', 'ü', 'x\\', '', 'messages', '__proto__');
+const names = fc.constantFrom('model', 'stream', 'a"b', 'ü', 'x\\', '', 'messages', '__proto__', 'valueOf');
 const object = fc
   .array(fc.tuple(names, fc.jsonValue()))
   .map((entries) => Object.fromEntries(entries) as Json);
