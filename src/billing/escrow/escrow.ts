@@ -127,7 +127,9 @@ export class Escrow implements HoldKeeper {
   }
 
   settle(hold: Hold, slices: readonly Slice[], outcome: SettleOutcome): Promise<void> {
-    const used = slices.map((slice) => slice.charge(hold.amount, outcome.costNano));
+    const cost = outcome.costNano;
+    const rest = hold.amount - cost;
+    const used = slices.map((slice) => slice.charge(cost, rest));
     this.freed(hold, slices);
     return this.around.record(hold, slices, used, outcome);
   }
@@ -149,8 +151,9 @@ export class Escrow implements HoldKeeper {
       if (slice.window !== null && slice.window.startsAt > heldAt) heldAt = slice.window.startsAt;
     }
     const elapsed = this.clock.elapsedMs();
+    const roughly = Number(amount);
     for (const slice of slices) {
-      slice.take(amount);
+      slice.take(amount, roughly);
       slice.lastUsedAt = elapsed;
       if (slice.free < slice.lowWater && slice.askAgainAt <= elapsed) this.replenish(slice);
     }

@@ -134,7 +134,7 @@ export class LeaseKeeper {
       this.around.settling,
       ({ windowId, amount }) => {
         const slice = this.book.ofWindow(windowId);
-        if (slice !== undefined) slice.free += amount;
+        if (slice !== undefined) slice.receive(amount);
         else void desk.giveBack(() => [{ windowId, amount }]).catch(() => undefined);
       },
     );

@@ -4,14 +4,14 @@ import type { Drawn, Window } from '../store/money-store';
 
 /**
  * This node's share of one limit: what it took out of the limit beforehand. `free` may be held by the next request,
- * `held` belongs to requests that run, `owed` to settled ones that are not committed yet. The database's slice is the
- * three together.
+ * `held` belongs to requests that run, `owed` to settled ones that are not committed yet. The three together are
+ * `drawn`, the database's slice; it changes rarely and what is held with every request, so that is what is left over.
  */
 export class Slice {
   readonly key: number;
-  free: Nano = 0n;
-  held: Nano = 0n;
-  owed: Nano = 0n;
+  private drawnNow: Nano = 0n;
+  private freeNow: Nano = 0n;
+  private owed: Nano = 0n;
   /** As the database last said: the limit less what was spent. */
   limitLeft: Nano = 0n;
   /** The lease it belongs to was swept: nothing in it is ours any more. */
@@ -43,7 +43,15 @@ export class Slice {
   }
 
   get drawn(): Nano {
-    return this.free + this.held + this.owed;
+    return this.drawnNow;
+  }
+
+  get free(): Nano {
+    return this.freeNow;
+  }
+
+  get held(): Nano {
+    return this.drawnNow - this.freeNow - this.owed;
   }
 
   /** What is left to be spent, as far as this node can know. */
@@ -53,55 +61,59 @@ export class Slice {
 
   /** What the next request may hold. */
   get usable(): Nano {
-    return this.overdrawn ? 0n : this.free;
+    return this.overdrawn ? 0n : this.freeNow;
   }
 
   covers(amount: Nano): boolean {
-    return this.window === null || (this.free >= amount && !(this.overdrawn && amount > 0n));
+    return this.window === null || (this.freeNow >= amount && !(this.overdrawn && amount > 0n));
   }
 
-  take(amount: Nano): void {
+  /** `roughly` is the amount for whoever needs it quickly, not exactly. */
+  take(amount: Nano, roughly: number): void {
     if (this.window === null) return;
-    this.free -= amount;
-    this.held += amount;
-    this.takenSince += Number(amount);
+    this.freeNow -= amount;
+    this.takenSince += roughly;
   }
 
   giveUp(amount: Nano): void {
-    if (this.window === null) return;
-    this.held -= amount;
-    this.free += amount;
+    if (this.window !== null) this.freeNow += amount;
   }
 
   /**
-   * A request that held `amount` cost `cost`. Answers how much of the slice that uses up: what exceeds the hold is
-   * covered by what happens to be free, since the rest of the slice belongs to other requests.
+   * A request cost `cost`, which leaves `rest` of what it held. Answers how much of the slice that uses up: what exceeds
+   * the hold is covered by what happens to be free, since the rest of the slice belongs to other requests.
    */
-  charge(amount: Nano, cost: Nano): Nano {
+  charge(cost: Nano, rest: Nano): Nano {
     if (this.window === null) return 0n;
-    // In this order, because nearly every request costs less than it held.
-    const used = cost <= amount || cost <= amount + this.free ? cost : amount + this.free;
-    this.held -= amount;
-    this.free += amount - used;
+    const free = this.freeNow + rest;
+    const used = free < 0n ? cost + free : cost;
+    this.freeNow = free < 0n ? 0n : free;
     this.owed += used;
     return used;
   }
 
   settled(used: Nano): void {
     this.owed -= used;
+    this.drawnNow -= used;
+  }
+
+  /** So much more of the database's slice is ours to hold. */
+  receive(amount: Nano): void {
+    this.freeNow += amount;
+    this.drawnNow += amount;
   }
 
   hear(drawn: Drawn): void {
-    if (drawn.granted !== null) this.free += drawn.granted;
+    if (drawn.granted !== null) this.receive(drawn.granted);
     this.limitLeft = drawn.limitLeft;
     this.overdrawn = drawn.poolLeft < 0n;
   }
 
   /** Takes what is free out of the slice, to be handed back. */
   empty(keep: Nano = 0n): Nano {
-    const portion = this.free - keep;
+    const portion = this.freeNow - keep;
     if (portion <= 0n) return 0n;
-    this.free = keep;
+    this.receive(-portion);
     return portion;
   }
 
