@@ -22,4 +22,4 @@ VOLUME /data
 EXPOSE 3000 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:'+process.env.PORT+'/health/live').then((r)=>process.exit(r.ok?0:1),()=>process.exit(1))"]
-CMD ["env", "MALLOC_MMAP_THRESHOLD_=131072", "node", "--min-semi-space-size=16", "--max-semi-space-size=16", "--no-memory-reducer", "dist/bundle/main.js"]
+CMD ["env", "MALLOC_MMAP_THRESHOLD_=131072", "node", "--min-semi-space-size=20", "--max-semi-space-size=20", "--no-memory-reducer", "dist/bundle/main.js"]

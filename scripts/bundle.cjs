@@ -18,6 +18,7 @@ const folder = inProject('dist', 'bundle');
 /** As deep below dist as the compiled file, for what is looked up beside it. */
 const service = join(folder, 'boot', 'service.js');
 const launcher = join(folder, 'main.js');
+const engine = join(folder, 'engine.cjs');
 const stamp = join(folder, '.stamp');
 
 /** As it is served: the engine refuses a cache that was made under other flags. */
@@ -45,6 +46,18 @@ const patches = [
     file: /@nestjs[\\/]common[\\/]services[\\/](console-logger|logger)\.service\.js$/,
     from: /(?<=const dateTimeFormatter = )new Intl\.DateTimeFormat\([^;]*\);/,
     to: (formatter) => `{ format: (date) => (${formatter.slice(0, -1)}).format(date) };`,
+  },
+  {
+    // Who makes a logger is of use to its transports only; to find out, the engine counts the lines of the whole bundle.
+    file: /[\\/]pino[\\/]lib[\\/]caller\.js$/,
+    from: 'return getCallSites().slice(2).map(callSite => callSite.scriptName)',
+    to: 'return []',
+  },
+  {
+    // The service logs from its main thread, and needs no threads of its own to be told so.
+    file: /[\\/]pino[\\/]lib[\\/]tools\.js$/,
+    from: "const { isMainThread } = require('worker_threads')",
+    to: 'const isMainThread = true',
   },
 ];
 
@@ -107,6 +120,7 @@ async function bundle() {
   const plain = joined.replace(/[^\0-\x7f]/g, escaped);
   fs.writeFileSync(service, `(function (exports, require, module, __filename, __dirname) {${plain}\n})`);
   fs.copyFileSync(join(__dirname, 'bundle', 'launcher.cjs'), launcher);
+  fs.copyFileSync(join(__dirname, 'bundle', 'engine.cjs'), engine);
 }
 
 /** For every import of a package the bundler copies all of its names, thousands in one start. They can be inherited. */
@@ -199,6 +213,7 @@ function state() {
     join(__dirname, 'bundle.cjs'),
     join(__dirname, 'bundle', 'late.cjs'),
     join(__dirname, 'bundle', 'launcher.cjs'),
+    join(__dirname, 'bundle', 'engine.cjs'),
   ])
     hash.update(fs.readFileSync(file));
   return hash.digest('hex');
@@ -206,7 +221,8 @@ function state() {
 
 /** A cache that is refused only costs time, so nothing else would tell. */
 function checkCache() {
-  const program = `const cachedData = fs.readFileSync(${JSON.stringify(join(folder, 'service.cache'))});
+  const program = `require(${JSON.stringify(engine)}).setFlags();
+    const cachedData = fs.readFileSync(${JSON.stringify(join(folder, 'service.cache'))});
     const source = fs.readFileSync(${JSON.stringify(service)}, 'latin1');
     process.exit(new vm.Script(source, { cachedData }).cachedDataRejected ? 1 : 0);`;
   const { status } = spawnSync(process.execPath, [...flags, '--eval', program]);

@@ -15,6 +15,7 @@ const late = [
   /[\\/]tinyglobby[\\/]dist[\\/]index\.c?js$/,
   /[\\/]ansis[\\/]index\.cjs$/,
   /[\\/]@sqltools[\\/]formatter[\\/]lib[\\/]sqlFormatter\.js$/,
+  /[\\/]thread-stream[\\/]index\.js$/,
   /[\\/]cron-parser[\\/]dist[\\/]index\.js$/,
   /[\\/]semver[\\/]index\.js$/,
   /[\\/]@opentelemetry[\\/]api[\\/]dist[\\/]index\.cjs$/,
@@ -29,7 +30,7 @@ const late = [
 ];
 
 const lateBuiltins =
-  /^(node:)?(assert|child_process|cluster|https|inspector|readline|readline\/promises|worker_threads|zlib)$/;
+  /^(node:)?(assert|child_process|cluster|fs\/promises|https|inspector|readline|readline\/promises|tls|worker_threads|zlib)$/;
 
 /** Puts a stand-in before each of them: the same names, each handed on to the real module when it is first used. */
 const loadedLate = {

@@ -4,8 +4,10 @@
 const fs = require('node:fs');
 const { createRequire } = require('node:module');
 const { dirname, join } = require('node:path');
-const v8 = require('node:v8');
 const vm = require('node:vm');
+const { setFlags } = require('./engine.cjs');
+
+setFlags();
 
 const file = join(__dirname, 'boot', 'service.js');
 const cacheFile = join(__dirname, 'service.cache');
@@ -22,7 +24,7 @@ void service.exports.runService();
 
 /** The engine refuses a cache that was taken under other flags than those of a start: what the service set goes. */
 function keepCache() {
-  v8.setFlagsFromString('--heap-growing-percent=0');
+  setFlags();
   fs.writeFileSync(cacheFile, script.createCachedData());
 }
 

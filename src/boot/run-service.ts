@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { monotonicMs } from '../kernel';
 import {
   DataFolderInUse,
@@ -12,6 +11,7 @@ import {
   spellingWarnings,
 } from '../platform';
 import { announce } from './announce';
+import { setEngineAtWork } from './engine-at-work';
 import { type RunningService, type ServiceOptions, startService } from './start-service';
 
 /**
@@ -33,9 +33,7 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
   let service: RunningService | undefined;
   try {
     service = await startService(settings, logger, options);
-    // Left alone, the engine lets the heap grow to four times what is alive before it collects. So little of a request
-    // gets old that a quarter more costs no more time, once the service has started.
-    setFlagsFromString('--heap-growing-percent=25');
+    setEngineAtWork();
     announce(service, settings, monotonicMs() - startedAt);
     await Promise.race([stop, service.failed]);
   } catch (error) {

@@ -17,7 +17,7 @@ export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...rest: unknown[]): void {
-    this.pass(startUpChatter.has(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
+    this.pass(startUpChatter.has(contextOf(rest) ?? '') ? 'debug' : 'info', message, rest);
   }
 
   error(message: unknown, ...rest: unknown[]): void {
@@ -40,9 +40,8 @@ export class NestLogger implements LoggerService {
     this.pass('fatal', message, rest);
   }
 
-  /** Nest passes the context last, and for errors a stack before it. */
   private pass(weight: Weight, message: unknown, rest: unknown[]): void {
-    const context = typeof rest.at(-1) === 'string' && !isStack(rest.at(-1)) ? rest.at(-1) : undefined;
+    const context = contextOf(rest);
     const stack = rest.find(isStack);
     const error = message instanceof Error ? message : rest.find((item) => item instanceof Error);
     this.logger[weight](message instanceof Error ? message.message : asText(message), {
@@ -53,7 +52,13 @@ export class NestLogger implements LoggerService {
   }
 }
 
-function isStack(value: unknown): value is string {
+/** Nest passes the name of a class last, and for errors a stack before it. A bundler puts a line before the name. */
+function contextOf(rest: readonly unknown[]): string | undefined {
+  const last = rest.at(-1);
+  return typeof last === 'string' && !isStack(last) ? last.replace(/^_/, '') : undefined;
+}
+
+function isStack(value: unknown): boolean {
   return typeof value === 'string' && /\n\s+at /.test(value);
 }
 

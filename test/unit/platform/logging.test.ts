@@ -201,3 +201,12 @@ test("Nest's lines carry their context", () => {
     { level: 'fatal', msg: 'gone', context: 'Boot', error: { message: 'gone' } },
   ]);
 });
+
+test.each(['RouterExplorer', '_RouterExplorer'])(
+  'a line for every route is nothing for production, also where a bundle calls the class %s',
+  (name) => {
+    const { logger, entries } = capture();
+    new NestLogger(logger).log('Mapped {/v1/models, GET} route', name);
+    expect(entries()).toMatchObject([{ level: 'debug', context: 'RouterExplorer' }]);
+  },
+);
