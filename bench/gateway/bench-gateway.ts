@@ -59,10 +59,10 @@ async function measure(stage: Stage, options: Options): Promise<Figure[]> {
     for (const figure of found) process.stdout.write(`${line(cellsOf(figure))}\n`);
   };
   const wants = (group: Group): boolean => options.groups.has(group);
-  // First, while the database is as a fresh installation has it: after load it is busy tidying up for minutes.
+  // Before any load, while the database is as a fresh installation has it: afterwards it is busy tidying up for minutes.
   if (wants('cold-start')) show(await measureColdStart(stage, options.rounds, options.peers));
-  if (wants('memory')) show(await measureMemory(stage, options.loadSeconds));
   if (wants('slow-readers')) show(await measureSlowReaders(stage, options.slowSeconds));
+  if (wants('memory')) show(await measureMemory(stage, options.loadSeconds));
   if (['small-prompt', 'large-prompt', 'streams', 'latency'].some((group) => wants(group as Group))) {
     await measureHotPath(stage, options, show);
   }
