@@ -3,7 +3,7 @@
 const v8 = require('node:v8');
 
 /** Node's own modules come compiled, but for the flags that Node was built with: what every start needs is loaded first. */
-for (const name of ['cluster', 'crypto', 'dns', 'http', 'net', 'tty', 'zlib']) require(name);
+for (const name of ['cluster', 'crypto', 'dns', 'http', 'net', 'tls', 'tty', 'zlib']) require(name);
 void require('crypto').webcrypto;
 
 /** Those of a start. A compile cache holds only under the flags that it was taken under. */

@@ -30,7 +30,7 @@ const late = [
 ];
 
 const lateBuiltins =
-  /^(node:)?(assert|child_process|cluster|fs\/promises|https|inspector|readline|readline\/promises|tls|worker_threads|zlib)$/;
+  /^(node:)?(assert|child_process|cluster|fs\/promises|https|inspector|readline|readline\/promises|worker_threads|zlib)$/;
 
 /** Puts a stand-in before each of them: the same names, each handed on to the real module when it is first used. */
 const loadedLate = {
