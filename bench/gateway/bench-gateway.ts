@@ -71,7 +71,8 @@ async function measure(stage: Stage, options: Options): Promise<Figure[]> {
   return figures;
 }
 
-const WARM_UP_MS = 3_000;
+/** One that shares its core with the engine's compilers takes some seconds longer until all of it is compiled. */
+const WARM_UP_MS = 8_000;
 
 async function measureHotPath(
   stage: Stage,

@@ -1,13 +1,13 @@
 import type { Figure } from './figures';
-import { cpuPer, interleaved, noise, ratios, type Rounds, withLoad } from './rounds';
+import { cpuPer, interleaved, noise, ratios, type Rounds, warm, withLoad } from './rounds';
 import { wholeAnswer } from './scripts';
 import type { Stage, Target } from './stage';
 import { median, spreadOf } from './statistics';
 import { answering } from './supplier';
 
 const CONNECTIONS = 32;
-/** In the first seconds of work engines compile what is used most. */
-const WARM_UP_ROUNDS = 2;
+/** What only these bodies run through is still to be compiled. */
+const WARM_UP_MS = 3_000;
 
 export interface Peers {
   readonly gateway: Target;
@@ -38,9 +38,9 @@ export async function measureRequests(
     );
   const beside = portkey !== undefined && peers.portkey !== undefined;
   const names = ['bare', 'gateway', 'streaming', ...(beside ? (['portkey'] as const) : [])] as const;
-  const turn = (name: (typeof names)[number]): Promise<number> => once(peers[name] ?? peers.bare);
-  await interleaved(names, WARM_UP_ROUNDS, turn);
-  const cost = await interleaved(names, count, turn);
+  const targetOf = (name: (typeof names)[number]): Target => peers[name] ?? peers.bare;
+  for (const name of names) await warm(targetOf(name), body, WARM_UP_MS);
+  const cost = await interleaved(names, count, (name) => once(targetOf(name)));
   const note = names.map((name) => `${name} ${median(cost[name]).toFixed(0)} µs`).join(', ');
   const times = (what: string, rounds: number[], rest: Partial<Figure>): Figure => ({
     what: `${title}: ${what}`,

@@ -5,6 +5,7 @@ import { median, spreadOf } from './statistics';
 import { SteppedStreams, type StreamScript } from './supplier';
 
 const STREAMS = 48;
+const WARM_UP_ROUNDS = 3;
 
 export interface StreamCost {
   readonly title: string;
@@ -35,7 +36,10 @@ export async function measureStreams(
         }),
       () => Promise.resolve(),
     );
-  const cost = await interleaved(['bare', 'gateway'], count, (name) => once(peers[name]));
+  const names = ['bare', 'gateway'] as const;
+  const turn = (name: (typeof names)[number]): Promise<number> => once(peers[name]);
+  await interleaved(names, WARM_UP_ROUNDS, turn);
+  const cost = await interleaved(names, count, turn);
   return [
     {
       what: `${title}: CPU/chunk × bare pipe`,

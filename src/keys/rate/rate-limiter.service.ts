@@ -45,14 +45,22 @@ const windowOf = ({ keyId, rateLimitRpm }: Pick<Caller, 'keyId' | 'rateLimitRpm'
 /** What every answer to a counted request says of the limit. */
 export function setRateHeaders(response: ServerResponse, { limit, used, resetMs }: RateVerdict): void {
   addHeader(response, 'x-ratelimit-limit-requests', String(limit));
-  addHeader(response, 'x-ratelimit-remaining-requests', String(Math.max(0, limit - used)));
+  addHeader(response, 'x-ratelimit-remaining-requests', digitsOf(Math.max(0, limit - used)));
   addHeader(response, 'x-ratelimit-reset-requests', inSeconds(Math.ceil(resetMs)));
+}
+
+const lastDigits = Array.from({ length: 1_000 }, (_, rest) => String(rest).padStart(3, '0'));
+
+/** The engine keeps the text of every number it was asked for, until all of the heap is collected; here each is another. */
+function digitsOf(count: number): string {
+  const rest = count % 1_000;
+  return count < 1_000 ? String(count) : `${(count - rest) / 1_000}${lastDigits[rest]!}`;
 }
 
 /** With three decimals; the engine takes longer over those than over anything else of these headers. */
 function inSeconds(ms: number): string {
   const rest = ms % 1_000;
-  return `${(ms - rest) / 1_000}.${String(rest).padStart(3, '0')}s`;
+  return `${(ms - rest) / 1_000}.${lastDigits[rest]!}s`;
 }
 
 /** Null for a request that is let in. */

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /** Of the pieces of answers, so much may wait to be collected. */
-const MOST_UNCOLLECTED_BYTES = 8 * 1024 * 1024;
+const MOST_UNCOLLECTED_BYTES = 4 * 1024 * 1024;
 
 type Collect = (options: { readonly type: 'minor' }) => void;
 
