@@ -139,13 +139,12 @@ const label = ({ method = 'GET', path, headers = {}, body }: RawRequest): string
   [method, path, JSON.stringify(headers), String(body ?? '').slice(0, 40)].join(' ');
 
 test('nobody can tell whether Express was in between', async () => {
-  const compared = await Promise.all(
-    requests.map(async (request) => ({
-      request: label(request),
-      lean: await outcome(lean, request),
-      plain: await outcome(plain, request),
-    })),
-  );
+  const compared: { request: string; lean: object; plain: object }[] = [];
+  // One after the other: what is left of the key's minute depends on how many came before.
+  for (const request of requests) {
+    const [ofLean, ofPlain] = await Promise.all([outcome(lean, request), outcome(plain, request)]);
+    compared.push({ request: label(request), lean: ofLean, plain: ofPlain });
+  }
   const differing = compared.filter((pair) => !isDeepStrictEqual(pair.lean, pair.plain));
   expect(differing).toEqual([]);
   const answered = new Set(compared.map((pair) => (pair.lean as { status: number }).status));
