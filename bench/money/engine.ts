@@ -19,7 +19,7 @@ const cost = 2_000_000n;
 const cycles = 200_000;
 /** Short ones: on a machine with other work, few stretches of a second are undisturbed. */
 const roundCycles = 50_000;
-const rounds = 12;
+const rounds = 30;
 /** Requests that end in the same turn of the event loop; one a turn is the dearest there is. */
 const together = 16;
 
