@@ -1,4 +1,4 @@
-import { COUNT_CAP, isCount, usageOf, type UsageCounts, type UsageReading } from '../kernel';
+import { COUNT_CAP, isCount, totalTokens, usageOf, type UsageCounts, type UsageReading } from '../kernel';
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -14,52 +14,46 @@ export function pick(value: unknown, ...path: readonly string[]): unknown {
   return current;
 }
 
-/** The paths of the readers below, taken apart once. */
-const pathsTaken = new Map<string, readonly string[]>();
+type Fields = Readonly<Record<string, unknown>>;
 
-function at(value: unknown, path: string): unknown {
-  if (!path.includes('.')) return isRecord(value) ? value[path] : undefined;
-  let names = pathsTaken.get(path);
-  if (names === undefined) pathsTaken.set(path, (names = path.split('.')));
-  return pick(value, ...names);
-}
+const nothing: Fields = Object.freeze({});
+
+/** The details that stand in a field, if there are any. */
+export const detailsIn = (value: unknown): Fields => (isRecord(value) ? value : nothing);
 
 /** Reads counts out of a supplier's usage object and remembers the first one that is not a count. */
 export class CountReader {
   fault: string | undefined;
 
-  constructor(private readonly raw: unknown) {}
-
-  /** The first of these fields that is present; several names, because suppliers repeat one fact under two. */
-  first(...paths: readonly string[]): number | undefined {
-    for (const path of paths) {
-      const value = at(this.raw, path);
-      if (value === undefined || value === null) continue;
-      if (isCount(value)) return value;
-      this.fault ??= `${path} is not a count`;
-      return undefined;
-    }
+  /** Undefined where nothing is said. */
+  of(value: unknown, name: string): number | undefined {
+    if (value === undefined || value === null) return undefined;
+    if (isCount(value)) return value;
+    this.fault ??= `${name} is not a count`;
     return undefined;
   }
 
   /** A duration in seconds, which may have a fraction, as whole milliseconds rounded up. */
-  milliseconds(path: string): number | undefined {
-    const value = at(this.raw, path);
+  milliseconds(value: unknown, name: string): number | undefined {
     if (value === undefined || value === null) return undefined;
     if (typeof value === 'number' && value >= 0 && value * 1000 <= COUNT_CAP) {
       // To the microsecond first: 8.47 s times a thousand is a hair above 8470 in binary.
       return Math.ceil(Math.round(value * 1e6) / 1e3);
     }
-    this.fault ??= `${path} is not a duration`;
+    this.fault ??= `${name} is not a duration`;
     return undefined;
   }
 }
 
-/** Why an object without any figure in it counts as no report at all. */
-export function unreadable(raw: unknown): UsageReading | undefined {
-  if (raw === undefined || raw === null) return { kind: 'absent' };
-  return isRecord(raw) ? undefined : { kind: 'invalid', reason: 'usage is not an object' };
-}
+/** What went in, under the names that suppliers give it where nothing comes out. */
+export const inputOf = (counts: CountReader, raw: Fields): number | undefined =>
+  counts.of(raw.prompt_tokens, 'prompt_tokens') ??
+  counts.of(raw.input_tokens, 'input_tokens') ??
+  counts.of(raw.total_tokens, 'total_tokens');
+
+/** What is no object holds no figures: there is no report, or none that anybody understands. */
+export const unreadable = (raw: unknown): UsageReading =>
+  raw === undefined || raw === null ? { kind: 'absent' } : invalid('usage is not an object');
 
 export function invalid(reason: string): UsageReading {
   return { kind: 'invalid', reason };
@@ -67,11 +61,9 @@ export function invalid(reason: string): UsageReading {
 
 /** A report in which every figure is zero says nothing: a call cannot have read and written nothing. */
 export function okUnlessEmpty(counts: Partial<UsageCounts>): UsageReading {
-  for (const name in counts) {
-    if (name !== 'calls' && counts[name as keyof UsageCounts] !== 0)
-      return { kind: 'ok', usage: usageOf(counts) };
-  }
-  return { kind: 'absent' };
+  const usage = usageOf(counts);
+  const isEmpty = totalTokens(usage) === 0 && usage.audioMilliseconds === 0;
+  return isEmpty ? { kind: 'absent' } : { kind: 'ok', usage };
 }
 
 /** What suppliers report as totals with some of their parts. */

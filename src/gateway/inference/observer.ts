@@ -26,6 +26,7 @@ const NANO_PER_USD = 1e9;
 export class Observer {
   /** Looking a series up by its labels costs more than adding to it. */
   private readonly known = new WeakMap<LaneView, Map<string, Usual>>();
+  private readonly knownOfStreams = new WeakMap<LaneView, Map<string, Usual>>();
 
   constructor(private readonly metrics: Metrics) {}
 
@@ -67,9 +68,10 @@ export class Observer {
 
   private usualOf(call: Call, answered: Answered): Usual {
     const { lane } = answered.route;
-    let ofLane = this.known.get(lane);
-    if (ofLane === undefined) this.known.set(lane, (ofLane = new Map<string, Usual>()));
-    const name = `${call.surface.name} ${call.stream}`;
+    const { name } = call.surface;
+    const known = call.stream ? this.knownOfStreams : this.known;
+    let ofLane = known.get(lane);
+    if (ofLane === undefined) known.set(lane, (ofLane = new Map<string, Usual>()));
     let usual = ofLane.get(name);
     if (usual === undefined) ofLane.set(name, (usual = this.seriesOf(call, answered)));
     return usual;

@@ -66,12 +66,12 @@ function depthOf(value: unknown, depth = 0): number {
   if (typeof value !== 'object' || value === null) return depth;
   let deepest = depth + 1;
   if (deepest > MAX_DEPTH) return deepest;
-  for (const child of Array.isArray(value) ? value : Object.values(value)) {
-    if (typeof child !== 'object' || child === null) continue;
-    const below = depthOf(child, depth + 1);
-    if (below > deepest) deepest = below;
-    if (deepest > MAX_DEPTH) break;
+  if (Array.isArray(value)) {
+    for (const child of value) deepest = Math.max(deepest, depthOf(child, depth + 1));
+    return deepest;
   }
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const name in fields) deepest = Math.max(deepest, depthOf(fields[name], depth + 1));
   return deepest;
 }
 

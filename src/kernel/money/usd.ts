@@ -39,7 +39,7 @@ function shifted(digits: bigint, shift: number): bigint {
  */
 export function formatUsd(nano: Nano, { fixed }: { fixed?: number } = {}): string {
   const magnitude = nano < 0n ? -nano : nano;
-  if (fixed === undefined) return withSign(nano, decimalsOf(magnitude, decimals).replace(/\.?0+$/, ''));
+  if (fixed === undefined) return withSign(nano, withoutZeros(decimalsOf(magnitude, decimals)));
   if (!Number.isInteger(fixed) || fixed < 0 || fixed > decimals) throw new RangeError('0 to 9 decimals');
   const unit = 10n ** BigInt(decimals - fixed);
   const rounded = (magnitude + unit / 2n) / unit;
@@ -51,6 +51,13 @@ const withSign = (amount: bigint, text: string): string => (amount < 0n ? `-${te
 function decimalsOf(magnitude: bigint, places: number): string {
   const text = magnitude.toString().padStart(places + 1, '0');
   return places === 0 ? text : `${text.slice(0, -places)}.${text.slice(-places)}`;
+}
+
+/** A text with a point in it, without the zeros that it ends in. */
+function withoutZeros(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '0') end -= 1;
+  return text.slice(0, text[end - 1] === '.' ? end - 1 : end);
 }
 
 /**

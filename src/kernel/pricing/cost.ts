@@ -4,11 +4,10 @@ import {
   INPUT_BUCKETS,
   OUTPUT_BUCKETS,
   promptTokens,
-  USAGE_BUCKETS,
   type UsageBucket,
   type UsageCounts,
 } from '../usage';
-import { type PriceRates, rateSteps, type ResolvedRates } from './rates';
+import { dearestOf, type PriceRates, rateSteps, type RateStep } from './rates';
 
 /**
  * Tokens are priced by the million, audio by the minute of 60,000 ms. Both divide 3,000,000, so sums are kept
@@ -20,14 +19,21 @@ const MILLISECOND_WEIGHT = 50n;
 
 /** The exact price, rounded up once to a whole nano-dollar. */
 export function costOf(usage: UsageCounts, price: PriceRates): Nano {
-  const rates = ratesFor(price, promptTokens(usage));
-  let tokens = 0n;
-  for (const bucket of USAGE_BUCKETS) {
-    const count = usage[bucket];
-    if (count > 0) tokens += BigInt(count) * rates[bucket];
-  }
+  const { rates } = stepFor(price, promptTokens(usage));
+  const tokens =
+    part(usage.inputTokens, rates.inputTokens) +
+    part(usage.cacheReadTokens, rates.cacheReadTokens) +
+    part(usage.cacheWriteTokens, rates.cacheWriteTokens) +
+    part(usage.cacheWriteLongTokens, rates.cacheWriteLongTokens) +
+    part(usage.outputTokens, rates.outputTokens) +
+    part(usage.reasoningTokens, rates.reasoningTokens) +
+    part(usage.audioInputTokens, rates.audioInputTokens) +
+    part(usage.audioOutputTokens, rates.audioOutputTokens) +
+    part(usage.imageTokens, rates.imageTokens);
   return roundUp(tokens * TOKEN_WEIGHT + fixedPart(usage.calls, usage.audioMilliseconds, price));
 }
+
+const part = (count: number, rate: bigint): bigint => (count > 0 ? BigInt(count) * rate : 0n);
 
 /** What a request may use at most, as far as it is known before it is sent. */
 export interface RequestBound {
@@ -48,7 +54,7 @@ export function boundOf(
 ): Nano {
   let dearest = 0n;
   for (const price of prices) {
-    const { fixed, perOutputToken } = dearestOf(bound, price);
+    const { fixed, perOutputToken } = dearestWithin(bound, price);
     const total = fixed + perOutputToken * BigInt(bound.maxOutputTokens);
     if (total > dearest) dearest = total;
   }
@@ -66,7 +72,7 @@ export function outputThatFits(
 ): number | null {
   let fits = BigInt(COUNT_CAP);
   for (const price of prices) {
-    const { fixed, perOutputToken } = dearestOf(bound, price);
+    const { fixed, perOutputToken } = dearestWithin(bound, price);
     const left = nano * SCALE - fixed;
     if (left < 0n) return null;
     if (perOutputToken > 0n && left / perOutputToken < fits) fits = left / perOutputToken;
@@ -74,45 +80,43 @@ export function outputThatFits(
   return Number(fits);
 }
 
-function dearestOf(bound: RequestBound, price: PriceRates): { fixed: bigint; perOutputToken: bigint } {
-  const unused = bound.unusedBuckets ?? [];
-  let input = 0n;
-  let output = 0n;
-  for (const step of rateSteps(price)) {
-    if (step.above >= bound.inputTokens) break;
-    input = dearest(input, INPUT_BUCKETS, step.rates, unused);
-    output = dearest(output, OUTPUT_BUCKETS, step.rates, unused);
-  }
+function dearestWithin(bound: RequestBound, price: PriceRates): { fixed: bigint; perOutputToken: bigint } {
+  const { inputTokens, calls = 1, audioMilliseconds = 0, unusedBuckets } = bound;
+  const step = stepFor(price, inputTokens);
+  const { dearestInput, dearestOutput } =
+    unusedBuckets === undefined ? step : dearestWithout(unusedBuckets, step, price);
   return {
-    fixed:
-      BigInt(bound.inputTokens) * input * TOKEN_WEIGHT +
-      fixedPart(bound.calls ?? 1, bound.audioMilliseconds ?? 0, price),
-    perOutputToken: output * TOKEN_WEIGHT,
+    fixed: BigInt(inputTokens) * dearestInput * TOKEN_WEIGHT + fixedPart(calls, audioMilliseconds, price),
+    perOutputToken: dearestOutput * TOKEN_WEIGHT,
   };
 }
 
-function dearest(
-  start: bigint,
-  buckets: readonly UsageBucket[],
-  rates: ResolvedRates,
+function dearestWithout(
   unused: readonly UsageBucket[],
-): bigint {
-  let highest = start;
-  for (const bucket of buckets) {
-    if (rates[bucket] > highest && !unused.includes(bucket)) highest = rates[bucket];
+  last: RateStep,
+  price: PriceRates,
+): Pick<RateStep, 'dearestInput' | 'dearestOutput'> {
+  const used = (buckets: readonly UsageBucket[]) => buckets.filter((bucket) => !unused.includes(bucket));
+  let dearestInput = 0n;
+  let dearestOutput = 0n;
+  for (const { above, rates } of rateSteps(price)) {
+    if (above > last.above) break;
+    dearestInput = dearestOf(used(INPUT_BUCKETS), rates, dearestInput);
+    dearestOutput = dearestOf(used(OUTPUT_BUCKETS), rates, dearestOutput);
   }
-  return highest;
+  return { dearestInput, dearestOutput };
 }
 
-function ratesFor(price: PriceRates, inputTokens: number): ResolvedRates {
+/** The highest step that so many input tokens reach. */
+function stepFor(price: PriceRates, inputTokens: number): RateStep {
   const steps = rateSteps(price);
   for (let index = steps.length - 1; index > 0; index -= 1) {
     const step = steps[index];
-    if (step !== undefined && inputTokens > step.above) return step.rates;
+    if (step !== undefined && inputTokens > step.above) return step;
   }
   const [base] = steps;
   if (base === undefined) throw new Error('a price always has a base');
-  return base.rates;
+  return base;
 }
 
 function fixedPart(calls: number, audioMilliseconds: number, price: PriceRates): bigint {

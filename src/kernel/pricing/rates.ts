@@ -1,5 +1,5 @@
 import { fault } from '../errors';
-import type { UsageBucket } from '../usage';
+import { INPUT_BUCKETS, OUTPUT_BUCKETS, type UsageBucket } from '../usage';
 
 /**
  * Nano-USD for a million tokens of each bucket. A bucket without a rate of its own costs what its token would
@@ -96,6 +96,9 @@ export interface RateStep {
   /** In force once more than this many tokens went in; -1 is the base, in force always. */
   readonly above: number;
   readonly rates: ResolvedRates;
+  /** The most that any token can cost so far, of those that go in and of those that come out. */
+  readonly dearestInput: bigint;
+  readonly dearestOutput: bigint;
 }
 
 const steps = new WeakMap<PriceRates, readonly RateStep[]>();
@@ -105,13 +108,30 @@ export function rateSteps(price: PriceRates): readonly RateStep[] {
   const known = steps.get(price);
   if (known !== undefined) return known;
   let current: BucketRates = price;
-  const made: RateStep[] = [{ above: -1, rates: resolveRates(current) }];
+  const made = [stepOf(-1, current, null)];
   for (const tier of price.tiers) {
     current = overlay(current, tier);
-    made.push({ above: tier.aboveInputTokens, rates: resolveRates(current) });
+    made.push(stepOf(tier.aboveInputTokens, current, made.at(-1)!));
   }
   steps.set(price, made);
   return made;
+}
+
+function stepOf(above: number, ofBuckets: BucketRates, below: RateStep | null): RateStep {
+  const rates = resolveRates(ofBuckets);
+  return {
+    above,
+    rates,
+    dearestInput: dearestOf(INPUT_BUCKETS, rates, below?.dearestInput ?? 0n),
+    dearestOutput: dearestOf(OUTPUT_BUCKETS, rates, below?.dearestOutput ?? 0n),
+  };
+}
+
+/** The highest of these rates, or `start` where none is higher. */
+export function dearestOf(buckets: readonly UsageBucket[], rates: ResolvedRates, start: bigint): bigint {
+  let highest = start;
+  for (const bucket of buckets) if (rates[bucket] > highest) highest = rates[bucket];
+  return highest;
 }
 
 function overlay(base: BucketRates, tier: PriceTier): BucketRates {

@@ -93,17 +93,38 @@ export function isCount(value: unknown): value is number {
 
 /** One ordinary call with these counts. */
 export function usageOf(counts: Partial<UsageCounts>, source: UsageSource = 'supplier'): Usage {
-  return Object.freeze({ ...NO_USAGE, calls: 1, ...counts, source });
+  // Written out, like the sums below: the engine takes ten times as long over names that it has to look up.
+  return {
+    inputTokens: counts.inputTokens ?? 0,
+    cacheReadTokens: counts.cacheReadTokens ?? 0,
+    cacheWriteTokens: counts.cacheWriteTokens ?? 0,
+    cacheWriteLongTokens: counts.cacheWriteLongTokens ?? 0,
+    outputTokens: counts.outputTokens ?? 0,
+    reasoningTokens: counts.reasoningTokens ?? 0,
+    audioInputTokens: counts.audioInputTokens ?? 0,
+    audioOutputTokens: counts.audioOutputTokens ?? 0,
+    imageTokens: counts.imageTokens ?? 0,
+    calls: counts.calls ?? 1,
+    audioMilliseconds: counts.audioMilliseconds ?? 0,
+    source,
+  };
 }
 
 /** Everything that went in, which is what chat reports as `prompt_tokens`. */
 export function promptTokens(usage: UsageCounts): number {
-  return INPUT_BUCKETS.reduce((sum, bucket) => sum + usage[bucket], 0);
+  return (
+    usage.inputTokens +
+    usage.cacheReadTokens +
+    usage.cacheWriteTokens +
+    usage.cacheWriteLongTokens +
+    usage.audioInputTokens +
+    usage.imageTokens
+  );
 }
 
 /** Everything that came out, reasoning included, which is what chat reports as `completion_tokens`. */
 export function completionTokens(usage: UsageCounts): number {
-  return OUTPUT_BUCKETS.reduce((sum, bucket) => sum + usage[bucket], 0);
+  return usage.outputTokens + usage.reasoningTokens + usage.audioOutputTokens;
 }
 
 export function totalTokens(usage: UsageCounts): number {

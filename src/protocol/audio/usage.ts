@@ -1,5 +1,5 @@
 import { usageOf, type Usage, type UsageReading } from '../../kernel';
-import { CountReader, invalid, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, detailsIn, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
 
 /** Usage of a transcription; where there is none, the length of the recording stands beside the text. */
 export function findTranscriptionUsage(body: unknown): unknown {
@@ -11,13 +11,20 @@ export function findTranscriptionUsage(body: unknown): unknown {
 
 /** By duration, by tokens, or both: the price decides which of them costs. */
 export function normaliseTranscriptionUsage(raw: unknown): UsageReading {
-  const early = unreadable(raw);
-  if (early !== undefined) return early;
-  const counts = new CountReader(raw);
-  const audioMilliseconds = counts.milliseconds('seconds') ?? counts.milliseconds('prompt_audio_seconds');
-  const input = counts.first('input_tokens', 'prompt_tokens');
-  const output = counts.first('output_tokens', 'completion_tokens');
-  const audio = counts.first('input_token_details.audio_tokens', 'prompt_tokens_details.audio_tokens') ?? 0;
+  if (!isRecord(raw)) return unreadable(raw);
+  const counts = new CountReader();
+  const details = detailsIn(raw.input_token_details);
+  const prompt = detailsIn(raw.prompt_tokens_details);
+  const audioMilliseconds =
+    counts.milliseconds(raw.seconds, 'seconds') ??
+    counts.milliseconds(raw.prompt_audio_seconds, 'prompt_audio_seconds');
+  const input = counts.of(raw.input_tokens, 'input_tokens') ?? counts.of(raw.prompt_tokens, 'prompt_tokens');
+  const output =
+    counts.of(raw.output_tokens, 'output_tokens') ?? counts.of(raw.completion_tokens, 'completion_tokens');
+  const audio =
+    counts.of(details.audio_tokens, 'input_token_details.audio_tokens') ??
+    counts.of(prompt.audio_tokens, 'prompt_tokens_details.audio_tokens') ??
+    0;
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (audioMilliseconds === undefined && input === undefined) return { kind: 'absent' };
   if (audio > (input ?? 0)) return invalid('audio_tokens exceed the input');
@@ -31,11 +38,10 @@ export function normaliseTranscriptionUsage(raw: unknown): UsageReading {
 
 /** Speech: text in, audio out. Suppliers that report nothing sell by the character. */
 export function normaliseSpeechUsage(raw: unknown): UsageReading {
-  const early = unreadable(raw);
-  if (early !== undefined) return early;
-  const counts = new CountReader(raw);
-  const inputTokens = counts.first('input_tokens');
-  const audioOutputTokens = counts.first('output_tokens');
+  if (!isRecord(raw)) return unreadable(raw);
+  const counts = new CountReader();
+  const inputTokens = counts.of(raw.input_tokens, 'input_tokens');
+  const audioOutputTokens = counts.of(raw.output_tokens, 'output_tokens');
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (inputTokens === undefined && audioOutputTokens === undefined) return { kind: 'absent' };
   if (inputTokens === undefined) return invalid('input_tokens is missing');

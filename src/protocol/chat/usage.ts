@@ -5,7 +5,7 @@ import {
   type UsageCounts,
   type UsageReading,
 } from '../../kernel';
-import { CountReader, invalid, pick, splitTotals, unreadable } from '../usage';
+import { CountReader, detailsIn, invalid, isRecord, pick, splitTotals, unreadable } from '../usage';
 
 /** The usage object of a chat answer or chunk; one supplier puts it in an envelope of its own. */
 export function findChatUsage(body: unknown): unknown {
@@ -14,29 +14,35 @@ export function findChatUsage(body: unknown): unknown {
 
 /** Chat and legacy completions, with the names that compatible suppliers use for the same facts. */
 export function normaliseChatUsage(raw: unknown): UsageReading {
-  const early = unreadable(raw);
-  if (early !== undefined) return early;
-  const counts = new CountReader(raw);
-  const miss = counts.first('prompt_cache_miss_tokens');
-  const cacheRead = counts.first(
-    'prompt_tokens_details.cached_tokens',
-    'prompt_cache_hit_tokens',
-    'cache_read_input_tokens',
-    'cached_tokens',
-    'num_cached_tokens',
-  );
-  const input = counts.first('prompt_tokens') ?? (miss === undefined ? undefined : miss + (cacheRead ?? 0));
-  const output = counts.first('completion_tokens');
+  if (!isRecord(raw)) return unreadable(raw);
+  const counts = new CountReader();
+  const prompt = detailsIn(raw.prompt_tokens_details);
+  const completion = detailsIn(raw.completion_tokens_details);
+  const miss = counts.of(raw.prompt_cache_miss_tokens, 'prompt_cache_miss_tokens');
+  const cacheRead =
+    counts.of(prompt.cached_tokens, 'prompt_tokens_details.cached_tokens') ??
+    counts.of(raw.prompt_cache_hit_tokens, 'prompt_cache_hit_tokens') ??
+    counts.of(raw.cache_read_input_tokens, 'cache_read_input_tokens') ??
+    counts.of(raw.cached_tokens, 'cached_tokens') ??
+    counts.of(raw.num_cached_tokens, 'num_cached_tokens');
+  const input =
+    counts.of(raw.prompt_tokens, 'prompt_tokens') ??
+    (miss === undefined ? undefined : miss + (cacheRead ?? 0));
+  const output = counts.of(raw.completion_tokens, 'completion_tokens');
   const totals = {
     input,
     output,
-    total: counts.first('total_tokens'),
+    total: counts.of(raw.total_tokens, 'total_tokens'),
     cacheRead,
-    cacheWrite: counts.first('prompt_tokens_details.cache_write_tokens', 'cache_creation_input_tokens'),
-    audioInput: counts.first('prompt_tokens_details.audio_tokens'),
-    image: counts.first('prompt_tokens_details.image_tokens'),
-    reasoning: counts.first('completion_tokens_details.reasoning_tokens', 'reasoning_tokens'),
-    audioOutput: counts.first('completion_tokens_details.audio_tokens'),
+    cacheWrite:
+      counts.of(prompt.cache_write_tokens, 'prompt_tokens_details.cache_write_tokens') ??
+      counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens'),
+    audioInput: counts.of(prompt.audio_tokens, 'prompt_tokens_details.audio_tokens'),
+    image: counts.of(prompt.image_tokens, 'prompt_tokens_details.image_tokens'),
+    reasoning:
+      counts.of(completion.reasoning_tokens, 'completion_tokens_details.reasoning_tokens') ??
+      counts.of(raw.reasoning_tokens, 'reasoning_tokens'),
+    audioOutput: counts.of(completion.audio_tokens, 'completion_tokens_details.audio_tokens'),
   };
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (input === undefined && output === undefined) return { kind: 'absent' };

@@ -1,5 +1,5 @@
 import { totalTokens, type UsageCounts, type UsageReading } from '../../kernel';
-import { CountReader, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, inputOf, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
 
 /** Usage of an embeddings answer; some suppliers report billed units among their metadata instead. */
 export function findEmbeddingsUsage(body: unknown): unknown {
@@ -7,11 +7,11 @@ export function findEmbeddingsUsage(body: unknown): unknown {
 }
 
 export function normaliseEmbeddingsUsage(raw: unknown): UsageReading {
-  const early = unreadable(raw);
-  if (early !== undefined) return early;
-  const counts = new CountReader(isRecord(pick(raw, 'billed_units')) ? pick(raw, 'billed_units') : raw);
-  const input = counts.first('prompt_tokens', 'input_tokens', 'total_tokens');
-  const image = counts.first('image_tokens');
+  if (!isRecord(raw)) return unreadable(raw);
+  const counts = new CountReader();
+  const units = isRecord(raw.billed_units) ? raw.billed_units : raw;
+  const input = inputOf(counts, units);
+  const image = counts.of(units.image_tokens, 'image_tokens');
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (input === undefined && image === undefined) return { kind: 'absent' };
   return okUnlessEmpty({ inputTokens: input ?? 0, imageTokens: image ?? 0 });

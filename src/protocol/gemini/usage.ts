@@ -7,22 +7,21 @@ export function findGeminiUsage(body: unknown): unknown {
 
 /** Thoughts and tool prompts are counted beside the candidates and the prompt; cached content inside it. */
 export function normaliseGeminiUsage(raw: unknown): UsageReading {
-  const early = unreadable(raw);
-  if (early !== undefined) return early;
-  const counts = new CountReader(raw);
-  const prompt = counts.first('promptTokenCount');
-  const cached = counts.first('cachedContentTokenCount') ?? 0;
-  const toolPrompt = counts.first('toolUsePromptTokenCount') ?? 0;
+  if (!isRecord(raw)) return unreadable(raw);
+  const counts = new CountReader();
+  const prompt = counts.of(raw.promptTokenCount, 'promptTokenCount');
+  const cached = counts.of(raw.cachedContentTokenCount, 'cachedContentTokenCount') ?? 0;
+  const toolPrompt = counts.of(raw.toolUsePromptTokenCount, 'toolUsePromptTokenCount') ?? 0;
   // Left out when the model was stopped before it said anything.
-  const candidates = counts.first('candidatesTokenCount') ?? 0;
-  const thoughts = counts.first('thoughtsTokenCount') ?? 0;
+  const candidates = counts.of(raw.candidatesTokenCount, 'candidatesTokenCount') ?? 0;
+  const thoughts = counts.of(raw.thoughtsTokenCount, 'thoughtsTokenCount') ?? 0;
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (prompt === undefined)
     return candidates + thoughts > 0 ? invalid('promptTokenCount is missing') : { kind: 'absent' };
   if (cached > prompt) return invalid('cachedContentTokenCount exceeds promptTokenCount');
   const fresh = prompt - cached;
-  const audioIn = audioOf(pick(raw, 'promptTokensDetails'), pick(raw, 'cacheTokensDetails'));
-  const audioOut = audioOf(pick(raw, 'candidatesTokensDetails'), undefined);
+  const audioIn = audioOf(raw.promptTokensDetails, raw.cacheTokensDetails);
+  const audioOut = audioOf(raw.candidatesTokensDetails, undefined);
   if (audioIn === undefined || audioOut === undefined) return invalid('a modality has no count');
   const audioInputTokens = Math.min(audioIn, fresh);
   const audioOutputTokens = Math.min(audioOut, candidates);
@@ -47,9 +46,9 @@ function sumAudio(details: unknown): number | undefined {
   if (!Array.isArray(details)) return 0;
   let sum = 0;
   for (const detail of details as readonly unknown[]) {
-    if (!isRecord(detail) || detail['modality'] !== 'AUDIO') continue;
-    const counts = new CountReader(detail);
-    sum += counts.first('tokenCount') ?? 0;
+    if (!isRecord(detail) || detail.modality !== 'AUDIO') continue;
+    const counts = new CountReader();
+    sum += counts.of(detail.tokenCount, 'tokenCount') ?? 0;
     if (counts.fault !== undefined) return undefined;
   }
   return sum;

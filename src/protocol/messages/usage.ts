@@ -1,5 +1,5 @@
 import { completionTokens, type UsageCounts, type UsageReading } from '../../kernel';
-import { CountReader, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, detailsIn, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
 
 /** Marks what only the beginning of a stream said. Joining it with a later report leaves the mark behind. */
 const BEGUN = Symbol('begun');
@@ -29,16 +29,17 @@ export function mergeMessagesUsage(earlier: unknown, later: unknown): unknown {
 
 /** Here input excludes what was read from or written to the cache, so nothing is subtracted. */
 export function normaliseMessagesUsage(raw: unknown): UsageReading {
-  const early = unreadable(raw);
-  if (early !== undefined) return early;
-  const counts = new CountReader(raw);
-  const input = counts.first('input_tokens');
-  const output = counts.first('output_tokens');
-  const cacheRead = counts.first('cache_read_input_tokens') ?? 0;
-  const short = counts.first('cache_creation.ephemeral_5m_input_tokens') ?? 0;
-  const long = counts.first('cache_creation.ephemeral_1h_input_tokens') ?? 0;
-  const written = counts.first('cache_creation_input_tokens') ?? 0;
-  const reasoning = counts.first('output_tokens_details.thinking_tokens') ?? 0;
+  if (!isRecord(raw)) return unreadable(raw);
+  const counts = new CountReader();
+  const writing = detailsIn(raw.cache_creation);
+  const details = detailsIn(raw.output_tokens_details);
+  const input = counts.of(raw.input_tokens, 'input_tokens');
+  const output = counts.of(raw.output_tokens, 'output_tokens');
+  const cacheRead = counts.of(raw.cache_read_input_tokens, 'cache_read_input_tokens') ?? 0;
+  const short = counts.of(writing.ephemeral_5m_input_tokens, 'cache_creation.ephemeral_5m_input_tokens') ?? 0;
+  const long = counts.of(writing.ephemeral_1h_input_tokens, 'cache_creation.ephemeral_1h_input_tokens') ?? 0;
+  const written = counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens') ?? 0;
+  const reasoning = counts.of(details.thinking_tokens, 'output_tokens_details.thinking_tokens') ?? 0;
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (input === undefined && output === undefined) return { kind: 'absent' };
   if (input === undefined) return invalid('input_tokens is missing');
@@ -54,7 +55,7 @@ export function normaliseMessagesUsage(raw: unknown): UsageReading {
     reasoningTokens: reasoning,
   });
   // Before anything is written, its count means nothing.
-  const isBegun = reading.kind === 'ok' && Reflect.get(Object(raw), BEGUN) === true;
+  const isBegun = reading.kind === 'ok' && Reflect.get(raw, BEGUN) === true;
   return isBegun ? { kind: 'ok', usage: { ...reading.usage, source: 'partial' } } : reading;
 }
 

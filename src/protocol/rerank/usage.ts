@@ -1,5 +1,5 @@
 import { usageOf, type UsageReading } from '../../kernel';
-import { CountReader, invalid, okUnlessEmpty, pick, unreadable } from '../usage';
+import { CountReader, inputOf, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
 
 /** Usage of a rerank answer: billed units among the metadata, or a plain usage object. */
 export function findRerankUsage(body: unknown): unknown {
@@ -8,11 +8,10 @@ export function findRerankUsage(body: unknown): unknown {
 
 /** Sold by the search unit or by the token; a search unit is a call. */
 export function normaliseRerankUsage(raw: unknown): UsageReading {
-  const early = unreadable(raw);
-  if (early !== undefined) return early;
-  const counts = new CountReader(raw);
-  const units = counts.first('search_units');
-  const tokens = counts.first('prompt_tokens', 'input_tokens', 'total_tokens');
+  if (!isRecord(raw)) return unreadable(raw);
+  const counts = new CountReader();
+  const units = counts.of(raw.search_units, 'search_units');
+  const tokens = inputOf(counts, raw);
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (units !== undefined && units > 0) {
     return { kind: 'ok', usage: usageOf({ calls: units, inputTokens: tokens ?? 0 }) };

@@ -5,7 +5,7 @@ import {
   type UsageCounts,
   type UsageReading,
 } from '../../kernel';
-import { CountReader, invalid, pick, splitTotals, unreadable } from '../usage';
+import { CountReader, detailsIn, invalid, isRecord, pick, splitTotals, unreadable } from '../usage';
 
 /** The usage object of an answer or of the closing events of a stream. */
 export function findResponsesUsage(event: unknown): unknown {
@@ -13,19 +13,20 @@ export function findResponsesUsage(event: unknown): unknown {
 }
 
 export function normaliseResponsesUsage(raw: unknown): UsageReading {
-  const early = unreadable(raw);
-  if (early !== undefined) return early;
-  const counts = new CountReader(raw);
+  if (!isRecord(raw)) return unreadable(raw);
+  const counts = new CountReader();
+  const input = detailsIn(raw.input_tokens_details);
+  const output = detailsIn(raw.output_tokens_details);
   const totals = {
-    input: counts.first('input_tokens'),
-    output: counts.first('output_tokens'),
-    total: counts.first('total_tokens'),
-    cacheRead: counts.first('input_tokens_details.cached_tokens'),
-    cacheWrite: counts.first('input_tokens_details.cache_write_tokens'),
-    audioInput: counts.first('input_tokens_details.audio_tokens'),
-    image: counts.first('input_tokens_details.image_tokens'),
-    reasoning: counts.first('output_tokens_details.reasoning_tokens'),
-    audioOutput: counts.first('output_tokens_details.audio_tokens'),
+    input: counts.of(raw.input_tokens, 'input_tokens'),
+    output: counts.of(raw.output_tokens, 'output_tokens'),
+    total: counts.of(raw.total_tokens, 'total_tokens'),
+    cacheRead: counts.of(input.cached_tokens, 'input_tokens_details.cached_tokens'),
+    cacheWrite: counts.of(input.cache_write_tokens, 'input_tokens_details.cache_write_tokens'),
+    audioInput: counts.of(input.audio_tokens, 'input_tokens_details.audio_tokens'),
+    image: counts.of(input.image_tokens, 'input_tokens_details.image_tokens'),
+    reasoning: counts.of(output.reasoning_tokens, 'output_tokens_details.reasoning_tokens'),
+    audioOutput: counts.of(output.audio_tokens, 'output_tokens_details.audio_tokens'),
   };
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (totals.input === undefined && totals.output === undefined) return { kind: 'absent' };

@@ -1,7 +1,6 @@
 import { fault } from '../../../kernel';
 
-const token = /^[\w!#$%&'*+.^`|~-]+$/;
-const unfit = /[^\t\x20-\x7e\x80-\xff]/;
+const sendable = /^[\w!#$%&'*+.^`|~-]+: [\t\x20-\x7e\x80-\xff]*$/;
 /** Said once, by whoever writes the head. */
 const own: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
 const address = /^[\x21-\x7e]+$/;
@@ -21,9 +20,9 @@ export function requestHead(
   if (!address.test(path)) throw unsendable('path');
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
   for (const name in headers) {
-    const value = headers[name]!;
-    if (!token.test(name) || unfit.test(value)) throw unsendable(name);
-    if (!own.has(name.toLowerCase())) text += `${name}: ${value}\r\n`;
+    const line = `${name}: ${headers[name]!}`;
+    if (!sendable.test(line)) throw unsendable(name);
+    if (!own.has(name.toLowerCase())) text += `${line}\r\n`;
   }
   if (method === 'POST' || bodyBytes > 0) text += `content-length: ${bodyBytes}\r\n`;
   return `${text}\r\n`;

@@ -12,16 +12,20 @@ const version = /\/v\d+\w*$/;
  * prefix stands between, or the one from the provider's settings.
  */
 export function endpoint(provider: ProviderView, prefix: string, path: string): URL {
-  let known = addresses.get(provider);
-  if (known === undefined) addresses.set(provider, (known = new Map<string, URL>()));
-  const name = `${prefix} ${path}`;
-  let url = known.get(name);
-  if (url === undefined) known.set(name, (url = readAddress(provider, prefix, path)));
+  let ofProvider = addresses.get(provider);
+  if (ofProvider === undefined) addresses.set(provider, (ofProvider = new Map<string, Map<string, URL>>()));
+  let ofPath = ofProvider.get(path);
+  if (ofPath === undefined) ofProvider.set(path, (ofPath = new Map<string, URL>()));
+  let url = ofPath.get(prefix);
+  if (url === undefined) ofPath.set(prefix, (url = readAddress(provider, prefix, path)));
   return url;
 }
 
-/** Parsing an address costs more than everything else that is done with it. A changed provider is a new view. */
-const addresses = new WeakMap<ProviderView, Map<string, URL>>();
+/**
+ * By path and prefix. Parsing an address costs more than everything else that is done with it. A changed provider is a
+ * new view.
+ */
+const addresses = new WeakMap<ProviderView, Map<string, Map<string, URL>>>();
 
 function readAddress({ baseUrl, settings }: ProviderView, prefix: string, path: string): URL {
   const base = baseUrl.replace(/\/+$/, '');
