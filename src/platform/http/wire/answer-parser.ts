@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ChunkedBody } from './chunked-body';
 import { BrokenAnswer } from './errors';
+import { headerName, isFit } from './headers';
 import { pieceMemory } from './piece-memory';
 
 /** Whoever takes an answer in as it comes. */
@@ -19,8 +20,6 @@ const IDLE_MARGIN_MS = 2_000;
 
 const headEnd = Buffer.from('\r\n\r\n');
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-const token = /^[\w!#$%&'*+.^`|~-]+$/;
-const unfit = /[^\t\x20-\x7e\x80-\xff]/;
 const digits = /^\d{1,15}$/;
 
 type Framing = 'none' | 'length' | 'chunked' | 'close';
@@ -174,33 +173,14 @@ function headersIn(text: string, start: number): IncomingHttpHeaders {
     const end = found === -1 ? text.length : found;
     const colon = text.indexOf(':', from);
     if (colon === -1 || colon >= end) throw new BrokenAnswer('a header has no name');
-    const name = nameIn(text.slice(from, colon));
+    const name = headerName(text.slice(from, colon));
     const value = text.slice(colon + 1, end);
-    if (unfit.test(value)) throw oddHeader();
+    if (name === null || !isFit(value)) throw new BrokenAnswer('a header has characters that none may have');
     add(headers, name, trimmed(value));
     from = end + 2;
   }
   return headers;
 }
-
-const MOST_NAMES = 256;
-const LONGEST_NAME = 64;
-const names = new Map<string, string>();
-
-/** A name in small letters. Suppliers send the same few again and again. */
-function nameIn(spelling: string): string {
-  const known = names.get(spelling);
-  if (known !== undefined) return known;
-  if (!token.test(spelling)) throw oddHeader();
-  const name = spelling.toLowerCase();
-  if (name.length > LONGEST_NAME) return name;
-  if (names.size >= MOST_NAMES) names.clear();
-  // A part of a text keeps the whole of it in memory.
-  names.set(Buffer.from(spelling, 'latin1').toString('latin1'), name);
-  return name;
-}
-
-const oddHeader = (): BrokenAnswer => new BrokenAnswer('a header has characters that none may have');
 
 const isBlank = (unit: number): boolean => unit === 0x20 || unit === 0x09;
 

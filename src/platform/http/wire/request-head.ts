@@ -1,6 +1,6 @@
 import { fault } from '../../../kernel';
+import { headerName, isFit } from './headers';
 
-const sendable = /^[\w!#$%&'*+.^`|~-]+: [\t\x20-\x7e\x80-\xff]*$/;
 /** Said once, by whoever writes the head. */
 const own: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
 const address = /^[\x21-\x7e]+$/;
@@ -19,10 +19,11 @@ export function requestHead(
 ): string {
   if (!address.test(path)) throw unsendable('path');
   let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
-  for (const name in headers) {
-    const line = `${name}: ${headers[name]!}`;
-    if (!sendable.test(line)) throw unsendable(name);
-    if (!own.has(name.toLowerCase())) text += `${line}\r\n`;
+  for (const spelling in headers) {
+    const name = headerName(spelling);
+    const value = headers[spelling]!;
+    if (name === null || !isFit(value)) throw unsendable(spelling);
+    if (!own.has(name)) text += `${spelling}: ${value}\r\n`;
   }
   if (method === 'POST' || bodyBytes > 0) text += `content-length: ${bodyBytes}\r\n`;
   return `${text}\r\n`;
