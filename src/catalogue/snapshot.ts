@@ -49,8 +49,9 @@ export class CatalogueSnapshot {
   private readonly byName: ReadonlyMap<string, ModelView>;
   private readonly byAlias: ReadonlyMap<string, ModelView>;
   private readonly prices: ReadonlyMap<number, PriceView>;
-  private readonly organisationAccess: ReadonlyMap<string, OrganisationAccessRow>;
-  private readonly departmentAccess: ReadonlyMap<string, boolean>;
+  /** By model, then by whom it is about. */
+  private readonly organisationAccess: ReadonlyMap<number, ReadonlyMap<number, OrganisationAccessRow>>;
+  private readonly departmentAccess: ReadonlyMap<number, ReadonlyMap<number, DepartmentAccessRow>>;
 
   constructor(rows: CatalogueRows) {
     const views = viewsOf(rows);
@@ -63,12 +64,8 @@ export class CatalogueSnapshot {
     this.byAlias = new Map(
       views.models.flatMap((model) => model.aliases.map((alias) => [alias, model] as const)),
     );
-    this.organisationAccess = new Map(
-      rows.organisationAccess.map((row) => [`${row.model_id}:${row.organisation_id}`, row]),
-    );
-    this.departmentAccess = new Map(
-      rows.departmentAccess.map((row) => [`${row.model_id}:${row.department_id}`, row.allowed]),
-    );
+    this.organisationAccess = byModel(rows.organisationAccess, ({ organisation_id: id }) => id);
+    this.departmentAccess = byModel(rows.departmentAccess, ({ department_id: id }) => id);
   }
 
   /** Name → alias → redirects → model, with the lanes and prices in force at that instant. */
@@ -108,11 +105,27 @@ export class CatalogueSnapshot {
   /** Whether the platform, the organisation and the department all leave this model open to them. */
   isOpenTo(model: ModelView, audience: ModelAudience): boolean {
     const { organisationId, departmentId } = audience;
-    const organisation = this.organisationAccess.get(`${model.id}:${organisationId}`);
+    const organisation =
+      organisationId === null ? undefined : this.organisationAccess.get(model.id)?.get(organisationId);
     if (model.restricted && organisation?.granted !== true) return false;
     if (organisation?.enabled === false) return false;
-    return this.departmentAccess.get(`${model.id}:${departmentId}`) !== false;
+    const department =
+      departmentId === null ? undefined : this.departmentAccess.get(model.id)?.get(departmentId);
+    return department?.allowed !== false;
   }
+}
+
+function byModel<Row extends { readonly model_id: number }>(
+  rows: readonly Row[],
+  idOf: (row: Row) => number,
+): ReadonlyMap<number, ReadonlyMap<number, Row>> {
+  const models = new Map<number, Map<number, Row>>();
+  for (const row of rows) {
+    const ofModel = models.get(row.model_id);
+    if (ofModel === undefined) models.set(row.model_id, new Map([[idOf(row), row]]));
+    else ofModel.set(idOf(row), row);
+  }
+  return models;
 }
 
 /**

@@ -13,8 +13,8 @@ const MOST_PROMPT_CHARACTERS = 32_000;
 
 export function checkChat(body: Body): void {
   checkSampling(body, 2);
-  numberWithin(body, 'frequency_penalty', -2, 2);
-  numberWithin(body, 'presence_penalty', -2, 2);
+  numberWithin(body.frequency_penalty, 'frequency_penalty', -2, 2);
+  numberWithin(body.presence_penalty, 'presence_penalty', -2, 2);
   checkStreamOptions(body);
 }
 
@@ -24,18 +24,18 @@ export const checkResponses = (body: Body): void => checkSampling(body, 2);
 export function checkCompletions(body: Body): void {
   checkChat(body);
   checkInputs('prompt', body.prompt);
-  numberWithin(body, 'best_of', 1, 20, true);
+  numberWithin(body.best_of, 'best_of', 1, 20, true);
 }
 
 export function checkEmbeddings(body: Body): void {
   checkInputs('input', body.input);
   oneOf(body, 'encoding_format', ['float', 'base64']);
-  numberWithin(body, 'dimensions', 1, 1_000_000, true);
+  numberWithin(body.dimensions, 'dimensions', 1, 1_000_000, true);
 }
 
 export function checkRerank(body: Body): void {
   textWithin(body, 'query', Infinity);
-  numberWithin(body, 'top_n', 1, 1_000_000, true);
+  numberWithin(body.top_n, 'top_n', 1, 1_000_000, true);
   if (!Array.isArray(body.documents)) throw invalid('documents', 'must be a list of texts or objects');
   body.documents.forEach((document: unknown, at) => {
     if (typeof document === 'string' || isObject(document)) return;
@@ -47,7 +47,7 @@ const SPEECH_FORMATS = ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'];
 
 export function checkSpeech(body: Body): void {
   textWithin(body, 'input', MOST_SPEECH_CHARACTERS);
-  numberWithin(body, 'speed', 0.25, 4);
+  numberWithin(body.speed, 'speed', 0.25, 4);
   oneOf(body, 'response_format', SPEECH_FORMATS);
   oneOf(body, 'stream_format', ['audio']);
   const { voice } = body;
@@ -57,7 +57,7 @@ export function checkSpeech(body: Body): void {
 
 export function checkImage(body: Body): void {
   textWithin(body, 'prompt', MOST_PROMPT_CHARACTERS);
-  numberWithin(body, 'n', 1, 10, true);
+  numberWithin(body.n, 'n', 1, 10, true);
   checkNotStreamed(body);
 }
 
@@ -82,8 +82,8 @@ export function checkTranscription(body: Body): void {
 }
 
 function checkSampling(body: Body, hottest: number): void {
-  numberWithin(body, 'temperature', 0, hottest);
-  numberWithin(body, 'top_p', 0, 1);
+  numberWithin(body.temperature, 'temperature', 0, hottest);
+  numberWithin(body.top_p, 'top_p', 0, 1);
 }
 
 function checkStreamOptions({ stream, stream_options: options }: Body): void {
@@ -123,8 +123,7 @@ function textWithin(body: Body, param: string, most: number): void {
   throw invalid(param, `may have at most ${most.toLocaleString('en')} characters`);
 }
 
-function numberWithin(body: Body, param: string, least: number, most: number, isWhole = false): void {
-  const value = body[param];
+function numberWithin(value: unknown, param: string, least: number, most: number, isWhole = false): void {
   if (isAbsent(value)) return;
   if (typeof value === 'number' && value >= least && value <= most && (!isWhole || Number.isInteger(value)))
     return;

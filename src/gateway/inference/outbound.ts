@@ -47,7 +47,8 @@ export function outboundFor(
 /** The caller's bytes, with what suppliers insist on where it was left out. */
 function ownBody({ bytes, body, form }: Inbound, { defaults }: Surface): OutgoingBody {
   if (form !== null) return { kind: 'form', ...form };
-  const missing = Object.entries(defaults ?? {}).filter(
+  if (defaults === undefined) return { kind: 'json', bytes, parsed: body };
+  const missing = Object.entries(defaults).filter(
     ([name]) => body[name] === undefined || body[name] === null,
   );
   if (missing.length === 0) return { kind: 'json', bytes, parsed: body };

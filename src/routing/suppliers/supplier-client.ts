@@ -50,15 +50,16 @@ export class SupplierClient {
   open(_hold: HoldProof, input: SupplierCallInput, deadlines: CallDeadlines): SentCall | Promise<SentCall> {
     const { provider } = input.lane;
     const style = this.styles.of(provider);
-    if (style.operations(provider)[input.operation] === undefined)
-      throw notServed(provider.name, input.operation);
-    if (style.credential === 'oauth-pool') return this.openPooled(style, input, deadlines);
+    const dialect = this.styles.dialectFor(provider, input.operation);
+    if (dialect === undefined) throw notServed(provider.name, input.operation);
+    if (style.credential === 'oauth-pool') return this.openPooled(style, dialect, input, deadlines);
     const prepared = prepare(style, input, this.credentialFor(style, input.lane));
-    return sent(style, input, prepared, (handler) => this.send(input, prepared, deadlines, handler));
+    return sent(style, dialect, input, prepared, (handler) => this.send(input, prepared, deadlines, handler));
   }
 
   private async openPooled(
     style: SupplierStyle,
+    dialect: WireDialect,
     input: SupplierCallInput,
     deadlines: CallDeadlines,
   ): Promise<SentCall> {
@@ -66,7 +67,7 @@ export class SupplierClient {
     const lease = await this.tokens.take(provider);
     try {
       const first = prepare(style, input, lease.token);
-      return sent(style, input, first, (handler) =>
+      return sent(style, dialect, input, first, (handler) =>
         new PooledCall(provider, this.tokens, handler, (token, listener) => {
           const prepared = token === lease.token ? first : prepare(style, input, token);
           return this.send(input, prepared, deadlines, listener);
@@ -115,18 +116,20 @@ const prepare = (
   style: SupplierStyle,
   input: SupplierCallInput,
   credential: Credential | null,
-): PreparedCall => style.prepare({ ...input, credential, now: new Date() });
+): PreparedCall => style.prepare({ ...input, credential, now });
+
+const now = (): Date => new Date();
 
 function sent(
   style: SupplierStyle,
-  { stream, lane, operation }: SupplierCallInput,
+  dialect: WireDialect,
+  { stream }: SupplierCallInput,
   { dropped }: PreparedCall,
   dispatch: (handler: SupplierHandler) => SupplierCall,
 ): SentCall {
-  const { provider } = lane;
   return {
     exchange: new SupplierExchange(stream ? style.unframer?.() : undefined).begin(dispatch),
-    dialect: style.operations(provider)[operation]!,
+    dialect,
     dropped,
     judge: (head, body) => judgeAnswer(style, { ...head, body }),
   };

@@ -90,6 +90,20 @@ const keyWith = async (rest: Partial<NewKey>): Promise<{ id: number; publicId: s
     }),
   );
 
+/** Of somebody in a department of an organisation that pays. */
+async function departmentalKey(): Promise<{ text: string; organisationId: number; departmentId: number }> {
+  const [organisation] = await app.database.query<{ id: number }>(
+    "INSERT INTO organisation (name, slug, billing_user_id) VALUES ('Kept', 'kept', $1) RETURNING id",
+    [owner],
+  );
+  const [department] = await app.database.query<{ id: number }>(
+    "INSERT INTO department (organisation_id, name) VALUES ($1, 'Sales') RETURNING id",
+    [organisation!.id],
+  );
+  const of = { organisationId: organisation!.id, departmentId: department!.id };
+  return { ...of, text: (await keyWith({ userId: null, ...of })).text };
+}
+
 async function send(
   path: string,
   headers: Record<string, string>,
@@ -260,6 +274,28 @@ describe('what a key may call', () => {
     expect((await chat(text, 'moved')).status).toBe(200);
     expect(await chat(text, 'sim-small')).toEqual(forbidden);
     expect(new Set(await upstreamModels())).toEqual(new Set(['sim-large']));
+  });
+
+  test('nothing that its organisation or its department is kept from', async () => {
+    const editor = new CatalogueEditor();
+    const { text, organisationId, departmentId } = await departmentalKey();
+    const denied = { status: 403, code: 'model_not_accessible', param: 'model' };
+    const setAccess = async (organisation: boolean, department: boolean): Promise<void> => {
+      await app.database.transaction(async (tx) => {
+        await editor.setOrganisationAccess(tx, 'backed', organisationId, { enabled: organisation });
+        await editor.setDepartmentAccess(tx, departmentId, 'sim-large', department);
+      });
+      await app.application.get(CatalogueService).reload();
+    };
+    await setAccess(false, false);
+    for (const model of ['backed', 'sim-large', 'friendly', 'moved'])
+      expect(await chat(text, model)).toEqual(denied);
+    expect((await chat(text, 'sim-small')).status).toBe(200);
+    // Others are not meant.
+    expect((await chat(client, 'backed')).status).toBe(200);
+    await setAccess(true, true);
+    expect((await chat(text, 'backed')).status).toBe(200);
+    expect((await chat(text, 'friendly')).status).toBe(200);
   });
 
   test('however its suppliers fail, only the lanes of a listed model are called', async () => {

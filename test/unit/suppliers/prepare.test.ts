@@ -25,7 +25,7 @@ const call = (text: string, more: Partial<OutgoingCall> = {}): OutgoingCall => (
   stream: false,
   headers: {},
   sessionKey: null,
-  now: new Date(0),
+  now: () => new Date(0),
   ...more,
 });
 

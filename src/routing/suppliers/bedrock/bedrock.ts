@@ -57,7 +57,7 @@ function signed(request: PreparedCall, { lane, credential, headers, now }: Outgo
       ? signRequest({ ...request, body: request.body.whole }, credential, {
           region: regionOf(lane),
           service: 'bedrock',
-          now,
+          now: now(),
         })
       : authorisation(credential, 'authorization');
   // What proxies on the way may change is not signed.

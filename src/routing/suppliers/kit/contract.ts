@@ -134,7 +134,7 @@ function outgoing(
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     },
     sessionKey: 'session-of-the-caller',
-    now: new Date('2026-01-02T03:04:05Z'),
+    now: () => new Date('2026-01-02T03:04:05Z'),
   };
 }
 

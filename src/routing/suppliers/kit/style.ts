@@ -59,7 +59,8 @@ export interface OutgoingCall {
   readonly headers: IncomingHttpHeaders;
   /** Of one conversation, for suppliers that keep caches near it. */
   readonly sessionKey: string | null;
-  readonly now: Date;
+  /** For whoever signs with the time. */
+  readonly now: () => Date;
 }
 
 export interface PreparedCall {

@@ -13,7 +13,7 @@ export function applyProfile(
   const { lane, stream, maxOutputTokens } = call;
   edits.set.model = lane.upstreamModel;
   for (const name of profile.drop) edits.drop(name, 'unknown to the supplier');
-  for (const [from, to] of Object.entries(profile.rename)) edits.rename(from, to);
+  for (const from in profile.rename) edits.rename(from, profile.rename[from]!);
   if (dialect === 'responses') {
     if (maxOutputTokens !== undefined) edits.set.max_output_tokens = maxOutputTokens;
     return;
