@@ -20,7 +20,7 @@ export const escrowDefaults: EscrowOptions = {
   askAgainMs: 100,
   recallMs: 1_200,
   handBackMs: 10,
-  waitMs: 970,
+  waitMs: 950,
   mostWaiters: 10_000,
 };
 

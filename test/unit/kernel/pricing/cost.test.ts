@@ -1,10 +1,12 @@
 import * as fc from 'fast-check';
 import {
   boundOf,
+  completionTokens,
   costOf,
   outputThatFits,
   priceRates,
   promptTokens,
+  totalTokens,
   USAGE_BUCKETS,
   type UsageCounts,
   usageOf,
@@ -105,6 +107,16 @@ describe('costOf', () => {
     expect(cost({ calls: 3 })).toBe(3_000n);
     expect(cost({ audioMilliseconds: 30_000 })).toBe(3_000_000n);
     expect(cost({})).toBe(0n);
+  });
+
+  test.each(USAGE_BUCKETS)('%s is kept, counted, priced and held for', (bucket) => {
+    const price = priceRates({ input: perMillion(1), output: perMillion(1) });
+    const usage = usageOf({ [bucket]: 7 });
+    expect(usage[bucket]).toBe(7);
+    expect(promptTokens(usage) + completionTokens(usage)).toBe(7);
+    expect(totalTokens(usage)).toBe(7);
+    expect(costOf(usage, price)).toBe(7_000n);
+    expect(boundOf(boundAround(usage), [price])).toBe(7_000n);
   });
 
   test('a bucket without a rate costs what its token would have cost otherwise', () => {
