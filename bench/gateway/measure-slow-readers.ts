@@ -4,7 +4,7 @@ import type { Figure } from './figures';
 import { stream } from './prompts';
 import { bufferedInside, EagerStreams, readSlowly, SlowReader } from './slow-readers';
 import type { Stage } from './stage';
-import { spreadOf } from './statistics';
+import { median, spreadOf } from './statistics';
 
 const READERS = 200;
 const LOOKS = 5;
@@ -40,10 +40,12 @@ export async function measureSlowReaders(stage: Stage, seconds: number): Promise
   const resident: number[] = [];
   const worst: number[] = [];
   for (let look = 0; look < LOOKS; look += 1) {
-    await readSlowly(readers, seconds / LOOKS);
+    // What has passed is collected every 4 MB of it: one look sees where in between it is, many see whether it grows.
+    const sizes: number[] = [];
+    await readSlowly(readers, seconds / LOOKS, () => sizes.push(process.residentMib()));
     await delay(SETTLE_MS);
     worst.push(Math.max(...bufferedInside(streams, readers)) / 1_024);
-    resident.push(process.residentMib());
+    resident.push(median(sizes));
   }
   const cut = readers.filter(({ closed }) => closed).length;
   for (const { socket } of readers) socket.destroy();

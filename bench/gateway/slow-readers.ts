@@ -102,14 +102,20 @@ export class EagerStreams {
   };
 }
 
-export async function readSlowly(readers: readonly SlowReader[], seconds: number): Promise<void> {
+export async function readSlowly(
+  readers: readonly SlowReader[],
+  seconds: number,
+  look: () => void = () => undefined,
+): Promise<void> {
   const until = performance.now() + seconds * 1_000;
   await new Promise<void>((resolve) => {
     const timer = setInterval(() => {
       if (performance.now() >= until) {
         clearInterval(timer);
-        resolve();
-      } else for (const reader of readers) reader.more();
+        return resolve();
+      }
+      for (const reader of readers) reader.more();
+      look();
     }, TICK_MS);
   });
 }
