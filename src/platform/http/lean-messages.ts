@@ -8,6 +8,7 @@ import {
 import type { Socket } from 'node:net';
 import { parse, type ParsedUrlQuery } from 'node:querystring';
 import { type Duplex, Readable } from 'node:stream';
+import { isFit } from './header-text';
 import { httpDate } from './http-date';
 
 const nothing = Buffer.alloc(0);
@@ -98,7 +99,6 @@ export const latestOn = (socket: AnsweringSocket): ServerResponse | undefined =>
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
-const unfit = /[^\t\x20-\x7e\x80-\xff]/;
 const LENGTH = 'content-length';
 
 export class LeanResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
@@ -113,7 +113,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
   private hasLength = false;
 
   addHeader(name: string, value: string): void {
-    if (unfit.test(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`);
+    if (!isFit(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`);
     if (name === LENGTH) this.hasLength = true;
     this.early += `${name}: ${value}\r\n`;
   }

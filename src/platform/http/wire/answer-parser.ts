@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ChunkedBody } from './chunked-body';
 import { BrokenAnswer } from './errors';
-import { headerName, isFit } from './headers';
+import { headerName, isFit } from '../header-text';
 import { pieceMemory } from './piece-memory';
 
 /** Whoever takes an answer in as it comes. */

@@ -1,5 +1,5 @@
 import { fault } from '../../../kernel';
-import { headerName, isFit } from './headers';
+import { headerName, isFit } from '../header-text';
 
 /** Said once, by whoever writes the head. */
 const own: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
