@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { requestBytes } from './caller';
 import type { Figure } from './figures';
@@ -8,19 +9,40 @@ import { median, spreadOf } from './statistics';
 
 const READERS = 200;
 const LOOKS = 5;
-const FILL_DEADLINE_MS = 60_000;
+const FILL_DEADLINE_MS = 120_000;
+/** More than one read brings: the stream has been let go on. */
+const A_ROUND_BYTES = 64 * 1_024;
 /** Until what is on its way between two sockets has arrived and is acknowledged. */
 const SETTLE_MS = 300;
 
-/** Reads until every stream has begun and the kernel's buffers on the way have taken all they take. */
+/**
+ * Reads until the kernel's buffers on the way have taken all they take, and then until every stream has gone on again:
+ * those buffers last a slow reader for half a minute, in which nothing passes through the gateway.
+ */
 async function fill(streams: EagerStreams, readers: readonly SlowReader[]): Promise<void> {
-  const deadline = performance.now() + FILL_DEADLINE_MS;
-  for (let before = -1; performance.now() < deadline;) {
-    await readSlowly(readers, 2);
-    const left = streams.sockets.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0);
+  const { sockets } = streams;
+  let before = -1;
+  await readUntil(readers, () => {
+    const left = sockets.reduce((sum, { bytesWritten }) => sum + bytesWritten, 0);
     const begun = readers.every(({ stream: number, closed }) => number !== null || closed);
-    if (begun && left < before * 1.02) return;
+    const isFull = begun && left < before * 1.02;
     before = left;
+    return isFull;
+  });
+  const full = sockets.map(leftSince(0));
+  await readUntil(readers, () => sockets.every((socket, at) => leftSince(full[at]!)(socket) > A_ROUND_BYTES));
+}
+
+const leftSince =
+  (before: number) =>
+  ({ bytesWritten, writableLength }: Socket): number =>
+    bytesWritten - writableLength - before;
+
+async function readUntil(readers: readonly SlowReader[], isDone: () => boolean): Promise<void> {
+  const deadline = performance.now() + FILL_DEADLINE_MS;
+  while (performance.now() < deadline) {
+    await readSlowly(readers, 2);
+    if (isDone()) return;
   }
   throw new Error('the slow readers were not all served in time');
 }

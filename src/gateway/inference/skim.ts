@@ -5,6 +5,9 @@ const backslash = 0x5c;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
 
+/** More than that around a piece of text is not compared, but read. */
+const MOST_REMEMBERED = 4 * 1024;
+
 /** What distinguishes the events of a dialect, as it stands in their bytes. */
 export interface SkimMarks {
   /** In every event that is more than a piece of text. */
@@ -21,8 +24,10 @@ export interface SkimMarks {
 export class Skimmer {
   /** Of the text in the last chunk. */
   textBytes = 0;
-  private before = Buffer.alloc(0);
-  private after = Buffer.alloc(0);
+  /** What stands before the text of the last event and behind it, in memory of our own: a stream may wait for long. */
+  private around = Buffer.alloc(0);
+  private beforeBytes = 0;
+  private aroundBytes = 0;
 
   constructor(private readonly marks: SkimMarks) {}
 
@@ -40,14 +45,14 @@ export class Skimmer {
 
   /** The end of an event that is like the last one; 0 for any other. */
   private repeated(chunk: Buffer, at: number): number {
-    const { before, after } = this;
-    const start = at + before.length;
-    if (after.length === 0 || start >= chunk.length) return 0;
-    if (chunk.compare(before, 0, before.length, at, start) !== 0) return 0;
+    const { around, beforeBytes, aroundBytes } = this;
+    const start = at + beforeBytes;
+    if (aroundBytes === 0 || start >= chunk.length) return 0;
+    if (chunk.compare(around, 0, beforeBytes, at, start) !== 0) return 0;
     let end = start;
     while (chunk[end] !== quote && chunk[end] !== backslash && end < chunk.length) end += 1;
-    const next = end + after.length;
-    if (next > chunk.length || chunk.compare(after, 0, after.length, end, next) !== 0) return 0;
+    const next = end + aroundBytes - beforeBytes;
+    if (next > chunk.length || chunk.compare(around, beforeBytes, aroundBytes, end, next) !== 0) return 0;
     this.textBytes += end - start;
     return next;
   }
@@ -68,12 +73,21 @@ export class Skimmer {
       const bytes = textBytesAt(event, first);
       if (bytes === 0) continue;
       this.textBytes += bytes;
-      // Copies, so that they do not keep the chunk. After escapes the rest does not begin with the quote, and fits nothing.
-      this.before = Buffer.from(event.subarray(0, first));
-      this.after = Buffer.from(event.subarray(first + bytes));
+      this.remember(event, first, first + bytes);
       break;
     }
     return end + 2;
+  }
+
+  /** After escapes the rest does not begin with the quote, and fits nothing. */
+  private remember(event: Buffer, textStart: number, textEnd: number): void {
+    const length = textStart + event.length - textEnd;
+    this.beforeBytes = textStart;
+    this.aroundBytes = length > MOST_REMEMBERED ? 0 : length;
+    if (this.aroundBytes === 0) return;
+    if (this.around.length < length) this.around = Buffer.allocUnsafeSlow(2 * length);
+    event.copy(this.around, 0, 0, textStart);
+    event.copy(this.around, textStart, textEnd);
   }
 }
 

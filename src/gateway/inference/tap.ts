@@ -1,4 +1,5 @@
 import { type Fault, fault, monotonicMs, SseScanner, type UsageReading } from '../../kernel';
+import { pieceMemory } from '../../platform';
 import type { Dialect } from '../../protocol';
 import { Skimmer, textBytesAt } from './skim';
 import { type TapRules, tapRules } from './tap-rules';
@@ -82,8 +83,8 @@ export class Tap {
     const size = Math.min(scanner.blockEnd, this.keptFrom, this.cutAt) - this.sent;
     if (size <= 0) return nothing;
     this.sent += size;
-    const all = held.length === 1 ? chunk : Buffer.concat(held);
-    this.held = size === all.length ? [] : [all.subarray(size)];
+    const all = held.length === 1 ? chunk : joined(held);
+    this.held = size === all.length ? [] : [ownCopy(all.subarray(size))];
     return size === all.length ? all : all.subarray(0, size);
   }
 
@@ -193,6 +194,20 @@ export class Tap {
       return;
     }
   }
+}
+
+function joined(pieces: readonly Buffer[]): Buffer {
+  const all = pieceMemory(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) at += piece.copy(all, at);
+  return all;
+}
+
+/** So that the beginning of an event keeps nothing of what came before it, however long the rest is waited for. */
+function ownCopy(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
 
 function parse(data: Buffer): Record<string, unknown> | null {

@@ -161,7 +161,7 @@ export class SseScanner {
   private keep(bytes: Buffer, from: number, to: number): void {
     const needed = this.carried + to - from;
     if (needed > this.carry.length) {
-      const larger = Buffer.allocUnsafe(Math.max(smallestCarry, needed, this.carry.length * 2));
+      const larger = Buffer.allocUnsafeSlow(Math.max(smallestCarry, needed, this.carry.length * 2));
       this.carry.copy(larger, 0, 0, this.carried);
       this.carry = larger;
     }

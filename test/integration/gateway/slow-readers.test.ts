@@ -12,6 +12,31 @@ const READERS = 4;
 /** Far more than two sockets' buffers hold. */
 const TOKENS = 60_000;
 
+/** The body of an answer that came in chunks. */
+function unchunked(answer: Buffer): string {
+  const chunks: Buffer[] = [];
+  let at = answer.indexOf('\r\n\r\n') + 4;
+  for (;;) {
+    const start = answer.indexOf('\r\n', at) + 2;
+    const length = parseInt(answer.toString('latin1', at, start - 2), 16);
+    if (length === 0) return Buffer.concat(chunks).toString();
+    chunks.push(answer.subarray(start, start + length));
+    at = start + length + 2;
+  }
+}
+
+interface Chunk {
+  readonly choices: readonly { readonly delta: { readonly content?: string } }[];
+}
+
+/** What a stream says, every event of which must be whole. */
+const wordsIn = (stream: string): string =>
+  stream
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: {'))
+    .map((event) => (JSON.parse(event.slice('data: '.length)) as Chunk).choices[0]?.delta.content ?? '')
+    .join('');
+
 describe('callers who do not take what they asked for', () => {
   let app: TestApp;
   let supplier: Simulator;
@@ -56,6 +81,27 @@ describe('callers who do not take what they asked for', () => {
     socket.pause();
     socket.write(requestText(body));
     return socket;
+  }
+
+  /** The whole answer, as it stands between the chunks' lengths; something else is waited for after every megabyte. */
+  async function read(socket: Socket, between: () => Promise<void>): Promise<string> {
+    const pieces: Buffer[] = [];
+    let [taken, end] = [0, ''];
+    while (!/\r\n0\r\n(?:[^\r]+\r\n)*\r\n$/.test(end)) {
+      if (taken >= KIB * KIB) {
+        await between();
+        taken = 0;
+      }
+      const piece = socket.read() as Buffer | null;
+      if (piece === null) {
+        await once(socket, 'readable', { signal: AbortSignal.timeout(5_000) });
+        continue;
+      }
+      taken += piece.length;
+      pieces.push(piece);
+      end = (end + piece.toString('latin1')).slice(-512);
+    }
+    return unchunked(Buffer.concat(pieces));
   }
 
   test('keep 64 KiB each at most, hold their supplier up, and are dropped when nothing moves', async () => {
@@ -105,6 +151,22 @@ describe('callers who do not take what they asked for', () => {
     expect(end).toContain('data: [DONE]');
     expect(read).toBeGreaterThan(1_000 * KIB);
     expect(performance.now() - startedAt).toBeGreaterThan(600);
+  });
+
+  test('who reads slowly reads the same as who reads at once', async () => {
+    // No read ends where an event does, so what goes on is put together anew every time.
+    await supplier.addFault({ fault: { kind: 'split', bytes: 7_777 } });
+    const body = { ...question(TOKENS / 2), stream: true };
+    const atOnce = await read(await caller(body), () => Promise.resolve());
+    let waits = 0;
+    const slowly = await read(await caller(body), async () => {
+      await until(() => [...answers].every(({ writableNeedDrain: waiting }) => waiting), 10_000);
+      waits += answers.size;
+    });
+    expect(wordsIn(slowly)).toBe(wordsIn(atOnce));
+    expect(wordsIn(atOnce).split(' ').length).toBeGreaterThan(TOKENS / 4);
+    expect(waits).toBeGreaterThan(2);
+    await supplier.clearFaults();
   });
 
   test('an answer that takes long to come is waited for, however quiet the connection', async () => {

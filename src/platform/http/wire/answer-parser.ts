@@ -142,7 +142,8 @@ export class AnswerParser {
         let at = from;
         while (at < to && !chunked.isOver) {
           at = chunked.read(memory, at, to, isBeginning);
-          if (chunked.piece !== null) this.sink!.onData(chunked.piece);
+          const piece = chunked.take();
+          if (piece !== null) this.sink!.onData(piece);
         }
         if (at > from) this.isBeginning = false;
         return chunked.isOver ? at : -1;

@@ -31,11 +31,17 @@ export class ChunkedBody {
   private size = 0;
   private digits = 0;
   private extra = 0;
-  /** What the last read brought; null when that was nothing. */
-  piece: Buffer | null = null;
+  private piece: Buffer | null = null;
 
   get isOver(): boolean {
     return this.place === 'over';
+  }
+
+  /** What the last read brought, once: whoever keeps it, it is not we. */
+  take(): Buffer | null {
+    const { piece } = this;
+    this.piece = null;
+    return piece;
   }
 
   begin(): void {
