@@ -7,6 +7,8 @@ const common = {
 /** @type {import('jest').Config} */
 module.exports = {
   testTimeout: 30_000,
+  // What a file loads is not given back when it is done. One process for all of them ends at the engine's limit.
+  workerIdleMemoryLimit: '1GB',
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/test/unit/**/*.test.ts'] },
     {
