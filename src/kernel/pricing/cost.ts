@@ -1,13 +1,6 @@
 import type { Nano } from '../money';
-import {
-  COUNT_CAP,
-  INPUT_BUCKETS,
-  OUTPUT_BUCKETS,
-  promptTokens,
-  type UsageBucket,
-  type UsageCounts,
-} from '../usage';
-import { dearestOf, type PriceRates, rateSteps, type RateStep } from './rates';
+import { COUNT_CAP, promptTokens, type UsageCounts } from '../usage';
+import { type PriceRates, rateSteps, type RateStep } from './rates';
 
 /**
  * Tokens are priced by the million, audio by the minute of 60,000 ms. Both divide 3,000,000, so sums are kept
@@ -40,8 +33,6 @@ export interface RequestBound {
   readonly inputTokens: number;
   readonly calls?: number;
   readonly audioMilliseconds?: number;
-  /** Buckets this request cannot use, such as audio in a request without any: they do not count. */
-  readonly unusedBuckets?: readonly UsageBucket[];
 }
 
 /**
@@ -81,30 +72,12 @@ export function outputThatFits(
 }
 
 function dearestWithin(bound: RequestBound, price: PriceRates): { fixed: bigint; perOutputToken: bigint } {
-  const { inputTokens, calls = 1, audioMilliseconds = 0, unusedBuckets } = bound;
-  const step = stepFor(price, inputTokens);
-  const { dearestInput, dearestOutput } =
-    unusedBuckets === undefined ? step : dearestWithout(unusedBuckets, step, price);
+  const { inputTokens, calls = 1, audioMilliseconds = 0 } = bound;
+  const { dearestInput, dearestOutput } = stepFor(price, inputTokens);
   return {
     fixed: BigInt(inputTokens) * dearestInput * TOKEN_WEIGHT + fixedPart(calls, audioMilliseconds, price),
     perOutputToken: dearestOutput * TOKEN_WEIGHT,
   };
-}
-
-function dearestWithout(
-  unused: readonly UsageBucket[],
-  last: RateStep,
-  price: PriceRates,
-): Pick<RateStep, 'dearestInput' | 'dearestOutput'> {
-  const used = (buckets: readonly UsageBucket[]) => buckets.filter((bucket) => !unused.includes(bucket));
-  let dearestInput = 0n;
-  let dearestOutput = 0n;
-  for (const { above, rates } of rateSteps(price)) {
-    if (above > last.above) break;
-    dearestInput = dearestOf(used(INPUT_BUCKETS), rates, dearestInput);
-    dearestOutput = dearestOf(used(OUTPUT_BUCKETS), rates, dearestOutput);
-  }
-  return { dearestInput, dearestOutput };
 }
 
 /** The highest step that so many input tokens reach. */

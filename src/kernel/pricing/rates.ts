@@ -128,7 +128,7 @@ function stepOf(above: number, ofBuckets: BucketRates, below: RateStep | null): 
 }
 
 /** The highest of these rates, or `start` where none is higher. */
-export function dearestOf(buckets: readonly UsageBucket[], rates: ResolvedRates, start: bigint): bigint {
+function dearestOf(buckets: readonly UsageBucket[], rates: ResolvedRates, start: bigint): bigint {
   let highest = start;
   for (const bucket of buckets) if (rates[bucket] > highest) highest = rates[bucket];
   return highest;
