@@ -141,16 +141,16 @@ export class Escrow implements HoldKeeper {
 
   private place(request: HoldRequest): Hold | undefined {
     const { amount, refs } = request;
-    const now = this.clock.now();
-    const slices: Slice[] = [];
+    const elapsed = this.clock.elapsedMs();
+    const now = this.clock.at(elapsed);
+    const slices = new Array<Slice>(refs.length);
     let heldAt = now;
-    for (const ref of refs) {
-      const slice = this.book.current(ref, now);
+    for (let place = 0; place < refs.length; place += 1) {
+      const slice = this.book.current(refs[place]!, now);
       if (slice === undefined || !slice.covers(amount)) return undefined;
-      slices.push(slice);
+      slices[place] = slice;
       if (slice.window !== null && slice.window.startsAt > heldAt) heldAt = slice.window.startsAt;
     }
-    const elapsed = this.clock.elapsedMs();
     const roughly = Number(amount);
     for (const slice of slices) {
       slice.take(amount, roughly);

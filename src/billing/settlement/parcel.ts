@@ -1,10 +1,8 @@
 import { RecordSheaf, type WrittenRecord } from '../../audit';
 import type { Nano } from '../../kernel';
-import type { Slice } from '../escrow/slice';
+import type { Slice, Used } from '../escrow/slice';
 import type { Portion } from '../store/money-store';
 import type { Turn } from './turn';
-
-export type Used = ReadonlyMap<Slice, Nano>;
 
 /** A settled request, and what it used up of which slices. */
 export interface Arrival {
@@ -16,27 +14,21 @@ export interface Arrival {
 /** Settled requests that one transaction takes, and what they use up of this node's slices. */
 export class Parcel {
   readonly records = new RecordSheaf();
-  private readonly sums = new Map<Slice, Nano>();
+  private sums: Used[] = [];
   private readonly turns: { readonly turn: Turn; readonly count: number }[] = [];
   /** On its way: what comes now goes with the next. */
   closed = false;
   /** Once the database refused some of the records: those that are neither committed nor set aside. */
   left: WrittenRecord[] | null = null;
 
-  get used(): Used {
+  get used(): readonly Used[] {
     return this.sums;
   }
 
   /** Answers the texts of the records, for the journal. */
   add(arrivals: readonly Arrival[], turn: Turn): string {
     for (const { slices, used } of arrivals) {
-      for (let place = 0; place < slices.length; place += 1) {
-        const slice = slices[place]!;
-        const amount = used[place]!;
-        const before = this.sums.get(slice);
-        if (before !== undefined) this.sums.set(slice, before + amount);
-        else if (amount !== 0n) this.sums.set(slice, amount);
-      }
+      for (let place = 0; place < slices.length; place += 1) this.use(slices[place]!, used[place]!);
     }
     this.turns.push({ turn, count: arrivals.length });
     return this.records.add(arrivals.map(({ record }) => record));
@@ -45,8 +37,10 @@ export class Parcel {
   /** Of what was used, what the database has to be told: a slice that has lapsed is nobody's any more. */
   releases(): Portion[] {
     const sums = new Map<string, Nano>();
-    for (const [{ window, lapsed }, amount] of this.sums)
+    for (const { slice, amount } of this.sums) {
+      const { window, lapsed } = slice;
       if (window !== null && !lapsed) sums.set(window.id, (sums.get(window.id) ?? 0n) + amount);
+    }
     return [...sums].map(([windowId, amount]) => ({ windowId, amount }));
   }
 
@@ -64,9 +58,19 @@ export class Parcel {
   /** To be filled again. */
   clear(): void {
     this.records.clear();
-    this.sums.clear();
+    this.sums = [];
     this.turns.length = 0;
     this.closed = false;
     this.left = null;
+  }
+
+  /** The slice knows its sum: to look it up for every slice of every request takes longer than to add. */
+  private use(slice: Slice, amount: Nano): void {
+    const { sum } = slice;
+    if (sum !== undefined && sum.among === this.sums) sum.amount += amount;
+    else if (amount !== 0n) {
+      slice.sum = { slice, among: this.sums, amount };
+      this.sums.push(slice.sum);
+    }
   }
 }

@@ -3,11 +3,11 @@ import { Logger } from '@nestjs/common';
 import { RecordSheaf, renamedRecord, type WrittenRecord } from '../../audit';
 import { fault, type Nano, uuidv7 } from '../../kernel';
 import type { Activity } from '../escrow/lease-desk';
-import type { Slice } from '../escrow/slice';
+import type { Slice, Used } from '../escrow/slice';
 import { type MoneyStore, RefusedByStore, type Settled } from '../store/money-store';
 import { IdsUnderWay } from './ids-under-way';
 import type { Journal } from './journal';
-import { type Arrival, Parcel, type Used } from './parcel';
+import { type Arrival, Parcel } from './parcel';
 import { settleSplitting } from './settle-splitting';
 import { newTurn, type Turn } from './turn';
 
@@ -243,9 +243,9 @@ export class SettlementLine {
     return renamedRecord(record, requestId);
   }
 
-  private settle(used: Used, { windows }: Settled): void {
+  private settle(used: readonly Used[], { windows }: Settled): void {
     const left = new Map(windows.map(({ windowId, limitLeft }) => [windowId, limitLeft]));
-    for (const [slice, amount] of used) {
+    for (const { slice, amount } of used) {
       slice.settled(amount);
       const limitLeft = slice.window && left.get(slice.window.id);
       if (limitLeft !== null && limitLeft !== undefined) slice.limitLeft = limitLeft;

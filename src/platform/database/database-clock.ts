@@ -26,7 +26,12 @@ export class DatabaseClock {
   }
 
   now(): number {
-    return this.offset + this.elapsed();
+    return this.at(this.elapsed());
+  }
+
+  /** What it reads when so much has elapsed. */
+  at(elapsed: number): number {
+    return this.offset + elapsed;
   }
 
   elapsedMs(): number {
