@@ -74,16 +74,17 @@ function headAt(bytes: Buffer, at: number): { head: string; start: number } {
   const end = window.indexOf(headEnd);
   const head = window.toString('utf8', 0, Math.max(0, end));
   if (!/^[ \t]*\r\n/.test(head)) throw malformed('A part of it has no header of a usable length.');
+  if (/\r(?!\n)|(?<!\r)\n/.test(head)) throw malformed('A header of it has a line end of another kind.');
   return { head, start: at + end + headEnd.length };
 }
 
 function addPart(head: string, bytes: Buffer, fields: [string, string][], files: FormFile[]): void {
-  const disposition = /^content-disposition:[ \t]*form-data[ \t]*(;.*)$/im.exec(head)?.[1] ?? '';
+  const disposition = /^form-data[ \t]*(;.*)$/is.exec(header(head, 'content-disposition') ?? '')?.[1] ?? '';
   const field = nameOf(parameter(disposition, 'name'));
   const name = fileName(disposition);
   if (name !== undefined) {
-    const type = /^content-type:[ \t]*(.+?)[ \t]*$/im.exec(head)?.[1] ?? 'application/octet-stream';
-    files.push({ field, name, type, bytes });
+    const type = header(head, 'content-type');
+    files.push({ field, name, type: type || 'application/octet-stream', bytes });
     return;
   }
   if (bytes.length > MOST_FIELD_BYTES) {
@@ -91,6 +92,12 @@ function addPart(head: string, bytes: Buffer, fields: [string, string][], files:
     throw fault('request_too_large', { param: field, message: `${field} may have at most ${most} bytes.` });
   }
   fields.push([field, bytes.toString('utf8')]);
+}
+
+/** Only the form's own line ends divide it: to a pattern, U+2028 in a file's name would end the line as well. */
+function header(head: string, name: string): string | undefined {
+  const written = head.split('\r\n').find((text) => text.toLowerCase().startsWith(`${name}:`));
+  return written?.slice(name.length + 1).trim();
 }
 
 /** Flat names only: neither paths into objects nor what every object has already. */
@@ -102,7 +109,7 @@ function nameOf(name: string | undefined): string {
 }
 
 function fileName(disposition: string): string | undefined {
-  const extended = parameter(disposition, 'filename*')?.match(/^utf-8'[^']*'(.*)$/i)?.[1];
+  const extended = parameter(disposition, 'filename*')?.match(/^utf-8'[^']*'(.*)$/is)?.[1];
   return (extended === undefined ? undefined : decoded(extended)) ?? parameter(disposition, 'filename');
 }
 
@@ -116,7 +123,7 @@ function decoded(text: string): string | undefined {
 
 function parameter(disposition: string, wanted: string): string | undefined {
   for (const [, name, quoted, plain] of disposition.matchAll(
-    /;[ \t]*([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/g,
+    /;[ \t]*([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gs,
   )) {
     if (name?.toLowerCase() === wanted) return quoted === undefined ? plain : unescaped(quoted);
   }

@@ -32,6 +32,13 @@ describe('a multipart form', () => {
     ['filename="x"; filename*=UTF-8\'\'%E0%A4%A', 'x'],
     ['filename=plain.mp3', 'plain.mp3'],
     ['filename=""', ''],
+    ['filename="a\u2028b\u2029.mp3"', 'a\u2028b\u2029.mp3'],
+    ['filename="a\\\u2028.mp3"', 'a\\\u2028.mp3'],
+    [
+      'filename="\u2028content-disposition: form-data; name=other"',
+      '\u2028content-disposition: form-data; name=other',
+    ],
+    ['filename="x"; filename*=UTF-8\'\'%E2%80%A8', '\u2028'],
   ])('names its file: %s', (written, name) => {
     const { files } = parse(part(`content-disposition: FORM-DATA; ${written}; name=file`, 'x'));
     expect(files[0]).toMatchObject({ field: 'file', name });
@@ -83,6 +90,17 @@ describe('a multipart form', () => {
     ['a part without a header', type, Buffer.from('--frontier\r\n\r\nx\r\n--frontier--')],
     ['a part without a name', type, form(part('Content-Disposition: form-data', 'x'))],
     ['a header without an end', type, form(part(`X-Long: ${'x'.repeat(5_000)}`, 'x'))],
+    [
+      'a bare line feed in a header',
+      type,
+      form(part('X-Other: a\nContent-Disposition: form-data; name="a"', 'b')),
+    ],
+    [
+      'a bare return in a header',
+      type,
+      form(part('Content-Disposition: form-data; name="a"; filename="\r"', 'b')),
+    ],
+    ['a header of two lines', type, form(part('Content-Disposition: form-data;\r\n name="a"', 'b'))],
     [
       'line ends of another kind',
       type,
