@@ -17,8 +17,7 @@ export interface HttpRequest extends IncomingMessage {
   rawBody?: Buffer;
 }
 
-export const requestOf = (context: ExecutionContext): HttpRequest =>
-  context.switchToHttp().getRequest<HttpRequest>();
+export const requestOf = (context: ExecutionContext): HttpRequest => context.getArgByIndex<HttpRequest>(0);
 
 export function pathOf(request: IncomingMessage & { originalUrl?: string }): string {
   const url = request.originalUrl ?? request.url ?? '/';

@@ -80,15 +80,15 @@ export class Attempts {
     const outcomes: Judgement[] = [];
     while (this.next < plan.lanes.length && this.mayGoOn(outcomes)) {
       const route = plan.lanes[this.next++]!;
-      const ticket = this.acquire(route);
-      if (ticket === null) continue;
       const startedMs = monotonicMs();
+      const ticket = this.acquire(route, startedMs);
+      if (ticket === null) continue;
       const tried = await this.tryLane(route, ticket, streamOf);
       const endedMs = monotonicMs();
       const isUnasked = tried.kind === 'refused' && tried.status === null;
       if (!isUnasked) this.records.push(recordOf(route, tried, endedMs - startedMs));
       this.note(route, ticket, tried, streamOf !== laneStream, endedMs);
-      if (tried.kind === 'answered') this.tools.health.began(route.lane, endedMs - startedMs);
+      if (tried.kind === 'answered') this.tools.health.began(route.lane, endedMs - startedMs, endedMs);
       const isWhole = tried.kind === 'answered' && tried.answered.whole !== null;
       // An answer that is whole already is one, even when nobody waits for it any more.
       if (work.stopped !== null && !isWhole) {
@@ -133,10 +133,9 @@ export class Attempts {
   }
 
   /** The right to try a lane: it must not rest, unless all of them do, and a retry has to be affordable. */
-  private acquire({ lane }: PlannedLane): Ticket | null {
+  private acquire({ lane }: PlannedLane, now: number): Ticket | null {
     const { health } = this.tools;
     const { lanes } = this.sending.plan;
-    const now = monotonicMs();
     const breaker = health.breakerOf(lane);
     if (lanes[0]?.why === 'open') return breaker.tryAcquire(now) ?? breaker.tryAsLast(now);
     if (breaker.state(now) === 'open') return null;

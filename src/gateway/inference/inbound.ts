@@ -22,12 +22,8 @@ export function intake(request: HttpRequest, caller: Caller, bodyLimit: number):
   const { headers, requestId } = request;
   const contentType = headers['content-type'];
   const envelope = { requestId, startedMs, caller, headers };
-  if (
-    !isForm(contentType) &&
-    contentType !== undefined &&
-    contentType !== JSON_TYPE &&
-    isOther.test(contentType)
-  ) {
+  const isNeither = contentType !== undefined && contentType !== JSON_TYPE && isOther.test(contentType);
+  if (isNeither && !isForm(contentType)) {
     throw fault('unsupported_media_type', { message: 'The body is neither JSON nor a multipart form.' });
   }
   const bytes = readBody(request, bodyLimit);
@@ -39,7 +35,7 @@ type Envelope = Pick<Inbound, 'requestId' | 'startedMs' | 'caller' | 'headers'>;
 function read(envelope: Envelope, bytes: Buffer): Inbound | Promise<Inbound> {
   const { headers } = envelope;
   const contentType = headers['content-type'];
-  if (isForm(contentType)) {
+  if (contentType !== JSON_TYPE && isForm(contentType)) {
     const form = parseForm(bytes, contentType);
     const kept = headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form);
     return { ...envelope, bytes: kept, body: fieldsOf(form), form };

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { formatUsd, type Nano } from '../../kernel';
-import { addHeader } from '../../platform';
+import { addHeader, addOwnHeader } from '../../platform';
 
 /** What a caller is told about how a request went. */
 export interface CallFacts {
@@ -19,7 +19,7 @@ export type RouteFacts = Pick<CallFacts, 'supplier' | 'region' | 'failover'>;
 export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): void {
   addHeader(response, 'x-svc-supplier', facts.supplier);
   addHeader(response, 'x-svc-region', facts.region ?? 'unspecified');
-  addHeader(response, 'x-svc-failover', facts.failover ? 'true' : 'false');
+  addOwnHeader(response, 'x-svc-failover', facts.failover ? 'true' : 'false');
 }
 
 /** Known when the request is settled: trailers of a stream, headers of a whole answer. */

@@ -1,5 +1,5 @@
 import { Pieces } from '../pieces';
-import { addChange, type Change, sourceOf, type Source } from './edited-source';
+import { addChange, type Change, quotedName, sourceOf, type Source } from './edited-source';
 
 export interface JsonEdits {
   /** Fields of the top level with their new values. */
@@ -84,19 +84,21 @@ function replaced(
   for (const name in set) {
     const value = set[name];
     if (value === undefined) continue;
-    if (!plainName.test(name)) return undefined;
+    const quoted = quotedName(name);
+    if (quoted === undefined) return undefined;
     if (!Object.hasOwn(parsed, name)) {
-      front += `"${name}":${JSON.stringify(value)},`;
+      front += `${quoted}:${JSON.stringify(value)},`;
       continue;
     }
-    const found = soleValue(source, name);
+    const found = soleValue(source, quoted);
     if (found === undefined) return undefined;
     if (parsed[name] !== value) addChange(changes, found.start, found.end, JSON.stringify(value));
   }
   for (const name of removed) {
     const isSet = Object.hasOwn(set, name) && set[name] !== undefined;
     if (isSet || !Object.hasOwn(parsed, name)) continue;
-    const cut = plainName.test(name) ? soleMember(source, name) : undefined;
+    const quoted = quotedName(name);
+    const cut = quoted === undefined ? undefined : soleMember(source, quoted);
     if (cut === undefined) return undefined;
     addChange(changes, cut.start, cut.end, '');
   }
@@ -124,20 +126,17 @@ function isCrowded(bytes: Buffer): boolean {
   return found > SAMPLES / 8;
 }
 
-/** A name that can be written in one way only, but for escapes. */
-const plainName = /^[\w-]+$/;
-
 interface Part {
   readonly start: number;
   readonly end: number;
 }
 
 /** A field with the comma that goes with it; undefined also for one that stands alone. */
-function soleMember(source: Source, name: string): Part | undefined {
-  const value = soleValue(source, name);
+function soleMember(source: Source, quoted: string): Part | undefined {
+  const value = soleValue(source, quoted);
   if (value === undefined) return undefined;
   const { bytes } = source;
-  const start = source.find(name, 0);
+  const start = source.find(quoted, 0);
   let before = start - 1;
   while (bytes[before]! <= SPACE) before -= 1;
   if (bytes[before] === COMMA) return { start: before, end: value.end };
@@ -146,12 +145,11 @@ function soleMember(source: Source, name: string): Part | undefined {
 }
 
 /** Where the value of a field stands whose quoted name is nowhere else, not even as a text. */
-function soleValue(source: Source, name: string): Part | undefined {
+function soleValue(source: Source, quoted: string): Part | undefined {
   const { bytes } = source;
-  const length = name.length + 2;
-  const at = source.find(name, 0);
-  if (at === -1 || source.find(name, at + length) !== -1) return undefined;
-  const colon = skipSpace(bytes, at + length);
+  const at = source.find(quoted, 0);
+  if (at === -1 || source.find(quoted, at + quoted.length) !== -1) return undefined;
+  const colon = skipSpace(bytes, at + quoted.length);
   if (bytes[colon] !== COLON) return undefined;
   const start = skipSpace(bytes, colon + 1);
   const end = endOfValue(bytes, start);
@@ -263,7 +261,8 @@ function mayRecur(bytes: Buffer, from: number, names: ReadonlySet<string>): bool
   if (isCrowded(bytes)) return true;
   if (bytes.indexOf(escapedLetter, from) !== -1) return true;
   for (const name of names) {
-    if (!plainName.test(name) || bytes.indexOf(`"${name}"`, from) !== -1) return true;
+    const quoted = quotedName(name);
+    if (quoted === undefined || bytes.indexOf(quoted, from) !== -1) return true;
   }
   return false;
 }

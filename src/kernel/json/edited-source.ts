@@ -25,8 +25,8 @@ const isBehind = (change: Change, start: number, end: number): boolean =>
 export interface Source {
   readonly bytes: Buffer;
   readonly hasEscapedLetters: boolean;
-  /** Where a quoted name stands; -1 for nowhere. */
-  find(name: string, from: number): number;
+  /** Where a name stands, with its quotation marks; -1 for nowhere. */
+  find(quoted: string, from: number): number;
   with(changes: readonly Change[]): Pieces;
 }
 
@@ -48,16 +48,16 @@ class ShortSource implements Source {
     return this.text.includes('\\u00');
   }
 
-  find(name: string, from: number): number {
-    return this.text.indexOf(`"${name}"`, from);
+  find(quoted: string, from: number): number {
+    return this.text.indexOf(quoted, from);
   }
 
   with(changes: readonly Change[]): Pieces {
     let result = '';
     let from = 0;
     for (const { start, end, text } of changes) {
-      result +=
-        this.text.slice(from, start) + (ascii.test(text) ? text : Buffer.from(text).toString('latin1'));
+      result += this.text.slice(from, start);
+      if (text !== '') result += ascii.test(text) ? text : Buffer.from(text).toString('latin1');
       from = end;
     }
     return new Pieces([result + this.text.slice(from)]);
@@ -71,8 +71,8 @@ class LongSource implements Source {
     return this.bytes.includes(escapedLetter);
   }
 
-  find(name: string, from: number): number {
-    return this.bytes.indexOf(keyOf(name), from);
+  find(quoted: string, from: number): number {
+    return this.bytes.indexOf(bytesOf(quoted), from);
   }
 
   /** Nothing of it is copied. */
@@ -89,15 +89,22 @@ class LongSource implements Source {
   }
 }
 
-const MOST_KEYS = 256;
-const keys = new Map<string, Buffer>();
+const bytesOf = remembered((quoted) => Buffer.from(quoted));
 
-/** A name as it stands in the bytes, quoted. */
-function keyOf(name: string): Buffer {
-  const known = keys.get(name);
-  if (known !== undefined) return known;
-  if (keys.size >= MOST_KEYS) keys.clear();
-  const key = Buffer.from(`"${name}"`);
-  keys.set(name, key);
-  return key;
+/** A name that can be written in one way only, but for escapes, with its quotation marks; undefined for another. */
+export const quotedName = remembered((name) => (/^[\w-]+$/.test(name) ? `"${name}"` : undefined));
+
+const MOST_NAMES = 256;
+
+/** The same few names are edited in every body. */
+function remembered<Found>(find: (name: string) => Found): (name: string) => Found {
+  const known = new Map<string, Found>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    if (known.size >= MOST_NAMES) known.clear();
+    const found = find(name);
+    known.set(name, found);
+    return found;
+  };
 }

@@ -1,5 +1,5 @@
 export { type ConnectionTimes, type IdentifiedRequest, LeanAdapter } from './lean.adapter';
-export { addHeader } from './lean-messages';
+export { addHeader, addOwnHeader } from './lean-messages';
 export { readBody } from './read-body';
 export { RouteTable } from './route-table';
 export { AddressGuard, AddressRefused, type Resolver } from './address-guard';

@@ -114,6 +114,11 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
 
   addHeader(name: string, value: string): void {
     if (!isFit(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`);
+    this.addOwnHeader(name, value);
+  }
+
+  /** Its value is not looked at. */
+  addOwnHeader(name: string, value: string): void {
     if (name === LENGTH) this.hasLength = true;
     this.early += `${name}: ${value}\r\n`;
   }
@@ -197,5 +202,11 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
 /** A header that nobody looks at again before it is sent. */
 export function addHeader(response: ServerResponse, name: string, value: string): void {
   if (response instanceof LeanResponse) response.addHeader(name, value);
+  else response.setHeader(name, value);
+}
+
+/** The same for a number, or a word that stands in this source: there is nothing in it that could not be sent. */
+export function addOwnHeader(response: ServerResponse, name: string, value: string): void {
+  if (response instanceof LeanResponse) response.addOwnHeader(name, value);
   else response.setHeader(name, value);
 }

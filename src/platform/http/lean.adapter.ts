@@ -4,8 +4,9 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { isUuid, uuidv7 } from '../../kernel';
 import { answerBrokenRequest } from './broken-request';
-import { addHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
+import { addOwnHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
 import { RouteTable } from './route-table';
+import { serveStraight } from './straight-routes';
 
 type NestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown;
 
@@ -63,6 +64,7 @@ export class LeanAdapter extends ExpressAdapter {
     super(application);
     this.times = { ...usualTimes, ...times };
     for (const verb of verbs) this.catchRoutes(verb);
+    if (lean) serveStraight(this);
   }
 
   override initHttpServer(): void {
@@ -143,8 +145,8 @@ export class LeanAdapter extends ExpressAdapter {
     if (match === null) return false;
     request.params = match.params;
     request.originalUrl = url;
-    addHeader(response, 'x-request-id', request.requestId);
-    addHeader(response, 'x-content-type-options', 'nosniff');
+    addOwnHeader(response, 'x-request-id', request.requestId);
+    addOwnHeader(response, 'x-content-type-options', 'nosniff');
     const { handler } = match;
     request.onceWhole(() => void handler(request, response, unreachable));
     if (this.heads.length === 0) setImmediate(() => this.beginAll());

@@ -60,11 +60,11 @@ export class LaneHealth {
   }
 
   /** How long the answer of a lane took to begin. Weighed against what is known: a fifth for the latest. */
-  began(lane: LaneView, milliseconds: number): void {
+  began(lane: LaneView, milliseconds: number, now: number): void {
     const watched = this.watch(lane);
     const { latency } = watched;
     watched.latency = latency === null ? milliseconds : latency + (milliseconds - latency) / 5;
-    watched.measuredAt = monotonicMs();
+    watched.measuredAt = now;
   }
 
   /** Null when it has not been measured lately: a lane that was slow once deserves another look. */

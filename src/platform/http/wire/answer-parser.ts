@@ -20,6 +20,8 @@ const IDLE_MARGIN_MS = 2_000;
 
 const headEnd = Buffer.from('\r\n\r\n');
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+/** How nearly every answer begins. */
+const usualLine = 'HTTP/1.1 200 OK\r\n';
 const digits = /^\d{1,15}$/;
 
 type Framing = 'none' | 'length' | 'chunked' | 'close';
@@ -99,11 +101,16 @@ export class AnswerParser {
   }
 
   private takeHead(text: string): void {
+    if (text.startsWith(usualLine)) return this.takeFields(200, true, headersIn(text, usualLine.length));
     const firstEnd = text.indexOf('\r\n');
     const match = statusLine.exec(firstEnd === -1 ? text : text.slice(0, firstEnd));
     if (match === null) throw new BrokenAnswer('it does not begin with a status');
     const status = Number(match[2]);
     const headers = firstEnd === -1 ? {} : headersIn(text, firstEnd + 2);
+    this.takeFields(status, match[1] === '1', headers);
+  }
+
+  private takeFields(status: number, isLasting: boolean, headers: IncomingHttpHeaders): void {
     if (status === 101) throw new BrokenAnswer('it changes the protocol');
     if (status < 200) {
       // What is said in advance precedes the answer.
@@ -112,7 +119,7 @@ export class AnswerParser {
       return;
     }
     this.frame(status, headers);
-    this.idleMs = this.framing === 'close' ? 0 : idleTimeIn(headers, match[1] === '1');
+    this.idleMs = this.framing === 'close' ? 0 : idleTimeIn(headers, isLasting);
     this.isInBody = this.isBeginning = true;
     this.sink!.onHead(status, headers);
   }

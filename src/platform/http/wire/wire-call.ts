@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { monotonicMs, type Pieces } from '../../../kernel';
 import type { AnswerSink } from './answer-parser';
 import { SupplierDeadline } from './errors';
+import { type Expected, Lookout } from './lookout';
 
 /** Who is told of an answer: its head, its pieces, and in the end one of the last two, once. */
 export interface SupplierHandler {
@@ -37,8 +38,12 @@ interface Carrier {
   destroy(): void;
 }
 
-/** A call from the wait for a connection to the last byte of the answer. One timer keeps all of its deadlines. */
-export class WireCall implements SupplierCall, AnswerSink {
+const lookout = new Lookout();
+
+/** A call from the wait for a connection to the last byte of the answer, looked at when one of its deadlines may be over. */
+export class WireCall implements SupplierCall, AnswerSink, Expected {
+  place = -1;
+  dueMs = Infinity;
   begun = false;
   isOver = false;
   isPaused = false;
@@ -47,7 +52,6 @@ export class WireCall implements SupplierCall, AnswerSink {
   private isWatched = false;
   private readonly startedMs = monotonicMs();
   private heardMs = 0;
-  private timer: NodeJS.Timeout;
 
   constructor(
     readonly head: string,
@@ -56,7 +60,7 @@ export class WireCall implements SupplierCall, AnswerSink {
     private readonly terms: CallTerms,
     private readonly leave: () => void,
   ) {
-    this.timer = setTimeout(look, Math.min(terms.firstByteMs, terms.totalMs), this);
+    lookout.expect(this, Math.min(terms.firstByteMs, terms.totalMs));
   }
 
   /** Whether it is still to be sent, now that there is a connection. */
@@ -116,7 +120,7 @@ export class WireCall implements SupplierCall, AnswerSink {
     if (this.finish()) this.handler.onBroken?.(error);
   }
 
-  /** The timer has run out; what has come meanwhile may have moved its end. */
+  /** What has come meanwhile may have moved the end. */
   look(): void {
     const { totalMs } = this.terms;
     const now = monotonicMs();
@@ -149,18 +153,15 @@ export class WireCall implements SupplierCall, AnswerSink {
   }
 
   private watch(now: number): void {
-    clearTimeout(this.timer);
     const until = Math.min(this.startedMs + this.terms.totalMs, this.silentUntil);
-    this.timer = setTimeout(look, until - now, this);
+    lookout.expect(this, until - now);
   }
 
   private finish(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
-    clearTimeout(this.timer);
+    lookout.forget(this);
     this.leave();
     return true;
   }
 }
-
-const look = (call: WireCall): void => call.look();
