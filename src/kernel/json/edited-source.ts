@@ -95,11 +95,13 @@ const bytesOf = remembered((quoted) => Buffer.from(quoted));
 export const quotedName = remembered((name) => (/^[\w-]+$/.test(name) ? `"${name}"` : undefined));
 
 const MOST_NAMES = 256;
+const LONGEST_NAME = 64;
 
-/** The same few names are edited in every body. */
+/** The same few names are edited in every body; a long one is a caller's, and is not kept. */
 function remembered<Found>(find: (name: string) => Found): (name: string) => Found {
   const known = new Map<string, Found>();
   return (name) => {
+    if (name.length > LONGEST_NAME) return find(name);
     const before = known.get(name);
     if (before !== undefined) return before;
     if (known.size >= MOST_NAMES) known.clear();
