@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ChunkedBody } from './chunked-body';
 import { BrokenAnswer } from './errors';
-import { headerName, isFit } from '../header-text';
+import { headersIn } from './header-lines';
 import { pieceMemory } from './piece-memory';
 
 /** Whoever takes an answer in as it comes. */
@@ -19,9 +19,11 @@ const LONGEST_IDLE_MS = 60_000;
 const IDLE_MARGIN_MS = 2_000;
 
 const headEnd = Buffer.from('\r\n\r\n');
-const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d) [\t\x20-\x7e\x80-\xff]*$/;
 /** How nearly every answer begins. */
 const usualLine = 'HTTP/1.1 200 OK\r\n';
+/** The one status that forbids a body and does not end the answer with its head. */
+const RESET_CONTENT = 205;
 const digits = /^\d{1,15}$/;
 
 type Framing = 'none' | 'length' | 'chunked' | 'close';
@@ -39,6 +41,8 @@ export class AnswerParser {
   /** What a body begins with comes chunk by chunk: much is decided by the first word. */
   private isBeginning = false;
   private left = 0;
+  /** A body would contradict the status, although the framing allows one. */
+  private isEmptyByStatus = false;
   private readonly chunked = new ChunkedBody();
   private earlyHeads = 0;
   /** For how long the connection may be idle and still be used again; 0: not at all. */
@@ -118,8 +122,13 @@ export class AnswerParser {
       if (this.earlyHeads > MOST_EARLY_HEADS) throw new BrokenAnswer('it never begins');
       return;
     }
+    if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
+      throw new BrokenAnswer('it is compressed, although that was not offered');
     this.frame(status, headers);
-    this.idleMs = this.framing === 'close' ? 0 : idleTimeIn(headers, isLasting);
+    // HTTP/1.0 knows no chunks: where such an answer ends is not certain enough for another one to follow it.
+    const mayLast = this.framing === 'length' || this.framing === 'none' || isLasting;
+    this.idleMs = this.framing === 'close' || !mayLast ? 0 : idleTimeIn(headers, isLasting);
+    this.isEmptyByStatus = status === RESET_CONTENT;
     this.isInBody = this.isBeginning = true;
     this.sink!.onHead(status, headers);
   }
@@ -150,7 +159,7 @@ export class AnswerParser {
         while (at < to && !chunked.isOver) {
           at = chunked.read(memory, at, to, isBeginning);
           const piece = chunked.take();
-          if (piece !== null) this.sink!.onData(piece);
+          if (piece !== null) this.pass(piece);
         }
         if (at > from) this.isBeginning = false;
         return chunked.isOver ? at : -1;
@@ -158,13 +167,18 @@ export class AnswerParser {
       case 'length': {
         const size = Math.min(this.left, to - from);
         this.left -= size;
-        if (size > 0) this.sink!.onData(copyOf(memory, from, from + size));
+        if (size > 0) this.pass(copyOf(memory, from, from + size));
         return this.left === 0 ? from + size : -1;
       }
       case 'close':
-        if (to > from) this.sink!.onData(copyOf(memory, from, to));
+        if (to > from) this.pass(copyOf(memory, from, to));
         return -1;
     }
+  }
+
+  private pass(piece: Buffer): void {
+    if (this.isEmptyByStatus) throw new BrokenAnswer('it has a body that its status forbids');
+    this.sink!.onData(piece);
   }
 }
 
@@ -174,43 +188,10 @@ function copyOf(memory: Buffer, from: number, to: number): Buffer {
   return copy;
 }
 
-function headersIn(text: string, start: number): IncomingHttpHeaders {
-  const headers: Record<string, string> = {};
-  for (let from = start; from <= text.length;) {
-    const found = text.indexOf('\r\n', from);
-    const end = found === -1 ? text.length : found;
-    const colon = text.indexOf(':', from);
-    if (colon === -1 || colon >= end) throw new BrokenAnswer('a header has no name');
-    const name = headerName(text.slice(from, colon));
-    const value = text.slice(colon + 1, end);
-    if (name === null || !isFit(value)) throw new BrokenAnswer('a header has characters that none may have');
-    add(headers, name, trimmed(value));
-    from = end + 2;
-  }
-  return headers;
-}
-
-const isBlank = (unit: number): boolean => unit === 0x20 || unit === 0x09;
-
-/** Without what stands around it; the engine's own knows more blanks than HTTP. */
-function trimmed(text: string): string {
-  let from = 0;
-  let to = text.length;
-  while (from < to && isBlank(text.charCodeAt(from))) from += 1;
-  while (to > from && isBlank(text.charCodeAt(to - 1))) to -= 1;
-  return text.slice(from, to);
-}
-
-function add(headers: Record<string, string>, name: string, value: string): void {
-  const before = headers[name];
-  if (typeof before !== 'string') headers[name] = value;
-  else if (name !== 'content-length') headers[name] = `${before}, ${value}`;
-  else if (before !== value) throw new BrokenAnswer('it has two lengths');
-}
-
 function idleTimeIn(headers: IncomingHttpHeaders, isLasting: boolean): number {
-  const connection = headers.connection?.toLowerCase() ?? '';
-  const lasts = isLasting ? !connection.includes('close') : connection.includes('keep-alive');
+  const options = (headers.connection ?? '').toLowerCase().split(',');
+  const says = (wanted: string): boolean => options.some((option) => option.trim() === wanted);
+  const lasts = isLasting ? !says('close') : says('keep-alive') && !says('close');
   if (!lasts) return 0;
   const { 'keep-alive': hint } = headers as Record<string, string | undefined>;
   const seconds = hint === undefined ? undefined : /timeout=(\d{1,6})/.exec(hint)?.[1];

@@ -1,4 +1,6 @@
+import { isFit } from '../header-text';
 import { BrokenAnswer } from './errors';
+import { headersIn } from './header-lines';
 import { pieceMemory } from './piece-memory';
 
 /** No chunk is larger than this many hexadecimal digits can say. */
@@ -14,6 +16,7 @@ const TAB = 0x09;
 
 type Place =
   | 'size'
+  | 'size-blanks'
   | 'extension'
   | 'size-end'
   | 'data'
@@ -30,7 +33,9 @@ export class ChunkedBody {
   private place: Place = 'size';
   private size = 0;
   private digits = 0;
-  private extra = 0;
+  /** What stands beside the chunks on the line that is being read, and in all trailers. */
+  private line = '';
+  private trailers = 0;
   private piece: Buffer | null = null;
 
   get isOver(): boolean {
@@ -46,7 +51,8 @@ export class ChunkedBody {
 
   begin(): void {
     this.place = 'size';
-    this.size = this.digits = this.extra = 0;
+    this.size = this.digits = this.trailers = 0;
+    this.line = '';
   }
 
   /**
@@ -81,10 +87,13 @@ export class ChunkedBody {
     switch (this.place) {
       case 'size':
         return this.stepSize(byte);
+      case 'size-blanks':
+        return this.stepBlanks(byte);
       case 'extension':
-        return this.stepLine(byte, 'size-end', MOST_EXTENSION_BYTES);
+        return this.stepExtension(byte);
       case 'size-end':
-        this.digits = this.extra = 0;
+        this.digits = 0;
+        this.line = '';
         return this.expect(byte, LF, this.size === 0 ? 'trailer-start' : 'data');
       case 'data-cr':
         return this.expect(byte, CR, 'data-lf');
@@ -92,11 +101,13 @@ export class ChunkedBody {
         return this.expect(byte, LF, 'size');
       case 'trailer-start':
         if (byte === CR) this.place = 'last-lf';
-        else this.stepLine(byte, 'trailer-end', MOST_TRAILER_BYTES, 'trailer');
+        else this.stepTrailer(byte);
         return;
       case 'trailer':
-        return this.stepLine(byte, 'trailer-end', MOST_TRAILER_BYTES);
+        return this.stepTrailer(byte);
       case 'trailer-end':
+        headersIn(this.line, 0);
+        this.line = '';
         return this.expect(byte, LF, 'trailer-start');
       case 'last-lf':
         return this.expect(byte, LF, 'over');
@@ -115,16 +126,38 @@ export class ChunkedBody {
     }
     if (this.digits === 0 || value !== -1) throw new BrokenAnswer('a chunk has no size');
     if (byte === CR) this.place = 'size-end';
-    else if (byte === SEMICOLON || byte === SPACE || byte === TAB) this.place = 'extension';
+    else this.stepBlanks(byte);
+  }
+
+  /** Blanks behind a size only lead to an extension. */
+  private stepBlanks(byte: number): void {
+    if (byte === SEMICOLON) this.place = 'extension';
+    else if ((byte === SPACE || byte === TAB) && this.gather(byte) <= MOST_EXTENSION_BYTES)
+      this.place = 'size-blanks';
     else throw new BrokenAnswer('a chunk has no size');
   }
 
-  /** Something that is passed over to the end of its line. */
-  private stepLine(byte: number, end: Place, most: number, meanwhile = this.place): void {
-    this.extra += 1;
-    if (byte === LF || this.extra > most)
-      throw new BrokenAnswer('what stands beside its chunks does not end');
-    this.place = byte === CR ? end : meanwhile;
+  private stepExtension(byte: number): void {
+    if (byte !== CR) return void this.bounded(this.gather(byte), MOST_EXTENSION_BYTES);
+    if (!isFit(this.line)) throw new BrokenAnswer('an extension has characters that none may have');
+    this.place = 'size-end';
+  }
+
+  private stepTrailer(byte: number): void {
+    this.trailers += 1;
+    this.place = byte === CR ? 'trailer-end' : 'trailer';
+    if (byte !== CR) this.gather(byte);
+    this.bounded(this.trailers, MOST_TRAILER_BYTES);
+  }
+
+  private gather(byte: number): number {
+    if (byte === LF) throw new BrokenAnswer('a line ends otherwise than lines do');
+    this.line += String.fromCharCode(byte);
+    return this.line.length;
+  }
+
+  private bounded(bytes: number, most: number): void {
+    if (bytes > most) throw new BrokenAnswer('what stands beside its chunks does not end');
   }
 
   private expect(byte: number, wanted: number, next: Place): void {

@@ -36,7 +36,7 @@ export class Connection {
 
   constructor(
     connect: (reading: Reading) => Socket,
-    isEncrypted: boolean,
+    private readonly isEncrypted: boolean,
     private readonly owner: Owner,
   ) {
     this.socket = connect((memory, count) => this.read(memory, count));
@@ -141,7 +141,8 @@ export class Connection {
   private end(): void {
     const { call } = this;
     if (call === null || this.heldBack) return void this.socket.destroy();
-    if (this.parser.close() && this.cause === null) return this.finish();
+    // Node does not tell an orderly end of TLS from a cut, so an end without a length is taken for a cut.
+    if (this.parser.close() && this.cause === null && !this.isEncrypted) return this.finish();
     this.destroy(this.cause ?? new SupplierClosed());
   }
 

@@ -2,7 +2,13 @@ import { fault } from '../../../kernel';
 import { headerName, isFit } from '../header-text';
 
 /** Said once, by whoever writes the head. */
-const own: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
+const own: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'host',
+  'transfer-encoding',
+]);
 const address = /^[\x21-\x7e]+$/;
 
 export interface RequestLine {
@@ -18,7 +24,7 @@ export function requestHead(
   bodyBytes: number,
 ): string {
   if (!address.test(path)) throw unsendable('path');
-  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
+  let text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\naccept-encoding: identity\r\n`;
   for (const spelling in headers) {
     const name = headerName(spelling);
     const value = headers[spelling]!;

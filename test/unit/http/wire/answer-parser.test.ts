@@ -187,7 +187,6 @@ describe('an answer is read as the client of Node reads it', () => {
 
   test.each([
     ['usual', `HTTP/1.1 200 OK\r\n${plain}`],
-    ['without a reason', `HTTP/1.1 200\r\n${plain}`],
     ['with an empty reason', `HTTP/1.1 200 \r\n${plain}`],
     ['with a reason beyond ASCII', `HTTP/1.1 503 \xdcberlastet\r\n${plain}`],
     ['of the older version', `HTTP/1.0 404 Not Found\r\n${plain}`],
@@ -225,6 +224,15 @@ describe('how long a connection may be idle', () => {
     ['nothing said', `HTTP/1.1 200 OK\r\n${length}`, 30_000],
     ['closed', `HTTP/1.1 200 OK\r\nConnection: Close\r\n${length}`, 0],
     ['closed among other words', `HTTP/1.1 200 OK\r\nconnection: x-a, close\r\n${length}`, 0],
+    ['closed in a second header', `HTTP/1.1 200 OK\r\nconnection: x-a\r\nConnection: close\r\n${length}`, 0],
+    ['a word that contains another', `HTTP/1.1 200 OK\r\nconnection: disclose\r\n${length}`, 30_000],
+    ['kept by part of a word', `HTTP/1.0 200 OK\r\nconnection: no-keep-alive\r\n${length}`, 0],
+    ['kept and closed at once', `HTTP/1.0 200 OK\r\nconnection: keep-alive, close\r\n${length}`, 0],
+    [
+      'chunks that the older version does not know',
+      'HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+      0,
+    ],
     [
       'closed although there is a time',
       `HTTP/1.1 200 OK\r\nconnection: close\r\nkeep-alive: timeout=9\r\n${length}`,

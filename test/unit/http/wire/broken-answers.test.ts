@@ -44,6 +44,7 @@ describe('no answer begins with', () => {
     ['a status that is none', `HTTP/1.1 099 OK\r\n${rest}`],
     ['a status in letters', `HTTP/1.1 ten OK\r\n${rest}`],
     ['a status of four digits', `HTTP/1.1 2000 OK\r\n${rest}`],
+    ['a status without the space behind it', `HTTP/1.1 200\r\n${rest}`],
     ['a status behind two spaces', `HTTP/1.1  200 OK\r\n${rest}`],
     ['a control character in its reason', `HTTP/1.1 200 O\0K\r\n${rest}`],
     ['a change of the protocol', `HTTP/1.1 101 Switching\r\nupgrade: x\r\n\r\n`],
@@ -157,6 +158,15 @@ describe('no answer has a chunk', () => {
     ['without its line end', '5\r\nabcde0\r\n\r\n'],
     ['whose line end is another', '5\r\nabcde\n0\r\n\r\n'],
     ['that is longer than it says', '5\r\nabcdef\r\n0\r\n\r\n'],
+    ['with digits apart', '5 5\r\nabcde\r\n0\r\n\r\n'],
+    ['with a tab between its digits', '0\t5\r\nabcde\r\n0\r\n\r\n'],
+    ['with blanks that lead to no extension', '5 \r\nabcde\r\n0\r\n\r\n'],
+    ['with endless blanks', `5${' '.repeat(300)};a=b\r\nabcde\r\n0\r\n\r\n`],
+    ['with a control character in its extension', '5;a=\x01\r\nabcde\r\n0\r\n\r\n'],
+    ['with a control character in a trailer', '0\r\nx-a: a\x1bb\r\n\r\n'],
+    ['with a trailer without a colon', '0\r\nx-a\r\n\r\n'],
+    ['with a space before the colon of a trailer', '0\r\nx-a : b\r\n\r\n'],
+    ['with a trailer on two lines', '0\r\nx-a: b\r\n c\r\n\r\n'],
     ['with an endless extension', `5;${'a'.repeat(300)}`],
     ['with endless trailers', `0\r\n${'x-a: b\r\n'.repeat(3_000)}`],
     ['with an endless trailer', `0\r\nx-a: ${'b'.repeat(17_000)}`],
@@ -167,4 +177,25 @@ describe('no answer has a chunk', () => {
 
   test('every chunk may have an extension of its own', () =>
     expectWhole(`${chunked}${`1;${'a'.repeat(200)}\r\nx\r\n`.repeat(20)}0\r\n\r\n`));
+
+  test('blanks may stand before an extension', () => expectWhole(`${chunked}2 \t;a=b\r\nok\r\n0\r\n\r\n`));
+});
+
+describe('no answer has content', () => {
+  test.each([
+    ['that its status forbids', 'HTTP/1.1 205 Reset Content\r\ncontent-length: 5\r\n\r\nabcde'],
+    [
+      'in chunks that its status forbids',
+      'HTTP/1.1 205 Reset Content\r\ntransfer-encoding: chunked\r\n\r\n5\r\nabcde\r\n',
+    ],
+    ['to the end of the connection that its status forbids', 'HTTP/1.1 205 Reset Content\r\n\r\nabcde'],
+    ['compressed by gzip', `${ok}content-encoding: gzip\r\n${rest}`],
+    ['compressed twice', `${ok}content-encoding: identity, br\r\n${rest}`],
+  ])('%s', (_, text) => expectBroken(text));
+
+  test.each([
+    ['with no content', 'HTTP/1.1 205 Reset Content\r\ncontent-length: 0\r\n\r\n'],
+    ['with no chunk', 'HTTP/1.1 205 Reset Content\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['that is not compressed', `${ok}Content-Encoding: Identity\r\n${rest}`],
+  ])('one %s is fine', (_, text) => expectWhole(text));
 });

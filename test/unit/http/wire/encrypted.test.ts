@@ -80,6 +80,14 @@ test('one connection serves one call after the other', async () => {
   expect(seen).toHaveLength(1);
 });
 
+test('an answer without a length is not whole when an encrypted connection ends: a cut looks the same', async () => {
+  const { port } = await serve((_, response) => {
+    response.socket!.end('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"half":');
+  });
+  const cut = await call(pools(), get('supplier.example', port)).outcome;
+  expect(cut).toMatchObject({ status: 200, text: '{"half":', error: { code: 'SUPPLIER_CLOSED' }, ends: 1 });
+});
+
 test('a certificate for another name is refused before anything is said', async () => {
   let requests = 0;
   const { port } = await serve((_, response) => {

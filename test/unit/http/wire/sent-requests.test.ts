@@ -69,6 +69,7 @@ describe('a head', () => {
       'GET /v1/a%20b/%C3%A4?q=1&r=a%20b HTTP/1.1',
       `host: 127.0.0.1:${port}`,
       'connection: keep-alive',
+      'accept-encoding: identity',
       'authorization: Bearer x',
       'X-Odd!:  \ta:b\xe4\xff',
       'empty: ',
@@ -82,6 +83,7 @@ describe('a head', () => {
     ['Host', 'elsewhere.example'],
     ['host', 'elsewhere.example'],
     ['Connection', 'close'],
+    ['Accept-Encoding', 'gzip, br'],
     ['transfer-encoding', 'chunked'],
     ['Transfer-Encoding', 'chunked'],
   ])('says once where the request ends and whom it is for, whatever the caller says (%s)', (name, value) => {
@@ -90,6 +92,7 @@ describe('a head', () => {
     expect(linesOf(head).filter(Boolean)).toEqual([
       'host: models.example',
       'connection: keep-alive',
+      'accept-encoding: identity',
       'content-length: 3',
     ]);
   });
