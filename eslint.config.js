@@ -37,6 +37,23 @@ module.exports = tseslint.config(
     },
   },
   {
+    files: ['src/**/*.ts'],
+    ignores: ['src/kernel/json/**'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'MemberExpression[object.name="JSON"][property.name="parse"]',
+          message: 'V8 may misread escaped names: use parseJsonText of the kernel.',
+        },
+        {
+          selector: 'CallExpression[callee.property.name="json"][arguments.length=0]',
+          message: 'V8 may misread escaped names: read the text, and use parseJsonText of the kernel.',
+        },
+      ],
+    },
+  },
+  {
     files: ['test/**/*.ts', 'proofs/**/*.ts', 'bench/**/*.ts'],
     rules: {
       '@typescript-eslint/no-unsafe-assignment': 'off',

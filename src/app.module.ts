@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
+import { parseJsonText } from './kernel';
 import { AuditModule } from './audit';
 import { FirstBoot } from './boot/first-boot';
 import { UpkeepModule } from './boot/upkeep';
@@ -23,7 +24,7 @@ import {
 import { PortalModule } from './portal';
 import { projectFolder, WebModule } from './web';
 
-const { version } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
+const { version } = parseJsonText(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
   version: string;
 };
 

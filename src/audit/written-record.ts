@@ -1,3 +1,4 @@
+import { parseJsonText } from '../kernel';
 import type { Attribution, RequestRecord } from './request-record';
 
 /** Every field a record is written with, in order; its settlement is known only to whoever settles it. */
@@ -131,18 +132,18 @@ function withText(
 
 /** The same under another id. */
 export function renamedRecord(record: WrittenRecord, requestId: string): WrittenRecord {
-  const [, ...rest] = JSON.parse(record.text) as unknown[];
+  const [, ...rest] = parseJsonText(record.text) as unknown[];
   return { ...record, requestId, text: JSON.stringify([requestId, ...rest]) };
 }
 
 /** Reads with the fields that the journal's own header names, so that an older journal is still understood. */
 export function readRecord(text: string, fields?: readonly string[]): RequestRecord {
-  return recordOf(JSON.parse(text) as unknown[], fields);
+  return recordOf(parseJsonText(text) as unknown[], fields);
 }
 
 /** The same of several, with commas between. */
 export function readRecords(texts: string, fields?: readonly string[]): RequestRecord[] {
-  return (JSON.parse(`[${texts}]`) as unknown[][]).map((values) => recordOf(values, fields));
+  return (parseJsonText(`[${texts}]`) as unknown[][]).map((values) => recordOf(values, fields));
 }
 
 function recordOf(values: readonly unknown[], fields: readonly string[] = recordFields): RequestRecord {

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { parseJsonText } from '../kernel';
 import { Logger, Settings } from '../platform';
 
 export interface Sandbox {
@@ -41,7 +42,7 @@ async function firstLine(child: ChildProcess): Promise<{ url: string }> {
   });
   const [line] = (await Promise.race([once(lines, 'line', { signal: deadline }), ended])) as [string];
   ended.catch(() => undefined);
-  return JSON.parse(line) as { url: string };
+  return parseJsonText(line) as { url: string };
 }
 
 async function stopChild(child: ChildProcess): Promise<void> {

@@ -1,4 +1,4 @@
-import { err, fault, type Fault, ok, type Result } from '../kernel';
+import { err, fault, type Fault, ok, parseJsonText, type Result } from '../kernel';
 import type { SecretPlace } from '../platform';
 import { CREDENTIAL_TABLE, type CredentialKind } from './credential.entity';
 
@@ -84,9 +84,9 @@ export function credentialOf(kind: CredentialKind, id: string, text: string): Cr
     case 'header':
       return { kind, id, value: text };
     case 'sigv4':
-      return { ...(JSON.parse(text) as Omit<SigningCredential, 'kind' | 'id'>), kind, id };
+      return { ...(parseJsonText(text) as Omit<SigningCredential, 'kind' | 'id'>), kind, id };
     case 'oauth-pool':
-      return { ...(JSON.parse(text) as Omit<TokenCredential, 'kind' | 'id'>), kind, id };
+      return { ...(parseJsonText(text) as Omit<TokenCredential, 'kind' | 'id'>), kind, id };
   }
 }
 

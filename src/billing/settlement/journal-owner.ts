@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { parseJsonText } from '../../kernel';
 import { recordFields } from '../../audit';
 
 /** The first frame of every journal: who writes it, and what its records consist of. */
@@ -25,7 +26,7 @@ export const journalHeader = (node: string): string =>
 /** Null for a frame that is no header. */
 export function headerOf(payload: string | undefined): JournalHeader | null {
   if (payload === undefined || !payload.startsWith('{')) return null;
-  const header = JSON.parse(payload) as JournalHeader;
+  const header = parseJsonText(payload) as JournalHeader;
   return header.format === 1 ? header : null;
 }
 

@@ -10,7 +10,15 @@ import {
   schemaComplete,
 } from './database-checks';
 import { fail, type Finding, type Patient, reasonOf } from './finding';
-import { baseAddress, dataFolder, mail, redis, secretsFit, settingNames } from './surroundings-checks';
+import {
+  baseAddress,
+  dataFolder,
+  engine,
+  mail,
+  redis,
+  secretsFit,
+  settingNames,
+} from './surroundings-checks';
 
 export const doctor: Command = {
   usage: 'doctor',
@@ -30,6 +38,7 @@ export const doctor: Command = {
 
 async function surroundings(settings: Settings, { environment }: CommandContext): Promise<Finding[]> {
   return [
+    engine(),
     settingNames(environment),
     baseAddress(settings),
     secretsFit(settings, environment),

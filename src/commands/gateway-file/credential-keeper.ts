@@ -1,3 +1,4 @@
+import { parseJsonText } from '../../kernel';
 import { CredentialEditor, originsOf, type SecretHome } from '../../catalogue';
 import { MasterKeys, SecretBox, type Settings, type Tx } from '../../platform';
 import type { SecretValue } from './desired';
@@ -61,7 +62,7 @@ export class CredentialKeeper {
 
 function isSame(kept: string, given: SecretValue['parts']): boolean {
   if (typeof given === 'string') return kept === given;
-  const parts = JSON.parse(kept) as Record<string, unknown>;
+  const parts = parseJsonText(kept) as Record<string, unknown>;
   const names = Object.keys(parts);
   return names.length === Object.keys(given).length && names.every((name) => parts[name] === given[name]);
 }

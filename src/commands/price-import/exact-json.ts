@@ -1,18 +1,12 @@
+import { readJsonText } from '../../kernel';
+
 /** A number as it is written: `1e-05` is a price, and a float would make another one of it. */
 class Decimal {
   constructor(readonly text: string) {}
 }
 
-type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
-/** The library's declaration does not know of the third argument yet. */
-const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
-
 /** JSON with every number a Decimal. */
-export function parseExactly(text: string): unknown {
-  return parse(text, (_key, value, context) =>
-    typeof value === 'number' ? new Decimal(context?.source ?? String(value)) : value,
-  );
-}
+export const parseExactly = (text: string): unknown => readJsonText(text, (written) => new Decimal(written));
 
 export type Fields = Readonly<Record<string, unknown>>;
 

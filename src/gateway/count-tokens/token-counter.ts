@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Escrow } from '../../billing';
 import type { LaneView } from '../../catalogue';
-import { Fault, fault } from '../../kernel';
+import { Fault, fault, parseJsonText } from '../../kernel';
 import { Settings } from '../../platform';
 import { supplierFault } from '../../protocol';
 import type { HttpRequest } from '../../web';
@@ -106,7 +106,7 @@ export class TokenCounter {
 
 function countIn(answer: Buffer): number | null {
   try {
-    const { input_tokens: count } = JSON.parse(answer.toString('utf8')) as Record<string, unknown>;
+    const { input_tokens: count } = parseJsonText(answer.toString('utf8')) as Record<string, unknown>;
     return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null;
   } catch {
     return null;

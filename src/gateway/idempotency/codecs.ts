@@ -1,3 +1,4 @@
+import { parseJsonText } from '../../kernel';
 import type { Reply } from '../reply/reply';
 import type { CallFacts } from '../reply/svc-headers';
 
@@ -23,7 +24,7 @@ export const replyCodec: Codec<Reply> = {
   },
   decode(bytes) {
     const end = bytes.indexOf(LINE_END);
-    const { status, contentType, facts } = JSON.parse(bytes.toString('utf8', 0, end)) as ReplyHead;
+    const { status, contentType, facts } = parseJsonText(bytes.toString('utf8', 0, end)) as ReplyHead;
     return {
       status,
       contentType,
@@ -35,5 +36,5 @@ export const replyCodec: Codec<Reply> = {
 
 export const objectCodec: Codec<object> = {
   encode: (answer) => Buffer.from(JSON.stringify(answer)),
-  decode: (bytes) => JSON.parse(bytes.toString('utf8')) as object,
+  decode: (bytes) => parseJsonText(bytes.toString('utf8')) as object,
 };

@@ -1,4 +1,4 @@
-import { fault } from '../../kernel';
+import { fault, parseJsonText } from '../../kernel';
 import { type CanonicalAnswer, collect } from '../../protocol';
 import type { LaneAnswer, WholeDelivery } from './answered';
 import { soldAudio } from './audio';
@@ -81,7 +81,7 @@ const textBytesOf = ({ blocks }: CanonicalAnswer): number =>
 function parseAnswer(bytes: Buffer): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(bytes.toString('utf8'));
+    value = parseJsonText(bytes.toString('utf8'));
   } catch (error) {
     throw fault('non_json_provider_response', { cause: error });
   }

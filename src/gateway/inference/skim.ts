@@ -1,3 +1,4 @@
+import { parseJsonText } from '../../kernel';
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const quote = 0x22;
@@ -123,7 +124,7 @@ export function textBytesAt(data: Buffer, start: number): number {
 
 function parseText(json: Buffer): string | null {
   try {
-    const text: unknown = JSON.parse(json.toString('utf8'));
+    const text: unknown = parseJsonText(json.toString('utf8'));
     return typeof text === 'string' ? text : null;
   } catch {
     return null;

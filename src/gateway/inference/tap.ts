@@ -1,4 +1,4 @@
-import { type Fault, fault, monotonicMs, SseScanner, type UsageReading } from '../../kernel';
+import { type Fault, fault, monotonicMs, SseScanner, type UsageReading, parseJsonText } from '../../kernel';
 import { pieceMemory } from '../../platform';
 import type { Dialect } from '../../protocol';
 import { Skimmer, textBytesAt } from './skim';
@@ -212,7 +212,7 @@ function ownCopy(bytes: Buffer): Buffer {
 
 function parse(data: Buffer): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(data.toString('utf8'));
+    const value: unknown = parseJsonText(data.toString('utf8'));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
   } catch {
     return null;

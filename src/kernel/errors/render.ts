@@ -1,3 +1,4 @@
+import { parseJsonText } from '../json/parse-json-text';
 import { type ErrorCode, errorTypeOf, isErrorCode } from './catalogue';
 import type { Fault, ValidationIssue } from './fault';
 
@@ -28,7 +29,7 @@ const bigintsAsText = (_key: string, value: unknown): unknown =>
 /** Details are free-form: what JSON cannot hold must not turn a refusal into a crash. */
 function plainDetails(details: Record<string, unknown>): unknown {
   try {
-    return JSON.parse(JSON.stringify(details, bigintsAsText));
+    return parseJsonText(JSON.stringify(details, bigintsAsText));
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer';
 import { fault, type Fault } from '../errors';
+import { parseJsonText } from './parse-json-text';
 
 const MAX_DEPTH = 64;
 const MAX_KEYS = 100_000;
@@ -49,7 +50,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 function decode(bytes: Buffer): unknown {
   try {
     const text = isAscii(bytes) ? bytes.toString('latin1') : decoder.decode(bytes);
-    return JSON.parse(text) as unknown;
+    return parseJsonText(text);
   } catch (error) {
     throw fault('invalid_json', { cause: error });
   }

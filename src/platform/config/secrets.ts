@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseJsonText } from '../../kernel';
 import { errorCode } from './error-code';
 
 export const secretProperties = ['sessionSecret', 'keyPepper', 'masterKey'] as const;
@@ -49,7 +50,7 @@ function readSecrets(path: string): Secrets | undefined {
 
 function parse(content: string): Secrets | undefined {
   try {
-    const value = JSON.parse(content) as Partial<Record<string, unknown>> | null;
+    const value = parseJsonText(content) as Partial<Record<string, unknown>> | null;
     const whole = secretProperties.every((name) => typeof value?.[name] === 'string' && value[name] !== '');
     return whole ? (value as Secrets) : undefined;
   } catch {

@@ -1,10 +1,15 @@
 import pg from 'pg';
 import { DataSource, type EntitySchema, type MigrationInterface } from 'typeorm';
 import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/PostgresDataSourceOptions';
+import { parseJsonText } from '../../kernel';
 import { applicationUrl, withSessionSettings } from './connection-url';
 
 export type Entity = (new () => object) | EntitySchema;
 export type Migration = new () => MigrationInterface;
+
+// The names in a document may be a caller's.
+for (const type of [pg.types.builtins.JSON, pg.types.builtins.JSONB])
+  pg.types.setTypeParser(type, parseJsonText);
 
 const statementTimeoutMs = 30_000;
 /** A forgotten transaction holds locks and the horizon of VACUUM. */

@@ -1,4 +1,5 @@
 import pino from 'pino';
+import { parseJsonText } from '../../kernel';
 import type { Settings } from '../config';
 import { pretty } from './pretty';
 import { redact } from './redact';
@@ -17,7 +18,7 @@ export class Logger {
   static create(settings: Pick<Settings, 'logLevel' | 'logFormat'>, sink: LogSink = process.stdout): Logger {
     const coloured = sink === process.stdout && process.stdout.isTTY;
     const write = (line: string): void => {
-      const entry = redact(JSON.parse(line)) as Record<string, unknown>;
+      const entry = redact(parseJsonText(line)) as Record<string, unknown>;
       sink.write(settings.logFormat === 'pretty' ? pretty(entry, coloured) : `${JSON.stringify(entry)}\n`);
     };
     const options: pino.LoggerOptions = {

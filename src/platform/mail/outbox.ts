@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseJsonText } from '../../kernel';
 import { errorCode } from '../config';
 import type { Mail } from './mail';
 
@@ -56,7 +57,7 @@ export class Outbox {
 
   private async load(name: string): Promise<OutboxMail | undefined> {
     try {
-      return JSON.parse(await readFile(join(this.folder, name), 'utf8')) as OutboxMail;
+      return parseJsonText(await readFile(join(this.folder, name), 'utf8')) as OutboxMail;
     } catch (error) {
       // Another process may have cleared it away in between.
       if (errorCode(error) === 'ENOENT') return undefined;

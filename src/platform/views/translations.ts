@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInstance } from 'i18next';
+import { parseJsonText } from '../../kernel';
 import { locales, type Locale } from './view-context';
 
 export type Translate = (key: string, values?: Record<string, unknown>) => string;
@@ -14,7 +15,7 @@ export async function loadTranslations(localesFolder: string): Promise<Translati
   const resources = Object.fromEntries(
     locales.map((locale) => [
       locale,
-      { translation: JSON.parse(readFileSync(join(localesFolder, `${locale}.json`), 'utf8')) as object },
+      { translation: parseJsonText(readFileSync(join(localesFolder, `${locale}.json`), 'utf8')) as object },
     ]),
   );
   const instance = createInstance();

@@ -1,4 +1,4 @@
-import { err, Fault, fault, ok, type Result } from '../../kernel';
+import { err, Fault, fault, ok, parseJsonText as parseOrThrow, type Result } from '../../kernel';
 import { isRecord } from '../usage';
 import { type DialectName, type JsonObject, type Opaque } from './request';
 
@@ -153,7 +153,7 @@ export function present(value: JsonObject): JsonObject {
 
 export function parseJsonText(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseOrThrow(text);
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { type Fault, fault, formatEvent, sseFault, type Usage } from '../../kernel';
+import { type Fault, fault, formatEvent, sseFault, type Usage, parseJsonText } from '../../kernel';
 import {
   type AnswerBlock,
   type CanonicalEvent,
@@ -237,7 +237,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     this.ended = true;
     const text = sseFault('responses', failure, this.options.requestId);
     if (!this.open) return text;
-    const { response, error } = JSON.parse(text.slice(text.indexOf('data: ') + 'data: '.length)) as {
+    const { response, error } = parseJsonText(text.slice(text.indexOf('data: ') + 'data: '.length)) as {
       response: JsonObject;
       error: JsonObject;
     };

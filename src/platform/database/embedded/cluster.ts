@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseJsonText } from '../../../kernel';
 import type { ServerAccount } from './account';
 import { EmbeddedPostgresFailure } from './failure';
 
@@ -29,7 +30,7 @@ export function clusterPaths(folder: string): ClusterPaths {
 
 /** The passwords are written before the cluster that needs them, so neither ever exists alone. */
 export function loadPasswords(paths: ClusterPaths): Passwords {
-  if (existsSync(paths.passwords)) return JSON.parse(readFileSync(paths.passwords, 'utf8')) as Passwords;
+  if (existsSync(paths.passwords)) return parseJsonText(readFileSync(paths.passwords, 'utf8')) as Passwords;
   if (existsSync(paths.data)) {
     throw new EmbeddedPostgresFailure(
       `The file ${paths.passwords} is missing, and without it the database in ${paths.data} cannot be opened. ` +

@@ -1,5 +1,6 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseJsonText } from '../../../kernel';
 import { DataFolderInUse } from './failure';
 import { runningProcess } from './processes';
 
@@ -60,7 +61,7 @@ export function folderOwner(folder: string): number | undefined {
 
 function livingOwner(text: string): Owner | undefined {
   try {
-    const owner = JSON.parse(text) as Owner;
+    const owner = parseJsonText(text) as Owner;
     return runningProcess(owner.pid)?.startedAt === owner.startedAt ? owner : undefined;
   } catch {
     return undefined;

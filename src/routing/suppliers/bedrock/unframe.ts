@@ -1,4 +1,4 @@
-import { fault, Fault, formatEvent } from '../../../kernel';
+import { fault, Fault, formatEvent, parseJsonText } from '../../../kernel';
 import type { Unframer } from '../kit';
 import { type Frame, FrameReader } from './event-stream';
 
@@ -55,7 +55,7 @@ function errorEvent(headers: Frame['headers'], content: object): string {
 
 function parsed(text: string): object {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     return typeof value === 'object' && value !== null ? value : {};
   } catch {
     return {};

@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import type { Credential, LaneView, ProviderView } from '../../../catalogue';
-import { Fault } from '../../../kernel';
+import { Fault, parseJsonText } from '../../../kernel';
 import type { SupplierErrorKind } from '../../../protocol';
 import { judgeAnswer } from './judge';
 import { steeringFields } from './steering';
@@ -68,7 +68,7 @@ export function describeSupplierContract(
         const prepared = style.prepare(callOf(fixture));
         strictEqual(prepared.url.href, new URL(fixture.path, fixtures.baseUrl).href);
         checkHeaders(prepared, fixtures);
-        const body = JSON.parse(prepared.body.toString()) as Record<string, unknown>;
+        const body = parseJsonText(prepared.body.toString()) as Record<string, unknown>;
         if (fixture.modelIn === 'body') strictEqual(body.model, UPSTREAM);
         else ok(prepared.url.pathname.includes(encodeURIComponent(UPSTREAM)));
         strictEqual(JSON.stringify(fixture.body), before, "the caller's body is not written to");

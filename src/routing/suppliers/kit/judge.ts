@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { parseJsonText } from '../../../kernel';
 import type { SupplierError, SupplierErrorKind } from '../../../protocol';
 import type { SupplierStyle } from './style';
 
@@ -29,7 +30,7 @@ function readBody(
   if (body.length > LARGEST_ERROR) return unknown;
   const text = body.toString('utf8');
   try {
-    return style.readError(JSON.parse(text), headers) ?? unknown;
+    return style.readError(parseJsonText(text), headers) ?? unknown;
   } catch {
     // A line of plain text is worth repeating, a page is not.
     return { ...unknown, message: text.includes('<') ? '' : text.trim() };

@@ -1,5 +1,5 @@
 import type { PooledToken, TokenCredential } from '../../../catalogue';
-import { err, fault, type Fault, ok, type Result } from '../../../kernel';
+import { err, fault, type Fault, ok, type Result, parseJsonText } from '../../../kernel';
 import type { SupplierPools } from '../../../platform';
 import { SupplierExchange } from '../supplier-exchange';
 
@@ -65,7 +65,7 @@ function readToken(before: TokenCredential, answer: Buffer, now: number): Result
 
 function parse(answer: Buffer): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(answer.toString('utf8'));
+    const value: unknown = parseJsonText(answer.toString('utf8'));
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
     return {};

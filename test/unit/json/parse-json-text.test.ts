@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { hasEscapedName, isJsonParseFaulty, parseJsonText } from '../../../src/kernel/json';
+import { readJsonText } from '../../../src/kernel/json/json-reader';
+
+type Outcome = { readonly value: unknown; readonly printed: string } | 'refused';
+
+function outcomeOf(read: (text: string) => unknown, text: string): Outcome {
+  try {
+    const value = read(text);
+    return { value, printed: printedOf(value) };
+  } catch (error) {
+    expect(error).toBeInstanceOf(SyntaxError);
+    return 'refused';
+  }
+}
+
+/** With the order of the names, and telling -0 from 0. */
+const printedOf = (value: unknown): string =>
+  JSON.stringify(value, (_name, part: unknown) => (Object.is(part, -0) ? '-0' : part));
+
+/** How often a whole run reads; CI may take more. */
+const runs = Number(process.env.PROPERTY_RUNS ?? 3_000);
+
+const nameParts = fc.constantFrom(
+  'api_base', 'a', 'model', '\\\\', '\\\\u0061pi', '\\u0061', '\\u0061pi_base', '\\"', '\\n', '\\/', '\\ud83d',
+  '\\ude00', '\\u0000', '__proto__', '\\u005f_proto__', '0', '12', 'é', '年', '\\u5e74', ' ', '',
+); // prettier-ignore
+const names = fc.array(nameParts, { maxLength: 3 }).map((parts) => `"${parts.join('')}"`);
+const space = fc.constantFrom('', '', '', ' ', '\n', '\t \r\n');
+const scalars = fc.constantFrom(
+  '1', '-0', '0.10', '1e400', '1E+2', '123456789012345678901', 'true', 'null', '"text"', '"\\u0061\\\\"', '"\\ud800"',
+); // prettier-ignore
+
+const { json } = fc.letrec<{ json: string }>((tie) => ({
+  json: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    scalars,
+    fc
+      .array(fc.tuple(names, space, space, tie('json'), space), { maxLength: 5 })
+      .map((members) => `{${members.map(([n, a, b, v, c]) => `${a}${n}${b}:${c}${v}`).join(',')}}`),
+    fc.array(fc.tuple(space, tie('json'), space), { maxLength: 4 }).map((i) => `[${i.flat().join('')}]`),
+  ),
+}));
+const documents = fc.array(
+  fc.tuple(space, json, space).map((parts) => parts.join('')),
+  {
+    minLength: 1,
+    maxLength: 6,
+  },
+);
+
+test('reads every text as the parser of our own does, whatever was read before', () => {
+  fc.assert(
+    fc.property(documents, (texts) => {
+      for (const text of texts) expect(outcomeOf(parseJsonText, text)).toEqual(outcomeOf(readJsonText, text));
+    }),
+    { numRuns: runs },
+  );
+});
+
+test('the parser of our own agrees with JSON.parse where no name is escaped, also on what is no JSON', () => {
+  const fragments = fc
+    .array(
+      fc.oneof(
+        names,
+        scalars,
+        space,
+        fc.constantFrom(
+          '{',
+          '}',
+          '[',
+          ']',
+          ',',
+          ':',
+          '"',
+          '\\',
+          '+1',
+          '01',
+          '.5',
+          '1.',
+          '-',
+          'nul',
+          '\u00a0',
+          '\ufeff',
+        ),
+      ),
+      { maxLength: 12 },
+    )
+    .map((parts) => parts.join(''));
+  fc.assert(
+    fc.property(fc.oneof(json, fragments), (text) => {
+      fc.pre(!hasEscapedName(text));
+      expect(outcomeOf(readJsonText, text)).toEqual(outcomeOf(JSON.parse, text));
+    }),
+    { numRuns: runs },
+  );
+});
+
+test.each([
+  ['{"a\\u0062":1}', true],
+  ['{"a" \n:1,"b":{"\\\\":1}}', true],
+  ['{"a":"\\u0062","b":["\\"c\\":"]}', false],
+  ['{"a":"\\\\","b":1}', false],
+  ['{"a":"\\\\\\"","\\"":1}', true],
+  [`{"a":"${'x'.repeat(100)}\\"${'y'.repeat(100)}:","b":1}`, false],
+  [`{"${'x'.repeat(100)}\\"${'y'.repeat(100)}":1}`, true],
+  ['"\\', false],
+  ['', false],
+])('%s has an escaped name: %s', (text, expected) => {
+  expect(hasEscapedName(text)).toBe(expected);
+});
+
+test('an escaped name is read as it is written after a document with a like name, which V8 alone may misread', () => {
+  const primer = '{"model":"primer","\\\\u0061pi":1}';
+  const escaped = '{"model":"escaped","\\u0061pi_base":2}';
+  const expected = { model: 'escaped', api_base: 2 };
+  JSON.parse(primer);
+  expect(parseJsonText(escaped)).toEqual(expected);
+  // Fails on the first version without the fault: when every supported one is right, the guard can go.
+  expect(isJsonParseFaulty()).toBe(!Object.hasOwn(JSON.parse(escaped) as object, 'api_base'));
+  const [major] = process.versions.node.split('.').map(Number) as [number];
+  expect(isJsonParseFaulty()).toBe(major >= 23 && major <= 26);
+});
+
+test('depth is no danger to it, and numbers become what the reader wants', () => {
+  const levels = 200_000;
+  expect(() => readJsonText('['.repeat(levels) + ']'.repeat(levels))).not.toThrow();
+  expect(readJsonText('{"price":1e-05}', (text) => ({ text }))).toEqual({ price: { text: '1e-05' } });
+});
+
+test('a refusal repeats nothing of the text', () => {
+  expect(() => readJsonText('{"\\u0061":sk-secret}')).toThrow('Unexpected character in JSON at position 10');
+});
