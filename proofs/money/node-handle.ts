@@ -10,6 +10,8 @@ export interface Call {
   readonly bound: string;
   readonly cost: string;
   readonly answerMs: number;
+  /** Names no bound: as much is held as is left, `bound` at most. */
+  readonly unbounded?: boolean;
 }
 
 export interface Answer {

@@ -18,6 +18,16 @@ export async function proveOneDollar(proof: Proof, runs: number): Promise<void> 
     fast.push(await oneDollar(proof, () => 30 + Math.random() * 170, 0));
   report(proof, `${runs} runs of 1,000 calls on $1.00, answers within 200 ms`, fast, 0.99);
 
+  const unbounded: Run[] = [];
+  for (let run = 0; run < runs; run += 4)
+    unbounded.push(await oneDollar(proof, () => 30 + Math.random() * 170, 60, true));
+  report(
+    proof,
+    `${unbounded.length} runs, no call names a bound, refused callers come again`,
+    unbounded,
+    0.95,
+  );
+
   const slow: Run[] = [];
   for (let run = 0; run < runs; run += 4) {
     const some = Array.from({ length: Math.min(4, runs - run) }, () =>
@@ -30,13 +40,18 @@ export async function proveOneDollar(proof: Proof, runs: number): Promise<void> 
   proof.add('the books after all of that', '0 wrong', `${drift} wrong`, drift === 0);
 }
 
-async function oneDollar(proof: Proof, answerMs: () => number, retries: number): Promise<Run> {
+async function oneDollar(
+  proof: Proof,
+  answerMs: () => number,
+  retries: number,
+  unbounded = false,
+): Promise<Run> {
   const walletId = await proof.wallet(usd);
   const watch = new Watch(proof, walletId);
   const answers = await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
       for (let left = retries; ; left -= 1) {
-        const answer = await proof.call(caller % 2, walletId, { answerMs: answerMs() });
+        const answer = await proof.call(caller % 2, walletId, { answerMs: answerMs(), unbounded });
         if (answer.retryAfterSeconds === null || left === 0) return answer;
         await delay(answer.retryAfterSeconds * 1_000 * (1 + Math.random() / 4));
       }

@@ -6,9 +6,11 @@ import { PostgresServer } from './postgres-server';
 import { Proof } from './proof';
 import { proveNoLiveLock, proveNothingIdleRefuses } from './starvation';
 
+const runs = Number(process.env['PROOF_RUNS'] ?? 20);
+
 /** With arguments, only the scenarios named: dollar, idle, starve, nodes, postgres, outage. */
 const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
-  dollar: (proof) => proveOneDollar(proof, 20),
+  dollar: (proof) => proveOneDollar(proof, runs),
   idle: (proof) => proveNothingIdleRefuses(proof, 25),
   starve: (proof) => proveNoLiveLock(proof, 8),
   nodes: (proof) => proveNodeCrashes(proof, 20),

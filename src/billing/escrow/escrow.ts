@@ -1,4 +1,4 @@
-import { type Fault, fault, type Nano } from '../../kernel';
+import type { Fault, Nano } from '../../kernel';
 import { type LimitRef, scopeKey } from '../scope';
 import type { DatabaseClock } from '../../platform';
 import { Hold, type HoldKeeper, type HoldRequest, placeHold, type SettleOutcome } from './hold';
@@ -12,6 +12,8 @@ import { type Waiter, WaitingLine } from './waiting-line';
 export interface EscrowOptions extends TellerOptions {
   /** How long a request waits for money that other requests hold. */
   readonly waitMs: number;
+  /** How much longer it waits for the draw that is on its way then. */
+  readonly silentMs: number;
   readonly mostWaiters: number;
 }
 
@@ -21,6 +23,7 @@ export const escrowDefaults: EscrowOptions = {
   recallMs: 1_200,
   handBackMs: 10,
   waitMs: 950,
+  silentMs: 1_000,
   mostWaiters: 10_000,
 };
 
@@ -39,8 +42,6 @@ export interface EscrowSurroundings {
     outcome: SettleOutcome,
   ) => Promise<void>;
 }
-
-const withoutLimit: Nano = 2n ** 62n;
 
 /**
  * Spends only what this node took out of the limits beforehand. A hold is placed in memory, in all scopes or in none;
@@ -61,7 +62,12 @@ export class Escrow implements HoldKeeper {
   ) {
     this.clock = around.clock;
     this.book = around.book;
-    this.line = new WaitingLine(() => this.clock.elapsedMs(), expired, options.mostWaiters);
+    this.line = new WaitingLine(
+      () => this.clock.elapsedMs(),
+      (waiter) => this.expired(waiter),
+      options.mostWaiters,
+      options.silentMs,
+    );
     this.teller = new Teller(options, this.clock, this.book, this.line, around.desk, (waiter) =>
       around.closed() === undefined ? this.place(waiter.request) : undefined,
     );
@@ -98,7 +104,7 @@ export class Escrow implements HoldKeeper {
     if (this.line.full) throw inUse(undefined, request.amount);
     return new Promise((resolve, reject) => {
       const deadline = this.clock.elapsedMs() + this.options.waitMs;
-      this.line.add({ request, deadline, heard: false, resolve, reject });
+      this.line.add({ request, deadline, resolve, reject });
       this.serveSoon();
     });
   }
@@ -107,23 +113,7 @@ export class Escrow implements HoldKeeper {
   async headroom(refs: readonly LimitRef[]): Promise<Nano> {
     const closed = this.around.closed();
     if (closed !== undefined) throw closed;
-    let most = withoutLimit;
-    const asks = refs.map((ref) => ({ ref, need: 0n, want: 0n }));
-    const askedAt = this.clock.elapsedMs();
-    try {
-      await this.around.desk().draw(asks, (drawn) => {
-        for (const { window, poolLeft, now } of drawn) {
-          this.clock.hear(now, askedAt);
-          if (window === null) continue;
-          const free = this.book.ofWindow(window.id)?.free ?? 0n;
-          const within = poolLeft > 0n ? poolLeft + free : free;
-          if (within < most) most = within;
-        }
-      });
-    } catch (error) {
-      throw cannotCheck(error);
-    }
-    return most;
+    return this.teller.headroom(refs);
   }
 
   settle(hold: Hold, slices: readonly Slice[], outcome: SettleOutcome): Promise<void> {
@@ -184,11 +174,14 @@ export class Escrow implements HoldKeeper {
       this.teller.serve();
     });
   }
-}
 
-/** Whoever could not even be checked in time is not told that there is no money. */
-function expired(waiter: Waiter): Fault {
-  return waiter.heard
-    ? inUse(waiter.request.refs[0], waiter.request.amount)
-    : fault('billing_unavailable', { retryAfterSeconds: 2 });
+  /** Told is what is known when the wait ends; a draw that is on its way may take a little longer to say. */
+  private expired({ request, deadline }: Waiter): Fault | undefined {
+    const closed = this.around.closed();
+    if (closed !== undefined) return closed;
+    const { lastDraw } = this.teller;
+    if (lastDraw === 'answered') return inUse(request.refs[0], request.amount);
+    if (lastDraw === 'failed') return cannotCheck();
+    return this.clock.elapsedMs() < deadline + this.options.silentMs ? undefined : cannotCheck();
+  }
 }

@@ -20,6 +20,15 @@ export interface TellerOptions {
   readonly handBackMs: number;
 }
 
+/** A request that asks how much it could hold at most. It rides a draw like any other. */
+interface Question {
+  readonly refs: readonly LimitRef[];
+  readonly resolve: (headroom: Nano) => void;
+  readonly reject: (refusal: Fault) => void;
+}
+
+const withoutLimit: Nano = 2n ** 62n;
+
 /** A slice is filled for at least this many requests of the size that asks. */
 const fewRequests = 8n;
 
@@ -32,6 +41,9 @@ export class Teller {
   private readonly lowSlices = new Set<Slice>();
   /** Scopes whose limits changed while a draw was on its way. */
   private readonly changed = new Set<number>();
+  private questions: Question[] = [];
+  /** What became of the draw that was sent last. */
+  lastDraw: 'on its way' | 'answered' | 'failed' = 'answered';
   private stopped = false;
 
   constructor(
@@ -75,6 +87,14 @@ export class Teller {
   topUp(slice: Slice): void {
     this.lowSlices.add(slice);
     void this.draw();
+  }
+
+  /** The most that could be held in all of the scopes now. */
+  headroom(refs: readonly LimitRef[]): Promise<Nano> {
+    return new Promise((resolve, reject) => {
+      this.questions.push({ refs, resolve, reject });
+      void this.draw();
+    });
   }
 
   /** Another node starves: from now on and for a while it gets what is free here. */
@@ -146,27 +166,39 @@ export class Teller {
     this.drawing = true;
     try {
       while (this.desk().begun && !this.stopped) {
-        const asks = this.asks();
-        if (asks.length === 0) break;
-        await this.drawOnce(asks);
+        const questions = this.questions.splice(0);
+        const asks = this.asks(questions);
+        if (asks.length === 0 && questions.length === 0) break;
+        await this.drawOnce(asks, questions);
       }
     } finally {
       this.drawing = false;
       this.wakeLater();
+      for (const { reject } of this.questions.splice(0)) reject(cannotCheck());
     }
   }
 
-  private async drawOnce(asks: Ask[]): Promise<void> {
+  private async drawOnce(asks: Ask[], questions: readonly Question[]): Promise<void> {
     const askedAt = this.clock.elapsedMs();
+    const poolLeft = new Map<number, Nano>();
+    this.lastDraw = 'on its way';
     try {
       await this.desk().draw(asks, (drawn) => {
-        drawn.forEach((answer, place) => this.hear(asks[place]!.ref, asks[place]!, answer, askedAt));
+        drawn.forEach((answer, place) => {
+          const ask = asks[place]!;
+          this.hear(ask.ref, ask, answer, askedAt);
+          if (answer.window !== null) poolLeft.set(scopeKey(ask.ref), answer.poolLeft);
+        });
+        for (const { refs, resolve } of questions) resolve(this.headroomOf(refs, poolLeft));
         for (const key of this.changed) this.book.retire(key);
         this.changed.clear();
       });
+      this.lastDraw = 'answered';
       this.refuseTheHopeless(new Set(asks.map((ask) => scopeKey(ask.ref))));
       this.serveFromSlices();
     } catch (error) {
+      this.lastDraw = 'failed';
+      for (const { reject } of questions) reject(cannotCheck(error));
       if (error instanceof LeaseGone) return;
       this.postpone(asks);
       const keys = new Set(asks.map((ask) => scopeKey(ask.ref)));
@@ -174,10 +206,23 @@ export class Teller {
         waiter.request.refs.some((ref) => keys.has(scopeKey(ref))) ? cannotCheck(error) : undefined,
       );
     }
+    this.line.expire();
+  }
+
+  private headroomOf(refs: readonly LimitRef[], poolLeft: ReadonlyMap<number, Nano>): Nano {
+    let most = withoutLimit;
+    for (const ref of refs) {
+      const pool = poolLeft.get(scopeKey(ref));
+      if (pool === undefined) continue;
+      const free = this.book.at(scopeKey(ref))?.free ?? 0n;
+      const within = pool > 0n ? pool + free : free;
+      if (within < most) most = within;
+    }
+    return most;
   }
 
   /** One ask a scope: enough for the first who waits, and if there is plenty, for all and the next two seconds. */
-  private asks(): Ask[] {
+  private asks(questions: readonly Question[]): Ask[] {
     const elapsed = this.clock.elapsedMs();
     const now = this.clock.now();
     const asks = new Map<number, { ref: LimitRef; need: Nano; total: Nano; slice: Slice | undefined }>();
@@ -199,11 +244,17 @@ export class Teller {
       asks.set(slice.key, { ref: slice.ref, need: 0n, total: 0n, slice });
     }
     this.lowSlices.clear();
-    return [...asks.values()].map(({ ref, need, total, slice }) => {
+    const drawing = [...asks.values()].map(({ ref, need, total, slice }) => {
       const comfort = (slice?.twoSeconds(elapsed) ?? 0n) + (need > 0n ? need * fewRequests : 0n);
       const want = total + comfort - (slice?.free ?? 0n);
       return { ref, need, want: want > this.options.sliceCap ? this.options.sliceCap : want };
     });
+    const looking = new Map<number, Ask>();
+    for (const ref of questions.flatMap(({ refs }) => refs)) {
+      const key = scopeKey(ref);
+      if (!asks.has(key)) looking.set(key, { ref, need: 0n, want: 0n });
+    }
+    return [...drawing, ...looking.values()];
   }
 
   private hear(ref: LimitRef, ask: Ask, drawn: Drawn, askedAt: number): void {
@@ -212,16 +263,16 @@ export class Teller {
     const slice = this.book.open(ref, drawn.window, elapsed);
     slice.hear(drawn);
     if (slice.overdrawn && slice.free > 0n) void this.handBack(() => this.portionsOf([slice]));
+    if (ask.need <= 0n && ask.want <= 0n) return;
     const short = drawn.window !== null && (drawn.granted === null || drawn.granted === 0n);
     slice.askAgainAt = short ? elapsed + this.options.askAgainMs : 0;
-    slice.lowWater = short || ask.want <= 0n ? 0n : slice.free / 4n;
+    slice.lowWater = short ? 0n : slice.free / 4n;
   }
 
   /** Whoever needs more than will ever be left in the window is told so at once. */
   private refuseTheHopeless(heard: ReadonlySet<number>): void {
     this.line.answer((waiter) => {
       const { amount, refs } = waiter.request;
-      waiter.heard ||= refs.every((ref) => this.book.at(scopeKey(ref)) !== undefined);
       return this.hopeless(
         refs.filter((ref) => heard.has(scopeKey(ref))),
         amount,

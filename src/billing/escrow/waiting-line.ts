@@ -5,13 +5,14 @@ import type { Hold, HoldRequest } from './hold';
 export interface Waiter {
   readonly request: HoldRequest;
   readonly deadline: number;
-  /** Whether the database has been heard about every scope since the request came. */
-  heard: boolean;
   readonly resolve: (hold: Hold) => void;
   readonly reject: (refusal: Fault) => void;
 }
 
-/** Requests that cannot be held yet, in the order they came. All wait equally long, so the first also expires first. */
+/**
+ * Requests that cannot be held yet, in the order they came. All wait equally long, so the first also expires first;
+ * only those whose answer is on its way from the database stay a little longer.
+ */
 export class WaitingLine {
   private waiters: Waiter[] = [];
   private readonly perScope = new Map<number, number>();
@@ -19,8 +20,11 @@ export class WaitingLine {
 
   constructor(
     private readonly elapsed: () => number,
-    private readonly expired: (waiter: Waiter) => Fault,
+    /** What a waiter is told whose time is up; undefined while that is about to be known. */
+    private readonly expired: (waiter: Waiter) => Fault | undefined,
     private readonly most: number,
+    /** How much longer a waiter stays whose answer is on its way. */
+    private readonly longerMs: number,
   ) {}
 
   get length(): number {
@@ -63,6 +67,12 @@ export class WaitingLine {
     if (staying.length === 0) this.unwatch();
   }
 
+  /** Lets those go whose time is up. */
+  expire(): void {
+    const now = this.elapsed();
+    this.answer((waiter) => (waiter.deadline <= now ? this.expired(waiter) : undefined));
+  }
+
   private count(waiter: Waiter, change: 1 | -1): void {
     for (const ref of waiter.request.refs) {
       const key = scopeKey(ref);
@@ -73,16 +83,19 @@ export class WaitingLine {
   }
 
   private watch(): void {
-    const first = this.waiters[0];
-    if (first === undefined || this.timer !== undefined) return;
+    if (this.waiters.length === 0 || this.timer !== undefined) return;
+    const now = this.elapsed();
+    const next = this.waiters.reduce((soonest, { deadline }) => {
+      const end = deadline > now ? deadline : deadline + this.longerMs;
+      return end < soonest ? end : soonest;
+    }, Infinity);
     this.timer = setTimeout(
       () => {
         this.timer = undefined;
-        const now = this.elapsed();
-        this.answer((waiter) => (waiter.deadline <= now ? this.expired(waiter) : undefined));
+        this.expire();
         this.watch();
       },
-      Math.max(1, Math.ceil(first.deadline - this.elapsed())),
+      Math.max(1, Math.ceil(next - now)),
     );
   }
 

@@ -1,0 +1,162 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { type LimitRef } from '../../../src/billing';
+import { Escrow, type EscrowOptions, escrowDefaults } from '../../../src/billing/escrow/escrow';
+import { LeaseDesk } from '../../../src/billing/escrow/lease-desk';
+import { SliceBook } from '../../../src/billing/escrow/slice-book';
+import type { Ask, Drawn } from '../../../src/billing/store/money-store';
+import { DatabaseClock } from '../../../src/platform';
+import { MemoryStore } from './memory-store';
+
+/**
+ * What a request is told that waited in vain. The database answers, or stays silent, when the test says so, and time
+ * passes only then.
+ */
+const wallet: LimitRef = { kind: 'wallet', id: 1 };
+
+class ScriptedStore extends MemoryStore {
+  draws = 0;
+  private held: (() => void)[] = [];
+  /** Draws wait for `letGo`. */
+  holding = false;
+
+  override async draw(lease: string, operation: number, asks: readonly Ask[]): Promise<Drawn[]> {
+    this.draws += 1;
+    if (this.holding) await new Promise<void>((resolve) => this.held.push(resolve));
+    return super.draw(lease, operation, asks);
+  }
+
+  letGo(): void {
+    this.holding = false;
+    for (const release of this.held.splice(0)) release();
+  }
+}
+
+interface House {
+  readonly store: ScriptedStore;
+  readonly escrow: Escrow;
+  /** Time passes, and everything that follows from it happens. */
+  readonly pass: (milliseconds: number) => Promise<void>;
+}
+
+let houses: House[] = [];
+
+async function house(options: Partial<EscrowOptions> = {}): Promise<House> {
+  const store = new ScriptedStore();
+  store.limit(wallet, 100n);
+  await store.beat('other', 'other', true);
+  await store.beat('own', 'own', true);
+  // Another node holds all of it.
+  await store.draw('other', 1, [{ ref: wallet, need: 100n, want: 100n }]);
+  store.draws = 0;
+  const desk = new LeaseDesk(store, 'own', () => undefined);
+  desk.begun = true;
+  const escrow = new Escrow(
+    {
+      clock: new DatabaseClock(),
+      book: new SliceBook(),
+      desk: () => desk,
+      closed: () => undefined,
+      record: () => Promise.resolve(),
+    },
+    { ...escrowDefaults, ...options },
+  );
+  const pass = async (milliseconds: number): Promise<void> => {
+    for (let passed = 0; passed < milliseconds; passed += 10) {
+      jest.advanceTimersByTime(10);
+      for (let turns = 0; turns < 8; turns += 1) await turn();
+    }
+  };
+  const made = { store, escrow, pass };
+  houses.push(made);
+  return made;
+}
+
+const ask = (escrow: Escrow, amount = 10n) =>
+  escrow
+    .hold({ requestId: crypto.randomUUID(), amount, refs: [wallet] })
+    .then(() => 'held')
+    .catch((error: { code: string }) => error.code);
+
+beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }));
+afterEach(() => {
+  for (const { escrow, store } of houses) {
+    escrow.teller.stop();
+    store.letGo();
+  }
+  houses = [];
+  jest.useRealTimers();
+});
+
+test('the database answered to the last: others hold the money', async () => {
+  const { escrow, pass } = await house();
+  const told = ask(escrow);
+  await pass(1_000);
+  expect(await told).toBe('capacity_exceeded');
+});
+
+test('a draw that is on its way when the wait ends decides, however it ends', async () => {
+  const { store, escrow, pass } = await house();
+  const told = ask(escrow);
+  await pass(500);
+  store.holding = true;
+  await pass(700);
+  expect(escrow.waiting).toBe(1);
+  store.letGo();
+  await pass(10);
+  expect(await told).toBe('capacity_exceeded');
+
+  const lucky = ask(escrow);
+  await pass(500);
+  store.holding = true;
+  await pass(700);
+  await store.giveBack('other', 2, [{ windowId: 'wallet:1', amount: 50n }]);
+  store.letGo();
+  await pass(10);
+  expect(await lucky).toBe('held');
+});
+
+test('earlier answers do not speak for a database that has fallen silent', async () => {
+  const { store, escrow, pass } = await house();
+  const told = ask(escrow);
+  await pass(500);
+  expect(store.draws).toBeGreaterThan(0);
+  store.holding = true;
+  await pass(1_600);
+  expect(await told).toBe('billing_unavailable');
+});
+
+test('nor does silence last longer for whom waits behind others', async () => {
+  const { store, escrow, pass } = await house();
+  store.holding = true;
+  const first = ask(escrow);
+  await pass(400);
+  const second = ask(escrow);
+  await pass(1_560);
+  expect(await first).toBe('billing_unavailable');
+  expect(escrow.waiting).toBe(1);
+  await pass(400);
+  expect(await second).toBe('billing_unavailable');
+});
+
+test('after a draw that failed nobody is told that the money is in use', async () => {
+  const { store, escrow, pass } = await house();
+  store.trouble = 'before';
+  const told = ask(escrow);
+  await pass(20);
+  expect(await told).toBe('billing_unavailable');
+});
+
+test('however many ask what is left, they ride few draws, and nobody starves behind them', async () => {
+  const { store, escrow, pass } = await house();
+  store.holding = true;
+  const first = escrow.headroom([wallet]);
+  const asked = Array.from({ length: 500 }, () => escrow.headroom([wallet]));
+  const told = ask(escrow);
+  await pass(10);
+  store.letGo();
+  await pass(10);
+  expect(new Set(await Promise.all([first, ...asked]))).toEqual(new Set([0n]));
+  expect(store.draws).toBeLessThan(5);
+  await pass(1_000);
+  expect(await told).toBe('capacity_exceeded');
+});
