@@ -4,13 +4,15 @@ import { Logger } from '@nestjs/common';
 import { Findings, runProof } from '../support/findings';
 import { proveAddresses } from './addresses/addresses';
 import { proveCanaries } from './canaries/canaries';
+import { proveDrips } from './drips/drips';
 import { type FuzzOptions, proveFuzz } from './fuzz/fuzz';
 
-/** With arguments, only the parts named: fuzz, addresses, canaries. */
+/** With arguments, only the parts named. */
 const parts: Readonly<Record<string, (findings: Findings, options: FuzzOptions) => Promise<void>>> = {
   fuzz: proveFuzz,
   addresses: proveAddresses,
   canaries: proveCanaries,
+  drips: proveDrips,
 };
 
 async function main(): Promise<void> {

@@ -9,6 +9,7 @@ import { ClientAddress } from './client-address';
 import { FaultFilter } from './errors/fault.filter';
 import { PageRenderer } from './pages/page-renderer';
 import { viewEngineProvider } from './pages/view-engine.provider';
+import { PortalHosts } from './portal-hosts';
 import { securityHeaders } from './security-headers';
 
 const MINUTE_MS = 60_000;
@@ -31,15 +32,19 @@ const MINUTE_MS = 60_000;
     viewEngineProvider,
     PageRenderer,
     ClientAddress,
+    PortalHosts,
     { provide: APP_FILTER, useClass: FaultFilter },
   ],
   exports: [PageRenderer, ClientAddress, viewEngineProvider, IdentityModule, KeysModule],
 })
 export class WebModule implements NestModule {
-  constructor(private readonly modules: ModulesContainer) {}
+  constructor(
+    private readonly modules: ModulesContainer,
+    private readonly hosts: PortalHosts,
+  ) {}
 
   configure(consumer: MiddlewareConsumer): void {
     refuseHandlersWithoutAccess(this.modules);
-    consumer.apply(securityHeaders).forRoutes('{*path}');
+    consumer.apply(securityHeaders, this.hosts.check).forRoutes('{*path}');
   }
 }

@@ -44,6 +44,7 @@ export const reachableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'non_json_provider_response',
   'not_found',
   'operation_in_progress',
+  'origin_not_allowed',
   'payment_required',
   'permission_denied',
   'pod_draining',

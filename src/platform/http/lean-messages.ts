@@ -10,6 +10,7 @@ import { parse, type ParsedUrlQuery } from 'node:querystring';
 import { type Duplex, Readable } from 'node:stream';
 import { isFit } from './header-text';
 import { httpDate } from './http-date';
+import { awaitRest } from './unread-body';
 
 const nothing = Buffer.alloc(0);
 
@@ -111,6 +112,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
   /** Lines of the head. What Node is told one by one costs it several times as much. */
   private early = '';
   private hasLength = false;
+  private lingerMs = 0;
 
   addHeader(name: string, value: string): void {
     if (!isFit(value)) throw new TypeError(`the header ${name} has characters that cannot be sent`);
@@ -131,6 +133,12 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
   override detachSocket(socket: Socket): void {
     super.detachSocket(socket);
     if (latestOn(socket) === this) (socket as AnsweringSocket)[latest] = undefined;
+    if (!this.req.complete) awaitRest(this.req, socket, this.lingerMs);
+  }
+
+  /** How long the rest of a body is waited for once the answer is out. */
+  lingersFor(milliseconds: number): void {
+    this.lingerMs = milliseconds;
   }
 
   /** How long the connection is kept for another request; callers are told. */

@@ -4,9 +4,11 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { isUuid, uuidv7 } from '../../kernel';
 import { answerBrokenRequest } from './broken-request';
+import { namesOneHost, toOriginForm } from './host';
 import { addOwnHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
 import { RouteTable } from './route-table';
 import { serveStraight } from './straight-routes';
+import { awaitRest } from './unread-body';
 
 type NestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown;
 
@@ -29,6 +31,8 @@ export interface ConnectionTimes extends ServerTimes {
   readonly keepAliveTimeout?: number;
   /** How long a client may take nothing of an answer that waits for it. */
   readonly stallTimeout?: number;
+  /** How long a body may still come in after the answer to it has gone out. */
+  readonly lingerTimeout?: number;
 }
 
 const usualTimes: Required<ConnectionTimes> = {
@@ -36,6 +40,7 @@ const usualTimes: Required<ConnectionTimes> = {
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
   stallTimeout: 60_000,
+  lingerTimeout: 5_000,
 };
 
 /**
@@ -69,7 +74,7 @@ export class LeanAdapter extends ExpressAdapter {
 
   override initHttpServer(): void {
     const application = this.getInstance<NestHandler>();
-    const { stallTimeout, keepAliveTimeout, ...times } = this.times;
+    const { stallTimeout, keepAliveTimeout, lingerTimeout, ...times } = this.times;
     const server = createServer(
       {
         ...times,
@@ -86,9 +91,9 @@ export class LeanAdapter extends ExpressAdapter {
         requireHostHeader: false,
       },
       (request, response) => {
-        if (!isPlain(request)) {
+        if (!isPlain(request) || !namesOneHost(request)) {
           answerBrokenRequest(
-            new Error('no host, or a transfer coding nobody asked for'),
+            new Error('no host, more than one, or a transfer coding that is not served'),
             request.socket,
             latestOn(request.socket),
           );
@@ -96,11 +101,16 @@ export class LeanAdapter extends ExpressAdapter {
         }
         response.comesLatest();
         response.keptFor(keepAliveTimeout);
-        request.url = originForm(request.url);
+        response.lingersFor(lingerTimeout);
+        toOriginForm(request);
         identify(request);
         if (this.serve(request, response)) return;
         response.setHeader('x-request-id', request.requestId);
         response.setHeader('x-content-type-options', 'nosniff');
+        // Express gives the answer another prototype, and with it Node's own way of letting the socket go.
+        response.once('finish', () => {
+          if (!request.complete) awaitRest(request, request.socket, lingerTimeout);
+        });
         application(request, response, unreachable);
       },
     );
@@ -197,17 +207,9 @@ function identify(request: LeanRequest): void {
   request.requestId = isUuid(given) ? given : uuidv7();
 }
 
-/** What Node lets through although it says either too little or too much about itself. */
-const isPlain = ({ headers, httpVersion }: IncomingMessage): boolean =>
-  (headers.host !== undefined || httpVersion === '1.0') &&
+/** Node lets other transfer codings through. */
+const isPlain = ({ headers }: IncomingMessage): boolean =>
   (headers['transfer-encoding'] ?? 'chunked').toLowerCase() === 'chunked';
-
-/** A path as every part of the service expects it; proxies may send the whole address instead. */
-function originForm(url = '/'): string {
-  if (url.startsWith('/') || !URL.canParse(url)) return url;
-  const { pathname, search } = new URL(url);
-  return pathname + search;
-}
 
 /** Nest answers every request it is given, not-found ones included. */
 function unreachable(): void {

@@ -24,7 +24,7 @@ export class SameOriginGuard implements CanActivate {
     return true;
   }
 
-  /** Self-hosters reach the portal by more than one name, so the host that was asked for counts as well. */
+  /** Pages are served under several hosts, all of them checked before: the one that was asked for counts as well. */
   private isOwn(origin: string, host: string | undefined): boolean {
     if (origin === this.settings.baseUrl) return true;
     return URL.canParse(origin) && host !== undefined && new URL(origin).host === host;

@@ -98,6 +98,15 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
 
   test.each([
     ['no host', 'GET /v1/plain HTTP/1.1\r\n\r\n'],
+    ['two hosts', `${get}host: y\r\n\r\n`],
+    ['the same host twice', `${get}Host: x\r\n\r\n`],
+    ['an empty host', 'GET /v1/plain HTTP/1.1\r\nhost:\r\n\r\n'],
+    ['a list of hosts', 'GET /v1/plain HTTP/1.1\r\nhost: x, y\r\n\r\n'],
+    ['a host with a path', 'GET /v1/plain HTTP/1.1\r\nhost: x/y\r\n\r\n'],
+    ['a host with a user', 'GET /v1/plain HTTP/1.1\r\nhost: a@x\r\n\r\n'],
+    ['a host with a port that is none', 'GET /v1/plain HTTP/1.1\r\nhost: x:8o\r\n\r\n'],
+    ['a host with a blank', 'GET /v1/plain HTTP/1.1\r\nhost: x y\r\n\r\n'],
+    ['a host beyond ASCII', 'GET /v1/plain HTTP/1.1\r\nhost: \xe4\r\n\r\n'],
     ['a body that is chunked and something else', `${get}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['a body in an unknown coding', `${get}transfer-encoding: xchunked\r\n\r\n0\r\n\r\n`],
   ])('%s: 400 and closed as well', async (_name, bytes) => {
@@ -105,6 +114,17 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
     expect([answer.status, answer.headers.connection]).toEqual([400, 'close']);
     expect(JSON.parse(answer.body)).toHaveProperty('error.code', 'invalid_request');
     expect(PlainController.served).toBe(0);
+  });
+
+  test.each([
+    ['a port', 'GET /v1/plain HTTP/1.1\r\nhost: x.example:8080\r\n'],
+    ['an address', 'GET /v1/plain HTTP/1.1\r\nhost: 127.0.0.1\r\n'],
+    ['an address of the newer kind', 'GET /v1/plain HTTP/1.1\r\nhost: [::1]:80\r\n'],
+    ['a dot at its end', 'GET /v1/plain HTTP/1.1\r\nhost: X.example.\r\n'],
+    ['the same one in the target', 'GET http://x:80/v1/plain HTTP/1.1\r\nhost: x\r\n'],
+    ['none in the older version', 'GET /v1/plain HTTP/1.0\r\n'],
+  ])('a host with %s is fine', async (_name, head) => {
+    expect(parseAnswer(await exchange(url, `${head}connection: close\r\n\r\n`)).status).toBe(200);
   });
 
   test('a client that does not hang up is hung up on', async () => {

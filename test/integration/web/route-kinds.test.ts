@@ -142,7 +142,7 @@ test('a table is fetched no faster than it is read, and no further than somebody
   PortalTrial.pulled = 0;
   const socket = await open(app.url);
   socket.pause();
-  socket.write('GET /trial/endless-table HTTP/1.1\r\nhost: x\r\n\r\n');
+  socket.write(`GET /trial/endless-table HTTP/1.1\r\nhost: ${new URL(app.url).host}\r\n\r\n`);
   // The buffers of both ends fill up; from then on no row is asked for.
   let before = -1;
   while (before !== PortalTrial.pulled || before === 0) {

@@ -46,6 +46,7 @@ describe('clients who take their time', () => {
       keepAliveTimeout: 300,
       connectionsCheckingInterval: 50,
       stallTimeout: 2_000,
+      lingerTimeout: 300,
     });
     application = await NestFactory.create(SlowModule, adapter, { logger: false });
     await application.listen(0, '127.0.0.1');
@@ -80,6 +81,43 @@ describe('clients who take their time', () => {
     const { status, body } = parseAnswer(await answer);
     expect([status, body]).toEqual([408, expect.stringContaining('"code":"request_timeout"')]);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
+  });
+
+  test.each([
+    ['served', 'GET /v1/slow HTTP/1.1', 200],
+    ['not served', 'GET /v1/nothing HTTP/1.1', 404],
+    ['that Express takes', 'HEAD /v1/slow HTTP/1.1', 200],
+  ])('nor is one that no handler reads, of a route %s', async (_, line, status) => {
+    const socket = await open(url);
+    const answer = readToEnd(socket);
+    socket.write(`${line}\r\nhost: x\r\ncontent-length: 2000\r\n\r\n`);
+    void drip(socket, 'x'.repeat(2_000));
+    expect(parseAnswer(await answer).status).toBe(status);
+  });
+
+  test('nor is more of such a body taken in than a little, however quickly it comes', async () => {
+    const socket = await open(url);
+    const answer = readToEnd(socket);
+    const pieces = 256;
+    const piece = Buffer.alloc(256 * 1024, 'x');
+    socket.write(`GET /v1/slow HTTP/1.1\r\nhost: x\r\ncontent-length: ${pieces * piece.length}\r\n\r\n`);
+    let taken = 0;
+    while (taken < pieces) {
+      const failed = await new Promise((resolve) => socket.write(piece, resolve));
+      if (failed) break;
+      taken += 1;
+    }
+    expect(taken).toBeLessThan(pieces);
+    expect(parseAnswer(await answer).status).toBe(200);
+  });
+
+  test('one that comes a little later than its answer keeps the connection', async () => {
+    const socket = await open(url);
+    const answer = readToEnd(socket);
+    socket.write(`GET /v1/slow HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n`);
+    await once(socket, 'data');
+    socket.write(`${'x'.repeat(10)}${get}connection: close\r\n\r\n`);
+    expect((await answer).match(/\{"ok":true\}/g)).toHaveLength(2);
   });
 
   test(`${IDLE} sockets that say nothing are let go, and others are served beside them`, async () => {

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { Findings } from '../../support/findings';
+import { House } from '../house';
+import { none } from '../none';
+
+const contract = join(__dirname, '..', '..', '..', '..', 'test', 'contract', 'operations.json');
+const others = [
+  'GET /',
+  'GET /health/ready',
+  'HEAD /v1/models',
+  'GET /no-such-page',
+  'PUT /v1/no-such-route',
+];
+
+const ANNOUNCED_BYTES = 100_000;
+const DRIP_MS = 1_000;
+/** What a body below /v1 may take is 30 s and one more a MiB; a body that is not read gets 5 s. */
+const LONGEST_MS = 40_000;
+
+interface Dripping {
+  readonly name: string;
+  readonly socket: Socket;
+  openMs: number | null;
+}
+
+/** Bodies that come a byte a second, on every route there is: no socket stays open for as long as they like. */
+export async function proveDrips(findings: Findings): Promise<void> {
+  const house = await House.open();
+  try {
+    const { hostname, port, host } = new URL(house.url);
+    const routes = [...operations(), ...others];
+    const drips = routes.flatMap((route) =>
+      [`content-length: ${ANNOUNCED_BYTES}`, 'transfer-encoding: chunked'].map((framing) =>
+        drip(route, framing, () => connect(Number(port), hostname), host, house.keys.demo),
+      ),
+    );
+    const startedMs = performance.now();
+    await Promise.race([
+      Promise.all(drips.map(({ closed }) => closed)),
+      new Promise((resolve) => setTimeout(resolve, LONGEST_MS)),
+    ]);
+    const open = drips.filter(({ one }) => one.openMs === null);
+    const late = Math.max(...drips.map(({ one }) => one.openMs ?? performance.now() - startedMs));
+    none(
+      findings,
+      `sockets kept open by a dripping body, on ${routes.length} routes (longest ${(late / 1_000).toFixed(1)} s)`,
+      open.map(({ one }) => one.name),
+      drips.length,
+    );
+    for (const { one } of drips) one.socket.destroy();
+    const answer = await fetch(`${house.url}/health`);
+    findings.add('the service answers afterwards', answer.status === 200, `${answer.status}`);
+  } finally {
+    await house.close();
+  }
+}
+
+/** Every operation of the specification, those that are still to come included. */
+function operations(): string[] {
+  const listed = JSON.parse(readFileSync(contract, 'utf8')) as {
+    operations: { method: string; path: string }[];
+  };
+  return listed.operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{[^}]+\}/g, '1')}`);
+}
+
+function drip(route: string, framing: string, open: () => Socket, host: string, key: string) {
+  const startedMs = performance.now();
+  const one: Dripping = { name: `${route} (${framing})`, socket: open(), openMs: null };
+  const { socket } = one;
+  const byte = framing.startsWith('content-length') ? 'x' : '1\r\nx\r\n';
+  const dripping = setInterval(() => socket.write(byte), DRIP_MS);
+  const closed = new Promise<void>((resolve) => {
+    socket.on('error', () => undefined).resume();
+    socket.once('close', () => {
+      clearInterval(dripping);
+      one.openMs = performance.now() - startedMs;
+      resolve();
+    });
+  });
+  socket.write(
+    `${route} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n` +
+      `sec-fetch-site: same-origin\r\n${framing}\r\n\r\n`,
+  );
+  return { one, closed };
+}
