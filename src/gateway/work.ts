@@ -1,21 +1,42 @@
-import type { Fault, Listed } from '../kernel';
+import { type Fault, fault, type Listed } from '../kernel';
 
 /** Something that can be broken off: a call to a supplier. */
 interface Breakable {
   abort(cause: Fault): void;
 }
 
+const CALLER_LEFT = 'caller_left';
+
+/** Nobody's error, and nobody is told: the status is the one that proxies write into their logs. */
+const callerLeft = (): Fault =>
+  fault('stream_interrupted', { status: 499, outcome: CALLER_LEFT, message: 'The caller left.' });
+
 /** One request under way. It may be stopped at any time, be it waiting for a supplier or in the middle of a stream. */
 export class Work implements Listed {
   place = -1;
   private current: Breakable | null = null;
   private cause: Fault | null = null;
-  /** It was the caller who did not wait for the end. */
-  callerLeft = false;
+  private outlivesCaller = false;
+  private left = false;
 
   /** Why it was stopped; null while nobody has. */
   get stopped(): Fault | null {
     return this.cause;
+  }
+
+  /** The caller did not wait for the end. */
+  get callerLeft(): boolean {
+    return this.left;
+  }
+
+  /** It was that which stopped it. */
+  get stoppedByCaller(): boolean {
+    return this.left && this.cause?.outcome === CALLER_LEFT;
+  }
+
+  /** From now on it goes on to its end, although its caller may leave: the answer is kept for when it is asked again. */
+  outliveCaller(): void {
+    this.outlivesCaller = true;
   }
 
   /** Names what a stop has to break off from now on. */
@@ -24,9 +45,10 @@ export class Work implements Listed {
     if (this.cause !== null) call.abort(this.cause);
   }
 
-  leave(cause: Fault): void {
-    this.callerLeft ||= this.cause === null;
-    this.stop(cause);
+  /** The caller is gone. */
+  leave(): void {
+    this.left = true;
+    if (!this.outlivesCaller) this.stop(callerLeft());
   }
 
   stop(cause: Fault): void {

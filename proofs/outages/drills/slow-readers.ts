@@ -147,7 +147,7 @@ async function billsOf({ house: { books } }: Stage, { key, count, tokens }: Scen
     const all = await books.recordsOfKey(key.publicId);
     const good = all.filter(
       ({ code, costNano, outputTokens }) =>
-        code === 'stream_interrupted' && costNano > 0n && outputTokens > 0 && outputTokens < tokens,
+        code === 'caller_left' && costNano > 0n && outputTokens > 0 && outputTokens < tokens,
     );
     if (good.length === count || waited >= 10_000)
       return all.length === good.length ? good.length : -all.length;

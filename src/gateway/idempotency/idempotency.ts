@@ -4,6 +4,7 @@ import { Settings } from '../../platform';
 import type { Call } from '../inference/describe';
 import type { Inbound } from '../inference/inbound';
 import type { Reply } from '../reply/reply';
+import type { Work } from '../work';
 import { AnswerStore, type Earlier } from './answer-store';
 import { type Codec, replyCodec } from './codecs';
 import { Leases } from './leases';
@@ -15,6 +16,8 @@ interface Outcome<T> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Told with every answer that is repeated; such an answer costs nothing. */
+const REPLAYED = { 'x-svc-replayed': 'true' } as const;
 const RENEW_MS = 10_000;
 /** A database that does not answer holds up nobody longer: not the caller, and not an answer that was paid for. */
 const PATIENCE_MS = 5_000;
@@ -38,9 +41,12 @@ export class Idempotency {
   replayOr<T extends Reply | null>(
     inbound: Inbound,
     call: Call,
+    work: Work,
     execute: () => Promise<T>,
   ): Promise<Reply | T> {
     if (inbound.headers['idempotency-key'] === undefined || call.stream) return execute();
+    // A caller who timed out asks again, for the answer that was paid for.
+    work.outliveCaller();
     return this.replayReplyOr(inbound, call, execute);
   }
 
@@ -77,7 +83,7 @@ export class Idempotency {
       if (reply === null) throw fault('internal_error');
       return reply;
     });
-    return headers === undefined ? answer : { ...answer, headers };
+    return headers === undefined ? answer : { ...answer, headers, facts: { ...answer.facts, costNano: 0n } };
   }
 
   /** Null: the operation is the caller's. */
@@ -143,7 +149,7 @@ function replay<T>({ sameRequest, standing, requestId, answer }: Earlier, codec:
   }
   return {
     answer: codec.decode(answer),
-    headers: { 'idempotency-replayed': 'true', 'x-request-id': requestId },
+    headers: { ...REPLAYED, 'x-request-id': requestId },
   };
 }
 

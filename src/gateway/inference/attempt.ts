@@ -92,7 +92,7 @@ export class Attempts {
       const isWhole = tried.kind === 'answered' && tried.answered.whole !== null;
       // An answer that is whole already is one, even when nobody waits for it any more.
       if (work.stopped !== null && !isWhole) {
-        if (work.callerLeft && this.exchange?.begun === true) this.abandoned = route;
+        if (work.stoppedByCaller && this.exchange?.begun === true) this.abandoned = route;
         throw work.stopped;
       }
       if (tried.kind === 'answered') return tried.answered;
@@ -111,7 +111,7 @@ export class Attempts {
   /** The lane that answered last broke off in the middle. */
   broke({ route, ticket }: Answered, problem: Fault): void {
     const record = this.records.at(-1);
-    if (record !== undefined) this.records[this.records.length - 1] = { ...record, outcome: problem.code };
+    if (record !== undefined) this.records[this.records.length - 1] = { ...record, outcome: problem.outcome };
     if (!this.stopped) this.tools.health.breakerOf(route.lane).failure(monotonicMs(), ticket);
   }
 
@@ -288,6 +288,6 @@ function recordOf({ lane }: PlannedLane, tried: Tried, milliseconds: number): At
     model: lane.upstreamModel,
     status: tried.kind === 'answered' ? tried.answered.status : tried.status,
     milliseconds: Math.round(milliseconds),
-    outcome: tried.kind === 'answered' ? 'answered' : tried.problem.code,
+    outcome: tried.kind === 'answered' ? 'answered' : tried.problem.outcome,
   };
 }

@@ -9,6 +9,7 @@ import {
   type RateVerdict,
   setRateHeaders,
 } from '../../keys';
+import { Logger } from '../../platform';
 import type { HttpRequest } from '../../web';
 import { Lifecycle } from '../lifecycle';
 import type { Work } from '../work';
@@ -30,6 +31,7 @@ export class Doorway {
     private readonly lifecycle: Lifecycle,
     private readonly rates: RateLimiter,
     private readonly openCalls: OpenCalls,
+    private readonly logger: Logger,
   ) {}
 
   /** Only a rate that is shared between nodes makes it a promise. */
@@ -40,8 +42,8 @@ export class Doorway {
     try {
       stopWhenGone(response, work);
       const taken = this.rates.take(caller);
-      if (taken instanceof Promise) return this.enterLater(caller, work, taken, response);
-      return this.pass(caller, work, taken, response);
+      if (taken instanceof Promise) return this.enterLater(request, caller, work, taken, response);
+      return this.pass(request, caller, work, taken, response);
     } catch (error) {
       this.lifecycle.end(work);
       throw error;
@@ -49,20 +51,27 @@ export class Doorway {
   }
 
   private async enterLater(
+    request: HttpRequest,
     caller: Caller,
     work: Work,
     taken: Promise<RateVerdict>,
     response: ServerResponse,
   ): Promise<Visit> {
     try {
-      return this.pass(caller, work, await taken, response);
+      return this.pass(request, caller, work, await taken, response);
     } catch (error) {
       this.lifecycle.end(work);
       throw error;
     }
   }
 
-  private pass(caller: Caller, work: Work, verdict: RateVerdict, response: ServerResponse): Visit {
+  private pass(
+    request: HttpRequest,
+    caller: Caller,
+    work: Work,
+    verdict: RateVerdict,
+    response: ServerResponse,
+  ): Visit {
     setRateHeaders(response, verdict);
     const refusal = rateRefusal(verdict);
     if (refusal !== null) throw refusal;
@@ -72,14 +81,20 @@ export class Doorway {
     const leave = (): void => {
       untrack();
       this.lifecycle.end(work);
+      if (work.callerLeft) this.note(request, caller, work);
     };
     return { caller, work, leave };
+  }
+
+  private note({ requestId, url }: HttpRequest, { keyId }: Caller, { stoppedByCaller }: Work): void {
+    const went = stoppedByCaller ? 'stopped' : 'carried out';
+    this.logger.info('caller left', { request_id: requestId, path: url, key_id: keyId, call: went });
   }
 }
 
 /** A caller that leaves before the answer is whole has no use for the rest of it. */
 function stopWhenGone(response: ServerResponse, work: Work): void {
   response.on('close', () => {
-    if (!response.writableFinished) work.leave(fault('stream_interrupted', { message: 'The caller left.' }));
+    if (!response.writableFinished) work.leave();
   });
 }

@@ -43,8 +43,8 @@ export class Observer {
     const isUsual = problem === null && answered.status < 300;
     if (isUsual) usual.requests.value += 1;
     else {
-      const { status, code } = problem ?? { status: answered.status, code: '' };
-      this.count(call.surface.name, answered.model, status, code);
+      const { status, outcome } = problem ?? { status: answered.status, outcome: '' };
+      this.count(call.surface.name, answered.model, status, outcome);
     }
     usual.duration.add(facts.latencyMs / 1_000);
     if (firstTokenMs !== null)
@@ -61,9 +61,9 @@ export class Observer {
 
   /** A request that ended without an answer; `model` is empty before it was known to be one. */
   failed(endpoint: string, model: string, error: unknown): void {
-    const { status, code } = fromUnknown(error);
-    this.count(endpoint, model, status, code);
-    if (status < 500) this.metrics.rejections.inc({ reason: code });
+    const { status, code, outcome } = fromUnknown(error);
+    this.count(endpoint, model, status, outcome);
+    if (status < 500 && outcome === code) this.metrics.rejections.inc({ reason: code });
   }
 
   private usualOf(call: Call, answered: Answered): Usual {
@@ -100,12 +100,12 @@ export class Observer {
     };
   }
 
-  private count(endpoint: string, model: string, status: number, code: string): void {
+  private count(endpoint: string, model: string, status: number, outcome: string): void {
     this.metrics.requests.inc({
       endpoint,
       model,
       status_class: `${Math.floor(status / 100)}xx`,
-      error_code: code,
+      error_code: outcome,
     });
   }
 

@@ -65,7 +65,7 @@ export class Pipeline {
       try {
         const admission = this.admissions.admit(inbound, call);
         model = admission.model.name;
-        return await this.idempotency.replayOr(inbound, call, () => this.answer(request, admission));
+        return await this.idempotency.replayOr(inbound, call, work, () => this.answer(request, admission));
       } catch (error) {
         if (!request.isSettled) await recordRefusal(inbound, call, error, request.tries, this.escrow);
         throw error;

@@ -26,7 +26,7 @@ export async function recordRefusal(
   attempts: readonly AttemptRecord[],
   escrow: Escrow,
 ): Promise<void> {
-  const { code, status } = fromUnknown(error);
+  const { code, status, outcome } = fromUnknown(error);
   if (attempts.length === 0 && !worthShowing.has(code)) return;
   const last = attempts.at(-1);
   const hold = escrow.tryHold({ requestId: inbound.requestId, amount: 0n, refs: [] });
@@ -42,7 +42,7 @@ export async function recordRefusal(
     usageSource: 'none',
     costNano: 0n,
     status,
-    code,
+    code: outcome,
     stream: call.stream,
     failover: attempts.length > 1,
     attempts: attempts.length > 0 ? attempts : null,

@@ -63,7 +63,7 @@ export function settle(
     usageSource: usage.source,
     costNano,
     status: delivery.problem?.status ?? status,
-    code: delivery.problem?.code ?? null,
+    code: delivery.problem?.outcome ?? null,
     stream: call.stream,
     failover,
     attempts: attempts.length > 1 ? attempts : null,

@@ -10,6 +10,8 @@ export interface FaultOptions {
   retryAfterSeconds?: number;
   resetsAt?: Date;
   status?: number;
+  /** What records and metrics call it, where nobody is told the code. */
+  outcome?: string;
   cause?: unknown;
 }
 
@@ -37,6 +39,10 @@ export class Fault extends Error {
 
   get status(): number {
     return this.options.status ?? this.entry.status;
+  }
+
+  get outcome(): string {
+    return this.options.outcome ?? this.code;
   }
 
   get humanMessage(): string {

@@ -60,13 +60,17 @@ describe('a caller who hangs up before there is an answer', () => {
     const records = await recordsOf(await askAndLeave(paths[dialect], how));
     expect(records).toHaveLength(1);
     expect(records[0]).toMatchObject({
-      code: 'stream_interrupted',
+      code: 'caller_left',
+      status: 499,
       output_tokens: 0,
       usage_source: 'estimated',
       supplier: 'sandbox',
     });
     const { input_tokens: tokens, cost_nano: cost } = records[0]!;
     expect(tokens).toBeGreaterThan(10);
+    const log = app.log.join('\n');
+    expect(log).toContain('caller left');
+    expect(log).not.toMatch(/"level":"error"|\n +at /);
     // 0.15 dollars a million tokens.
     expect(cost).toBe(String(Number(tokens) * 150));
   });

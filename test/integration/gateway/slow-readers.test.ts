@@ -118,7 +118,7 @@ describe('callers who do not take what they asked for', () => {
     expect(most).toBeLessThanOrEqual(64 * KIB);
     await app.application.get(Lifecycle).idle(5_000);
     const records = await app.database.query<{ code: string; output_tokens: number }>(
-      "SELECT code, output_tokens FROM request_record WHERE stream AND code = 'stream_interrupted'",
+      "SELECT code, output_tokens FROM request_record WHERE stream AND code = 'caller_left'",
     );
     expect(records).toHaveLength(READERS);
     for (const { output_tokens: tokens } of records) expect(tokens).toBeLessThan(TOKENS);

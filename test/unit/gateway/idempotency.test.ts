@@ -7,6 +7,7 @@ import type { Call } from '../../../src/gateway/inference/describe';
 import { parseForm } from '../../../src/gateway/inference/form';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
 import type { Reply } from '../../../src/gateway/reply/reply';
+import { Work } from '../../../src/gateway/work';
 import { type ErrorCode, fault } from '../../../src/kernel';
 import type { Settings } from '../../../src/platform';
 
@@ -50,7 +51,7 @@ test.each([
 ])('%s the very promise of the call comes back, and no table is asked', (_name, headers, call) => {
   const running = Promise.resolve(null);
   const idempotency = new Idempotency(undefined as unknown as AnswerStore, settings);
-  expect(idempotency.replayOr(inbound(headers), call, () => running)).toBe(running);
+  expect(idempotency.replayOr(inbound(headers), call, new Work(), () => running)).toBe(running);
 });
 
 // What goes wrong here is meant to.
@@ -66,19 +67,35 @@ test.each<[ErrorCode, string[]]>([
   ['supplier_settlement_failed', []],
 ])('%s: a call that failed is free again, unless it may yet be charged', async (code, expected) => {
   const notes: string[] = [];
-  const call = new Idempotency(storeThat(notes), settings).replayOr(keyed, chat, () =>
+  const call = new Idempotency(storeThat(notes), settings).replayOr(keyed, chat, new Work(), () =>
     Promise.reject<Reply>(fault(code)),
   );
   await expect(call).rejects.toMatchObject({ code });
   expect(notes).toEqual(expected);
 });
 
+test('a call that is kept goes on without its caller, any other one ends with him', async () => {
+  const works = { kept: new Work(), streamed: new Work() };
+  const idempotency = new Idempotency(storeThat([]), settings);
+  const leaving = (work: Work) => (): Promise<Reply> => {
+    work.leave();
+    return Promise.resolve(reply);
+  };
+  expect(await idempotency.replayOr(keyed, chat, works.kept, leaving(works.kept))).toBe(reply);
+  expect(works.kept).toMatchObject({ callerLeft: true, stopped: null });
+  const stream = { ...chat, stream: true };
+  await idempotency.replayOr(keyed, stream, works.streamed, leaving(works.streamed));
+  expect(works.streamed.stopped).toMatchObject({ status: 499, outcome: 'caller_left' });
+});
+
 test('an answer is kept before it is handed out', async () => {
   const notes: string[] = [];
   const idempotency = new Idempotency(storeThat(notes), settings);
-  expect(await idempotency.replayOr(keyed, chat, () => Promise.resolve(reply))).toBe(reply);
+  expect(await idempotency.replayOr(keyed, chat, new Work(), () => Promise.resolve(reply))).toBe(reply);
   expect(notes).toEqual(['keep']);
-  await idempotency.replayOr(keyed, chat, () => Promise.resolve({ ...reply, body: Buffer.alloc(1_001) }));
+  await idempotency.replayOr(keyed, chat, new Work(), () =>
+    Promise.resolve({ ...reply, body: Buffer.alloc(1_001) }),
+  );
   expect(notes).toEqual(['keep', 'bar']);
 });
 
@@ -88,7 +105,9 @@ test('whoever always comes between two others is told to wait', async () => {
     tries += 1;
     return false;
   });
-  const call = new Idempotency(busy, settings).replayOr(keyed, chat, () => Promise.resolve(reply));
+  const call = new Idempotency(busy, settings).replayOr(keyed, chat, new Work(), () =>
+    Promise.resolve(reply),
+  );
   await expect(call).rejects.toMatchObject({ code: 'operation_in_progress' });
   expect(tries).toBe(3);
 });
@@ -117,7 +136,7 @@ describe('a database that does not answer', () => {
   test('holds up a call for five seconds, then it is refused without having run', async () => {
     const silent = { claim: () => silence } as unknown as AnswerStore;
     const execute = jest.fn(() => Promise.resolve(reply));
-    const call = new Idempotency(silent, settings).replayOr(keyed, chat, execute);
+    const call = new Idempotency(silent, settings).replayOr(keyed, chat, new Work(), execute);
     const refused = expect(call).rejects.toMatchObject({ code: 'service_unavailable' });
     await jest.advanceTimersByTimeAsync(5_000);
     await refused;
@@ -126,7 +145,9 @@ describe('a database that does not answer', () => {
 
   test('holds up an answer that was paid for no longer', async () => {
     const silent = { ...storeThat([]), keep: () => silence } as unknown as AnswerStore;
-    const call = new Idempotency(silent, settings).replayOr(keyed, chat, () => Promise.resolve(reply));
+    const call = new Idempotency(silent, settings).replayOr(keyed, chat, new Work(), () =>
+      Promise.resolve(reply),
+    );
     await jest.advanceTimersByTimeAsync(5_000);
     expect(await call).toBe(reply);
     expect(jest.getTimerCount()).toBe(0);
