@@ -1,13 +1,15 @@
 import { type Fault, fault, monotonicMs } from '../../../kernel';
 import type { CanonicalEvent, EncoderOptions, StreamDecoder, StreamEncoder } from '../../../protocol';
+import { answerId } from '../../responses/answer-id';
 import type { AnswerContext } from '../answer-context';
 import { estimateUsage, usageOfStream } from '../delivery';
 import { inBand, type LaneStream, type StreamDelivery } from './lane-stream';
 
 const encoderOptions = (
-  { inbound, call, facts }: AnswerContext,
+  { inbound, call, surface, facts }: AnswerContext,
   textBytes: () => number,
 ): EncoderOptions => ({
+  ...answerId(surface),
   requestId: inbound.requestId,
   model: call.model,
   includeUsage: call.includeUsage,
