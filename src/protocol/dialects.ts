@@ -7,6 +7,8 @@ import { encodeChatRequest } from './chat/encode-request';
 import { readChatError } from './chat/errors';
 import { ChatStreamDecoder } from './chat/stream-decoder';
 import { ChatStreamEncoder } from './chat/stream-encoder';
+import { ChatStreamWatcher } from './chat/stream-watcher';
+import { findChatUsage, normaliseChatUsage } from './chat/usage';
 import { decodeMessagesAnswer } from './messages/decode-answer';
 import { decodeMessagesRequest } from './messages/decode-request';
 import { encodeMessagesAnswer } from './messages/encode-answer';
@@ -14,13 +16,26 @@ import { encodeMessagesRequest } from './messages/encode-request';
 import { readMessagesError } from './messages/errors';
 import { MessagesStreamDecoder } from './messages/stream-decoder';
 import { MessagesStreamEncoder } from './messages/stream-encoder';
+import { MessagesStreamWatcher } from './messages/stream-watcher';
+import { findMessagesUsage, normaliseMessagesUsage } from './messages/usage';
 import { decodeResponsesAnswer } from './responses/decode-answer';
 import { decodeResponsesRequest } from './responses/decode-request';
 import { encodeResponsesAnswer } from './responses/encode-answer';
 import { encodeResponsesRequest } from './responses/encode-request';
 import { readResponsesError } from './responses/errors';
 import { ResponsesStreamDecoder } from './responses/stream-decoder';
+import { readFinish } from './responses/finish';
 import { ResponsesStreamEncoder } from './responses/stream-encoder';
+import { ResponsesStreamWatcher } from './responses/stream-watcher';
+import { findResponsesUsage, normaliseResponsesUsage } from './responses/usage';
+import { pick } from './usage';
+
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+const chatFinish = (answer: unknown): string | null => {
+  const choices = pick(answer, 'choices');
+  return textOrNull(pick(Array.isArray(choices) ? choices[0] : undefined, 'finish_reason'));
+};
 
 export const dialects: Readonly<Record<DialectName, Dialect>> = {
   chat: {
@@ -30,6 +45,9 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     encodeRequest: encodeChatRequest,
     streamDecoder: (options) => new ChatStreamDecoder(options),
     streamEncoder: (options) => new ChatStreamEncoder(options),
+    streamWatcher: (hasManyAnswers) => new ChatStreamWatcher(hasManyAnswers),
+    usageIn: (answer) => normaliseChatUsage(findChatUsage(answer)),
+    finishReasonIn: chatFinish,
     decodeAnswer: decodeChatAnswer,
     encodeAnswer: encodeChatAnswer,
     readError: readChatError,
@@ -41,6 +59,9 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     encodeRequest: encodeMessagesRequest,
     streamDecoder: (options) => new MessagesStreamDecoder(options),
     streamEncoder: (options) => new MessagesStreamEncoder(options),
+    streamWatcher: () => new MessagesStreamWatcher(),
+    usageIn: (answer) => normaliseMessagesUsage(findMessagesUsage(answer)),
+    finishReasonIn: (answer) => textOrNull(pick(answer, 'stop_reason')),
     decodeAnswer: decodeMessagesAnswer,
     encodeAnswer: encodeMessagesAnswer,
     readError: readMessagesError,
@@ -52,6 +73,9 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     encodeRequest: encodeResponsesRequest,
     streamDecoder: (options) => new ResponsesStreamDecoder(options),
     streamEncoder: (options) => new ResponsesStreamEncoder(options),
+    streamWatcher: () => new ResponsesStreamWatcher(),
+    usageIn: (answer) => normaliseResponsesUsage(findResponsesUsage(answer)),
+    finishReasonIn: (answer) => readFinish(answer).raw,
     decodeAnswer: decodeResponsesAnswer,
     encodeAnswer: encodeResponsesAnswer,
     readError: readResponsesError,

@@ -31,6 +31,7 @@ export {
   type ReplyContext,
   type StreamDecoder,
   type StreamEncoder,
+  type StreamWatcher,
   type SupplierError,
   type SupplierErrorKind,
   supplierFault,

@@ -78,7 +78,8 @@ export abstract class StreamReader implements StreamDecoder {
     this.succeeded = true;
   }
 
-  private readData(text: string, complete: boolean): void {
+  private readData(data: string, complete: boolean): void {
+    const text = data.trim();
     if (text === '') return;
     this.sawEvent = true;
     if (this.readTerminator(text)) return;

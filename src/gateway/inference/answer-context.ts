@@ -13,6 +13,8 @@ export interface AnswerContext {
   readonly surface: TextSurface;
   readonly outbound: Outbound;
   readonly contextTokens: number | null;
+  /** The catalogue's name of the model: what answers call it, whatever its supplier does. */
+  readonly model: string;
   /** What the caller is told beside the final usage. */
   readonly facts: (usage: Usage) => JsonObject;
 }
@@ -25,6 +27,7 @@ export function svcFacts(
   return (usage) => ({
     supplier: lane.provider.name,
     region: lane.region,
+    upstream_model: lane.upstreamModel,
     failover,
     latency_ms: Math.round(monotonicMs() - startedMs),
     input_tokens: promptTokens(usage),

@@ -147,7 +147,7 @@ export class Attempts {
   }
 
   private async tryLane(route: PlannedLane, ticket: Ticket, streamOf: StreamOf): Promise<Tried> {
-    const { inbound, call, held, admission } = this.sending;
+    const { inbound, call, held } = this.sending;
     const { styles, settings } = this.tools;
     // Only a stream shows whether something is coming.
     const patience = call.stream
@@ -156,7 +156,7 @@ export class Attempts {
     let outbound: Outbound | null = null;
     this.exchange = null;
     try {
-      outbound = outboundFor(inbound, call, held, admission, route, styles);
+      outbound = outboundFor(inbound, call, held, route, styles);
       const sending = this.send(route, ticket, outbound);
       const sent = sending instanceof Promise ? await sending : sending;
       const { exchange } = sent;
@@ -233,7 +233,7 @@ export class Attempts {
       status: head.status,
       contentType: head.headers['content-type'] ?? '',
       exchange,
-      dropped: outbound.dropped.length === 0 ? dropped : [...outbound.dropped, ...dropped],
+      dropped,
       failover: this.records.length > 0 || this.passedOver(route),
       opened: null,
       whole: null,
@@ -244,9 +244,9 @@ export class Attempts {
     const { inbound, call } = this.sending;
     const { surface } = call;
     if (!isText(surface)) throw fault('internal_error');
-    const { outbound, contextTokens } = answer;
+    const { outbound, contextTokens, model } = answer;
     const facts = svcFacts(inbound, answer);
-    const stream = streamOf({ inbound, call, surface, outbound, contextTokens, facts });
+    const stream = streamOf({ inbound, call, surface, outbound, contextTokens, model, facts });
     return openStream(answer.exchange, stream, patience, () => this.reserve());
   }
 

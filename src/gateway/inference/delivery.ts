@@ -1,4 +1,12 @@
-import { checkPlausible, type Fault, fault, type Usage, type UsageReading, usageOf } from '../../kernel';
+import {
+  checkPlausible,
+  completionTokens,
+  type Fault,
+  fault,
+  type Usage,
+  type UsageReading,
+  usageOf,
+} from '../../kernel';
 import type { Dropped } from '../../protocol';
 import type { Call } from './describe';
 
@@ -36,21 +44,20 @@ export function usageOfWhole(
 }
 
 /**
- * For a stream, which has left already: a report that cannot be true counts as none. One that came before anything was
- * written knows what went in; what came out is counted.
+ * For a stream, which has left already: a report that cannot be true counts as none. Of one that came before all was
+ * written, what went in stands; what came out is counted where that is more.
  */
 export function usageOfStream(
   reading: UsageReading,
   call: Call,
   contextTokens: number | null,
   deliveredBytes: number,
+  coveredBytes = deliveredBytes,
 ): Usage {
   const checked = checkPlausible(reading, { contextTokens });
   if (checked.kind !== 'ok') return estimateUsage(call, deliveredBytes);
   const { usage } = checked;
-  if (usage.source !== 'partial') return usage;
-  return {
-    ...usage,
-    outputTokens: Math.max(usage.outputTokens, Math.ceil(deliveredBytes / BYTES_PER_TOKEN)),
-  };
+  if (usage.source !== 'partial' && deliveredBytes <= coveredBytes) return usage;
+  const missing = Math.ceil(deliveredBytes / BYTES_PER_TOKEN) - completionTokens(usage);
+  return { ...usage, outputTokens: usage.outputTokens + Math.max(0, missing), source: 'partial' };
 }

@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../../kernel';
+import { fault, usageOf } from '../../kernel';
 import type { StreamSink } from '../reply/stream-sink';
 import type { AnswerContext } from './answer-context';
 import type { Answered } from './answered';
@@ -26,7 +26,7 @@ export async function relayStream(
   sink: StreamSink,
 ): Promise<Relayed> {
   const delivered = attempts.hasMore && surface.name === surface.dialect.name ? new Delivered() : null;
-  const delivery = await pipe(answered, sink, delivered);
+  const delivery = chargeable(await pipe(answered, sink, delivered), answered, attempts);
   noteEnd(attempts, answered, delivery);
   if (delivery.problem === null) return { delivery, answered };
   const continued = await continueElsewhere(surface, attempts, delivered);
@@ -53,8 +53,11 @@ async function continueElsewhere(
   return attempts.answer(splice).catch(() => null);
 }
 
-const interrupted = (cause: Fault): Fault =>
-  cause.code === 'stream_interrupted' ? cause : fault('stream_interrupted', { cause });
+/** A supplier that failed before it said anything delivered nothing; one whose caller left may have worked. */
+const chargeable = (delivery: StreamDelivery, { opened }: Answered, attempts: Attempts): StreamDelivery =>
+  delivery.problem === null || opened?.stream.useful === true || attempts.stopped
+    ? delivery
+    : { ...delivery, usage: usageOf({ calls: 0 }, 'estimated') };
 
 function pipe(
   { exchange, opened }: Answered,
@@ -69,16 +72,23 @@ function pipe(
   };
   return new Promise((resolve) => {
     for (const piece of early.splice(0)) send(piece);
+    const finish = (): void => {
+      exchange.release();
+      resolve(stream.finish(null));
+    };
+    if (stream.ended) return finish();
     sink.onDrain(() => exchange.resume());
     exchange.read({
       data: (chunk) => {
         if (stream.failure !== null) return true;
         const passing = stream.take(chunk);
+        const isTaken = passing.length === 0 || send(passing);
         if (stream.failure !== null) exchange.abort(stream.failure);
-        return passing.length === 0 || send(passing);
+        else if (stream.ended) finish();
+        return isTaken || stream.ended;
       },
       end: () => resolve(stream.finish(null)),
-      broken: (cause) => resolve(stream.finish(interrupted(cause))),
+      broken: (cause) => resolve(stream.finish(cause)),
     });
   });
 }

@@ -1,13 +1,11 @@
 import { fault, parseJsonText } from '../../kernel';
 import { type CanonicalAnswer, collect } from '../../protocol';
-import { answerId } from '../responses/answer-id';
 import type { LaneAnswer, WholeDelivery } from './answered';
 import { soldAudio } from './audio';
 import { usageOfWhole } from './delivery';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import { isText, type Surface } from './surface';
-import { tapRules } from './tap-rules';
 
 /** Takes in a whole answer; nothing of it leaves before it is settled. */
 export function relayWhole(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Buffer): WholeDelivery {
@@ -28,12 +26,11 @@ function passOn(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Buffe
   const reported = surface.usageIn(told, inbound.body);
   const reading =
     recording === null ? reported : soldAudio(reported, recording, route.price.rates, written());
-  const reason = isText(surface) && told !== null ? tapRules[surface.dialect.name].finishReason(told) : null;
   return {
     body: body === told ? bytes : Buffer.from(JSON.stringify(body)),
     contentType: isRaw ? contentType || 'application/octet-stream' : 'application/json',
     usage: usageOfWhole(reading, call, contextTokens, written),
-    finishReason: typeof reason === 'string' ? reason : null,
+    finishReason: isText(surface) && told !== null ? surface.dialect.finishReasonIn(told) : null,
     firstTokenMs: null,
     dropped: [],
     problem: null,
@@ -50,7 +47,6 @@ function translate(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Bu
   const { finish } = collected.value;
   const usage = usageOfWhole(decoded.usage, call, answered.contextTokens, () => textBytesOf(collected.value));
   const encoded = surface.dialect.encodeAnswer(collected.value, {
-    ...answerId(surface),
     requestId: inbound.requestId,
     model: call.model,
     estimate: () => usage,

@@ -29,7 +29,6 @@ import {
   checkTranscription,
 } from './limits';
 import { ranked, searchUnitsBound } from './rerank-order';
-import { tapRules } from './tap-rules';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -44,8 +43,6 @@ export interface Surface {
   readonly asked: string;
   /** Throws for what this route does not take and its dialect would. */
   readonly check?: (body: Body) => void;
-  /** Its answers may be kept for the caller, and requests may refer to those. */
-  readonly keepsAnswers?: true;
   /** The request goes on as it came: no bound on the output can be put into it. */
   readonly untouched?: true;
   /** What is asked is a recording, in a form; everywhere else it is JSON. */
@@ -88,7 +85,7 @@ const text = (
   limitFields,
   asked,
   check,
-  usageIn: (answer) => tapRules[name].normalise(tapRules[name].findUsage(answer)),
+  usageIn: (answer) => dialects[name].usageIn(answer),
 });
 
 /** One request, one answer, in a form that all suppliers share. */
@@ -122,7 +119,7 @@ const spoken = (name: 'transcription' | 'translation'): Surface => ({
 export const surfaces = {
   chat: text('chat', checkChat, 'messages', 'max_completion_tokens', 'max_tokens'),
   messages: text('messages', checkMessages, 'messages', 'max_tokens'),
-  responses: { ...text('responses', checkResponses, 'input', 'max_output_tokens'), keepsAnswers: true },
+  responses: text('responses', checkResponses, 'input', 'max_output_tokens'),
   /** Responses as agents speak them: only streamed, and only to suppliers that take the request as it is. */
   native: {
     ...text('responses', checkNative, 'input', 'max_output_tokens'),

@@ -1,8 +1,6 @@
-import { type Fault, fault, monotonicMs, SseScanner, type UsageReading, parseJsonText } from '../../kernel';
-import { pieceMemory } from '../../platform';
-import type { Dialect } from '../../protocol';
-import { Skimmer, textBytesAt } from './skim';
-import { type TapRules, tapRules } from './tap-rules';
+import { type Fault, fault, findMembers, monotonicMs, parseJsonText, SseScanner } from '../../kernel';
+import { type Dialect, type StreamWatcher, supplierFault } from '../../protocol';
+import { applyEdits, type Edit } from './stream/edits';
 
 export interface TapOptions {
   readonly dialect: Dialect;
@@ -12,195 +10,238 @@ export interface TapOptions {
   readonly manyAnswers: boolean;
   /** The supplier's own words for a failure go on as they are. */
   readonly keepsFailures: boolean;
+  /** The name of the model that every event is to carry; null leaves the supplier's. */
+  readonly model: string | null;
   /** What is added to the event with the final usage; null leaves every byte alone. */
-  readonly facts: ((usage: UsageReading) => object) | null;
-}
-
-interface FinalEvent {
-  readonly start: number;
-  readonly end: number;
-  /** It carries usage and nothing else. */
-  readonly bare: boolean;
+  readonly facts: (() => object) | null;
 }
 
 const nothing = Buffer.alloc(0);
-const openingBrace = 0x7b;
+const blank = Buffer.from('\n\n');
 const closingBrace = 0x7d;
+/** A supplier that has told usage and reason may send so much before its last event. */
+const MOST_AFTER_USAGE = 1024 * 1024;
 
 /**
- * Reads along while a stream passes: usage, why it stopped, how much text there was. Most events are text and
- * nothing else, and are not even parsed. Only whole events go on; from the one with the final usage on they are
- * kept back, until the account is on record. Places are counted in bytes from the beginning of the stream.
+ * Reads along while a stream passes: every event is parsed, and only what it says decides. Whole events go on as
+ * they came, but for the name of the model; from the one with the final usage on they are kept back until the
+ * account is on record. After the event that ends the answer nothing is read. Places are counted in bytes from the
+ * beginning of the stream.
  */
 export class Tap {
+  /** The answer is over and whole. */
   ended = false;
-  finishReason: string | null = null;
-  textBytes = 0;
-  firstTextAt: number | null = null;
+  firstOutputAt: number | null = null;
   failure: Fault | null = null;
   /** The caller has got the failure in the supplier's own words. */
   failureTold = false;
-  private rawUsage: unknown = undefined;
-  private readonly rules: TapRules;
-  private readonly skimmer: Skimmer;
+  /** An event has come, whatever it says. */
+  sawEvent = false;
+  readonly watcher: StreamWatcher;
   private readonly scanner = new SseScanner({ onData: (data, complete) => this.read(data, complete) });
   /** What has come and has not gone on, beginning at `sent`. */
   private held: Buffer[] = [];
   private sent = 0;
+  private received = 0;
   /** Nothing from here on goes on before the end. */
   private keptFrom = Infinity;
   /** Nothing from here on goes on at all. */
   private cutAt = Infinity;
-  private final: FinalEvent | null = null;
+  /** In order, none of them in what has gone on. */
+  private readonly edits: Edit[] = [];
+  /** The end of the first event with the final usage. */
+  private accountedAt = Infinity;
+  private factsEdit: Edit | null = null;
   private ending: Buffer = nothing;
+  private readonly modelText: Buffer;
 
   constructor(private readonly options: TapOptions) {
-    this.rules = tapRules[options.dialect.name];
-    this.skimmer = new Skimmer(this.rules.skimMarks);
+    this.watcher = options.dialect.streamWatcher(options.manyAnswers);
+    this.modelText = Buffer.from(JSON.stringify(options.model));
   }
 
   /** Something has come that a caller can use, or the answer has ended without. */
   get useful(): boolean {
-    return this.firstTextAt !== null || this.finishReason !== null || this.ended;
+    return this.watcher.hasOutput || this.watcher.finishReason !== null;
   }
 
   /** The whole answer has come, and what it used. */
   get accounted(): boolean {
-    return this.final !== null && this.finishReason !== null;
+    return this.accountedAt !== Infinity;
   }
 
-  get usage(): UsageReading {
-    return this.rules.normalise(this.rawUsage);
+  /** Nothing that comes now matters. */
+  get over(): boolean {
+    return this.ended || this.failure !== null;
   }
 
   /** Reads a chunk and answers what may go on to the caller now. */
   take(chunk: Buffer): Buffer {
+    if (this.over) return nothing;
     const { scanner, held } = this;
-    const plain = this.skimmed(chunk);
-    const tooLarge = plain < chunk.length ? scanner.push(chunk.subarray(plain)) : undefined;
-    if (tooLarge !== undefined) this.fail(tooLarge, scanner.blockEnd);
     held.push(chunk);
-    const size = Math.min(scanner.blockEnd, this.keptFrom, this.cutAt) - this.sent;
+    this.received += chunk.length;
+    const tooLarge = scanner.push(chunk);
+    if (tooLarge !== undefined) this.fail(tooLarge, scanner.blockEnd);
+    if (this.received - this.accountedAt > MOST_AFTER_USAGE) this.close(this.accountedAt);
+    const end = Math.min(scanner.blockEnd, this.keptFrom, this.cutAt);
+    const size = end - this.sent;
     if (size <= 0) return nothing;
-    this.sent += size;
-    const all = held.length === 1 ? chunk : joined(held);
+    const all = held.length === 1 ? chunk : Buffer.concat(held);
     this.held = size === all.length ? [] : [ownCopy(all.subarray(size))];
-    return size === all.length ? all : all.subarray(0, size);
+    return this.edited(all, size);
   }
 
   /** The body is over. An answer that lacks only its terminator is whole all the same. */
   end(): void {
-    const whole = this.scanner.blockEnd;
-    this.scanner.end();
-    if (this.failure !== null) return;
-    if (this.scanner.blockEnd > whole) {
-      if (this.ended) this.ending = Buffer.from('\n\n');
-      else this.cutAt = Math.min(this.cutAt, whole);
-    }
-    const { terminator } = this.rules;
-    if (this.ended || this.finishReason === null || terminator === null || this.options.manyAnswers) return;
-    this.ended = true;
-    this.ending = terminator;
+    if (this.over) return;
+    const { scanner } = this;
+    const whole = scanner.blockEnd;
+    scanner.end();
+    if (this.over) return;
+    if (scanner.blockEnd > whole && this.ending === nothing) this.cutAt = Math.min(this.cutAt, whole);
+    if (this.watcher.finished && !this.options.manyAnswers)
+      this.close(Math.min(scanner.blockEnd, this.cutAt));
   }
 
   /** What was kept back of a whole answer. */
   last(): Buffer {
-    const { sent, final } = this;
-    const whole = Math.min(this.scanner.blockEnd, this.cutAt) - sent;
-    const all = Buffer.concat(this.held).subarray(0, Math.max(0, whole));
-    if (final === null) return Buffer.concat([all, this.ending]);
-    const event = this.rewrite(all.subarray(final.start - sent, final.end - sent), final);
-    return Buffer.concat([
-      all.subarray(0, final.start - sent),
-      event,
-      all.subarray(final.end - sent),
-      this.ending,
-    ]);
+    const size = Math.min(this.scanner.blockEnd, this.cutAt) - this.sent;
+    const { factsEdit, options } = this;
+    if (factsEdit !== null && options.facts !== null)
+      factsEdit.text = Buffer.from(`,"svc":${JSON.stringify(options.facts())}`);
+    const kept = size > 0 ? this.edited(Buffer.concat(this.held), size) : nothing;
+    this.held = [];
+    return Buffer.concat([kept, this.ending]);
   }
 
-  /** How much of the chunk needs no closer look. */
-  private skimmed(chunk: Buffer): number {
-    if (!this.scanner.isBetween || this.keptFrom !== Infinity || this.failure !== null) return 0;
-    const length = this.skimmer.skim(chunk);
-    this.scanner.skip(length);
-    if (this.skimmer.textBytes > 0) {
-      this.textBytes += this.skimmer.textBytes;
-      this.firstTextAt ??= monotonicMs();
-    }
-    return length;
+  private edited(all: Buffer, size: number): Buffer {
+    const from = this.sent;
+    this.sent += size;
+    const passing = size === all.length ? all : all.subarray(0, size);
+    return applyEdits(passing, from, this.edits);
   }
 
-  private rewrite(event: Buffer, { bare }: FinalEvent): Buffer {
-    if (bare && this.options.hidesUsage) return nothing;
-    const at = event.lastIndexOf(closingBrace);
-    if (this.options.facts === null || at === -1) return event;
-    const added = Buffer.from(`,"svc":${JSON.stringify(this.options.facts(this.usage))}`);
-    return Buffer.concat([event.subarray(0, at), added, event.subarray(at)]);
+  /** The answer is whole up to here; its supplier closes without a terminator. */
+  private close(at: number): void {
+    const { terminator } = this.watcher;
+    if (terminator === null || this.over) return;
+    this.ended = true;
+    this.cutAt = Math.min(this.cutAt, at);
+    this.ending = Buffer.concat([this.ending, Buffer.from(terminator)]);
   }
 
   private read(data: Buffer, complete: boolean): void {
-    if (this.failure !== null || data.length === 0) return;
-    if (this.rules.ends(data)) {
-      this.ended = true;
-      this.keptFrom = Math.min(this.keptFrom, this.scanner.blockStart);
-    } else if (data[0] !== openingBrace || data[data.length - 1] !== closingBrace) {
+    if (this.over) return;
+    const { scanner, watcher } = this;
+    const text = data.toString('utf8');
+    const event = parsed(text);
+    if (event === null) {
+      const trimmed = text.trim();
       // What the stream broke off in is no event; whoever reads the end says what that means.
-      if (complete) this.fail(fault('non_json_provider_response'), this.scanner.blockStart);
-      return;
+      if (trimmed === '' || (!complete && trimmed !== '[DONE]')) return;
+      this.sawEvent = true;
+      if (!watcher.watchText(trimmed))
+        return this.fail(fault('non_json_provider_response'), scanner.blockStart);
+    } else {
+      this.sawEvent = true;
+      const error = watcher.watch(event);
+      if (error !== undefined) {
+        this.failureTold = this.options.keepsFailures;
+        return this.fail(supplierFault(error), this.failureTold ? scanner.blockEnd : scanner.blockStart);
+      }
+      if (watcher.hasOutput) this.firstOutputAt ??= monotonicMs();
+      this.edit(data, event);
     }
-    this.countText(data);
-    if (this.rules.worthParsing.some((mark) => data.includes(mark))) this.understand(data, complete);
+    if (!complete) this.ending = blank;
+    if (watcher.ended) this.finish();
   }
 
-  private understand(data: Buffer, complete: boolean): void {
-    const event = parse(data);
-    if (event === null) {
-      if (complete) this.fail(fault('non_json_provider_response'), this.scanner.blockStart);
+  /** The event that ends the answer has come. An answer without a reason to stop broke off. */
+  private finish(): void {
+    const { scanner, watcher } = this;
+    if (watcher.finishReason === null) {
+      const problem = fault(watcher.hasOutput ? 'stream_interrupted' : 'empty_stream');
+      return this.fail(problem, scanner.blockStart);
+    }
+    this.ended = true;
+    this.keptFrom = Math.min(this.keptFrom, scanner.blockStart);
+    this.cutAt = Math.min(this.cutAt, scanner.blockEnd);
+  }
+
+  private edit(data: Buffer, event: Record<string, unknown>): void {
+    const { scanner, watcher, options } = this;
+    if (watcher.reported && watcher.isBare && options.hidesUsage) {
+      const { blockStart: start, blockEnd: end } = scanner;
+      this.edits.push({ start, end, text: nothing });
+      if (watcher.finished) this.keep();
       return;
     }
-    const error = this.options.dialect.readError(event);
-    if (error !== undefined) {
-      const told = fault('stream_error', { details: { supplier: error.message } });
-      const { keepsFailures } = this.options;
-      this.failureTold = keepsFailures;
-      return this.fail(told, keepsFailures ? this.scanner.blockEnd : this.scanner.blockStart);
+    const changes: Edit[] = [];
+    if (options.model !== null && namesAnother(event, watcher.modelPath, options.model)) {
+      for (const { start, end } of findMembers(data, ...watcher.modelPath))
+        changes.push({ start, end, text: this.modelText });
     }
-    const reason = this.rules.finishReason(event);
-    if (typeof reason === 'string') this.finishReason = reason;
-    const usage = this.rules.findUsage(event);
-    if (usage === undefined || usage === null) return;
-    this.rawUsage = this.rules.mergeUsage(this.rawUsage, usage);
-    if (!this.rules.isFinal(event)) return;
-    const { blockStart: start, blockEnd: end } = this.scanner;
-    this.final = { start, end, bare: Array.isArray(event.choices) && event.choices.length === 0 };
-    this.keptFrom = Math.min(this.keptFrom, start);
+    if (watcher.reported && watcher.finished) {
+      this.keep();
+      if (options.facts !== null) changes.push(this.placeForFacts(data));
+    }
+    if (changes.length > 0) this.place(data, changes);
+  }
+
+  /** The event read last carries the final usage. */
+  private keep(): void {
+    this.keptFrom = Math.min(this.keptFrom, this.scanner.blockStart);
+    if (this.accountedAt === Infinity) this.accountedAt = this.scanner.blockEnd;
+  }
+
+  /** Only the last of several such events carries the facts. */
+  private placeForFacts(data: Buffer): Edit {
+    const at = data.lastIndexOf(closingBrace);
+    this.factsEdit = { start: at, end: at, text: nothing };
+    return this.factsEdit;
+  }
+
+  /** Changes of the data become edits of the stream. Data in several lines is put on one first. */
+  private place(data: Buffer, changes: Edit[]): void {
+    const { scanner } = this;
+    const { dataStart } = scanner;
+    if (dataStart !== -1) {
+      for (const change of changes) {
+        change.start += dataStart;
+        change.end += dataStart;
+        this.edits.push(change);
+      }
+      return;
+    }
+    // Between the lines of a JSON text there is nothing but space.
+    const line = Buffer.from(data.toString('latin1').replaceAll('\n', ' '), 'latin1');
+    const { blockStart: start, blockEnd: end } = scanner;
+    const before = Buffer.concat([scanner.otherLines(), Buffer.from('data: ')]);
+    this.edits.push({ start, end, text: before });
+    let at = 0;
+    for (const change of changes) {
+      this.edits.push({ start: end, end, text: line.subarray(at, change.start) });
+      at = change.end;
+      change.start = change.end = end;
+      this.edits.push(change);
+    }
+    this.edits.push({ start: end, end, text: Buffer.concat([line.subarray(at), blank]) });
   }
 
   private fail(problem: Fault, at: number): void {
     this.failure ??= problem;
     this.cutAt = Math.min(this.cutAt, at);
   }
-
-  /** How much text there was, in case nobody says at the end; read without parsing. */
-  private countText(data: Buffer): void {
-    for (const mark of this.rules.skimMarks.text) {
-      const found = data.indexOf(mark);
-      if (found === -1) continue;
-      const start = found + mark.length;
-      const bytes = textBytesAt(data, start);
-      if (bytes === 0) continue;
-      this.firstTextAt ??= monotonicMs();
-      this.textBytes += bytes;
-      return;
-    }
-  }
 }
 
-function joined(pieces: readonly Buffer[]): Buffer {
-  const all = pieceMemory(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) at += piece.copy(all, at);
-  return all;
+function namesAnother(event: Record<string, unknown>, path: readonly string[], model: string): boolean {
+  let value: unknown = event;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null) return false;
+    value = Reflect.get(value, name);
+  }
+  return value !== undefined && value !== model;
 }
 
 /** So that the beginning of an event keeps nothing of what came before it, however long the rest is waited for. */
@@ -210,10 +251,11 @@ function ownCopy(bytes: Buffer): Buffer {
   return copy;
 }
 
-function parse(data: Buffer): Record<string, unknown> | null {
+function parsed(text: string): Record<string, unknown> | null {
   try {
-    const value: unknown = parseJsonText(data.toString('utf8'));
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
+    const value = parseJsonText(text);
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : null;
   } catch {
     return null;
   }

@@ -4,6 +4,7 @@ export { reachableCodes } from './reachable';
 export { Fault, fault, validationFault, type FaultOptions, type ValidationIssue } from './fault';
 export { fromUnknown } from './from-unknown';
 export {
+  gatewayError,
   renderGateway,
   renderMessages,
   renderPortal,

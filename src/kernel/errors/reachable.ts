@@ -17,6 +17,7 @@ export const reachableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'conflict',
   'csrf_rejected',
   'empty_response',
+  'empty_stream',
   'expired_api_key',
   'forbidden',
   'idempotency_conflict',

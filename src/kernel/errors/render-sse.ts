@@ -2,7 +2,7 @@ import { formatEvent } from '../sse/writer';
 import type { Fault } from './fault';
 import { gatewayError, messagesError } from './render';
 
-export type StreamSurface = 'chat' | 'messages' | 'responses';
+export type StreamSurface = 'chat' | 'messages';
 
 /** A failure after the head of a stream has left: the last event of that stream, in its own dialect. */
 export function sseFault(surface: StreamSurface, fault: Fault, requestId: string): string {
@@ -12,14 +12,5 @@ export function sseFault(surface: StreamSurface, fault: Fault, requestId: string
       return formatEvent({ data: JSON.stringify({ error: gatewayError(fault, requestId) }) });
     case 'messages':
       return formatEvent({ event: 'error', data: JSON.stringify(messagesError(fault, requestId)) });
-    case 'responses': {
-      const error = gatewayError(fault, requestId);
-      const response = { id: `resp_${requestId}`, object: 'response', status: 'failed', error };
-      // Some clients pass over a failed response, but none passes over an `error` beside it.
-      return formatEvent({
-        event: 'response.failed',
-        data: JSON.stringify({ type: 'response.failed', response, error }),
-      });
-    }
   }
 }

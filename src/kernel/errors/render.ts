@@ -15,7 +15,8 @@ export interface ErrorFields {
   type: string;
   message: string;
   human_message: string;
-  param?: string;
+  /** Null where no field is at fault. */
+  param: string | null;
   request_id: string;
   retryable: boolean;
   action_class: string;
@@ -42,11 +43,11 @@ function fieldsOf(fault: Fault, requestId: string, type: string, humanMessage: s
     type,
     message: `${fault.code} - ${humanMessage}`,
     human_message: humanMessage,
+    param: param ?? null,
     request_id: requestId,
     retryable: fault.entry.retryable,
     action_class: fault.entry.actionClass,
   };
-  if (param !== undefined) fields.param = param;
   const resets = isoTime(resetsAt);
   if (resets !== undefined) fields.resets_at = resets;
   const plain = details && plainDetails(details);

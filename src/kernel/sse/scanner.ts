@@ -64,6 +64,12 @@ export class SseScanner {
     this.maxEventBytes = maxEventBytes;
   }
 
+  /** The block whose data is being reported. */
+  private block: Buffer | null = null;
+  private base = 0;
+  private dataOffset = -1;
+  private reportedMarks = 0;
+
   /** Where in the stream the block begins that was reported last. */
   get blockStart(): number {
     return this.lastOffset;
@@ -74,14 +80,21 @@ export class SseScanner {
     return this.blockOffset;
   }
 
-  /** Nothing of an unfinished block has come. */
-  get isBetween(): boolean {
-    return this.carried === 0 && !this.afterReturn && this.failure === undefined;
+  /** Where in the stream the data stands that is being reported; -1 when it was joined from several lines. */
+  get dataStart(): number {
+    return this.dataOffset;
   }
 
-  /** Whole blocks that somebody else has looked at; only while nothing is unfinished. */
-  skip(bytes: number): void {
-    this.blockOffset += bytes;
+  /** The lines beside the data that is being reported, each with a line feed. */
+  otherLines(): Buffer {
+    const { block, base } = this;
+    const lines: Buffer[] = [];
+    for (let mark = 0; block !== null && mark < this.reportedMarks; mark += 2) {
+      const start = base + this.lines[mark]!;
+      const end = base + this.lines[mark + 1]!;
+      if (!isDataLine(block, start, end)) lines.push(block.subarray(start, end), feedBytes);
+    }
+    return Buffer.concat(lines);
   }
 
   /** Takes the next bytes. Returns a fault, now and from then on, once a block has outgrown the bound. */
@@ -188,7 +201,13 @@ export class SseScanner {
     if (marks === 0 && !this.everyBlock) return;
 
     const data = this.dataOf(block, base, marks);
-    if (data && this.onData) this.onData(data, complete);
+    if (data && this.onData) {
+      this.block = block;
+      this.base = base;
+      this.reportedMarks = marks;
+      this.onData(data, complete);
+      this.block = null;
+    }
     if (this.onEvent && (data || this.everyBlock)) {
       const event = new SseEvent(data, block.subarray(base, base + length), offset, complete);
       this.readFields(event, block, base, marks);
@@ -204,13 +223,20 @@ export class SseScanner {
   private dataOf(block: Buffer, base: number, marks: number): Buffer | null {
     let first: Buffer | null = null;
     let rest: Buffer[] | undefined;
+    this.dataOffset = -1;
     for (let mark = 0; mark < marks; mark += 2) {
       const start = base + this.lines[mark]!;
       const end = base + this.lines[mark + 1]!;
-      if (block[start] !== firstOfData || !isDataLine(block, start, end)) continue;
-      const value = block.subarray(valueStart(block, start + 4, end), end);
-      if (first === null) first = value;
-      else (rest ??= []).push(value);
+      if (!isDataLine(block, start, end)) continue;
+      const from = valueStart(block, start + 4, end);
+      const value = block.subarray(from, end);
+      if (first === null) {
+        first = value;
+        this.dataOffset = this.lastOffset + from - base;
+      } else {
+        (rest ??= []).push(value);
+        this.dataOffset = -1;
+      }
     }
     return first && rest ? joinLines([first, ...rest]) : first;
   }
@@ -231,8 +257,9 @@ export class SseScanner {
   }
 }
 
-/** `data`, then the end of the line or a colon; the caller has seen the first letter. */
+/** `data`, then the end of the line or a colon. */
 const isDataLine = (block: Buffer, start: number, end: number): boolean =>
+  block[start] === firstOfData &&
   block[start + 1] === 0x61 &&
   block[start + 2] === 0x74 &&
   block[start + 3] === 0x61 &&

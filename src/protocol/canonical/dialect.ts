@@ -63,6 +63,40 @@ export interface StreamDecoder {
   readonly dropped: readonly Dropped[];
 }
 
+/**
+ * Follows a stream of one dialect without translating it: what the model wrote, what it used, why it stopped and
+ * whether the answer is over. It looks at parsed events alone, and refuses none for what it does not know.
+ */
+export interface StreamWatcher {
+  /** The members that lead to the supplier's name of the model, in events that carry it. */
+  readonly modelPath: readonly string[];
+  /** What ends a stream whose supplier closes without it after the reason to stop; null where only it can tell. */
+  readonly terminator: string | null;
+  /** How much the model wrote, in bytes of UTF-8: text, reasoning, refusals, names and arguments of tools. */
+  readonly outputBytes: number;
+  /** How much of that had come when usage was reported last. */
+  readonly coveredBytes: number;
+  /** Something came that a caller can use; sound has no text. */
+  readonly hasOutput: boolean;
+  readonly finishReason: string | null;
+  /** Whether every answer of the stream has said why it stopped. */
+  readonly finished: boolean;
+  /** The event that ends the answer has come. */
+  readonly ended: boolean;
+  /** The last event carries usage. */
+  readonly reported: boolean;
+  /** The last event carries no part of an answer. */
+  readonly isBare: boolean;
+  /** All that the supplier reported, as one report. */
+  readonly usage: UsageReading;
+  /** Takes the next event and answers the failure that it reports, if it does. */
+  watch(event: JsonObject): SupplierError | undefined;
+  /** Takes data that is no JSON; whether it means the end. */
+  watchText(text: string): boolean;
+  /** The last event of a stream that ends in this failure. `model` is the caller's name of the model. */
+  failureEvent(problem: Fault, requestId: string, model: string): string;
+}
+
 export interface EncoderOptions {
   /** The caller's name of the model and the answer's identifier; the supplier's own unless given. */
   readonly model?: string;
@@ -112,6 +146,12 @@ export interface Dialect {
   readonly encodeRequest: (request: CanonicalRequest, target?: Target) => Result<EncodedRequest, Fault>;
   readonly streamDecoder: (options: DecoderOptions) => StreamDecoder;
   readonly streamEncoder: (options: EncoderOptions) => StreamEncoder;
+  /** Several answers may come in one stream. */
+  readonly streamWatcher: (hasManyAnswers: boolean) => StreamWatcher;
+  /** What a whole answer reports that it used. */
+  readonly usageIn: (answer: unknown) => UsageReading;
+  /** Why a whole answer stopped, in the supplier's word. */
+  readonly finishReasonIn: (answer: unknown) => string | null;
   /** The events of a whole answer; a body that is none, or an error, becomes a fault. */
   readonly decodeAnswer: (body: unknown, reply?: Partial<ReplyContext>) => DecodedAnswer;
   readonly encodeAnswer: (answer: CanonicalAnswer, options: EncoderOptions) => EncodedAnswer;

@@ -1,5 +1,6 @@
+import { fault } from '../../kernel';
 import { supplierFault } from '../canonical';
-import { StreamReader } from '../stream-reader';
+import { brokenStream, StreamReader } from '../stream-reader';
 import { isRecord } from '../usage';
 import { readChatError } from './errors';
 import { readFinish } from './finish';
@@ -26,8 +27,9 @@ export class ChatStreamDecoder extends StreamReader {
   protected override readTerminator(text: string): boolean {
     if (text !== '[DONE]') return false;
     this.terminated = true;
-    this.start({});
-    this.succeed(readFinish(this.finish ?? null));
+    if (this.finish !== undefined) this.succeed(readFinish(this.finish));
+    else if (!this.emission.started) this.emission.fault(fault('empty_response'));
+    else this.emission.fault(brokenStream('The stream ended without a reason to stop.'));
     return true;
   }
 
@@ -47,7 +49,8 @@ export class ChatStreamDecoder extends StreamReader {
     const delta = choice.delta ?? choice.message;
     const wrong = isRecord(delta) ? this.choice.read(delta) : undefined;
     if (wrong) return this.emission.fault(wrong);
-    if (typeof choice.finish_reason === 'string') this.finish = choice.finish_reason;
+    if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '')
+      this.finish = choice.finish_reason;
   }
 
   private start({ id, model }: Json): void {

@@ -1,4 +1,4 @@
-import { type Fault, fault, formatEvent, sseFault, type Usage, parseJsonText } from '../../kernel';
+import { type Fault, fault, formatEvent, type Usage } from '../../kernel';
 import {
   type AnswerBlock,
   type CanonicalEvent,
@@ -14,6 +14,7 @@ import {
   type ToolStart,
 } from '../canonical';
 import { secondsNow } from '../chat/stream-encoder';
+import { failureEvent } from './failure';
 import { begun, closed, envelope, itemId, itemOf, refusalPart, responsesId, textPart } from './envelope';
 
 interface OutgoingItem {
@@ -232,15 +233,12 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     return `${rest}${this.event(`response.${String(response.status)}`, { response })}`;
   }
 
-  /** The kernel words the failure; this stream adds what every event of it has. */
+  /** Repeats what is finished of the answer. */
   private fail(failure: Fault): string {
     this.ended = true;
-    const text = sseFault('responses', failure, this.options.requestId);
-    if (!this.open) return text;
-    const { response, error } = parseJsonText(text.slice(text.indexOf('data: ') + 'data: '.length)) as {
-      response: JsonObject;
-      error: JsonObject;
-    };
-    return this.event('response.failed', { response: { ...this.open, ...response, id: this.id }, error });
+    const { requestId, model = '', createdAt = secondsNow() } = this.options;
+    const response = this.open ?? envelope(responsesId(requestId), model, createdAt);
+    const finished = this.output.filter(({ type }) => type !== undefined);
+    return failureEvent(this.sequence++, response, finished, failure, requestId);
   }
 }

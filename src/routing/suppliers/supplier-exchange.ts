@@ -24,6 +24,10 @@ const EVENTS = 'text/event-stream';
 
 const LARGEST_ANSWER = 64 * 1024 * 1024;
 
+/** What a supplier may send, and for how long, after an answer that is whole. */
+const MOST_AFTER_END = 64 * 1024;
+const LONGEST_AFTER_END_MS = 1_000;
+
 type Ending = { readonly kind: 'end' } | { readonly kind: 'broken'; readonly cause: Fault };
 
 interface HeadWaiter {
@@ -106,6 +110,28 @@ export class SupplierExchange implements SupplierHandler {
         broken: reject,
       });
     });
+  }
+
+  /**
+   * The answer is whole, and nobody reads on. A little more is let pass, so that the connection can be used again; a
+   * supplier that does not end its body then is left.
+   */
+  release(): void {
+    if (this.ending !== null) return;
+    let left = MOST_AFTER_END;
+    const leave = (): void => this.abort(fault('upstream_invalid_response'));
+    const timer = setTimeout(leave, LONGEST_AFTER_END_MS).unref();
+    const stop = (): void => clearTimeout(timer);
+    this.reader = {
+      data: ({ length }) => {
+        left -= length;
+        if (left < 0) leave();
+        return true;
+      },
+      end: stop,
+      broken: stop,
+    };
+    this.resume();
   }
 
   /** The reader can take more again. */

@@ -18,6 +18,7 @@ const tapOf = (options: Partial<TapOptions> = {}): Tap =>
     hidesUsage: false,
     manyAnswers: false,
     keepsFailures: false,
+    model: null,
     facts: null,
     ...options,
   });
@@ -47,8 +48,8 @@ test('however a stream is cut, every byte goes on, the end only at the end', () 
       const { passed, last } = feed(tap, whole, cuts);
       expect(passed + last).toBe(whole);
       expect(last).toBe(usage + done);
-      expect(tap).toMatchObject({ ended: true, finishReason: 'stop', failure: null });
-      expect(tap.usage).toMatchObject({ kind: 'ok', usage: { inputTokens: 3, outputTokens: 2 } });
+      expect(tap).toMatchObject({ ended: true, failure: null, watcher: { finishReason: 'stop' } });
+      expect(tap.watcher.usage).toMatchObject({ kind: 'ok', usage: { inputTokens: 3, outputTokens: 2 } });
     }),
   );
 });
@@ -94,7 +95,7 @@ test('of several answers only the supplier knows when all are over', () => {
 test.each([
   ['not JSON', 'data: {"id":"c","choi\n\n', 'non_json_provider_response'],
   ['HTML', 'data: <html>\n\n', 'non_json_provider_response'],
-  ['an error', 'data: {"error":{"message":"overloaded","type":"server_error"}}\n\n', 'stream_error'],
+  ['an error', 'data: {"error":{"message":"overloaded","type":"server_error"}}\n\n', 'upstream_unavailable'],
 ])('%s ends what goes on, and what comes after it as well', (_name, bad, code) => {
   fc.assert(
     fc.property(cutting, (cuts) => {
@@ -112,7 +113,7 @@ test('a failure in the words of the supplier goes on where it should', () => {
     'event: response.failed\ndata: {"type":"response.failed","response":{"error":{"code":"x","message":"no"}}}\n\n';
   const tap = tapOf({ dialect: dialects.responses, keepsFailures: true });
   expect(feed(tap, failed).passed).toBe(failed);
-  expect(tap).toMatchObject({ failureTold: true, failure: { code: 'stream_error' } });
+  expect(tap).toMatchObject({ failureTold: true, failure: { code: 'upstream_error' } });
 });
 
 test('text that nobody reports is counted by what it says, not by how it is written', () => {
@@ -121,7 +122,7 @@ test('text that nobody reports is counted by what it says, not by how it is writ
       const tap = tapOf();
       const delta = JSON.stringify({ choices: [{ delta: { content: text } }] });
       feed(tap, `data: ${delta}\n\n`);
-      expect(tap.textBytes).toBe(Buffer.byteLength(text));
+      expect(tap.watcher.outputBytes).toBe(Buffer.byteLength(text));
     }),
   );
 });
@@ -144,7 +145,7 @@ test.each(['chat', 'messages', 'responses'] as const)(
         const tap = tapOf({ dialect: dialects[name] });
         const { passed, last } = feed(tap, stream, cuts);
         expect(passed + last).toBe(stream);
-        expect(tap.textBytes).toBe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+        expect(tap.watcher.outputBytes).toBe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
         expect(tap.failure).toBeNull();
       }),
     );

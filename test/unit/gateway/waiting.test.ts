@@ -36,6 +36,7 @@ test('a stream that waits keeps of its pieces only what has not gone on', () => 
       hidesUsage: false,
       manyAnswers: false,
       keepsFailures: false,
+      model: null,
       facts: null,
     });
     for (const number of [0, 1]) expect(tap.take(pieceAt(number)).length).toBeGreaterThan(PIECE_BYTES / 2);

@@ -59,6 +59,7 @@ describe('on the gateway', () => {
           type: 'rate_limit_error',
           message: `rate_limit_exceeded - ${limited}`,
           human_message: limited,
+          param: null,
           request_id: id,
           retryable: true,
           action_class: 'B',
@@ -210,6 +211,7 @@ describe('in the portal', () => {
         code: 'user_not_found',
         message: `user_not_found - ${human}`,
         human_message: human,
+        param: null,
         request_id: id,
         retryable: false,
         action_class: 'R',
@@ -264,21 +266,6 @@ describe('within a stream', () => {
     const text = sseFault('messages', interrupted, id);
     expect(text).toMatch(/^event: error\ndata: [^\n]*\n\n$/);
     expect(dataOf(text)).toEqual(renderMessages(interrupted, id).body);
-  });
-
-  test('responses: a failed response', () => {
-    const text = sseFault('responses', interrupted, id);
-    expect(text).toMatch(/^event: response\.failed\ndata: [^\n]*\n\n$/);
-    expect(dataOf(text)).toMatchObject({
-      type: 'response.failed',
-      response: {
-        id: `resp_${id}`,
-        object: 'response',
-        status: 'failed',
-        error: { code: 'stream_interrupted', message: 'stream_interrupted - It\nbroke.' },
-      },
-      error: { code: 'stream_interrupted', message: 'stream_interrupted - It\nbroke.' },
-    });
   });
 });
 

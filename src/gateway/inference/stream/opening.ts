@@ -39,7 +39,7 @@ export function openStream(
         if (stream.failure !== null) {
           exchange.abort(stream.failure);
           reject(stream.failure);
-        } else if (stream.useful || size > MOST_EARLY) commit();
+        } else if (stream.useful || stream.ended || size > MOST_EARLY) commit();
         return true;
       },
       end: () => {

@@ -1,23 +1,25 @@
-import { type Fault, fault } from '../../../kernel';
+import type { Fault } from '../../../kernel';
 import type { AnswerContext } from '../answer-context';
 import { usageOfStream } from '../delivery';
 import { hidesUsage } from '../outbound';
 import { Tap } from '../tap';
-import { inBand, type LaneStream, type StreamDelivery } from './lane-stream';
+import { failureOf, type LaneStream, type StreamDelivery } from './lane-stream';
 
-/** Both sides speak one dialect: the supplier's bytes go on untouched, but for what is added to the final usage. */
+/** Both sides speak one dialect: the supplier's bytes go on, but for the name of the model and what is added to the usage. */
 export class PassingStream implements LaneStream {
   private readonly tap: Tap;
+  private delivery: StreamDelivery | null = null;
 
   constructor(private readonly context: AnswerContext) {
-    const { surface, call } = context;
+    const { surface, call, model } = context;
     const isNative = surface.name === 'native';
     this.tap = new Tap({
       dialect: surface.dialect,
       hidesUsage: hidesUsage(call),
       manyAnswers: call.choices > 1,
       keepsFailures: isNative,
-      facts: isNative ? null : (reading) => context.facts(this.usage(reading)),
+      model: isNative ? null : model,
+      facts: isNative ? null : () => context.facts(this.usage()),
     });
   }
 
@@ -25,8 +27,13 @@ export class PassingStream implements LaneStream {
     return this.tap.useful;
   }
 
+  get ended(): boolean {
+    return this.tap.ended;
+  }
+
   get failure(): Fault | null {
-    return this.tap.failure;
+    const { failure, watcher } = this.tap;
+    return failure && failureOf({ told: failure, broken: null }, watcher.hasOutput, true);
   }
 
   take(chunk: Buffer): Buffer {
@@ -34,24 +41,36 @@ export class PassingStream implements LaneStream {
   }
 
   finish(broken: Fault | null): StreamDelivery {
+    this.delivery ??= this.deliver(broken);
+    return this.delivery;
+  }
+
+  private deliver(broken: Fault | null): StreamDelivery {
     const { tap, context } = this;
     // A connection that breaks after everything has come takes nothing away.
     if (broken === null || tap.accounted) tap.end();
-    const problem = tap.failure ?? (tap.ended ? null : (broken ?? fault('stream_interrupted')));
-    const { inbound, surface } = context;
+    const { watcher, sawEvent } = tap;
+    const problem = tap.ended ? null : failureOf({ told: tap.failure, broken }, watcher.hasOutput, sawEvent);
+    const { inbound, model } = context;
     return {
-      usage: this.usage(tap.usage),
-      finishReason: tap.finishReason,
-      firstTokenMs: tap.firstTextAt === null ? null : Math.round(tap.firstTextAt - inbound.startedMs),
+      usage: this.usage(),
+      finishReason: watcher.finishReason,
+      firstTokenMs: tap.firstOutputAt === null ? null : Math.round(tap.firstOutputAt - inbound.startedMs),
       dropped: [],
       problem,
-      last:
-        problem === null ? tap.last() : tap.failureTold ? '' : inBand(surface, problem, inbound.requestId),
+      last: this.last(problem, inbound.requestId, model),
     };
   }
 
-  private usage(reading: Tap['usage']) {
+  private last(problem: Fault | null, requestId: string, model: string): Buffer | string {
+    const { tap } = this;
+    if (problem === null) return tap.last();
+    return tap.failureTold ? '' : tap.watcher.failureEvent(problem, requestId, model);
+  }
+
+  private usage() {
     const { call, contextTokens } = this.context;
-    return usageOfStream(reading, call, contextTokens, this.tap.textBytes);
+    const { usage, outputBytes, coveredBytes } = this.tap.watcher;
+    return usageOfStream(usage, call, contextTokens, outputBytes, coveredBytes);
   }
 }

@@ -16,13 +16,13 @@ export class SplicedStream extends TranslatedStream {
     super(context, start && { id: start.id, model: start.model });
     for (const event of delivered) this.encoder.encode(event);
     this.prefix = new Prefix(delivered);
-    this.textBytes = this.prefix.textBytes;
+    this.outputBytes = this.prefix.textBytes;
   }
 
   protected override receive(event: CanonicalEvent): void {
-    if (this.failure !== null) return;
+    if (this.problem !== null) return;
     const compared = this.prefix.compare(event);
-    if (compared === 'differs') this.failure = fault('stream_interrupted');
+    if (compared === 'differs') this.problem = fault('stream_interrupted');
     else if (compared !== 'delivered') this.emit(compared);
   }
 }

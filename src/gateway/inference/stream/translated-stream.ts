@@ -1,17 +1,15 @@
 import { type Fault, fault, monotonicMs } from '../../../kernel';
 import type { CanonicalEvent, EncoderOptions, StreamDecoder, StreamEncoder } from '../../../protocol';
-import { answerId } from '../../responses/answer-id';
 import type { AnswerContext } from '../answer-context';
 import { estimateUsage, usageOfStream } from '../delivery';
-import { inBand, type LaneStream, type StreamDelivery } from './lane-stream';
+import { failureOf, type LaneStream, type StreamDelivery } from './lane-stream';
 
 const encoderOptions = (
-  { inbound, call, surface, facts }: AnswerContext,
+  { inbound, call, model, facts }: AnswerContext,
   textBytes: () => number,
 ): EncoderOptions => ({
-  ...answerId(surface),
   requestId: inbound.requestId,
-  model: call.model,
+  model,
   includeUsage: call.includeUsage,
   inputTokens: call.inputEstimate,
   estimate: () => estimateUsage(call, textBytes()),
@@ -20,15 +18,19 @@ const encoderOptions = (
 
 /** The sides speak different dialects: bytes become events, and events the caller's kind of bytes, at once. */
 export class TranslatedStream implements LaneStream {
-  failure: Fault | null = null;
   protected readonly encoder: StreamEncoder;
   private readonly decoder: StreamDecoder;
-  protected textBytes = 0;
-  private firstTextAt: number | null = null;
+  /** How much the model wrote, and how much of that when usage was reported last. */
+  protected outputBytes = 0;
+  private coveredBytes = 0;
+  private firstOutputAt: number | null = null;
   private finishReason: string | null = null;
+  private sawEvent = false;
   private whole = false;
+  protected problem: Fault | null = null;
   /** What can go on now, and what waits until the account is on record. */
   private ready = '';
+  private delivery: StreamDelivery | null = null;
   private last = '';
 
   constructor(
@@ -37,14 +39,22 @@ export class TranslatedStream implements LaneStream {
   ) {
     const { surface, outbound } = context;
     if (outbound.dialect === null) throw fault('internal_error');
-    const encoding = { ...encoderOptions(context, () => this.textBytes), ...options };
+    const encoding = { ...encoderOptions(context, () => this.outputBytes), ...options };
     this.encoder = surface.dialect.streamEncoder(encoding);
     const reply = outbound.translation?.reply ?? {};
     this.decoder = outbound.dialect.streamDecoder({ emit: (event) => this.receive(event), ...reply });
   }
 
   get useful(): boolean {
-    return this.firstTextAt !== null || this.finishReason !== null;
+    return this.firstOutputAt !== null || this.finishReason !== null;
+  }
+
+  get ended(): boolean {
+    return this.whole;
+  }
+
+  get failure(): Fault | null {
+    return this.problem && this.failed(null);
   }
 
   take(chunk: Buffer): string {
@@ -55,16 +65,22 @@ export class TranslatedStream implements LaneStream {
   }
 
   finish(broken: Fault | null): StreamDelivery {
+    this.delivery ??= this.deliver(broken);
+    return this.delivery;
+  }
+
+  private deliver(broken: Fault | null): StreamDelivery {
     if (broken === null) this.decoder.end();
-    const problem = this.failure ?? (this.whole ? null : (broken ?? fault('stream_interrupted')));
+    const problem = this.whole && this.problem === null ? null : this.failed(broken);
     const { inbound, call, contextTokens, outbound } = this.context;
     return {
-      usage: usageOfStream(this.decoder.usage, call, contextTokens, this.textBytes),
+      usage: usageOfStream(this.decoder.usage, call, contextTokens, this.outputBytes, this.coveredBytes),
       finishReason: this.finishReason,
-      firstTokenMs: this.firstTextAt === null ? null : Math.round(this.firstTextAt - inbound.startedMs),
+      firstTokenMs: this.firstOutputAt === null ? null : Math.round(this.firstOutputAt - inbound.startedMs),
       dropped: [...(outbound.translation?.dropped ?? []), ...this.decoder.dropped, ...this.encoder.dropped],
       problem,
-      last: this.ready + (problem === null ? this.last : this.told(problem)),
+      last:
+        this.ready + (problem === null ? this.last : this.encoder.encode({ type: 'fault', fault: problem })),
     };
   }
 
@@ -75,26 +91,30 @@ export class TranslatedStream implements LaneStream {
 
   protected emit(event: CanonicalEvent): void {
     if (event.type === 'fault') {
-      this.failure ??= event.fault;
+      this.problem ??= event.fault;
       return;
     }
+    this.sawEvent = true;
     if (event.type === 'message-end') {
       this.finishReason = event.finish.raw ?? event.finish.unified;
       this.last += this.encoder.encode(event);
       this.whole = true;
       return;
     }
-    if ('text' in event) {
-      this.firstTextAt ??= monotonicMs();
-      this.textBytes += Buffer.byteLength(event.text);
-    }
+    if ('text' in event) this.wrote(event.text);
+    else if (event.type === 'tool-start') this.wrote(event.name);
+    else if ('usage' in event) this.coveredBytes = this.outputBytes;
     this.ready += this.encoder.encode(event);
     // More waits for its turn than may; the encoder has told the caller.
-    if (this.encoder.ended) this.failure ??= fault('provider_response_too_large');
+    if (this.encoder.ended) this.problem ??= fault('provider_response_too_large');
   }
 
-  private told(problem: Fault): string {
-    const { surface, inbound } = this.context;
-    return this.encoder.ended ? '' : inBand(surface, problem, inbound.requestId);
+  private wrote(text: string): void {
+    this.firstOutputAt ??= monotonicMs();
+    this.outputBytes += Buffer.byteLength(text);
+  }
+
+  private failed(broken: Fault | null): Fault {
+    return failureOf({ told: this.problem, broken }, this.firstOutputAt !== null, this.sawEvent);
   }
 }

@@ -1,0 +1,29 @@
+/** What stands in a stream from `start` to `end` goes on as `text`. Places are counted from its beginning. */
+export interface Edit {
+  start: number;
+  end: number;
+  text: Buffer;
+}
+
+/** The bytes, which begin at `from` in the stream, with the edits that lie in them; those are taken from the list. */
+export function applyEdits(bytes: Buffer, from: number, edits: Edit[]): Buffer {
+  const to = from + bytes.length;
+  let size = bytes.length;
+  let count = 0;
+  for (const { end, start, text } of edits) {
+    if (end > to) break;
+    size += text.length - (end - start);
+    count += 1;
+  }
+  if (count === 0) return bytes;
+  const edited = Buffer.allocUnsafe(size);
+  let read = 0;
+  let written = 0;
+  for (const { start, end, text } of edits.splice(0, count)) {
+    written += bytes.copy(edited, written, read, start - from);
+    written += text.copy(edited, written);
+    read = end - from;
+  }
+  bytes.copy(edited, written, read);
+  return edited;
+}

@@ -1,0 +1,101 @@
+import { parseJsonText } from './parse-json-text';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const SPACE = 0x20;
+
+/** Where a value stands in the bytes of a JSON text. */
+export interface ValuePlace {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Where the values under these names stand, from the outermost object inwards: several where a name is written
+ * twice. `bytes` must be valid JSON.
+ */
+export function findMembers(bytes: Buffer, ...names: readonly string[]): ValuePlace[] {
+  let places: ValuePlace[] = [{ start: skipSpace(bytes, 0), end: bytes.length }];
+  for (const name of names) {
+    const found: ValuePlace[] = [];
+    for (const { start } of places) collectMembers(bytes, start, name, found);
+    places = found;
+  }
+  return places;
+}
+
+function collectMembers(bytes: Buffer, from: number, name: string, found: ValuePlace[]): void {
+  if (bytes[from] !== OPEN_OBJECT) return;
+  let at = skipSpace(bytes, from + 1);
+  while (bytes[at] === QUOTE) {
+    const nameEnd = endOfString(bytes, at);
+    const isWanted = isName(bytes, at + 1, nameEnd - 1, name);
+    at = skipSpace(bytes, nameEnd);
+    if (bytes[at] !== COLON) return;
+    const start = skipSpace(bytes, at + 1);
+    const end = endOfValue(bytes, start);
+    if (isWanted) found.push({ start, end });
+    at = skipSpace(bytes, end);
+    if (bytes[at] !== COMMA) return;
+    at = skipSpace(bytes, at + 1);
+  }
+}
+
+/** A name may be written with escapes. */
+function isName(bytes: Buffer, start: number, end: number, name: string): boolean {
+  let isSame = end - start === name.length;
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at];
+    if (byte === BACKSLASH) return parseJsonText(bytes.toString('utf8', start - 1, end + 1)) === name;
+    isSame &&= byte === name.charCodeAt(at - start);
+  }
+  return isSame;
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at]! <= SPACE) at += 1;
+  return at;
+}
+
+/** Behind the closing quotation mark. */
+function endOfString(bytes: Buffer, from: number): number {
+  let at = from + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
+}
+
+function endOfValue(bytes: Buffer, from: number): number {
+  const first = bytes[from];
+  if (first === QUOTE) return endOfString(bytes, from);
+  if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) return endOfWord(bytes, from);
+  let depth = 0;
+  let at = from;
+  while (at < bytes.length) {
+    const byte = bytes[at];
+    if (byte === QUOTE) {
+      at = endOfString(bytes, at);
+      continue;
+    }
+    at += 1;
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth += 1;
+    else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && --depth === 0) return at;
+  }
+  return at;
+}
+
+function endOfWord(bytes: Buffer, from: number): number {
+  let at = from;
+  while (at < bytes.length) {
+    const byte = bytes[at]!;
+    if (byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || byte <= SPACE) break;
+    at += 1;
+  }
+  return at;
+}

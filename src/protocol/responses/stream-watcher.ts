@@ -1,0 +1,104 @@
+import { type Fault, type UsageReading } from '../../kernel';
+import { type JsonObject, type SupplierError } from '../canonical';
+import { secondsNow } from '../chat/stream-encoder';
+import { EventWatcher } from '../stream-watcher';
+import { isRecord } from '../usage';
+import { envelope, responsesId } from './envelope';
+import { readResponsesError } from './errors';
+import { failureEvent } from './failure';
+import { readFinish } from './finish';
+import { findResponsesUsage, normaliseResponsesUsage } from './usage';
+
+/** Finished items are kept for the event of a failure, until the answer is longer than this. */
+const MOST_KEPT = 256 * 1024;
+
+const listIn = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+
+export class ResponsesStreamWatcher extends EventWatcher {
+  readonly modelPath = ['response', 'model'];
+  readonly terminator = null;
+  private sequence = -1;
+  private begun: { readonly id: string; readonly createdAt: number } | null = null;
+  private readonly output: JsonObject[] = [];
+  /** Items whose name has been counted, and items whose text has. */
+  private readonly named = new Set<unknown>();
+  private readonly written = new Set<unknown>();
+
+  failureEvent(problem: Fault, requestId: string, model: string): string {
+    const { id, createdAt } = this.begun ?? { id: responsesId(requestId), createdAt: secondsNow() };
+    const response = envelope(id, model, createdAt);
+    return failureEvent(this.sequence + 1, response, this.output, problem, requestId);
+  }
+
+  protected failureIn(event: JsonObject): SupplierError | undefined {
+    const { type } = event;
+    const isFailure = type === 'error' || type === 'response.failed' || type === undefined;
+    return isFailure ? readResponsesError(event) : undefined;
+  }
+
+  protected read(event: JsonObject): void {
+    const { type, response, item, delta, output_index: index } = event;
+    if (typeof event.sequence_number === 'number') this.sequence = event.sequence_number;
+    switch (type) {
+      case 'response.created':
+      case 'response.in_progress':
+        if (isRecord(response)) this.begin(response);
+        break;
+      case 'response.output_item.added':
+        if (isRecord(item)) this.readName(index, item);
+        break;
+      case 'response.output_item.done':
+        if (isRecord(item)) this.readItem(index, item);
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+        this.end(type, response);
+        break;
+      case 'response.audio.delta':
+      case 'response.output_audio.delta':
+        this.hasOutput = true;
+        break;
+      default:
+        if (typeof delta !== 'string' || typeof type !== 'string' || !type.endsWith('.delta')) return;
+        this.written.add(index);
+        this.wrote(delta);
+    }
+  }
+
+  protected usageIn(event: JsonObject): unknown {
+    return findResponsesUsage(event);
+  }
+
+  protected normaliseUsage(raw: unknown): UsageReading {
+    return normaliseResponsesUsage(raw);
+  }
+
+  private begin({ id, created_at: createdAt }: JsonObject): void {
+    if (typeof id !== 'string') return;
+    this.begun = { id, createdAt: typeof createdAt === 'number' ? createdAt : secondsNow() };
+  }
+
+  private end(type: string, response: unknown): void {
+    // Some suppliers send the items with the last event and not before.
+    if (!this.hasOutput && isRecord(response))
+      listIn(response.output).forEach((item, index) => this.readItem(index, item));
+    this.finishReason = readFinish(response).raw ?? type.slice('response.'.length);
+    this.ended = true;
+  }
+
+  private readName(index: unknown, { name }: JsonObject): void {
+    this.named.add(index);
+    this.wrote(name);
+  }
+
+  /** A finished item repeats its pieces; suppliers that send no pieces send all of it here. */
+  private readItem(index: unknown, item: JsonObject): void {
+    if (!this.named.has(index)) this.readName(index, item);
+    if (!this.written.has(index)) {
+      this.wrote(item.arguments ?? item.input);
+      for (const part of [...listIn(item.content), ...listIn(item.summary)])
+        this.wrote(part.text ?? part.refusal ?? part.transcript);
+    }
+    if (this.outputBytes <= MOST_KEPT) this.output.push(item);
+  }
+}

@@ -1,0 +1,58 @@
+import { type Fault, type UsageReading } from '../kernel';
+import { type JsonObject, type StreamWatcher, type SupplierError } from './canonical';
+
+/** What the watchers of the three dialects share. */
+export abstract class EventWatcher implements StreamWatcher {
+  abstract readonly modelPath: readonly string[];
+  abstract readonly terminator: string | null;
+  outputBytes = 0;
+  coveredBytes = 0;
+  hasOutput = false;
+  finishReason: string | null = null;
+  ended = false;
+  reported = false;
+  isBare = false;
+  private rawUsage: unknown = undefined;
+
+  get usage(): UsageReading {
+    return this.normaliseUsage(this.rawUsage);
+  }
+
+  get finished(): boolean {
+    return this.finishReason !== null;
+  }
+
+  watch(event: JsonObject): SupplierError | undefined {
+    this.reported = false;
+    const failure = this.failureIn(event);
+    if (failure !== undefined) return failure;
+    this.read(event);
+    const usage = this.usageIn(event);
+    if (usage === undefined || usage === null) return undefined;
+    this.reported = true;
+    this.rawUsage = this.mergeUsage(this.rawUsage, usage);
+    this.coveredBytes = this.outputBytes;
+    return undefined;
+  }
+
+  watchText(_text: string): boolean {
+    return false;
+  }
+
+  abstract failureEvent(problem: Fault, requestId: string, model: string): string;
+  protected abstract failureIn(event: JsonObject): SupplierError | undefined;
+  protected abstract read(event: JsonObject): void;
+  protected abstract usageIn(event: JsonObject): unknown;
+  protected abstract normaliseUsage(raw: unknown): UsageReading;
+
+  /** The latest report stands. */
+  protected mergeUsage(_earlier: unknown, later: unknown): unknown {
+    return later;
+  }
+
+  protected wrote(text: unknown): void {
+    if (typeof text !== 'string' || text === '') return;
+    this.hasOutput = true;
+    this.outputBytes += Buffer.byteLength(text);
+  }
+}

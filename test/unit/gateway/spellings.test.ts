@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { Tap, type TapOptions } from '../../../src/gateway/inference/tap';
+import { dialects } from '../../../src/protocol';
+import { eventsIn, type Spelling, spell, spellings } from '../../support/sse-spellings';
+import { type Json, type Transcript, transcripts } from '../protocol/transcripts';
+
+/**
+ * What a tap makes of a stream must not depend on how its supplier writes JSON and events, nor on where the bytes
+ * are cut: every recorded stream is written in every legal way and read.
+ */
+
+const plain: Spelling = {
+  indent: 0,
+  space: false,
+  reversed: false,
+  escaped: false,
+  lineEnd: '\n',
+  gap: ' ',
+  trailing: '',
+  commented: false,
+  fields: false,
+  mark: false,
+};
+
+const optionsOf = ({ dialect }: Transcript): TapOptions => ({
+  dialect: dialects[dialect],
+  hidesUsage: false,
+  manyAnswers: false,
+  keepsFailures: false,
+  model: 'our-model',
+  facts: () => ({ cost_usd: '0.1' }),
+});
+
+interface Read {
+  readonly outputBytes: number;
+  readonly usage: unknown;
+  readonly finishReason: string | null;
+  readonly ended: boolean;
+  readonly failure: string | null;
+  /** What the caller got, event by event, as values; `kept` of them with the end. */
+  readonly events: readonly unknown[];
+  readonly kept: number;
+  /** After which of the supplier's events something useful was there. */
+  readonly useful: number;
+}
+
+const valuesIn = (text: string): unknown[] =>
+  eventsIn(
+    text
+      .replaceAll('\r\n', '\n')
+      .replaceAll('\r', '\n')
+      .replace(/^\ufeff/, ''),
+  ).map(({ data }) => (data.trim() === '[DONE]' ? '[DONE]' : (JSON.parse(data) as Json)));
+
+/** One piece an event, so that the moment something is released can be told. */
+function readWhole(transcript: Transcript, how: Spelling): Read {
+  const tap = new Tap(optionsOf(transcript));
+  const passed: Buffer[] = [];
+  let useful = -1;
+  spell(eventsIn(transcript.bytes.toString()), how).forEach((event, index) => {
+    passed.push(tap.take(event));
+    if (useful === -1 && tap.useful) useful = index;
+  });
+  return { ...resultOf(tap, Buffer.concat(passed)), useful };
+}
+
+function readCut(transcript: Transcript, bytes: Buffer, cuts: readonly number[]): Omit<Read, 'useful'> {
+  const tap = new Tap(optionsOf(transcript));
+  const passed: Buffer[] = [];
+  let from = 0;
+  for (const cut of [...cuts, bytes.length]) {
+    if (cut > from) passed.push(tap.take(bytes.subarray(from, cut)));
+    from = Math.max(from, cut);
+  }
+  return resultOf(tap, Buffer.concat(passed));
+}
+
+function resultOf(tap: Tap, passed: Buffer): Omit<Read, 'useful'> {
+  tap.end();
+  const kept = tap.ended ? valuesIn(tap.last().toString()) : [];
+  const { outputBytes, usage, finishReason } = tap.watcher;
+  return {
+    outputBytes,
+    usage,
+    finishReason,
+    ended: tap.ended,
+    failure: tap.failure?.code ?? null,
+    events: [...valuesIn(passed.toString()), ...kept],
+    kept: kept.length,
+  };
+}
+
+const cases = transcripts.map(
+  (transcript) => [`${transcript.dialect}/${transcript.name}`, transcript] as const,
+);
+
+describe.each(cases)('%s', (_name, transcript) => {
+  const expected = readWhole(transcript, plain);
+
+  test('says the same in every spelling, at the same moment', () => {
+    fc.assert(
+      fc.property(spellings, (how) => {
+        expect(readWhole(transcript, how)).toEqual(expected);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('says the same wherever it is cut', () => {
+    const { useful: _useful, ...rest } = expected;
+    fc.assert(
+      fc.property(spellings, (how) => {
+        const bytes = Buffer.concat(spell(eventsIn(transcript.bytes.toString()), how));
+        const single = Array.from(bytes, (_byte, at) => at);
+        expect(readCut(transcript, bytes, single)).toEqual(rest);
+      }),
+      { numRuns: 5 },
+    );
+    const bytes = Buffer.concat(
+      spell(eventsIn(transcript.bytes.toString()), { ...plain, lineEnd: '\r\n', indent: 2 }),
+    );
+    const text = JSON.stringify(rest);
+    for (let cut = 1; cut < bytes.length; cut += 1) {
+      const read = readCut(transcript, bytes, [cut]);
+      // Compared as text: a full comparison at every byte of every stream would take minutes.
+      if (JSON.stringify(read) !== text) expect([cut, read]).toEqual([cut, rest]);
+    }
+  });
+
+  test('carries our name of the model, wherever there is one', () => {
+    const named = expected.events.filter((event) => JSON.stringify(event).includes('"model"'));
+    for (const event of named) expect(JSON.stringify(event)).toContain('"model":"our-model"');
+  });
+});
