@@ -7,6 +7,7 @@ import { Playback } from './playback';
 import type { Entry, Recorder } from './recorder';
 import { prepare, type Prepared, type ReplyCache } from './reply-cache';
 import type { Reply } from './reply';
+import type { ResponseShelf } from './response-shelf';
 import { routeOf } from './routes';
 import { findFault, scriptOf, streamHeaders } from './script';
 import type { Settings } from './settings';
@@ -19,6 +20,7 @@ export interface Shared {
   readonly faults: FaultBook;
   readonly recorder: Recorder;
   readonly cache: ReplyCache;
+  readonly shelf: ResponseShelf;
 }
 
 export interface LaneName {
@@ -90,11 +92,14 @@ export class Exchange {
     if (complaint) return prepare(errorReply(style, complaint), '');
     const type = this.request.headers['content-type'] ?? '';
     const version = style === 'messages' ? 'm' : 'o';
-    const key = `${version}${this.request.method ?? ''} ${this.entry.url} ${type}\n${bytes.toString('latin1')}`;
+    const owner = routeOf(this.entry.path)?.stores === true ? keyOf(this.request.headers) : '';
+    const key = `${version}${this.request.method ?? ''} ${this.entry.url} ${type} ${owner}\n${bytes.toString('latin1')}`;
     const known = this.shared.cache.get(key);
     if (known !== undefined) return known;
     const prepared = this.work(style, bytes);
-    this.shared.cache.set(key, prepared);
+    // What is not stored yet may be later.
+    const mayChange = owner !== '' && prepared.reply.kind !== 'stream' && prepared.reply.status !== 200;
+    if (!mayChange) this.shared.cache.set(key, prepared);
     return prepared;
   }
 
@@ -111,7 +116,9 @@ export class Exchange {
     const body = route.media === 'json' ? jsonBody(bytes) : {};
     if (body === undefined) return refuse(400, 'We could not parse the JSON body of your request.');
     const { headers } = request;
-    const call = { body, bytes, headers, path: entry.path, settings: shared.settings, usageVariant };
+    const { settings, shelf } = shared;
+    const key = keyOf(headers);
+    const call = { body, bytes, headers, path: entry.path, key, settings, shelf, usageVariant };
     return prepare(route.handler(call), textOf(body['model']));
   }
 

@@ -3,11 +3,11 @@ import { isObject, listOf, numberOf, objectOf, textOf, type JsonObject } from '.
 import { reasons } from './settings';
 import type { PromptWeight } from './tokens';
 
-/** Reads a Responses body that the strict check let pass. */
-export function readResponses(body: JsonObject): Conversation {
+/** Reads a Responses body that the strict check let pass, and the conversation it means. */
+export function readResponses(body: JsonObject, items: readonly JsonObject[]): Conversation {
   const model = textOf(body['model']);
   const weight: PromptWeight = { characters: textOf(body['instructions']).length, images: 0 };
-  const turns = readInput(body['input'], weight);
+  const turns = readInput(items, weight);
   const tools = listOf(body['tools']);
   if (tools.length > 0) weight.characters += JSON.stringify(tools).length;
   const outputLimit = numberOf(body['max_output_tokens']);
@@ -27,14 +27,10 @@ export function readResponses(body: JsonObject): Conversation {
   };
 }
 
-function readInput(input: unknown, weight: PromptWeight): Turn[] {
-  if (typeof input === 'string') {
-    weight.characters += input.length;
-    return [{ text: input, results: [] }];
-  }
+function readInput(items: readonly JsonObject[], weight: PromptWeight): Turn[] {
   const turns: Turn[] = [];
   let results: string[] | undefined;
-  for (const item of listOf(input).map(objectOf)) {
+  for (const item of items) {
     switch (item['type'] ?? 'message') {
       case 'message': {
         const text = readContent(item['content'], weight);

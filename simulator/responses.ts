@@ -8,22 +8,27 @@ import { readResponses } from './responses-reader';
 import type { Handler } from './route';
 import { contextOf, createdAt } from './settings';
 import { checkOpenaiModel, contentFilterComplaint } from './strict-chat';
+import { conversationOf } from './strict-items';
 import { checkResponses } from './strict-responses';
 import { responsesUsage, type UsageVariant } from './usage';
 
-export const responses: Handler = ({ body, settings, usageVariant }): Reply => {
-  const complaint = checkResponses(body) ?? checkOpenaiModel(body['model'], settings);
+export const responses: Handler = ({ body, key, settings, shelf, usageVariant }): Reply => {
+  const stored = shelf.of(key);
+  const complaint = checkResponses(body, stored) ?? checkOpenaiModel(body['model'], settings);
   if (complaint) return errorReply('openai', complaint);
-  const conversation = readResponses(body);
+  const items = conversationOf(body, stored);
+  const conversation = readResponses(body, items);
   if (questionOf(conversation.turns).directives.text('filter') === '') {
     return errorReply('openai', contentFilterComplaint);
   }
   const answer = answerTo(conversation);
   const overflow = checkOpenaiContext(answer, contextOf(answer.model, settings));
   if (overflow) return errorReply('openai', { ...overflow, param: 'input' });
+  const response = whole(answer, body, usageVariant);
+  if (body['store'] !== false) shelf.store(key, items, response);
   return body['stream'] === true
     ? new ResponseStream(answer, body, usageVariant).reply()
-    : jsonReply(whole(answer, body, usageVariant), { tempo: answer.tempo });
+    : jsonReply(response, { tempo: answer.tempo });
 };
 
 function isCut(answer: Answer): boolean {

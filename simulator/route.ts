@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Style } from './complaint';
 import type { JsonObject } from './json';
 import type { Reply } from './reply';
+import type { ResponseShelf } from './response-shelf';
 import type { Settings } from './settings';
 import type { UsageVariant } from './usage';
 
@@ -11,11 +12,14 @@ export interface Call {
   readonly bytes: Buffer;
   readonly headers: IncomingHttpHeaders;
   readonly path: string;
+  /** Whose call it is. */
+  readonly key: string;
   readonly settings: Settings;
+  /** What earlier calls stored; all other calls have the same answer whatever came before. */
+  readonly shelf: ResponseShelf;
   readonly usageVariant: UsageVariant | undefined;
 }
 
-/** A pure function: the same call has the same answer. */
 export type Handler = (call: Call) => Reply;
 
 export interface Route {
@@ -24,4 +28,6 @@ export interface Route {
   readonly style: Style | 'either';
   readonly media: 'json' | 'multipart' | 'none';
   readonly handler: Handler;
+  /** Later calls of the same key can refer to this one. */
+  readonly stores?: true;
 }

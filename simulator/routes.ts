@@ -17,7 +17,7 @@ function openai(handler: Handler, media: Route['media'] = 'json'): Route {
 const routes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/chat/completions', openai(chatCompletions)],
   ['/v1/completions', openai(completions)],
-  ['/v1/responses', openai(responses)],
+  ['/v1/responses', { ...openai(responses), stores: true }],
   ['/v1/embeddings', openai(embeddings)],
   ['/v1/rerank', openai(rerankFirst)],
   ['/v2/rerank', openai(rerankSecond)],

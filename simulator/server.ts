@@ -6,6 +6,7 @@ import { FaultBook } from './faults';
 import { Lane, listenOn } from './lane';
 import { Recorder } from './recorder';
 import { ReplyCache } from './reply-cache';
+import { ResponseShelf } from './response-shelf';
 import { settingsOf, type SimulatorOptions } from './settings';
 
 export interface LaneAddress {
@@ -30,6 +31,7 @@ export async function startSimulatorServer(options: SimulatorOptions = {}): Prom
     faults: new FaultBook(options.seed ?? 1),
     recorder: new Recorder(options.ringSize ?? 1000),
     cache: new ReplyCache(),
+    shelf: new ResponseShelf(),
   };
   const lanes = [{ name, region, port: options.port ?? 0 }, ...(options.lanes ?? [])].map(
     (lane) => new Lane({ name: lane.name, region: lane.region }, host, lane.port ?? 0, shared),

@@ -1,4 +1,5 @@
 import { entryOf, listOf, objectOf, textOf, type JsonObject } from './json';
+import { nothingStored } from './response-shelf';
 import {
   fieldSet,
   firstOf,
@@ -12,6 +13,7 @@ import {
   unknownParameter,
   type Check,
 } from './strict';
+import { checkItems } from './strict-items';
 
 const fields = fieldSet(
   'model input instructions background client_metadata context_management conversation include max_output_tokens ' +
@@ -33,7 +35,7 @@ const otherItems = fieldSet(
 const functionFields = fieldSet('type name description parameters strict defer_loading');
 const partTypes = fieldSet('input_text input_image input_file input_audio output_text refusal');
 
-export function checkResponses(body: JsonObject): Check {
+export function checkResponses(body: JsonObject, stored = nothingStored): Check {
   const { input } = body;
   if (typeof body['model'] !== 'string') return missingParameter('model');
   if (input !== undefined && typeof input !== 'string' && !Array.isArray(input)) {
@@ -46,14 +48,26 @@ export function checkResponses(body: JsonObject): Check {
     optional(body, 'store', 'boolean') ??
     optional(body, 'instructions', 'string') ??
     optional(body, 'include', 'list') ??
+    optional(body, 'previous_response_id', 'string') ??
+    checkState(body) ??
     numberWithin(body, 'temperature', 0, 2) ??
     numberWithin(body, 'top_p', 0, 1) ??
     numberWithin(body, 'max_output_tokens', 16, 1_000_000, true) ??
     checkFormat(objectOf(objectOf(body['text'])['format'])) ??
     firstOf(listOf(body['tools']).map(objectOf), (tool, index) => checkTool(tool, `tools[${index}]`)) ??
     firstOf(listOf(input).map(objectOf), checkItem) ??
-    checkPairs(listOf(input).map(objectOf), body['previous_response_id'] !== undefined)
+    checkItems(body, stored)
   );
+}
+
+function checkState(body: JsonObject): Check {
+  if (typeof body['previous_response_id'] !== 'string' || typeof body['conversation'] !== 'string')
+    return undefined;
+  return {
+    message: "Mutually exclusive parameters: 'previous_response_id' and 'conversation'.",
+    code: 'mutually_exclusive_parameters',
+    param: 'previous_response_id',
+  };
 }
 
 function checkFormat(format: JsonObject): Check {
@@ -86,7 +100,7 @@ function checkTool(tool: JsonObject, path: string): Check {
 
 function checkItem(item: JsonObject, index: number): Check {
   const path = `input[${index}]`;
-  const type = textOf(item['type'] ?? 'message');
+  const type = textOf(item['type'] ?? (item['role'] === undefined ? 'item_reference' : 'message'));
   const allowed = entryOf(itemFields, type);
   if (allowed === undefined) {
     return otherItems.has(type) ? undefined : invalidValue(`${path}.type`, `Invalid value: '${type}'.`);
@@ -103,6 +117,8 @@ function checkItem(item: JsonObject, index: number): Check {
     case 'function_call_output':
       if (typeof item['call_id'] !== 'string') return missingParameter(`${path}.call_id`);
       return item['output'] === undefined ? missingParameter(`${path}.output`) : undefined;
+    case 'reasoning':
+      return Array.isArray(item['summary']) ? undefined : missingParameter(`${path}.summary`);
     default:
       return undefined;
   }
@@ -127,21 +143,4 @@ function checkMessage(item: JsonObject, path: string): Check {
       ? undefined
       : invalidValue(`${path}.content[${index}]`, `Invalid value: '${type}' for the role '${role}'.`);
   });
-}
-
-/** Calls and their outputs come in pairs, unless an earlier response holds the other half. */
-function checkPairs(items: readonly JsonObject[], continued: boolean): Check {
-  const idsOf = (type: string): string[] =>
-    items.filter((item) => item['type'] === type).map((item) => textOf(item['call_id']));
-  const calls = new Set(idsOf('function_call'));
-  const outputs = idsOf('function_call_output');
-  const answered = new Set(outputs);
-  const stray = outputs.find((id) => !calls.has(id));
-  if (stray !== undefined && !continued) {
-    return invalidValue('input', `No tool call found for function call output with call_id ${stray}.`);
-  }
-  const open = [...calls].find((id) => !answered.has(id));
-  return open === undefined
-    ? undefined
-    : invalidValue('input', `No tool output found for function call ${open}.`);
 }
