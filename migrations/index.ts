@@ -10,6 +10,7 @@ import { CreateIdempotentAnswers1763700320000 } from './1763700320000-create-ide
 import { AddModelOverflow1763700400000 } from './1763700400000-add-model-overflow';
 import { AddDroppedFields1763700410000 } from './1763700410000-add-dropped-fields';
 import { AddLaneOrder1763700420000 } from './1763700420000-add-lane-order';
+import { CreateKeptResponses1763700500000 } from './1763700500000-create-kept-responses';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -25,4 +26,5 @@ export const migrations = [
   AddModelOverflow1763700400000,
   AddDroppedFields1763700410000,
   AddLaneOrder1763700420000,
+  CreateKeptResponses1763700500000,
 ];

@@ -2,7 +2,7 @@ import { Injectable, Module } from '@nestjs/common';
 import { AuditModule, RequestRecords } from '../audit';
 import { BillingModule, MoneyWatch } from '../billing';
 import { CatalogueModule, TokenEvents } from '../catalogue';
-import { AnswerStore, IdempotencyModule } from '../gateway';
+import { AnswerStore, IdempotencyModule, ResponsesModule, ResponseStore } from '../gateway';
 import {
   InjectQueue,
   type Job,
@@ -23,12 +23,14 @@ const TOKEN_EVENTS_KEPT_MS = 90 * 86_400_000;
 
 /**
  * What has to happen by itself, in UTC: partitions are made ahead and old ones dropped, money is checked nightly, and
- * answers kept for a day go after it, and what tokens of suppliers went through after ninety.
+ * answers kept for a day go after it, the oldest of a key that has too many before, and what tokens of suppliers went
+ * through after ninety.
  */
 const schedule = [
   { name: 'partitions', cron: '10 2 * * *' },
   { name: 'verify-money', cron: '40 2 * * *' },
   { name: 'idempotent-answers', cron: '*/10 * * * *' },
+  { name: 'kept-responses', cron: '5-59/10 * * * *' },
   { name: 'token-events', cron: '25 3 * * *' },
 ] as const;
 type UpkeepJob = (typeof schedule)[number]['name'];
@@ -52,6 +54,7 @@ class UpkeepWorker extends WorkerHost {
   constructor(
     private readonly records: RequestRecords,
     private readonly answers: AnswerStore,
+    private readonly responses: ResponseStore,
     private readonly tokenEvents: TokenEvents,
     private readonly money: MoneyWatch,
     private readonly settings: Settings,
@@ -68,6 +71,9 @@ class UpkeepWorker extends WorkerHost {
         return this.money.look();
       case 'idempotent-answers':
         await this.answers.removeExpired(AbortSignal.timeout(REMOVAL_DEADLINE_MS));
+        return;
+      case 'kept-responses':
+        await this.responses.removeExpired(AbortSignal.timeout(REMOVAL_DEADLINE_MS));
         return;
       case 'token-events':
         await this.tokenEvents.forgetBefore(new Date(Date.now() - TOKEN_EVENTS_KEPT_MS));
@@ -91,6 +97,7 @@ class UpkeepWorker extends WorkerHost {
     BillingModule,
     CatalogueModule,
     IdempotencyModule,
+    ResponsesModule,
   ],
   providers: [UpkeepSchedule, UpkeepWorker],
 })

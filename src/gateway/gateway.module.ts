@@ -17,16 +17,19 @@ import { Lifecycle } from './lifecycle';
 import { ManageModule } from './manage/manage.module';
 import { ModelsController } from './models.controller';
 import { OpenStreams } from './reply/open-streams';
+import { ResponsesController } from './responses/responses.controller';
+import { ResponsesModule } from './responses/responses.module';
 import { SingleShotController } from './single-shot.controller';
 import { TextController } from './text.controller';
 
 @Module({
-  imports: [WebModule, RoutingModule, BillingModule, IdempotencyModule, ManageModule],
+  imports: [WebModule, RoutingModule, BillingModule, IdempotencyModule, ResponsesModule, ManageModule],
   controllers: [
     HealthController,
     ErrorsController,
     ModelsController,
     TextController,
+    ResponsesController,
     SingleShotController,
     CountTokensController,
   ],

@@ -147,7 +147,7 @@ export class Attempts {
   }
 
   private async tryLane(route: PlannedLane, ticket: Ticket, streamOf: StreamOf): Promise<Tried> {
-    const { inbound, call, held } = this.sending;
+    const { inbound, call, held, admission } = this.sending;
     const { styles, settings } = this.tools;
     // Only a stream shows whether something is coming.
     const patience = call.stream
@@ -156,7 +156,7 @@ export class Attempts {
     let outbound: Outbound | null = null;
     this.exchange = null;
     try {
-      outbound = outboundFor(inbound, call, held, route, styles);
+      outbound = outboundFor(inbound, call, held, admission, route, styles);
       const sending = this.send(route, ticket, outbound);
       const sent = sending instanceof Promise ? await sending : sending;
       const { exchange } = sent;
@@ -233,7 +233,7 @@ export class Attempts {
       status: head.status,
       contentType: head.headers['content-type'] ?? '',
       exchange,
-      dropped,
+      dropped: outbound.dropped.length === 0 ? dropped : [...outbound.dropped, ...dropped],
       failover: this.records.length > 0 || this.passedOver(route),
       opened: null,
       whole: null,

@@ -1,6 +1,8 @@
 import { editJson, fault, type Fault, type Result } from '../../kernel';
 import { dialects, type Dropped, gemini, type ReplyContext, type SupplierSide } from '../../protocol';
 import type { OutgoingBody, PlannedLane, SupplierStyles, WireDialect } from '../../routing';
+import { stateless } from '../responses/stateless';
+import type { Admission } from './admit';
 import type { Call } from './describe';
 import type { HeldCall } from './hold';
 import type { Inbound } from './inbound';
@@ -13,23 +15,28 @@ export interface Outbound {
   readonly body: OutgoingBody;
   /** What was lost in translation; null where there was none. */
   readonly translation: { readonly reply: ReplyContext; readonly dropped: readonly Dropped[] } | null;
+  /** What of the caller's own bytes does not go on. */
+  readonly dropped: readonly Dropped[];
 }
 
 export function outboundFor(
   inbound: Inbound,
   call: Call,
   held: HeldCall,
+  { model }: Admission,
   { lane }: PlannedLane,
   styles: SupplierStyles,
 ): Outbound {
   const { surface } = call;
   const wire = styles.dialectFor(lane.provider, surface.name);
   if (wire === surface.name || (isText(surface) && wire === surface.dialect.name)) {
-    return {
-      dialect: isText(surface) ? surface.dialect : null,
-      body: ownBody(inbound, surface),
-      translation: null,
-    };
+    const dialect = isText(surface) ? surface.dialect : null;
+    if (surface.keepsAnswers === true) {
+      const { bytes, body } = inbound;
+      const wantsReasoning = body.store !== false && model.capabilities.has('reasoning');
+      return { dialect, translation: null, ...stateless(bytes, body, wantsReasoning) };
+    }
+    return { dialect, body: ownBody(inbound, surface), translation: null, dropped: [] };
   }
   const dialect = dialectOf(wire);
   if (!isText(surface)) throw notServed();
@@ -41,6 +48,7 @@ export function outboundFor(
     dialect,
     body: { kind: 'json', bytes: Buffer.from(JSON.stringify(body)), parsed: body },
     translation: { reply, dropped },
+    dropped: [],
   };
 }
 

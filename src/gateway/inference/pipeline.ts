@@ -6,6 +6,7 @@ import { fault, fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
 import type { HttpRequest } from '../../web';
 import { Idempotency } from '../idempotency/idempotency';
+import { KeptResponses } from '../responses/kept-responses';
 import { OpenStreams } from '../reply/open-streams';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
@@ -48,6 +49,7 @@ export class Pipeline {
     private readonly observer: Observer,
     private readonly idempotency: Idempotency,
     private readonly streams: OpenStreams,
+    private readonly responses: KeptResponses,
   ) {}
 
   /** Answers the whole reply, or null once a stream has been sent. */
@@ -59,13 +61,15 @@ export class Pipeline {
       visit = entering instanceof Promise ? await entering : entering;
       const { caller, work } = visit;
       const taking = intake(http, caller, this.settings.bodyLimitBytes);
-      const inbound = taking instanceof Promise ? await taking : taking;
+      const received = taking instanceof Promise ? await taking : taking;
+      const expanding = surface.keepsAnswers === true ? this.responses.expand(received) : received;
+      const inbound = expanding instanceof Promise ? await expanding : expanding;
       const call = describeCall(inbound, surface);
       const request = { inbound, call, work, response, tries: [], isSettled: false };
       try {
         const admission = this.admissions.admit(inbound, call);
         model = admission.model.name;
-        return await this.idempotency.replayOr(inbound, call, work, () => this.answer(request, admission));
+        return await this.idempotency.replayOr(received, call, work, () => this.answer(request, admission));
       } catch (error) {
         if (!request.isSettled) await recordRefusal(inbound, call, error, request.tries, this.escrow);
         throw error;
@@ -90,7 +94,7 @@ export class Pipeline {
       if (answered.whole === null) return await this.stream(request, held, answered, attempts);
       const { whole } = answered;
       const { facts, kept } = settle(inbound, call, held.hold, answered, tries, whole);
-      await kept;
+      await this.whenKept(inbound, call, kept, whole.body);
       this.observer.served(call, answered, tries, whole, facts);
       return { status: answered.status, contentType: whole.contentType, body: whole.body, facts };
     } catch (error) {
@@ -122,11 +126,28 @@ export class Pipeline {
     this.streams.add(sink, surface.name);
     sink.head(routeFacts(answered));
     const relayed = await relayStream(surface, answered, attempts, sink);
-    const { facts, kept } = settle(inbound, call, hold, relayed.answered, tries, relayed.delivery);
-    await kept;
-    this.observer.served(call, relayed.answered, tries, relayed.delivery, facts);
-    sink.end(facts, relayed.delivery.last);
+    const { delivery } = relayed;
+    const { facts, kept } = settle(inbound, call, hold, relayed.answered, tries, delivery);
+    await this.whenKept(inbound, call, kept, delivery.problem === null ? delivery.last : null);
+    this.observer.served(call, relayed.answered, tries, delivery, facts);
+    sink.end(facts, delivery.last);
     return null;
+  }
+
+  /** Neither the account nor, where the caller may refer to it, the answer is lost once its last byte has left. */
+  private async whenKept(
+    inbound: Inbound,
+    call: Call,
+    account: Promise<void>,
+    answer: Buffer | string | null,
+  ): Promise<void> {
+    const { surface } = call;
+    const keeping =
+      surface.keepsAnswers === true && answer !== null
+        ? this.responses.keep(inbound, call, answer)
+        : undefined;
+    await account;
+    if (keeping !== undefined) await keeping;
   }
 
   /** A conversation that has outgrown its model goes to the larger one that the catalogue names, if there is one. */

@@ -1,5 +1,6 @@
 import { fault, parseJsonText } from '../../kernel';
 import { type CanonicalAnswer, collect } from '../../protocol';
+import { answerId } from '../responses/answer-id';
 import type { LaneAnswer, WholeDelivery } from './answered';
 import { soldAudio } from './audio';
 import { usageOfWhole } from './delivery';
@@ -47,6 +48,7 @@ function translate(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Bu
   const { finish } = collected.value;
   const usage = usageOfWhole(decoded.usage, call, answered.contextTokens, () => textBytesOf(collected.value));
   const encoded = surface.dialect.encodeAnswer(collected.value, {
+    ...answerId(surface),
     requestId: inbound.requestId,
     model: call.model,
     estimate: () => usage,

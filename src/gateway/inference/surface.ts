@@ -43,6 +43,8 @@ export interface Surface {
   readonly asked: string;
   /** Throws for what this route does not take and its dialect would. */
   readonly check?: (body: Body) => void;
+  /** Its answers may be kept for the caller, and requests may refer to those. */
+  readonly keepsAnswers?: true;
   /** The request goes on as it came: no bound on the output can be put into it. */
   readonly untouched?: true;
   /** What is asked is a recording, in a form; everywhere else it is JSON. */
@@ -119,7 +121,7 @@ const spoken = (name: 'transcription' | 'translation'): Surface => ({
 export const surfaces = {
   chat: text('chat', checkChat, 'messages', 'max_completion_tokens', 'max_tokens'),
   messages: text('messages', checkMessages, 'messages', 'max_tokens'),
-  responses: text('responses', checkResponses, 'input', 'max_output_tokens'),
+  responses: { ...text('responses', checkResponses, 'input', 'max_output_tokens'), keepsAnswers: true },
   /** Responses as agents speak them: only streamed, and only to suppliers that take the request as it is. */
   native: {
     ...text('responses', checkNative, 'input', 'max_output_tokens'),

@@ -1,13 +1,15 @@
 import { type Fault, fault, monotonicMs } from '../../../kernel';
 import type { CanonicalEvent, EncoderOptions, StreamDecoder, StreamEncoder } from '../../../protocol';
+import { answerId } from '../../responses/answer-id';
 import type { AnswerContext } from '../answer-context';
 import { estimateUsage, usageOfStream } from '../delivery';
 import { failureOf, type LaneStream, type StreamDelivery } from './lane-stream';
 
 const encoderOptions = (
-  { inbound, call, model, facts }: AnswerContext,
+  { inbound, call, surface, model, facts }: AnswerContext,
   textBytes: () => number,
 ): EncoderOptions => ({
+  ...answerId(surface),
   requestId: inbound.requestId,
   model,
   includeUsage: call.includeUsage,

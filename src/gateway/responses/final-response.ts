@@ -1,0 +1,32 @@
+import { Fault, parseJson, SseScanner } from '../../kernel';
+import { isRecord } from './references';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const ENDS = new Set<unknown>(['response.completed', 'response.incomplete']);
+
+/** The response object in the body of a whole answer, or in the last event of a streamed one; null without one. */
+export function finalResponse(answer: Buffer | string, isStream: boolean): Json | null {
+  const bytes = typeof answer === 'string' ? Buffer.from(answer) : answer;
+  if (!isStream) return objectIn(bytes);
+  let found: Json | null = null;
+  const scanner = new SseScanner({
+    onData: (data) => {
+      const event = objectIn(data);
+      if (event !== null && ENDS.has(event.type) && isRecord(event.response)) found = event.response;
+    },
+  });
+  scanner.push(bytes);
+  scanner.end();
+  return found;
+}
+
+function objectIn(bytes: Buffer): Json | null {
+  try {
+    const value = parseJson(bytes);
+    return isRecord(value) ? value : null;
+  } catch (error) {
+    if (error instanceof Fault) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,200 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { editJson, fault, parseJson } from '../../kernel';
+import { Database, Notifications, Settings } from '../../platform';
+import type { Call } from '../inference/describe';
+import type { Inbound } from '../inference/inbound';
+import { finalResponse } from './final-response';
+import {
+  isRecord,
+  itemsOf,
+  LONGEST_ID,
+  type References,
+  referencesIn,
+  refusedReference,
+  unknownItem,
+  unknownResponse,
+} from './references';
+import { ResponseCache } from './response-cache';
+import { type KeptResponse, ResponseStore } from './response-store';
+import { ResponseWriter } from './response-writer';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A database that does not answer holds up no request longer. */
+const LOOK_UP_MS = 5_000;
+const GONE = 'kept_response_gone';
+
+/**
+ * Answers of `/v1/responses`, kept for a day for the key that got them, so that its later requests can name them and
+ * their items instead of repeating them.
+ */
+@Injectable()
+export class KeptResponses implements OnApplicationBootstrap {
+  private readonly cache = new ResponseCache();
+  private readonly writer: ResponseWriter;
+
+  constructor(
+    private readonly store: ResponseStore,
+    private readonly database: Database,
+    private readonly notifications: Notifications,
+    private readonly settings: Settings,
+  ) {
+    this.writer = new ResponseWriter(store);
+  }
+
+  async onApplicationBootstrap(): Promise<void> {
+    this.notifications.onGap(() => this.cache.clear());
+    await this.notifications.on(GONE, (payload) => {
+      const at = payload.indexOf(' ');
+      this.cache.remove(Number(payload.slice(0, at)), payload.slice(at + 1));
+    });
+  }
+
+  /** The request with what it refers to in its place; the very same where it refers to nothing. */
+  expand(inbound: Inbound): Inbound | Promise<Inbound> {
+    const references = referencesIn(inbound.body);
+    if (references === null) return inbound;
+    if (this.settings.responsesStore === 'off') throw refusedReference(references);
+    return this.expanded(inbound, references);
+  }
+
+  /** Undefined where nothing is to be kept; else it settles when later requests can find the answer. */
+  keep(inbound: Inbound, call: Call, answer: Buffer | string): Promise<void> | undefined {
+    if (!this.keeps(inbound.body)) return undefined;
+    const response = finalResponse(answer, call.stream);
+    if (response === null) return undefined;
+    const kept = this.keptOf(inbound, response);
+    if (kept === null) return undefined;
+    this.cache.add(kept);
+    return this.writer.write(kept);
+  }
+
+  /** Whether the answer to this request is to be kept: the caller decides, and says nothing for yes. */
+  keeps(body: Json): boolean {
+    return this.settings.responsesStore === 'on' && body.store !== false;
+  }
+
+  /** The response object; null when this key has none of this id. */
+  async get(keyId: number, responseId: string): Promise<Json | null> {
+    const [kept] = await this.find(keyId, [responseId], []);
+    return kept === undefined ? null : recordIn(kept.answer);
+  }
+
+  /** Every node forgets it; true when it was there. */
+  async remove(keyId: number, responseId: string): Promise<boolean> {
+    const wasHere = this.cache.response(keyId, responseId) !== undefined;
+    this.cache.remove(keyId, responseId);
+    const wasThere = await inTime(this.store.remove(keyId, responseId));
+    await this.database.query('SELECT pg_notify($1, $2)', [GONE, `${keyId} ${responseId}`]);
+    return wasHere || wasThere;
+  }
+
+  private async expanded(inbound: Inbound, { previous, items }: References): Promise<Inbound> {
+    const { bytes, body } = inbound;
+    const { keyId } = inbound.caller;
+    const wanted = [...items.values()];
+    const found = await this.find(keyId, previous === null ? [] : [previous], wanted);
+    const byId = itemsById(found, wanted);
+    const own = itemsOf(body.input).map((item, at) => {
+      const id = items.get(at);
+      if (id === undefined) return item;
+      const known = byId.get(id);
+      if (known === undefined) throw unknownItem(id, at);
+      return known;
+    });
+    const input = [...(previous === null ? [] : conversationOf(found, previous)), ...own];
+    const { previous_response_id: _previous, ...rest } = body;
+    const edits = { set: { input }, remove: new Set(['previous_response_id']) };
+    const whole = editJson(bytes, body, edits);
+    if (whole.length > this.settings.bodyLimitBytes) {
+      const message =
+        'The request and the earlier items it refers to are larger together than a request may be.';
+      throw fault('request_too_large', { param: 'input', message });
+    }
+    return { ...inbound, bytes: whole, body: { ...rest, input } };
+  }
+
+  /** From this node's memory as far as it goes, the rest from the database. */
+  private async find(
+    keyId: number,
+    responseIds: readonly string[],
+    itemIds: readonly string[],
+  ): Promise<KeptResponse[]> {
+    const near = new Set<KeptResponse>();
+    const isFar = (kept: KeptResponse | undefined): boolean => kept === undefined || !near.add(kept);
+    const farResponses = responseIds.filter((id) => isFar(this.cache.response(keyId, id)));
+    const farItems = itemIds.filter((id) => isFar(this.cache.withItem(keyId, id)));
+    if (farResponses.length === 0 && farItems.length === 0) return [...near];
+    return [...near, ...(await inTime(this.store.find(keyId, farResponses, farItems)))];
+  }
+
+  /** Null: too large, or nothing that could be referred to. */
+  private keptOf({ caller, body }: Inbound, response: Json): KeptResponse | null {
+    const { id, output } = response;
+    const most = this.settings.responsesStoreAnswerLimitBytes;
+    if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID || !Array.isArray(output)) return null;
+    const answer = Buffer.from(JSON.stringify(response));
+    if (answer.length > most) return null;
+    const input = Buffer.from(JSON.stringify(itemsOf(body.input)));
+    return {
+      keyId: caller.keyId,
+      responseId: id,
+      itemIds: output.flatMap((item: unknown) => itemIdOf(item) ?? []),
+      answer,
+      input: input.length > most ? null : input,
+    };
+  }
+}
+
+/** What was said up to and with a response; its instructions are not a part of that. */
+function conversationOf(found: readonly KeptResponse[], responseId: string): readonly unknown[] {
+  for (const kept of found) {
+    if (kept.responseId === responseId && kept.input !== null)
+      return [...listIn(parseJson(kept.input)), ...outputOf(kept)];
+  }
+  throw unknownResponse(responseId);
+}
+
+/** Of two answers with one id the later one counts. */
+function itemsById(found: readonly KeptResponse[], wanted: readonly string[]): Map<string, unknown> {
+  const byId = new Map<string, unknown>();
+  const open = new Set(wanted);
+  for (const kept of found) {
+    if (!kept.itemIds.some((id) => open.has(id))) continue;
+    for (const item of outputOf(kept)) {
+      const id = itemIdOf(item);
+      if (id !== undefined && open.delete(id)) byId.set(id, item);
+    }
+  }
+  return byId;
+}
+
+const itemIdOf = (item: unknown): string | undefined =>
+  isRecord(item) && typeof item.id === 'string' && item.id !== '' && item.id.length <= LONGEST_ID
+    ? item.id
+    : undefined;
+
+const outputOf = ({ answer }: KeptResponse): readonly unknown[] => listIn(recordIn(answer).output);
+
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+function recordIn(bytes: Buffer): Json {
+  const value = parseJson(bytes);
+  return isRecord(value) ? value : {};
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${LOOK_UP_MS} ms`)), LOOK_UP_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } catch (cause) {
+    const message =
+      'Earlier answers cannot be looked up right now. Try again, or repeat the earlier items in input.';
+    throw fault('service_unavailable', { message, retryAfterSeconds: 1, cause });
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,92 @@
+import { fault, type Fault } from '../../kernel';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What of an earlier answer a request names instead of repeating it. */
+export interface References {
+  readonly previous: string | null;
+  /** Item ids by their place in the input. */
+  readonly items: ReadonlyMap<number, string>;
+}
+
+const MOST_REFERENCES = 2_000;
+/** Longer ones are none of ours. */
+export const LONGEST_ID = 256;
+
+/** Null: the request repeats everything it needs. */
+export function referencesIn({
+  previous_response_id: previous,
+  conversation,
+  input,
+}: Json): References | null {
+  const items = new Map<number, string>();
+  if (Array.isArray(input)) {
+    for (const [at, item] of input.entries()) if (isReference(item)) items.set(at, idOf(item, at));
+  }
+  if (items.size > MOST_REFERENCES) {
+    const most = MOST_REFERENCES.toLocaleString('en');
+    throw fault('invalid_request', { param: 'input', message: `input may have at most ${most} references.` });
+  }
+  if (previous === undefined || previous === null) return items.size === 0 ? null : { previous: null, items };
+  if (typeof previous !== 'string' || previous === '' || previous.length > LONGEST_ID) {
+    const message = 'previous_response_id must be the id of an earlier response.';
+    throw fault('invalid_request', { param: 'previous_response_id', message });
+  }
+  if (conversation !== undefined && conversation !== null) {
+    const message = 'previous_response_id cannot stand beside conversation.';
+    throw fault('invalid_request', { param: 'previous_response_id', message });
+  }
+  return { previous, items };
+}
+
+/** The type of a reference may be left out, if the item says nothing else. */
+const isReference = (item: unknown): item is Json =>
+  isRecord(item) &&
+  (item.type === 'item_reference' ||
+    ((item.type === undefined || item.type === null) && item.role === undefined && item.id !== undefined));
+
+function idOf({ id }: Json, at: number): string {
+  if (typeof id === 'string' && id !== '' && id.length <= LONGEST_ID) return id;
+  throw fault('invalid_request', {
+    param: `input[${at}].id`,
+    message: `input[${at}].id must be the id of an output item of an earlier response.`,
+  });
+}
+
+/** What is said when references cannot be followed at all. */
+export function refusedReference({ previous, items }: References): Fault {
+  const [at] = items.keys();
+  const param = previous === null ? `input[${at}]` : 'previous_response_id';
+  return fault('invalid_request', {
+    param,
+    message:
+      `${param} refers to an earlier answer, and this service keeps none. Repeat the earlier items in input; ` +
+      'clients do so when they are told store: false.',
+  });
+}
+
+export const unknownItem = (id: string, at: number): Fault =>
+  fault('invalid_request', {
+    param: `input[${at}].id`,
+    message:
+      `There is no output item ${id} of this key, or it is older than 24 hours, was not to be stored, or was too ` +
+      'much to keep. Repeat the item itself in its place.',
+  });
+
+export const unknownResponse = (id: string): Fault =>
+  fault('invalid_request', {
+    param: 'previous_response_id',
+    message:
+      `There is no response ${id} of this key, or it is older than 24 hours, was not to be stored, or was too much ` +
+      'to keep. Repeat the earlier items in input.',
+  });
+
+/** The input as a list of items: a text is what a user says. */
+export function itemsOf(input: unknown): readonly unknown[] {
+  if (Array.isArray(input)) return input;
+  if (typeof input !== 'string') return [];
+  return input === '' ? [] : [{ type: 'message', role: 'user', content: input }];
+}
+
+export const isRecord = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,80 @@
+import { monotonicMs } from '../../kernel';
+import { type KeptResponse, sizeOf } from './response-store';
+
+interface Entry {
+  readonly kept: KeptResponse;
+  readonly size: number;
+  readonly until: number;
+}
+
+const MOST_BYTES = 64 * 1024 * 1024;
+/** The next turn of a conversation mostly comes within minutes; content stays no longer in memory than that. */
+const KEPT_MS = 10 * 60_000;
+
+/** The answers this node kept last: the next turn finds them without the database, and also while that is away. */
+export class ResponseCache {
+  private readonly entries = new Map<string, Entry>();
+  /** Which of them has an item. */
+  private readonly items = new Map<string, string>();
+  private bytes = 0;
+
+  constructor(
+    private readonly mostBytes = MOST_BYTES,
+    private readonly now = monotonicMs,
+  ) {}
+
+  add(kept: KeptResponse): void {
+    const { keyId, responseId, itemIds, answer, input } = kept;
+    this.remove(keyId, responseId);
+    const size = sizeOf(answer, input);
+    if (size > this.mostBytes) return;
+    const place = placeOf(keyId, responseId);
+    this.entries.set(place, { kept, size, until: this.now() + KEPT_MS });
+    for (const id of itemIds) this.items.set(placeOf(keyId, id), place);
+    this.bytes += size;
+    this.shrink();
+  }
+
+  response(keyId: number, responseId: string): KeptResponse | undefined {
+    return this.live(placeOf(keyId, responseId));
+  }
+
+  withItem(keyId: number, itemId: string): KeptResponse | undefined {
+    const place = this.items.get(placeOf(keyId, itemId));
+    return place === undefined ? undefined : this.live(place);
+  }
+
+  remove(keyId: number, responseId: string): void {
+    const place = placeOf(keyId, responseId);
+    const entry = this.entries.get(place);
+    if (entry === undefined) return;
+    this.entries.delete(place);
+    this.bytes -= entry.size;
+    for (const id of entry.kept.itemIds) {
+      const item = placeOf(keyId, id);
+      if (this.items.get(item) === place) this.items.delete(item);
+    }
+  }
+
+  clear(): void {
+    this.entries.clear();
+    this.items.clear();
+    this.bytes = 0;
+  }
+
+  private live(place: string): KeptResponse | undefined {
+    const entry = this.entries.get(place);
+    return entry !== undefined && entry.until > this.now() ? entry.kept : undefined;
+  }
+
+  /** The oldest go first; they are also the first whose time is over. */
+  private shrink(): void {
+    const now = this.now();
+    for (const { kept, until } of this.entries.values()) {
+      if (this.bytes <= this.mostBytes && until > now) return;
+      this.remove(kept.keyId, kept.responseId);
+    }
+  }
+}
+
+const placeOf = (keyId: number, id: string): string => `${keyId} ${id}`;

@@ -1,0 +1,180 @@
+import { Injectable } from '@nestjs/common';
+import { Database, SecretBox, type SecretPlace, Settings } from '../../platform';
+import { packSealed, unpackSealed } from './packed-secret';
+
+/** An answer of `/v1/responses` as it is kept for the key that got it. */
+export interface KeptResponse {
+  readonly keyId: number;
+  readonly responseId: string;
+  /** Of the output items. */
+  readonly itemIds: readonly string[];
+  /** The response object, as JSON. */
+  readonly answer: Buffer;
+  /** The whole conversation that led to it, as a JSON list of items; null: it was not asked for, or too large. */
+  readonly input: Buffer | null;
+}
+
+interface KeptRow {
+  readonly response_id: string;
+  readonly item_ids: string[];
+  readonly answer: Buffer;
+  readonly input: Buffer | null;
+}
+
+const TABLE = 'kept_response';
+const ROWS_AT_ONCE = 100;
+/** For one key; beside it the setting bounds their size. */
+const MOST_ANSWERS = 20_000;
+/** A key is looked through again when it has got so much of its bounds anew. */
+const SHARE_BEFORE_TRIM = 1 / 16;
+/** Keys whose growth is remembered; the upkeep job trims all of them. */
+const MOST_KEYS = 10_000;
+
+/** Kept answers in PostgreSQL: encrypted, for a day by the database's clock. */
+@Injectable()
+export class ResponseStore {
+  private grown = new Map<number, { bytes: number; answers: number }>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly box: SecretBox,
+    private readonly settings: Settings,
+  ) {}
+
+  /** All of them in one statement, each id once. A key that is gone by now keeps nothing. */
+  async write(batch: readonly KeptResponse[]): Promise<void> {
+    const rows = batch.map((kept) => this.sealed(kept));
+    const places = rows.map((row, at) => {
+      const [key, id, items, bytes, answer, input] = row.map(
+        (_, column) => `$${at * row.length + column + 1}`,
+      );
+      return `(${key}::integer, ${id}::text, ${items}::text[], ${bytes}::bigint, ${answer}::bytea, ${input}::bytea)`;
+    });
+    await this.database.query(
+      `INSERT INTO kept_response (key_id, response_id, item_ids, bytes, answer, input)
+       SELECT fresh.* FROM (VALUES ${places.join(', ')}) AS fresh (key_id, response_id, item_ids, bytes, answer, input)
+         JOIN api_key ON api_key.id = fresh.key_id
+       ON CONFLICT ON CONSTRAINT kept_response_pkey DO UPDATE SET
+         item_ids = excluded.item_ids, bytes = excluded.bytes, answer = excluded.answer, input = excluded.input,
+         kept_at = DEFAULT, expires_at = DEFAULT`,
+      rows.flat(),
+    );
+    for (const { keyId, answer, input } of batch) this.note(keyId, sizeOf(answer, input));
+  }
+
+  /** Those with one of the ids, and those with one of the items; the latest first. Input comes only with the former. */
+  async find(
+    keyId: number,
+    responseIds: readonly string[],
+    itemIds: readonly string[],
+  ): Promise<KeptResponse[]> {
+    const rows = await this.database.query<KeptRow>(
+      `SELECT response_id, item_ids, answer, CASE WHEN response_id = ANY ($2) THEN input END AS input
+         FROM kept_response
+        WHERE key_id = $1 AND (response_id = ANY ($2) OR item_ids && $3) AND expires_at > clock_timestamp()
+        ORDER BY kept_at DESC`,
+      [keyId, responseIds, itemIds],
+    );
+    return rows.flatMap((row) => this.opened(keyId, row) ?? []);
+  }
+
+  /** True: it was there. */
+  async remove(keyId: number, responseId: string): Promise<boolean> {
+    const [row] = await this.database.query<{ gone: number }>(
+      `WITH gone AS (DELETE FROM kept_response
+         WHERE key_id = $1 AND response_id = $2 AND expires_at > clock_timestamp() RETURNING 1)
+       SELECT count(*)::integer AS gone FROM gone`,
+      [keyId, responseId],
+    );
+    return (row?.gone ?? 0) > 0;
+  }
+
+  /** Trims the keys that have grown by a share of their bounds since they were last looked through. */
+  async trimGrown(): Promise<void> {
+    const most = this.settings.responsesStoreKeyLimitBytes * SHARE_BEFORE_TRIM;
+    const due = [...this.grown].filter(
+      ([, { bytes, answers }]) => bytes >= most || answers >= MOST_ANSWERS * SHARE_BEFORE_TRIM,
+    );
+    for (const [keyId] of due) {
+      this.grown.delete(keyId);
+      await this.trim(keyId);
+    }
+    if (this.grown.size > MOST_KEYS) this.grown.clear();
+  }
+
+  /** Deletes what is older than a day, and the oldest of keys that have too much, until the time is up. */
+  async removeExpired(signal: AbortSignal): Promise<number> {
+    let removed = 0;
+    while (!signal.aborted) {
+      const [row] = await this.database.query<{ count: number }>(
+        `WITH gone AS (
+           DELETE FROM kept_response WHERE (key_id, response_id) IN (
+             SELECT key_id, response_id FROM kept_response WHERE expires_at <= clock_timestamp()
+              ORDER BY expires_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE SKIP LOCKED) RETURNING 1)
+         SELECT count(*)::integer AS count FROM gone`,
+      );
+      const count = row?.count ?? 0;
+      removed += count;
+      if (count < ROWS_AT_ONCE) break;
+    }
+    if (!signal.aborted) await this.trim(null);
+    return removed;
+  }
+
+  /** Null: every key. */
+  private async trim(keyId: number | null): Promise<void> {
+    await this.database.query(
+      `DELETE FROM kept_response WHERE (key_id, response_id) IN (
+         SELECT key_id, response_id FROM (
+           SELECT key_id, response_id,
+                  sum(bytes) OVER latest AS bytes_so_far, row_number() OVER latest AS answers_so_far
+             FROM kept_response WHERE $1::integer IS NULL OR key_id = $1
+           WINDOW latest AS (PARTITION BY key_id ORDER BY kept_at DESC, response_id
+                             ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)) kept
+          WHERE bytes_so_far > $2 OR answers_so_far > ${MOST_ANSWERS})`,
+      [keyId, this.settings.responsesStoreKeyLimitBytes],
+    );
+  }
+
+  private note(keyId: number, bytes: number): void {
+    const grown = this.grown.get(keyId) ?? { bytes: 0, answers: 0 };
+    grown.bytes += bytes;
+    grown.answers += 1;
+    this.grown.set(keyId, grown);
+  }
+
+  private sealed({ keyId, responseId, itemIds, answer, input }: KeptResponse): readonly unknown[] {
+    const seal = (content: Buffer, field: string): Buffer =>
+      packSealed(this.box.seal(content, placeOf(keyId, responseId, field)));
+    return [
+      keyId,
+      responseId,
+      itemIds,
+      sizeOf(answer, input),
+      seal(answer, 'answer'),
+      input && seal(input, 'input'),
+    ];
+  }
+
+  /** Undefined: sealed with a master key that is no longer at hand. */
+  private opened(keyId: number, row: KeptRow): KeptResponse | undefined {
+    const { response_id: responseId, item_ids: itemIds } = row;
+    const open = (packed: Buffer, field: string): Buffer | null => {
+      const opened = this.box.openBytes(unpackSealed(packed), placeOf(keyId, responseId, field));
+      return opened.ok ? opened.value : null;
+    };
+    const answer = open(row.answer, 'answer');
+    if (answer === null) return undefined;
+    return { keyId, responseId, itemIds, answer, input: row.input && open(row.input, 'input') };
+  }
+}
+
+export const sizeOf = (answer: Buffer, input: Buffer | null): number => answer.length + (input?.length ?? 0);
+
+/** Opens for its own key and response alone. */
+const placeOf = (keyId: number, responseId: string, field: string): SecretPlace => ({
+  table: TABLE,
+  row: `${keyId} ${responseId}`,
+  field,
+  host: '',
+});

@@ -1,0 +1,31 @@
+import { Controller, Delete, Get, Param, Req } from '@nestjs/common';
+import { fault, type Fault } from '../../kernel';
+import { Access, type HttpRequest } from '../../web';
+import { callerOf } from '../caller-of';
+import { KeptResponses } from './kept-responses';
+
+/** Answers of `/v1/responses` that are kept for this key. */
+@Controller('/v1/responses')
+@Access.bearer()
+export class ResponsesController {
+  constructor(private readonly kept: KeptResponses) {}
+
+  @Get(':response_id')
+  async one(@Param('response_id') id: string, @Req() request: HttpRequest): Promise<object> {
+    const response = await this.kept.get(callerOf(request).keyId, id);
+    if (response === null) throw unknown(id);
+    return response;
+  }
+
+  @Delete(':response_id')
+  async remove(@Param('response_id') id: string, @Req() request: HttpRequest): Promise<object> {
+    if (!(await this.kept.remove(callerOf(request).keyId, id))) throw unknown(id);
+    return { id, object: 'response', deleted: true };
+  }
+}
+
+const unknown = (id: string): Fault =>
+  fault('not_found', {
+    param: 'response_id',
+    message: `There is no response ${id} of this key, or it is older than 24 hours or was not stored.`,
+  });
