@@ -11,6 +11,7 @@ import { AddModelOverflow1763700400000 } from './1763700400000-add-model-overflo
 import { AddDroppedFields1763700410000 } from './1763700410000-add-dropped-fields';
 import { AddLaneOrder1763700420000 } from './1763700420000-add-lane-order';
 import { CreateKeptResponses1763700500000 } from './1763700500000-create-kept-responses';
+import { AddLaneRetries1763700530000 } from './1763700530000-add-lane-retries';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -27,4 +28,5 @@ export const migrations = [
   AddDroppedFields1763700410000,
   AddLaneOrder1763700420000,
   CreateKeptResponses1763700500000,
+  AddLaneRetries1763700530000,
 ];

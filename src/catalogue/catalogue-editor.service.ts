@@ -9,7 +9,10 @@ import { checkAddresses, checkName, checkProvider, checkRedirects } from './cata
 
 /** A provider is found by id, or by name; fields left out keep their value. */
 export type ProviderInput = { readonly id?: number } & Partial<
-  Pick<Provider, 'name' | 'style' | 'baseUrl' | 'regions' | 'visible' | 'settings' | 'timeouts' | 'managed'>
+  Pick<
+    Provider,
+    'name' | 'style' | 'baseUrl' | 'regions' | 'visible' | 'settings' | 'timeouts' | 'breaker' | 'managed'
+  >
 >;
 
 /** A model is found by its name; fields left out keep their value. */
@@ -24,6 +27,7 @@ export interface LaneInput {
   /** Left out: the place in the list. */
   readonly priority?: number;
   readonly weight?: number;
+  readonly retries?: number;
   readonly enabled?: boolean;
 }
 

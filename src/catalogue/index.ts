@@ -37,6 +37,7 @@ export {
   type LaneOrder,
   type ModelKind,
   type ModelState,
+  type ProviderBreaker,
   type ProviderTimeouts,
 } from './entities';
 export { type PriceInput, PriceService, type ScheduleInput } from './price.service';

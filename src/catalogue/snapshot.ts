@@ -183,16 +183,16 @@ function viewsOf(rows: CatalogueRows) {
 }
 
 function providerView(provider: Provider): ProviderView {
-  const { id, name, style, baseUrl, regions, visible, settings, timeouts } = provider;
-  return Object.freeze({ id, name, style, baseUrl, regions, visible, settings, timeouts });
+  const { id, name, style, baseUrl, regions, visible, settings, timeouts, breaker } = provider;
+  return Object.freeze({ id, name, style, baseUrl, regions, visible, settings, timeouts, breaker });
 }
 
 function laneViews(lanes: readonly Lane[], providers: ReadonlyMap<number, ProviderView>): LaneView[] {
   return lanes
-    .flatMap(({ id, providerId, upstreamModel, region, priority, weight, enabled }) => {
+    .flatMap(({ id, providerId, upstreamModel, region, priority, weight, retries, enabled }) => {
       const provider = providers.get(providerId);
       if (!enabled || provider?.visible !== true) return [];
-      return [Object.freeze({ id, provider, upstreamModel, region, priority, weight })];
+      return [Object.freeze({ id, provider, upstreamModel, region, priority, weight, retries })];
     })
     .sort((a, b) => a.priority - b.priority || a.id - b.id);
 }

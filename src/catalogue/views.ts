@@ -1,5 +1,5 @@
 import type { ErrorCode, PriceRates } from '../kernel';
-import type { LaneOrder, ModelKind, ModelState, ProviderTimeouts } from './entities';
+import type { LaneOrder, ModelKind, ModelState, ProviderBreaker, ProviderTimeouts } from './entities';
 
 /** What the hot path sees of the catalogue: frozen, plain, and complete enough never to ask the database. */
 export interface ProviderView {
@@ -11,6 +11,7 @@ export interface ProviderView {
   readonly visible: boolean;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly timeouts: ProviderTimeouts;
+  readonly breaker: ProviderBreaker;
 }
 
 export interface LaneView {
@@ -20,6 +21,8 @@ export interface LaneView {
   readonly region: string;
   readonly priority: number;
   readonly weight: number;
+  /** How often it is asked again for one request, after a short limit or an internal error. */
+  readonly retries: number;
 }
 
 export interface PriceView {

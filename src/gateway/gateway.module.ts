@@ -8,7 +8,7 @@ import { ErrorsController } from './errors.controller';
 import { HealthController } from './health.controller';
 import { IdempotencyModule } from './idempotency/idempotency.module';
 import { Admissions } from './inference/admit';
-import { AttemptTools } from './inference/attempt';
+import { AttemptTools } from './inference/attempt-tools';
 import { Doorway } from './inference/doorway';
 import { Observer } from './inference/observer';
 import { Pipeline } from './inference/pipeline';

@@ -30,11 +30,7 @@ export class Gauges implements OnApplicationBootstrap {
     metrics.walletHoldsUsd.set({}, Number(formatUsd(this.escrow.heldMoney)));
     const counts = this.streams.counts();
     for (const endpoint of endpoints) metrics.streamsActive.set({ endpoint }, counts.get(endpoint) ?? 0);
-    // Of a supplier with several lanes, the best one says whether it can be reached.
-    const best = new Map<string, number>();
-    for (const { supplier, state } of this.health.states()) {
-      best.set(supplier, Math.min(best.get(supplier) ?? 2, stateNumbers[state]));
-    }
-    for (const [provider, state] of best) metrics.circuitState.set({ provider }, state);
+    for (const { supplier: provider, model, region, state } of this.health.states())
+      metrics.circuitState.set({ provider, model, region }, stateNumbers[state]);
   }
 }

@@ -23,6 +23,11 @@ export class Lifecycle {
     return this.leaving;
   }
 
+  /** How many requests are under way. */
+  get openRequests(): number {
+    return this.open.size;
+  }
+
   /**
    * One request more, unless the service is stopping or has as many as it can carry: what is refused at once can go
    * to another node, and what is under way does not become slower by it.

@@ -1,6 +1,7 @@
 export { AUTO, AutoRouter } from './auto-router';
-export type { Ticket } from './health/breaker';
+export { CredentialAlarm } from './credential-alarm';
 export { LaneHealth, type LaneState } from './health/lane-health';
+export type { LanePermit } from './health/lane-permit';
 export { type PlannedLane, planRoute, type RoutePlan } from './planner';
 export { RoutingModule } from './routing.module';
 export { Stickiness } from './stickiness';

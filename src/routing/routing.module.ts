@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../catalogue';
 import { SupplierHttpModule } from '../platform';
 import { AutoRouter } from './auto-router';
+import { CredentialAlarm } from './credential-alarm';
+import { LaneEvents } from './health/lane-events';
 import { LaneHealth } from './health/lane-health';
 import { Stickiness } from './stickiness';
 import { TokenPool } from './suppliers/native-oauth/token-pool';
@@ -10,11 +12,21 @@ import { SupplierClient } from './suppliers/supplier-client';
 
 @Module({
   imports: [CatalogueModule, SupplierHttpModule],
-  providers: [AutoRouter, LaneHealth, Stickiness, SupplierStyles, TokenPool, SupplierClient],
+  providers: [
+    AutoRouter,
+    CredentialAlarm,
+    LaneEvents,
+    LaneHealth,
+    Stickiness,
+    SupplierStyles,
+    TokenPool,
+    SupplierClient,
+  ],
   exports: [
     CatalogueModule,
     SupplierHttpModule,
     AutoRouter,
+    CredentialAlarm,
     LaneHealth,
     Stickiness,
     SupplierStyles,

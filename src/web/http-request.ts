@@ -15,6 +15,8 @@ export interface HttpRequest extends IncomingMessage {
   /** Set where a change in the portal is read; the gateway reads its own. */
   body?: unknown;
   rawBody?: Buffer;
+  /** Set where an inference request failed: what was asked, and the supplier that was asked last. */
+  attempted?: { readonly model: string; readonly supplier: string | null };
 }
 
 export const requestOf = (context: ExecutionContext): HttpRequest => context.getArgByIndex<HttpRequest>(0);

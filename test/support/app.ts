@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from './postgres';
 export interface TestApp extends RunningService {
   readonly database: Database;
   /** Every line the service logged, for tests of what must not be in there. */
-  readonly log: readonly string[];
+  readonly log: string[];
   /** What it was started with, for whatever is started beside it. */
   readonly environment: Readonly<Record<string, string>>;
 }

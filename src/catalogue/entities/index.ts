@@ -11,4 +11,4 @@ export {
 export { ModelAlias } from './model-alias.entity';
 export { PriceSchedule } from './price-schedule.entity';
 export { Price, type StoredTier } from './price.entity';
-export { Provider, type ProviderTimeouts } from './provider.entity';
+export { Provider, type ProviderBreaker, type ProviderTimeouts } from './provider.entity';

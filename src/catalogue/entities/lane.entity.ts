@@ -8,6 +8,7 @@ import { Provider } from './provider.entity';
 @Unique('lane_within_model_key', ['modelId', 'id'])
 @Index('lane_by_provider', ['providerId'])
 @Check('lane_weight_positive', 'weight > 0')
+@Check('lane_retries_few', 'retries BETWEEN 0 AND 2')
 export class Lane {
   @PrimaryGeneratedColumn('identity', {
     type: 'integer',
@@ -38,6 +39,10 @@ export class Lane {
   /** Share among lanes of one priority. */
   @Column('integer', { default: 1 })
   weight: number;
+
+  /** How often it is asked again for one request, after a short limit or an internal error. */
+  @Column('smallint', { default: 0 })
+  retries: number;
 
   @Column('boolean', { default: true })
   enabled: boolean;

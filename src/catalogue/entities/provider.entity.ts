@@ -9,6 +9,15 @@ export interface ProviderTimeouts {
   readonly total?: number;
 }
 
+/** When lanes of one supplier count as failing, in milliseconds; what is missing is the service's own. */
+export interface ProviderBreaker {
+  readonly failures?: number;
+  readonly window?: number;
+  readonly rest?: number;
+  readonly longestRest?: number;
+  readonly longestRetryAfter?: number;
+}
+
 @Entity('provider')
 @Index('provider_name_key', ['name'], { unique: true, where: 'removed_at IS NULL' })
 @Check('provider_style_form', `style ~ '^[a-z][a-z0-9-]*$'`)
@@ -44,6 +53,9 @@ export class Provider {
 
   @Column('jsonb', { default: {} })
   timeouts: ProviderTimeouts;
+
+  @Column('jsonb', { default: {} })
+  breaker: ProviderBreaker;
 
   /** Kept by a configuration file; pages show it and leave it alone. */
   @Column('boolean', { default: false })

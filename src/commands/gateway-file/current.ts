@@ -1,4 +1,4 @@
-import type { LaneOrder, ModelKind, ModelState, ProviderTimeouts } from '../../catalogue';
+import type { LaneOrder, ModelKind, ModelState, ProviderBreaker, ProviderTimeouts } from '../../catalogue';
 import { type PriceRates, priceRates, RATE_NAMES } from '../../kernel';
 import type { Tx } from '../../platform';
 
@@ -20,6 +20,7 @@ export interface CurrentProvider {
   readonly visible: boolean;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly timeouts: ProviderTimeouts;
+  readonly breaker: ProviderBreaker;
   readonly managed: boolean;
   /** Label → id. */
   readonly credentials: Readonly<Record<string, string>>;
@@ -56,6 +57,7 @@ export interface CurrentLane {
   readonly region: string;
   readonly priority: number;
   readonly weight: number;
+  readonly retries: number;
   readonly enabled: boolean;
   readonly price: CurrentPrice | null;
 }
@@ -95,7 +97,7 @@ export async function readCurrent(tx: Tx): Promise<Current> {
 }
 
 const PROVIDERS = `
-  SELECT id, name, style, base_url AS "baseUrl", regions, visible, settings, timeouts, managed,
+  SELECT id, name, style, base_url AS "baseUrl", regions, visible, settings, timeouts, breaker, managed,
          (SELECT coalesce(jsonb_object_agg(label, c.id), '{}') FROM provider_credential c
            WHERE c.provider_id = p.id AND disabled_at IS NULL) AS credentials
     FROM provider p WHERE removed_at IS NULL ORDER BY name`;
@@ -120,7 +122,7 @@ const MODELS = `
 type LaneRow = Omit<CurrentLane, 'price'> & { readonly modelId: number };
 const LANES = `
   SELECT l.id, l.model_id AS "modelId", p.name AS provider, l.upstream_model AS "upstreamModel", l.region,
-         l.priority, l.weight, l.enabled
+         l.priority, l.weight, l.retries, l.enabled
     FROM lane l JOIN provider p ON p.id = l.provider_id WHERE l.removed_at IS NULL ORDER BY l.priority, l.id`;
 
 interface PriceRow {

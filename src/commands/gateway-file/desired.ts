@@ -1,4 +1,4 @@
-import type { LaneOrder, ModelKind, ModelState, ProviderTimeouts } from '../../catalogue';
+import type { LaneOrder, ModelKind, ModelState, ProviderBreaker, ProviderTimeouts } from '../../catalogue';
 import type { PriceRates } from '../../kernel';
 import type { Place } from './file-fault';
 
@@ -19,6 +19,7 @@ export interface DesiredProvider {
   readonly visible: boolean;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly timeouts: ProviderTimeouts;
+  readonly breaker: ProviderBreaker;
   /** Whether its style does not do without a secret. */
   readonly needsSecret: boolean;
   readonly credentials: readonly DesiredCredential[];
@@ -71,6 +72,7 @@ export interface DesiredLane {
   readonly region: string;
   readonly priority: number;
   readonly weight: number;
+  readonly retries: number;
   readonly enabled: boolean;
   readonly price: DesiredPrice | null;
 }

@@ -43,6 +43,8 @@ export function providerTexts(provider: Omit<CurrentProvider, 'id' | 'name' | 'c
   for (const [name, value] of leavesOf(provider.settings)) texts.set(`settings.${name}`, value);
   for (const [name, value] of Object.entries(provider.timeouts))
     texts.set(`timeouts.${columnOf(name)}`, `${value} ms`);
+  for (const [name, value] of Object.entries(provider.breaker))
+    texts.set(`breaker.${columnOf(name)}`, name === 'failures' ? String(value) : `${value} ms`);
   return texts;
 }
 
@@ -75,8 +77,9 @@ export const routeName = ({ provider, upstreamModel, region }: Route): string =>
 export function laneTexts(lanes: readonly Omit<CurrentLane, 'id' | 'price'>[]): FieldTexts {
   return new Map(
     lanes.map((lane) => {
-      const { priority, weight, enabled } = lane;
-      return [routeName(lane), `priority ${priority}, weight ${weight}${enabled ? '' : ', off'}`];
+      const { priority, weight, retries, enabled } = lane;
+      const again = retries > 0 ? `, retries ${retries}` : '';
+      return [routeName(lane), `priority ${priority}, weight ${weight}${again}${enabled ? '' : ', off'}`];
     }),
   );
 }

@@ -53,14 +53,17 @@ function fieldsStep(model: DesiredModel, known: CurrentModel | undefined, change
 }
 
 function lanesStep(model: DesiredModel, known: CurrentModel | undefined, changes: FieldChange[]): Step {
-  const inputs = model.lanes.map(({ provider, upstreamModel, region, priority, weight, enabled }) => ({
-    provider,
-    upstreamModel,
-    region,
-    priority,
-    weight,
-    enabled,
-  }));
+  const inputs = model.lanes.map(
+    ({ provider, upstreamModel, region, priority, weight, retries, enabled }) => ({
+      provider,
+      upstreamModel,
+      region,
+      priority,
+      weight,
+      retries,
+      enabled,
+    }),
+  );
   return {
     at: model.lanes[0]?.at ?? model.at,
     what: modelNamed(model.name),

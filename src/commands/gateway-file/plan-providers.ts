@@ -33,7 +33,7 @@ function providerStep(
   known: CurrentProvider | undefined,
   changes: readonly FieldChange[],
 ): Step {
-  const { at, name, style, baseUrl, regions, visible, settings, timeouts } = provider;
+  const { at, name, style, baseUrl, regions, visible, settings, timeouts, breaker } = provider;
   const fields = {
     name,
     style,
@@ -42,6 +42,7 @@ function providerStep(
     visible,
     settings: { ...settings },
     timeouts,
+    breaker,
   };
   return {
     at,

@@ -84,6 +84,7 @@ function readProvider(name: string, entry: Entry, advisers: Advisers): DesiredPr
     'visible',
     'settings',
     'timeouts',
+    'breaker',
     'api_key',
     'credentials',
   );
@@ -96,6 +97,7 @@ function readProvider(name: string, entry: Entry, advisers: Advisers): DesiredPr
     visible: fields.visible.truth() ?? true,
     settings: Object.fromEntries(fields.settings.named().map(([key, value]) => [key, value.data()])),
     timeouts: readTimeouts(fields.timeouts),
+    breaker: readBreaker(fields.breaker),
   };
   if (provider.baseUrl !== '') checkAddress(fields.base_url, provider.baseUrl, '', advisers);
   const tokenUrl = tokenUrlOf(provider.settings);
@@ -140,8 +142,24 @@ function readTimeouts(entry: Entry): DesiredProvider['timeouts'] {
     idle: fields.idle.milliseconds(),
     total: fields.total.milliseconds(),
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return withoutGaps(given);
 }
+
+function readBreaker(entry: Entry): DesiredProvider['breaker'] {
+  const fields = entry.fields('failures', 'window', 'rest', 'longest_rest', 'longest_retry_after');
+  return withoutGaps({
+    failures: fields.failures.wholeNumber(1, 1_000),
+    window: fields.window.milliseconds(),
+    rest: fields.rest.milliseconds(),
+    longestRest: fields.longest_rest.milliseconds(),
+    longestRetryAfter: fields.longest_retry_after.milliseconds(),
+  });
+}
+
+const withoutGaps = (given: Readonly<Record<string, number | undefined>>): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 
 function readLink(field: Entry): DesiredLink | null {
   const target = field.text();
@@ -204,7 +222,16 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
 }
 
 function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {
-  const fields = entry.fields('provider', 'model', 'region', 'priority', 'weight', 'enabled', 'price');
+  const fields = entry.fields(
+    'provider',
+    'model',
+    'region',
+    'priority',
+    'weight',
+    'retries',
+    'enabled',
+    'price',
+  );
   return {
     at: entry,
     provider: fields.provider.required() ?? '',
@@ -212,6 +239,7 @@ function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {
     region: fields.region.required() ?? '',
     priority: fields.priority.wholeNumber(0) ?? place,
     weight: fields.weight.wholeNumber(1) ?? 1,
+    retries: fields.retries.wholeNumber(0, 2) ?? 0,
     enabled: fields.enabled.truth() ?? true,
     price: readPrice(fields.price, kind),
   };

@@ -7,7 +7,7 @@ import { Settings } from '../../platform';
 import { supplierFault } from '../../protocol';
 import type { HttpRequest } from '../../web';
 import { Admissions } from '../inference/admit';
-import { AttemptTools } from '../inference/attempt';
+import { AttemptTools } from '../inference/attempt-tools';
 import { type Call, describeCall } from '../inference/describe';
 import { Doorway } from '../inference/doorway';
 import { type Inbound, intake } from '../inference/inbound';

@@ -1,5 +1,5 @@
 import type { Dropped } from '../../protocol';
-import type { PlannedLane, RoutePlan, SupplierExchange, Ticket } from '../../routing';
+import type { LanePermit, PlannedLane, RoutePlan, SupplierExchange } from '../../routing';
 import type { Work } from '../work';
 import type { Admission } from './admit';
 import type { Delivery } from './delivery';
@@ -23,7 +23,7 @@ export interface Sending {
 export interface LaneAnswer {
   readonly route: PlannedLane;
   /** The right by which it was asked. */
-  readonly ticket: Ticket;
+  readonly permit: LanePermit;
   /** The catalogue's name of the model that answers. */
   readonly model: string;
   readonly contextTokens: number | null;

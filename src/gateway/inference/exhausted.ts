@@ -6,10 +6,15 @@ import type { Judgement } from './judge';
  * What the caller is told when no lane answered: the one reason there was, or that there were several. What a
  * backup found wrong with a request counts only when nothing else went wrong.
  */
-export function exhausted(outcomes: readonly Judgement[], plan: RoutePlan, health: LaneHealth): Fault {
+export function exhausted(
+  outcomes: readonly Judgement[],
+  plan: RoutePlan,
+  health: LaneHealth,
+  keyId: number,
+): Fault {
   const failed = outcomes.filter(({ kind }) => kind === 'failed').map(({ problem }) => problem);
   const last = failed.at(-1) ?? outcomes.at(-1)?.problem;
-  if (last === undefined) return nothingHealthy(plan, health);
+  if (last === undefined) return nothingHealthy(plan, health, keyId);
   if (failed.every(({ code }) => code === last.code)) return last;
   const waits = failed.map(({ options }) => options.retryAfterSeconds ?? Infinity);
   const soonest = Math.min(...waits);
@@ -21,11 +26,10 @@ export function exhausted(outcomes: readonly Judgement[], plan: RoutePlan, healt
 }
 
 /** Every lane rests: the caller is told when the first of them may be tried again. */
-function nothingHealthy({ lanes }: RoutePlan, health: LaneHealth): Fault {
+function nothingHealthy({ lanes }: RoutePlan, health: LaneHealth, keyId: number): Fault {
   const now = monotonicMs();
-  const breakers = lanes.map(({ lane }) => health.breakerOf(lane));
-  const next = Math.min(...breakers.map((breaker) => breaker.nextTryAt(now)));
+  const next = Math.min(...lanes.map(({ lane }) => health.nextTryAt(lane, keyId, now)));
   const retryAfterSeconds = Number.isFinite(next) ? Math.max(1, Math.ceil((next - now) / 1_000)) : 1;
-  const areLimited = breakers.length > 0 && breakers.every((breaker) => breaker.isPaused(now));
+  const areLimited = lanes.length > 0 && lanes.every(({ lane }) => health.isPaused(lane, now));
   return fault(areLimited ? 'supplier_limit' : 'no_providers_available', { retryAfterSeconds });
 }

@@ -23,8 +23,12 @@ export type Judgement =
  * The caller's mistakes go back to the caller with the supplier's wording; everything else is a failure of the
  * lane, doubts about our own credential above all: those are never shown as the caller's.
  */
-export function judge({ status, headers }: AnswerHead, error: SupplierError): Judgement {
-  const seconds = retryAfterOf(headers);
+export function judge(
+  { status, headers }: AnswerHead,
+  error: SupplierError,
+  longestPauseMs: number,
+): Judgement {
+  const seconds = retryAfterOf(headers, longestPauseMs);
   const pauseMs = (seconds ?? 0) * 1_000;
   const told = supplierFault(error);
   switch (error.kind) {
@@ -49,15 +53,14 @@ export function judge({ status, headers }: AnswerHead, error: SupplierError): Ju
   }
 }
 
-/** A supplier may ask for more, and nobody could end it. */
-const LONGEST_PAUSE_SECONDS = 600;
-
-function retryAfterOf(headers: IncomingHttpHeaders): number | null {
+/** A supplier may ask for more than the operator allows, and nothing could end it. */
+function retryAfterOf(headers: IncomingHttpHeaders, longestPauseMs: number): number | null {
   const milliseconds = Number(headers['retry-after-ms'] || NaN);
   const text = headers['retry-after'] ?? '';
   // An instant is by the supplier's clock, and so is the date of its answer; this machine's may be another.
   const saidAt = Date.parse(headers.date ?? '') || Date.now();
   const named = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - saidAt) / 1_000;
   const seconds = Number.isNaN(milliseconds) ? named : milliseconds / 1_000;
-  return Number.isFinite(seconds) && seconds > 0 ? Math.min(Math.ceil(seconds), LONGEST_PAUSE_SECONDS) : null;
+  if (!Number.isFinite(seconds) || seconds <= 0) return null;
+  return Math.min(Math.ceil(seconds), Math.max(1, Math.floor(longestPauseMs / 1_000)));
 }

@@ -5,6 +5,7 @@ import { completionTokens, fromUnknown, promptTokens } from '../../kernel';
 import { type Distribution, Metrics, type Sum } from '../../platform';
 import type { CallFacts } from '../reply/svc-headers';
 import type { Answered } from './answered';
+import { failoversIn } from './attempt-record';
 import type { Delivery } from './delivery';
 import type { Call } from './describe';
 
@@ -60,8 +61,9 @@ export class Observer {
   }
 
   /** A request that ended without an answer; `model` is empty before it was known to be one. */
-  failed(endpoint: string, model: string, error: unknown): void {
+  failed(endpoint: string, model: string, error: unknown, tries: readonly AttemptRecord[]): void {
     const { status, code, outcome } = fromUnknown(error);
+    this.attempts(tries);
     this.count(endpoint, model, status, outcome);
     if (status < 500 && outcome === code) this.metrics.rejections.inc({ reason: code });
   }
@@ -110,15 +112,13 @@ export class Observer {
   }
 
   private attempts(attempts: readonly AttemptRecord[]): void {
-    let failed: AttemptRecord | null = null;
     for (const attempt of attempts) {
       const { supplier: provider, model, region, outcome, milliseconds } = attempt;
       this.metrics.upstreamAttempts.inc({ provider, model, region: region ?? '', outcome });
       this.metrics.upstreamDuration.observe({ provider, model }, milliseconds / 1_000);
-      if (failed !== null)
-        this.metrics.failovers.inc({ from: failed.supplier, to: provider, reason: failed.outcome });
-      failed = attempt;
     }
+    for (const { from, to } of failoversIn(attempts))
+      this.metrics.failovers.inc({ from: from.supplier, to: to.supplier, reason: from.outcome });
   }
 }
 

@@ -14,7 +14,8 @@ import type { RouteFacts } from '../reply/svc-headers';
 import type { Work } from '../work';
 import { type Admission, Admissions } from './admit';
 import type { Answered } from './answered';
-import { Attempts, AttemptTools } from './attempt';
+import { Attempts } from './attempt';
+import { AttemptTools } from './attempt-tools';
 import { type Call, describeCall } from './describe';
 import { Doorway, type Visit } from './doorway';
 import { type HeldCall, holdFor } from './hold';
@@ -56,6 +57,7 @@ export class Pipeline {
   async run(surface: Surface, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
     let model = '';
     let visit: Visit | null = null;
+    const tries: AttemptRecord[] = [];
     try {
       const entering = this.doorway.enter(http, response);
       visit = entering instanceof Promise ? await entering : entering;
@@ -65,7 +67,7 @@ export class Pipeline {
       const expanding = surface.keepsAnswers === true ? this.responses.expand(received) : received;
       const inbound = expanding instanceof Promise ? await expanding : expanding;
       const call = describeCall(inbound, surface);
-      const request = { inbound, call, work, response, tries: [], isSettled: false };
+      const request = { inbound, call, work, response, tries, isSettled: false };
       try {
         const admission = this.admissions.admit(inbound, call);
         model = admission.model.name;
@@ -75,7 +77,8 @@ export class Pipeline {
         throw error;
       }
     } catch (error) {
-      this.observer.failed(surface.name, model, error);
+      this.observer.failed(surface.name, model, error, tries);
+      if (model !== '') http.attempted = { model, supplier: tries.at(-1)?.supplier ?? null };
       throw error;
     } finally {
       visit?.leave();

@@ -1,7 +1,7 @@
 import { fault, monotonicMs } from '../../kernel';
 import { planRoute, type RoutePlan } from '../../routing';
 import type { Admission } from './admit';
-import type { AttemptTools } from './attempt';
+import type { AttemptTools } from './attempt-tools';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import { stickyKey } from './session';
@@ -21,7 +21,7 @@ export function planFor(
     stickyLaneId: lanes.length > 1 ? stickiness.laneOf(stickyKey(inbound, call)) : null,
     order: model.laneOrder,
     latencyOf: (lane) => health.latencyOf(lane, now),
-    stateOf: (lane) => health.breakerOf(lane).state(now),
+    stateOf: (lane) => health.stateOf(lane, inbound.caller.keyId, now),
     random: Math.random,
   });
   if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable', { retryAfterSeconds: 60 });

@@ -13,4 +13,5 @@ export {
   type ErrorPageModel,
   type Rendered,
 } from './render';
+export { underlyingCause } from './underlying-cause';
 export { sseFault, type StreamSurface } from './render-sse';

@@ -108,6 +108,51 @@ export class Settings extends ServiceSettings {
   readonly supplierTotalTimeoutMs: number;
 
   @Setting({
+    name: 'LANE_FAILURES',
+    group: 'Suppliers',
+    describe: 'After how many failures in a row a lane is passed over.',
+    as: wholeNumber(1, 1_000),
+    default: '5',
+  })
+  readonly laneFailures: number;
+
+  @Setting({
+    name: 'LANE_FAILURE_WINDOW',
+    group: 'Suppliers',
+    describe: 'It is also passed over when most of at least twenty calls within this time failed.',
+    as: timeOut,
+    default: '10s',
+  })
+  readonly laneFailureWindowMs: number;
+
+  @Setting({
+    name: 'LANE_REST',
+    group: 'Suppliers',
+    describe: 'How long it then rests before one request tries it; up to a fifth more or less.',
+    as: timeOut,
+    default: '5s',
+  })
+  readonly laneRestMs: number;
+
+  @Setting({
+    name: 'LANE_LONGEST_REST',
+    group: 'Suppliers',
+    describe: 'Each time that request fails too, the rest doubles, up to this.',
+    as: timeOut,
+    default: '20s',
+  })
+  readonly laneLongestRestMs: number;
+
+  @Setting({
+    name: 'LANE_LONGEST_RETRY_AFTER',
+    group: 'Suppliers',
+    describe: 'The longest a supplier may ask to be left alone in Retry-After; more is cut to this.',
+    as: timeOut,
+    default: '10m',
+  })
+  readonly laneLongestRetryAfterMs: number;
+
+  @Setting({
     name: 'LOG_LEVEL',
     group: 'Observation',
     describe: 'The least weighty line that is written.',

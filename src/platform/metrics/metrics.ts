@@ -44,7 +44,11 @@ export class Metrics {
     'to',
     'reason',
   ]);
-  readonly circuitState = this.gauge('gateway_circuit_state', '0 closed, 1 half open, 2 open.', ['provider']);
+  readonly circuitState = this.gauge('gateway_circuit_state', 'Of a lane: 0 closed, 1 half open, 2 open.', [
+    'provider',
+    'model',
+    'region',
+  ]);
   readonly tokens = this.counter('gateway_tokens_total', 'Tokens counted.', ['model', 'type']);
   readonly costUsd = this.counter(
     'gateway_cost_usd_total',

@@ -1,27 +1,45 @@
-/**
- * Whether a lane is worth trying. Opens after five failures in a row, or when more than half of at least twenty
- * calls within ten seconds failed; lets one probe through after five seconds, then after ten, then every twenty:
- * a lane that is well again is back within half a minute.
- */
-const CONSECUTIVE_FAILURES = 5;
-const WINDOW_MS = 10_000;
+/** When a lane counts as failing, and how long it is then left alone. */
+export interface BreakerTerms {
+  /** So many failures in a row open it. */
+  readonly failures: number;
+  /** It opens as well when most of the calls within this time failed. */
+  readonly windowMs: number;
+  /** The first rest; each failed probe doubles it, up to the longest. */
+  readonly restMs: number;
+  readonly longestRestMs: number;
+}
+
+export const usualTerms: BreakerTerms = {
+  failures: 5,
+  windowMs: 10_000,
+  restMs: 5_000,
+  longestRestMs: 20_000,
+};
+
 const WINDOW_SLOTS = 10;
+/** Fewer calls than this in a window say nothing about how many fail. */
 const WINDOW_CALLS = 20;
-const FIRST_REST_MS = 5_000;
-const LONGEST_REST_MS = 20_000;
+/** Rests differ by so much, or every node would probe at the same moment. */
+const JITTER = 0.2;
 /** How often a lane may be tried all the same when there is no other. */
 const LAST_HOPE_MS = 1_000;
 /** A probe that never came back no longer counts after this. */
 const PROBE_DEADLINE_MS = 30_000;
+/** So many callers wait for one probe; more of them would only arrive at once. */
+const MOST_WAITERS = 100;
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
 /** The right to one try, handed back with what became of it. Zero: nobody waits for it in particular. */
 export type Ticket = number;
 
+/**
+ * Whether a lane is worth trying. Opens after some failures in a row, or when more than half of at least twenty calls
+ * within its window failed. While it is open, one probe at a time finds out whether the lane is well again.
+ */
 export class Breaker {
   private consecutive = 0;
-  private restMs = FIRST_REST_MS;
+  private rest: number;
   /** Closed while null; otherwise when the next probe may go. */
   private probeAt: number | null = null;
   private probe: { readonly ticket: Ticket; readonly since: number } | null = null;
@@ -32,6 +50,27 @@ export class Breaker {
   private readonly calls = new Uint32Array(WINDOW_SLOTS);
   private readonly failures = new Uint32Array(WINDOW_SLOTS);
   private slotStart = 0;
+  private readonly waiters = new Set<() => void>();
+
+  constructor(
+    private terms: BreakerTerms = usualTerms,
+    private readonly random: () => number = Math.random,
+  ) {
+    this.rest = terms.restMs;
+  }
+
+  /** Neither open nor waiting for a probe; a pause the supplier asked for is no opening. */
+  get isClosed(): boolean {
+    return this.probeAt === null;
+  }
+
+  /** The operator may change them at any time. */
+  follow(terms: BreakerTerms): void {
+    if (terms === this.terms) return;
+    if (terms.windowMs !== this.terms.windowMs) this.forgetCalls();
+    this.terms = terms;
+    this.rest = Math.min(Math.max(this.rest, terms.restMs), terms.longestRestMs);
+  }
 
   state(now: number): BreakerState {
     if (now < this.pausedUntil) return 'open';
@@ -64,12 +103,20 @@ export class Breaker {
     return this.beginProbe(now);
   }
 
+  /** Wakes the caller when the probe under way has ended. Null when there is none, or too many wait for it already. */
+  waitForProbe(now: number, wake: () => void): (() => void) | null {
+    if (!this.isProbing(now) || this.waiters.size >= MOST_WAITERS) return null;
+    this.waiters.add(wake);
+    return () => this.waiters.delete(wake);
+  }
+
   /** An answer has begun. The lane is open to everybody again, and shut at once should this answer break off. */
   answering(ticket: Ticket): void {
-    if (this.probeAt !== null && this.owns(ticket)) {
+    // A probe that was slow, and has been followed by another, says as much.
+    if (this.probeAt !== null && ticket !== 0) {
       this.probeAt = null;
-      this.calls.fill(0);
-      this.failures.fill(0);
+      this.forgetCalls();
+      this.endProbe();
     }
     this.forget(ticket);
   }
@@ -79,7 +126,7 @@ export class Breaker {
     this.count(now, false);
     if (this.probeAt !== null) return;
     this.consecutive = 0;
-    this.restMs = FIRST_REST_MS;
+    this.rest = this.terms.restMs;
   }
 
   /** A call failed, before its answer began or in the middle of it. */
@@ -87,11 +134,11 @@ export class Breaker {
     this.count(now, true);
     this.consecutive += 1;
     if (this.probeAt === null) {
-      if (this.consecutive >= CONSECUTIVE_FAILURES || this.mostlyFails()) this.probeAt = now + this.restMs;
+      if (this.consecutive >= this.terms.failures || this.mostlyFails()) this.probeAt = now + this.nextRest();
     } else if (this.owns(ticket)) {
       // Only the probe says something new; stragglers were sent before it opened.
-      this.restMs = Math.min(this.restMs * 2, LONGEST_REST_MS);
-      this.probeAt = now + this.restMs;
+      this.rest = Math.min(this.rest * 2, this.terms.longestRestMs);
+      this.probeAt = now + this.nextRest();
     }
     this.forget(ticket);
   }
@@ -116,7 +163,23 @@ export class Breaker {
   }
 
   private forget(ticket: Ticket): void {
-    if (this.owns(ticket)) this.probe = null;
+    if (this.owns(ticket)) this.endProbe();
+  }
+
+  private endProbe(): void {
+    this.probe = null;
+    const woken = [...this.waiters];
+    this.waiters.clear();
+    for (const wake of woken) wake();
+  }
+
+  private nextRest(): number {
+    return Math.round(this.rest * (1 - JITTER + 2 * JITTER * this.random()));
+  }
+
+  private forgetCalls(): void {
+    this.calls.fill(0);
+    this.failures.fill(0);
   }
 
   private isProbing(now: number): boolean {
@@ -124,7 +187,7 @@ export class Breaker {
   }
 
   private count(now: number, failed: boolean): void {
-    const slotMs = WINDOW_MS / WINDOW_SLOTS;
+    const slotMs = this.terms.windowMs / WINDOW_SLOTS;
     const slot = Math.floor(now / slotMs);
     const passed = Math.min(slot - this.slotStart, WINDOW_SLOTS);
     for (let step = 1; step <= passed; step += 1) {

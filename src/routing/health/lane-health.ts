@@ -1,8 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { LaneView } from '../../catalogue';
+import type { LaneView, ProviderView } from '../../catalogue';
 import { monotonicMs } from '../../kernel';
-import { Breaker, type BreakerState } from './breaker';
+import { Settings } from '../../platform';
+import type { BreakerState, BreakerTerms } from './breaker';
+import { LaneEvents } from './lane-events';
+import type { LaneRoute } from './lane-facts';
+import { LanePermit } from './lane-permit';
 import { RetryBudget } from './retry-budget';
+import { WatchedLane } from './watched-lane';
 
 /** A node that has seen more lanes than this has a catalogue that changes faster than it is used. */
 const MOST_LANES = 10_000;
@@ -10,53 +15,55 @@ const MOST_LANES = 10_000;
 /** Older measurements say nothing about how it is now. */
 const MEASURED_MS = 5 * 60_000;
 
-export interface LaneState {
-  readonly supplier: string;
-  readonly model: string;
-  readonly region: string;
+export interface LaneState extends LaneRoute {
   readonly state: BreakerState;
 }
 
-interface Watched {
-  readonly lane: Pick<LaneView, 'upstreamModel' | 'region'> & { readonly supplier: string };
-  readonly breaker: Breaker;
-  latency: number | null;
-  measuredAt: number;
-}
-
-/** What this node has lately seen of every lane: one breaker a supplier, model and region. */
+/** What this node has lately seen of every lane: a supplier, its model and a region. */
 @Injectable()
 export class LaneHealth {
-  private readonly watched = new Map<string, Watched>();
+  private readonly watched = new Map<string, WatchedLane>();
   /** The views of one catalogue; the next one has others, of the same lanes. */
-  private readonly ofView = new WeakMap<LaneView, Watched>();
+  private readonly ofView = new WeakMap<LaneView, WatchedLane>();
+  private readonly terms = new WeakMap<ProviderView, BreakerTerms>();
   private readonly budgets = new Map<string, RetryBudget>();
 
-  breakerOf(lane: LaneView): Breaker {
-    return this.watch(lane).breaker;
+  constructor(
+    private readonly settings: Settings,
+    private readonly events: LaneEvents,
+  ) {}
+
+  stateOf(lane: LaneView, keyId: number, now: number): BreakerState {
+    return this.watch(lane).stateFor(keyId, now);
   }
 
-  private watch(lane: LaneView): Watched {
-    let watched = this.ofView.get(lane);
-    if (watched === undefined) this.ofView.set(lane, (watched = this.find(lane)));
-    return watched;
+  /** The right to try a lane, or null while it rests. */
+  acquire(lane: LaneView, keyId: number, now: number): LanePermit | null {
+    return LanePermit.take(this.watch(lane), keyId, now, false, this.events);
   }
 
-  private find(lane: LaneView): Watched {
-    const key = `${lane.provider.name}\n${lane.upstreamModel}\n${lane.region}`;
-    let found = this.watched.get(key);
-    if (found === undefined) {
-      if (this.watched.size >= MOST_LANES) this.watched.clear();
-      const { upstreamModel, region, provider } = lane;
-      found = {
-        lane: { upstreamModel, region, supplier: provider.name },
-        breaker: new Breaker(),
-        latency: null,
-        measuredAt: -Infinity,
-      };
-      this.watched.set(key, found);
-    }
-    return found;
+  /** Resting would mean refusing everybody: one caller a second finds out whether it is over. */
+  acquireAsLast(lane: LaneView, keyId: number, now: number): LanePermit | null {
+    return LanePermit.take(this.watch(lane), keyId, now, true, this.events);
+  }
+
+  /** Wakes the caller when the probe of this lane has ended; null when none is under way, or too many wait. */
+  waitForProbe(lane: LaneView, keyId: number, now: number, wake: () => void): (() => void) | null {
+    return this.watch(lane).waitForProbe(keyId, now, wake);
+  }
+
+  nextTryAt(lane: LaneView, keyId: number, now: number): number {
+    return this.watch(lane).nextTryAt(keyId, now);
+  }
+
+  /** Well, but asked to be left alone. */
+  isPaused(lane: LaneView, now: number): boolean {
+    return this.watch(lane).breaker.isPaused(now);
+  }
+
+  /** The longest a supplier may ask to be left alone: nothing else could end it. */
+  longestPauseMs({ breaker }: ProviderView): number {
+    return breaker.longestRetryAfter ?? this.settings.laneLongestRetryAfterMs;
   }
 
   /** How long the answer of a lane took to begin. Weighed against what is known: a fifth for the latest. */
@@ -85,11 +92,39 @@ export class LaneHealth {
   /** For operators: every lane that was used, and whether it is open. */
   states(): LaneState[] {
     const now = monotonicMs();
-    return [...this.watched.values()].map(({ lane, breaker }) => ({
-      supplier: lane.supplier,
-      model: lane.upstreamModel,
-      region: lane.region,
-      state: breaker.state(now),
-    }));
+    return [...this.watched.values()].map(({ route, breaker }) => ({ ...route, state: breaker.state(now) }));
   }
+
+  private watch(lane: LaneView): WatchedLane {
+    let watched = this.ofView.get(lane);
+    if (watched === undefined) this.ofView.set(lane, (watched = this.find(lane)));
+    return watched;
+  }
+
+  private find({ provider, upstreamModel: model, region }: LaneView): WatchedLane {
+    const key = `${provider.name}\n${model}\n${region}`;
+    const terms = this.termsOf(provider);
+    let found = this.watched.get(key);
+    if (found === undefined) {
+      if (this.watched.size >= MOST_LANES) this.watched.clear();
+      this.watched.set(key, (found = new WatchedLane({ supplier: provider.name, model, region }, terms)));
+    } else found.follow(terms);
+    return found;
+  }
+
+  private termsOf(provider: ProviderView): BreakerTerms {
+    let terms = this.terms.get(provider);
+    if (terms === undefined) this.terms.set(provider, (terms = termsFor(provider, this.settings)));
+    return terms;
+  }
+}
+
+function termsFor({ breaker }: ProviderView, settings: Settings): BreakerTerms {
+  const restMs = breaker.rest ?? settings.laneRestMs;
+  return {
+    failures: breaker.failures ?? settings.laneFailures,
+    windowMs: breaker.window ?? settings.laneFailureWindowMs,
+    restMs,
+    longestRestMs: Math.max(restMs, breaker.longestRest ?? settings.laneLongestRestMs),
+  };
 }

@@ -8,6 +8,7 @@ import {
   renderMessages,
   renderPortal,
   type Rendered,
+  underlyingCause,
 } from '../../kernel';
 import { LeanAdapter, Logger } from '../../platform';
 import { type HttpRequest, isGatewayPath, pathOf } from '../http-request';
@@ -29,7 +30,9 @@ export class FaultFilter implements ExceptionFilter {
     const request = http.getRequest<HttpRequest>();
     const response = http.getResponse<ServerResponse>();
     const problem = this.faultOf(error, request, response);
-    if (problem.status >= 500) this.report(problem, request);
+    // Of a caller who left there is a line already.
+    const isTold = problem.status >= 500 || (request.attempted !== undefined && problem.status !== 499);
+    if (isTold) this.report(problem, request);
     if (response.headersSent) {
       // Too late for an answer: a broken connection is at least not mistaken for a whole one. What was written goes out.
       setImmediate(() => response.destroy());
@@ -64,15 +67,35 @@ export class FaultFilter implements ExceptionFilter {
     send(response, { status, headers, type: 'application/json; charset=utf-8', text: JSON.stringify(body) });
   }
 
+  /** A stack helps only where the fault is our own. */
   private report(problem: Fault, request: HttpRequest): void {
-    this.logger.error('request failed', {
-      request_id: request.requestId,
+    const { requestId, method, caller, attempted } = request;
+    const isOurs = problem.status === 500;
+    this.logger[weightOf(problem, request)]('request failed', {
+      request_id: requestId,
+      key_id: caller?.keyId,
+      model: attempted?.model,
+      provider: attempted?.supplier ?? undefined,
+      status: problem.status,
       code: problem.code,
-      method: request.method,
+      method,
       path: pathOf(request),
-      error: problem.options.cause ?? problem,
+      ...(isOurs
+        ? { error: problem.options.cause ?? problem }
+        : { cause: underlyingCause(problem) ?? undefined }),
     });
   }
+}
+
+const noLane: ReadonlySet<string> = new Set(['no_providers_available', 'sovereign_route_unavailable']);
+
+/** The caller's fault is news, a supplier's a warning, and our own an error. */
+function weightOf({ status, code }: Fault, { attempted }: HttpRequest): 'info' | 'warn' | 'error' {
+  if (status === 500) return 'error';
+  if (noLane.has(code)) return 'warn';
+  const supplier = attempted?.supplier ?? null;
+  if (status < 500 && code !== 'supplier_limit') return 'info';
+  return supplier === null ? 'error' : 'warn';
 }
 
 function surfaceOf(request: HttpRequest): Surface {

@@ -48,7 +48,7 @@ describe('what is counted of a request', () => {
     const during = await app.application.get(Metrics).text();
     expect(during).toContain('gateway_streams_active{endpoint="chat"} 1');
     expect(during).toMatch(/gateway_wallet_holds_usd 1\.\d+/);
-    expect(during).toContain('gateway_circuit_state{provider="sandbox"} 0');
+    expect(during).toContain('gateway_circuit_state{provider="sandbox",model="sim-large",region="local"} 0');
     while (!(await reader.read()).done);
     const after = await app.application.get(Metrics).text();
     expect(after).toContain('gateway_streams_active{endpoint="chat"} 0');

@@ -72,6 +72,7 @@ const laneOf = (provider: ProviderView, upstreamModel = 'sim-large'): LaneView =
   region: 'local',
   priority: 0,
   weight: 1,
+  retries: 0,
 });
 
 export const callTo = (

@@ -1,5 +1,8 @@
-import { Breaker } from '../../../src/routing/health/breaker';
+import { Breaker, usualTerms } from '../../../src/routing/health/breaker';
 import { RetryBudget } from '../../../src/routing/health/retry-budget';
+
+/** Rests exactly as long as the terms say. */
+const calm = (): Breaker => new Breaker(usualTerms, () => 0.5);
 
 const fail = (breaker: Breaker, times: number, now: number): void => {
   for (let call = 0; call < times; call += 1) breaker.failure(now, 0);
@@ -7,7 +10,7 @@ const fail = (breaker: Breaker, times: number, now: number): void => {
 
 describe('a breaker', () => {
   test('opens at the fifth failure in a row, and a success in between starts the count anew', () => {
-    const breaker = new Breaker();
+    const breaker = calm();
     fail(breaker, 4, 0);
     breaker.success(0);
     fail(breaker, 4, 0);
@@ -18,7 +21,7 @@ describe('a breaker', () => {
   });
 
   test('opens when more than half of twenty calls within ten seconds failed', () => {
-    const breaker = new Breaker();
+    const breaker = calm();
     for (let call = 0; call < 10; call += 1) {
       breaker.success(call * 100);
       breaker.failure(call * 100, 0);
@@ -29,7 +32,7 @@ describe('a breaker', () => {
   });
 
   test('forgets calls older than ten seconds', () => {
-    const breaker = new Breaker();
+    const breaker = calm();
     for (let call = 0; call < 10; call += 1) {
       breaker.success(0);
       breaker.failure(0, 0);
@@ -40,7 +43,7 @@ describe('a breaker', () => {
   });
 
   test('lets one probe through, doubles the rest when it fails, opens to everybody when it is answered', () => {
-    const breaker = new Breaker();
+    const breaker = calm();
     fail(breaker, 5, 0);
     const first = breaker.tryAcquire(5_000)!;
     expect(breaker.tryAcquire(5_000)).toBeNull();
@@ -55,7 +58,7 @@ describe('a breaker', () => {
   });
 
   test('hears only the probe while it is open', () => {
-    const breaker = new Breaker();
+    const breaker = calm();
     fail(breaker, 5, 0);
     const probe = breaker.tryAcquire(5_000)!;
     breaker.failure(5_050, 0);
@@ -67,7 +70,7 @@ describe('a breaker', () => {
   });
 
   test('rests so shortly that a lane which is well again is back within half a minute', () => {
-    const breaker = new Breaker();
+    const breaker = calm();
     fail(breaker, 5, 0);
     let now = 0;
     for (const rest of [5_000, 10_000, 20_000, 20_000, 20_000]) {
@@ -80,7 +83,7 @@ describe('a breaker', () => {
   });
 
   test('lets one call a second through when there is no other lane, but not before Retry-After', () => {
-    const breaker = new Breaker();
+    const breaker = calm();
     for (let call = 0; call < 5; call += 1) breaker.failure(0, 0);
     const tries = [1_000, 1_500, 2_000, 2_999].map((now) => breaker.tryAsLast(now) !== null);
     expect(tries).toEqual([true, false, true, false]);
@@ -90,8 +93,53 @@ describe('a breaker', () => {
     expect(breaker.state(10_001)).toBe('closed');
   });
 
+  test('is closed by a slow probe too, although another followed it', () => {
+    const breaker = calm();
+    fail(breaker, 5, 0);
+    const slow = breaker.tryAcquire(5_000)!;
+    expect(breaker.tryAsLast(6_000)).not.toBeNull();
+    breaker.answering(slow);
+    expect(breaker.state(6_100)).toBe('closed');
+  });
+
+  test('wakes those who wait for its probe, however the probe ends, and no more than a hundred', () => {
+    const breaker = calm();
+    fail(breaker, 5, 0);
+    let woken = 0;
+    const wait = (now: number) => breaker.waitForProbe(now, () => (woken += 1));
+    expect(wait(4_000)).toBeNull();
+    const first = breaker.tryAcquire(5_000)!;
+    const cancel = wait(5_001)!;
+    wait(5_001);
+    cancel();
+    breaker.failure(5_010, first);
+    expect(woken).toBe(1);
+    const second = breaker.tryAcquire(20_000)!;
+    const waits = Array.from({ length: 101 }, () => wait(20_001));
+    expect(waits.filter((each) => each === null)).toHaveLength(1);
+    breaker.answering(second);
+    expect(woken).toBe(101);
+  });
+
+  test('follows the terms of its provider, and rests a little longer or shorter each time', () => {
+    const rests = [0, 1].map((chance) => {
+      const breaker = new Breaker({ ...usualTerms, failures: 2, restMs: 1_000 }, () => chance);
+      fail(breaker, 2, 0);
+      return [800, 1_199, 1_200].map((now) => breaker.state(now));
+    });
+    expect(rests).toEqual([
+      ['half-open', 'half-open', 'half-open'],
+      ['open', 'open', 'half-open'],
+    ]);
+    const breaker = calm();
+    fail(breaker, 1, 0);
+    breaker.follow({ ...usualTerms, failures: 2, restMs: 500 });
+    fail(breaker, 1, 0);
+    expect(breaker.state(0)).toBe('open');
+  });
+
   test('gives a lost probe up after half a minute', () => {
-    const breaker = new Breaker();
+    const breaker = calm();
     fail(breaker, 5, 0);
     expect(breaker.tryAcquire(5_000)).not.toBeNull();
     expect(breaker.tryAcquire(34_999)).toBeNull();
@@ -99,7 +147,7 @@ describe('a breaker', () => {
   });
 
   test('leaves a supplier alone for as long as it asked, and not a moment longer', () => {
-    const breaker = new Breaker();
+    const breaker = calm();
     breaker.pause(2_000);
     expect(breaker.isPaused(1_999)).toBe(true);
     expect(breaker.tryAcquire(1_999)).toBeNull();

@@ -16,11 +16,13 @@ const laneOf = (id: number, priority: number, region: string, weight = 1): Price
       visible: true,
       settings: {},
       timeouts: {},
+      breaker: {},
     },
     upstreamModel: 'model',
     region,
     priority,
     weight,
+    retries: 0,
   },
   price: {
     id,

@@ -10,11 +10,22 @@ type Json = Record<string, unknown>;
 
 const lane = (settings: Json = {}, baseUrl = 'https://north.example'): LaneView => ({
   id: 1,
-  provider: { id: 1, name: 'n', style: 's', baseUrl, regions: [], visible: true, settings, timeouts: {} },
+  provider: {
+    id: 1,
+    name: 'n',
+    style: 's',
+    baseUrl,
+    regions: [],
+    visible: true,
+    settings,
+    timeouts: {},
+    breaker: {},
+  },
   upstreamModel: 'upstream',
   region: 'eu',
   priority: 0,
   weight: 1,
+  retries: 0,
 });
 
 const call = (text: string, more: Partial<OutgoingCall> = {}): OutgoingCall => ({

@@ -104,11 +104,12 @@ function laneOf(style: SupplierStyle, { baseUrl, settings = {} }: ContractFixtur
   const provider = { id: 1, name: 'contract', style: style.name, baseUrl, settings };
   return {
     id: 1,
-    provider: { ...provider, regions: [], visible: true, timeouts: {} },
+    provider: { ...provider, regions: [], visible: true, timeouts: {}, breaker: {} },
     upstreamModel: UPSTREAM,
     region: 'eu',
     priority: 0,
     weight: 1,
+    retries: 0,
   };
 }
 

@@ -1,0 +1,149 @@
+import { fault, fromUnknown, monotonicMs } from '../../kernel';
+import type { AnswerHead, LanePermit, PlannedLane, SentCall, SupplierExchange } from '../../routing';
+import { type AnswerContext, svcFacts } from './answer-context';
+import type { Answered, LaneAnswer, Sending } from './answered';
+import type { AttemptTools } from './attempt-tools';
+import { judge, type Judgement } from './judge';
+import { type Outbound, outboundFor } from './outbound';
+import { relayWhole } from './relay-whole';
+import { laneStream } from './stream/lane-stream-of';
+import type { LaneStream } from './stream/lane-stream';
+import { type OpenedStream, openStream } from './stream/opening';
+import { Patience } from './stream/patience';
+import { isText } from './surface';
+
+export type StreamOf = (context: AnswerContext) => LaneStream;
+export type Tried = { readonly kind: 'answered'; readonly answered: Answered } | Judgement;
+
+/** What one try at one lane is made with. */
+export interface LaneTry {
+  readonly route: PlannedLane;
+  readonly permit: LanePermit;
+  /** Another lane should have answered and could not. */
+  readonly failover: boolean;
+  readonly streamOf: StreamOf;
+  /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
+  readonly reserve: () => boolean;
+}
+
+/** One try at one lane, from the request to the first useful event of a stream, or to the whole answer. */
+export class LaneCall {
+  private exchange: SupplierExchange | null = null;
+
+  constructor(
+    private readonly sending: Sending,
+    private readonly tools: AttemptTools,
+    private readonly given: LaneTry,
+  ) {}
+
+  /** Whether bytes may have left: the supplier may be at work. */
+  get begun(): boolean {
+    return this.exchange?.begun === true;
+  }
+
+  /** A stream that is to go on where an earlier one broke off. */
+  get isContinuation(): boolean {
+    return this.given.streamOf !== laneStream;
+  }
+
+  async run(): Promise<Tried> {
+    const { inbound, call, held, admission } = this.sending;
+    const { styles, settings, health } = this.tools;
+    const { route } = this.given;
+    const { provider } = route.lane;
+    // Only a stream shows whether something is coming.
+    const patience = call.stream
+      ? new Patience(provider.timeouts.firstToken ?? settings.supplierFirstTokenTimeoutMs)
+      : null;
+    let outbound: Outbound | null = null;
+    try {
+      outbound = outboundFor(inbound, call, held, admission, route, styles);
+      const sending = this.send(outbound);
+      const sent = sending instanceof Promise ? await sending : sending;
+      const { exchange } = sent;
+      this.watch(exchange, patience);
+      const whole = patience === null ? await exchange.complete() : null;
+      const head = whole ?? (await exchange.head);
+      if (head.status >= 300) {
+        const error = sent.judge(head, whole?.body ?? (await exchange.whole()));
+        return judge(head, error, health.longestPauseMs(provider));
+      }
+      const answered = this.answerOf(outbound, head, sent);
+      if (whole !== null) answered.whole = relayWhole(inbound, call, answered, whole.body);
+      if (patience !== null) answered.opened = await this.open(answered, patience);
+      return { kind: 'answered', answered };
+    } catch (error) {
+      const problem = fromUnknown(error);
+      // What a lane cannot even be asked says nothing about the lane.
+      if (outbound === null) return { kind: 'refused', status: null, problem };
+      return { kind: 'failed', status: null, problem, pauseMs: 0 };
+    } finally {
+      patience?.stop();
+    }
+  }
+
+  private send({ body }: Outbound): SentCall | Promise<SentCall> {
+    const { inbound, call, held } = this.sending;
+    const { client, settings } = this.tools;
+    const { route, permit } = this.given;
+    return client.open(
+      held.hold,
+      {
+        operation: call.surface.name,
+        lane: route.lane,
+        body,
+        stream: call.stream,
+        headers: inbound.headers,
+        sessionKey: call.session,
+        maxOutputTokens: held.cappedOutput ?? undefined,
+      },
+      {
+        firstByteMs: call.stream
+          ? settings.supplierStreamFirstByteTimeoutMs
+          : settings.supplierFirstByteTimeoutMs,
+        idleMs: settings.supplierIdleTimeoutMs,
+        totalMs: settings.supplierTotalTimeoutMs,
+        // While it waited for a connection, the lane may have turned out to be down.
+        changedMind: () => (permit.isOvertaken(monotonicMs()) ? fault('no_providers_available') : null),
+      },
+    );
+  }
+
+  /** The caller may leave at any time, and a stream that says nothing may give way to another lane. */
+  private watch(exchange: SupplierExchange, patience: Patience | null): void {
+    this.exchange = exchange;
+    this.sending.work.watch(exchange);
+    patience?.onEnd(() => {
+      if (this.given.reserve()) exchange.abort(fault('upstream_timeout'));
+    });
+  }
+
+  private answerOf(outbound: Outbound, head: AnswerHead, { exchange, dropped }: SentCall): Answered {
+    const { admission } = this.sending;
+    const { route, permit, failover } = this.given;
+    return {
+      route,
+      permit,
+      model: admission.model.name,
+      contextTokens: admission.model.contextTokens,
+      outbound,
+      status: head.status,
+      contentType: head.headers['content-type'] ?? '',
+      exchange,
+      dropped: outbound.dropped.length === 0 ? dropped : [...outbound.dropped, ...dropped],
+      failover,
+      opened: null,
+      whole: null,
+    };
+  }
+
+  private open(answer: LaneAnswer, patience: Patience): Promise<OpenedStream> {
+    const { inbound, call } = this.sending;
+    const { surface } = call;
+    if (!isText(surface)) throw fault('internal_error');
+    const { outbound, contextTokens, model } = answer;
+    const facts = svcFacts(inbound, answer);
+    const stream = this.given.streamOf({ inbound, call, surface, outbound, contextTokens, model, facts });
+    return openStream(answer.exchange, stream, patience, this.given.reserve);
+  }
+}

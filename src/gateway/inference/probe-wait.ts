@@ -1,0 +1,50 @@
+import { monotonicMs } from '../../kernel';
+import type { LaneHealth } from '../../routing';
+import type { Sending } from './answered';
+
+const LONGEST_WAIT_MS = 2_000;
+
+/** The wait of a request that no lane may serve for another one that finds out whether a lane is well again. */
+export class ProbeWait {
+  private readonly keyId: number;
+  private until: number | null = null;
+
+  constructor(
+    private readonly sending: Sending,
+    private readonly health: LaneHealth,
+  ) {
+    this.keyId = sending.inbound.caller.keyId;
+  }
+
+  /** Whether a lane is open to everybody again, within two seconds in all. */
+  async succeeded(): Promise<boolean> {
+    this.until ??= monotonicMs() + LONGEST_WAIT_MS;
+    while (this.sending.work.stopped === null) {
+      if (!(await this.oneEnded(this.until))) return false;
+      const now = monotonicMs();
+      const { lanes } = this.sending.plan;
+      if (lanes.some(({ lane }) => this.health.stateOf(lane, this.keyId, now) === 'closed')) return true;
+    }
+    return false;
+  }
+
+  /** False: none is under way, too many wait for it already, or the time is up. */
+  private oneEnded(until: number): Promise<boolean> {
+    const now = monotonicMs();
+    const { plan, work } = this.sending;
+    if (now >= until) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => end(false), until - now);
+      const cancels = plan.lanes.map(({ lane }) =>
+        this.health.waitForProbe(lane, this.keyId, now, () => end(true)),
+      );
+      const end = (isProbed: boolean): void => {
+        clearTimeout(timer);
+        for (const cancel of cancels) cancel?.();
+        resolve(isProbed);
+      };
+      if (cancels.every((cancel) => cancel === null)) end(false);
+      else work.watch({ abort: () => end(false) });
+    });
+  }
+}

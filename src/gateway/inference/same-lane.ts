@@ -1,0 +1,53 @@
+import { monotonicMs } from '../../kernel';
+import type { LanePermit, PlannedLane } from '../../routing';
+import type { Sending } from './answered';
+import type { AttemptTools } from './attempt-tools';
+import type { Tried } from './lane-call';
+import { pauseWork } from './pause-work';
+
+/** A supplier that asks for longer than this is better left to its other callers. */
+const LONGEST_WAIT_MS = 2_000;
+/** Callers who were told the same moment do not come back at the same moment. */
+const SPREAD_MS = 100;
+const INTERNAL_ERROR = 500;
+
+/** Asks the same lane again, where the catalogue says so: after a short limit, or after one internal error. */
+export class SameLane {
+  private repeats = 0;
+  private hadInternalError = false;
+  private readonly startedMs = monotonicMs();
+
+  constructor(
+    private readonly sending: Sending,
+    private readonly tools: AttemptTools,
+  ) {}
+
+  /** The right to ask again, when there is one; a limit has been waited for by then. */
+  async again({ lane }: PlannedLane, tried: Tried): Promise<LanePermit | null> {
+    if (this.repeats >= lane.retries) return null;
+    const waitMs = this.waitBefore(tried);
+    if (waitMs === null || monotonicMs() + waitMs - this.startedMs > this.deadlineMs()) return null;
+    const { health } = this.tools;
+    if (!health.budgetOf(lane.provider.name).spend(monotonicMs())) return null;
+    this.repeats += 1;
+    const { work, inbound } = this.sending;
+    if (waitMs > 0) await pauseWork(work, waitMs + Math.random() * SPREAD_MS);
+    if (work.stopped !== null) throw work.stopped;
+    return health.acquire(lane, inbound.caller.keyId, monotonicMs());
+  }
+
+  /** Null: asking again would not help. */
+  private waitBefore(tried: Tried): number | null {
+    if (tried.kind !== 'failed') return null;
+    const { status, pauseMs } = tried;
+    if (status === 429) return pauseMs > 0 && pauseMs <= LONGEST_WAIT_MS ? pauseMs : null;
+    if (status !== INTERNAL_ERROR || this.hadInternalError) return null;
+    this.hadInternalError = true;
+    return 0;
+  }
+
+  private deadlineMs(): number {
+    const { supplierStreamFirstByteTimeoutMs, supplierFirstByteTimeoutMs } = this.tools.settings;
+    return this.sending.call.stream ? supplierStreamFirstByteTimeoutMs : supplierFirstByteTimeoutMs;
+  }
+}

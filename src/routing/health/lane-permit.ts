@@ -1,0 +1,95 @@
+import type { Fault } from '../../kernel';
+import type { Breaker, Ticket } from './breaker';
+import type { LaneEvents } from './lane-events';
+import type { LaneFailure } from './lane-facts';
+import type { WatchedLane } from './watched-lane';
+
+/** The right of one request to try a lane. What became of the try is told to it, and to nothing else. */
+export class LanePermit {
+  /** Null while the lane rests. As the last one left, it may be tried once a second all the same. */
+  static take(
+    lane: WatchedLane,
+    keyId: number,
+    now: number,
+    isLast: boolean,
+    events: LaneEvents,
+  ): LanePermit | null {
+    const own = lane.ownOf(keyId);
+    const ownTicket = own === undefined ? 0 : ticketOf(own, now, isLast);
+    if (ownTicket === null) return null;
+    const ticket = ticketOf(lane.breaker, now, isLast);
+    if (ticket !== null) return new LanePermit(lane, keyId, ticket, own, ownTicket, events);
+    own?.neutral(ownTicket);
+    return null;
+  }
+
+  private constructor(
+    private readonly lane: WatchedLane,
+    private readonly keyId: number,
+    private readonly ticket: Ticket,
+    /** The key's own breaker, where that lane has failed it before. */
+    private own: Breaker | undefined,
+    private ownTicket: Ticket,
+    private readonly events: LaneEvents,
+  ) {}
+
+  /** The lane opened since, and this is not the request that finds out whether it is well again. */
+  isOvertaken(now: number): boolean {
+    return this.ticket === 0 && this.lane.breaker.state(now) === 'open';
+  }
+
+  /** An answer has begun. */
+  answering(now: number): void {
+    const { breaker } = this.lane;
+    const wasClosed = breaker.isClosed;
+    breaker.answering(this.ticket);
+    this.own?.answering(this.ownTicket);
+    if (!wasClosed && breaker.isClosed) this.events.closed(this.lane.route, now);
+  }
+
+  /** An answer is whole. */
+  succeeded(now: number): void {
+    this.lane.breaker.success(now);
+    this.lane.doubters.clear();
+    this.own?.success(now);
+    if (this.own?.isClosed === true) this.lane.own.delete(this.keyId);
+  }
+
+  /** The call failed, before its answer began or in the middle of it. */
+  failed(now: number, failure: LaneFailure): void {
+    const { breaker } = this.lane;
+    const wasClosed = breaker.isClosed;
+    if (failure.isCallerMayBeCause) this.failedForKey(now, failure);
+    else {
+      breaker.failure(now, this.ticket);
+      this.own?.neutral(this.ownTicket);
+    }
+    if (wasClosed && !breaker.isClosed) this.events.opened(this.lane.route, now, failure);
+  }
+
+  /** The call ended without saying anything about the lane: a client's error, or a caller that left. */
+  neutral(): void {
+    this.lane.breaker.neutral(this.ticket);
+    this.own?.neutral(this.ownTicket);
+  }
+
+  /** The supplier asked to be left alone. */
+  pause(now: number, milliseconds: number, problem: Fault): void {
+    const { breaker } = this.lane;
+    if (!breaker.isPaused(now)) this.events.paused(this.lane.route, milliseconds, problem);
+    breaker.pause(now + milliseconds);
+  }
+
+  /** One key's bad requests close the lane to that key; several keys' failures are the lane's. */
+  private failedForKey(now: number, failure: LaneFailure): void {
+    this.own ??= this.lane.breakerFor(this.keyId);
+    const wasClosed = this.own.isClosed;
+    this.own.failure(now, this.ownTicket);
+    if (wasClosed && !this.own.isClosed) this.events.openedForKey(this.lane.route, now, this.keyId, failure);
+    if (this.lane.isFirstDoubt(this.keyId)) this.lane.breaker.failure(now, this.ticket);
+    else this.lane.breaker.neutral(this.ticket);
+  }
+}
+
+const ticketOf = (breaker: Breaker, now: number, isLast: boolean): Ticket | null =>
+  breaker.tryAcquire(now) ?? (isLast ? breaker.tryAsLast(now) : null);

@@ -1,0 +1,66 @@
+import { Breaker, type BreakerState, type BreakerTerms } from './breaker';
+import type { LaneRoute } from './lane-facts';
+
+/** So many keys at most have a breaker of their own; the one that has had it longest loses it. */
+const MOST_KEYS = 1_000;
+
+const severity: Record<BreakerState, number> = { closed: 0, 'half-open': 1, open: 2 };
+
+/** What this node has lately seen of one lane: as a whole, and by the keys whose requests it failed. */
+export class WatchedLane {
+  readonly breaker: Breaker;
+  /** Of keys whose requests failed in a way that the requests themselves may have caused. */
+  readonly own = new Map<number, Breaker>();
+  /** The keys whose failures have counted since the lane last answered. */
+  readonly doubters = new Set<number>();
+  latency: number | null = null;
+  measuredAt = -Infinity;
+
+  constructor(
+    readonly route: LaneRoute,
+    private terms: BreakerTerms,
+  ) {
+    this.breaker = new Breaker(terms);
+  }
+
+  follow(terms: BreakerTerms): void {
+    if (terms === this.terms) return;
+    this.terms = terms;
+    this.breaker.follow(terms);
+    for (const breaker of this.own.values()) breaker.follow(terms);
+  }
+
+  stateFor(keyId: number, now: number): BreakerState {
+    const shared = this.breaker.state(now);
+    const own = this.ownOf(keyId)?.state(now);
+    return own !== undefined && severity[own] > severity[shared] ? own : shared;
+  }
+
+  /** Most lanes have failed nobody. */
+  ownOf(keyId: number): Breaker | undefined {
+    return this.own.size === 0 ? undefined : this.own.get(keyId);
+  }
+
+  nextTryAt(keyId: number, now: number): number {
+    return Math.max(this.breaker.nextTryAt(now), this.own.get(keyId)?.nextTryAt(now) ?? now);
+  }
+
+  waitForProbe(keyId: number, now: number, wake: () => void): (() => void) | null {
+    return this.breaker.waitForProbe(now, wake) ?? this.own.get(keyId)?.waitForProbe(now, wake) ?? null;
+  }
+
+  breakerFor(keyId: number): Breaker {
+    let breaker = this.own.get(keyId);
+    if (breaker !== undefined) return breaker;
+    if (this.own.size >= MOST_KEYS) this.own.delete(this.own.keys().next().value!);
+    this.own.set(keyId, (breaker = new Breaker(this.terms)));
+    return breaker;
+  }
+
+  isFirstDoubt(keyId: number): boolean {
+    if (this.doubters.has(keyId)) return false;
+    if (this.doubters.size >= MOST_KEYS) this.doubters.clear();
+    this.doubters.add(keyId);
+    return true;
+  }
+}

@@ -1,0 +1,92 @@
+import { fault } from '../../../src/kernel';
+import { usualTerms } from '../../../src/routing/health/breaker';
+import { LaneEvents } from '../../../src/routing/health/lane-events';
+import type { LaneFailure } from '../../../src/routing/health/lane-facts';
+import { LanePermit } from '../../../src/routing/health/lane-permit';
+import { WatchedLane } from '../../../src/routing/health/watched-lane';
+import { Logger } from '../../../src/platform';
+
+const ofRequest: LaneFailure = {
+  problem: fault('provider_unavailable'),
+  status: 404,
+  isCallerMayBeCause: true,
+};
+const ofLane: LaneFailure = {
+  problem: fault('upstream_unavailable', {
+    cause: Object.assign(new Error('certificate has expired'), { code: 'CERT_HAS_EXPIRED' }),
+  }),
+  status: null,
+  isCallerMayBeCause: false,
+};
+
+describe('what a lane is held to have failed', () => {
+  const log: Record<string, unknown>[] = [];
+  const events = new LaneEvents(
+    Logger.create(
+      { logLevel: 'info', logFormat: 'json' },
+      { write: (line: string) => log.push(JSON.parse(line) as Record<string, unknown>) },
+    ),
+  );
+  const fresh = (): WatchedLane =>
+    new WatchedLane({ supplier: 'supplier', model: 'model', region: 'eu' }, usualTerms);
+  const fail = (lane: WatchedLane, key: number, times: number, failure: LaneFailure, now = 0): void => {
+    for (let call = 0; call < times; call += 1)
+      (
+        LanePermit.take(lane, key, now, false, events) ?? LanePermit.take(lane, key, now, true, events)
+      )?.failed(now, failure);
+  };
+  beforeEach(() => log.splice(0));
+
+  test('bad requests of one key close it to that key alone, however many they are', () => {
+    const lane = fresh();
+    for (let second = 0; second < 600; second += 1) fail(lane, 1, 10, ofRequest, second * 1_000);
+    expect(lane.stateFor(1, 599_000)).toBe('open');
+    expect(lane.stateFor(2, 599_000)).toBe('closed');
+    expect(lane.breaker.isClosed).toBe(true);
+    expect(log).toHaveLength(1);
+    expect(log[0]).toMatchObject({ level: 'info', key_id: 1, provider: 'supplier', status: 404 });
+  });
+
+  test('the same failures of five keys are the fault of the lane', () => {
+    const lane = fresh();
+    for (const key of [1, 2, 3, 4]) fail(lane, key, 1, ofRequest);
+    expect(lane.stateFor(9, 0)).toBe('closed');
+    fail(lane, 5, 1, ofRequest);
+    expect(lane.stateFor(9, 0)).toBe('open');
+  });
+
+  test('an answer to any key starts the count anew, and lets its own key in again', () => {
+    const lane = fresh();
+    for (const key of [1, 2, 3, 4]) fail(lane, key, 1, ofRequest);
+    fail(lane, 1, 4, ofRequest);
+    expect(lane.stateFor(1, 0)).toBe('open');
+    const probe = LanePermit.take(lane, 1, 6_500, false, events)!;
+    probe.answering(6_500);
+    probe.succeeded(6_500);
+    expect(lane.stateFor(1, 6_500)).toBe('closed');
+    expect(lane.own.has(1)).toBe(false);
+    for (const key of [2, 3, 4, 5]) fail(lane, key, 1, ofRequest, 6_600);
+    expect(lane.stateFor(9, 6_600)).toBe('closed');
+  });
+
+  test('a connection that fails is nobody’s request: five of one key open it, and both ends are told', () => {
+    const lane = fresh();
+    fail(lane, 1, 5, ofLane);
+    expect(lane.stateFor(2, 0)).toBe('open');
+    const probe = LanePermit.take(lane, 2, 7_000, false, events)!;
+    probe.answering(7_000);
+    expect(lane.stateFor(1, 7_000)).toBe('closed');
+    expect(log).toMatchObject([
+      {
+        level: 'warn',
+        msg: expect.stringContaining('lane opened') as string,
+        code: 'upstream_unavailable',
+        cause: 'CERT_HAS_EXPIRED: certificate has expired',
+        provider: 'supplier',
+        model: 'model',
+        region: 'eu',
+      },
+      { level: 'warn', msg: expect.stringContaining('lane closed') as string, open_seconds: 7 },
+    ]);
+  });
+});
