@@ -11,6 +11,7 @@ import { AddModelOverflow1763700400000 } from './1763700400000-add-model-overflo
 import { AddDroppedFields1763700410000 } from './1763700410000-add-dropped-fields';
 import { AddLaneOrder1763700420000 } from './1763700420000-add-lane-order';
 import { CreateKeptResponses1763700500000 } from './1763700500000-create-kept-responses';
+import { KeepUnreadJournals1763700520000 } from './1763700520000-keep-unread-journals';
 import { AddLaneRetries1763700530000 } from './1763700530000-add-lane-retries';
 
 /** In the order in which they run. */
@@ -28,5 +29,6 @@ export const migrations = [
   AddDroppedFields1763700410000,
   AddLaneOrder1763700420000,
   CreateKeptResponses1763700500000,
+  KeepUnreadJournals1763700520000,
   AddLaneRetries1763700530000,
 ];

@@ -166,6 +166,8 @@ class Bottomless implements MoneyStore {
   giveBack = () => Promise.resolve();
   audit = () => Promise.resolve([]);
   sweep = () => Promise.resolve(0);
+  unread = () => Promise.resolve([]);
+  forgotten = () => Promise.resolve([]);
   liveNodes = () => Promise.resolve([]);
   settle = () => Promise.resolve({ known: [], windows: [] });
 }

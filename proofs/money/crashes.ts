@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { uuidv7 } from '../../src/kernel';
 import { lost } from './node-handle';
-import { type Proof, usd } from './proof';
+import { dollars, type Proof, usd } from './proof';
 
 /** Callers that never rest, and what they were told. */
 class Load {
@@ -78,24 +78,89 @@ export async function proveNodeCrashes(proof: Proof, kills: number): Promise<voi
   }
   await settle(proof, load, `${kills} nodes killed under load`);
 
-  // One dies and stays dead, the other falls idle: nothing may stay escrowed.
+  // One dies and stays dead, the other falls idle: what the dead one may have spent stays held until it is read.
   const last = new Load(proof, await wallets(proof), 10).start(20);
   await delay(1_000);
   await proof.nodes[1]!.kill();
   await delay(200);
   await last.stop();
-  const diedAt = performance.now();
-  let slices = '';
-  while (performance.now() - diedAt < 40_000) {
-    const [row] = await proof.query<{ count: string }>('SELECT count(*) AS count FROM escrow_slice');
-    slices = row?.count ?? '';
-    if (slices === '0') break;
-    await delay(250);
-  }
-  const took = `${slices} left after ${((performance.now() - diedAt) / 1_000).toFixed(1)} s`;
-  proof.add('a node killed and not restarted: slices', '0 in 40 s', took, slices === '0');
+  await delay(40_000);
+  const held = await slices(proof);
+  proof.add('a node killed and not restarted: slices after 40 s', '> 0', String(held), held > 0);
   await proof.startAt(1);
+  const left = await slicesWithin(proof, 40_000);
+  proof.add('once its journal was read: slices', '0 in 40 s', left.text, left.count === 0);
   await settle(proof, last, 'and once it is back');
+}
+
+async function slices(proof: Proof): Promise<number> {
+  const [row] = await proof.query<{ count: string }>(
+    'SELECT count(*) AS count FROM escrow_slice WHERE amount > 0',
+  );
+  return Number(row?.count);
+}
+
+async function slicesWithin(
+  proof: Proof,
+  withinMs: number,
+): Promise<{ readonly count: number; readonly text: string }> {
+  const began = performance.now();
+  let count = await slices(proof);
+  while (count > 0 && performance.now() - began < withinMs) {
+    await delay(250);
+    count = await slices(proof);
+  }
+  return { count, text: `${count} left after ${((performance.now() - began) / 1_000).toFixed(1)} s` };
+}
+
+/**
+ * A node is killed with answers in its journal that nobody committed, near the end of a budget. Others spend what they
+ * can for longer than its lease lasts, then it returns and its journal is read.
+ */
+export async function proveJournalNearTheEnd(proof: Proof, kills: number): Promise<void> {
+  const cent = usd / 100n;
+  let worst = 0n;
+  let acknowledged = 0;
+  let journalled = 0n;
+  const answers = new Map<string, number>();
+  for (let kill = 0; kill < kills; kill += 1) {
+    const walletId = await proof.wallet(2n * cent);
+    const spend = async (place: number): Promise<void> => {
+      const answer = await proof.call(place, walletId, {
+        bound: '500000',
+        cost: String(300_000 + Math.floor(Math.random() * 200_000)),
+        answerMs: 5,
+      });
+      answers.set(answer.code, (answers.get(answer.code) ?? 0) + 1);
+      if (answer.code === 'ok') acknowledged += 1;
+    };
+    await Promise.all(Array.from({ length: 8 }, (_, place) => spend(place % 2)));
+    await proof.quiet();
+    // Nothing is committed while another transaction has the lock of settlements.
+    const letGo = await proof.holdSettlements();
+    await Promise.all(Array.from({ length: 12 }, () => spend(0)));
+    await proof.nodes[0]!.kill();
+    await letGo();
+    const until = performance.now() + 36_000;
+    while (performance.now() < until) {
+      await Promise.all(Array.from({ length: 6 }, () => spend(1)));
+      await delay(500);
+    }
+    await proof.quietAt(1);
+    const spentMeanwhile = await proof.balance(walletId);
+    await proof.startAt(0);
+    await proof.quiet();
+    const balance = await proof.balance(walletId);
+    journalled += spentMeanwhile - balance;
+    if (-balance > worst) worst = -balance;
+  }
+  const name = `${kills} nodes killed with a journal near the end of $0.02`;
+  proof.add(`${name}: overspent`, '$0.0000', dollars(worst), worst === 0n);
+  proof.add(`${name}: charged from journals`, '> $0', dollars(journalled), journalled > 0n);
+  const told = [...answers].map(([code, count]) => `${count} ${code}`).join(', ');
+  proof.add(`${name}: acknowledged`, '> 0', told, acknowledged > 0);
+  const drift = await proof.drift();
+  proof.add(`${name}: drift`, '0 wrong', `${drift} wrong`, drift === 0);
 }
 
 export async function provePostgresCrashes(proof: Proof, kills: number): Promise<void> {

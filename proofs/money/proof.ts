@@ -90,10 +90,25 @@ export class Proof {
     });
   }
 
+  /** No settlement is committed from now on, until what it answers is called. */
+  async holdSettlements(): Promise<() => Promise<void>> {
+    const runner = (await this.database()).source.createQueryRunner();
+    await runner.startTransaction();
+    await runner.query('SELECT pg_advisory_xact_lock(727310)');
+    return async () => {
+      await runner.rollbackTransaction();
+      await runner.release();
+    };
+  }
+
   /** Waits until everything that was settled is committed. */
   async quiet(): Promise<void> {
+    await this.quietAt(...this.nodes.keys());
+  }
+
+  async quietAt(...places: readonly number[]): Promise<void> {
     for (let waited = 0; waited < 60_000; waited += 20) {
-      const pending = await Promise.all(this.nodes.map((node) => node.pending()));
+      const pending = await Promise.all(places.map((place) => this.nodes[place]!.pending()));
       if (pending.every((count) => count === 0)) return;
       await delay(20);
     }

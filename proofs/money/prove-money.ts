@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
+import { proveJournalNearTheEnd, proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
 import { startEngineNode } from './node-handle';
 import { proveOneDollar } from './one-dollar';
 import { PostgresServer } from './postgres-server';
@@ -8,12 +8,13 @@ import { proveNoLiveLock, proveNothingIdleRefuses } from './starvation';
 
 const runs = Number(process.env['PROOF_RUNS'] ?? 20);
 
-/** With arguments, only the scenarios named: dollar, idle, starve, nodes, postgres, outage. */
+/** With arguments, only the scenarios named: dollar, idle, starve, nodes, journal, postgres, outage. */
 const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
   dollar: (proof) => proveOneDollar(proof, runs),
   idle: (proof) => proveNothingIdleRefuses(proof, 25),
   starve: (proof) => proveNoLiveLock(proof, 8),
   nodes: (proof) => proveNodeCrashes(proof, 20),
+  journal: (proof) => proveJournalNearTheEnd(proof, 3),
   postgres: (proof) => provePostgresCrashes(proof, 5),
   outage: (proof) => proveOutage(proof, 10),
 };

@@ -7,4 +7,5 @@ export { type Discrepancy, type MoneyCheck, type MoneyReport, verifyMoney } from
 export { MoneyWatch } from './ledger/money-watch';
 export { MoneyEngine, type MoneyEngineOptions } from './money-engine';
 export { type LimitRef, limitRefs, type ScopeKind } from './scope';
+export type { UnreadJournal } from './store/money-store';
 export { PostgresMoneyStore } from './store/postgres-money-store';

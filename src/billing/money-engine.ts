@@ -1,4 +1,6 @@
 import { writtenRecord } from '../audit';
+import { mkdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { type Fault, fault, type Nano, uuidv7 } from '../kernel';
@@ -75,6 +77,8 @@ export class MoneyEngine {
       this.clock,
       this.book,
       {
+        journal: this.keepsJournal ? `${hostname()}:${this.folder}` : null,
+        readJournals: async () => void (await this.readJournals()),
         limitChanged: (ref) => this.escrow.teller.limitChanged(ref),
         settling: () => this.line?.activity() ?? { busy: false, commits: 0 },
         handBackIdle: () => this.handBackIdle(lease.unusedMs),
@@ -90,20 +94,17 @@ export class MoneyEngine {
 
   /** First what earlier runs left behind, then this one. */
   async start(): Promise<ReplayReport> {
-    const report = await replayJournals(this.folder, this.store);
-    for (const { file, at } of report.torn) {
-      this.logger.error(`The journal ${file} is damaged at byte ${at}: everything before it was settled.`);
-    }
-    if (report.records > 0) this.logger.log(`Settled ${report.records} journalled records of earlier runs.`);
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    const report = await this.readJournals();
     await this.listen();
     await this.keeper.start();
-    this.journal = new Journal({
-      folder: this.folder,
-      node: this.node,
-      ...(this.options.disk ? { disk: this.options.disk } : {}),
-    });
-    this.line = new SettlementLine(this.store, this.journal, () => this.keeper.desk.lease, {
-      acknowledge: this.options.acknowledge,
+    if (this.keepsJournal)
+      this.journal = new Journal({
+        folder: this.folder,
+        node: this.node,
+        ...(this.options.disk ? { disk: this.options.disk } : {}),
+      });
+    this.line = new SettlementLine(this.store, this.journal ?? null, () => this.keeper.desk.lease, {
       chunk: this.options.chunk ?? 500,
       commitWaitMs: 5_000,
       setAside: (record, reason) => setAside(this.folder, record, reason),
@@ -112,15 +113,32 @@ export class MoneyEngine {
     return report;
   }
 
-  /** Commits what is settled, hands everything back, and leaves on the disk only what could not be committed. */
+  /** Commits what is settled and hands everything back; what could not be committed stays on the disk, and held. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.unsubscribe.splice(0)) unsubscribe();
     clearInterval(this.probing);
     this.escrow.teller.stop();
     await this.line?.drained(AbortSignal.timeout(drainMs));
     this.line?.stop();
-    await this.keeper.stop();
-    this.journal?.close();
+    this.journal?.close(await this.keeper.stop(this.pending === 0 || !this.keepsJournal));
+  }
+
+  /** Where only the commit counts, a record that was not committed was not acknowledged either. */
+  private get keepsJournal(): boolean {
+    return this.options.acknowledge === 'journal';
+  }
+
+  /** Settles what earlier runs, and nodes that shared this folder, left behind. */
+  private async readJournals(): Promise<ReplayReport> {
+    const report = await replayJournals(this.folder, this.store);
+    for (const { file, at } of report.torn) {
+      this.logger.error(`The journal ${file} is damaged at byte ${at}: everything before it was settled.`);
+    }
+    for (const file of report.forgotten) {
+      this.logger.warn(`The journal ${file} was given up with journal:forget: nothing of it is charged.`);
+    }
+    if (report.records > 0) this.logger.log(`Settled ${report.records} journalled records of earlier runs.`);
+    return report;
   }
 
   /** Why nothing may be held at present. */

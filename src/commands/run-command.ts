@@ -3,6 +3,7 @@ import { type Command, type CommandContext, UsageError } from './command';
 import { configCheck } from './config-check';
 import { doctor } from './doctor';
 import { applyGateway, planGateway } from './gateway-file';
+import { journalForget } from './journal-forget';
 import { keyCreate } from './key-create';
 import { keyList, keyRevoke } from './key-list';
 import { moneyRerate } from './money-rerate';
@@ -26,6 +27,7 @@ const commands: Readonly<Record<string, Command>> = {
   doctor,
   'config check': configCheck,
   'money:verify': moneyVerify,
+  'journal:forget': journalForget,
   'money:rerate': moneyRerate,
 };
 

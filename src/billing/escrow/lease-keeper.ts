@@ -27,6 +27,8 @@ export class LeaseKeeper {
   private wake: () => void = () => undefined;
   private beating: Promise<void> = Promise.resolve();
   private stopped = false;
+  /** Dead nodes that the log has named. */
+  private readonly told = new Set<string>();
 
   constructor(
     private readonly store: MoneyStore,
@@ -34,6 +36,9 @@ export class LeaseKeeper {
     private readonly clock: DatabaseClock,
     private readonly book: SliceBook,
     private readonly around: {
+      /** Where this node keeps its journal; null when it keeps none. */
+      readonly journal: string | null;
+      readonly readJournals: () => Promise<void>;
       readonly limitChanged: (ref: LimitRef) => void;
       readonly settling: () => Activity;
       readonly handBackIdle: () => Promise<void>;
@@ -57,12 +62,19 @@ export class LeaseKeeper {
     this.beating = this.keepBeating();
   }
 
-  /** The lease ends with the node: what is left of it goes back at once. */
-  async stop(): Promise<void> {
+  /**
+   * The lease ends with the node: what is left of it goes back at once, unless its journal has yet to be read. Answers
+   * whether it did.
+   */
+  async stop(isSettled: boolean): Promise<boolean> {
     this.stopped = true;
     this.wake();
     await this.beating;
-    await this.store.sweep(this.node).catch(() => undefined);
+    if (!isSettled) return false;
+    return this.store.sweep(this.node).then(
+      () => true,
+      () => false,
+    );
   }
 
   private newDesk(): LeaseDesk {
@@ -101,7 +113,7 @@ export class LeaseKeeper {
   private async beat(): Promise<void> {
     const sentAt = this.clock.elapsedMs();
     const { current } = this;
-    const beat = await this.store.beat(current.lease, this.node, !current.begun);
+    const beat = await this.store.beat(current.lease, this.node, !current.begun, this.around.journal);
     if (current !== this.current) return;
     if (!beat.alive) return this.lapse();
     current.begun = true;
@@ -121,8 +133,17 @@ export class LeaseKeeper {
     const steady = sentAt - this.lastBeat < 3 * this.options.beatMs;
     this.lastBeat = sentAt;
     if (!steady) return;
+    await this.around.readJournals();
     const swept = await this.store.sweep();
     if (swept > 0) this.logger.warn(`Took back what ${swept} dead node(s) held.`);
+    for (const { node, journal, held } of await this.store.unread()) {
+      if (this.told.has(node)) continue;
+      this.told.add(node);
+      this.logger.warn(
+        `Node ${node} is dead. What it took out of ${held.length} limit(s) stays held until its journal was read. ` +
+          `Start a node on its data folder (${journal}), or give it up with "journal:forget ${node}".`,
+      );
+    }
   }
 
   private async audit(desk: LeaseDesk): Promise<void> {

@@ -1,5 +1,15 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { join } from 'node:path';
 import {
   readRecord,
   readRecords,
@@ -19,17 +29,24 @@ export interface ReplayReport {
   readonly torn: readonly { readonly file: string; readonly at: number }[];
   /** Records that the database refused for good; they lie in the file of this name. */
   readonly refused: number;
+  /** Journals of nodes that an operator gave up: put aside, and nothing of them is charged. */
+  readonly forgotten: readonly string[];
 }
 
 interface LeftBehind {
   readonly file: string;
   readonly node: string;
   readonly header: JournalHeader | null;
+}
+
+interface Content {
   readonly records: readonly WrittenRecord[];
   readonly tornAt: number | null;
 }
 
 const recordsAtOnce = 500;
+/** A header is shorter. */
+const headerBytes = 4_096;
 export const refusedFile = (folder: string): string => join(folder, 'refused-records.jsonl');
 
 /**
@@ -37,9 +54,21 @@ export const refusedFile = (folder: string): string => join(folder, 'refused-rec
  * records that were committed already: their ids are known.
  */
 export async function replayJournals(folder: string, store: MoneyStore): Promise<ReplayReport> {
-  const report = { files: 0, records: 0, torn: [] as { file: string; at: number }[], refused: 0 };
-  const left = journalsIn(folder);
-  const dead = await writtenByTheDead(left, store);
+  const report = {
+    files: 0,
+    records: 0,
+    torn: [] as { file: string; at: number }[],
+    refused: 0,
+    forgotten: [] as string[],
+  };
+  const left = await writtenByTheDead(journalsIn(folder), store);
+  if (left.length === 0) return report;
+  const givenUp = new Set(await store.forgotten([...new Set(left.map(({ node }) => node))]));
+  for (const { file } of left.filter(({ node }) => givenUp.has(node))) {
+    renameSync(file, `${file}.forgotten`);
+    report.forgotten.push(file);
+  }
+  const dead = left.filter(({ node }) => !givenUp.has(node)).map((each) => ({ ...each, ...contentOf(each) }));
 
   for (const { file, records, tornAt } of dead) {
     report.files += 1;
@@ -85,19 +114,34 @@ export function setAside(folder: string, { text }: WrittenRecord, reason: Error)
 function journalsIn(folder: string): LeftBehind[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith('.journal'));
-  return names.sort().map((name) => readJournal(join(folder, name)));
+  return names.sort().map((name) => {
+    const file = join(folder, name);
+    return {
+      file,
+      node: name.split('.')[0] ?? '',
+      header: headerOf(readFrames(beginningOf(file)).payloads[0]),
+    };
+  });
 }
 
-function readJournal(file: string): LeftBehind {
+function beginningOf(path: string): Buffer {
+  const bytes = Buffer.alloc(headerBytes);
+  const file = openSync(path, 'r');
+  try {
+    return bytes.subarray(0, readSync(file, bytes, 0, headerBytes, 0));
+  } finally {
+    closeSync(file);
+  }
+}
+
+function contentOf({ file, header }: LeftBehind): Content {
   const { payloads, tornAt } = readFrames(readFileSync(file));
-  const header = headerOf(payloads[0]);
-  const node = basename(file).split('.')[0] ?? '';
-  if (header === null) return { file, node, header, records: [], tornAt: tornAt ?? 0 };
+  if (header === null) return { records: [], tornAt: tornAt ?? 0 };
   const records = payloads
     .filter((payload) => !payload.startsWith('{'))
     .flatMap((payload) => readRecords(payload, header.fields))
     .map(rewritten);
-  return { file, node, header, records, tornAt };
+  return { records, tornAt };
 }
 
 /** As this version writes it. */

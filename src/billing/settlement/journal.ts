@@ -87,10 +87,14 @@ export class Journal {
     }
   }
 
-  /** What is not committed stays on the disk for the next start. */
-  close(): void {
+  /**
+   * What is not committed stays on the disk for the next start. So does the last file while the node still holds money:
+   * it is how the next start knows whose that is.
+   */
+  close(holdsNothing = true): void {
+    const last = this.segments.at(-1);
     for (const segment of this.segments) {
-      if (segment.open === 0) this.discard(segment);
+      if (segment.open === 0 && (holdsNothing || segment !== last)) this.discard(segment);
       else this.disk.close(segment.file);
     }
     this.segments.length = 0;

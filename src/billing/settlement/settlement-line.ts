@@ -12,8 +12,6 @@ import { settleSplitting } from './settle-splitting';
 import { newTurn, type Turn } from './turn';
 
 export interface SettlementOptions {
-  /** Whether a request is settled once its record is journalled, or once it is committed. */
-  readonly acknowledge: 'journal' | 'commit';
   /** The most records a transaction takes: more would hold up the event loop. */
   readonly chunk: number;
   /** How long a caller waits for the commit when the journal cannot be written. */
@@ -50,7 +48,8 @@ export class SettlementLine {
 
   constructor(
     private readonly store: MoneyStore,
-    private readonly journal: Journal,
+    /** Null where only the commit counts. */
+    private readonly journal: Journal | null,
     private readonly lease: () => string,
     private readonly options: SettlementOptions,
   ) {}
@@ -83,7 +82,7 @@ export class SettlementLine {
     }
   }
 
-  /** Stops trying; what is not committed is in the journal. */
+  /** Stops trying; what is not committed is in the journal, where there is one. */
   stop(): void {
     this.stopping.abort();
     clearTimeout(this.gathering);
@@ -108,17 +107,18 @@ export class SettlementLine {
       done += room;
     }
     this.waiting += arrived.length;
-    const journalled = this.journal.write(texts, arrived.length);
-    turn.journalled = journalled;
-    if (!journalled) this.logger.error(`The journal cannot be written: ${String(this.journal.trouble)}`);
-    if (journalled && this.options.acknowledge === 'journal') turn.resolve();
+    const { journal } = this;
+    turn.journalled = journal?.write(texts, arrived.length) ?? false;
+    if (journal !== null && !turn.journalled)
+      this.logger.error(`The journal cannot be written: ${String(journal.trouble)}`);
+    if (turn.journalled) turn.resolve();
     else this.waitForCommit(turn);
     this.commitSoon();
   }
 
   /** At once where somebody waits for it; otherwise what comes in the next moment goes with it. */
   private commitSoon(): void {
-    if (this.options.acknowledge === 'commit') return void this.commitAll();
+    if (this.journal === null) return void this.commitAll();
     if (!this.committing) this.commitIn(gatherMs);
   }
 
@@ -132,7 +132,7 @@ export class SettlementLine {
   /** Without the journal only the database can tell that nothing is lost. */
   private waitForCommit(turn: Turn): void {
     const timer = setTimeout(
-      () => turn.reject(fault('supplier_settlement_failed', { cause: this.journal.trouble })),
+      () => turn.reject(fault('supplier_settlement_failed', { cause: this.journal?.trouble })),
       this.options.commitWaitMs,
     );
     timer.unref();
@@ -171,7 +171,7 @@ export class SettlementLine {
 
   /** What is left is less than a batch, and nobody waits for it. */
   private get mayGather(): boolean {
-    return this.options.acknowledge === 'journal' && this.waiting < this.options.chunk;
+    return this.journal !== null && this.waiting < this.options.chunk;
   }
 
   private async send(parcel: Parcel): Promise<void> {
@@ -186,7 +186,8 @@ export class SettlementLine {
     this.parcels.shift();
     this.waiting -= parcel.records.length;
     this.ids.arrived(parcel.records.length);
-    this.journal.release(parcel.arrived());
+    const journalled = parcel.arrived();
+    this.journal?.release(journalled);
     parcel.clear();
     if (this.spare.length < mostSpare) this.spare.push(parcel);
   }

@@ -4,18 +4,30 @@ import type { LimitRef } from '../scope';
 
 /** What the node-side engine asks of the truth. Postgres is one; the models of the property tests are others. */
 export interface MoneyStore {
-  /** Renews a lease, or begins it. */
-  beat(lease: string, node: string, begin: boolean): Promise<Beat>;
+  /** Renews a lease, or begins it. `journal` says where the node keeps its journal, null that it keeps none. */
+  beat(lease: string, node: string, begin: boolean, journal?: string | null): Promise<Beat>;
   /** Takes from limits what their conditions allow, a reply an ask, in order. */
   draw(lease: string, operation: number, asks: readonly Ask[]): Promise<readonly Drawn[]>;
   giveBack(lease: string, operation: number, portions: readonly Portion[]): Promise<void>;
   /** What the lease holds; no earlier operation of it takes effect afterwards. */
   audit(lease: string, operation: number): Promise<readonly Portion[]>;
-  /** Takes back what dead leases hold, or all that the named dead node holds. */
+  /** Takes back what dead leases hold without a journal, or all that the named node holds, whose journal was read. */
   sweep(node?: string): Promise<number>;
+  /** Dead nodes whose journals were not read, and what they hold until then. */
+  unread(): Promise<readonly UnreadJournal[]>;
+  /** Which of the nodes were given up: their journals charge nothing any more. */
+  forgotten(nodes: readonly string[]): Promise<readonly string[]>;
   /** The nodes whose leases run. */
   liveNodes(): Promise<readonly string[]>;
   settle(batch: Batch): Promise<Settled>;
+}
+
+export interface UnreadJournal {
+  readonly node: string;
+  /** Where it lies, as the node said. */
+  readonly journal: string;
+  readonly heardAt: Date;
+  readonly held: readonly { readonly ref: LimitRef; readonly amount: Nano }[];
 }
 
 export interface Beat {

@@ -12,6 +12,7 @@ import {
   type Portion,
   RefusedByStore,
   type Settled,
+  type UnreadJournal,
 } from './money-store';
 
 interface DrawRow {
@@ -32,6 +33,15 @@ interface BeatRow {
   changed_owners: string[] | null;
 }
 
+interface UnreadRow {
+  node: string;
+  journal: string;
+  heard_at: Date;
+  kinds: ScopeKind[];
+  owners: string[];
+  amounts: string[];
+}
+
 const idsPerReservation = 1_000;
 
 /** The truth: every method is one statement, a settlement one transaction. */
@@ -41,8 +51,13 @@ export class PostgresMoneyStore implements MoneyStore {
 
   constructor(private readonly database: Database) {}
 
-  async beat(lease: string, node: string, begin: boolean): Promise<Beat> {
-    const [row] = await this.query<BeatRow>('SELECT * FROM escrow_beat($1, $2, $3)', [lease, node, begin]);
+  async beat(lease: string, node: string, begin: boolean, journal: string | null = null): Promise<Beat> {
+    const [row] = await this.query<BeatRow>('SELECT * FROM escrow_beat($1, $2, $3, $4)', [
+      lease,
+      node,
+      begin,
+      journal,
+    ]);
     if (row === undefined) throw new Error('a beat answers one row always');
     const owners = row.changed_owners ?? [];
     const changed = (row.changed_kinds ?? []).map((kind, at): LimitRef => ({ kind, id: Number(owners[at]) }));
@@ -81,6 +96,41 @@ export class PostgresMoneyStore implements MoneyStore {
   async sweep(node?: string): Promise<number> {
     const [row] = await this.query<{ swept: number }>('SELECT escrow_sweep($1) AS swept', [node ?? null]);
     return row?.swept ?? 0;
+  }
+
+  async unread(): Promise<UnreadJournal[]> {
+    const rows = await this.query<UnreadRow>(
+      `SELECT l.node, max(l.journal) AS journal, max(l.expires_at) - interval '30 s' AS heard_at,
+              array_agg(w.kind ORDER BY w.id) AS kinds, array_agg(w.owner_id ORDER BY w.id) AS owners,
+              array_agg(s.amount ORDER BY w.id) AS amounts
+         FROM escrow_lease l JOIN escrow_slice s ON s.lease_id = l.id AND s.amount > 0
+         JOIN spending_window w ON w.id = s.window_id
+        WHERE l.expires_at < clock_timestamp() AND l.journal IS NOT NULL GROUP BY l.node ORDER BY 3`,
+      [],
+    );
+    return rows.map(({ node, journal, heard_at: heardAt, kinds, owners, amounts }) => ({
+      node,
+      journal,
+      heardAt,
+      held: kinds.map((kind, place) => ({
+        ref: { kind, id: Number(owners[place]) },
+        amount: BigInt(amounts[place] ?? 0),
+      })),
+    }));
+  }
+
+  async forgotten(nodes: readonly string[]): Promise<string[]> {
+    const rows = await this.query<{ node: string }>(
+      'SELECT node FROM escrow_forgotten WHERE node = ANY ($1)',
+      [nodes],
+    );
+    return rows.map(({ node }) => node);
+  }
+
+  /** Gives up what a dead node may have journalled. False: it is not dead, or holds nothing. */
+  async forget(node: string): Promise<boolean> {
+    const [row] = await this.query<{ done: boolean }>('SELECT escrow_forget($1) AS done', [node]);
+    return row?.done ?? false;
   }
 
   async liveNodes(): Promise<string[]> {

@@ -4,6 +4,7 @@ import { PostgresMoneyStore, type SettleOutcome } from '../../../src/billing';
 import { FrameBuffer } from '../../../src/billing/settlement/journal-frames';
 import { journalHeader } from '../../../src/billing/settlement/journal-owner';
 import { refusedFile, replayJournals } from '../../../src/billing/settlement/journal-replay';
+import { administer } from '../../support/postgres';
 import { RecordSheaf, type WrittenRecord, writtenRecord } from '../../../src/audit';
 import type { Batch, MoneyStore } from '../../../src/billing/store/money-store';
 import { uuidv7 } from '../../../src/kernel';
@@ -64,6 +65,103 @@ test('what the dead node held is free again only after its spending was counted'
   leaveJournal(folder, [costing(4_000n, [wallet(walletId)])]);
   await house.node({ dataFolder: folder });
   expect(await house.ledger.wallet(walletId)).toMatchObject({ balance: 6_000n, escrowed: 0n });
+});
+
+/** As if thirty seconds had passed without a word of that node. */
+const lapse = (node: string) =>
+  administer(
+    house.test.ownerUrl,
+    `UPDATE escrow_lease SET expires_at = now() - interval '1 second' WHERE node = '${node}'`,
+  );
+const deadWith = async (node: string, amount: bigint) => {
+  const lease = uuidv7();
+  await store.beat(lease, node, true, 'elsewhere:/data');
+  const [drawn] = await store.draw(lease, 1, [{ ref: wallet(walletId), need: amount, want: amount }]);
+  await lapse(node);
+  return { lease, drawn: drawn! };
+};
+
+const leased = async (node: string) =>
+  (await house.database.query('SELECT FROM escrow_lease WHERE node = $1', [node])).length > 0;
+
+test('what a dead node may have journalled belongs to nobody else until its journal was read', async () => {
+  const folder = house.folder();
+  await deadWith('dead-node', 6_000n);
+  leaveJournal(folder, [costing(5_500n, [wallet(walletId)])]);
+  const other = await house.node({ lease: { beatMs: 20 } });
+  const take = (amount: bigint) =>
+    other.escrow.hold({ requestId: uuidv7(), amount, refs: [wallet(walletId)] });
+  (await take(4_000n)).release();
+  await expect(take(5_000n)).rejects.toMatchObject({ code: 'capacity_exceeded' });
+  expect(await store.unread()).toMatchObject([
+    { node: 'dead-node', journal: 'elsewhere:/data', held: [{ ref: wallet(walletId), amount: 6_000n }] },
+  ]);
+  await house.node({ dataFolder: folder });
+  expect(await store.unread()).toEqual([]);
+  (await take(4_400n)).release();
+  expect(await balance()).toBe(4_500n);
+});
+
+test('a node that was not heard for long loses nothing while it keeps a journal', async () => {
+  const { lease, drawn } = await deadWith('silent', 2_000n);
+  expect(await store.sweep()).toBe(0);
+  expect(await store.beat(lease, 'silent', false)).toMatchObject({ alive: true });
+  await store.giveBack(lease, 2, [{ windowId: drawn.window!.id, amount: drawn.granted! }]);
+  expect(await store.sweep('silent')).toBe(1);
+});
+
+test('a dead node without a journal, or with nothing held, holds up nobody', async () => {
+  await store.beat(uuidv7(), 'commits', true, null);
+  await store.beat(uuidv7(), 'idle', true, 'elsewhere:/data');
+  await Promise.all(['commits', 'idle'].map(lapse));
+  await store.sweep();
+  await eventually(async () => !(await leased('commits')) && !(await leased('idle')));
+});
+
+test('a journal that was given up frees what was held, and charges nothing when it turns up', async () => {
+  const folder = house.folder();
+  await deadWith('dead-node', 6_000n);
+  leaveJournal(folder, [costing(5_500n, [wallet(walletId)])]);
+  expect(await store.forget('dead-node')).toBe(true);
+  expect(await store.forget('dead-node')).toBe(false);
+  const node = await house.node({ dataFolder: folder });
+  const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 10_000n, refs: [wallet(walletId)] });
+  hold.release();
+  expect(await balance()).toBe(10_000n);
+  expect(readdirSync(join(folder, 'journal'))).toContain('dead-node.1.journal.forgotten');
+  const [note] = await house.database.query<{ held: unknown }>(
+    "SELECT held FROM escrow_forgotten WHERE node = 'dead-node'",
+  );
+  expect(note?.held).toEqual([{ kind: 'wallet', owner_id: walletId, nano_usd: '6000' }]);
+  await administer(house.test.ownerUrl, "DELETE FROM escrow_forgotten WHERE node = 'dead-node'");
+});
+
+test('a node whose lease runs cannot be given up', async () => {
+  const node = await house.node();
+  const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 5n, refs: [wallet(walletId)] });
+  expect(await store.forget(node.node)).toBe(false);
+  hold.release();
+});
+
+test('with SETTLE_ACK=commit nothing is journalled, so nothing is left to be read', async () => {
+  const folder = house.folder();
+  const node = await house.node({ dataFolder: folder, acknowledge: 'commit' });
+  const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 5n, refs: [wallet(walletId)] });
+  expect(readdirSync(join(folder, 'journal'))).toEqual([]);
+  await lapse(node.node);
+  expect(await store.unread()).toEqual([]);
+  await store.sweep();
+  await eventually(async () => !(await leased(node.node)));
+  hold.release();
+});
+
+test('a journal that appears later is read once its node is dead, without a start', async () => {
+  const folder = house.folder();
+  await deadWith('dead-node', 3_000n);
+  await house.node({ dataFolder: folder, lease: { beatMs: 20 } });
+  leaveJournal(folder, [costing(2_500n, [wallet(walletId)])]);
+  await eventually(async () => (await balance()) === 7_500n);
+  await eventually(async () => (await house.ledger.wallet(walletId)).escrowed === 0n);
 });
 
 test('a torn journal: everything before the damage is settled, the damage is reported and kept', async () => {

@@ -1,23 +1,26 @@
-import { Ledger } from '../../../src/billing';
+import { Ledger, PostgresMoneyStore } from '../../../src/billing';
 import { PriceService } from '../../../src/catalogue';
 import { executeCommand } from '../../../src/commands/run-command';
 import { UserAccount } from '../../../src/identity';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { parseUsdPerMillion, priceRates, uuidv7 } from '../../../src/kernel';
 import { KeysService } from '../../../src/keys';
 import { startSimulator, type Simulator } from '../../support/simulator';
+import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { startTestApp, type TestApp } from '../../support/app';
 
 const dollar = 1_000_000_000n;
 
 describe('the money commands, beside a running service', () => {
   let app: TestApp;
+  let database: TestDatabase;
   let supplier: Simulator;
   let wallet: number;
   let spent: bigint;
 
   beforeAll(async () => {
     supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
+    database = await createTestDatabase();
+    app = await startTestApp({ sandboxUrl: supplier.url, sharedDatabase: database });
     const key = await app.database.transaction(async (tx) => {
       const people = tx.getRepository(UserAccount);
       const user = people.create({ email: 'ann@example.com', displayName: 'Ann', status: 'active' });
@@ -52,6 +55,7 @@ describe('the money commands, beside a running service', () => {
   });
   afterAll(async () => {
     await app.close();
+    await database.drop();
     await supplier.stop();
   });
 
@@ -73,6 +77,26 @@ describe('the money commands, beside a running service', () => {
     return { code, output };
   };
   const span = ['--from', '2026-01-01', '--to', '2100-01-01'];
+
+  test('journal:forget lists what dead nodes hold, and gives one up when told to', async () => {
+    const store = new PostgresMoneyStore(app.database);
+    const lease = uuidv7();
+    await store.beat(lease, 'lost-node', true, 'gone:/data/journal');
+    await store.draw(lease, 1, [{ ref: { kind: 'wallet', id: wallet }, need: 1_500_000n, want: 1_500_000n }]);
+    expect((await run('journal:forget')).output).toBe('No dead node holds anything.\n');
+    expect((await run('journal:forget', 'lost-node')).code).toBe(1);
+    await administer(
+      database.ownerUrl,
+      "UPDATE escrow_lease SET expires_at = now() - interval '1 s' WHERE node = 'lost-node'",
+    );
+    const listed = await run('journal:forget');
+    expect(listed.output).toMatch(/^lost-node, last heard \S+Z, journal gone:\/data\/journal\n/);
+    expect(listed.output).toContain(`wallet ${wallet}: 0.0015 USD held`);
+    const done = await run('journal:forget', 'lost-node');
+    expect(done).toMatchObject({ code: 0 });
+    expect(done.output).toContain('Forgotten: what lost-node held is free.');
+    expect((await run('journal:forget')).output).toBe('No dead node holds anything.\n');
+  });
 
   test('money:verify', async () => {
     const { code, output } = await run('money:verify');

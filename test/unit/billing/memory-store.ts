@@ -97,6 +97,14 @@ export class MemoryStore implements MoneyStore {
     });
   }
 
+  unread(): Promise<[]> {
+    return Promise.resolve([]);
+  }
+
+  forgotten(): Promise<string[]> {
+    return Promise.resolve([]);
+  }
+
   liveNodes(): Promise<string[]> {
     return Promise.resolve([...this.leases.values()].map(({ node }) => node));
   }

@@ -1,0 +1,50 @@
+import { parseArgs } from 'node:util';
+import { PostgresMoneyStore, type UnreadJournal } from '../billing';
+import { formatUsd } from '../kernel';
+import { type Command, UsageError } from './command';
+import { withDatabase } from './with-database';
+
+export const journalForget: Command = {
+  usage: 'journal:forget [NODE] [--yes]',
+  summary:
+    'Lists the dead nodes whose journals were not read, and what they hold. With NODE gives one up whose data folder ' +
+    'is lost: what it holds is free again, and its journal charges nothing, should it turn up.',
+  run(words, context) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      options: { yes: { type: 'boolean', default: false } },
+      allowPositionals: true,
+    });
+    if (positionals.length > 1) throw new UsageError('Name one node.');
+    const [node] = positionals;
+    return withDatabase(async (database) => {
+      const store = new PostgresMoneyStore(database);
+      const unread = await store.unread();
+      if (node === undefined) {
+        context.write(
+          unread.length === 0 ? 'No dead node holds anything.\n' : unread.map(described).join(''),
+        );
+        return 0;
+      }
+      const found = unread.find((each) => each.node === node);
+      if (found === undefined) {
+        context.complain(`${node} is no dead node that holds anything. "journal:forget" alone lists them.\n`);
+        return 1;
+      }
+      context.write(described(found));
+      const question = 'What this journal holds will never be charged. Forget it?';
+      if (!values.yes && !(await context.confirm(question))) {
+        context.complain('Nothing was changed. Confirm at a terminal, or with --yes.\n');
+        return 1;
+      }
+      const done = await store.forget(node);
+      context.write(done ? `Forgotten: what ${node} held is free.\n` : `${node} is running again.\n`);
+      return done ? 0 : 1;
+    }, context.environment);
+  },
+};
+
+function described({ node, journal, heardAt, held }: UnreadJournal): string {
+  const limits = held.map(({ ref, amount }) => `  ${ref.kind} ${ref.id}: ${formatUsd(amount)} USD held\n`);
+  return `${node}, last heard ${heardAt.toISOString()}, journal ${journal}\n${limits.join('')}`;
+}
