@@ -14,7 +14,7 @@ export interface LaneStream {
   readonly useful: boolean;
   /** The answer is whole: nothing that may still come belongs to it. */
   readonly ended: boolean;
-  /** Why nothing more of it goes on, however much may come. */
+  /** What in it is wrong: nothing more of it goes on, however much may come. */
   readonly failure: Fault | null;
   /** The body is over, or was broken off for a reason. Asked again it answers the same. */
   finish(broken: Fault | null): StreamDelivery;
@@ -46,7 +46,7 @@ export function failureOf({ told, broken }: Failed, hasOutput: boolean, sawEvent
   if (told === null && broken !== null) return broken;
   if (told !== null && !isCut) return told.code === 'empty_response' ? fault('empty_stream') : told;
   return fault(sawEvent ? 'upstream_invalid_response' : 'empty_stream', {
-    ...(sawEvent ? { message: 'The stream of the supplier ended before its answer began.' } : {}),
+    ...(sawEvent ? { message: 'The stream of the supplier ended before its answer was complete.' } : {}),
     cause,
   });
 }

@@ -1,6 +1,6 @@
 import { type Fault, fault } from '../../../kernel';
 import type { SupplierExchange } from '../../../routing';
-import type { LaneStream } from './lane-stream';
+import { failureOf, type LaneStream } from './lane-stream';
 import type { Patience } from './patience';
 
 /** A stream that has begun to say something. */
@@ -38,7 +38,8 @@ export function openStream(
         if (passing.length > 0) early.push(passing);
         if (stream.failure !== null) {
           exchange.abort(stream.failure);
-          reject(stream.failure);
+          // What came before it has not reached the caller, so this is as if nothing had come.
+          reject(failureOf({ told: stream.failure, broken: null }, false, true));
         } else if (stream.useful || stream.ended || size > MOST_EARLY) commit();
         return true;
       },

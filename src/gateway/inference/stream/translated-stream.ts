@@ -56,7 +56,7 @@ export class TranslatedStream implements LaneStream {
   }
 
   get failure(): Fault | null {
-    return this.problem && this.failed(null);
+    return this.problem;
   }
 
   take(chunk: Buffer): string {
@@ -73,7 +73,10 @@ export class TranslatedStream implements LaneStream {
 
   private deliver(broken: Fault | null): StreamDelivery {
     if (broken === null) this.decoder.end();
-    const problem = this.whole && this.problem === null ? null : this.failed(broken);
+    const problem =
+      this.whole && this.problem === null
+        ? null
+        : failureOf({ told: this.problem, broken }, this.firstOutputAt !== null, this.sawEvent);
     const { inbound, call, contextTokens, outbound } = this.context;
     return {
       usage: usageOfStream(this.decoder.usage, call, contextTokens, this.outputBytes, this.coveredBytes),
@@ -114,9 +117,5 @@ export class TranslatedStream implements LaneStream {
   private wrote(text: string): void {
     this.firstOutputAt ??= monotonicMs();
     this.outputBytes += Buffer.byteLength(text);
-  }
-
-  private failed(broken: Fault | null): Fault {
-    return failureOf({ told: this.problem, broken }, this.firstOutputAt !== null, this.sawEvent);
   }
 }
