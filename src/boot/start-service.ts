@@ -53,7 +53,7 @@ export async function startService(
   logger: Logger,
   options: ServiceOptions = {},
 ): Promise<RunningService> {
-  const database = await startDatabase(settings, migrations);
+  const database = await startDatabase(settings, migrations, logger);
   let sandbox: Sandbox | null = null;
   let application: INestApplication | null = null;
   try {
@@ -127,7 +127,7 @@ async function listen(application: INestApplication, settings: Settings): Promis
 
 async function whenLost(database: OpeningDatabase): Promise<never> {
   await database.exited;
-  throw new Error('the embedded PostgreSQL ended; start again to recover it');
+  throw new Error('the embedded PostgreSQL ended and could not be started again');
 }
 
 /** New work is refused, open work gets its time, then everything goes down in the reverse order of the start. */

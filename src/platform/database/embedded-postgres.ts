@@ -13,8 +13,9 @@ import {
 import { DataFolderInUse, EmbeddedPostgresFailure, explain } from './embedded/failure';
 import { claimFolder, folderOwner } from './embedded/owner-file';
 import { livePostmaster, startOrAdopt, stopServer, withClient } from './embedded/server';
+import { Supervisor, type SupervisorEvent, type SupervisorOptions } from './embedded/supervisor';
 
-export { DataFolderInUse, EmbeddedPostgresFailure };
+export { DataFolderInUse, EmbeddedPostgresFailure, type SupervisorEvent };
 
 export interface EmbeddedPostgresOptions {
   /** The server keeps everything in the folder "postgres" below this one, or says there where it does. */
@@ -23,6 +24,8 @@ export interface EmbeddedPostgresOptions {
   sharedFolder?: string;
   /** False only for tests: nothing has to survive a power cut there. */
   durable?: boolean;
+  /** What becomes of a server that ends unasked. */
+  supervision?: Partial<SupervisorOptions>;
 }
 
 export interface EmbeddedPostgres {
@@ -32,10 +35,13 @@ export interface EmbeddedPostgres {
   ownerUrl: string;
   /** Where the server keeps its files. */
   folder: string;
-  /** Settles when the server ends without having been asked to. */
+  /** Settles when the server has ended unasked and could not be started again. */
   exited: Promise<void>;
   stop(): Promise<void>;
 }
+
+/** Long enough for a disk to be emptied; then the process ends, and what runs it is told. */
+const usualSupervision: SupervisorOptions = { giveUpMs: 5 * 60_000, report: () => undefined };
 
 const owner = 'switchboard_owner';
 const login = 'switchboard';
@@ -55,7 +61,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     try {
       const paths = clusterPaths(serverFolder(dataFolder) ?? chooseFolder(dataFolder, sharedFolder, account));
       const copies = account ? sharedFolder : paths.folder;
-      const server = await runServer(paths, copies, account, options.durable ?? true);
+      const server = await runServer(paths, copies, account, options);
       return {
         ...server,
         stop: async () => {
@@ -139,7 +145,7 @@ async function runServer(
   paths: ClusterPaths,
   copiesFolder: string,
   account: ServerAccount | undefined,
-  durable: boolean,
+  { durable = true, supervision }: EmbeddedPostgresOptions,
 ): Promise<EmbeddedPostgres> {
   const binaries = usableBinaries(copiesFolder, account);
   const passwords = loadPasswords(paths);
@@ -147,28 +153,22 @@ async function runServer(
     await createCluster(binaries, paths, account, { name: owner, password: passwords.owner });
   }
   const urlAt = (port: number) => urlOf(port, owner, passwords.owner, 'postgres');
-  const { pid, port, exited } = await startOrAdopt({ binaries, paths, account, durable, urlAt });
-  let stopping = false;
-  const stop = () => {
-    stopping = true;
-    return stopServer(paths, pid);
-  };
+  const launch = { binaries, paths, account, durable, urlAt };
+  const server = await startOrAdopt(launch);
+  const { port } = server;
   try {
     await withClient(urlAt(port), (client) => prepareRoles(client, passwords));
   } catch (error) {
-    await stop();
+    await stopServer(paths, server.pid);
     throw error;
   }
+  const supervisor = new Supervisor(launch, server, { ...usualSupervision, ...supervision });
   return {
     url: urlOf(port, login, passwords.login, database),
     ownerUrl: urlOf(port, owner, passwords.owner, database),
     folder: paths.folder,
-    exited: new Promise((settle) => {
-      void exited.then(() => {
-        if (!stopping) settle();
-      });
-    }),
-    stop,
+    exited: supervisor.exited,
+    stop: () => supervisor.stop(),
   };
 }
 

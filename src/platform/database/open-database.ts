@@ -1,12 +1,13 @@
 import type { Settings } from '../config';
+import type { Logger } from '../logging';
 import type { Migration } from './data-source';
-import { runningEmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres';
+import { runningEmbeddedPostgres, startEmbeddedPostgres, type SupervisorEvent } from './embedded-postgres';
 import { migrate } from './migrate';
 
 export interface OpenDatabase {
   /** As the service connects. */
   url: string;
-  /** Settles when an embedded server ends without having been asked to. */
+  /** Settles when an embedded server has ended unasked and could not be started again. */
   exited: Promise<void>;
   close(): Promise<void>;
 }
@@ -20,10 +21,14 @@ export interface OpeningDatabase extends OpenDatabase {
 export async function startDatabase(
   settings: Settings,
   migrations: readonly Migration[],
+  logger?: Logger,
 ): Promise<OpeningDatabase> {
   const server = settings.databaseUrl
     ? external(settings.databaseUrl, settings.migrationDatabaseUrl)
-    : await startEmbeddedPostgres({ dataFolder: settings.dataFolder });
+    : await startEmbeddedPostgres({
+        dataFolder: settings.dataFolder,
+        ...(logger === undefined ? {} : { supervision: { report: reportTo(logger) } }),
+      });
   const queue = !settings.redisUrl;
   const current = migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue });
   const over = current.catch(() => undefined);
@@ -63,3 +68,24 @@ function external(url: string, ownerUrl = url) {
     stop: () => Promise.resolve(),
   };
 }
+
+const reportTo =
+  (logger: Logger) =>
+  (event: SupervisorEvent): void => {
+    switch (event.kind) {
+      case 'ended':
+        return logger.error('the embedded PostgreSQL ended unasked; it is started again');
+      case 'retry':
+        return logger.error('the embedded PostgreSQL does not start', {
+          attempt: event.attempt,
+          error: event.error,
+        });
+      case 'restarted':
+        return logger.warn('the embedded PostgreSQL runs again', {
+          attempt: event.attempt,
+          milliseconds: event.milliseconds,
+        });
+      case 'given-up':
+        return logger.fatal('the embedded PostgreSQL cannot be started again', { attempt: event.attempt });
+    }
+  };

@@ -15,6 +15,7 @@ import { Client } from 'pg';
 import {
   DataFolderInUse,
   type EmbeddedPostgres,
+  type SupervisorEvent,
   startEmbeddedPostgres,
   stopAbandonedPostgres,
 } from '../../../src/platform/database/embedded-postgres';
@@ -139,11 +140,65 @@ test('SIGTERM to the process that holds the server leaves nothing running', asyn
   expect(existsSync(join(serverFolder, 'owner.json'))).toBe(false);
 });
 
-test('a server that dies under the service is reported', async () => {
-  await withServer(async (server) => {
-    process.kill(postmaster(), 'SIGKILL');
-    await server.exited;
+/** Starts a server and tells what becomes of it. */
+async function supervised(giveUpMs: number) {
+  const events: SupervisorEvent[] = [];
+  let wake = (): void => undefined;
+  const server = await startEmbeddedPostgres({
+    dataFolder,
+    durable: false,
+    supervision: {
+      giveUpMs,
+      report: (event) => {
+        events.push(event);
+        wake();
+      },
+    },
   });
+  const happened = async (kind: SupervisorEvent['kind'], times = 1): Promise<void> => {
+    while (events.filter((event) => event.kind === kind).length < times)
+      await new Promise<void>((resolve) => (wake = resolve));
+  };
+  return { server, happened };
+}
+
+test('a server that dies under the service is started again where it was, as often as it dies', async () => {
+  const { server, happened } = await supervised(60_000);
+  for (const times of [1, 2]) {
+    process.kill(postmaster(), 'SIGKILL');
+    await happened('restarted', times);
+    expect(await notes(server.url)).toEqual(['kept']);
+  }
+  const pid = postmaster();
+  await server.stop();
+  expect(runningProcess(pid)).toBeUndefined();
+});
+
+test('a server that was taken over is started again, too', async () => {
+  const killed = runChild(instance, [dataFolder]);
+  await killed.line();
+  killed.process.kill('SIGKILL');
+  await killed.ended;
+  const { server, happened } = await supervised(60_000);
+  process.kill(postmaster(), 'SIGKILL');
+  await happened('restarted');
+  expect(await notes(server.url)).toEqual(['kept']);
+  await server.stop();
+});
+
+test('the end of a server that cannot be started again is reported', async () => {
+  const { server, happened } = await supervised(0);
+  const version = join(serverFolder, 'cluster', 'PG_VERSION');
+  const text = readFileSync(version);
+  writeFileSync(version, 'none');
+  try {
+    process.kill(postmaster(), 'SIGKILL');
+    await happened('given-up');
+    await server.exited;
+    await server.stop();
+  } finally {
+    writeFileSync(version, text);
+  }
 });
 
 test('a process that bears the number of an earlier server is not taken for it', async () => {

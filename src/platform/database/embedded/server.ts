@@ -16,7 +16,8 @@ export interface Postmaster {
 }
 
 export interface RunningServer extends Postmaster {
-  exited: Promise<void>;
+  /** Null: it is not our child, and only looking tells whether it still runs. */
+  exited: Promise<void> | null;
 }
 
 export interface Launch {
@@ -34,16 +35,14 @@ const startDeadlineMs = 60_000;
 const recoveryDeadlineMs = 600_000;
 const portAttempts = 3;
 
-/** Takes over the server that a killed process left running, or starts one. */
-export async function startOrAdopt(launch: Launch): Promise<RunningServer> {
+/** Takes over the server that a killed process left running, or starts one: on the given port, or on a free one. */
+export async function startOrAdopt(launch: Launch, port?: number): Promise<RunningServer> {
   const orphan = livePostmaster(launch.paths);
-  // Of the end of a process that is not our child the system tells us nothing.
-  if (orphan && (await becomesReady(launch, orphan)))
-    return { ...orphan, exited: new Promise(() => undefined) };
+  if (orphan && (await becomesReady(launch, orphan))) return { ...orphan, exited: null };
   await clearStaleLock(launch.paths);
   for (let attempt = 1; ; attempt += 1) {
     const logStart = existsSync(launch.paths.log) ? statSync(launch.paths.log).size : 0;
-    const server = spawnServer(launch, await freePort());
+    const server = spawnServer(launch, port ?? (await freePort()));
     try {
       if (await becomesReady(launch, server)) return server;
     } catch (error) {
