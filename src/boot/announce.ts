@@ -7,21 +7,31 @@ export function announce(service: RunningService, settings: Settings, millisecon
   const lines = [`${settings.brandName} is ready at ${service.url} (${(milliseconds / 1000).toFixed(1)} s).`];
   if (service.sandbox) {
     lines.push(
-      'Supplier "sandbox" is a pretend one that answers the sim-* models; add a real one in its place.',
+      'Supplier "sandbox" is a pretend one that answers the sim-* models. It goes with the next start once a real ' +
+        'supplier is configured.',
     );
   }
-  if (service.firstKeys !== null) lines.push(...firstStart(service.url, service.firstKeys));
+  if (service.firstKeys !== null) lines.push(...firstStart(service.url, service.firstKeys, service.sandbox));
   process.stdout.write(`\n${lines.join('\n')}\n\n`);
 }
 
-const firstStart = (url: string, keys: FirstKeys): string[] => [
+const firstStart = (url: string, keys: FirstKeys, sandbox: boolean): string[] => [
   '',
   'This is the first start. Two keys were made; they are shown only now:',
   `  root admin key  ${keys.root}`,
   `  demo key        ${keys.demo}`,
   '',
+  ...(sandbox ? firstRequest(url, keys.demo) : firstSupplier),
+];
+
+const firstRequest = (url: string, key: string): string[] => [
   'A first request:',
   `  curl ${url}/v1/chat/completions \\`,
-  `    -H "Authorization: Bearer ${keys.demo}" -H "Content-Type: application/json" \\`,
+  `    -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" \\`,
   `    -d '{"model":"sim-small","messages":[{"role":"user","content":"Hello"}]}'`,
+];
+
+const firstSupplier = [
+  'There is no model yet. Describe a supplier and its models in a file like examples/gateway.yaml, then:',
+  '  npm run cli -- apply gateway.yaml',
 ];

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueService, ensureSandbox } from '../catalogue';
+import { CatalogueService, ensureSandbox, retireSandbox } from '../catalogue';
 import { Organisation, UserAccount } from '../identity';
 import { KeysService } from '../keys';
 import { Database, Settings, type Tx } from '../platform';
@@ -34,6 +34,11 @@ export class FirstBoot {
     });
     await this.catalogue.reload();
     return keys;
+  }
+
+  /** Since a real supplier is configured. */
+  async retireSandbox(): Promise<void> {
+    if (await this.database.transaction((tx) => retireSandbox(tx))) await this.catalogue.reload();
   }
 
   private async populate(tx: Tx): Promise<FirstKeys> {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseJsonText } from '../kernel';
+import type { ProviderView } from '../catalogue';
 import { Logger, Settings } from '../platform';
 
 export interface Sandbox {
@@ -13,13 +14,19 @@ export interface Sandbox {
 const START_DEADLINE_MS = 15_000;
 
 /**
- * The pretend supplier, in a process of its own. By default it runs wherever the database is the embedded one, so
- * that a newcomer's first request works; it is never started beside somebody's real database unasked.
+ * Whether the pretend supplier runs. By default it does wherever the database is the embedded one and no real supplier
+ * is configured, so that a newcomer's first request works; it never runs beside a database of its own unasked.
  */
-export async function startSandbox(settings: Settings, logger: Logger): Promise<Sandbox | null> {
-  const wanted =
-    settings.sandbox === 'on' || (settings.sandbox === 'auto' && settings.databaseUrl === undefined);
-  if (!wanted) return null;
+export function isSandboxWanted(
+  { sandbox, databaseUrl }: Settings,
+  providers: readonly ProviderView[],
+): boolean {
+  if (sandbox !== 'auto') return sandbox === 'on';
+  return databaseUrl === undefined && !providers.some(({ style, visible }) => visible && style !== 'sandbox');
+}
+
+/** The pretend supplier, in a process of its own. */
+export async function startSandbox(logger: Logger): Promise<Sandbox> {
   const entry = join(__dirname, '..', '..', 'simulator', 'main.js');
   const child = spawn(process.execPath, [entry, '--port', '0', '--control-port', '0'], {
     // Its end is noticed through the pipe: should this process be killed, the child goes too.

@@ -7,9 +7,11 @@ import type { Application } from 'express';
 import { migrations } from '../../migrations';
 import { AppModule, type AppOptions } from '../app.module';
 import { MoneyWatch } from '../billing';
+import { CatalogueService } from '../catalogue';
 import { Lifecycle } from '../gateway';
 import {
   AddressGuard,
+  Database,
   LeanAdapter,
   Logger,
   MetricsServer,
@@ -21,7 +23,8 @@ import {
 } from '../platform';
 import { serveAssets } from '../web';
 import { FirstBoot, type FirstKeys } from './first-boot';
-import { startSandbox, type Sandbox } from './sandbox';
+import { isSandboxWanted, startSandbox, type Sandbox } from './sandbox';
+import { warnOfOtherNodes } from './lone-node';
 import { UpkeepSchedule } from './upkeep';
 
 export interface RunningService {
@@ -57,16 +60,19 @@ export async function startService(
   let sandbox: Sandbox | null = null;
   let application: INestApplication | null = null;
   try {
-    sandbox = await startSandbox(settings, logger);
-    const sandboxUrl = options.sandboxUrl ?? sandbox?.url ?? null;
     application = await createApplication(settings, logger, {
       databaseUrl: database.url,
       databaseCurrent: database.current,
       extraModules: options.extraModules,
     });
     await application.init();
+    const { providers } = application.get(CatalogueService).snapshot;
+    if (isSandboxWanted(settings, providers)) sandbox = await startSandbox(logger);
+    const sandboxUrl = options.sandboxUrl ?? sandbox?.url ?? null;
     admitSandbox(application, sandboxUrl);
-    const firstKeys = await application.get(FirstBoot).run(sandboxUrl);
+    const firstBoot = application.get(FirstBoot);
+    const firstKeys = await firstBoot.run(sandboxUrl);
+    if (sandboxUrl === null && settings.sandbox === 'auto') await firstBoot.retireSandbox();
     await application.get(MetricsServer).start();
     const url = await listen(application, settings);
     // What nobody waits for comes after the first answers.
@@ -77,13 +83,14 @@ export async function startService(
       .look()
       .catch((error: unknown) => logger.warn('money could not be verified', { error }));
     await application.get(UpkeepSchedule).announce();
+    const stopWatching = warnOfOtherNodes(settings, application.get(Database), logger);
     return {
       application,
       url,
       firstKeys,
       sandbox: sandbox !== null,
       failed: whenLost(database),
-      close: closer(application, settings, sandbox, database),
+      close: closer(application, settings, sandbox, database, stopWatching),
     };
   } catch (error) {
     await application?.close();
@@ -136,9 +143,11 @@ function closer(
   settings: Settings,
   sandbox: Sandbox | null,
   database: OpeningDatabase,
+  stopWatching: () => void,
 ): () => Promise<void> {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
+    stopWatching();
     const server = application.getHttpServer() as Server;
     // Whoever keeps a connection has to find another node with the next request.
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));

@@ -49,7 +49,7 @@ export {
   type RerateOptions,
   summariseRerate,
 } from './rerate';
-export { ensureSandbox } from './sandbox';
+export { ensureSandbox, retireSandbox } from './sandbox';
 export { CatalogueSnapshot, priceAt } from './snapshot';
 export type {
   LaneView,

@@ -1,7 +1,7 @@
 import { parseUsdPerMillion, priceRates, type PriceRates } from '../kernel';
 import type { Tx } from '../platform';
 import { CatalogueEditor, type ModelInput } from './catalogue-editor.service';
-import { Model } from './entities';
+import { Model, Provider } from './entities';
 import { PriceService } from './price.service';
 
 const PROVIDER = 'sandbox';
@@ -118,7 +118,7 @@ const SANDBOX_MODELS: readonly SandboxModel[] = [
 export async function ensureSandbox(tx: Tx, baseUrl: string): Promise<void> {
   const editor = new CatalogueEditor();
   const prices = new PriceService();
-  await editor.upsertProvider(tx, { name: PROVIDER, style: 'sandbox', baseUrl });
+  await editor.upsertProvider(tx, { name: PROVIDER, style: 'sandbox', baseUrl, visible: true });
   for (const [displayOrder, { rates, ...model }] of SANDBOX_MODELS.entries()) {
     if (await tx.existsBy(Model, { name: model.name })) continue;
     await editor.upsertModel(tx, { ...model, ownedBy: PROVIDER, displayOrder: 1_000 + displayOrder });
@@ -127,4 +127,12 @@ export async function ensureSandbox(tx: Tx, baseUrl: string): Promise<void> {
     ]);
     await prices.addPrice(tx, { model: model.name, rates, source: SOURCE });
   }
+}
+
+/** Its models are offered no longer; answers whether they were. */
+export async function retireSandbox(tx: Tx): Promise<boolean> {
+  const known = await tx.findOneBy(Provider, { name: PROVIDER, style: 'sandbox', visible: true });
+  if (known === null) return false;
+  await new CatalogueEditor().upsertProvider(tx, { id: known.id, visible: false });
+  return true;
 }

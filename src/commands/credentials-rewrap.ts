@@ -31,6 +31,6 @@ export const credentialsRewrap: Command = {
         `Not readable with the key they name, and left as they are: ${unreadable.join(', ')}\n`,
       );
       return 1;
-    }, context.environment);
+    }, context);
   },
 };

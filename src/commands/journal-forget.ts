@@ -40,7 +40,7 @@ export const journalForget: Command = {
       const done = await store.forget(node);
       context.write(done ? `Forgotten: what ${node} held is free.\n` : `${node} is running again.\n`);
       return done ? 0 : 1;
-    }, context.environment);
+    }, context);
   },
 };
 

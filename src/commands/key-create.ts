@@ -4,6 +4,7 @@ import { Organisation, type Ownership, UserAccount } from '../identity';
 import { type IssuedKey, KeysService, maskKey, type NewKey } from '../keys';
 import { Database, type Settings, type Tx } from '../platform';
 import { type Command, UsageError } from './command';
+import { modelNames } from './key-words';
 import { budgetOf, instantOf, listOf, wholeNumberOf } from './readers';
 import { withDatabase } from './with-database';
 
@@ -21,7 +22,7 @@ export const keyCreate: Command = {
       context.complain(`${maskKey(issued.publicId)} "${options.key.name}" was made. It is shown only now:\n`);
       context.write(`${issued.text}\n`);
       return 0;
-    }, context.environment);
+    }, context);
   },
 };
 
@@ -88,25 +89,17 @@ async function ownerOf(tx: Tx, keys: KeysService, owner: Options['owner']): Prom
     if (found === null) throw new Error(`There is no organisation "${owner.organisation}".`);
     return { ...nobody, organisationId: found.id };
   }
-  if (owner.user === undefined) return keys.usualOwner(tx);
+  if (owner.user === undefined) {
+    if (await tx.existsBy(UserAccount, { role: 'platform_owner' })) return keys.usualOwner(tx);
+    throw new Error(
+      'This installation has no platform owner yet. Start the service once (npm start): it makes the owner and ' +
+        'prints the first two keys. Or name the owner of the key: --user, --organisation or --project.',
+    );
+  }
   const user = await tx
     .createQueryBuilder(UserAccount, 'person')
     .where('lower(person.email) = lower(:email)', { email: owner.user })
     .getOne();
   if (user === null) throw new Error(`There is no user "${owner.user}".`);
   return { ...nobody, userId: user.id, organisationId: user.organisationId };
-}
-
-/** Of the models, since the list of a key is compared with those. A slip of the pen would make a useless key. */
-async function modelNames(tx: Tx, names: readonly string[] | null | undefined): Promise<string[] | null> {
-  if (names === null || names === undefined) return null;
-  const rows = await tx.query<{ given: string; name: string | null }[]>(
-    `SELECT given, coalesce(m.name, target.name) AS name FROM unnest($1::text[]) WITH ORDINALITY AS g (given, place)
-       LEFT JOIN model m ON m.name = given LEFT JOIN model_alias a ON a.name = given
-       LEFT JOIN model target ON target.id = a.model_id ORDER BY place`,
-    [names],
-  );
-  const unknown = rows.filter(({ name }) => name === null).map(({ given }) => `"${given}"`);
-  if (unknown.length > 0) throw new Error(`There is no model called ${unknown.join(', ')}.`);
-  return rows.flatMap(({ name }) => name ?? []);
 }

@@ -3,6 +3,7 @@ import { Limits } from '../billing';
 import { formatUsd } from '../kernel';
 import { KeyRegister, KeysService, type ManagedKey, type ShownStatus, shownStatuses } from '../keys';
 import { type Command, UsageError } from './command';
+import { keyIdIn } from './key-words';
 import { withDatabase } from './with-database';
 
 const PAGE = 200;
@@ -30,7 +31,7 @@ export const keyList: Command = {
         after = page.hasMore ? (page.keys.at(-1)?.publicId ?? null) : null;
       } while (after !== null);
       return 0;
-    }, context.environment);
+    }, context);
   },
 };
 
@@ -39,16 +40,13 @@ export const keyRevoke: Command = {
   summary: 'Revokes a key for good. Every node refuses it within a second.',
   run(words, context) {
     const { positionals } = parseArgs({ args: words, allowPositionals: true });
-    const [id, ...others] = positionals;
-    if (id === undefined || others.length > 0) throw new UsageError('Name the id of one key.');
-    // A whole key, pasted, names its id; so does what lists show.
-    const publicId = /^svc_([0-9A-Za-z]{8})/.exec(id)?.[1] ?? id;
+    const publicId = keyIdIn(positionals);
     return withDatabase(async (database, settings) => {
       const keys = new KeysService(settings, new Limits(database));
       await database.transaction((tx) => keys.revoke(tx, publicId));
       context.write(`${publicId} is revoked.\n`);
       return 0;
-    }, context.environment);
+    }, context);
   },
 };
 

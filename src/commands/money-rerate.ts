@@ -32,7 +32,7 @@ export const moneyRerate: Command = {
       to: dayOf(values.to, '--to'),
       priceOverride: new Map(values.price.map(replacementOf)),
     };
-    return withDatabase((database) => rerateSpan(database, span, values.apply, context), context.environment);
+    return withDatabase((database) => rerateSpan(database, span, values.apply, context), context);
   },
 };
 

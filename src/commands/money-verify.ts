@@ -15,5 +15,5 @@ export const moneyVerify: Command = {
       const broken = checks.filter(({ wrong }) => wrong.length > 0).length;
       context.write(`money:verify: ${checks.length - broken} of ${checks.length} hold\n`);
       return broken === 0 ? 0 : 1;
-    }, context.environment),
+    }, context),
 };

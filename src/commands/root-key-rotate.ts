@@ -25,6 +25,6 @@ export const rootKeyRotate: Command = {
       context.complain(`The root key has a new secret. ${old}. The new one is shown only now:\n`);
       context.write(`${issued.text}\n`);
       return 0;
-    }, context.environment);
+    }, context);
   },
 };

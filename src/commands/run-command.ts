@@ -4,6 +4,8 @@ import { configCheck } from './config-check';
 import { doctor } from './doctor';
 import { applyGateway, planGateway } from './gateway-file';
 import { journalForget } from './journal-forget';
+import { keyAudit } from './key-audit';
+import { keyChange, keyRotate } from './key-change';
 import { keyCreate } from './key-create';
 import { keyList, keyRevoke } from './key-list';
 import { moneyRerate } from './money-rerate';
@@ -21,7 +23,10 @@ const commands: Readonly<Record<string, Command>> = {
   'import models-dev': importModelsDev,
   'key create': keyCreate,
   'key list': keyList,
+  'key change': keyChange,
+  'key rotate': keyRotate,
   'key revoke': keyRevoke,
+  'key audit': keyAudit,
   'root-key rotate': rootKeyRotate,
   'credentials rewrap': credentialsRewrap,
   doctor,

@@ -2,6 +2,12 @@ import { createInterface } from 'node:readline/promises';
 import { processEnvironment } from '../platform';
 import type { CommandContext } from './command';
 
+/** A reader that has seen enough (`| head`) closes the pipe: the command is over, and nothing went wrong. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
 /** The context of a command that somebody typed. */
 export const terminal: CommandContext = {
   environment: processEnvironment,

@@ -1,22 +1,23 @@
 import { DataSource } from 'typeorm';
 import { migrations } from '../../migrations';
 import { entities } from '../app.module';
+import type { CommandContext } from './command';
 import {
   applicationUrl,
   attachDatabase,
   Database,
   loadSettings,
   type OpenDatabase,
-  processEnvironment,
   type Settings,
 } from '../platform';
 
-/** Runs a command on the database of the service, whether that is running or not. */
+/** Runs a command on the database of the service, whether that is running or not, and says which one that is. */
 export async function withDatabase<T>(
   work: (database: Database, settings: Settings) => Promise<T>,
-  environment: NodeJS.ProcessEnv = processEnvironment,
+  { environment, complain }: Pick<CommandContext, 'environment' | 'complain'>,
 ): Promise<T> {
   const settings = loadSettings(environment);
+  complain(`Installation: ${installationOf(settings)}\n`);
   const open = await attachDatabase(settings, migrations);
   return using(open, (database) => work(database, settings));
 }
@@ -47,4 +48,11 @@ async function using<T>(
   } finally {
     await open.close();
   }
+}
+
+/** Without the password that an address may carry. */
+export function installationOf({ databaseUrl, dataFolder }: Settings): string {
+  if (databaseUrl === undefined) return `embedded PostgreSQL in ${dataFolder}`;
+  const { host, pathname } = new URL(databaseUrl);
+  return `PostgreSQL at ${host || 'a local socket'}${pathname}`;
 }

@@ -4,3 +4,4 @@ export { IdempotencyModule } from './idempotency/idempotency.module';
 export { ResponseStore } from './responses/response-store';
 export { ResponsesModule } from './responses/responses.module';
 export { Lifecycle } from './lifecycle';
+export { presentRecord, recordColumns } from './manage/record-presenter';

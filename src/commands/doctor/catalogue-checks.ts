@@ -1,5 +1,6 @@
 import { AddressGuard } from '../../platform';
-import { type Current, type CurrentModel, readCurrent } from '../gateway-file/current';
+import { SupplierStyles } from '../../routing';
+import { type Current, type CurrentModel, type CurrentProvider, readCurrent } from '../gateway-file/current';
 import { tryConnection } from './connect';
 import { fail, type Finding, ok, type Patient, reasonOf, warn } from './finding';
 
@@ -22,6 +23,35 @@ function isServable({ lanes, price }: CurrentModel, { providers }: Current): boo
     (lane) =>
       lane.enabled && providers.get(lane.provider)?.visible === true && (lane.price ?? price) !== null,
   );
+}
+
+/** A provider that is called with a key and has none serves nobody. */
+export async function suppliersPaid({ database }: Patient): Promise<Finding> {
+  const what = 'supplier keys';
+  const { providers } = await database.transaction((tx) => readCurrent(tx));
+  const styles = new SupplierStyles();
+  const visible = [...providers.values()].filter((provider) => provider.visible);
+  const unknown = visible.filter(({ style }) => !styles.names.includes(style));
+  const without = visible.filter(
+    (provider) =>
+      !unknown.includes(provider) &&
+      Object.keys(provider.credentials).length === 0 &&
+      styles.of(provider).needsCredential(provider),
+  );
+  const named = (list: readonly CurrentProvider[]): string => list.map(({ name }) => name).join(', ');
+  if (unknown.length > 0)
+    return fail(
+      what,
+      `of a style that is not there: ${named(unknown)}`,
+      `There are ${styles.names.join(', ')}.`,
+    );
+  if (without.length > 0)
+    return fail(
+      what,
+      `missing for ${named(without)}`,
+      'Give each its api_key in the gateway.yaml, and apply it.',
+    );
+  return ok(what, 'every provider that needs one has one');
 }
 
 /** Connects as far as the handshake, by the same guard that requests go through; sends nothing. */

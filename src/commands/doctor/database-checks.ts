@@ -1,3 +1,4 @@
+import { LIVE_NODES } from '../../boot/lone-node';
 import { fail, type Finding, ok, type Patient, warn } from './finding';
 
 const CLOCK_TOLERANCE_MS = 2_000;
@@ -87,5 +88,19 @@ export async function partitionsAhead({ database }: Patient): Promise<Finding> {
     what,
     'this month or the next has none',
     'A process with WORKERS=inline has to run; it makes them every night.',
+  );
+}
+
+/** Rates are counted in Redis where several nodes share them. */
+export async function nodesCounted({ database, settings }: Patient): Promise<Finding> {
+  const what = 'nodes';
+  const [row] = await database.query<{ nodes: number }>(LIVE_NODES);
+  const nodes = row?.nodes ?? 0;
+  const found = nodes === 1 ? 'one is running' : `${nodes} are running`;
+  if (nodes < 2 || settings.redisUrl !== undefined) return ok(what, found);
+  return fail(
+    what,
+    `${found} without REDIS_URL (one that was killed counts for 30 s)`,
+    'Set REDIS_URL on every node: without it each lets in as much as a key may have. See docs/nodes.md.',
   );
 }

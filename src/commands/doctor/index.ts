@@ -1,10 +1,11 @@
 import { loadSettings, type Settings } from '../../platform';
 import type { Command, CommandContext } from '../command';
-import { inspectDatabase } from '../with-database';
-import { catalogueLoaded, suppliersReachable } from './catalogue-checks';
+import { inspectDatabase, installationOf } from '../with-database';
+import { catalogueLoaded, suppliersPaid, suppliersReachable } from './catalogue-checks';
 import {
   clockDifference,
   databaseAnswers,
+  nodesCounted,
   partitionsAhead,
   roleRights,
   schemaComplete,
@@ -28,6 +29,7 @@ export const doctor: Command = {
   async run(_words, context) {
     const settings = loadSettings(context.environment);
     const findings = [...(await surroundings(settings, context)), ...(await database(settings))];
+    context.write(`${installationOf(settings)}\n`);
     for (const finding of findings) context.write(lineOf(finding));
     const count = (verdict: Finding['verdict']): number =>
       findings.filter((finding) => finding.verdict === verdict).length;
@@ -55,7 +57,9 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['database role', roleRights],
   ['clock', clockDifference],
   ['partitions', partitionsAhead],
+  ['nodes', nodesCounted],
   ['catalogue', catalogueLoaded],
+  ['supplier keys', suppliersPaid],
   ['suppliers', suppliersReachable],
 ];
 

@@ -107,7 +107,7 @@ export async function mail({ smtpUrl, environment }: Settings): Promise<Finding>
 
 export async function redis({ redisUrl }: Settings): Promise<Finding> {
   const what = 'redis';
-  if (redisUrl === undefined) return ok(what, 'not used: right for one node');
+  if (redisUrl === undefined) return ok(what, 'not used: right for one node, which "nodes" below looks at');
   const { hostname, port, protocol } = new URL(redisUrl);
   const address = { host: hostname, port: Number(port) || 6_379, secure: protocol === 'rediss:' };
   try {

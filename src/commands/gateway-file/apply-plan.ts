@@ -37,7 +37,9 @@ async function runSteps(tx: Tx, steps: readonly Step[], faults: FileFault[]): Pr
   const failed = new Set<string>();
   for (const step of steps) {
     if (faults.some((fault) => concerns(fault, step.at))) failed.add(step.what);
-    if (failed.has(step.what) || step.needs.some((need) => failed.has(need))) continue;
+    // What could not be tried is missing for the steps that need it, too.
+    if (step.needs.some((need) => failed.has(need))) failed.add(step.what);
+    if (failed.has(step.what)) continue;
     try {
       await tx.transaction((inner) => step.run(inner));
     } catch (error) {

@@ -69,6 +69,22 @@ export function modelTexts(
   ]);
 }
 
+/** What something new is unless the file says otherwise: not worth a line. */
+export const usualTexts: FieldTexts = new Map([
+  ['visible', 'true'],
+  ['managed', 'true'],
+  ['kind', 'chat'],
+  ['state', 'active'],
+  ['lane_order', 'weight'],
+  ['context_tokens', 'unknown'],
+  ['max_output_tokens', 'unknown'],
+  ['input_modalities', 'text'],
+  ['output_modalities', 'text'],
+  ['capabilities', 'none'],
+  ['replay_included', 'false'],
+  ['restricted', 'false'],
+]);
+
 type Route = Pick<CurrentLane, 'provider' | 'upstreamModel' | 'region'>;
 
 export const routeName = ({ provider, upstreamModel, region }: Route): string =>

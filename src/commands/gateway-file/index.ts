@@ -86,7 +86,7 @@ function withFile(
     });
     const options: Omit<ApplyOptions, 'commit'> = { file: basename(path), prune };
     return work((commit) => applyFile(database, settings, reading, { ...options, commit }));
-  }, context.environment);
+  }, context);
 }
 
 function onlyFile(positionals: readonly string[]): string {

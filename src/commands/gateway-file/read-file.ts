@@ -26,6 +26,7 @@ import type {
 } from './desired';
 import { Entry, type Reading } from './entry';
 import type { FileFault } from './file-fault';
+import { didYouMean } from '../nearest';
 import { readPrice, readSchedules } from './read-price';
 import type { References } from './references';
 
@@ -37,7 +38,7 @@ export interface FileReading {
 /** Who knows what may be connected to, and how. */
 export interface Advisers {
   readonly guard: Pick<AddressGuard, 'checkBaseUrl'>;
-  readonly styles: Pick<SupplierStyles, 'of'>;
+  readonly styles: Pick<SupplierStyles, 'of' | 'names'>;
 }
 
 export function readGatewayFile(
@@ -111,9 +112,15 @@ function readProvider(name: string, entry: Entry, advisers: Advisers): DesiredPr
   };
 }
 
+/** The service adds these itself. */
+const ENDPOINT =
+  /\/(?:chat\/completions|completions|messages|responses|embeddings|rerank|models|audio\/\w+|images\/generations|moderations)\/*$/;
+
 function checkAddress(entry: Entry, address: string, which: string, { guard }: Advisers): void {
   const checked = guard.checkBaseUrl(address);
-  if (!checked.ok) entry.fault(`${which}${checked.error} (SUPPLIER_ALLOW is where the operator does)`);
+  if (!checked.ok) entry.fault(`${which}${checked.error}: the setting SUPPLIER_ALLOW makes exceptions`);
+  else if (ENDPOINT.test(checked.value.pathname))
+    entry.fault(`${which}names an endpoint: end it before ${ENDPOINT.exec(checked.value.pathname)?.[0]}`);
 }
 
 function styleOf(provider: ProviderView, entry: Entry, { styles }: Advisers): SupplierStyle | undefined {
@@ -122,7 +129,9 @@ function styleOf(provider: ProviderView, entry: Entry, { styles }: Advisers): Su
     return styles.of(provider);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return entry.fault(`there is no supplier style "${provider.style}"`);
+    const names = styles.names;
+    const hint = didYouMean(provider.style, names) || `; there are ${names.join(', ')}`;
+    return entry.fault(`there is no supplier style "${provider.style}"${hint}`);
   }
 }
 

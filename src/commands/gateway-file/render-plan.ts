@@ -1,4 +1,4 @@
-import type { FieldChange } from './field-texts';
+import { type FieldChange, usualTexts } from './field-texts';
 import type { Plan, Step } from './step';
 
 const SIGNS = { new: '+', changed: '~', gone: '-' } as const;
@@ -23,21 +23,48 @@ export function renderPlan(plan: Plan, prune: boolean): string {
 export const changeCount = (plan: Plan, prune: boolean): number =>
   plan.steps.length + (prune ? plan.gone.length : 0);
 
-/** One block for each thing, with a line for every field that changes. */
+/** One block for each thing: a line for every field that changes, and of a new one what is not as usual, closely set. */
 export function renderSteps(steps: readonly Step[]): string[] {
   return [...Map.groupBy(steps, ({ what }) => what)].flatMap(([what, ofIt]) => {
-    const mark = ofIt.some((step) => step.mark === 'new') ? 'new' : (ofIt[0]?.mark ?? 'changed');
+    const isNew = ofIt.some((step) => step.mark === 'new');
+    const mark = isNew ? 'new' : (ofIt[0]?.mark ?? 'changed');
     const changes = ofIt.flatMap((step) => step.changes);
-    return [
-      `${SIGNS[mark]} ${what}`,
-      ...changes.map((change) => `    ${changeText(change, mark === 'new')}`),
-    ];
+    const lines = isNew ? linesOfNew(changes) : changes.map(changeText);
+    return [`${SIGNS[mark]} ${what}`, ...lines.map((line) => `    ${line}`)];
   });
 }
 
-function changeText({ field, before, after }: FieldChange, isNew: boolean): string {
-  if (isNew && before === null) return `${field}: ${after}`;
-  return `${field}: ${before ?? 'none'} → ${after ?? 'none'}`;
+const changeText = ({ field, before, after }: FieldChange): string =>
+  `${field}: ${before ?? 'none'} → ${after ?? 'none'}`;
+
+const WIDTH = 110;
+/** The rates of one price share its name; lanes have a line each. */
+const grouped = /^(.*\bprice) (.+)$/;
+
+function linesOfNew(changes: readonly FieldChange[]): string[] {
+  const told = changes.filter(({ field, after }) => after !== null && usualTexts.get(field) !== after);
+  const groups = Map.groupBy(
+    told,
+    ({ field }) => grouped.exec(field)?.[1] ?? (field.startsWith('lane ') ? field : ''),
+  );
+  return [...groups].flatMap(([name, fields]) => {
+    const parts = fields.map(({ field, after }) => {
+      const short = grouped.exec(field)?.[2];
+      return short === undefined ? `${field}: ${after}` : `${short} ${after}`;
+    });
+    return grouped.test(`${name} x`) ? wrapped(`${name}: `, parts) : wrapped('', parts);
+  });
+}
+
+function wrapped(start: string, parts: readonly string[]): string[] {
+  const lines: string[] = [];
+  for (const part of parts) {
+    const last = lines.at(-1);
+    if (last === undefined) lines.push(start + part);
+    else if (last.length + part.length < WIDTH) lines[lines.length - 1] = `${last}, ${part}`;
+    else lines.push(part);
+  }
+  return lines;
 }
 
 function summary(plan: Plan, prune: boolean): string {

@@ -46,7 +46,7 @@ const importOf = (format: PriceFormat, origin: string): Command => ({
     return withDatabase(async (database) => {
       context.write(await importPrices(database, list, options));
       return 0;
-    }, context.environment);
+    }, context);
   },
 });
 

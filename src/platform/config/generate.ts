@@ -40,7 +40,7 @@ const intro = `# Configuration
 
 <!-- Generated from src/platform/config/settings.ts. -->
 
-The service is configured by environment variables, read once at the start: a change takes effect with the next start. Nothing needs to be set for a first start.
+The service is configured by environment variables, read once at the start: a change takes effect with the next start. Nothing needs to be set for a first start. \`npm start\`, \`npm run serve\` and \`npm run cli\` also read a file \`.env\` in the project's folder, such as a copy of \`.env.example\`; what the environment says wins.
 
 - \`NAME_FILE\` instead of \`NAME\` names a file that holds the value, as container secrets do; giving both is a fault.
 - An empty variable counts as unset.

@@ -37,6 +37,10 @@ export class SupplierStyles {
     this.styles.set(style.name, style);
   }
 
+  get names(): string[] {
+    return [...this.styles.keys()];
+  }
+
   of(provider: ProviderView): SupplierStyle {
     const style = this.styles.get(provider.style);
     if (style !== undefined) return style;

@@ -15,6 +15,8 @@ export interface Spoken {
   readonly code: number;
   readonly output: string;
   readonly complaint: string;
+  /** The line that says which installation a command works on. */
+  readonly installation: string;
 }
 
 /** An installation of one's own on which commands are run, in this process, with their output caught. */
@@ -49,7 +51,8 @@ export class CommandHouse {
       complain: (text) => (complaint += text),
       confirm: () => (typeof answer === 'boolean' ? Promise.resolve(answer) : answer()),
     });
-    return { code, output, complaint };
+    const [installation = ''] = /^Installation: .*\n/.exec(complaint) ?? [];
+    return { code, output, complaint: complaint.slice(installation.length), installation };
   }
 
   file(name: string, content: string): string {

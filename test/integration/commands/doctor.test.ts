@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { CommandHouse } from './command-house';
@@ -48,16 +49,39 @@ test('a sound one passes in every point', async () => {
     secrets: expect.stringMatching(/^warn .*MASTER_KEY must be set in production/),
     'data folder': expect.stringMatching(/GiB free in /),
     mail: 'ok no server: mails are written to the outbox in the data folder',
-    redis: 'ok not used: right for one node',
+    redis: expect.stringMatching(/^ok not used: right for one node/),
     database: expect.stringMatching(/^ok external PostgreSQL \d+.* answers$/),
     migrations: expect.stringMatching(/^ok all \d+ tables are as this version expects$/),
     'database role': 'ok switchboard_app may do its work and no more',
     clock: expect.stringMatching(/^ok \d+ ms from the database's$/),
     partitions: 'ok this month and the next are ready',
+    nodes: 'ok 0 are running',
+    'supplier keys': 'ok every provider that needs one has one',
     catalogue: 'ok 1 active models with lanes and prices',
     'supplier a': `ok 127.0.0.1:${port} answers`,
   });
   expect(code).toBe(0);
+});
+
+test('a provider that is called with a key and has none fails, by its name', async () => {
+  await house.apply(`version: 1
+providers:
+  a: { style: sandbox, base_url: "http://127.0.0.1:${port}" }
+  keyless: { style: openai-style, base_url: "http://127.0.0.1:${port}/v1" }
+models: { m: { lanes: [{ provider: a, model: m, region: eu }], price: { input: 1, output: 0 } } }
+`);
+  const { code, found } = await doctor();
+  expect([code, found.get('supplier keys')]).toEqual([1, 'fail missing for keyless']);
+});
+
+test('several nodes without Redis fail', async () => {
+  for (const node of ['one', 'other'])
+    await house.database.query('SELECT * FROM escrow_beat($1, $2, true)', [randomUUID(), node]);
+  const { code, found } = await doctor();
+  expect([code, found.get('nodes')]).toEqual([
+    1,
+    expect.stringMatching(/^fail 2 are running without REDIS_URL/),
+  ]);
 });
 
 test('what is out of reach is named: supplier, mail, Redis', async () => {

@@ -28,20 +28,38 @@ test('a plan shows everything, secrets only as set, and changes nothing', async 
   expect(code).toBe(0);
   expect(output).toContain('+ provider anthropic');
   expect(output).toContain('secret gateway.yaml: set');
-  expect(output).toContain('price input: $1.25');
+  expect(output).toContain('price: input $1.25, output $10');
+  // A line or two for each thing, and what is as usual is left out.
+  expect(output.split('\n').length).toBeLessThan(40);
   expect(output).not.toContain('canary');
   expect(output).toMatch(/8 new, 0 changed\.\n$/);
   expect(await revision()).toBe(before);
+});
+
+test('without its variables a plan names each of them, and nothing that only follows from that', async () => {
+  const { OPENAI_API_KEY, ANTHROPIC_API_KEY, ...environment } = house.environment;
+  Object.assign(house.environment, { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '' });
+  try {
+    const { code, complaint } = await house.run(['plan', example]);
+    expect(code).toBe(1);
+    const faults = complaint.split('\n').filter((line) => line.startsWith('  '));
+    expect(faults).toEqual([
+      expect.stringContaining('the environment variable OPENAI_API_KEY is not set'),
+      expect.stringContaining('the environment variable ANTHROPIC_API_KEY is not set'),
+    ]);
+  } finally {
+    Object.assign(house.environment, { ...environment, OPENAI_API_KEY, ANTHROPIC_API_KEY });
+  }
 });
 
 test('the real program applies it, and a second time there is nothing to do', async () => {
   const args = ['apply', example, '--yes'];
   const child = runChild(join(root, 'src', 'cli.ts'), args, house.environment);
   const ended = await child.ended;
-  expect(ended).toEqual({ code: 0, complaint: '' });
+  expect(ended).toEqual({ code: 0, complaint: expect.stringMatching(/^Installation: .*\n$/) });
   const before = await revision();
   const again = await house.run(args);
-  expect(again).toEqual({ code: 0, output: 'Nothing to do.\n', complaint: '' });
+  expect(again).toMatchObject({ code: 0, output: 'Nothing to do.\n', complaint: '' });
   expect(await revision()).toBe(before);
 });
 

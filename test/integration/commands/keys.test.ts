@@ -88,7 +88,7 @@ test.each([
 test('a revoked key is listed as such; revoking it again is no fault, an unknown one is', async () => {
   const { output } = await house.run(['key', 'create', '--name', 'doomed']);
   const id = output.slice(4, 12);
-  expect(await house.run(['key', 'revoke', id])).toEqual({
+  expect(await house.run(['key', 'revoke', id])).toMatchObject({
     code: 0,
     output: `${id} is revoked.\n`,
     complaint: '',
@@ -111,4 +111,94 @@ test('the root key is rotated; the old one lives on for the grace only', async (
   expect(left).toBeGreaterThan(3_500_000);
   expect(left).toBeLessThanOrEqual(3_600_000);
   expect(await house.run(['root-key', 'rotate', '--grace', 'soon'])).toMatchObject({ code: 64 });
+});
+
+describe('a key that is there', () => {
+  const made = async (name: string) =>
+    (await house.run(['key', 'create', '--name', name, '--budget', '5/daily', '--rpm', '9'])).output.trim();
+
+  test('is changed in what is named, and in nothing else', async () => {
+    const text = await made('changing');
+    const id = text.slice(4, 12);
+    const changed = await house.run(
+      `key change ${id} --name changed --status disabled --budget 7.5/monthly --models short --regions eu`.split(
+        ' ',
+      ),
+    );
+    expect(changed).toMatchObject({ code: 0, output: `${id} is changed.\n`, complaint: '' });
+    expect(changed.installation).toMatch(/^Installation: PostgreSQL at 127\.0\.0\.1:\d+\/\w+\n$/);
+    expect(await rowOf(text)).toMatchObject({
+      name: 'changed',
+      status: 'disabled',
+      allowed_models: ['m'],
+      allowed_regions: ['eu'],
+      rate_limit_rpm: 9,
+      expires_at: null,
+    });
+    expect((await house.run(['key', 'list', '--name', 'changed'])).output).toContain('$0 of $7.5 monthly');
+    const freed = 'key change ID --budget none --rpm none --models none --regions none --status active';
+    expect((await house.run(freed.replace('ID', text).split(' '))).code).toBe(0);
+    expect(await rowOf(text)).toMatchObject({ status: 'active', allowed_models: null, rate_limit_rpm: null });
+    expect((await house.run(['key', 'list', '--name', 'changed'])).output).not.toContain('monthly');
+  });
+
+  test('gets a new secret, and keeps the old one for the grace', async () => {
+    const text = await made('rotating');
+    const rotated = await house.run(['key', 'rotate', text.slice(4, 12), '--grace', '1h']);
+    const next = rotated.output.trim();
+    expect([next.slice(0, 12), next === text]).toEqual([text.slice(0, 12), false]);
+    expect(rotated.complaint).toMatch(/the old one works until \d{4}-/);
+    const row = await rowOf(text);
+    expect([opens(row, next), row['previous_until'] instanceof Date]).toEqual([true, true]);
+  });
+
+  test('shows what was done with it', async () => {
+    const text = await made('audited');
+    const { id } = (await rowOf(text)) as unknown as { id: number };
+    await house.database.query(
+      `INSERT INTO request_record (request_id, created_at, key_id, surface, model, status, usage_source, input_tokens,
+         output_tokens, cost_nano, stream, failover, latency_ms)
+       VALUES (gen_random_uuid(), now(), $1, 'chat', 'm', 200, 'supplier', 7, 2, 1500, false, false, 5)`,
+      [id],
+    );
+    const table = (await house.run(['key', 'audit', text.slice(4, 12)])).output.split('\r\n');
+    expect(table[0]).toMatch(/^timestamp,key_id,model/);
+    expect(table[1]).toContain(`${text.slice(4, 12)},m`);
+    const line = (await house.run(['key', 'audit', text.slice(4, 12), '--format', 'json'])).output;
+    expect(JSON.parse(line)).toMatchObject({
+      model: 'm',
+      input_tokens: 7,
+      output_tokens: 2,
+      cost_usd: 0.0000015,
+    });
+    expect((await house.run(['key', 'audit', text.slice(4, 12), '--model', 'other'])).output).toBe(
+      `${table[0]}\r\n`,
+    );
+  });
+
+  test.each([
+    [['change', 'x'], 64, 'Name at least one thing to change.'],
+    [['change', '--rpm', '9'], 64, 'Name the id of one key.'],
+    [['change', 'nothing1', '--rpm', '9'], 1, 'There is no key with this id.'],
+    [['change', 'x', '--status', 'revoked'], 64, '"key revoke" ends a key for good'],
+    [['rotate', 'nothing1'], 1, 'There is no key with this id.'],
+    [['rotate', 'x', '--grace', 'soon'], 64, '--grace takes a duration'],
+    [['audit', 'nothing1'], 1, 'There is no key with this id.'],
+    [['audit', 'x', '--format', 'xml'], 64, '--format takes csv or json'],
+  ])('%j is refused', async (words, code, complaint) => {
+    const spoken = await house.run(['key', ...words]);
+    expect([spoken.code, spoken.output]).toEqual([code, '']);
+    expect(spoken.complaint).toContain(complaint);
+  });
+});
+
+test('before the first start a key without an owner says what to do', async () => {
+  const fresh = await CommandHouse.open();
+  try {
+    const { code, complaint } = await fresh.run(['key', 'create', '--name', 'x']);
+    expect(code).toBe(1);
+    expect(complaint).toContain('Start the service once (npm start)');
+  } finally {
+    await fresh.close();
+  }
 });

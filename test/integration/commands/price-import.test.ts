@@ -43,11 +43,9 @@ test('an import shows what is new, changed, gone and kept, and changes nothing',
     lane one · chain-upstream · eu price input: none → $1
     lane one · chain-upstream · eu price output: none → $0
 + model newcomer
-    kind: chat
     state: paused
     lane one · newcomer · eu: priority 0, weight 1
-    price input: $4
-    price output: $0
+    price: input $4, output $0
 Gone from the list, left as it is:
   model orphan: one · orphan-upstream
 Kept (--overwrite takes what the list says):

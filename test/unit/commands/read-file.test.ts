@@ -56,11 +56,11 @@ moddels: {}
     '4 providers.first.styel: is not known here; did you mean "style"?',
     '3 providers.first.style: is missing',
     '7 providers.first.timeouts.connect: expected a duration such as 500ms, 10s or 5m',
-    '5 providers.first.base_url: must be https on port 443, unless the operator allows it (SUPPLIER_ALLOW is where the operator does)',
+    '5 providers.first.base_url: must be https on port 443, unless the operator allows it: the setting SUPPLIER_ALLOW makes exceptions',
     '6 providers.first.api_key: expected ${NAME} of an environment variable or ${file:PATH}: secrets stay out of the file',
     '10 providers.second.base_url: the environment variable NOWHERE is not set',
     '11 providers.second.regions: expected a list',
-    '9 providers.second.style: there is no supplier style "opnai-style"',
+    '9 providers.second.style: there is no supplier style "opnai-style"; did you mean "openai-style"?',
   ]);
 });
 

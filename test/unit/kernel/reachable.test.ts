@@ -5,15 +5,29 @@ import { type ErrorCode, isErrorCode, reachableCodes } from '../../../src/kernel
 
 const source = join(__dirname, '../../../src');
 
-/** Every code that stands in the first argument of `fault(…)`, or that something called `code` is given. */
+/**
+ * Every code that stands in the first argument of `fault(…)` or in a constant of the file that it names (a table of
+ * codes), or that something called `code` is given.
+ */
 function raisedCodes(): Set<ErrorCode> {
   const raised = new Set<ErrorCode>();
   for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || !entry.name.endsWith('.ts')) continue;
     const path = join(entry.parentPath, entry.name);
     const file = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true);
+    const constants = new Map(
+      file.statements
+        .filter(ts.isVariableStatement)
+        .flatMap(({ declarationList }) => declarationList.declarations)
+        .map(({ name, initializer }) => [name.getText(), initializer]),
+    );
     const collect = (node: ts.Node): void => {
       if (ts.isStringLiteral(node) && isErrorCode(node.text)) raised.add(node.text);
+      const named = ts.isIdentifier(node) ? constants.get(node.text) : undefined;
+      if (named !== undefined) {
+        constants.delete((node as ts.Identifier).text);
+        collect(named);
+      }
       node.forEachChild(collect);
     };
     const visit = (node: ts.Node): void => {

@@ -1,0 +1,27 @@
+import { Database, Logger, type Settings } from '../platform';
+
+/** A node that was killed still counts for the rest of its lease. */
+const FIRST_LOOK_MS = 45_000;
+const LOOK_EVERY_MS = 3_600_000;
+
+export const LIVE_NODES = 'SELECT count(*)::int AS nodes FROM escrow_lease WHERE expires_at > now()';
+
+/** Without Redis every node limits rates by itself: several of them let in several times as much. */
+export function warnOfOtherNodes({ redisUrl }: Settings, database: Database, logger: Logger): () => void {
+  if (redisUrl !== undefined) return () => undefined;
+  const look = async (): Promise<void> => {
+    const [row] = await database.query<{ nodes: number }>(LIVE_NODES);
+    const nodes = row?.nodes ?? 1;
+    if (nodes > 1)
+      logger.warn(
+        'several nodes run without REDIS_URL: each lets in as much as a key may have (docs/nodes.md)',
+        {
+          nodes,
+        },
+      );
+  };
+  const lookQuietly = (): void => void look().catch(() => undefined);
+  const timers = [setTimeout(lookQuietly, FIRST_LOOK_MS), setInterval(lookQuietly, LOOK_EVERY_MS)];
+  for (const timer of timers) timer.unref();
+  return () => timers.forEach((timer) => clearTimeout(timer));
+}

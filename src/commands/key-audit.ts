@@ -1,0 +1,53 @@
+import { parseArgs } from 'node:util';
+import { RequestRecordQuery } from '../audit';
+import { Limits } from '../billing';
+import { presentRecord, recordColumns } from '../gateway';
+import { KeyRegister } from '../keys';
+import { csvLine } from '../web';
+import { type Command, UsageError } from './command';
+import { keyIdIn } from './key-words';
+import { instantOf, wholeNumberOf } from './readers';
+import { withDatabase } from './with-database';
+
+const USUAL_ROWS = 100;
+
+export const keyAudit: Command = {
+  usage:
+    'key audit ID [--from 2027-01-01] [--to 2027-02-01] [--model NAME] [--limit 100] [--format csv|json]',
+  summary:
+    'What was done with a key, the newest first: one line a request, with its tokens and its cost. ' +
+    'json writes one object a line.',
+  run(words, context) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      allowPositionals: true,
+      options: {
+        from: { type: 'string' },
+        to: { type: 'string' },
+        model: { type: 'string' },
+        limit: { type: 'string' },
+        format: { type: 'string', default: 'csv' },
+      },
+    });
+    const id = keyIdIn(positionals);
+    const filter = {
+      from: values.from === undefined ? null : instantOf(values.from, '--from'),
+      to: values.to === undefined ? null : instantOf(values.to, '--to'),
+      model: values.model ?? null,
+      limit: values.limit === undefined ? USUAL_ROWS : wholeNumberOf(values.limit, '--limit'),
+    };
+    const isJson = values.format === 'json';
+    if (!isJson && values.format !== 'csv') throw new UsageError('--format takes csv or json.');
+    return withDatabase(async (database) => {
+      const key = await new KeyRegister(database, new Limits(database)).get(id);
+      if (!isJson) context.write(csvLine(recordColumns));
+      for await (const entry of new RequestRecordQuery(database).allOfKey(key.id, filter)) {
+        const record = presentRecord(entry, id);
+        context.write(
+          isJson ? `${JSON.stringify(record)}\n` : csvLine(recordColumns.map((name) => record[name])),
+        );
+      }
+      return 0;
+    }, context);
+  },
+};

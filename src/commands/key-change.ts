@@ -1,0 +1,106 @@
+import { parseArgs } from 'node:util';
+import { Limits } from '../billing';
+import { type KeyChanges, KeysService, maskKey } from '../keys';
+import { type Command, UsageError } from './command';
+import { keyIdIn, modelNames } from './key-words';
+import { budgetOf, instantOf, listOf, secondsOf, wholeNumberOf } from './readers';
+import { withDatabase } from './with-database';
+
+/** A limit that is taken away. */
+const NONE = 'none';
+
+export const keyChange: Command = {
+  usage:
+    'key change ID [--name NAME] [--status active|disabled] [--budget 20/monthly|none] [--rpm 60|none] ' +
+    '[--models a,b|none] [--regions eu|none] [--expires 2027-01-01|none]',
+  summary: 'Changes what a key may do; "none" takes a limit away. What is not named stays as it is.',
+  run(words, context) {
+    const { id, changes } = changesIn(words);
+    return withDatabase(async (database, settings) => {
+      const keys = new KeysService(settings, new Limits(database));
+      await database.transaction(async (tx) => {
+        const { allowedModels } = changes;
+        const named =
+          allowedModels === undefined ? {} : { allowedModels: await modelNames(tx, allowedModels) };
+        await keys.change(tx, id, { ...changes, ...named });
+      });
+      context.write(`${id} is changed.\n`);
+      return 0;
+    }, context);
+  },
+};
+
+export const keyRotate: Command = {
+  usage: 'key rotate ID [--grace 1h]',
+  summary:
+    'Makes a new secret under the same id and prints it, this once. The old one works until the grace is over; ' +
+    'without one it ends at once. Only the key itself goes to standard output.',
+  run(words, context) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      allowPositionals: true,
+      options: { grace: { type: 'string' } },
+    });
+    const id = keyIdIn(positionals);
+    const grace = values.grace === undefined ? 0 : secondsOf(values.grace, '--grace');
+    return withDatabase(async (database, settings) => {
+      const keys = new KeysService(settings, new Limits(database));
+      const rotated = await database.transaction((tx) => keys.rotate(tx, id, grace));
+      const { previousUntil } = rotated;
+      const end = previousUntil === null ? 'has ended' : `works until ${previousUntil.toISOString()}`;
+      context.complain(
+        `${maskKey(rotated.publicId)} has a new secret, shown only now; the old one ${end}:\n`,
+      );
+      context.write(`${rotated.text}\n`);
+      return 0;
+    }, context);
+  },
+};
+
+function changesIn(words: string[]): { id: string; changes: KeyChanges } {
+  const { values, positionals } = parseArgs({
+    args: words,
+    allowPositionals: true,
+    options: {
+      name: { type: 'string' },
+      status: { type: 'string' },
+      budget: { type: 'string' },
+      rpm: { type: 'string' },
+      models: { type: 'string' },
+      regions: { type: 'string' },
+      expires: { type: 'string' },
+    },
+  });
+  const id = keyIdIn(positionals);
+  if (Object.keys(values).length === 0) throw new UsageError('Name at least one thing to change.');
+  const { name, status, budget, rpm, models, regions, expires } = values;
+  if (name?.trim() === '') throw new UsageError('--name is empty.');
+  return {
+    id,
+    changes: {
+      ...(name === undefined ? {} : { name }),
+      ...(status === undefined ? {} : { status: statusOf(status) }),
+      ...(rpm === undefined ? {} : { rateLimitRpm: unlessNone(rpm, (text) => wholeNumberOf(text, '--rpm')) }),
+      ...(models === undefined ? {} : { allowedModels: unlessNone(models, listOf) }),
+      ...(regions === undefined ? {} : { allowedRegions: unlessNone(regions, listOf) }),
+      ...(expires === undefined
+        ? {}
+        : { expiresAt: unlessNone(expires, (text) => instantOf(text, '--expires')) }),
+      ...(budget === undefined ? {} : budgetChange(budget)),
+    },
+  };
+}
+
+const unlessNone = <T>(text: string, read: (text: string) => T): T | null =>
+  text === NONE ? null : read(text);
+
+function budgetChange(text: string): Pick<KeyChanges, 'budgetLimit' | 'budgetPeriod'> {
+  if (text === NONE) return { budgetLimit: null };
+  const { limit, period } = budgetOf(text);
+  return { budgetLimit: limit, budgetPeriod: period };
+}
+
+function statusOf(text: string): 'active' | 'disabled' {
+  if (text === 'active' || text === 'disabled') return text;
+  throw new UsageError('--status takes active or disabled; "key revoke" ends a key for good.');
+}

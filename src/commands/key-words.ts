@@ -1,0 +1,26 @@
+import type { Tx } from '../platform';
+import { UsageError } from './command';
+
+/** The one key that a command names. A whole key, pasted, names its id; so does what lists show. */
+export function keyIdIn(positionals: readonly string[]): string {
+  const [id, ...others] = positionals;
+  if (id === undefined || others.length > 0) throw new UsageError('Name the id of one key.');
+  return /^svc_([0-9A-Za-z]{8})/.exec(id)?.[1] ?? id;
+}
+
+/** Of the models, since the list of a key is compared with those. A slip of the pen would make a useless key. */
+export async function modelNames(
+  tx: Tx,
+  names: readonly string[] | null | undefined,
+): Promise<string[] | null> {
+  if (names === null || names === undefined) return null;
+  const rows = await tx.query<{ given: string; name: string | null }[]>(
+    `SELECT given, coalesce(m.name, target.name) AS name FROM unnest($1::text[]) WITH ORDINALITY AS g (given, place)
+       LEFT JOIN model m ON m.name = given LEFT JOIN model_alias a ON a.name = given
+       LEFT JOIN model target ON target.id = a.model_id ORDER BY place`,
+    [names],
+  );
+  const unknown = rows.filter(({ name }) => name === null).map(({ given }) => `"${given}"`);
+  if (unknown.length > 0) throw new Error(`There is no model called ${unknown.join(', ')}.`);
+  return rows.flatMap(({ name }) => name ?? []);
+}
