@@ -13,6 +13,7 @@ import { AddLaneOrder1763700420000 } from './1763700420000-add-lane-order';
 import { CreateKeptResponses1763700500000 } from './1763700500000-create-kept-responses';
 import { KeepUnreadJournals1763700520000 } from './1763700520000-keep-unread-journals';
 import { AddLaneRetries1763700530000 } from './1763700530000-add-lane-retries';
+import { AddModelBounds1763700540000 } from './1763700540000-add-model-bounds';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -31,4 +32,5 @@ export const migrations = [
   CreateKeptResponses1763700500000,
   KeepUnreadJournals1763700520000,
   AddLaneRetries1763700530000,
+  AddModelBounds1763700540000,
 ];

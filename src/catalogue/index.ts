@@ -35,6 +35,7 @@ export {
   MODEL_STATES,
   LANE_ORDERS,
   type LaneOrder,
+  type ModelBounds,
   type ModelKind,
   type ModelState,
   type ProviderBreaker,

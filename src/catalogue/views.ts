@@ -1,5 +1,12 @@
 import type { ErrorCode, PriceRates } from '../kernel';
-import type { LaneOrder, ModelKind, ModelState, ProviderBreaker, ProviderTimeouts } from './entities';
+import type {
+  LaneOrder,
+  ModelBounds,
+  ModelKind,
+  ModelState,
+  ProviderBreaker,
+  ProviderTimeouts,
+} from './entities';
 
 /** What the hot path sees of the catalogue: frozen, plain, and complete enough never to ask the database. */
 export interface ProviderView {
@@ -53,6 +60,8 @@ export interface ModelView {
   readonly laneOrder: LaneOrder;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
+  /** Lower than the vendor's own where the operator knows better. */
+  readonly bounds: ModelBounds;
   readonly inputModalities: readonly string[];
   readonly outputModalities: readonly string[];
   readonly capabilities: ReadonlySet<string>;

@@ -5,6 +5,7 @@ import { decodeChatRequest } from './chat/decode-request';
 import { encodeChatAnswer } from './chat/encode-answer';
 import { encodeChatRequest } from './chat/encode-request';
 import { readChatError } from './chat/errors';
+import { measureChat } from './chat/measure';
 import { ChatStreamDecoder } from './chat/stream-decoder';
 import { ChatStreamEncoder } from './chat/stream-encoder';
 import { ChatStreamWatcher } from './chat/stream-watcher';
@@ -14,6 +15,7 @@ import { decodeMessagesRequest } from './messages/decode-request';
 import { encodeMessagesAnswer } from './messages/encode-answer';
 import { encodeMessagesRequest } from './messages/encode-request';
 import { readMessagesError } from './messages/errors';
+import { measureMessages } from './messages/measure';
 import { MessagesStreamDecoder } from './messages/stream-decoder';
 import { MessagesStreamEncoder } from './messages/stream-encoder';
 import { MessagesStreamWatcher } from './messages/stream-watcher';
@@ -23,6 +25,7 @@ import { decodeResponsesRequest } from './responses/decode-request';
 import { encodeResponsesAnswer } from './responses/encode-answer';
 import { encodeResponsesRequest } from './responses/encode-request';
 import { readResponsesError } from './responses/errors';
+import { measureResponses } from './responses/measure';
 import { ResponsesStreamDecoder } from './responses/stream-decoder';
 import { readFinish } from './responses/finish';
 import { ResponsesStreamEncoder } from './responses/stream-encoder';
@@ -42,6 +45,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     name: 'chat',
     ping: ssePing,
     decodeRequest: decodeChatRequest,
+    measureRequest: measureChat,
     encodeRequest: encodeChatRequest,
     streamDecoder: (options) => new ChatStreamDecoder(options),
     streamEncoder: (options) => new ChatStreamEncoder(options),
@@ -56,6 +60,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     name: 'messages',
     ping: formatEvent({ event: 'ping', data: '{"type":"ping"}' }),
     decodeRequest: decodeMessagesRequest,
+    measureRequest: measureMessages,
     encodeRequest: encodeMessagesRequest,
     streamDecoder: (options) => new MessagesStreamDecoder(options),
     streamEncoder: (options) => new MessagesStreamEncoder(options),
@@ -70,6 +75,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     name: 'responses',
     ping: ssePing,
     decodeRequest: decodeResponsesRequest,
+    measureRequest: measureResponses,
     encodeRequest: encodeResponsesRequest,
     streamDecoder: (options) => new ResponsesStreamDecoder(options),
     streamEncoder: (options) => new ResponsesStreamEncoder(options),

@@ -40,3 +40,4 @@ export {
   type UnifiedFinish,
 } from './canonical';
 export { dialects } from './dialects';
+export { type Picture, type RequestMeasure, type ServerTool, textAlone } from './measure/measure';

@@ -12,6 +12,7 @@ export {
   judgeAnswer,
   type Operation,
   type OutgoingBody,
+  type PictureRule,
   type RefusedAnswer,
   steeringFields,
   type SupplierStyle,

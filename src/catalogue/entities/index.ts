@@ -5,6 +5,7 @@ export {
   Model,
   MODEL_KINDS,
   MODEL_STATES,
+  type ModelBounds,
   type ModelKind,
   type ModelState,
 } from './model.entity';

@@ -19,6 +19,16 @@ export type ModelState = (typeof MODEL_STATES)[number];
 export const LANE_ORDERS = ['weight', 'price', 'latency'] as const;
 export type LaneOrder = (typeof LANE_ORDERS)[number];
 
+/** The most input tokens that one thing takes; what is left out takes what its vendor allows. */
+export interface ModelBounds {
+  readonly imageTokens?: number;
+  readonly documentTokens?: number;
+  /** What the supplier keeps or knows alone: an earlier answer, a stored prompt, a part of an unknown kind. */
+  readonly referenceTokens?: number;
+  /** What one use of a server tool adds to what the model reads. */
+  readonly roundTokens?: number;
+}
+
 @Entity('model')
 @Unique('model_name_key', ['name'])
 @Check('model_kind_known', `kind IN (${MODEL_KINDS.map((kind) => `'${kind}'`).join(', ')})`)
@@ -26,6 +36,7 @@ export type LaneOrder = (typeof LANE_ORDERS)[number];
 @Check('model_lane_order_known', `lane_order IN (${LANE_ORDERS.map((order) => `'${order}'`).join(', ')})`)
 @Check('model_not_own_redirect', 'redirect_to <> id')
 @Check('model_not_own_overflow', 'overflow_to <> id')
+@Check('model_bounds_object', "jsonb_typeof(bounds) = 'object'")
 @Check('model_limits_positive', 'context_tokens > 0 AND max_output_tokens > 0')
 export class Model {
   @PrimaryGeneratedColumn('identity', {
@@ -71,6 +82,10 @@ export class Model {
 
   @Column('integer', { name: 'max_output_tokens', nullable: true })
   maxOutputTokens: number | null;
+
+  /** Lower than the vendor's own where the operator knows better. */
+  @Column('jsonb', { default: {} })
+  bounds: ModelBounds;
 
   @Column('text', { name: 'input_modalities', array: true, default: ['text'] })
   inputModalities: string[];

@@ -1,4 +1,11 @@
-import type { LaneOrder, ModelKind, ModelState, ProviderBreaker, ProviderTimeouts } from '../../catalogue';
+import type {
+  LaneOrder,
+  ModelBounds,
+  ModelKind,
+  ModelState,
+  ProviderBreaker,
+  ProviderTimeouts,
+} from '../../catalogue';
 import { type PriceRates, priceRates, RATE_NAMES } from '../../kernel';
 import type { Tx } from '../../platform';
 
@@ -39,6 +46,7 @@ export interface CurrentModel {
   readonly laneOrder: LaneOrder;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
+  readonly bounds: ModelBounds;
   readonly inputModalities: readonly string[];
   readonly outputModalities: readonly string[];
   readonly capabilities: readonly string[];
@@ -113,7 +121,7 @@ type ModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
 const MODELS = `
   SELECT m.id, m.name, m.display_name AS "displayName", m.owned_by AS "ownedBy", m.kind, m.state,
          m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.lane_order AS "laneOrder", m.context_tokens AS "contextTokens",
-         m.max_output_tokens AS "maxOutputTokens", m.input_modalities AS "inputModalities",
+         m.max_output_tokens AS "maxOutputTokens", m.bounds, m.input_modalities AS "inputModalities",
          m.output_modalities AS "outputModalities", m.capabilities, m.replay_included AS "replayIncluded",
          m.restricted, m.managed
     FROM model m LEFT JOIN model target ON target.id = m.redirect_to

@@ -1,4 +1,11 @@
-import type { LaneOrder, ModelKind, ModelState, ProviderBreaker, ProviderTimeouts } from '../../catalogue';
+import type {
+  LaneOrder,
+  ModelBounds,
+  ModelKind,
+  ModelState,
+  ProviderBreaker,
+  ProviderTimeouts,
+} from '../../catalogue';
 import type { PriceRates } from '../../kernel';
 import type { Place } from './file-fault';
 
@@ -49,6 +56,7 @@ export interface DesiredModel {
   readonly laneOrder: LaneOrder;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
+  readonly bounds: ModelBounds;
   readonly inputModalities: readonly string[];
   readonly outputModalities: readonly string[];
   readonly capabilities: readonly string[];

@@ -51,7 +51,11 @@ export function providerTexts(provider: Omit<CurrentProvider, 'id' | 'name' | 'c
 export function modelTexts(
   model: Omit<CurrentModel, 'id' | 'name' | 'redirect' | 'overflow' | 'lanes' | 'price' | 'schedules'>,
 ): FieldTexts {
+  const bounds = Object.entries(model.bounds).map(
+    ([name, tokens]) => [`bounds.${columnOf(name)}`, String(tokens)] as const,
+  );
   return new Map([
+    ...bounds,
     ['display_name', model.displayName],
     ['owned_by', model.ownedBy],
     ['kind', model.kind],

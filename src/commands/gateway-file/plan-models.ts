@@ -40,6 +40,7 @@ function fieldsStep(model: DesiredModel, known: CurrentModel | undefined, change
         laneOrder: model.laneOrder,
         contextTokens: model.contextTokens,
         maxOutputTokens: model.maxOutputTokens,
+        bounds: model.bounds,
         inputModalities: [...model.inputModalities],
         outputModalities: [...model.outputModalities],
         capabilities: [...model.capabilities],

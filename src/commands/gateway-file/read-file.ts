@@ -6,6 +6,7 @@ import {
   MODEL_KINDS,
   MODEL_STATES,
   LANE_ORDERS,
+  type ModelBounds,
   type ModelKind,
   type ProviderView,
   tokenUrlOf,
@@ -187,6 +188,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     'lane_order',
     'context_tokens',
     'max_output_tokens',
+    'bounds',
     'input_modalities',
     'output_modalities',
     'capabilities',
@@ -214,6 +216,7 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     laneOrder: fields.lane_order.oneOf(LANE_ORDERS) ?? 'weight',
     contextTokens: fields.context_tokens.wholeNumber(1) ?? null,
     maxOutputTokens: fields.max_output_tokens.wholeNumber(1) ?? null,
+    bounds: readBounds(fields.bounds),
     inputModalities: fields.input_modalities.texts() ?? ['text'],
     outputModalities: fields.output_modalities.texts() ?? ['text'],
     capabilities: fields.capabilities.texts() ?? [],
@@ -228,6 +231,17 @@ function readModel([name, entry]: [string, Entry]): { model: DesiredModel; alias
     return text === undefined ? [] : [{ at: alias, name: text, model: name }];
   });
   return { model, aliases };
+}
+
+function readBounds(entry: Entry): ModelBounds {
+  const fields = entry.fields('image_tokens', 'document_tokens', 'reference_tokens', 'round_tokens');
+  const given = {
+    imageTokens: fields.image_tokens.wholeNumber(1),
+    documentTokens: fields.document_tokens.wholeNumber(1),
+    referenceTokens: fields.reference_tokens.wholeNumber(1),
+    roundTokens: fields.round_tokens.wholeNumber(1),
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {

@@ -22,13 +22,14 @@ export interface AnswerContext {
 /** The `svc` object: the same as the `x-svc-*` trailers, for clients that cannot read trailers. */
 export function svcFacts(
   { startedMs }: Inbound,
-  { route: { lane, price }, failover }: LaneAnswer,
+  { route: { lane, price }, failover, outputCap }: LaneAnswer,
 ): AnswerContext['facts'] {
   return (usage) => ({
     supplier: lane.provider.name,
     region: lane.region,
     upstream_model: lane.upstreamModel,
     failover,
+    ...(outputCap !== null && { output_cap: outputCap }),
     latency_ms: Math.round(monotonicMs() - startedMs),
     input_tokens: promptTokens(usage),
     output_tokens: completionTokens(usage),

@@ -33,6 +33,8 @@ export interface LaneAnswer {
   readonly exchange: SupplierExchange;
   /** What of the body the supplier did not get. */
   readonly dropped: readonly Dropped[];
+  /** The bound that near a budget's end was put on the answer; null where there is none. */
+  readonly outputCap: number | null;
   /** Another lane should have answered and could not. */
   readonly failover: boolean;
 }

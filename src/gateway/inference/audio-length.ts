@@ -28,26 +28,27 @@ interface ByteRates {
   readonly most: number;
 }
 
-const speech: ByteRates = { least: 750, usual: 6_000, most: 1_000_000 };
+const speech: ByteRates = { least: 750, usual: 6_000, most: 64_000 };
 const rates: Readonly<Record<AudioKind, ByteRates>> = {
   wav: { least: 750, usual: 32_000, most: 1_000_000 },
   mp3: { least: 1_000, usual: 16_000, most: 40_000 },
-  mp4: speech,
-  flac: { least: 1_000, usual: 32_000, most: 1_000_000 },
+  mp4: { ...speech, most: 1_000_000 },
+  flac: { least: 1_000, usual: 32_000, most: 288_000 },
   ogg: speech,
   webm: speech,
 };
 
 /**
- * How long a recording is, by its head. What the head says counts only as far as the size of the file allows: a head
- * that lies must not make an answer free.
+ * How long a recording is, by its samples where they can be counted, else by its head. What it says counts only as far
+ * as the size of the file allows: a head that lies must not make an answer free. `file` may be the beginning of
+ * something of `size` bytes.
  */
-export function audioLengthOf(kind: AudioKind, file: Buffer): AudioLength {
-  const read = readers[kind](file);
+export function audioLengthOf(kind: AudioKind, file: Buffer, size = file.length): AudioLength {
+  const read = readers[kind](file, size);
   const { least, usual, most } = { ...rates[kind], ...read.rates };
-  const longest = file.length / least;
-  const told = read.seconds ?? file.length / usual;
-  const estimate = Math.min(longest, Math.max(told, file.length / most));
+  const longest = size / least;
+  const told = read.seconds ?? size / usual;
+  const estimate = Math.min(longest, Math.max(told, size / most));
   return { boundMs: milliseconds(longest), estimateMs: milliseconds(estimate) };
 }
 
@@ -59,7 +60,7 @@ interface Head {
   readonly rates?: Partial<ByteRates>;
 }
 
-const readers: Readonly<Record<AudioKind, (file: Buffer) => Head>> = {
+const readers: Readonly<Record<AudioKind, (file: Buffer, size: number) => Head>> = {
   wav: readWav,
   mp3: readMp3,
   mp4: readMp4,
@@ -74,7 +75,7 @@ const FASTEST_SAMPLES = 6_144_000;
 const MOST_CHUNKS = 64;
 
 /** Plain samples take exactly so many bytes a second, whoever plays them: then length and bound are the same. */
-function readWav(file: Buffer): Head {
+function readWav(file: Buffer, fileSize: number): Head {
   let rate = 0;
   let isPlain = false;
   for (let at = 12, chunks = 0; at + 8 <= file.length && chunks < MOST_CHUNKS; chunks += 1) {
@@ -85,14 +86,16 @@ function readWav(file: Buffer): Head {
       // The code of an extended head stands where the head is longer.
       const format = code === 0xfffe && at + 34 <= file.length ? file.readUInt16LE(at + 32) : code;
       isPlain = PLAIN_SAMPLES.has(format);
-      const frame = Math.ceil((file.readUInt16LE(at + 10) * file.readUInt16LE(at + 22)) / 8);
+      const [channels, samples] = [file.readUInt16LE(at + 10), file.readUInt32LE(at + 12)];
+      const frame = Math.ceil((channels * file.readUInt16LE(at + 22)) / 8);
+      // Packed samples take half a byte or less; how many bytes a second is only said, and no decoder needs it.
       rate = Math.min(
         FASTEST_SAMPLES,
-        isPlain ? file.readUInt32LE(at + 12) * frame : file.readUInt32LE(at + 16),
+        isPlain ? samples * frame : Math.min(file.readUInt32LE(at + 16), Math.ceil((samples * channels) / 2)),
       );
     } else if (id === 'data' && rate > 0) {
-      // Recorders that write as they go do not know the size yet.
-      const seconds = Math.min(size || Infinity, file.length - at - 8) / rate;
+      // Decoders go on to the next samples behind those that the head tells of.
+      const seconds = (fileSize - at - 8) / rate;
       return isPlain ? { seconds, rates: { least: rate, most: rate } } : { seconds };
     }
     at += 8 + size + (size % 2);

@@ -46,6 +46,19 @@ export function recordingIn({ fields, files }: Form): Recording {
   };
 }
 
+/** The head of a recording in base64 tells its kind, and of plain samples how many there are a second. */
+const HEAD_CHARACTERS = 4_096;
+
+/** What a recording within a conversation takes. Of an unknown kind it is as long as any of its size. */
+export function recordingTokens(base64: string): { readonly bound: number; readonly estimate: number } {
+  const head = Buffer.from(base64.slice(0, HEAD_CHARACTERS), 'base64');
+  const length = audioLengthOf(audioKindOf(head) ?? 'webm', head, Math.floor((base64.length * 3) / 4));
+  return {
+    bound: Math.ceil((length.boundMs / 1_000) * MOST_TOKENS_IN),
+    estimate: Math.ceil((length.estimateMs / 1_000) * USUAL_TOKENS_IN),
+  };
+}
+
 function fileIn(files: readonly FormFile[]): FormFile {
   const stray = files.find(({ field }) => field !== 'file');
   if (stray !== undefined) {

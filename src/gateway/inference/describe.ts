@@ -1,11 +1,14 @@
 import { fault } from '../../kernel';
+import { textAlone } from '../../protocol';
 import { type Recording, recordingIn } from './audio';
 import type { Inbound } from './inbound';
+import { type AskedInput, inputEstimateOf, textBound } from './input-size';
+import { serverToolsOf } from './server-tools';
 import { sessionOf } from './session';
-import { isText, type Surface } from './surface';
+import { isConversation, isText, type Surface } from './surface';
 
 /** What the gateway needs to know of a request; everything else is between the caller and the supplier. */
-export interface Call {
+export interface Call extends AskedInput {
   readonly surface: Surface;
   readonly model: string;
   readonly stream: boolean;
@@ -23,9 +26,7 @@ export interface Call {
   readonly region: string | null;
   /** The conversation it says it belongs to; null when it says nothing. */
   readonly session: string | null;
-  /** More tokens than the input can have: what is held for. */
-  readonly inputBound: number;
-  /** About as many as it has: what is charged when nobody reports it. */
+  /** About as many as the input has: what is charged when nobody reports it. */
   readonly inputEstimate: number;
 }
 
@@ -33,9 +34,6 @@ const MODEL_LENGTH = 256;
 const REGION_LENGTH = 64;
 const MOST_CHOICES = 128;
 const MOST_TOKENS = 100_000_000;
-/** No tokenizer in use makes more of ordinary text, code or JSON than a token for every two bytes. */
-const FEWEST_BYTES_PER_TOKEN = 2;
-const USUAL_BYTES_PER_TOKEN = 4;
 
 /** Reads the envelope by hand: a validator costs more here than the rest of the stage. */
 export function describeCall(inbound: Inbound, surface: Surface): Call {
@@ -45,6 +43,7 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
   if (recording === null) requireAsked(body[surface.asked], surface);
   const n = countIn(body.n, 'n', MOST_CHOICES) ?? 1;
   const choices = surface.choices?.(body) ?? n;
+  const measure = isConversation(surface) ? surface.dialect.measureRequest(body) : null;
   return {
     surface,
     model: modelIn(body.model ?? surface.defaults?.model),
@@ -57,8 +56,10 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
       recording?.outputBound ?? firstCount(body, surface.limitFields) ?? surface.usualOutput ?? null,
     session: sessionOf(inbound),
     region: textIn(body.region, 'region', REGION_LENGTH),
-    inputBound: recording?.inputBound ?? Math.ceil(bytes.length / FEWEST_BYTES_PER_TOKEN),
-    inputEstimate: recording?.inputEstimate ?? Math.ceil(bytes.length / USUAL_BYTES_PER_TOKEN),
+    measure,
+    serverTools: serverToolsOf(measure ?? textAlone, body, surface),
+    textBound: recording?.inputBound ?? textBound(Math.max(0, bytes.length - (measure?.mediaBytes ?? 0))),
+    inputEstimate: recording?.inputEstimate ?? inputEstimateOf(measure ?? textAlone, bytes.length),
   };
 }
 

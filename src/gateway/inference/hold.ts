@@ -1,8 +1,11 @@
-import type { Escrow, Hold } from '../../billing';
-import { boundOf, outputThatFits, type PriceRates, type RequestBound } from '../../kernel';
+import type { Escrow, Hold, HoldRequest } from '../../billing';
+import { boundOf, type Nano, outputThatFits, type PriceRates, type RequestBound } from '../../kernel';
+import type { SupplierStyles } from '../../routing';
 import type { Admission } from './admit';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
+import { inputBoundOf } from './input-size';
+import { isSpoken } from './surface';
 
 /** Money set aside for a request, and the bound on its output that makes the amount enough. */
 export interface HeldCall {
@@ -11,12 +14,25 @@ export interface HeldCall {
   readonly cappedOutput: number | null;
   /** The bound on each answer that was held for. */
   readonly outputBound: number;
+  /** The most input that was held for, on any lane. */
+  readonly inputBound: number;
+}
+
+export interface HoldTools {
+  readonly escrow: Escrow;
+  readonly styles: SupplierStyles;
+  /** An answer of fewer tokens than this is not worth starting; the refusal says what is missing. */
+  readonly leastOutput: number;
 }
 
 /** What a model may write when the catalogue does not say. */
 const UNKNOWN_OUTPUT_CAP = 128_000;
-/** An answer of fewer tokens than this is not worth starting; the refusal says what is missing. */
-const LEAST_OUTPUT = 16;
+
+/** Lanes on which a request can cost the same number of tokens, and their prices. */
+interface Offer {
+  readonly bound: RequestBound;
+  readonly prices: readonly PriceRates[];
+}
 
 /**
  * Sets aside the most the request can cost, at the dearest price of any lane it may take. A request that names no
@@ -27,41 +43,67 @@ export function holdFor(
   inbound: Inbound,
   call: Call,
   admission: Admission,
-  escrow: Escrow,
+  tools: HoldTools,
 ): HeldCall | Promise<HeldCall> {
-  const prices = admission.lanes.map(({ price }) => price.rates);
-  const bound: RequestBound = {
-    inputTokens: call.inputBound,
-    calls: call.calls,
-    audioMilliseconds: call.recording?.boundMs ?? 0,
-  };
-  const outputTokens = call.maxOutputTokens ?? admission.model.maxOutputTokens ?? UNKNOWN_OUTPUT_CAP;
-  const request = {
+  const { escrow } = tools;
+  const offers = offersFor(call, admission, tools.styles);
+  const inputBound = offers.reduce((most, { bound }) => Math.max(most, bound.inputTokens), 0);
+  const outputBound = call.maxOutputTokens ?? admission.model.maxOutputTokens ?? UNKNOWN_OUTPUT_CAP;
+  const request: HoldRequest = {
     requestId: inbound.requestId,
     refs: inbound.caller.limits,
-    amount: boundOf({ ...bound, maxOutputTokens: outputTokens * call.choices }, prices),
+    amount: amountOf(offers, outputBound * call.choices),
   };
+  const held = (hold: Hold): HeldCall => ({ hold, cappedOutput: null, outputBound, inputBound });
   const hold = escrow.tryHold(request);
-  if (hold !== null) return { hold, cappedOutput: null, outputBound: outputTokens };
+  if (hold !== null) return held(hold);
   if (call.maxOutputTokens === null && call.surface.untouched !== true)
-    return holdWhatFits(request, bound, prices, outputTokens, call.choices, escrow);
-  return escrow
-    .hold(request)
-    .then((later) => ({ hold: later, cappedOutput: null, outputBound: outputTokens }));
+    return holdWhatFits(request, offers, held, outputBound, call.choices, tools);
+  return escrow.hold(request).then(held);
 }
 
 async function holdWhatFits(
-  request: Parameters<Escrow['hold']>[0],
-  bound: RequestBound,
-  prices: readonly PriceRates[],
+  request: HoldRequest,
+  offers: readonly Offer[],
+  held: (hold: Hold) => HeldCall,
   outputCap: number,
   choices: number,
-  escrow: Escrow,
+  { escrow, leastOutput }: HoldTools,
 ): Promise<HeldCall> {
   const headroom = await escrow.headroom(request.refs);
-  const fitting = outputThatFits(headroom, bound, prices) ?? 0;
-  const perChoice = Math.max(LEAST_OUTPUT, Math.min(outputCap, Math.floor(fitting / choices)));
-  const amount = boundOf({ ...bound, maxOutputTokens: perChoice * choices }, prices);
+  const fitting = offers.reduce(
+    (least, { bound, prices }) => Math.min(least, outputThatFits(headroom, bound, prices) ?? 0),
+    Infinity,
+  );
+  const perChoice = Math.min(outputCap, Math.max(leastOutput, Math.floor(fitting / choices)));
+  const amount = amountOf(offers, perChoice * choices);
   const hold = await escrow.hold({ ...request, amount });
-  return { hold, cappedOutput: perChoice < outputCap ? perChoice : null, outputBound: perChoice };
+  return { ...held(hold), cappedOutput: perChoice < outputCap ? perChoice : null, outputBound: perChoice };
 }
+
+const amountOf = (offers: readonly Offer[], maxOutputTokens: number): Nano =>
+  offers.reduce((dearest, { bound, prices }) => {
+    const amount = boundOf({ ...bound, maxOutputTokens }, prices);
+    return amount > dearest ? amount : dearest;
+  }, 0n);
+
+/** Suppliers differ in what they bill for pictures; where there is nothing of the kind, one bound is everybody's. */
+function offersFor(call: Call, { lanes, model }: Admission, styles: SupplierStyles): readonly Offer[] {
+  const offers = new Map<number, { bound: RequestBound; prices: PriceRates[] }>();
+  for (const { lane, price } of lanes) {
+    const inputTokens = inputBoundOf(call, model, {
+      ruleOf: () => styles.picturesFor(lane),
+      runsTools: isSpoken(call.surface, styles.dialectFor(lane.provider, call.surface.name)),
+    });
+    const known = offers.get(inputTokens);
+    if (known !== undefined) known.prices.push(price.rates);
+    else offers.set(inputTokens, { bound: boundFor(call, inputTokens), prices: [price.rates] });
+  }
+  return [...offers.values()];
+}
+
+const boundFor = ({ calls, recording }: Call, inputTokens: number): RequestBound => ({
+  inputTokens,
+  calls,
+  audioMilliseconds: recording?.boundMs ?? 0,
+});

@@ -119,7 +119,7 @@ export class LaneCall {
   }
 
   private answerOf(outbound: Outbound, head: AnswerHead, { exchange, dropped }: SentCall): Answered {
-    const { admission } = this.sending;
+    const { admission, held } = this.sending;
     const { route, permit, failover } = this.given;
     return {
       route,
@@ -131,6 +131,7 @@ export class LaneCall {
       contentType: head.headers['content-type'] ?? '',
       exchange,
       dropped: outbound.dropped.length === 0 ? dropped : [...outbound.dropped, ...dropped],
+      outputCap: held.cappedOutput,
       failover,
       opened: null,
       whole: null,

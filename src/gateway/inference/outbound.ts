@@ -6,7 +6,7 @@ import type { Admission } from './admit';
 import type { Call } from './describe';
 import type { HeldCall } from './hold';
 import type { Inbound } from './inbound';
-import { isText, type Surface } from './surface';
+import { isSpoken, isText } from './surface';
 
 /** A request as one lane gets it: the caller's own bytes where both speak one dialect, else a translation. */
 export interface Outbound {
@@ -29,14 +29,14 @@ export function outboundFor(
 ): Outbound {
   const { surface } = call;
   const wire = styles.dialectFor(lane.provider, surface.name);
-  if (wire === surface.name || (isText(surface) && wire === surface.dialect.name)) {
+  if (isSpoken(surface, wire)) {
     const dialect = isText(surface) ? surface.dialect : null;
-    if (surface.keepsAnswers === true) {
-      const { bytes, body } = inbound;
-      const wantsReasoning = body.store !== false && model.capabilities.has('reasoning');
-      return { dialect, translation: null, ...stateless(bytes, body, wantsReasoning) };
+    const own = ownBody(inbound, call);
+    if (surface.keepsAnswers === true && own.kind === 'json') {
+      const wantsReasoning = own.parsed.store !== false && model.capabilities.has('reasoning');
+      return { dialect, translation: null, ...stateless(own.bytes, own.parsed, wantsReasoning) };
     }
-    return { dialect, body: ownBody(inbound, surface), translation: null, dropped: [] };
+    return { dialect, body: own, translation: null, dropped: [] };
   }
   const dialect = dialectOf(wire);
   if (!isText(surface)) throw notServed();
@@ -52,15 +52,13 @@ export function outboundFor(
   };
 }
 
-/** The caller's bytes, with what suppliers insist on where it was left out. */
-function ownBody({ bytes, body, form }: Inbound, { defaults }: Surface): OutgoingBody {
+/** The caller's bytes, with what suppliers insist on and the limits of their tools where they were left out. */
+function ownBody({ bytes, body, form }: Inbound, { surface, serverTools }: Call): OutgoingBody {
   if (form !== null) return { kind: 'form', ...form };
-  if (defaults === undefined) return { kind: 'json', bytes, parsed: body };
-  const missing = Object.entries(defaults).filter(
-    ([name]) => body[name] === undefined || body[name] === null,
-  );
-  if (missing.length === 0) return { kind: 'json', bytes, parsed: body };
-  const set = Object.fromEntries(missing);
+  const { defaults = {} } = surface;
+  const missing = Object.keys(defaults).filter((name) => body[name] === undefined || body[name] === null);
+  if (missing.length === 0 && serverTools.limits === null) return { kind: 'json', bytes, parsed: body };
+  const set = { ...Object.fromEntries(missing.map((name) => [name, defaults[name]])), ...serverTools.limits };
   return { kind: 'json', bytes: editJson(bytes, body, { set }), parsed: { ...body, ...set } };
 }
 

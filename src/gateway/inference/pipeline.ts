@@ -18,7 +18,7 @@ import { Attempts } from './attempt';
 import { AttemptTools } from './attempt-tools';
 import { type Call, describeCall } from './describe';
 import { Doorway, type Visit } from './doorway';
-import { type HeldCall, holdFor } from './hold';
+import { type HeldCall, holdFor, type HoldTools } from './hold';
 import { type Inbound, intake } from './inbound';
 import { Observer } from './observer';
 import { planFor, rememberLane } from './plan';
@@ -38,9 +38,15 @@ interface Request {
   isSettled: boolean;
 }
 
+/** What is charged without a report is never more than was held for. */
+const estimatedWithin = (call: Call, { inputBound }: HeldCall): Call =>
+  call.inputEstimate <= inputBound ? call : { ...call, inputEstimate: inputBound };
+
 /** One inference request, from its bytes to its account. Each stage is a file of its own beside this one. */
 @Injectable()
 export class Pipeline {
+  private readonly holding: HoldTools;
+
   constructor(
     private readonly settings: Settings,
     private readonly doorway: Doorway,
@@ -51,7 +57,9 @@ export class Pipeline {
     private readonly idempotency: Idempotency,
     private readonly streams: OpenStreams,
     private readonly responses: KeptResponses,
-  ) {}
+  ) {
+    this.holding = { escrow, styles: tools.styles, leastOutput: settings.budgetMinOutput };
+  }
 
   /** Answers the whole reply, or null once a stream has been sent. */
   async run(surface: Surface, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
@@ -86,15 +94,16 @@ export class Pipeline {
   }
 
   private async answer(request: Request, admission: Admission, isLarger = false): Promise<Reply | null> {
-    const { inbound, call, work, tries } = request;
-    const plan = planFor(inbound, call, admission, this.tools);
-    const holding = holdFor(inbound, call, admission, this.escrow);
+    const { inbound, work, tries } = request;
+    const plan = planFor(inbound, request.call, admission, this.tools);
+    const holding = holdFor(inbound, request.call, admission, this.holding);
     const held = holding instanceof Promise ? await holding : holding;
+    const call = estimatedWithin(request.call, held);
     const attempts = new Attempts({ inbound, call, admission, held, plan, work }, this.tools, tries);
     try {
       const answered = await attempts.answer();
       rememberLane(inbound, call, plan, answered.route.lane.id, this.tools);
-      if (answered.whole === null) return await this.stream(request, held, answered, attempts);
+      if (answered.whole === null) return await this.stream({ ...request, call }, held, answered, attempts);
       const { whole } = answered;
       const { facts, kept } = settle(inbound, call, held.hold, answered, tries, whole);
       await this.whenKept(inbound, call, kept, whole.body);
@@ -161,8 +170,9 @@ export class Pipeline {
 }
 
 /** What the caller is told before the answer. */
-const routeFacts = ({ route: { lane }, failover }: Answered): RouteFacts => ({
+const routeFacts = ({ route: { lane }, failover, outputCap }: Answered): RouteFacts => ({
   supplier: lane.provider.name,
   region: lane.region,
   failover,
+  outputCap,
 });

@@ -22,12 +22,14 @@ interface Account {
   readonly kept: Promise<void>;
 }
 
+type Settled = Pick<Answered, 'route' | 'status' | 'failover' | 'dropped' | 'outputCap'>;
+
 /** Charges what was delivered and puts it on record. */
 export function settle(
   inbound: Inbound,
   call: Call,
   hold: Hold,
-  { route, status, failover, dropped }: Pick<Answered, 'route' | 'status' | 'failover' | 'dropped'>,
+  { route, status, failover, dropped, outputCap }: Settled,
   attempts: readonly AttemptRecord[],
   delivery: Delivery,
 ): Account {
@@ -77,6 +79,7 @@ export function settle(
     supplier: lane.provider.name,
     region: lane.region,
     failover,
+    outputCap,
     latencyMs,
     inputTokens: promptTokens(usage),
     outputTokens: completionTokens(usage),
@@ -99,7 +102,13 @@ export function settleAbandoned(
   const reading = recording === null ? unreported : soldAudio(unreported, recording, route.price.rates, 0);
   const usage = usageOfWhole(reading, call, null, () => 0);
   const delivery = { usage, finishReason: null, firstTokenMs: null, dropped: [], problem };
-  const answered = { route, status: problem.status, failover: attempts.length > 1, dropped: [] };
+  const answered = {
+    route,
+    status: problem.status,
+    failover: attempts.length > 1,
+    dropped: [],
+    outputCap: null,
+  };
   return settle(inbound, call, hold, answered, attempts, delivery).kept;
 }
 

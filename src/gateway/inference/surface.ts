@@ -12,7 +12,7 @@ import {
   normaliseTranscriptionUsage,
   speechUsageByCharacters,
 } from '../../protocol';
-import type { Operation } from '../../routing';
+import type { Operation, WireDialect } from '../../routing';
 import { checkNative } from './check-native';
 import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './completions';
 import { inAskedEncoding } from './embeddings-encoding';
@@ -72,6 +72,14 @@ export interface TextSurface extends Surface {
   readonly name: DialectName | 'native' | 'completions';
   readonly dialect: Dialect;
 }
+
+/** The supplier speaks the caller's dialect: nothing is translated. */
+export const isSpoken = (surface: Surface, wire: WireDialect | undefined): boolean =>
+  wire === surface.name || (isText(surface) && wire === surface.dialect.name);
+
+/** One conversation that one call of a model reads: it can be no longer than the model's window. */
+export const isConversation = (surface: Surface): surface is TextSurface =>
+  isText(surface) && surface.name !== 'completions';
 
 export const isText = (surface: Surface): surface is TextSurface => 'dialect' in surface;
 

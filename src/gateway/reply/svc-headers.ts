@@ -7,19 +7,23 @@ export interface CallFacts {
   readonly supplier: string;
   readonly region: string | null;
   readonly failover: boolean;
+  /** The bound that near a budget's end was put on the answer; null where there is none. */
+  readonly outputCap: number | null;
   readonly latencyMs: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costNano: Nano;
 }
 
-export type RouteFacts = Pick<CallFacts, 'supplier' | 'region' | 'failover'>;
+export type RouteFacts = Pick<CallFacts, 'supplier' | 'region' | 'failover' | 'outputCap'>;
 
 /** Known when the supplier has answered: the head of a stream carries these. */
 export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): void {
   addHeader(response, 'x-svc-supplier', facts.supplier);
   addHeader(response, 'x-svc-region', facts.region ?? 'unspecified');
   addOwnHeader(response, 'x-svc-failover', facts.failover ? 'true' : 'false');
+  if (typeof facts.outputCap === 'number')
+    addOwnHeader(response, 'x-svc-output-cap', String(facts.outputCap));
 }
 
 /** Known when the request is settled: trailers of a stream, headers of a whole answer. */

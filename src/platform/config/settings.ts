@@ -36,6 +36,16 @@ export class Settings extends ServiceSettings {
   readonly supplierConnectTimeoutMs: number;
 
   @Setting({
+    name: 'BUDGET_MIN_OUTPUT',
+    group: 'Keys',
+    describe:
+      'The fewest output tokens an answer is bounded to near the end of a budget. Where not even so many can be paid for, the request is refused.',
+    as: wholeNumber(1, 1_000_000),
+    default: '256',
+  })
+  readonly budgetMinOutput: number;
+
+  @Setting({
     name: 'AUTO_MODEL',
     group: 'Suppliers',
     describe: 'The model that answers requests for `auto`.',

@@ -3,6 +3,7 @@ import { type CanonicalAnswer } from './collect';
 import { type EmissionOptions } from './emission';
 import { type CanonicalEvent } from './events';
 import { type CanonicalRequest, type DialectName, type JsonObject } from './request';
+import type { RequestMeasure } from '../measure/measure';
 import { type SupplierError } from './supplier-error';
 import { type Dropped } from './tally';
 import { type ToolNames } from './tool-names';
@@ -143,6 +144,8 @@ export interface Dialect {
   /** Sent in silent gaps. */
   readonly ping: string;
   readonly decodeRequest: (body: unknown) => Result<CanonicalRequest, Fault>;
+  /** What a request carries beside its text; reads any body, valid or not. */
+  readonly measureRequest: (body: Readonly<JsonObject>) => RequestMeasure;
   readonly encodeRequest: (request: CanonicalRequest, target?: Target) => Result<EncodedRequest, Fault>;
   readonly streamDecoder: (options: DecoderOptions) => StreamDecoder;
   readonly streamEncoder: (options: EncoderOptions) => StreamEncoder;

@@ -1,10 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import type { ProviderView } from '../../catalogue';
+import type { LaneView, ProviderView } from '../../catalogue';
 import { fault } from '../../kernel';
 import { bedrock } from './bedrock/bedrock';
 import { cohereRerank } from './cohere-rerank/cohere-rerank';
 import { geminiStyle } from './gemini/gemini-style';
-import type { Operation, Operations, SupplierStyle, WireDialect } from './kit';
+import {
+  type Operation,
+  type Operations,
+  type PictureRule,
+  picturesOf,
+  type SupplierStyle,
+  type WireDialect,
+} from './kit';
 import { messagesStyle } from './messages-style/messages-style';
 import { nativeOauth } from './native-oauth/native-oauth';
 import { openaiStyle } from './openai-style/openai-style';
@@ -45,6 +52,11 @@ export class SupplierStyles {
     const style = this.styles.get(provider.style);
     if (style !== undefined) return style;
     throw fault('configuration_error', { details: { provider: provider.name, style: provider.style } });
+  }
+
+  /** What the supplier of a lane bills for pictures. */
+  picturesFor(lane: LaneView): PictureRule {
+    return this.of(lane.provider).pictures?.(lane) ?? picturesOf(null, lane.upstreamModel);
   }
 
   /** What a provider would be asked in, or undefined when it does not serve the operation. */

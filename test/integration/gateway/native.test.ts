@@ -314,8 +314,9 @@ describe('the native route', () => {
     const refused = await post(asAgent('renamed', 'Hello'), text);
     expect([refused.status, errorOf(refused).code]).toEqual([402, 'budget_exceeded']);
     expect(await supplier.requests()).toEqual([]);
+    // Without the tool that the supplier runs, which needs the price of several readings.
     const bounded = asAgent('renamed', 'Hello [[tokens=20]]', '"max_output_tokens":1000,');
-    expect((await post(bounded, text)).status).toBe(200);
+    expect((await post(bounded.replace(', {"type":"web_search"}', ''), text)).status).toBe(200);
   });
 
   describe('with a pool of tokens', () => {

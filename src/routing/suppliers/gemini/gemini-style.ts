@@ -1,5 +1,5 @@
 import { gemini, type SupplierError } from '../../../protocol';
-import { authorisation, endpoint, jsonBody, passing, prepared, type SupplierStyle } from '../kit';
+import { authorisation, endpoint, jsonBody, passing, picturesOf, prepared, type SupplierStyle } from '../kit';
 
 export const geminiStyle: SupplierStyle = {
   name: 'gemini',
@@ -7,6 +7,7 @@ export const geminiStyle: SupplierStyle = {
   needsCredential: () => true,
   operations: () => ({ chat: 'gemini', messages: 'gemini', responses: 'gemini' }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
+  pictures: ({ upstreamModel }) => picturesOf('gemini', upstreamModel),
   prepare: (call) => {
     const { lane, stream, maxOutputTokens, headers, credential } = call;
     const action = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';

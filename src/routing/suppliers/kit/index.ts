@@ -1,6 +1,7 @@
 export { BodyEdits, jsonBody } from './body';
 export { type ContractFixtures, describeSupplierContract } from './contract';
 export { encodeForm } from './form';
+export { type PictureMaker, type PictureRule, picturesOf } from './picture-rules';
 export { judgeAnswer, type RefusedAnswer } from './judge';
 export { authorisation, endpoint, passing, prepared } from './request';
 export { steeringFields } from './steering';

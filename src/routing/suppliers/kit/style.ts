@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Credential, CredentialKind, LaneView, ProviderView } from '../../../catalogue';
 import type { Fault, Pieces } from '../../../kernel';
 import type { DialectName, Dropped, SupplierError, Target } from '../../../protocol';
+import type { PictureRule } from './picture-rules';
 
 /** What a caller asks of a supplier. */
 export type Operation =
@@ -92,6 +93,8 @@ export interface SupplierStyle {
   operations(provider: ProviderView): Operations;
   /** For whoever translates a request for it. */
   target(lane: LaneView): Target;
+  /** What it bills for pictures; left out: what no supplier known here exceeds. */
+  pictures?(lane: LaneView): PictureRule;
   prepare(call: OutgoingCall): PreparedCall;
   /** What an error body says; undefined when it says nothing. */
   readError(body: unknown, headers: IncomingHttpHeaders): SupplierError | undefined;

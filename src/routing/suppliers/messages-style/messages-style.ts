@@ -7,6 +7,7 @@ import {
   type Operations,
   type OutgoingCall,
   passing,
+  picturesOf,
   prepared,
   type SupplierStyle,
 } from '../kit';
@@ -38,6 +39,7 @@ export const messagesStyle: SupplierStyle = {
   needsCredential: ({ settings }) => settings.anonymous !== true,
   operations: () => messagesOperations,
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
+  pictures: ({ upstreamModel }) => picturesOf('anthropic', upstreamModel),
   prepare: prepareMessages,
   readError: dialects.messages.readError,
 };

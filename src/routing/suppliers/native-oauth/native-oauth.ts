@@ -5,6 +5,7 @@ import {
   jsonBody,
   type OutgoingCall,
   passing,
+  picturesOf,
   prepared,
   type PreparedCall,
   type SupplierStyle,
@@ -30,6 +31,7 @@ export const nativeOauth: SupplierStyle = {
   needsCredential: () => true,
   operations: () => ({ native: 'responses' }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
+  pictures: ({ upstreamModel }) => picturesOf('openai', upstreamModel),
   prepare: (call) => prepareNative(call, ''),
   readError: dialects.responses.readError,
 };

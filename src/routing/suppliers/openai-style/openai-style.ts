@@ -6,6 +6,7 @@ import {
   type Operation,
   type OutgoingCall,
   passing,
+  picturesOf,
   prepared,
   type SupplierStyle,
   type WireDialect,
@@ -37,6 +38,7 @@ export const openaiStyle: SupplierStyle = {
     const { limitField, developerRole } = profileOf(provider);
     return { model: upstreamModel, developerRole, limitField: limitField ?? 'max_tokens' };
   },
+  pictures: ({ provider, upstreamModel }) => picturesOf(profileOf(provider).pictures, upstreamModel),
   prepare: (call) => prepareWith(profileOf(call.lane.provider), call),
   readError: dialects.chat.readError,
 };

@@ -1,5 +1,5 @@
 import type { ProviderView } from '../../../catalogue';
-import type { Operation, Operations } from '../kit';
+import type { Operation, Operations, PictureMaker } from '../kit';
 
 /** What is peculiar to one supplier of this style, as data. */
 export interface Profile {
@@ -15,6 +15,8 @@ export interface Profile {
   readonly developerRole: boolean;
   /** Its word for "some tool has to be called". */
   readonly required: 'required' | 'any';
+  /** Whose rule pictures are billed by; null where models of many makers are hosted. */
+  readonly pictures: PictureMaker | null;
   readonly drop: readonly string[];
   readonly rename: Readonly<Record<string, string>>;
   /** The model is a deployment in the path, and this version of the interface in the query. */
@@ -42,6 +44,7 @@ const generic: Profile = {
   usageInStream: 'asked',
   developerRole: false,
   required: 'required',
+  pictures: null,
   drop: [],
   rename: {},
 };
@@ -51,6 +54,7 @@ const openai: Profile = {
   serves: [...everything.filter((operation) => operation !== 'rerank'), 'responses'],
   limitField: 'max_completion_tokens',
   developerRole: true,
+  pictures: 'openai',
 };
 
 export const profiles: Readonly<Record<string, Profile>> = {
@@ -75,6 +79,7 @@ export const profiles: Readonly<Record<string, Profile>> = {
     limitField: 'max_tokens',
     usageInStream: 'always',
     required: 'any',
+    pictures: 'mistral',
     drop: ['stream_options', 'logit_bias', 'logprobs', 'top_logprobs', 'user', 'store', 'service_tier'],
     rename: { seed: 'random_seed' },
   },

@@ -1,0 +1,68 @@
+import { type Fault, fault } from '../../kernel';
+import type { RequestMeasure, ServerTool } from '../../protocol';
+import type { Surface } from './surface';
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Tools that the supplier runs while it answers, and how often it may. */
+export interface ServerTools {
+  /** Each with the most uses it can have; the sum of all may be less. */
+  readonly tools: readonly { readonly type: string; readonly maxUses: number }[];
+  /** The most uses of all together: after each, the model reads the conversation again. */
+  readonly uses: number;
+  /** What is put into the request so that this is true; null where nothing has to be. */
+  readonly limits: Body | null;
+}
+
+/** How often a caller who names no limit may have a tool used. */
+export const USUAL_TOOL_USES = 5;
+/** After so many rounds the supplier of the messages dialect hands a turn back unfinished. */
+const MESSAGES_ROUNDS = 10;
+const MOST_USES = 1_000;
+
+const none: ServerTools = { tools: [], uses: 0, limits: null };
+
+/** Null limits and true ones: what the caller left open is limited, and what he limited stays. */
+export function serverToolsOf(measure: RequestMeasure, body: Body, surface: Surface): ServerTools {
+  if (measure.serverTools.length === 0) return none;
+  if (surface.name === 'messages') return limitedEach(measure.serverTools, body);
+  return limitedTogether(measure, surface);
+}
+
+function limitedEach(found: readonly ServerTool[], body: Body): ServerTools {
+  const tools = found.map(({ type, index, maxUses, takesLimit }) => {
+    if (maxUses !== null) assertUses(maxUses, `tools[${index}].max_uses`);
+    return { type, maxUses: maxUses ?? (takesLimit ? USUAL_TOOL_USES : MESSAGES_ROUNDS) };
+  });
+  const open = new Set(
+    found.flatMap(({ index, maxUses, takesLimit }) => (takesLimit && maxUses === null ? [index] : [])),
+  );
+  const all: readonly unknown[] = Array.isArray(body.tools) ? body.tools : [];
+  const limited = all.map((tool, index) =>
+    open.has(index) ? { ...(tool as object), max_uses: USUAL_TOOL_USES } : tool,
+  );
+  const sum = tools.reduce((total, { maxUses }) => total + maxUses, 0);
+  return { tools, uses: Math.min(sum, MESSAGES_ROUNDS), limits: open.size > 0 ? { tools: limited } : null };
+}
+
+function limitedTogether({ serverTools, maxToolCalls }: RequestMeasure, surface: Surface): ServerTools {
+  if (maxToolCalls !== null) assertUses(maxToolCalls, 'max_tool_calls');
+  const uses = maxToolCalls ?? USUAL_TOOL_USES;
+  const isOpen = maxToolCalls === null && surface.name === 'responses';
+  return {
+    tools: serverTools.map(({ type }) => ({ type, maxUses: uses })),
+    uses,
+    limits: isOpen ? { max_tool_calls: uses } : null,
+  };
+}
+
+function assertUses(value: number, param: string): void {
+  if (Number.isInteger(value) && value >= 1 && value <= MOST_USES) return;
+  throw invalid(param);
+}
+
+const invalid = (param: string): Fault =>
+  fault('invalid_request', {
+    param,
+    message: `${param} must be a whole number from 1 to ${MOST_USES.toLocaleString('en')}.`,
+  });

@@ -1,0 +1,74 @@
+import type { JsonObject } from '../canonical';
+import { isGiven, isRecord, listOf, Measure, type RequestMeasure } from '../measure/measure';
+
+export function measureMessages(body: Readonly<JsonObject>): RequestMeasure {
+  const measure = new Measure();
+  measure.later(body.system);
+  for (const message of listOf(body.messages)) if (isRecord(message)) measure.later(message.content);
+  measure.readParts(readBlock);
+  listOf(body.tools).forEach((tool, index) => {
+    measure.tools += 1;
+    if (isRecord(tool)) readTool(tool, index, measure);
+  });
+  for (const _server of listOf(body.mcp_servers)) measure.serverTool('mcp', null);
+  // A container may hold skills, whose instructions the model reads.
+  if (isGiven(body.container)) measure.reference();
+  return measure;
+}
+
+/** Tools of the vendor's making that the caller runs. */
+const runByCaller = /^(bash|text_editor|computer|memory)_/;
+/** Tools whose uses can be limited one by one. */
+const limitable = /^web_(search|fetch)_/;
+
+function readTool({ type, max_uses: maxUses }: JsonObject, index: number, measure: Measure): void {
+  if (!isGiven(type) || type === 'custom') return;
+  measure.vendorTools += 1;
+  if (typeof type === 'string' && runByCaller.test(type)) return;
+  const takesLimit = typeof type === 'string' && limitable.test(type);
+  measure.serverTool(type, index, { takesLimit, maxUses: typeof maxUses === 'number' ? maxUses : null });
+}
+
+function readBlock(block: JsonObject, measure: Measure): void {
+  switch (block.type) {
+    case 'image':
+      return readPicture(block.source, measure);
+    case 'document':
+      return readDocument(block.source, measure);
+    case 'tool_result':
+    case 'mcp_tool_result':
+    case 'web_fetch_tool_result':
+    case 'web_fetch_result':
+      return measure.later(block.content);
+    case 'text':
+    case 'thinking':
+    case 'redacted_thinking':
+    case 'tool_use':
+    case 'search_result':
+    case 'tool_reference':
+    case 'server_tool_use':
+    case 'mcp_tool_use':
+    case 'web_search_tool_result':
+    case 'web_fetch_tool_result_error':
+    case 'code_execution_tool_result':
+    case 'bash_code_execution_tool_result':
+    case 'text_editor_code_execution_tool_result':
+    case 'tool_search_tool_result':
+    case 'compaction':
+      return;
+    default:
+      return measure.reference();
+  }
+}
+
+function readPicture(source: unknown, measure: Measure): void {
+  if (isRecord(source) && typeof source.data === 'string') return measure.pictureOf(source.data);
+  measure.pictureAt(undefined, null);
+}
+
+function readDocument(source: unknown, measure: Measure): void {
+  if (!isRecord(source)) return measure.document(undefined);
+  if (source.type === 'text') return;
+  if (source.type === 'content') return measure.later(source.content);
+  measure.document(source.data);
+}

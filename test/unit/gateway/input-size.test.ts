@@ -1,0 +1,265 @@
+import fc from 'fast-check';
+import type { LaneView, ModelView } from '../../../src/catalogue';
+import { describeCall } from '../../../src/gateway/inference/describe';
+import type { Inbound } from '../../../src/gateway/inference/inbound';
+import { inputBoundOf } from '../../../src/gateway/inference/input-size';
+import { surfaces, type TextSurface } from '../../../src/gateway/inference/surface';
+import { SupplierStyles } from '../../../src/routing';
+import { wavOf } from '../../support/recordings';
+import { jpegOf, pngOf } from '../../support/pictures';
+
+const styles = new SupplierStyles();
+const WINDOW = 200_000;
+
+const modelOf = (bounds: ModelView['bounds'] = {}, contextTokens: number | null = WINDOW): ModelView =>
+  ({ contextTokens, bounds }) as ModelView;
+
+const laneOf = (style: string, upstreamModel: string, profile?: string): LaneView =>
+  ({
+    upstreamModel,
+    provider: { id: 1, name: 'p', style, settings: profile === undefined ? {} : { profile } },
+  }) as unknown as LaneView;
+
+const callOf = (surface: TextSurface, body: Record<string, unknown>) => {
+  const bytes = Buffer.from(JSON.stringify(body));
+  return describeCall({ bytes, body, form: null, headers: {} } as unknown as Inbound, surface);
+};
+
+const boundOf = (
+  surface: TextSurface,
+  body: object,
+  lane: LaneView,
+  model = modelOf(),
+  runsTools = true,
+): number =>
+  inputBoundOf(callOf(surface, { model: 'm', ...body }), model, {
+    ruleOf: () => styles.picturesFor(lane),
+    runsTools,
+  });
+
+interface Pixels {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** What vendors' documents say is billed for a picture, worked out from its true size. */
+const billed = {
+  claude: ({ width, height }: Pixels, edge: number, most: number): number => {
+    const scale = Math.min(1, edge / Math.max(width, height));
+    const [w, h] = [width * scale, height * scale];
+    return Math.min(most, Math.ceil(w / 28) * Math.ceil(h / 28));
+  },
+  tiles: ({ width, height }: Pixels, base: number, tile: number): number => {
+    const fit = Math.min(1, 2_048 / Math.max(width, height));
+    const short = Math.min(1, 768 / (Math.min(width, height) * fit));
+    const [w, h] = [width * fit * short, height * fit * short];
+    return base + Math.ceil(w / 512) * Math.ceil(h / 512) * tile;
+  },
+  patches: ({ width, height }: Pixels, most: number, factor: number): number =>
+    Math.ceil(Math.min(most, Math.ceil(width / 32) * Math.ceil(height / 32)) * factor),
+  gemini: ({ width, height }: Pixels): number => {
+    if (width <= 384 && height <= 384) return 258;
+    const scale = Math.min(1, 3_072 / Math.max(width, height));
+    return 258 * Math.ceil((width * scale) / 768) * Math.ceil((height * scale) / 768);
+  },
+};
+
+const vendors: readonly (readonly [string, TextSurface, LaneView, (pixels: Pixels) => number])[] = [
+  ['gpt-4o', surfaces.chat, laneOf('openai-style', 'gpt-4o', 'openai'), (p) => billed.tiles(p, 85, 170)],
+  [
+    'gpt-4o-mini',
+    surfaces.chat,
+    laneOf('openai-style', 'gpt-4o-mini', 'openai'),
+    (p) => billed.tiles(p, 2_833, 5_667),
+  ],
+  ['o3', surfaces.responses, laneOf('openai-style', 'o3', 'openai'), (p) => billed.tiles(p, 75, 150)],
+  [
+    'gpt-4.1-nano',
+    surfaces.responses,
+    laneOf('openai-style', 'gpt-4.1-nano', 'openai'),
+    (p) => billed.patches(p, 1_536, 2.46),
+  ],
+  [
+    'gpt-5.5',
+    surfaces.responses,
+    laneOf('openai-style', 'gpt-5.5', 'openai'),
+    (p) => billed.patches(p, 10_000, 1.2),
+  ],
+  [
+    'an unknown one of OpenAI',
+    surfaces.chat,
+    laneOf('openai-style', 'gpt-6', 'openai'),
+    (p) => billed.patches(p, 30_000, 1.2),
+  ],
+  [
+    'claude-sonnet-4-5',
+    surfaces.messages,
+    laneOf('messages-style', 'claude-sonnet-4-5-20250929'),
+    (p) => billed.claude(p, 1_568, 1_568),
+  ],
+  [
+    'claude-opus-4-8',
+    surfaces.messages,
+    laneOf('bedrock', 'anthropic.claude-opus-4-8-v1:0'),
+    (p) => billed.claude(p, 2_576, 4_784),
+  ],
+  ['gemini', surfaces.messages, laneOf('gemini', 'gemini-2.5-pro'), billed.gemini],
+  [
+    'any',
+    surfaces.chat,
+    laneOf('openai-style', 'some-vision'),
+    (p) => Math.min(16_384, billed.patches(p, 1e9, 1)),
+  ],
+];
+
+const base64 = (file: Buffer): string => file.toString('base64');
+const dataUrl = (data: string): string => `data:image/png;base64,${data}`;
+const pictureParts: Readonly<Record<string, (url: string, data: string | null) => object>> = {
+  chat: (url) => ({ type: 'image_url', image_url: { url } }),
+  responses: (url) => ({ type: 'input_image', image_url: url }),
+  messages: (url, data) => ({
+    type: 'image',
+    source: data === null ? { type: 'url', url } : { type: 'base64', media_type: 'image/png', data },
+  }),
+};
+const requestOf = ({ name }: TextSurface, parts: readonly object[], rest: object = {}): object => {
+  const turn = [{ role: 'user', content: parts }];
+  return name === 'responses' ? { input: turn, ...rest } : { messages: turn, ...rest };
+};
+const textPart = ({ name }: TextSurface, text: string): object => ({
+  type: name === 'responses' ? 'input_text' : 'text',
+  text,
+});
+
+describe('the bound on what goes in', () => {
+  test.each(vendors)(
+    'of %s is never less than its pictures and texts are billed',
+    (_n, surface, lane, price) => {
+      const picture = fc.record({
+        width: fc.integer({ min: 1, max: 8_000 }),
+        height: fc.integer({ min: 1, max: 8_000 }),
+        as: fc.constantFrom('png', 'jpeg', 'url'),
+      });
+      fc.assert(
+        fc.property(fc.array(picture, { maxLength: 6 }), fc.lorem({ maxCount: 60 }), (pictures, text) => {
+          const parts = pictures.map(({ as, ...size }) => {
+            const data = as === 'url' ? null : base64(as === 'png' ? pngOf(size) : jpegOf(size));
+            return pictureParts[surface.name]!(data === null ? 'https://p.example/a' : dataUrl(data), data);
+          });
+          const body = requestOf(surface, [textPart(surface, text), ...parts]);
+          const cost = pictures.reduce((sum, one) => sum + price(one), 0) + Math.ceil(text.length / 3);
+          expect(boundOf(surface, body, lane)).toBeGreaterThanOrEqual(Math.min(cost, WINDOW));
+          const unlimited = boundOf(surface, body, lane, modelOf({}, null));
+          expect(unlimited).toBeGreaterThanOrEqual(cost);
+        }),
+        { numRuns: 60 },
+      );
+    },
+  );
+
+  const gpt4o = laneOf('openai-style', 'gpt-4o', 'openai');
+  const sonnet = laneOf('messages-style', 'claude-sonnet-4-5');
+  const screenshot = base64(pngOf({ width: 1_920, height: 1_080 }, 500_000));
+
+  test('does not count a picture as text', () => {
+    const parts = [pictureParts['messages']!('', screenshot)];
+    const call = callOf(surfaces.messages, { model: 'm', ...requestOf(surfaces.messages, parts) });
+    expect(boundOf(surfaces.messages, requestOf(surfaces.messages, parts), sonnet)).toBeLessThan(2_000);
+    expect(call.inputEstimate).toBeLessThan(1_500);
+    expect(call.inputEstimate).toBeGreaterThan(1_000);
+  });
+
+  test.each([
+    [
+      'a PDF by its address',
+      surfaces.responses,
+      { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://p.example/a.pdf' }] }] },
+    ],
+    [
+      'a PDF within',
+      surfaces.messages,
+      requestOf(surfaces.messages, [{ type: 'document', source: { type: 'base64', data: 'JVBERi0=' } }]),
+    ],
+    [
+      'a file by its id',
+      surfaces.chat,
+      requestOf(surfaces.chat, [{ type: 'file', file: { file_id: 'file-1' } }]),
+    ],
+    ['an earlier answer', surfaces.responses, { input: 'x', previous_response_id: 'resp_1' }],
+    ['a conversation', surfaces.responses, { input: 'x', conversation: { id: 'conv_1' } }],
+    ['a stored prompt', surfaces.responses, { input: 'x', prompt: { id: 'pmpt_1' } }],
+    [
+      'a part that is unknown here',
+      surfaces.chat,
+      requestOf(surfaces.chat, [{ type: 'video_url', video_url: { url: 'https://p' } }]),
+    ],
+  ])('of %s is all that the model can read', (_what, surface, body) => {
+    expect(boundOf(surface, body, gpt4o)).toBe(WINDOW);
+    expect(boundOf(surface, body, gpt4o, modelOf({}, null))).toBeGreaterThan(1_999_999);
+    const lowered = modelOf({ documentTokens: 30_000, referenceTokens: 30_000 });
+    const bound = boundOf(surface, body, gpt4o, lowered);
+    expect([bound > 30_000, bound < 31_000]).toEqual([true, true]);
+  });
+
+  test('of a model that bills pictures beyond its window follows what it bills', () => {
+    const mini = laneOf('openai-style', 'gpt-4o-mini', 'openai');
+    const parts = Array.from({ length: 20 }, () => pictureParts['chat']!('https://p.example/a', null));
+    expect(boundOf(surfaces.chat, requestOf(surfaces.chat, parts), mini)).toBeGreaterThan(20 * 48_000);
+  });
+
+  test('of a text is no more than the model can read', () => {
+    const body = requestOf(surfaces.chat, [textPart(surfaces.chat, 'x'.repeat(3_000_000))]);
+    expect(boundOf(surfaces.chat, body, gpt4o)).toBe(WINDOW);
+  });
+
+  test('of a recording follows its length', () => {
+    const part = (data: string): object => ({ type: 'input_audio', input_audio: { data, format: 'wav' } });
+    const of = (file: Buffer): number =>
+      boundOf(surfaces.chat, requestOf(surfaces.chat, [part(base64(file))]), gpt4o);
+    expect(of(wavOf({ seconds: 60 }))).toBeGreaterThan(60 * 32);
+    expect(of(wavOf({ seconds: 60 }))).toBeLessThan(60 * 60);
+    expect(of(Buffer.alloc(30_000))).toBeGreaterThan(30 * 32);
+  });
+
+  test('of tools that the supplier runs counts every round, and the rounds are limited', () => {
+    const search = { type: 'web_search_20250305', name: 'web_search' };
+    const ask = (tools: object[]) => ({ messages: [{ role: 'user', content: 'x' }], tools });
+    const limited = callOf(surfaces.messages, { model: 'm', ...ask([search]) });
+    expect(limited.serverTools).toEqual({
+      tools: [{ type: 'web_search_20250305', maxUses: 5 }],
+      uses: 5,
+      limits: { tools: [{ ...search, max_uses: 5 }] },
+    });
+    const own = callOf(surfaces.messages, { model: 'm', ...ask([{ ...search, max_uses: 2 }]) });
+    expect(own.serverTools).toMatchObject({ uses: 2, limits: null });
+    expect(boundOf(surfaces.messages, ask([{ ...search, max_uses: 2 }]), sonnet)).toBeGreaterThan(2 * WINDOW);
+    const lowered = boundOf(
+      surfaces.messages,
+      ask([{ ...search, max_uses: 2 }]),
+      sonnet,
+      modelOf({ roundTokens: 10_000 }),
+    );
+    expect([lowered > 30_000, lowered < 60_000]).toEqual([true, true]);
+    // A translation leaves them out.
+    expect(boundOf(surfaces.messages, ask([search]), gpt4o, modelOf(), false)).toBeLessThan(5_000);
+    // The supplier hands the turn back after ten rounds, whatever it runs.
+    const code = { type: 'code_execution_20250825', name: 'code_execution' };
+    expect(callOf(surfaces.messages, { model: 'm', ...ask([code, search]) }).serverTools.uses).toBe(10);
+    const responses = callOf(surfaces.responses, {
+      model: 'm',
+      input: 'x',
+      tools: [{ type: 'file_search' }],
+    });
+    expect(responses.serverTools).toMatchObject({ uses: 5, limits: { max_tool_calls: 5 } });
+    const few = { model: 'm', input: 'x', tools: [{ type: 'file_search' }], max_tool_calls: 1 };
+    expect(callOf(surfaces.responses, few).serverTools).toMatchObject({ uses: 1, limits: null });
+  });
+
+  test.each([0, -1, 1.5, 1_000_001])('takes %p for no limit of a tool', (count) => {
+    const search = { type: 'web_search_20250305', name: 'web_search', max_uses: count };
+    const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], tools: [search] };
+    expect(() => callOf(surfaces.messages, body)).toThrow('tools[0].max_uses');
+    const responses = { model: 'm', input: 'x', tools: [{ type: 'mcp' }], max_tool_calls: count };
+    expect(() => callOf(surfaces.responses, responses)).toThrow('max_tool_calls');
+  });
+});
