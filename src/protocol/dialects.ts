@@ -1,5 +1,6 @@
 import { formatEvent, ssePing } from '../kernel';
 import { type Dialect, type DialectName } from './canonical';
+import { checkChatAnswer } from './chat/check-answer';
 import { decodeChatAnswer } from './chat/decode-answer';
 import { decodeChatRequest } from './chat/decode-request';
 import { encodeChatAnswer } from './chat/encode-answer';
@@ -10,6 +11,7 @@ import { ChatStreamDecoder } from './chat/stream-decoder';
 import { ChatStreamEncoder } from './chat/stream-encoder';
 import { ChatStreamWatcher } from './chat/stream-watcher';
 import { findChatUsage, normaliseChatUsage } from './chat/usage';
+import { checkMessagesAnswer } from './messages/check-answer';
 import { decodeMessagesAnswer } from './messages/decode-answer';
 import { decodeMessagesRequest } from './messages/decode-request';
 import { encodeMessagesAnswer } from './messages/encode-answer';
@@ -20,6 +22,7 @@ import { MessagesStreamDecoder } from './messages/stream-decoder';
 import { MessagesStreamEncoder } from './messages/stream-encoder';
 import { MessagesStreamWatcher } from './messages/stream-watcher';
 import { findMessagesUsage, normaliseMessagesUsage } from './messages/usage';
+import { checkResponsesAnswer } from './responses/check-answer';
 import { decodeResponsesAnswer } from './responses/decode-answer';
 import { decodeResponsesRequest } from './responses/decode-request';
 import { encodeResponsesAnswer } from './responses/encode-answer';
@@ -52,6 +55,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     streamWatcher: (hasManyAnswers) => new ChatStreamWatcher(hasManyAnswers),
     usageIn: (answer) => normaliseChatUsage(findChatUsage(answer)),
     finishReasonIn: chatFinish,
+    checkAnswer: checkChatAnswer,
     decodeAnswer: decodeChatAnswer,
     encodeAnswer: encodeChatAnswer,
     readError: readChatError,
@@ -67,6 +71,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     streamWatcher: () => new MessagesStreamWatcher(),
     usageIn: (answer) => normaliseMessagesUsage(findMessagesUsage(answer)),
     finishReasonIn: (answer) => textOrNull(pick(answer, 'stop_reason')),
+    checkAnswer: checkMessagesAnswer,
     decodeAnswer: decodeMessagesAnswer,
     encodeAnswer: encodeMessagesAnswer,
     readError: readMessagesError,
@@ -82,6 +87,7 @@ export const dialects: Readonly<Record<DialectName, Dialect>> = {
     streamWatcher: () => new ResponsesStreamWatcher(),
     usageIn: (answer) => normaliseResponsesUsage(findResponsesUsage(answer)),
     finishReasonIn: (answer) => readFinish(answer).raw,
+    checkAnswer: checkResponsesAnswer,
     decodeAnswer: decodeResponsesAnswer,
     encodeAnswer: encodeResponsesAnswer,
     readError: readResponsesError,

@@ -1,15 +1,22 @@
+export { type AnswerCheck } from './answer-check';
+export { checkSpeechAnswer, checkTranscriptionAnswer } from './audio/check-answer';
 export {
   findTranscriptionUsage,
   normaliseSpeechUsage,
   normaliseTranscriptionUsage,
   speechUsageByCharacters,
 } from './audio/usage';
+export { checkCompletionsAnswer } from './chat/check-answer';
 export { findChatUsage, normaliseChatUsage } from './chat/usage';
+export { checkEmbeddingsAnswer } from './embeddings/check-answer';
 export { findEmbeddingsUsage, normaliseEmbeddingsUsage } from './embeddings/usage';
 export { gemini, type SupplierSide } from './gemini/gemini';
 export { normaliseGeminiUsage } from './gemini/usage';
+export { checkImageAnswer } from './images/check-answer';
 export { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from './messages/usage';
+export { checkRerankAnswer } from './rerank/check-answer';
 export { findRerankUsage, normaliseRerankUsage } from './rerank/usage';
+export { checkModerationAnswer } from './moderation/check-answer';
 export { findResponsesUsage, normaliseResponsesUsage } from './responses/usage';
 export {
   AnswerCollector,
@@ -41,3 +48,4 @@ export {
 } from './canonical';
 export { dialects } from './dialects';
 export { type Picture, type RequestMeasure, type ServerTool, textAlone } from './measure/measure';
+export { errorIn } from './read-answer';

@@ -6,6 +6,7 @@ export { type PlannedLane, planRoute, type RoutePlan } from './planner';
 export { RoutingModule } from './routing.module';
 export { Stickiness } from './stickiness';
 export {
+  CallSecrets,
   type FormBody,
   type FormFile,
   type JsonBody,

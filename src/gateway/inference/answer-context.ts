@@ -1,5 +1,6 @@
 import { completionTokens, costOf, formatUsd, monotonicMs, promptTokens, type Usage } from '../../kernel';
 import type { JsonObject } from '../../protocol';
+import type { CallSecrets } from '../../routing';
 import type { LaneAnswer } from './answered';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
@@ -15,6 +16,8 @@ export interface AnswerContext {
   readonly contextTokens: number | null;
   /** The catalogue's name of the model: what answers call it, whatever its supplier does. */
   readonly model: string;
+  /** What must not be passed on of a failure in the stream. */
+  readonly secrets: CallSecrets;
   /** What the caller is told beside the final usage. */
   readonly facts: (usage: Usage) => JsonObject;
 }

@@ -1,5 +1,5 @@
 import type { Dropped } from '../../protocol';
-import type { LanePermit, PlannedLane, RoutePlan, SupplierExchange } from '../../routing';
+import type { CallSecrets, LanePermit, PlannedLane, RoutePlan, SupplierExchange } from '../../routing';
 import type { Work } from '../work';
 import type { Admission } from './admit';
 import type { Delivery } from './delivery';
@@ -31,6 +31,8 @@ export interface LaneAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly exchange: SupplierExchange;
+  /** What must not be passed on when the answer is a failure. */
+  readonly secrets: CallSecrets;
   /** What of the body the supplier did not get. */
   readonly dropped: readonly Dropped[];
   /** The bound that near a budget's end was put on the answer; null where there is none. */

@@ -78,7 +78,7 @@ function fileIn(files: readonly FormFile[]): FormFile {
 
 /**
  * A report in a unit that the price does not know would make the answer free, and so would none, as there is none in
- * plain text: then what is sold is estimated.
+ * plain text: then what is sold is estimated, and so it is where the report cannot be true.
  */
 export function soldAudio(
   reading: UsageReading,
@@ -86,11 +86,9 @@ export function soldAudio(
   price: PriceRates,
   textBytes: number,
 ): UsageReading {
-  if (reading.kind === 'invalid') return reading;
-  const reported = reading.kind === 'ok' ? reading.usage : usageOf({});
-  if (reported.audioMilliseconds > ABSURD_FACTOR * recording.boundMs) {
-    return { kind: 'invalid', reason: 'the recording is not as long as reported' };
-  }
+  const isBelievable =
+    reading.kind === 'ok' && reading.usage.audioMilliseconds <= ABSURD_FACTOR * recording.boundMs;
+  const reported = isBelievable ? reading.usage : usageOf({});
   const isByMinute = price.perMinuteNano > 0n;
   if (isByMinute ? reported.audioMilliseconds > 0 : promptTokens(reported) > 0) return reading;
   const { source: _source, ...counts } = reported;

@@ -1,7 +1,9 @@
 import { fault } from '../../kernel';
+import { checkForeground } from './limits';
 
-/** What agents send is not understood here, only passed on; these two fields decide whether it can be. */
-export function checkNative({ stream, input }: Readonly<Record<string, unknown>>): void {
+/** What agents send is not understood here, only passed on; these fields decide whether it can be. */
+export function checkNative(body: Readonly<Record<string, unknown>>): void {
+  const { stream, input } = body;
   if (stream !== true) {
     throw fault('invalid_request', {
       param: 'stream',
@@ -11,4 +13,5 @@ export function checkNative({ stream, input }: Readonly<Record<string, unknown>>
   if (!Array.isArray(input)) {
     throw fault('invalid_input', { param: 'input', message: 'input must be a list of items.' });
   }
+  checkForeground(body);
 }

@@ -1,3 +1,5 @@
+import { fault, parseJsonText, SseScanner } from '../../kernel';
+
 type Body = Readonly<Record<string, unknown>>;
 
 /** What the older route writes at most when nobody says: it is told to suppliers, some of which would go on and on. */
@@ -17,4 +19,58 @@ export function completionBytes({ choices }: Body): number {
     const text: unknown = typeof choice === 'object' && choice !== null ? Reflect.get(choice, 'text') : '';
     return sum + (typeof text === 'string' ? Buffer.byteLength(text) : 0);
   }, 0);
+}
+
+interface Choice {
+  readonly index: number;
+  text: string;
+  finish_reason: unknown;
+  readonly logprobs: null;
+}
+
+/** A stream of pieces as the whole answer that was asked for. An error among them is all there is. */
+export function completionOf(bytes: Buffer): Body {
+  const choices = new Map<number, Choice>();
+  let answer: Body = {};
+  let isBroken = false;
+  let ended = false;
+  const scanner = new SseScanner({
+    onData: (data, complete) => {
+      const text = data.toString('utf8').trim();
+      if (ended || text === '') return;
+      if (text === '[DONE]') ended = true;
+      else if (!complete) isBroken = true;
+      else answer = { ...answer, ...piece(text, choices) };
+    },
+  });
+  scanner.push(bytes);
+  scanner.end();
+  const given = [...choices.values()].sort((one, other) => one.index - other.index);
+  const isWhole = given.every(({ finish_reason: reason }) => typeof reason === 'string');
+  if (answer.error === undefined && (isBroken || !isWhole)) throw fault('agentcli_incomplete_stream');
+  return { ...answer, choices: given };
+}
+
+function piece(text: string, choices: Map<number, Choice>): Body {
+  const { choices: given, ...rest } = objectIn(text);
+  for (const choice of Array.isArray(given) ? given : []) {
+    if (typeof choice !== 'object' || choice === null) continue;
+    const { index: place, text: more, finish_reason: reason } = choice as Body;
+    const index = countOf(place ?? 0);
+    const known = choices.get(index) ?? { index, text: '', finish_reason: null, logprobs: null };
+    known.text += typeof more === 'string' ? more : '';
+    known.finish_reason = reason ?? known.finish_reason;
+    choices.set(index, known);
+  }
+  return Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));
+}
+
+function objectIn(text: string): Body {
+  try {
+    const value: unknown = parseJsonText(text);
+    if (typeof value === 'object' && value !== null) return value as Body;
+  } catch {
+    // Said below, without the text.
+  }
+  throw fault('non_json_provider_response');
 }

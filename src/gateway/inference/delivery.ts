@@ -2,7 +2,6 @@ import {
   checkPlausible,
   completionTokens,
   type Fault,
-  fault,
   type Usage,
   type UsageReading,
   usageOf,
@@ -30,7 +29,7 @@ export const estimateUsage = (call: Call, deliveredBytes: number): Usage =>
     'estimated',
   );
 
-/** For a whole answer: a report that cannot be true is refused before anything of it leaves. */
+/** A report that cannot be true counts as none, as in a stream: what was written is charged by estimate. */
 export function usageOfWhole(
   reading: UsageReading,
   call: Call,
@@ -38,13 +37,11 @@ export function usageOfWhole(
   deliveredBytes: () => number,
 ): Usage {
   const checked = checkPlausible(reading, { contextTokens });
-  if (checked.kind === 'ok') return checked.usage;
-  if (checked.kind === 'invalid') throw fault('upstream_invalid_response', { message: checked.reason });
-  return estimateUsage(call, deliveredBytes());
+  return checked.kind === 'ok' ? checked.usage : estimateUsage(call, deliveredBytes());
 }
 
 /**
- * For a stream, which has left already: a report that cannot be true counts as none. Of one that came before all was
+ * The same for a stream. Of a report that came before all was
  * written, what went in stands; what came out is counted where that is more.
  */
 export function usageOfStream(

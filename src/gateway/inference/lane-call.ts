@@ -1,5 +1,13 @@
 import { fault, fromUnknown, monotonicMs } from '../../kernel';
-import type { AnswerHead, LanePermit, PlannedLane, SentCall, SupplierExchange } from '../../routing';
+import type { SupplierError } from '../../protocol';
+import type {
+  AnswerHead,
+  CallSecrets,
+  LanePermit,
+  PlannedLane,
+  SentCall,
+  SupplierExchange,
+} from '../../routing';
 import { type AnswerContext, svcFacts } from './answer-context';
 import type { Answered, LaneAnswer, Sending } from './answered';
 import type { AttemptTools } from './attempt-tools';
@@ -56,11 +64,13 @@ export class LaneCall {
       ? new Patience(provider.timeouts.firstToken ?? settings.supplierFirstTokenTimeoutMs)
       : null;
     let outbound: Outbound | null = null;
+    let secrets: CallSecrets | null = null;
     try {
       outbound = outboundFor(inbound, call, held, admission, route, styles);
       const sending = this.send(outbound);
       const sent = sending instanceof Promise ? await sending : sending;
       const { exchange } = sent;
+      ({ secrets } = sent);
       this.watch(exchange, patience);
       const whole = patience === null ? await exchange.complete() : null;
       const head = whole ?? (await exchange.head);
@@ -69,11 +79,18 @@ export class LaneCall {
         return judge(head, error, health.longestPauseMs(provider));
       }
       const answered = this.answerOf(outbound, head, sent);
-      if (whole !== null) answered.whole = relayWhole(inbound, call, answered, whole.body);
+      if (whole !== null) {
+        const bytes = whole.body;
+        const readError = (body: unknown): SupplierError | undefined => sent.errorIn(whole, body);
+        const read = relayWhole(inbound, call, answered, { bytes, readError });
+        if ('kind' in read) return judge(whole, read, health.longestPauseMs(provider));
+        answered.whole = read;
+      }
       if (patience !== null) answered.opened = await this.open(answered, patience);
       return { kind: 'answered', answered };
     } catch (error) {
-      const problem = fromUnknown(error);
+      const read = fromUnknown(error);
+      const problem = secrets?.blankedFault(read) ?? read;
       // What a lane cannot even be asked says nothing about the lane.
       if (outbound === null) return { kind: 'refused', status: null, problem };
       return { kind: 'failed', status: null, problem, pauseMs: 0 };
@@ -118,7 +135,7 @@ export class LaneCall {
     });
   }
 
-  private answerOf(outbound: Outbound, head: AnswerHead, { exchange, dropped }: SentCall): Answered {
+  private answerOf(outbound: Outbound, head: AnswerHead, { exchange, dropped, secrets }: SentCall): Answered {
     const { admission, held } = this.sending;
     const { route, permit, failover } = this.given;
     return {
@@ -130,6 +147,7 @@ export class LaneCall {
       status: head.status,
       contentType: head.headers['content-type'] ?? '',
       exchange,
+      secrets,
       dropped: outbound.dropped.length === 0 ? dropped : [...outbound.dropped, ...dropped],
       outputCap: held.cappedOutput,
       failover,
@@ -142,9 +160,18 @@ export class LaneCall {
     const { inbound, call } = this.sending;
     const { surface } = call;
     if (!isText(surface)) throw fault('internal_error');
-    const { outbound, contextTokens, model } = answer;
+    const { outbound, contextTokens, model, secrets } = answer;
     const facts = svcFacts(inbound, answer);
-    const stream = this.given.streamOf({ inbound, call, surface, outbound, contextTokens, model, facts });
+    const stream = this.given.streamOf({
+      inbound,
+      call,
+      surface,
+      outbound,
+      contextTokens,
+      model,
+      secrets,
+      facts,
+    });
     return openStream(answer.exchange, stream, patience, this.given.reserve);
   }
 }

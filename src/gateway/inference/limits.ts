@@ -19,7 +19,20 @@ export function checkChat(body: Body): void {
 }
 
 export const checkMessages = (body: Body): void => checkSampling(body, 1);
-export const checkResponses = (body: Body): void => checkSampling(body, 2);
+
+export function checkResponses(body: Body): void {
+  checkSampling(body, 2);
+  checkForeground(body);
+}
+
+/** What is fetched later could not be charged. */
+export function checkForeground({ background }: Body): void {
+  if (background !== true) return;
+  throw fault('unsupported_parameter', {
+    param: 'background',
+    message: 'background is not supported: leave it out, and the answer comes with the request.',
+  });
+}
 
 export function checkCompletions(body: Body): void {
   checkChat(body);

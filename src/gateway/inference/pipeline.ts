@@ -173,6 +173,7 @@ export class Pipeline {
 const routeFacts = ({ route: { lane }, failover, outputCap }: Answered): RouteFacts => ({
   supplier: lane.provider.name,
   region: lane.region,
+  upstreamModel: lane.upstreamModel,
   failover,
   outputCap,
 });

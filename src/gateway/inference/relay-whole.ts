@@ -1,35 +1,78 @@
-import { fault, parseJsonText } from '../../kernel';
-import { type CanonicalAnswer, collect } from '../../protocol';
+import { fault, findMembers, parseJsonText } from '../../kernel';
+import {
+  type CanonicalAnswer,
+  collect,
+  type DecodedAnswer,
+  errorIn,
+  type ReplyContext,
+  type SupplierError,
+  type SupplierSide,
+} from '../../protocol';
 import { answerId } from '../responses/answer-id';
 import type { LaneAnswer, WholeDelivery } from './answered';
 import { soldAudio } from './audio';
+import { completionOf } from './completions';
 import { usageOfWhole } from './delivery';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
+import { applyEdits } from './stream/edits';
 import { isText, type Surface } from './surface';
 
-/** Takes in a whole answer; nothing of it leaves before it is settled. */
-export function relayWhole(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Buffer): WholeDelivery {
-  if (bytes.length === 0) throw fault('empty_response');
-  const { surface } = call;
-  const { translation } = answered.outbound;
-  if (!isText(surface) || translation === null) return passOn(inbound, call, answered, bytes);
-  return translate(inbound, call, answered, bytes);
+type Body = Readonly<Record<string, unknown>>;
+
+/** A supplier's answer, and how its style reads the failures that one may hold. */
+export interface WholeBody {
+  readonly bytes: Buffer;
+  readonly readError: (body: unknown) => SupplierError | undefined;
 }
 
-function passOn(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Buffer): WholeDelivery {
+/** Takes in a whole answer; nothing of it leaves before it is settled. A failure in its place is the lane's. */
+export function relayWhole(
+  inbound: Inbound,
+  call: Call,
+  answered: LaneAnswer,
+  whole: WholeBody,
+): WholeDelivery | SupplierError {
+  const { bytes } = whole;
+  if (isBlank(bytes)) throw fault('empty_response');
+  const { surface } = call;
+  const { dialect, translation } = answered.outbound;
+  const isStreamed = isText(surface) && isEventStream(answered.contentType, bytes);
+  if (dialect === null) return passOn(inbound, call, answered, whole);
+  if (isStreamed && surface.name !== 'completions')
+    return render(inbound, call, answered, decodedStream(dialect, bytes, translation?.reply));
+  if (translation === null) {
+    if (!isStreamed) return passOn(inbound, call, answered, whole);
+    const collected = completionOf(bytes);
+    return passOn(inbound, call, answered, { ...whole, bytes: Buffer.from(JSON.stringify(collected)) });
+  }
+  const body = parseAnswer(bytes);
+  const error = errorIn(body, { checkAnswer: dialect.checkAnswer, readError: whole.readError });
+  return error ?? render(inbound, call, answered, dialect.decodeAnswer(body, translation.reply));
+}
+
+/** An answer in the caller's own dialect: the supplier's bytes, but for the name of the model. */
+function passOn(
+  inbound: Inbound,
+  call: Call,
+  answered: LaneAnswer,
+  { bytes, readError }: WholeBody,
+): WholeDelivery | SupplierError {
   const { surface, recording } = call;
-  const { contentType, contextTokens, route } = answered;
-  const isRaw = surface.answersRaw?.(inbound.body) === true && !/json|html/i.test(contentType);
+  const { contentType, contextTokens, route, model, secrets } = answered;
+  const isRaw = surface.answersRaw?.(inbound.body) === true && !isMarkup.test(contentType);
   const told = isRaw ? null : parseAnswer(bytes);
-  const body = told === null ? null : (surface.shape?.(told, inbound.body) ?? told);
+  const error = errorIn(told ?? errorBody(bytes), { checkAnswer: surface.checkAnswer, readError });
+  if (error !== undefined) return error;
+  const wrong = told === null ? undefined : surface.checkAnswer(told);
+  if (wrong !== undefined) throw wrong;
   const written = (): number => (told === null ? bytes.length : textBytesIn(surface, told));
   const reported = surface.usageIn(told, inbound.body);
   const reading =
     recording === null ? reported : soldAudio(reported, recording, route.price.rates, written());
   return {
-    body: body === told ? bytes : Buffer.from(JSON.stringify(body)),
-    contentType: isRaw ? contentType || 'application/octet-stream' : 'application/json',
+    body: told === null ? bytes : shaped(inbound, surface, { bytes, told, model }),
+    contentType: isRaw ? secrets.blankedText(contentType) || 'application/octet-stream' : 'application/json',
     usage: usageOfWhole(reading, call, contextTokens, written),
     finishReason: isText(surface) && told !== null ? surface.dialect.finishReasonIn(told) : null,
     firstTokenMs: null,
@@ -38,19 +81,53 @@ function passOn(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Buffe
   };
 }
 
-function translate(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Buffer): WholeDelivery {
+interface Told {
+  readonly bytes: Buffer;
+  readonly told: Body;
+  readonly model: string;
+}
+
+/** As the caller asked for it, under the name of the catalogue. */
+function shaped({ body: request }: Inbound, surface: Surface, { bytes, told, model }: Told): Buffer {
+  const answer = surface.shape?.(told, request) ?? told;
+  const isNamed = isText(surface) || answer.model !== undefined;
+  if (answer !== told) return Buffer.from(JSON.stringify(isNamed ? { ...answer, model } : answer));
+  return isNamed ? named(bytes, told, JSON.stringify(model)) : bytes;
+}
+
+/** Only the name of the model is another: every other byte stays, as numbers that a double would round. */
+function named(bytes: Buffer, told: Body, model: string): Buffer {
+  const text = Buffer.from(model);
+  const places = findMembers(bytes, 'model');
+  if (places.length > 0)
+    return applyEdits(
+      bytes,
+      0,
+      places.map(({ start, end }) => ({ start, end, text })),
+    );
+  const start = bytes.indexOf(OPEN_OBJECT) + 1;
+  const comma = Object.keys(told).length === 0 ? '' : ',';
+  return applyEdits(bytes, 0, [{ start, end: start, text: Buffer.from(`"model":${model}${comma}`) }]);
+}
+
+/** An answer that was understood, in the dialect of the caller. */
+function render(
+  inbound: Inbound,
+  call: Call,
+  { outbound, contextTokens, model }: LaneAnswer,
+  decoded: DecodedAnswer,
+): WholeDelivery {
   const { surface } = call;
-  const { dialect, translation } = answered.outbound;
-  if (!isText(surface) || dialect === null || translation === null) throw fault('internal_error');
-  const decoded = dialect.decodeAnswer(parseAnswer(bytes), translation.reply);
+  if (!isText(surface)) throw fault('internal_error');
   const collected = collect(decoded.events);
   if (!collected.ok) throw collected.error;
-  const { finish } = collected.value;
-  const usage = usageOfWhole(decoded.usage, call, answered.contextTokens, () => textBytesOf(collected.value));
+  const { finish, blocks } = collected.value;
+  if (finish.raw === null && blocks.length === 0) throw fault('empty_response');
+  const usage = usageOfWhole(decoded.usage, call, contextTokens, () => textBytesOf(collected.value));
   const encoded = surface.dialect.encodeAnswer(collected.value, {
     ...answerId(surface),
     requestId: inbound.requestId,
-    model: call.model,
+    model,
     estimate: () => usage,
   });
   return {
@@ -59,13 +136,21 @@ function translate(inbound: Inbound, call: Call, answered: LaneAnswer, bytes: Bu
     usage,
     finishReason: finish.raw ?? finish.unified,
     firstTokenMs: null,
-    dropped: [...translation.dropped, ...decoded.dropped, ...encoded.dropped],
+    dropped: [...(outbound.translation?.dropped ?? []), ...decoded.dropped, ...encoded.dropped],
     problem: null,
   };
 }
 
+function decodedStream(side: SupplierSide, bytes: Buffer, reply: Partial<ReplyContext> = {}): DecodedAnswer {
+  const events: DecodedAnswer['events'][number][] = [];
+  const decoder = side.streamDecoder({ emit: (event) => events.push(event), ...reply });
+  decoder.push(bytes);
+  decoder.end();
+  return { events, usage: decoder.usage, dropped: decoder.dropped };
+}
+
 /** How much text an answer holds, for when nobody reports it. */
-function textBytesIn(surface: Surface, body: Readonly<Record<string, unknown>>): number {
+function textBytesIn(surface: Surface, body: Body): number {
   if (surface.writtenIn !== undefined) return surface.writtenIn(body);
   if (!isText(surface)) return 0;
   const collected = collect(surface.dialect.decodeAnswer(body).events);
@@ -78,12 +163,44 @@ const textBytesOf = ({ blocks }: CanonicalAnswer): number =>
     0,
   );
 
+const isMarkup = /json|html|event-stream/i;
+const OPEN_OBJECT = 0x7b;
+const BLANKS: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+const LONGEST_SPACE = 1024;
+
+/** The first byte that is no blank; what is blank for longer than that is taken for blank. */
+function firstByte(bytes: Buffer): number | undefined {
+  for (let at = 0; at < Math.min(bytes.length, LONGEST_SPACE); at += 1) {
+    if (!BLANKS.has(bytes[at]!)) return bytes[at];
+  }
+  return undefined;
+}
+
+const isBlank = (bytes: Buffer): boolean => firstByte(bytes) === undefined;
+
+/** Some suppliers stream whatever was asked, and do not always say so. No JSON begins like an event. */
+const isEventStream = (contentType: string, bytes: Buffer): boolean =>
+  /event-stream/i.test(contentType)
+    ? firstByte(bytes) !== OPEN_OBJECT
+    : /^\s*(?:data|event|id|retry)?:/.test(bytes.toString('latin1', 0, LONGEST_SPACE));
+
+/** Sound and plain text are passed on unread, unless they are the JSON of an error. */
+function errorBody(bytes: Buffer): unknown {
+  if (firstByte(bytes) !== OPEN_OBJECT) return undefined;
+  try {
+    return parseAnswer(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
 function parseAnswer(bytes: Buffer): Record<string, unknown> {
   let value: unknown;
   try {
     value = parseJsonText(bytes.toString('utf8'));
-  } catch (error) {
-    throw fault('non_json_provider_response', { cause: error });
+  } catch {
+    // The parser's complaint quotes the text, which may hold anything.
+    throw fault('non_json_provider_response');
   }
   if (typeof value !== 'object' || value === null) throw fault('upstream_invalid_response');
   return value as Record<string, unknown>;

@@ -80,6 +80,7 @@ export function settle(
     region: lane.region,
     failover,
     outputCap,
+    upstreamModel: lane.upstreamModel,
     latencyMs,
     inputTokens: promptTokens(usage),
     outputTokens: completionTokens(usage),

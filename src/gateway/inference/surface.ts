@@ -1,6 +1,14 @@
 import type { ModelKind } from '../../catalogue';
 import { type UsageReading, usageOf } from '../../kernel';
 import {
+  type AnswerCheck,
+  checkCompletionsAnswer,
+  checkEmbeddingsAnswer,
+  checkImageAnswer,
+  checkModerationAnswer,
+  checkRerankAnswer,
+  checkSpeechAnswer,
+  checkTranscriptionAnswer,
   type Dialect,
   type DialectName,
   dialects,
@@ -59,6 +67,8 @@ export interface Surface {
   readonly defaults?: Body;
   /** What a whole answer used: by its own report, or by what the request asked for. */
   readonly usageIn: (answer: Body | null, request: Body) => UsageReading;
+  /** Why the JSON of a supplier is no answer of this route. */
+  readonly checkAnswer: AnswerCheck;
   /** The answer is sound or plain text; null in place of a body then. */
   readonly answersRaw?: (request: Body) => boolean;
   /** How many bytes of text a whole answer holds, for when nobody reports what it used. */
@@ -96,6 +106,7 @@ const text = (
   asked,
   check,
   usageIn: (answer) => dialects[name].usageIn(answer),
+  checkAnswer: dialects[name].checkAnswer,
 });
 
 /** One request, one answer, in a form that all suppliers share. */
@@ -104,6 +115,7 @@ const shot = (
   kind: ModelKind,
   check: (body: Body) => void,
   asked: string,
+  checkAnswer: AnswerCheck,
   usageIn: Surface['usageIn'],
 ): Surface => ({
   name,
@@ -111,6 +123,7 @@ const shot = (
   limitFields: [],
   asked,
   check,
+  checkAnswer,
   usageIn,
 });
 
@@ -118,7 +131,7 @@ const byCall = (calls: number): UsageReading => ({ kind: 'ok', usage: usageOf({ 
 
 /** What was said in a recording, in its own language or in English. */
 const spoken = (name: 'transcription' | 'translation'): Surface => ({
-  ...shot(name, 'transcription', checkTranscription, 'file', (answer) =>
+  ...shot(name, 'transcription', checkTranscription, 'file', checkTranscriptionAnswer, (answer) =>
     normaliseTranscriptionUsage(findTranscriptionUsage(answer)),
   ),
   takesForm: true,
@@ -144,15 +157,16 @@ export const surfaces = {
     usualOutput: USUAL_COMPLETION_TOKENS,
     defaults: { max_tokens: USUAL_COMPLETION_TOKENS },
     writtenIn: completionBytes,
+    checkAnswer: checkCompletionsAnswer,
   },
   embeddings: {
-    ...shot('embeddings', 'embedding', checkEmbeddings, 'input', (answer) =>
+    ...shot('embeddings', 'embedding', checkEmbeddings, 'input', checkEmbeddingsAnswer, (answer) =>
       normaliseEmbeddingsUsage(findEmbeddingsUsage(answer)),
     ),
     shape: inAskedEncoding,
   },
   rerank: {
-    ...shot('rerank', 'rerank', checkRerank, 'documents', (answer) => {
+    ...shot('rerank', 'rerank', checkRerank, 'documents', checkRerankAnswer, (answer) => {
       const reported = normaliseRerankUsage(findRerankUsage(answer));
       // Sold by the call where nothing is reported.
       return reported.kind === 'absent' ? byCall(1) : reported;
@@ -163,15 +177,17 @@ export const surfaces = {
   transcription: { ...spoken('transcription'), defaults: { model: 'whisper' } },
   translation: spoken('translation'),
   speech: {
-    ...shot('speech', 'speech', checkSpeech, 'input', (_answer, { input }) => ({
+    ...shot('speech', 'speech', checkSpeech, 'input', checkSpeechAnswer, (_answer, { input }) => ({
       kind: 'ok',
       usage: speechUsageByCharacters(String(input)),
     })),
     defaults: { voice: 'alloy' },
     answersRaw: () => true,
   },
-  image: shot('image', 'image', checkImage, 'prompt', (answer) =>
+  image: shot('image', 'image', checkImage, 'prompt', checkImageAnswer, (answer) =>
     byCall(Array.isArray(answer?.data) ? Math.max(1, answer.data.length) : 1),
   ),
-  moderation: shot('moderation', 'moderation', checkModeration, 'input', () => byCall(1)),
+  moderation: shot('moderation', 'moderation', checkModeration, 'input', checkModerationAnswer, () =>
+    byCall(1),
+  ),
 } as const;

@@ -8,8 +8,8 @@ export interface TapOptions {
   readonly hidesUsage: boolean;
   /** Several answers in one stream: only the supplier can say that all of them are over. */
   readonly manyAnswers: boolean;
-  /** The supplier's own words for a failure go on as they are. */
-  readonly keepsFailures: boolean;
+  /** Whether the supplier's own words for a failure go on as they are. */
+  readonly keepsFailure: (data: Buffer) => boolean;
   /** The name of the model that every event is to carry; null leaves the supplier's. */
   readonly model: string | null;
   /** What is added to the event with the final usage; null leaves every byte alone. */
@@ -147,7 +147,7 @@ export class Tap {
       this.sawEvent = true;
       const error = watcher.watch(event);
       if (error !== undefined) {
-        this.failureTold = this.options.keepsFailures;
+        this.failureTold = this.options.keepsFailure(data);
         return this.fail(supplierFault(error), this.failureTold ? scanner.blockEnd : scanner.blockStart);
       }
       if (watcher.hasOutput) this.firstOutputAt ??= monotonicMs();

@@ -9,22 +9,29 @@ export interface CallFacts {
   readonly failover: boolean;
   /** The bound that near a budget's end was put on the answer; null where there is none. */
   readonly outputCap: number | null;
+  /** The supplier's own name of the model; answers that were kept by earlier versions lack it. */
+  readonly upstreamModel?: string;
   readonly latencyMs: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly costNano: Nano;
 }
 
-export type RouteFacts = Pick<CallFacts, 'supplier' | 'region' | 'failover' | 'outputCap'>;
+export type RouteFacts = Pick<CallFacts, 'supplier' | 'region' | 'failover' | 'outputCap' | 'upstreamModel'>;
 
 /** Known when the supplier has answered: the head of a stream carries these. */
 export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): void {
   addHeader(response, 'x-svc-supplier', facts.supplier);
   addHeader(response, 'x-svc-region', facts.region ?? 'unspecified');
+  if (facts.upstreamModel !== undefined)
+    addHeader(response, 'x-svc-upstream-model', headerText(facts.upstreamModel));
   addOwnHeader(response, 'x-svc-failover', facts.failover ? 'true' : 'false');
   if (typeof facts.outputCap === 'number')
     addOwnHeader(response, 'x-svc-output-cap', String(facts.outputCap));
 }
+
+/** Names are free texts of the operator; a header takes only some of them as they are. */
+const headerText = (text: string): string => (/^[\x21-\x7e]+$/.test(text) ? text : encodeURI(text));
 
 /** Known when the request is settled: trailers of a stream, headers of a whole answer. */
 export function settledHeaders(facts: CallFacts): Record<string, string> {

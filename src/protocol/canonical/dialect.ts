@@ -1,4 +1,5 @@
 import { type Fault, type Result, type Usage, type UsageReading } from '../../kernel';
+import { type AnswerCheck } from '../answer-check';
 import { type CanonicalAnswer } from './collect';
 import { type EmissionOptions } from './emission';
 import { type CanonicalEvent } from './events';
@@ -155,6 +156,8 @@ export interface Dialect {
   readonly usageIn: (answer: unknown) => UsageReading;
   /** Why a whole answer stopped, in the supplier's word. */
   readonly finishReasonIn: (answer: unknown) => string | null;
+  /** Why a whole body is no answer of the dialect; undefined when it is one. */
+  readonly checkAnswer: AnswerCheck;
   /** The events of a whole answer; a body that is none, or an error, becomes a fault. */
   readonly decodeAnswer: (body: unknown, reply?: Partial<ReplyContext>) => DecodedAnswer;
   readonly encodeAnswer: (answer: CanonicalAnswer, options: EncoderOptions) => EncodedAnswer;

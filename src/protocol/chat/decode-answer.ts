@@ -1,18 +1,20 @@
-import { type Fault, fault } from '../../kernel';
+import { type Fault } from '../../kernel';
+import { unusable } from '../answer-check';
 import { type DecodedAnswer, type ReplyContext } from '../canonical';
 import { type AnswerReading, readAnswer, textOf } from '../read-answer';
 import { isRecord } from '../usage';
+import { checkChatAnswer } from './check-answer';
 import { readChatError } from './errors';
 import { readFinish } from './finish';
 import { ChoiceReader } from './read-choice';
 import { findChatUsage, normaliseChatUsage } from './usage';
 
 export const decodeChatAnswer = (body: unknown, reply: Partial<ReplyContext> = {}): DecodedAnswer =>
-  readAnswer(body, reply, readChatError, read);
+  readAnswer(body, reply, { readError: readChatError, checkAnswer: checkChatAnswer }, read);
 
 function read({ body, emission, tally }: AnswerReading): Fault | undefined {
   const choice: unknown = Array.isArray(body.choices) ? body.choices[0] : undefined;
-  if (!isRecord(choice) || !isRecord(choice.message)) return fault('empty_response');
+  if (!isRecord(choice) || !isRecord(choice.message)) return unusable('choices');
   emission.start(textOf(body.id), textOf(body.model));
   const wrong = new ChoiceReader(emission, tally).read(choice.message);
   if (wrong) return wrong;

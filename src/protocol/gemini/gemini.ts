@@ -1,15 +1,20 @@
 import { type Dialect } from '../canonical';
+import { checkGeminiAnswer } from './check-answer';
 import { decodeGeminiAnswer } from './decode-answer';
 import { encodeGeminiRequest } from './encode-request';
 import { readGeminiError } from './errors';
 import { GeminiStreamDecoder } from './stream-decoder';
 
 /** A dialect that suppliers speak; the half of it that faces them is all there is unless callers speak it too. */
-export type SupplierSide = Pick<Dialect, 'encodeRequest' | 'streamDecoder' | 'decodeAnswer' | 'readError'>;
+export type SupplierSide = Pick<
+  Dialect,
+  'encodeRequest' | 'streamDecoder' | 'checkAnswer' | 'decodeAnswer' | 'readError'
+>;
 
 export const gemini: SupplierSide = {
   encodeRequest: encodeGeminiRequest,
   streamDecoder: (options) => new GeminiStreamDecoder(options),
+  checkAnswer: checkGeminiAnswer,
   decodeAnswer: decodeGeminiAnswer,
   readError: readGeminiError,
 };

@@ -2,12 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { type Credential, CredentialStore, type LaneView } from '../../catalogue';
 import { fault, type HoldProof } from '../../kernel';
 import { type SupplierCall, type SupplierHandler, SupplierPools, type SupplierRequest } from '../../platform';
-import type { Dropped, SupplierError } from '../../protocol';
+import { dialects, type Dropped, type SupplierError } from '../../protocol';
 import {
+  CallSecrets,
   judgeAnswer,
   type OutgoingCall,
   type PreparedCall,
   type SupplierStyle,
+  toldWithout,
   type WireDialect,
 } from './kit';
 import { PooledCall } from './native-oauth/pooled-call';
@@ -27,8 +29,12 @@ export interface SentCall {
   readonly dialect: WireDialect;
   /** What of the body the supplier did not get. */
   readonly dropped: readonly Dropped[];
+  /** What must not be passed on of the answer when it is a failure. */
+  readonly secrets: CallSecrets;
   /** What a refusal means. */
   judge(head: AnswerHead, body: Buffer): SupplierError;
+  /** What a body with a successful status says went wrong, if it does. */
+  errorIn(head: AnswerHead, body: unknown): SupplierError | undefined;
 }
 
 /** Sends requests to suppliers over pools that outlive them. */
@@ -53,8 +59,13 @@ export class SupplierClient {
     const dialect = this.styles.dialectFor(provider, input.operation);
     if (dialect === undefined) throw notServed(provider.name, input.operation);
     if (style.credential === 'oauth-pool') return this.openPooled(style, dialect, input, deadlines);
-    const prepared = prepare(style, input, this.credentialFor(style, input.lane));
-    return sent(style, dialect, input, prepared, (handler) => this.send(input, prepared, deadlines, handler));
+    const credential = this.credentialFor(style, input.lane);
+    const prepared = prepare(style, input, credential);
+    const secrets = new CallSecrets();
+    secrets.add(credential, prepared.headers);
+    return sent(style, dialect, input, { prepared, secrets }, (handler) =>
+      this.send(input, prepared, deadlines, handler),
+    );
   }
 
   private async openPooled(
@@ -67,9 +78,11 @@ export class SupplierClient {
     const lease = await this.tokens.take(provider);
     try {
       const first = prepare(style, input, lease.token);
-      return sent(style, dialect, input, first, (handler) =>
+      const secrets = new CallSecrets();
+      return sent(style, dialect, input, { prepared: first, secrets }, (handler) =>
         new PooledCall(provider, this.tokens, handler, (token, listener) => {
           const prepared = token === lease.token ? first : prepare(style, input, token);
+          secrets.add(token, prepared.headers);
           return this.send(input, prepared, deadlines, listener);
         }).begin(lease),
       );
@@ -109,6 +122,10 @@ export class SupplierClient {
   }
 }
 
+/** A style reads refusals; a failed answer of a dialect has a form of its own. */
+const ownError = (dialect: WireDialect, body: unknown): SupplierError | undefined =>
+  dialect === 'responses' ? dialects.responses.readError(body) : undefined;
+
 const notServed = (provider: string, operation: string): Error =>
   fault('configuration_error', { details: { provider, operation } });
 
@@ -124,13 +141,18 @@ function sent(
   style: SupplierStyle,
   dialect: WireDialect,
   { stream }: SupplierCallInput,
-  { dropped }: PreparedCall,
+  { prepared: { dropped }, secrets }: { readonly prepared: PreparedCall; readonly secrets: CallSecrets },
   dispatch: (handler: SupplierHandler) => SupplierCall,
 ): SentCall {
   return {
     exchange: new SupplierExchange(stream ? style.unframer?.() : undefined).begin(dispatch),
     dialect,
     dropped,
-    judge: (head, body) => judgeAnswer(style, { ...head, body }),
+    secrets,
+    judge: (head, body) => judgeAnswer(style, { ...head, body }, secrets),
+    errorIn: ({ headers }, body) => {
+      const error = style.readError(body, headers) ?? ownError(dialect, body);
+      return error && toldWithout(secrets, error);
+    },
   };
 }

@@ -71,7 +71,6 @@ describe('a supplier alone that does not do what it should', () => {
     [{ kind: 'reset' }, 503, /^upstream_unavailable$/],
     [{ kind: 'hang' }, 504, /^upstream_timeout$/],
     [{ kind: 'stall' }, 504, /^upstream_timeout$/],
-    [{ kind: 'wrong-usage', variant: 'negative' }, 502, /^upstream_invalid_response$/],
     [{ kind: 'status', status: 500 }, 503, /^upstream_unavailable$/],
     [{ kind: 'status', status: 502 }, 503, /^upstream_unavailable$/],
     [{ kind: 'status', status: 401 }, 503, /^provider_unavailable$/],

@@ -38,17 +38,17 @@ describe('what a supplier reports is believed only as far as it can be true', ()
   };
 
   test.each(['negative', 'nan', 'absurd'] as const)(
-    '%s: a whole answer is refused and costs nothing',
+    '%s: a whole answer is charged like the same streamed, by estimate',
     async (variant) => {
       await supplier.addFault({ fault: { kind: 'wrong-usage', variant } });
-      const answer = await ask({});
-      expect(answer.status).toBe(502);
-      expect(await answer.json()).toMatchObject({ error: { code: 'upstream_invalid_response' } });
-      expect(await recordOf(answer)).toMatchObject({
-        cost_nano: '0',
-        usage_source: 'none',
-        code: 'upstream_invalid_response',
-      });
+      const whole = await ask({});
+      expect(whole.status).toBe(200);
+      const streamed = await ask({ stream: true });
+      await streamed.text();
+      const record = await recordOf(whole);
+      expect(record).toMatchObject({ usage_source: 'estimated', code: null });
+      expect(BigInt(String(record?.cost_nano)) > 0n).toBe(true);
+      expect(record?.output_tokens).toBe((await recordOf(streamed))?.output_tokens);
     },
   );
 

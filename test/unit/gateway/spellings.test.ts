@@ -26,7 +26,7 @@ const optionsOf = ({ dialect }: Transcript): TapOptions => ({
   dialect: dialects[dialect],
   hidesUsage: false,
   manyAnswers: false,
-  keepsFailures: false,
+  keepsFailure: () => false,
   model: 'our-model',
   facts: () => ({ cost_usd: '0.1' }),
 });

@@ -17,7 +17,7 @@ const tapOf = (options: Partial<TapOptions> = {}): Tap =>
     dialect: dialects.chat,
     hidesUsage: false,
     manyAnswers: false,
-    keepsFailures: false,
+    keepsFailure: () => false,
     model: null,
     facts: null,
     ...options,
@@ -111,7 +111,7 @@ test.each([
 test('a failure in the words of the supplier goes on where it should', () => {
   const failed =
     'event: response.failed\ndata: {"type":"response.failed","response":{"error":{"code":"x","message":"no"}}}\n\n';
-  const tap = tapOf({ dialect: dialects.responses, keepsFailures: true });
+  const tap = tapOf({ dialect: dialects.responses, keepsFailure: () => true });
   expect(feed(tap, failed).passed).toBe(failed);
   expect(tap).toMatchObject({ failureTold: true, failure: { code: 'upstream_error' } });
 });

@@ -35,7 +35,7 @@ test('a stream that waits keeps of its pieces only what has not gone on', () => 
       dialect: dialects.chat,
       hidesUsage: false,
       manyAnswers: false,
-      keepsFailures: false,
+      keepsFailure: () => false,
       model: null,
       facts: null,
     });

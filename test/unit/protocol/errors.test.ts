@@ -205,11 +205,14 @@ test('an event without end is refused before it fills the memory', () => {
 });
 
 test.each<[DialectName, unknown, string]>([
-  ['chat', 'text', 'non_json_provider_response'],
-  ['chat', { choices: [] }, 'empty_response'],
-  ['messages', { type: 'message' }, 'empty_response'],
-  ['responses', { object: 'response' }, 'empty_response'],
-  ['responses', null, 'non_json_provider_response'],
+  ['chat', 'text', 'upstream_invalid_response'],
+  ['chat', { choices: [] }, 'upstream_invalid_response'],
+  ['messages', { type: 'message' }, 'upstream_invalid_response'],
+  ['responses', { object: 'response' }, 'upstream_invalid_response'],
+  ['responses', null, 'upstream_invalid_response'],
+  ['chat', { choices: [{ message: { content: '' } }] }, 'empty_response'],
+  ['messages', { content: [] }, 'empty_response'],
+  ['responses', { output: [] }, 'empty_response'],
 ])('%s: %j is no whole answer', (dialect, body, code) => {
   expect(collect(dialects[dialect].decodeAnswer(body).events)).toMatchObject({ ok: false, error: { code } });
 });

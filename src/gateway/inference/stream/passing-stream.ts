@@ -17,7 +17,7 @@ export class PassingStream implements LaneStream {
       dialect: surface.dialect,
       hidesUsage: hidesUsage(call),
       manyAnswers: call.choices > 1,
-      keepsFailures: isNative,
+      keepsFailure: (data) => isNative && !context.secrets.areIn(data),
       model: isNative ? null : model,
       facts: isNative ? null : () => context.facts(this.usage()),
     });
@@ -49,8 +49,9 @@ export class PassingStream implements LaneStream {
     // A connection that breaks after everything has come takes nothing away.
     if (broken === null || tap.accounted) tap.end();
     const { watcher, sawEvent } = tap;
-    const problem = tap.ended ? null : failureOf({ told: tap.failure, broken }, watcher.hasOutput, sawEvent);
-    const { inbound, model } = context;
+    const failure = tap.ended ? null : failureOf({ told: tap.failure, broken }, watcher.hasOutput, sawEvent);
+    const { inbound, model, secrets } = context;
+    const problem = failure && secrets.blankedFault(failure);
     return {
       usage: this.usage(),
       finishReason: watcher.finishReason,

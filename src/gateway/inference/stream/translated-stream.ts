@@ -73,11 +73,12 @@ export class TranslatedStream implements LaneStream {
 
   private deliver(broken: Fault | null): StreamDelivery {
     if (broken === null) this.decoder.end();
-    const problem =
+    const failure =
       this.whole && this.problem === null
         ? null
         : failureOf({ told: this.problem, broken }, this.firstOutputAt !== null, this.sawEvent);
-    const { inbound, call, contextTokens, outbound } = this.context;
+    const { inbound, call, contextTokens, outbound, secrets } = this.context;
+    const problem = failure && secrets.blankedFault(failure);
     return {
       usage: usageOfStream(this.decoder.usage, call, contextTokens, this.outputBytes, this.coveredBytes),
       finishReason: this.finishReason,

@@ -2,8 +2,9 @@ export { BodyEdits, jsonBody } from './body';
 export { type ContractFixtures, describeSupplierContract } from './contract';
 export { encodeForm } from './form';
 export { type PictureMaker, type PictureRule, picturesOf } from './picture-rules';
-export { judgeAnswer, type RefusedAnswer } from './judge';
+export { judgeAnswer, type RefusedAnswer, toldWithout } from './judge';
 export { authorisation, endpoint, passing, prepared } from './request';
+export { CallSecrets } from './secrets';
 export { steeringFields } from './steering';
 export type {
   FormBody,

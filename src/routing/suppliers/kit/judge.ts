@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseJsonText } from '../../../kernel';
 import type { SupplierError, SupplierErrorKind } from '../../../protocol';
+import { CallSecrets } from './secrets';
 import type { SupplierStyle } from './style';
 
 export interface RefusedAnswer {
@@ -16,9 +17,17 @@ const WORDING_LENGTH = 2_000;
 export function judgeAnswer(
   style: Pick<SupplierStyle, 'readError'>,
   { status, headers, body }: RefusedAnswer,
+  secrets: CallSecrets = new CallSecrets(),
 ): SupplierError {
   const read = readBody(style, body, headers);
-  return { ...read, message: read.message.slice(0, WORDING_LENGTH), kind: kindFor(status, read.kind) };
+  return { ...toldWithout(secrets, read), kind: kindFor(status, read.kind) };
+}
+
+/** An error as it may be passed on: cut to a length only after the secrets are out of it. */
+export function toldWithout(secrets: CallSecrets, error: SupplierError): SupplierError {
+  const { kind, ...told } = error;
+  const { message, ...rest } = secrets.blanked(told);
+  return { ...rest, kind, message: message.slice(0, WORDING_LENGTH) };
 }
 
 function readBody(

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ScriptedAnswer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string | Buffer | object;
+  /** Comes after the body, as soon as `goOn` is called. */
+  readonly rest?: string;
+}
+
+export interface HeardRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A supplier that answers everything with what it was told last. */
+export class ScriptedSupplier {
+  answer: ScriptedAnswer | ((request: HeardRequest) => ScriptedAnswer) = { body: {} };
+  readonly heard: HeardRequest[] = [];
+  goOn: () => void = () => undefined;
+
+  private constructor(
+    readonly url: string,
+    readonly stop: () => Promise<void>,
+  ) {}
+
+  static async start(): Promise<ScriptedSupplier> {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const supplier = new ScriptedSupplier(
+      `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      () => {
+        server.closeAllConnections();
+        return new Promise((resolve) => server.close(() => resolve()));
+      },
+    );
+    server.on('request', (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { url: path = '', headers } = request;
+        const heard = { path, headers, body: Buffer.concat(chunks).toString() };
+        supplier.heard.push(heard);
+        const { answer } = supplier;
+        const {
+          status = 200,
+          headers: own,
+          body,
+          rest,
+        } = typeof answer === 'function' ? answer(heard) : answer;
+        const isText = typeof body === 'string' || Buffer.isBuffer(body);
+        response.writeHead(status, { 'content-type': 'application/json', ...own });
+        const text = isText ? body : JSON.stringify(body);
+        if (rest === undefined) return void response.end(text);
+        supplier.goOn = () => response.end(rest);
+        response.write(text);
+      });
+    });
+    return supplier;
+  }
+}
