@@ -12,6 +12,8 @@ import { AddDroppedFields1763700410000 } from './1763700410000-add-dropped-field
 import { AddLaneOrder1763700420000 } from './1763700420000-add-lane-order';
 import { CreateKeptResponses1763700500000 } from './1763700500000-create-kept-responses';
 import { KeepUnreadJournals1763700520000 } from './1763700520000-keep-unread-journals';
+import { CreateUsageHours1763700521000 } from './1763700521000-create-usage-hours';
+import { IndexRecordsByModel1763700522000 } from './1763700522000-index-records-by-model';
 import { AddLaneRetries1763700530000 } from './1763700530000-add-lane-retries';
 import { AddModelBounds1763700540000 } from './1763700540000-add-model-bounds';
 
@@ -31,6 +33,8 @@ export const migrations = [
   AddLaneOrder1763700420000,
   CreateKeptResponses1763700500000,
   KeepUnreadJournals1763700520000,
+  CreateUsageHours1763700521000,
+  IndexRecordsByModel1763700522000,
   AddLaneRetries1763700530000,
   AddModelBounds1763700540000,
 ];

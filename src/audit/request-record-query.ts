@@ -77,13 +77,20 @@ const INSTANT = `(extract(epoch FROM created_at) * 1000000)::bigint::text`;
 const instantOf = (parameter: string): string =>
   `timestamptz 'epoch' + ${parameter}::bigint * interval '1 microsecond'`;
 
-const PAGE = `
+const pageOf = (which: string): string => `
   SELECT *, ${INSTANT} AS instant FROM request_record
-   WHERE key_id = $1
+   WHERE key_id = $1 AND ${which}
      AND ($2::timestamptz IS NULL OR created_at >= $2) AND ($3::timestamptz IS NULL OR created_at < $3)
-     AND ($4::text IS NULL OR model = $4 OR served_model = $4)
-     AND ($5::bigint IS NULL OR (created_at, request_id) < (${instantOf('$5')}, $6::uuid))
-   ORDER BY created_at DESC, request_id DESC LIMIT $7`;
+     AND ($4::bigint IS NULL OR (created_at, request_id) < (${instantOf('$4')}, $5::uuid))
+   ORDER BY created_at DESC, request_id DESC LIMIT $6`;
+
+const PAGE = pageOf('true');
+/** One index knows the model that was asked for, another the one that served, where that is not the same. */
+const PAGE_OF_MODEL = `
+  SELECT * FROM (
+    (${pageOf('model = $7')}) UNION ALL
+    (${pageOf('served_model = $7 AND served_model IS DISTINCT FROM model')})) AS page
+   ORDER BY created_at DESC, request_id DESC LIMIT $6`;
 
 /** A caller may use one request id twice; the newest request of that id is meant. */
 const ONE = `
@@ -102,15 +109,11 @@ export class RequestRecordQuery {
   async ofKey(keyId: number, filter: RecordFilter): Promise<RequestEntry[]> {
     const [instant, requestId] = readCursor(filter.cursor ?? null);
     const { from, to, model, limit } = filter;
-    const rows = await this.database.query<Row>(PAGE, [
-      keyId,
-      from ?? null,
-      to ?? null,
-      model ?? null,
-      instant,
-      requestId,
-      limit,
-    ]);
+    const parameters = [keyId, from ?? null, to ?? null, instant, requestId, limit];
+    const rows =
+      model === null || model === undefined
+        ? await this.database.query<Row>(PAGE, parameters)
+        : await this.database.query<Row>(PAGE_OF_MODEL, [...parameters, model]);
     return rows.map(entryOf);
   }
 

@@ -68,7 +68,7 @@ class UpkeepWorker extends WorkerHost {
       case 'partitions':
         return this.turnPartitions(new Date());
       case 'verify-money':
-        return this.money.look();
+        return this.money.look(true);
       case 'idempotent-answers':
         await this.answers.removeExpired(AbortSignal.timeout(REMOVAL_DEADLINE_MS));
         return;

@@ -10,8 +10,9 @@ export class MoneyWatch {
     private readonly logger: Logger,
   ) {}
 
-  async look(): Promise<void> {
-    const report = await verifyMoneyAlone(this.database);
+  /** What came since it last added up; `full`: everything. */
+  async look(full = false): Promise<void> {
+    const report = await verifyMoneyAlone(this.database, { full });
     for (const { name, wrong } of report?.checks ?? []) {
       if (wrong.length > 0) this.logger.error('money does not add up', { check: name, wrong });
     }

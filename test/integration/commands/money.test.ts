@@ -100,7 +100,7 @@ describe('the money commands, beside a running service', () => {
 
   test('money:verify', async () => {
     const { code, output } = await run('money:verify');
-    expect(output).toMatch(/money:verify: 5 of 5 hold\n$/);
+    expect(output).toMatch(/money:verify: 6 of 6 hold\n$/);
     expect(code).toBe(0);
   });
 

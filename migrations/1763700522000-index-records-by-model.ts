@@ -1,0 +1,47 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+const indexes = [
+  ['model', '(key_id, model, created_at DESC, request_id DESC)'],
+  [
+    'served_model',
+    '(key_id, served_model, created_at DESC, request_id DESC) WHERE served_model IS DISTINCT FROM model',
+  ],
+] as const;
+
+/**
+ * A key's records of one model, as asked for or as served. Built beside running traffic, partition by partition, so
+ * outside a transaction; what an earlier try left unfinished is built anew. Later partitions get both from the table.
+ */
+export class IndexRecordsByModel1763700522000 implements MigrationInterface {
+  readonly name = 'IndexRecordsByModel1763700522000';
+  readonly transaction = false;
+
+  async up(runner: QueryRunner): Promise<void> {
+    for (const [column, definition] of indexes) {
+      const whole = `request_record_by_key_${column}`;
+      await runner.query(`CREATE INDEX IF NOT EXISTS ${whole} ON ONLY request_record ${definition}`);
+      for (const partition of await withoutIndex(runner, whole)) {
+        const part = `${partition}_by_key_${column}`;
+        await runner.query(`DROP INDEX CONCURRENTLY IF EXISTS ${part}`);
+        await runner.query(`CREATE INDEX CONCURRENTLY ${part} ON ${partition} ${definition}`);
+        await runner.query(`ALTER INDEX ${whole} ATTACH PARTITION ${part}`);
+      }
+    }
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    for (const [column] of indexes) await runner.query(`DROP INDEX request_record_by_key_${column}`);
+  }
+}
+
+async function withoutIndex(runner: QueryRunner, whole: string): Promise<string[]> {
+  const rows = (await runner.query(
+    `SELECT c.relname AS partition FROM pg_inherits p JOIN pg_class c ON c.oid = p.inhrelid
+      WHERE p.inhparent = 'request_record'::regclass AND NOT EXISTS (
+        SELECT FROM pg_inherits i JOIN pg_index x ON x.indexrelid = i.inhrelid
+         WHERE i.inhparent = $1::regclass AND x.indrelid = c.oid)
+      ORDER BY c.relname`,
+    [whole],
+  )) as { partition: string }[];
+  return rows.map(({ partition }) => partition);
+}
