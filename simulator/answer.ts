@@ -83,7 +83,8 @@ export function answerTo(conversation: Conversation): Answer {
   const called = callsFor(conversation, asked, key);
   const thinks = conversation.thinks || directives.has('think');
   const reasoning = thinks ? words(hashText(asked.text) ^ 1, directives.number('think') ?? 12, 'plain') : [];
-  const silent = called.length > 0 && !directives.has('tokens') && !directives.has('echo');
+  const spoken = ['tokens', 'echo', 'aloud'].some((name) => directives.has(name));
+  const silent = called.length > 0 && !spoken;
   const text = silent ? [] : textFor(conversation, asked, results);
   const cut = limited({ reasoning, text, calls: called }, conversation, directives);
   return {

@@ -18,7 +18,9 @@ const sdks = [
   ['openai 6', 'openai.mjs', 'openai-6'],
   ['@anthropic-ai/sdk 1', 'anthropic.mjs', '@anthropic-ai/sdk'],
   ['@anthropic-ai/sdk 0', 'anthropic.mjs', 'anthropic-sdk-0'],
-  ['Vercel AI SDK', 'ai-sdk.mjs'],
+  ['Vercel AI SDK 7', 'ai-sdk.mjs'],
+  ['Vercel AI SDK 7', 'ai-sdk-turns.mjs', 'ai', '@ai-sdk/openai'],
+  ['Vercel AI SDK 5', 'ai-sdk-turns.mjs', 'ai-5', 'ai-sdk-openai-2'],
   ['LangChain', 'langchain.mjs'],
 ] as const;
 
@@ -51,7 +53,10 @@ async function trySdk(
   report.add(client, 'ran to the end', code === 0 ? null : ended);
 }
 
-async function main(): Promise<void> {
+const others = { Codex: tryCodex, 'Claude Code': tryClaudeCode, 'docs/clients.md': tryGuide };
+
+/** A part of a client's name as the only argument tries that client alone. */
+async function main(only = ''): Promise<void> {
   endWithThisProcess();
   await installClients();
   const folder = mkdtempSync(join(tmpdir(), 'switchboard-clients-'));
@@ -63,10 +68,8 @@ async function main(): Promise<void> {
     const product = await startProduct(folder);
     try {
       const trial: Trial = { product, outside, report, folder };
-      for (const sdk of sdks) await trySdk(trial, sdk);
-      await tryCodex(trial);
-      await tryClaudeCode(trial);
-      await tryGuide(trial);
+      for (const sdk of sdks) if (sdk[0].includes(only)) await trySdk(trial, sdk);
+      for (const [client, attempt] of Object.entries(others)) if (client.includes(only)) await attempt(trial);
     } finally {
       await product.stop();
     }
@@ -76,7 +79,7 @@ async function main(): Promise<void> {
   report.end();
 }
 
-void main().catch((error: unknown) => {
+void main(process.argv[2]).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exit(1);
 });

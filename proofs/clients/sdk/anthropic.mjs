@@ -40,6 +40,23 @@ for (const model of models) {
       assert.ok(last.usage.input_tokens > 0 && last.usage.output_tokens > 0);
     });
 
+    await check(`${model} · ${manner} · three turns, words before each call`, async () => {
+      const messages = [];
+      const turn = async (content) => {
+        messages.push(...say(content));
+        const answer = await send(ask(model, messages, { tools }));
+        messages.push({ role: 'assistant', content: answer.content });
+        return answer.content;
+      };
+      for (const city of ['Graz', 'Ulm']) {
+        const [words, call] = await turn(asks.wordsAndTool(city));
+        assert.deepEqual([words.type, call.type], ['text', 'tool_use']);
+        const result = { type: 'tool_result', tool_use_id: call.id, content: weather(city) };
+        assert.match((await turn([result]))[0].text, new RegExp(weather(city)));
+      }
+      assert.equal((await turn(asks.echo('Goodbye')))[0].text, 'Goodbye');
+    });
+
     await check(`${model} · ${manner} · a tool without arguments`, async () => {
       const clock = [
         { name: 'clock', description: 'The time', input_schema: { type: 'object', properties: {} } },

@@ -9,6 +9,9 @@ export const models = ['chat-model', 'messages-model'];
 /** Clients of responses are also tried on a supplier that speaks it. */
 export const responsesModels = [...models, 'responses-model'];
 
+/** The same on models that show their reasoning; suppliers of messages only show it to callers who ask for it. */
+export const reasoningModels = ['reasoning-chat-model', 'reasoning-responses-model'];
+
 /**
  * Its twin whose long streams break off. Five failures in a row would give that supplier a rest; a short answer,
  * which comes whole, shows that it is well.
@@ -39,6 +42,8 @@ export const asks = {
     'chat-model': 'What time is it? [[tool=clock]][[empty-args]]',
     'messages-model': 'What time is it? [[tool=clock]][[no-args]]',
   },
+  wordsAndTool: (city) => `And in ${city}? [[aloud]][[tool=weather({"city":"${city}"})]]`,
+  echo: (text) => `Say it. [[echo=${text}]]`,
   text: 'Say something. [[tokens=20]]',
   long: 'Say a lot. [[tokens=60]]',
   json: 'Name a city.',

@@ -62,6 +62,28 @@ for (const [way, provide] of Object.entries(ways)) {
       });
     }
 
+    for (const manner of ['whole', 'streamed']) {
+      await check(`${way} · ${model} · ${manner} · three turns, words before each call`, async () => {
+        const bound = provide(model).bindTools(tools);
+        const messages = [];
+        const turn = async (message) => {
+          messages.push(message);
+          const answer =
+            manner === 'streamed' ? await streamed(bound, messages) : await bound.invoke(messages);
+          messages.push(answer);
+          return answer;
+        };
+        for (const city of ['Graz', 'Ulm']) {
+          const { text, tool_calls: calls } = await turn(new HumanMessage(asks.wordsAndTool(city)));
+          assert.ok(text.length > 0, 'no words before the call');
+          assert.equal(calls.length, 1);
+          const result = new ToolMessage({ tool_call_id: calls[0].id, content: weather(city) });
+          assert.match((await turn(result)).text, new RegExp(weather(city)));
+        }
+        assert.equal((await turn(new HumanMessage(asks.echo('Goodbye')))).text, 'Goodbye');
+      });
+    }
+
     await check(`${way} · ${model} · whole · JSON by a schema`, async () => {
       const answer = await provide(model).withStructuredOutput(city).invoke(asks.json);
       assert.equal(typeof answer.city, 'string');

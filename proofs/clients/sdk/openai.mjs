@@ -8,6 +8,7 @@ import {
   gateway,
   key,
   models,
+  reasoningModels,
   refusalOf,
   responsesModels,
   weather,
@@ -49,7 +50,40 @@ const say = (content) => [{ role: 'user', content }];
 const textOf = ({ output }) => output.flatMap(({ content = [] }) => content.map(({ text }) => text)).join('');
 const format = { name: 'place', schema: citySchema, strict: true };
 
+const functionTool = { ...tools[0].function, type: 'function', strict: true };
+/** Words before each call, two such turns and a third: `turn` takes what is said now and answers what came of it. */
+async function threeTurns(turn) {
+  for (const city of ['Graz', 'Ulm']) {
+    const { words, calls, answer } = await turn(asks.wordsAndTool(city), weather(city));
+    assert.ok(words.length > 0, 'no words before the call');
+    assert.equal(calls, 1);
+    assert.match(answer, new RegExp(weather(city)));
+  }
+  assert.equal((await turn(asks.echo('Goodbye'))).words, 'Goodbye');
+}
+
 for (const model of models) {
+  for (const stream of [false, true]) {
+    await check(`${model} · chat, ${stream ? 'streamed' : 'whole'} · three turns, words before calls`, () => {
+      const messages = [];
+      const send = async () => {
+        const body = { model, messages, tools };
+        const answer = stream
+          ? await client.chat.completions.stream(body).finalChatCompletion()
+          : await client.chat.completions.create(body);
+        messages.push(answer.choices[0].message);
+        return answer.choices[0].message;
+      };
+      return threeTurns(async (content, output) => {
+        messages.push(...say(content));
+        const { content: words, tool_calls: calls = [] } = await send();
+        if (output === undefined) return { words };
+        messages.push({ role: 'tool', tool_call_id: calls[0].id, content: output });
+        return { words, calls: calls.length, answer: (await send()).content };
+      });
+    });
+  }
+
   await check(`${model} · chat, whole · tool, result, answer, usage`, async () => {
     const messages = say(asks.oneTool);
     const first = await client.chat.completions.create({ model, messages, tools });
@@ -148,13 +182,71 @@ for (const model of models) {
   });
 }
 
+/** Without what the client itself puts into the items of a stream. */
+const asItCame = (item) =>
+  JSON.parse(JSON.stringify(item, (name, value) => (/^parsed/.test(name) ? undefined : value)));
+
+/** How a client goes on from an answer: what it sends instead of the whole conversation. */
+const continuations = {
+  previous_response_id: (past, last, fresh) => ({ input: fresh, previous_response_id: last?.id }),
+  item_reference: (past, last, fresh) => ({
+    input: [...past, ...fresh].map((item) =>
+      item.id === undefined ? item : { type: 'item_reference', id: item.id },
+    ),
+  }),
+  'items as they came': (past, last, fresh) => ({ input: [...past, ...fresh] }),
+};
+
+for (const model of [...responsesModels, ...reasoningModels]) {
+  for (const stream of [false, true]) {
+    for (const [way, bodyOf] of Object.entries(continuations)) {
+      const manner = stream ? 'streamed' : 'whole';
+      await check(`${model} · responses, ${manner} · three turns, words before calls, ${way}`, () => {
+        const past = [];
+        let last;
+        const send = async (...fresh) => {
+          const body = { model, tools: [functionTool], ...bodyOf(past, last, fresh) };
+          last = stream
+            ? await client.responses.stream(body).finalResponse()
+            : await client.responses.create(body);
+          past.push(...fresh, ...last.output.map(asItCame));
+          return last;
+        };
+        return threeTurns(async (content, output) => {
+          const first = await send({ role: 'user', content });
+          if (output === undefined) return { words: textOf(first) };
+          const calls = first.output.filter(({ type }) => type === 'function_call');
+          const { call_id } = calls[0];
+          const answer = await send({ type: 'function_call_output', call_id, output });
+          return { words: textOf(first), calls: calls.length, answer: textOf(answer) };
+        });
+      });
+    }
+  }
+}
+
+await check('a kept response is read, deleted, and then unknown', async () => {
+  const { id, output } = await client.responses.create({ model: 'chat-model', input: asks.text });
+  assert.deepEqual((await client.responses.retrieve(id)).output, output);
+  await client.responses.delete(id);
+  const gone = await refusalOf(() => client.responses.retrieve(id));
+  assert.deepEqual([gone.status, gone.code], [404, 'not_found']);
+  const unknown = await refusalOf(() =>
+    client.responses.create({ model: 'chat-model', input: 'x', previous_response_id: id }),
+  );
+  assert.deepEqual(
+    [unknown.status, unknown.code, unknown.param],
+    [400, 'invalid_request', 'previous_response_id'],
+  );
+});
+
 for (const model of responsesModels) {
   for (const stream of [false, true]) {
     await check(
       `${model} · responses, ${stream ? 'streamed' : 'whole'} · tools, result, answer`,
       async () => {
         const send = async (input) => {
-          const body = { model, input, tools: [{ ...tools[0].function, type: 'function', strict: true }] };
+          const body = { model, input, tools: [functionTool] };
           return stream ? client.responses.stream(body).finalResponse() : client.responses.create(body);
         };
         const first = await send(say(asks.twoTools));
@@ -212,7 +304,7 @@ await check('native-model · native, streamed · tool, result, answer, usage', a
       .stream({
         model: 'native-model',
         input,
-        tools: [{ ...tools[0].function, type: 'function', strict: true }],
+        tools: [functionTool],
       })
       .finalResponse();
   const first = await send(say(asks.oneTool));
