@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { editJson, fault, parseJson } from '../../kernel';
+import { editJson, fault, parseJson, parseJsonPolitely } from '../../kernel';
 import { Database, Notifications, Settings } from '../../platform';
 import type { Call } from '../inference/describe';
 import type { Inbound } from '../inference/inbound';
@@ -15,7 +15,7 @@ import {
   unknownResponse,
 } from './references';
 import { ResponseCache } from './response-cache';
-import { type KeptResponse, ResponseStore } from './response-store';
+import { type FreshResponse, type KeptResponse, ResponseStore } from './response-store';
 import { ResponseWriter } from './response-writer';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -102,7 +102,7 @@ export class KeptResponses implements OnApplicationBootstrap {
       if (known === undefined) throw unknownItem(id, at);
       return known;
     });
-    const input = [...(previous === null ? [] : conversationOf(found, previous)), ...own];
+    const input = [...(previous === null ? [] : await conversationOf(found, previous)), ...own];
     const { previous_response_id: _previous, ...rest } = body;
     const edits = { set: { input }, remove: new Set(['previous_response_id']) };
     const whole = editJson(bytes, body, edits);
@@ -129,7 +129,7 @@ export class KeptResponses implements OnApplicationBootstrap {
   }
 
   /** Null: too large, or nothing that could be referred to. */
-  private keptOf({ caller, body }: Inbound, response: Json): KeptResponse | null {
+  private keptOf({ caller, body }: Inbound, response: Json): FreshResponse | null {
     const { id, output } = response;
     const most = this.settings.responsesStoreAnswerLimitBytes;
     if (typeof id !== 'string' || id === '' || id.length > LONGEST_ID || !Array.isArray(output)) return null;
@@ -147,20 +147,21 @@ export class KeptResponses implements OnApplicationBootstrap {
 }
 
 /** What was said up to and with a response; its instructions are not a part of that. */
-function conversationOf(found: readonly KeptResponse[], responseId: string): readonly unknown[] {
+async function conversationOf(
+  found: readonly KeptResponse[],
+  responseId: string,
+): Promise<readonly unknown[]> {
   for (const kept of found) {
     if (kept.responseId === responseId && kept.input !== null)
-      return [...listIn(parseJson(kept.input)), ...outputOf(kept)];
+      return [...listIn(await parseJsonPolitely(kept.input)), ...outputOf(kept)];
   }
   throw unknownResponse(responseId);
 }
 
-/** Of two answers with one id the later one counts. */
 function itemsById(found: readonly KeptResponse[], wanted: readonly string[]): Map<string, unknown> {
   const byId = new Map<string, unknown>();
   const open = new Set(wanted);
   for (const kept of found) {
-    if (!kept.itemIds.some((id) => open.has(id))) continue;
     for (const item of outputOf(kept)) {
       const id = itemIdOf(item);
       if (id !== undefined && open.delete(id)) byId.set(id, item);

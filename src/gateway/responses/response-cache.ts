@@ -1,8 +1,8 @@
 import { monotonicMs } from '../../kernel';
-import { type KeptResponse, sizeOf } from './response-store';
+import { type FreshResponse, sizeOf } from './response-store';
 
 interface Entry {
-  readonly kept: KeptResponse;
+  readonly kept: FreshResponse;
   readonly size: number;
   readonly until: number;
 }
@@ -23,7 +23,7 @@ export class ResponseCache {
     private readonly now = monotonicMs,
   ) {}
 
-  add(kept: KeptResponse): void {
+  add(kept: FreshResponse): void {
     const { keyId, responseId, itemIds, answer, input } = kept;
     this.remove(keyId, responseId);
     const size = sizeOf(answer, input);
@@ -35,11 +35,11 @@ export class ResponseCache {
     this.shrink();
   }
 
-  response(keyId: number, responseId: string): KeptResponse | undefined {
+  response(keyId: number, responseId: string): FreshResponse | undefined {
     return this.live(placeOf(keyId, responseId));
   }
 
-  withItem(keyId: number, itemId: string): KeptResponse | undefined {
+  withItem(keyId: number, itemId: string): FreshResponse | undefined {
     const place = this.items.get(placeOf(keyId, itemId));
     return place === undefined ? undefined : this.live(place);
   }
@@ -62,7 +62,7 @@ export class ResponseCache {
     this.bytes = 0;
   }
 
-  private live(place: string): KeptResponse | undefined {
+  private live(place: string): FreshResponse | undefined {
     const entry = this.entries.get(place);
     return entry !== undefined && entry.until > this.now() ? entry.kept : undefined;
   }

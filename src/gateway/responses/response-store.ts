@@ -6,17 +6,20 @@ import { packSealed, unpackSealed } from './packed-secret';
 export interface KeptResponse {
   readonly keyId: number;
   readonly responseId: string;
-  /** Of the output items. */
-  readonly itemIds: readonly string[];
   /** The response object, as JSON. */
   readonly answer: Buffer;
   /** The whole conversation that led to it, as a JSON list of items; null: it was not asked for, or too large. */
   readonly input: Buffer | null;
 }
 
+/** The same when it is fresh. */
+export interface FreshResponse extends KeptResponse {
+  /** Of the output items. */
+  readonly itemIds: readonly string[];
+}
+
 interface KeptRow {
   readonly response_id: string;
-  readonly item_ids: string[];
   readonly answer: Buffer;
   readonly input: Buffer | null;
 }
@@ -42,40 +45,56 @@ export class ResponseStore {
   ) {}
 
   /** All of them in one statement, each id once. A key that is gone by now keeps nothing. */
-  async write(batch: readonly KeptResponse[]): Promise<void> {
+  async write(batch: readonly FreshResponse[]): Promise<void> {
     const rows = batch.map((kept) => this.sealed(kept));
     const places = rows.map((row, at) => {
       const [key, id, items, bytes, answer, input] = row.map(
         (_, column) => `$${at * row.length + column + 1}`,
       );
-      return `(${key}::integer, ${id}::text, ${items}::text[], ${bytes}::bigint, ${answer}::bytea, ${input}::bytea)`;
+      return `(${at}, ${key}::integer, ${id}::text, ${items}::text[], ${bytes}::bigint, ${answer}::bytea, ${input}::bytea)`;
     });
     await this.database.query(
-      `INSERT INTO kept_response (key_id, response_id, item_ids, bytes, answer, input)
-       SELECT fresh.* FROM (VALUES ${places.join(', ')}) AS fresh (key_id, response_id, item_ids, bytes, answer, input)
-         JOIN api_key ON api_key.id = fresh.key_id
-       ON CONFLICT ON CONSTRAINT kept_response_pkey DO UPDATE SET
-         item_ids = excluded.item_ids, bytes = excluded.bytes, answer = excluded.answer, input = excluded.input,
-         kept_at = DEFAULT, expires_at = DEFAULT`,
+      `WITH fresh AS (
+         SELECT fresh.* FROM (VALUES ${places.join(', ')})
+             AS fresh (place, key_id, response_id, item_ids, bytes, answer, input)
+           JOIN api_key ON api_key.id = fresh.key_id),
+       kept AS (
+         INSERT INTO kept_response (key_id, response_id, bytes, answer, input)
+         SELECT key_id, response_id, bytes, answer, input FROM fresh
+         ON CONFLICT ON CONSTRAINT kept_response_pkey DO UPDATE SET
+           bytes = excluded.bytes, answer = excluded.answer, input = excluded.input,
+           kept_at = DEFAULT, expires_at = DEFAULT)
+       INSERT INTO kept_response_item (key_id, item_id, response_id)
+       SELECT DISTINCT ON (key_id, item_id) key_id, item_id, response_id
+         FROM fresh, unnest(item_ids) AS item_id ORDER BY key_id, item_id, place DESC
+       ON CONFLICT ON CONSTRAINT kept_response_item_pkey DO UPDATE SET response_id = excluded.response_id`,
       rows.flat(),
     );
     for (const { keyId, answer, input } of batch) this.note(keyId, sizeOf(answer, input));
   }
 
-  /** Those with one of the ids, and those with one of the items; the latest first. Input comes only with the former. */
+  /** Those with one of the ids, and those with one of the items. Input comes only with the former. */
   async find(
     keyId: number,
     responseIds: readonly string[],
     itemIds: readonly string[],
   ): Promise<KeptResponse[]> {
+    const owners = itemIds.length === 0 ? [] : await this.ownersOf(keyId, itemIds);
     const rows = await this.database.query<KeptRow>(
-      `SELECT response_id, item_ids, answer, CASE WHEN response_id = ANY ($2) THEN input END AS input
+      `SELECT response_id, answer, CASE WHEN response_id = ANY ($3) THEN input END AS input
          FROM kept_response
-        WHERE key_id = $1 AND (response_id = ANY ($2) OR item_ids && $3) AND expires_at > clock_timestamp()
-        ORDER BY kept_at DESC`,
-      [keyId, responseIds, itemIds],
+        WHERE key_id = $1 AND response_id = ANY ($2) AND expires_at > clock_timestamp()`,
+      [keyId, [...responseIds, ...owners], responseIds],
     );
     return rows.flatMap((row) => this.opened(keyId, row) ?? []);
+  }
+
+  private async ownersOf(keyId: number, itemIds: readonly string[]): Promise<string[]> {
+    const rows = await this.database.query<{ response_id: string }>(
+      'SELECT DISTINCT response_id FROM kept_response_item WHERE key_id = $1 AND item_id = ANY ($2)',
+      [keyId, itemIds],
+    );
+    return rows.map(({ response_id: responseId }) => responseId);
   }
 
   /** True: it was there. */
@@ -143,7 +162,7 @@ export class ResponseStore {
     this.grown.set(keyId, grown);
   }
 
-  private sealed({ keyId, responseId, itemIds, answer, input }: KeptResponse): readonly unknown[] {
+  private sealed({ keyId, responseId, itemIds, answer, input }: FreshResponse): readonly unknown[] {
     const seal = (content: Buffer, field: string): Buffer =>
       packSealed(this.box.seal(content, placeOf(keyId, responseId, field)));
     return [
@@ -158,14 +177,14 @@ export class ResponseStore {
 
   /** Undefined: sealed with a master key that is no longer at hand. */
   private opened(keyId: number, row: KeptRow): KeptResponse | undefined {
-    const { response_id: responseId, item_ids: itemIds } = row;
+    const { response_id: responseId } = row;
     const open = (packed: Buffer, field: string): Buffer | null => {
       const opened = this.box.openBytes(unpackSealed(packed), placeOf(keyId, responseId, field));
       return opened.ok ? opened.value : null;
     };
     const answer = open(row.answer, 'answer');
     if (answer === null) return undefined;
-    return { keyId, responseId, itemIds, answer, input: row.input && open(row.input, 'input') };
+    return { keyId, responseId, answer, input: row.input && open(row.input, 'input') };
   }
 }
 

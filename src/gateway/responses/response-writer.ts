@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { type KeptResponse, type ResponseStore, sizeOf } from './response-store';
+import { type FreshResponse, type ResponseStore, sizeOf } from './response-store';
 
 interface Waiting {
-  readonly kept: KeptResponse;
+  readonly kept: FreshResponse;
   readonly done: () => void;
 }
 
@@ -32,7 +32,7 @@ export class ResponseWriter {
   ) {}
 
   /** Settles when the answer is written, or is not waited for. */
-  async write(kept: KeptResponse): Promise<void> {
+  async write(kept: FreshResponse): Promise<void> {
     const size = sizeOf(kept.answer, kept.input);
     if (this.waitingBytes + size > MOST_WAITING_BYTES) return this.warn('too many wait for the database');
     const written = new Promise<void>((done) => this.waiting.push({ kept, done }));
