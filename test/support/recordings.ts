@@ -65,12 +65,19 @@ export function oggOf({ seconds, bytes }: Sized): Buffer {
   return file;
 }
 
-export function mp4Of({ seconds, bytes }: Sized): Buffer {
+/** With a table of `frames` samples where it is given, each of one byte. */
+export function mp4Of({ seconds, bytes, frames }: Sized & { readonly frames?: number }): Buffer {
   const file = Buffer.alloc(bytes);
   file.writeUInt32BE(24, 0);
   file.write('ftypM4A ', 4, 'latin1');
   file.write('mvhd', 40, 'latin1');
   file.writeUInt32BE(1_000, 56);
-  file.writeUInt32BE(seconds * 1_000, 60);
+  file.writeUInt32BE(Math.round(seconds * 1_000), 60);
+  if (frames === undefined) return file;
+  file.write('mp4a', 100, 'latin1');
+  file.writeUInt16BE(48_000, 128);
+  file.write('stsz', 150, 'latin1');
+  file.writeUInt32BE(1, 158);
+  file.writeUInt32BE(frames, 162);
   return file;
 }

@@ -112,7 +112,7 @@ const FRAME_SEARCH = 64 * 1024;
 
 const isFrame = (file: Buffer, at: number): boolean => file[at] === 0xff && (file[at + 1] ?? 0) >= 0xe0;
 
-function readMp3(file: Buffer): Head {
+function readMp3(file: Buffer, size: number): Head {
   const start = file.toString('latin1', 0, 3) === 'ID3' && file.length >= 10 ? 10 + synchsafe(file) : 0;
   let at = start;
   while (at < start + FRAME_SEARCH && at + 4 <= file.length && !isFrame(file, at)) at += 1;
@@ -123,11 +123,44 @@ function readMp3(file: Buffer): Head {
   const kilobits = layer3[isFirst ? 'first' : 'second'][third >> 4];
   const sampleRate = sampleRates[(third >> 2) & 3];
   if (!isFrame(file, at) || !isLayer3 || version === 1 || !kilobits || sampleRate === undefined) return {};
-  // The older standard has no frames of less than 32 kbit/s.
-  const own = isFirst ? { rates: { least: 4_000 } } : {};
   const frames = framesTold(file.subarray(at, at + 200));
   const perSecond = sampleRate / (isFirst ? 1 : version === 2 ? 2 : 4) / (isFirst ? 1_152 : 576);
-  return { ...own, seconds: frames > 0 ? frames / perSecond : (file.length - at) / (kilobits * 125) };
+  const told = frames > 0 ? frames / perSecond : (size - at) / (kilobits * 125);
+  return { seconds: size === file.length ? Math.max(frames / perSecond, secondsOfFrames(file, at)) : told };
+}
+
+const MOST_JUNK = 256 * 1024;
+const LEAST_RATE = 4_000;
+
+/** Every frame says how long and how large it is. What is no frame is passed over, as decoders do, up to a limit. */
+function secondsOfFrames(file: Buffer, start: number): number {
+  let seconds = 0;
+  let junk = 0;
+  let at = start;
+  while (at + 4 <= file.length && junk < MOST_JUNK) {
+    const frame = isFrame(file, at) ? frameAt(file, at) : null;
+    if (frame === null) {
+      junk += 1;
+      at += 1;
+      continue;
+    }
+    seconds += frame.seconds;
+    at += frame.bytes;
+  }
+  return seconds + Math.max(0, file.length - 4 - at) / LEAST_RATE;
+}
+
+function frameAt(file: Buffer, at: number): { readonly seconds: number; readonly bytes: number } | null {
+  const [, second = 0, third = 0] = [file[at], file[at + 1], file[at + 2]];
+  const version = (second >> 3) & 3;
+  const isFirst = version === 3;
+  const kilobits = layer3[isFirst ? 'first' : 'second'][third >> 4];
+  const base = sampleRates[(third >> 2) & 3];
+  if (((second >> 1) & 3) !== 1 || version === 1 || !kilobits || base === undefined) return null;
+  const sampleRate = base / (isFirst ? 1 : version === 2 ? 2 : 4);
+  const samples = isFirst ? 1_152 : 576;
+  const bytes = Math.floor((samples * kilobits * 125) / sampleRate) + ((third >> 1) & 1);
+  return { seconds: samples / sampleRate, bytes };
 }
 
 const synchsafe = (file: Buffer): number =>
@@ -140,13 +173,49 @@ function framesTold(frame: Buffer): number {
   return (frame.readUInt32BE(mark + 4) & 1) === 1 ? frame.readUInt32BE(mark + 8) : 0;
 }
 
+const SAMPLES_PER_FRAME = 1_024;
+/** The highest rate of a sampler; a table that claims more only wants to look short. */
+const MOST_SAMPLES = 96_000;
+/** Two channels of packed sound take no more bytes a second. */
+const PACKED_RATES = { most: 72_000 };
+
+/**
+ * The head says how long it is, and no decoder needs that. The table of samples says how many there are, and without
+ * it nothing can be decoded: the longer of the two counts.
+ */
 function readMp4(file: Buffer): Head {
+  const told = secondsOfHeader(file);
+  if (file.indexOf('mp4a') === -1) return told > 0 ? { seconds: told } : {};
+  const seconds = Math.max(told, secondsOfSamples(file));
+  // Fragments have tables of their own; then the bytes are all there is to go by.
+  if (seconds === 0 || file.indexOf('moof') !== -1) return {};
+  return { seconds, ...(file.indexOf('vmhd') === -1 && { rates: PACKED_RATES }) };
+}
+
+function secondsOfHeader(file: Buffer): number {
   const at = file.indexOf('mvhd');
-  if (at === -1 || at + 36 > file.length) return {};
+  if (at === -1 || at + 36 > file.length) return 0;
   const isLong = file[at + 4] === 1;
   const scale = file.readUInt32BE(at + (isLong ? 24 : 16));
   const units = isLong ? Number(file.readBigUInt64BE(at + 28)) : file.readUInt32BE(at + 20);
-  return scale > 0 && units > 0 ? { seconds: units / scale } : {};
+  return scale > 0 ? units / scale : 0;
+}
+
+/** The rate stands in the description of the sound, the number of frames in the table of their sizes. */
+function secondsOfSamples(file: Buffer): number {
+  const sound = file.indexOf('mp4a');
+  let frames = 0;
+  for (
+    let at = file.indexOf('stsz');
+    at !== -1 && at + 16 <= file.length;
+    at = file.indexOf('stsz', at + 4)
+  ) {
+    const count = file.readUInt32BE(at + 12);
+    // A table of sizes of its own has four bytes for each.
+    if (file.readUInt32BE(at + 8) > 0 || at + 16 + count * 4 <= file.length) frames = Math.max(frames, count);
+  }
+  const rate = sound + 32 <= file.length ? file.readUInt16BE(sound + 28) : 0;
+  return (frames * SAMPLES_PER_FRAME) / Math.min(MOST_SAMPLES, rate || 48_000);
 }
 
 function readFlac(file: Buffer): Head {

@@ -18,7 +18,7 @@ describe('the length of a recording', () => {
   });
 
   test('is told by the head of packed formats', () => {
-    expect(lengthOf(mp3Of({ frames: 100 })).estimateMs).toBe(2_607);
+    expect(lengthOf(mp3Of({ frames: 100 })).estimateMs).toBe(2_613);
     expect(lengthOf(mp3Of({ frames: 100, told: 110 })).estimateMs).toBe(2_874);
     expect(lengthOf(flacOf({ seconds: 5, bytes: 200_000 }))).toMatchObject({
       kind: 'flac',
@@ -35,6 +35,32 @@ describe('the length of a recording', () => {
     expect(long.estimateMs).toBe(long.boundMs);
     const quick = lengthOf(wavOf({ seconds: 60, claimedRate: 0xffff_ffff }));
     expect(quick.estimateMs).toBeGreaterThan(0);
+  });
+
+  test('is told by the samples of an M4A and the frames of an MP3, whatever their heads claim', () => {
+    const bytes = 60_000;
+    const honest = lengthOf(mp4Of({ seconds: 10, bytes, frames: 469 })).estimateMs;
+    const forged = lengthOf(mp4Of({ seconds: 0.04, bytes, frames: 469 })).estimateMs;
+    expect(honest).toBeGreaterThanOrEqual(10_000);
+    expect(forged).toBeGreaterThan(9_900);
+    // Neither table nor header: by the bytes, at the highest rate of packed sound.
+    expect(lengthOf(mp4Of({ seconds: 0.001, bytes: 720_000, frames: 0 })).estimateMs).toBeGreaterThan(9_900);
+    expect(lengthOf(mp3Of({ frames: 1_000, told: 1 })).estimateMs).toBeGreaterThan(26_000);
+    // A first frame of a higher rate than all others.
+    const mixed = mp3Of({ frames: 1_000 });
+    mixed.writeUInt8(0xe0, 2);
+    expect(lengthOf(mixed).estimateMs).toBeGreaterThan(25_500);
+  });
+
+  test('of packed samples in a WAV does not follow the rate that its head claims', () => {
+    const file = wavOf({ seconds: 30, dataSize: 10 });
+    file.writeUInt16LE(2, 20);
+    file.writeUInt32LE(1_000_000, 28);
+    expect(lengthOf(file).estimateMs).toBeGreaterThan(30_000);
+  });
+
+  test('of nothing but marks of frames takes no longer than a look', () => {
+    expect(lengthOf(Buffer.alloc(4_000_000, 0xff)).estimateMs).toBeGreaterThan(0);
   });
 
   test.each([
