@@ -12,6 +12,7 @@ import { AddDroppedFields1763700410000 } from './1763700410000-add-dropped-field
 import { AddLaneOrder1763700420000 } from './1763700420000-add-lane-order';
 import { CreateKeptResponses1763700500000 } from './1763700500000-create-kept-responses';
 import { CreateKeptResponseItems1763700501000 } from './1763700501000-create-kept-response-items';
+import { AddPriceFees1763700510000 } from './1763700510000-add-price-fees';
 import { KeepUnreadJournals1763700520000 } from './1763700520000-keep-unread-journals';
 import { CreateUsageHours1763700521000 } from './1763700521000-create-usage-hours';
 import { IndexRecordsByModel1763700522000 } from './1763700522000-index-records-by-model';
@@ -34,6 +35,7 @@ export const migrations = [
   AddLaneOrder1763700420000,
   CreateKeptResponses1763700500000,
   CreateKeptResponseItems1763700501000,
+  AddPriceFees1763700510000,
   KeepUnreadJournals1763700520000,
   CreateUsageHours1763700521000,
   IndexRecordsByModel1763700522000,

@@ -1,6 +1,7 @@
 export { AuditModule } from './audit.module';
 export { insertRequestRecords } from './insert-records';
 export { type CallerSum, millisecondsPerHour, RecordSheaf } from './record-sheaf';
+export { recordFields, usageOfRow, usageColumns } from './record-columns';
 export type { AttemptRecord, Attribution, RequestRecord } from './request-record';
 export { RequestRecords } from './request-records';
 export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';
@@ -8,7 +9,6 @@ export {
   readRecord,
   readRecords,
   type RecordFacts,
-  recordFields,
   renamedRecord,
   type WrittenRecord,
   writtenRecord,

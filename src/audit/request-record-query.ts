@@ -1,29 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { fault, type UsageCounts, type UsageSource } from '../kernel';
+import { fault } from '../kernel';
 import { Database } from '../platform';
-import type { AttemptRecord } from './request-record';
+import { columns, valueOfRow } from './record-columns';
+import type { RequestRecord } from './request-record';
 
-/** A request record as those see it who may read it. */
-export interface RequestEntry extends UsageCounts {
-  readonly requestId: string;
-  readonly createdAt: Date;
-  readonly surface: string;
-  readonly model: string | null;
-  readonly servedModel: string | null;
-  readonly supplier: string | null;
-  readonly region: string | null;
-  readonly usageSource: UsageSource | 'none';
-  readonly costNano: bigint;
-  readonly status: number;
-  readonly code: string | null;
-  readonly stream: boolean;
-  readonly failover: boolean;
-  readonly attempts: readonly AttemptRecord[];
-  readonly latencyMs: number;
-  readonly firstTokenMs: number | null;
-  readonly finishReason: string | null;
-  readonly sessionKey: string | null;
-  readonly dropped: Readonly<Record<string, number>>;
+/** A request record as its readers see it. */
+export interface RequestEntry extends Omit<RequestRecord, 'settlementId'> {
   /** Where the page after this entry begins. */
   readonly cursor: string;
 }
@@ -38,39 +20,7 @@ export interface RecordFilter {
   readonly limit: number;
 }
 
-interface Row {
-  request_id: string;
-  created_at: Date;
-  instant: string;
-  surface: string;
-  model: string | null;
-  served_model: string | null;
-  supplier: string | null;
-  region: string | null;
-  input_tokens: number;
-  cache_read_tokens: number;
-  cache_write_tokens: number;
-  cache_write_long_tokens: number;
-  output_tokens: number;
-  reasoning_tokens: number;
-  audio_input_tokens: number;
-  audio_output_tokens: number;
-  image_tokens: number;
-  calls: number;
-  audio_milliseconds: number;
-  usage_source: UsageSource | 'none';
-  cost_nano: string;
-  status: number;
-  code: string | null;
-  stream: boolean;
-  failover: boolean;
-  attempts: AttemptRecord[] | null;
-  latency_ms: number;
-  first_token_ms: number | null;
-  finish_reason: string | null;
-  session_key: string | null;
-  dropped: Record<string, number> | null;
-}
+type Row = Readonly<Record<string, unknown>> & { readonly instant: string; readonly request_id: string };
 
 /** In microseconds since 1970, as the database counts: a Date would lose the last three digits. */
 const INSTANT = `(extract(epoch FROM created_at) * 1000000)::bigint::text`;
@@ -148,36 +98,8 @@ function readCursor(text: string | null): [instant: string | null, requestId: st
   return [instant, requestId];
 }
 
-const entryOf = (row: Row): RequestEntry => ({
-  requestId: row.request_id,
-  createdAt: row.created_at,
-  surface: row.surface,
-  model: row.model,
-  servedModel: row.served_model,
-  supplier: row.supplier,
-  region: row.region,
-  inputTokens: row.input_tokens,
-  cacheReadTokens: row.cache_read_tokens,
-  cacheWriteTokens: row.cache_write_tokens,
-  cacheWriteLongTokens: row.cache_write_long_tokens,
-  outputTokens: row.output_tokens,
-  reasoningTokens: row.reasoning_tokens,
-  audioInputTokens: row.audio_input_tokens,
-  audioOutputTokens: row.audio_output_tokens,
-  imageTokens: row.image_tokens,
-  calls: row.calls,
-  audioMilliseconds: row.audio_milliseconds,
-  usageSource: row.usage_source,
-  costNano: BigInt(row.cost_nano),
-  status: row.status,
-  code: row.code,
-  stream: row.stream,
-  failover: row.failover,
-  attempts: row.attempts ?? [],
-  latencyMs: row.latency_ms,
-  firstTokenMs: row.first_token_ms,
-  finishReason: row.finish_reason,
-  sessionKey: row.session_key,
-  dropped: row.dropped ?? {},
-  cursor: `${row.instant}_${row.request_id}`,
-});
+function entryOf(row: Row): RequestEntry {
+  const named = columns.map((column) => [column.field, valueOfRow(column, row)]);
+  const record = Object.fromEntries(named) as Omit<RequestRecord, 'settlementId'>;
+  return { ...record, cursor: `${row.instant}_${row.request_id}` };
+}

@@ -1,40 +1,95 @@
-import { type PriceRates, priceRates, RATE_NAMES } from '../kernel';
-import type { Price, StoredTier } from './entities';
+import { type PriceMode, type PriceRates, priceRates, RATE_NAMES, type TokenRates } from '../kernel';
+import type { Price, StoredFees, StoredMode, StoredTier } from './entities';
 
-type RateColumns = Pick<Price, (typeof RATE_NAMES)[number] | 'perCall' | 'perMinute' | 'tiers'>;
+type RateName = (typeof RATE_NAMES)[number];
+export type StoredRates = Pick<Price, RateName | 'perCall' | 'perMinute' | 'tiers' | 'fees'>;
 
 /** The rates of a stored price. */
-export function ratesOf(price: RateColumns): PriceRates {
+export function ratesOf(price: StoredRates): PriceRates {
+  const { uses = {}, images = {}, modes = {} } = price.fees;
   return priceRates({
     ...Object.fromEntries(RATE_NAMES.map((name) => [name, price[name]])),
     perCallNano: price.perCall,
     perMinuteNano: price.perMinute,
     tiers: price.tiers.map(tierFrom),
+    uses: amountsFrom(uses),
+    images: amountsFrom(images),
+    modes: mapped(modes, modeFrom),
   });
 }
 
 /** The columns that hold these rates. */
-export function columnsOf(rates: PriceRates): RateColumns {
-  const { perCallNano, perMinuteNano, tiers, ...buckets } = rates;
-  return { ...buckets, perCall: perCallNano, perMinute: perMinuteNano, tiers: tiers.map(tierInto) };
+export function columnsOf(rates: PriceRates): StoredRates {
+  const { perCallNano, perMinuteNano, tiers, uses, images, modes, ...buckets } = rates;
+  const fees: StoredFees = {
+    ...(isEmpty(uses) ? {} : { uses: amountsInto(uses) }),
+    ...(isEmpty(images) ? {} : { images: amountsInto(images) }),
+    ...(isEmpty(modes) ? {} : { modes: mapped(modes, modeInto) }),
+  };
+  return { ...buckets, perCall: perCallNano, perMinute: perMinuteNano, tiers: tiers.map(tierInto), fees };
 }
 
-function tierFrom(stored: StoredTier): PriceRates['tiers'][number] {
+const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
+
+const mapped = <From, To>(
+  values: Readonly<Record<string, From>>,
+  map: (value: From) => To,
+): Record<string, To> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
+
+const amountsFrom = (amounts: Readonly<Record<string, string>>): Record<string, bigint> =>
+  mapped(amounts, BigInt);
+
+const amountsInto = (amounts: Readonly<Record<string, bigint>>): Record<string, string> =>
+  mapped(amounts, String);
+
+type Bucketed = Record<RateName, bigint | null>;
+
+function bucketsFrom(stored: Readonly<Record<string, unknown>>): Bucketed {
   const rates = RATE_NAMES.map((name) => {
     const text = stored[name];
-    return [name, text === undefined || text === null ? null : BigInt(text)];
+    return [name, typeof text === 'string' ? BigInt(text) : null];
   });
-  return {
-    ...(Object.fromEntries(rates) as Record<(typeof RATE_NAMES)[number], bigint | null>),
-    aboveInputTokens: stored.aboveInputTokens,
-  };
+  return Object.fromEntries(rates) as Bucketed;
 }
 
-function tierInto(tier: PriceRates['tiers'][number]): StoredTier {
-  const stored: StoredTier = { aboveInputTokens: tier.aboveInputTokens };
+function bucketsInto(rates: Readonly<Bucketed>): Record<string, string> {
+  const stored: Record<string, string> = {};
   for (const name of RATE_NAMES) {
-    const rate = tier[name];
+    const rate = rates[name];
     if (rate !== null) stored[name] = rate.toString();
   }
   return stored;
+}
+
+const tierFrom = (stored: StoredTier): PriceRates['tiers'][number] => ({
+  ...bucketsFrom(stored),
+  aboveInputTokens: stored.aboveInputTokens,
+});
+
+const tierInto = (tier: PriceRates['tiers'][number]): StoredTier => ({
+  ...bucketsInto(tier),
+  aboveInputTokens: tier.aboveInputTokens,
+});
+
+function modeFrom({ multiplier, rates, tiers = [] }: StoredMode): Partial<PriceMode> {
+  return {
+    ...(multiplier === undefined ? {} : { multiplier: BigInt(multiplier) }),
+    rates: rates === undefined ? null : ownRatesFrom(rates, tiers),
+  };
+}
+
+function ownRatesFrom(stored: Readonly<Record<string, unknown>>, tiers: readonly StoredTier[]): TokenRates {
+  const { input, output, ...rest } = bucketsFrom(stored);
+  return { input: input ?? 0n, output: output ?? 0n, ...rest, tiers: tiers.map(tierFrom) };
+}
+
+function modeInto({ multiplier, rates }: PriceMode): StoredMode {
+  if (rates === null) return { multiplier: multiplier.toString() };
+  const { tiers, ...buckets } = rates;
+  return {
+    multiplier: multiplier.toString(),
+    rates: bucketsInto(buckets),
+    ...(tiers.length === 0 ? {} : { tiers: tiers.map(tierInto) }),
+  };
 }

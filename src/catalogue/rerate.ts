@@ -1,4 +1,5 @@
-import { costOf, fault, type PriceRates, type UsageCounts } from '../kernel';
+import { usageColumns, usageOfRow } from '../audit';
+import { costOf, fault, type PriceRates } from '../kernel';
 import type { Database, Tx } from '../platform';
 import { Price } from './entities';
 import { ratesOf } from './price-codec';
@@ -48,7 +49,7 @@ export async function* rerate(database: Database, options: RerateOptions): Async
   for await (const row of records(database, options.from, options.to)) {
     const storedNano = BigInt(row.cost_nano);
     const priceId = row.price_id === null ? null : Number(row.price_id);
-    const recomputedNano = priceId === null ? 0n : costOf(usageIn(row), priced(priceId));
+    const recomputedNano = priceId === null ? 0n : costOf(usageOfRow(row), priced(priceId));
     yield {
       requestId: row.request_id,
       createdAt: row.created_at,
@@ -95,7 +96,7 @@ async function pricesFor(database: Database, override: PriceOverride): Promise<(
   return priced;
 }
 
-interface RecordRow {
+interface RecordRow extends Readonly<Record<string, unknown>> {
   readonly request_id: string;
   readonly created_at: Date;
   readonly key_id: string | null;
@@ -103,17 +104,6 @@ interface RecordRow {
   readonly wallet_id: string | null;
   readonly price_id: string | null;
   readonly cost_nano: string;
-  readonly input_tokens: number;
-  readonly cache_read_tokens: number;
-  readonly cache_write_tokens: number;
-  readonly cache_write_long_tokens: number;
-  readonly output_tokens: number;
-  readonly reasoning_tokens: number;
-  readonly audio_input_tokens: number;
-  readonly audio_output_tokens: number;
-  readonly image_tokens: number;
-  readonly calls: number;
-  readonly audio_milliseconds: number;
 }
 
 const PAGE = 2_000;
@@ -127,9 +117,8 @@ async function* records(database: Database, from: Date, to: Date): AsyncGenerato
     await runner.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     await runner.query(
       `DECLARE rerated NO SCROLL CURSOR FOR
-       SELECT request_id, created_at, key_id, organisation_id, wallet_id, price_id, cost_nano, input_tokens,
-         cache_read_tokens, cache_write_tokens, cache_write_long_tokens, output_tokens, reasoning_tokens,
-         audio_input_tokens, audio_output_tokens, image_tokens, calls, audio_milliseconds
+       SELECT request_id, created_at, key_id, organisation_id, wallet_id, price_id, cost_nano,
+         ${usageColumns.join(', ')}
        FROM request_record WHERE created_at >= $1 AND created_at < $2`,
       [from, to],
     );
@@ -142,22 +131,6 @@ async function* records(database: Database, from: Date, to: Date): AsyncGenerato
     if (runner.isTransactionActive) await runner.rollbackTransaction();
     await runner.release();
   }
-}
-
-function usageIn(row: RecordRow): UsageCounts {
-  return {
-    inputTokens: row.input_tokens,
-    cacheReadTokens: row.cache_read_tokens,
-    cacheWriteTokens: row.cache_write_tokens,
-    cacheWriteLongTokens: row.cache_write_long_tokens,
-    outputTokens: row.output_tokens,
-    reasoningTokens: row.reasoning_tokens,
-    audioInputTokens: row.audio_input_tokens,
-    audioOutputTokens: row.audio_output_tokens,
-    imageTokens: row.image_tokens,
-    calls: row.calls,
-    audioMilliseconds: row.audio_milliseconds,
-  };
 }
 
 function idIn(text: string | null): number | null {

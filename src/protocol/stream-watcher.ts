@@ -1,5 +1,6 @@
 import { type Fault, type UsageReading } from '../kernel';
-import { type JsonObject, type StreamWatcher, type SupplierError } from './canonical';
+import { type DialectName, type JsonObject, type StreamWatcher, type SupplierError } from './canonical';
+import { ServedUses } from './fees';
 
 /** What the watchers of the three dialects share. */
 export abstract class EventWatcher implements StreamWatcher {
@@ -12,7 +13,12 @@ export abstract class EventWatcher implements StreamWatcher {
   ended = false;
   reported = false;
   isBare = false;
+  readonly served: ServedUses;
   private rawUsage: unknown = undefined;
+
+  constructor(dialect: DialectName) {
+    this.served = new ServedUses(dialect);
+  }
 
   get usage(): UsageReading {
     return this.normaliseUsage(this.rawUsage);
@@ -27,6 +33,7 @@ export abstract class EventWatcher implements StreamWatcher {
     const failure = this.failureIn(event);
     if (failure !== undefined) return failure;
     this.read(event);
+    this.served.read(event);
     const usage = this.usageIn(event);
     if (usage === undefined || usage === null) return undefined;
     this.reported = true;

@@ -1,4 +1,13 @@
-import { COUNT_CAP, isCount, totalTokens, usageOf, type UsageCounts, type UsageReading } from '../kernel';
+import {
+  COUNT_CAP,
+  isCount,
+  type Modes,
+  totalTokens,
+  usageOf,
+  type UsageCounts,
+  type UsageReading,
+  type UseCounts,
+} from '../kernel';
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -77,6 +86,9 @@ export interface ReportedTotals {
   readonly image: number | undefined;
   readonly reasoning: number | undefined;
   readonly audioOutput: number | undefined;
+  readonly imageOutput?: number | undefined;
+  readonly uses?: UseCounts | null;
+  readonly modes?: Modes | null;
 }
 
 /**
@@ -84,7 +96,8 @@ export interface ReportedTotals {
  *
  * Most suppliers count cached tokens inside the input and reasoning inside the output, some beside them, and
  * nothing in the report says which. The grand total does: what it has beyond input and output is the part
- * that was counted beside. Without a grand total a part that is larger than its whole must be beside it.
+ * that was counted beside. Without a grand total a part that is larger than its whole must be beside it. What of a
+ * grand total no part explains is thoughts: one supplier reports them nowhere else.
  */
 export function splitTotals(reported: ReportedTotals): UsageReading {
   const { input, output = 0 } = reported;
@@ -96,19 +109,24 @@ export function splitTotals(reported: ReportedTotals): UsageReading {
 
   const inputTotal = beside.cached ? input + cached : input;
   const outputTotal = beside.reasoning ? output + reasoning : output;
+  const unnamed = beside.unnamed ?? 0;
   // Audio that was read from the cache is already counted there.
   const audioInput = Math.min(reported.audioInput ?? 0, inputTotal - cached);
   const image = Math.min(reported.image ?? 0, inputTotal - cached - audioInput);
   const audioOutput = Math.min(reported.audioOutput ?? 0, outputTotal - reasoning);
+  const imageOutput = Math.min(reported.imageOutput ?? 0, outputTotal - reasoning - audioOutput);
   return okUnlessEmpty({
     inputTokens: inputTotal - cached - audioInput - image,
     cacheReadTokens: reported.cacheRead ?? 0,
     cacheWriteTokens: reported.cacheWrite ?? 0,
-    outputTokens: outputTotal - reasoning - audioOutput,
-    reasoningTokens: reasoning,
+    outputTokens: outputTotal - reasoning - audioOutput - imageOutput,
+    reasoningTokens: reasoning + unnamed,
     audioInputTokens: audioInput,
     audioOutputTokens: audioOutput,
     imageTokens: image,
+    imageOutputTokens: imageOutput,
+    uses: reported.uses ?? null,
+    modes: reported.modes ?? null,
   });
 }
 
@@ -118,7 +136,7 @@ function countedBeside(
   total: number | undefined,
   cached: number,
   reasoning: number,
-): { cached: boolean; reasoning: boolean } | undefined {
+): { cached: boolean; reasoning: boolean; unnamed?: number } | undefined {
   const surplus = total === undefined ? undefined : total - input - output;
   // What nearly every report says.
   if ((surplus ?? 0) === 0 && cached <= input && reasoning <= output)
@@ -131,6 +149,9 @@ function countedBeside(
   ].filter((way) => (way.cached || cached <= input) && (way.reasoning || reasoning <= output));
   const stated = possible.find((way) => way.extra === surplus);
   if (stated !== undefined) return stated;
+  if (surplus !== undefined && surplus > 0 && reasoning === 0 && cached <= input) {
+    return { cached: false, reasoning: false, unnamed: surplus };
+  }
   // A grand total that agrees with the two totals, but not with the parts, contradicts itself.
   return surplus === 0 ? undefined : possible[0];
 }

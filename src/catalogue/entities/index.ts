@@ -11,5 +11,5 @@ export {
 } from './model.entity';
 export { ModelAlias } from './model-alias.entity';
 export { PriceSchedule } from './price-schedule.entity';
-export { Price, type StoredTier } from './price.entity';
+export { Price, type StoredFees, type StoredMode, type StoredTier } from './price.entity';
 export { Provider, type ProviderBreaker, type ProviderTimeouts } from './provider.entity';

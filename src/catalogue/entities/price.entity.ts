@@ -10,7 +10,7 @@ import { Model } from './model.entity';
 @Check(
   'price_not_negative',
   `least(input, output, cache_read, cache_write, cache_write_long, reasoning, audio_input, audio_output,
-    image, per_call, per_minute) >= 0`,
+    image, image_output, per_call, per_minute) >= 0`,
 )
 export class Price {
   @PrimaryGeneratedColumn('identity', {
@@ -55,6 +55,9 @@ export class Price {
   @BigintColumn({ nullable: true })
   image: bigint | null;
 
+  @BigintColumn({ name: 'image_output', nullable: true })
+  imageOutput: bigint | null;
+
   @BigintColumn({ name: 'per_call', default: 0 })
   perCall: bigint;
 
@@ -64,6 +67,10 @@ export class Price {
   /** Rates as decimal texts of nano-USD, since JSON numbers are no place for money. */
   @Column('jsonb', { default: [] })
   tiers: StoredTier[];
+
+  /** What is billed beside tokens and calls, as the tiers are written. */
+  @Column('jsonb', { default: {} })
+  fees: StoredFees;
 
   /** Null: in force only while a schedule says so. */
   @Column({ type: 'timestamptz', name: 'valid_from', precision: 3, nullable: true })
@@ -80,4 +87,17 @@ export class Price {
 export interface StoredTier {
   aboveInputTokens: number;
   [rate: string]: string | number | null;
+}
+
+export interface StoredFees {
+  uses?: Record<string, string>;
+  images?: Record<string, string>;
+  modes?: Record<string, StoredMode>;
+}
+
+export interface StoredMode {
+  /** In millionths. */
+  multiplier?: string;
+  rates?: Record<string, string | null>;
+  tiers?: StoredTier[];
 }

@@ -1,12 +1,14 @@
-import type {
-  LaneOrder,
-  ModelBounds,
-  ModelKind,
-  ModelState,
-  ProviderBreaker,
-  ProviderTimeouts,
+import {
+  type LaneOrder,
+  type ModelBounds,
+  type ModelKind,
+  type ModelState,
+  type ProviderBreaker,
+  type ProviderTimeouts,
+  ratesOf,
+  type StoredRates,
 } from '../../catalogue';
-import { type PriceRates, priceRates, RATE_NAMES } from '../../kernel';
+import { type PriceRates, RATE_NAMES } from '../../kernel';
 import type { Tx } from '../../platform';
 
 /** What the database has, by the names that a file uses. */
@@ -138,7 +140,8 @@ interface PriceRow {
   readonly model_id: number;
   readonly lane_id: number | null;
   readonly source: string;
-  readonly tiers: readonly StoredTier[];
+  readonly tiers: StoredRates['tiers'];
+  readonly fees: StoredRates['fees'];
   /** The rates: bigints, as text. */
   readonly [column: string]: unknown;
 }
@@ -174,33 +177,22 @@ interface KnownPrice extends CurrentPrice {
 
 function priceOf(row: PriceRow): KnownPrice {
   const { id, model_id: modelId, lane_id: laneId, source } = row;
-  const rates = priceRates({
+  const rates = ratesOf({
     ...ratesIn((name) => row[columnOf(name)]),
-    perCallNano: nanoOf(row['per_call']) ?? 0n,
-    perMinuteNano: nanoOf(row['per_minute']) ?? 0n,
-    tiers: row.tiers.map((tier) => ({
-      ...ratesIn((name) => tier[name]),
-      aboveInputTokens: tier.aboveInputTokens,
-    })),
+    perCall: nanoOf(row['per_call']) ?? 0n,
+    perMinute: nanoOf(row['per_minute']) ?? 0n,
+    tiers: row.tiers,
+    fees: row.fees,
   });
   return { id, modelId, laneId, source, rates };
-}
-
-interface StoredTier {
-  readonly aboveInputTokens: number;
-  readonly [rate: string]: unknown;
 }
 
 export const columnOf = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-function ratesIn(valueOf: (name: string) => unknown): Record<string, bigint> {
-  return Object.fromEntries(
-    RATE_NAMES.flatMap((name) => {
-      const nano = nanoOf(valueOf(name));
-      return nano === null ? [] : [[name, nano]];
-    }),
-  );
+function ratesIn(valueOf: (name: string) => unknown): Pick<StoredRates, (typeof RATE_NAMES)[number]> {
+  const rates = RATE_NAMES.map((name) => [name, nanoOf(valueOf(name))]);
+  return Object.fromEntries(rates) as Pick<StoredRates, (typeof RATE_NAMES)[number]>;
 }
 
 const nanoOf = (value: unknown): bigint | null => (typeof value === 'string' ? BigInt(value) : null);

@@ -1,4 +1,11 @@
-import { formatUsd, type PriceRates, RATE_NAMES } from '../../kernel';
+import {
+  formatMultiplier,
+  formatUsd,
+  type PriceRates,
+  RATE_NAMES,
+  type TokenRates,
+  UNCHANGED,
+} from '../../kernel';
 import type { CurrentLane, CurrentModel, CurrentProvider } from './current';
 import { columnOf } from './current';
 
@@ -110,12 +117,23 @@ export function priceTexts(prefix: string, rates: PriceRates): FieldTexts {
   const note = (name: string, rate: bigint | null): void => {
     if (rate !== null) texts.set(`${prefix}${name}`, `$${formatUsd(rate)}`);
   };
-  for (const name of RATE_NAMES) note(columnOf(name), rates[name]);
+  const noteTokens = (mode: string, given: TokenRates): void => {
+    for (const name of RATE_NAMES) note(`${mode}${columnOf(name)}`, given[name]);
+    for (const tier of given.tiers) {
+      for (const name of RATE_NAMES)
+        note(`${mode}${columnOf(name)} above ${tier.aboveInputTokens} tokens`, tier[name]);
+    }
+  };
+  noteTokens('', rates);
   if (rates.perCallNano > 0n) note('per_call', rates.perCallNano);
   if (rates.perMinuteNano > 0n) note('per_minute', rates.perMinuteNano);
-  for (const tier of rates.tiers) {
-    for (const name of RATE_NAMES)
-      note(`${columnOf(name)} above ${tier.aboveInputTokens} tokens`, tier[name]);
+  for (const [name, rate] of Object.entries(rates.uses)) note(`uses.${name}`, rate);
+  for (const [name, rate] of Object.entries(rates.images)) note(`images.${name}`, rate);
+  for (const [name, mode] of Object.entries(rates.modes)) {
+    const label = name.replace('=', '.');
+    if (mode.rates === null || mode.multiplier !== UNCHANGED)
+      texts.set(`${prefix}${label}.multiplier`, formatMultiplier(mode.multiplier));
+    if (mode.rates !== null) noteTokens(`${label}.`, mode.rates);
   }
   return texts;
 }

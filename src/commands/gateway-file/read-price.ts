@@ -1,5 +1,14 @@
 import type { ModelKind } from '../../catalogue';
-import { Fault, parseUsdPerMillion, type PriceRates, priceRates, RATE_NAMES } from '../../kernel';
+import {
+  Fault,
+  MODE_FIELDS,
+  parseMultiplier,
+  parseUsdPerMillion,
+  type PriceRates,
+  priceRates,
+  RATE_NAMES,
+  USE_NAMES,
+} from '../../kernel';
 import { columnOf } from './current';
 import type { DesiredPrice, DesiredSchedule } from './desired';
 import type { Entry } from './entry';
@@ -15,23 +24,28 @@ const NEEDED: Readonly<Partial<Record<ModelKind, readonly string[]>>> = { chat: 
 
 export function readPrice(entry: Entry, kind: ModelKind): DesiredPrice | null {
   if (entry.isAbsent) return null;
-  const fields = entry.fields(...fieldNames, 'per_call', 'per_minute', 'tiers');
-  const { tiers: list, ...amounts } = fields;
-  if (Object.values(amounts).every((field) => field.isAbsent))
-    return entry.fault('expected at least one rate') ?? null;
+  const fields = entry.fields(
+    ...fieldNames,
+    'per_call',
+    'per_minute',
+    'tiers',
+    'uses',
+    'images',
+    ...MODE_FIELDS,
+  ) as PriceFields;
+  const { tiers: list, uses, images, ...amounts } = fields;
+  const rateEntries = [...Object.values(amounts), ...images.named().map(([, field]) => field)];
+  if (rateEntries.every((field) => field.isAbsent)) return entry.fault('expected at least one rate') ?? null;
   for (const name of NEEDED[kind] ?? [])
     if (fields[name]?.isAbsent) fields[name].fault('is missing: write 0 where it is free');
-  const tiers = list?.list().flatMap((tier) => {
-    const below = tier.fields('above_input_tokens', ...fieldNames);
-    const threshold = below['above_input_tokens'];
-    const aboveInputTokens = threshold?.isAbsent ? threshold.fault('is missing') : threshold?.wholeNumber(1);
-    return aboveInputTokens === undefined ? [] : [{ aboveInputTokens, ...ratesOf(below) }];
-  });
   const price = complete(entry, {
     ...ratesOf(fields),
     perCallNano: amount(fields['per_call']) ?? 0n,
     perMinuteNano: amount(fields['per_minute']) ?? 0n,
-    tiers: tiers ?? [],
+    tiers: tiersOf(list),
+    uses: amountsOf(uses.fields(...USE_NAMES)),
+    images: amountsOf(Object.fromEntries(images.named())),
+    modes: Object.fromEntries(MODE_FIELDS.flatMap((field) => modesOf(field, fields[field]))),
   });
   return price === undefined ? null : { at: entry, rates: price };
 }
@@ -64,6 +78,64 @@ function ratesOf(fields: Readonly<Record<string, Entry>>): Rates {
     if (rate !== undefined) rates[name] = rate;
   }
   return rates;
+}
+
+type PriceFields = Record<
+  'tiers' | 'uses' | 'images' | 'per_call' | 'per_minute' | (typeof MODE_FIELDS)[number],
+  Entry
+> &
+  Readonly<Record<string, Entry>>;
+
+function tiersOf(list: Entry): ({ aboveInputTokens: number } & Rates)[] {
+  return list.list().flatMap((tier) => {
+    const below = tier.fields('above_input_tokens', ...fieldNames);
+    const threshold = below['above_input_tokens'];
+    const aboveInputTokens = threshold?.isAbsent ? threshold.fault('is missing') : threshold?.wholeNumber(1);
+    return aboveInputTokens === undefined ? [] : [{ aboveInputTokens, ...ratesOf(below) }];
+  });
+}
+
+function amountsOf(entries: Readonly<Record<string, Entry>>): Record<string, bigint> {
+  return Object.fromEntries(
+    Object.entries(entries).flatMap(([name, entry]): [string, bigint][] => {
+      const nano = amount(entry);
+      return nano === undefined ? [] : [[name, nano]];
+    }),
+  );
+}
+
+type ModeFields = Record<'multiplier' | 'tiers', Entry> & Readonly<Record<string, Entry>>;
+type Mode = NonNullable<Parameters<typeof priceRates>[0]['modes']>[string];
+
+/** Each with a multiplier, with rates of its own, or both. */
+function modesOf(field: string, entry: Entry): [string, Mode][] {
+  return entry.named().map(([value, mode]) => {
+    const given = mode.fields('multiplier', 'tiers', ...fieldNames) as ModeFields;
+    const { multiplier, tiers, ...rates } = given;
+    const own = ratesOf(rates);
+    const hasOwn = Object.keys(own).length > 0;
+    if (multiplier.isAbsent && !hasOwn) mode.fault('expected a multiplier or rates');
+    for (const name of hasOwn ? (['input', 'output'] as const) : [])
+      if (own[name] === undefined) mode.fault(`${name} is missing: rates of a mode's own are all its rates`);
+    if (!hasOwn && !tiers.isAbsent) tiers.fault('belongs to rates of its own');
+    return [
+      `${field}=${value}`,
+      {
+        ...(multiplier.isAbsent ? {} : { multiplier: millionths(multiplier) }),
+        rates: hasOwn ? { ...own, tiers: tiersOf(tiers) } : null,
+      },
+    ];
+  });
+}
+
+function millionths(entry: Entry): bigint | undefined {
+  const text = entry.text();
+  if (text === undefined) return undefined;
+  try {
+    return parseMultiplier(text);
+  } catch (error) {
+    return entry.fault(error instanceof Fault ? error.humanMessage : String(error));
+  }
 }
 
 function amount(entry: Entry | undefined): bigint | undefined {

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelView, type PricedLane } from '../../catalogue';
-import { fault } from '../../kernel';
+import { fault, NOTHING_ASKED, unpricedFee } from '../../kernel';
 import { AUTO, AutoRouter, SupplierStyles } from '../../routing';
 import { callableModels, isListed } from '../model-access';
 import type { Call } from './describe';
+import { feesOn } from './fees';
 import type { Inbound } from './inbound';
 
 export interface Admission {
@@ -46,7 +47,7 @@ export class Admissions {
     if (!isListed(caller, model)) throw fault('model_not_allowed', { param: 'model' });
     if (!this.catalogue.snapshot.isOpenTo(model, caller.attribution))
       throw fault('model_not_accessible', { param: 'model' });
-    return { model, lanes: this.serving(lanes, call) };
+    return { model, lanes: this.priced(this.serving(lanes, call), call) };
   }
 
   /** Where a request may go that is too long for its model; null when there is no such place for this caller. */
@@ -77,6 +78,24 @@ export class Admissions {
     throw fault('model_not_available', {
       param: 'model',
       message: `No supplier of ${model} serves this route.`,
+    });
+  }
+
+  /** A lane whose price does not know what the request makes its supplier bill is none for it: never free. */
+  private priced(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
+    if (call.fees === NOTHING_ASKED) return lanes;
+    let unknown: string | null = null;
+    const left = lanes.filter(({ lane, price }) => {
+      const fees = feesOn(call, this.styles.dialectFor(lane.provider, call.surface.name));
+      const fee = unpricedFee(price.rates, fees);
+      unknown ??= fee;
+      return fee === null;
+    });
+    if (left.length === lanes.length) return lanes;
+    if (left.length > 0) return left;
+    throw fault('supplier_price_unresolved', {
+      message: `The price of ${call.model} says nothing of ${unknown}, which this request asks for. Ask without it, or have its operator set the price.`,
+      details: { fee: unknown },
     });
   }
 }

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../protocol';
 import type { CallSecrets } from '../../routing';
 import type { LaneAnswer } from './answered';
 import type { Call } from './describe';
+import { chargedUsage } from './fees';
 import type { Inbound } from './inbound';
 import type { Outbound } from './outbound';
 import type { TextSurface } from './surface';
@@ -25,7 +26,8 @@ export interface AnswerContext {
 /** The `svc` object: the same as the `x-svc-*` trailers, for clients that cannot read trailers. */
 export function svcFacts(
   { startedMs }: Inbound,
-  { route: { lane, price }, failover, outputCap }: LaneAnswer,
+  call: Call,
+  { route: { lane, price }, failover, outbound, outputCap }: LaneAnswer,
 ): AnswerContext['facts'] {
   return (usage) => ({
     supplier: lane.provider.name,
@@ -36,6 +38,6 @@ export function svcFacts(
     latency_ms: Math.round(monotonicMs() - startedMs),
     input_tokens: promptTokens(usage),
     output_tokens: completionTokens(usage),
-    cost_usd: formatUsd(costOf(usage, price.rates)),
+    cost_usd: formatUsd(costOf(chargedUsage(usage, call, outbound), price.rates)),
   });
 }

@@ -1,4 +1,4 @@
-import { fault } from '../../kernel';
+import { type AskedFees, fault, NOTHING_ASKED } from '../../kernel';
 import { textAlone } from '../../protocol';
 import { type Recording, recordingIn } from './audio';
 import type { Inbound } from './inbound';
@@ -22,6 +22,8 @@ export interface Call extends AskedInput {
   readonly recording: Recording | null;
   /** The caller's own bound on each answer; null when there is none. */
   readonly maxOutputTokens: number | null;
+  /** What it may make a supplier bill beside the tokens of its text. */
+  readonly fees: AskedFees;
   /** Null: the caller names no region. */
   readonly region: string | null;
   /** The conversation it says it belongs to; null when it says nothing. */
@@ -52,6 +54,7 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
     choices,
     calls: surface.calls?.(body, bytes.length) ?? choices,
     recording,
+    fees: surface.fees?.(body, choices) ?? NOTHING_ASKED,
     maxOutputTokens:
       recording?.outputBound ?? firstCount(body, surface.limitFields) ?? surface.usualOutput ?? null,
     session: sessionOf(inbound),

@@ -161,7 +161,7 @@ export class LaneCall {
     const { surface } = call;
     if (!isText(surface)) throw fault('internal_error');
     const { outbound, contextTokens, model, secrets } = answer;
-    const facts = svcFacts(inbound, answer);
+    const facts = svcFacts(inbound, call, answer);
     const stream = this.given.streamOf({
       inbound,
       call,

@@ -1,13 +1,14 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { AttemptRecord } from '../../audit';
 import type { LaneView } from '../../catalogue';
-import { completionTokens, fromUnknown, promptTokens } from '../../kernel';
+import { completionTokens, fromUnknown, monotonicMs, promptTokens } from '../../kernel';
 import { type Distribution, Metrics, type Sum } from '../../platform';
 import type { CallFacts } from '../reply/svc-headers';
 import type { Answered } from './answered';
 import { failoversIn } from './attempt-record';
 import type { Delivery } from './delivery';
 import type { Call } from './describe';
+import { unforeseenFee } from './fees';
 
 /** The series that whatever is well answered by one lane adds to. */
 interface Usual {
@@ -21,6 +22,8 @@ interface Usual {
 }
 
 const NANO_PER_USD = 1e9;
+/** What goes on for hours is one line a minute. */
+const QUIET_MS = 60_000;
 
 /** Counts what became of requests. Names of models are the catalogue's own, so that a caller cannot invent series. */
 @Injectable()
@@ -28,6 +31,9 @@ export class Observer {
   /** Looking a series up by its labels costs more than adding to it. */
   private readonly known = new WeakMap<LaneView, Map<string, Usual>>();
   private readonly knownOfStreams = new WeakMap<LaneView, Map<string, Usual>>();
+
+  private readonly logger = new Logger(Observer.name);
+  private quietUntil = 0;
 
   constructor(private readonly metrics: Metrics) {}
 
@@ -53,6 +59,7 @@ export class Observer {
     usual.input.value += promptTokens(usage);
     usual.output.value += completionTokens(usage);
     usual.cost.value += Number(facts.costNano) / NANO_PER_USD;
+    this.alertUnforeseen(answered, delivery);
     if (usage.source === 'estimated') metrics.usageMissing.inc({ provider: facts.supplier });
     const only = tries.length === 1 ? tries[0]! : null;
     if (only?.outcome !== 'answered') return this.attempts(tries);
@@ -66,6 +73,20 @@ export class Observer {
     this.attempts(tries);
     this.count(endpoint, model, status, outcome);
     if (status < 500 && outcome === code) this.metrics.rejections.inc({ reason: code });
+  }
+
+  /** A supplier billed something that nobody asked for and that has no price: charged as the dearest of its kind. */
+  private alertUnforeseen({ route: { lane, price } }: Answered, { usage }: Delivery): void {
+    const fee = unforeseenFee(usage, price.rates);
+    if (fee === null) return;
+    const provider = lane.provider.name;
+    this.metrics.unpricedFees.inc({ provider, model: lane.upstreamModel });
+    const now = monotonicMs();
+    if (now < this.quietUntil) return;
+    this.quietUntil = now + QUIET_MS;
+    this.logger.warn(
+      `${provider} billed ${fee} for ${lane.upstreamModel}, of which price ${price.id} says nothing: the dearest rate it has was charged`,
+    );
   }
 
   private usualOf(call: Call, answered: Answered): Usual {

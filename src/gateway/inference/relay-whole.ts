@@ -14,6 +14,7 @@ import { soldAudio } from './audio';
 import { completionOf } from './completions';
 import { usageOfWhole } from './delivery';
 import type { Call } from './describe';
+import { withServedUses } from './fees';
 import type { Inbound } from './inbound';
 import { applyEdits } from './stream/edits';
 import { isText, type Surface } from './surface';
@@ -73,7 +74,7 @@ function passOn(
   return {
     body: told === null ? bytes : shaped(inbound, surface, { bytes, told, model }),
     contentType: isRaw ? secrets.blankedText(contentType) || 'application/octet-stream' : 'application/json',
-    usage: usageOfWhole(reading, call, contextTokens, written),
+    usage: withServedUses(usageOfWhole(reading, call, contextTokens, written), call, told),
     finishReason: isText(surface) && told !== null ? surface.dialect.finishReasonIn(told) : null,
     firstTokenMs: null,
     dropped: [],

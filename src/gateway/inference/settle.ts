@@ -13,6 +13,7 @@ import type { CallFacts } from '../reply/svc-headers';
 import type { Answered } from './answered';
 import { soldAudio } from './audio';
 import type { Call } from './describe';
+import { chargedUsage } from './fees';
 import type { Inbound } from './inbound';
 import { type Delivery, usageOfWhole } from './delivery';
 
@@ -22,19 +23,22 @@ interface Account {
   readonly kept: Promise<void>;
 }
 
-type Settled = Pick<Answered, 'route' | 'status' | 'failover' | 'dropped' | 'outputCap'>;
+type Settled = Pick<Answered, 'route' | 'status' | 'failover' | 'dropped' | 'outputCap'> & {
+  readonly outbound: { readonly translation: object | null };
+};
 
 /** Charges what was delivered and puts it on record. */
 export function settle(
   inbound: Inbound,
   call: Call,
   hold: Hold,
-  { route, status, failover, dropped, outputCap }: Settled,
+  { route, status, failover, dropped, outbound, outputCap }: Settled,
   attempts: readonly AttemptRecord[],
   delivery: Delivery,
 ): Account {
   const { lane, price } = route;
-  const { usage } = delivery;
+  const usage = chargedUsage(delivery.usage, call, outbound);
+  const { source: usageSource, ...counts } = usage;
   const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
   const costNano = costOf(usage, price.rates);
   const { keyId, userId, organisationId, departmentId, projectId, walletId } = inbound.caller.attribution;
@@ -45,24 +49,14 @@ export function settle(
     departmentId,
     projectId,
     walletId,
-    inputTokens: usage.inputTokens,
-    cacheReadTokens: usage.cacheReadTokens,
-    cacheWriteTokens: usage.cacheWriteTokens,
-    cacheWriteLongTokens: usage.cacheWriteLongTokens,
-    outputTokens: usage.outputTokens,
-    reasoningTokens: usage.reasoningTokens,
-    audioInputTokens: usage.audioInputTokens,
-    audioOutputTokens: usage.audioOutputTokens,
-    imageTokens: usage.imageTokens,
-    calls: usage.calls,
-    audioMilliseconds: usage.audioMilliseconds,
+    ...counts,
     surface: call.surface.name,
     model: call.model,
     servedModel: lane.upstreamModel,
     supplier: lane.provider.name,
     region: lane.region,
     priceId: price.id,
-    usageSource: usage.source,
+    usageSource,
     costNano,
     status: delivery.problem?.status ?? status,
     code: delivery.problem?.outcome ?? null,
@@ -89,6 +83,8 @@ export function settle(
   return { facts, kept };
 }
 
+const passed = { translation: null };
+
 /** A caller who does not wait for an answer pays for what the supplier was sent. */
 export function settleAbandoned(
   inbound: Inbound,
@@ -109,6 +105,7 @@ export function settleAbandoned(
     failover: attempts.length > 1,
     dropped: [],
     outputCap: null,
+    outbound: passed,
   };
   return settle(inbound, call, hold, answered, attempts, delivery).kept;
 }

@@ -1,7 +1,8 @@
 import type { ModelKind } from '../../catalogue';
-import { type UsageReading, usageOf } from '../../kernel';
+import { type AskedFees, type UsageReading, usageOf } from '../../kernel';
 import {
   type AnswerCheck,
+  askedFees,
   checkCompletionsAnswer,
   checkEmbeddingsAnswer,
   checkImageAnswer,
@@ -13,15 +14,18 @@ import {
   type DialectName,
   dialects,
   findEmbeddingsUsage,
+  findImageUsage,
   findRerankUsage,
   findTranscriptionUsage,
   normaliseEmbeddingsUsage,
+  normaliseImageUsage,
   normaliseRerankUsage,
   normaliseTranscriptionUsage,
   speechUsageByCharacters,
 } from '../../protocol';
 import type { Operation, WireDialect } from '../../routing';
 import { checkNative } from './check-native';
+import { pictureFees, pictureKey } from './pictures';
 import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './completions';
 import { inAskedEncoding } from './embeddings-encoding';
 import {
@@ -65,6 +69,8 @@ export interface Surface {
   readonly usualOutput?: number;
   /** What suppliers insist on and callers may leave out. */
   readonly defaults?: Body;
+  /** What it may make a supplier bill beside tokens, where anything. */
+  readonly fees?: (request: Body, choices: number) => AskedFees;
   /** What a whole answer used: by its own report, or by what the request asked for. */
   readonly usageIn: (answer: Body | null, request: Body) => UsageReading;
   /** Why the JSON of a supplier is no answer of this route. */
@@ -105,6 +111,7 @@ const text = (
   limitFields,
   asked,
   check,
+  fees: (body, choices) => askedFees(name, body, choices),
   usageIn: (answer) => dialects[name].usageIn(answer),
   checkAnswer: dialects[name].checkAnswer,
 });
@@ -128,6 +135,19 @@ const shot = (
 });
 
 const byCall = (calls: number): UsageReading => ({ kind: 'ok', usage: usageOf({ calls }) });
+
+/** Pictures are sold by tokens, by the piece, or by size: the price decides which of them costs. */
+function pictureUsage(answer: Body | null, request: Body): UsageReading {
+  const made = Array.isArray(answer?.data) ? Math.max(1, answer.data.length) : 1;
+  const images = { [pictureKey(answer, request)]: made };
+  const reading = normaliseImageUsage(findImageUsage(answer));
+  if (reading.kind === 'invalid') return reading;
+  const reported = reading.kind === 'ok' ? reading.usage : usageOf({});
+  return { kind: 'ok', usage: { ...reported, calls: made, images } };
+}
+
+/** No picture of a model that is sold by tokens has more. */
+const USUAL_PICTURE_TOKENS = 16_384;
 
 /** What was said in a recording, in its own language or in English. */
 const spoken = (name: 'transcription' | 'translation'): Surface => ({
@@ -184,9 +204,11 @@ export const surfaces = {
     defaults: { voice: 'alloy' },
     answersRaw: () => true,
   },
-  image: shot('image', 'image', checkImage, 'prompt', checkImageAnswer, (answer) =>
-    byCall(Array.isArray(answer?.data) ? Math.max(1, answer.data.length) : 1),
-  ),
+  image: {
+    ...shot('image', 'image', checkImage, 'prompt', checkImageAnswer, pictureUsage),
+    usualOutput: USUAL_PICTURE_TOKENS,
+    fees: pictureFees,
+  },
   moderation: shot('moderation', 'moderation', checkModeration, 'input', checkModerationAnswer, () =>
     byCall(1),
   ),

@@ -52,6 +52,6 @@ export const presentGeneration = (entry: RequestEntry, keyId: string): object =>
   finish_reason: entry.finishReason,
   first_token_ms: entry.firstTokenMs,
   session_id: entry.sessionKey,
-  dropped: entry.dropped,
-  attempts: entry.attempts,
+  dropped: entry.dropped ?? {},
+  attempts: entry.attempts ?? [],
 });

@@ -1,10 +1,20 @@
 import type { Nano } from '../money';
-import { COUNT_CAP, promptTokens, type UsageCounts } from '../usage';
-import { type PriceRates, rateSteps, type RateStep } from './rates';
+import {
+  type AskedFees,
+  COUNT_CAP,
+  NOTHING_ASKED,
+  promptTokens,
+  USAGE_BUCKETS,
+  type UsageCounts,
+  type UseCounts,
+  type UseName,
+} from '../usage';
+import { chargedImageRate, chargedUseRate, type ModeSet, modesPossible, modesServed } from './fee-rates';
+import { type PriceRates, stepFor, type TokenRates, UNCHANGED } from './rates';
 
 /**
  * Tokens are priced by the million, audio by the minute of 60,000 ms. Both divide 3,000,000, so sums are kept
- * in nano-USD times that and divided once, at the very end.
+ * in nano-USD times that and divided once, at the very end. Every multiplier adds its own millionths.
  */
 const SCALE = 3_000_000n;
 const TOKEN_WEIGHT = 3n;
@@ -12,32 +22,80 @@ const MILLISECOND_WEIGHT = 50n;
 
 /** The exact price, rounded up once to a whole nano-dollar. */
 export function costOf(usage: UsageCounts, price: PriceRates): Nano {
-  const { rates } = stepFor(price, promptTokens(usage));
-  const tokens =
-    part(usage.inputTokens, rates.inputTokens) +
-    part(usage.cacheReadTokens, rates.cacheReadTokens) +
-    part(usage.cacheWriteTokens, rates.cacheWriteTokens) +
-    part(usage.cacheWriteLongTokens, rates.cacheWriteLongTokens) +
-    part(usage.outputTokens, rates.outputTokens) +
-    part(usage.reasoningTokens, rates.reasoningTokens) +
-    part(usage.audioInputTokens, rates.audioInputTokens) +
-    part(usage.audioOutputTokens, rates.audioOutputTokens) +
-    part(usage.imageTokens, rates.imageTokens);
-  return roundUp(tokens * TOKEN_WEIGHT + fixedPart(usage.calls, usage.audioMilliseconds, price));
+  const fixed =
+    fixedPart(usage.calls, usage.audioMilliseconds, price) +
+    usesPart(usage.uses, price) +
+    imagesPart(usage.images, price);
+  let cost = 0n;
+  for (const modes of modesServed(price, usage.modes)) {
+    const { factor, scale } = multipliers(modes);
+    const tokens = tokensPart(usage, ratesIn(price, modes)) * TOKEN_WEIGHT * factor;
+    const total = roundUp(tokens + fixed * scale, SCALE * scale);
+    if (total > cost) cost = total;
+  }
+  return cost;
 }
 
-const part = (count: number, rate: bigint): bigint => (count > 0 ? BigInt(count) * rate : 0n);
+/** Rates of the modes' own stand in for those of the price; of several the dearest counts. */
+function ratesIn(price: PriceRates, modes: ModeSet): readonly TokenRates[] {
+  const own = modes.flatMap(({ rates }) => (rates === null ? [] : [rates]));
+  return own.length === 0 ? [price] : own;
+}
+
+function multipliers(modes: ModeSet): { factor: bigint; scale: bigint } {
+  let factor = 1n;
+  let scale = 1n;
+  for (const { multiplier } of modes) {
+    if (multiplier === UNCHANGED) continue;
+    factor *= multiplier;
+    scale *= UNCHANGED;
+  }
+  return { factor, scale };
+}
+
+function tokensPart(usage: UsageCounts, from: readonly TokenRates[]): bigint {
+  const prompt = promptTokens(usage);
+  const steps = from.map((rates) => stepFor(rates, prompt).rates);
+  let sum = 0n;
+  for (const bucket of USAGE_BUCKETS) {
+    const count = usage[bucket];
+    if (count <= 0) continue;
+    let rate = 0n;
+    for (const rates of steps) if (rates[bucket] > rate) rate = rates[bucket];
+    sum += BigInt(count) * rate;
+  }
+  return sum;
+}
+
+function usesPart(uses: UseCounts | null, price: PriceRates): bigint {
+  let sum = 0n;
+  if (uses !== null) {
+    for (const [name, count] of Object.entries(uses) as [UseName, number][])
+      sum += BigInt(count) * chargedUseRate(price, name);
+  }
+  return sum * SCALE;
+}
+
+function imagesPart(images: UsageCounts['images'], price: PriceRates): bigint {
+  let sum = 0n;
+  if (images !== null) {
+    for (const [key, count] of Object.entries(images)) sum += BigInt(count) * chargedImageRate(price, key);
+  }
+  return sum * SCALE;
+}
 
 /** What a request may use at most, as far as it is known before it is sent. */
 export interface RequestBound {
   readonly inputTokens: number;
   readonly calls?: number;
   readonly audioMilliseconds?: number;
+  /** What is billed beside tokens: the most uses, every mode that may serve it, the dearest picture. */
+  readonly fees?: AskedFees;
 }
 
 /**
  * The most that a request within the bound can cost on any of these prices: every token at the dearest rate it
- * could get. Nothing within the bound costs more, whatever the supplier makes of it.
+ * could get, in the dearest mode. Nothing within the bound costs more, whatever the supplier makes of it.
  */
 export function boundOf(
   bound: RequestBound & { readonly maxOutputTokens: number },
@@ -45,11 +103,12 @@ export function boundOf(
 ): Nano {
   let dearest = 0n;
   for (const price of prices) {
-    const { fixed, perOutputToken } = dearestWithin(bound, price);
-    const total = fixed + perOutputToken * BigInt(bound.maxOutputTokens);
-    if (total > dearest) dearest = total;
+    for (const { fixed, perOutputToken, scale } of dearestWithin(bound, price)) {
+      const total = roundUp(fixed + perOutputToken * BigInt(bound.maxOutputTokens), scale);
+      if (total > dearest) dearest = total;
+    }
   }
-  return roundUp(dearest);
+  return dearest;
 }
 
 /**
@@ -63,34 +122,42 @@ export function outputThatFits(
 ): number | null {
   let fits = BigInt(COUNT_CAP);
   for (const price of prices) {
-    const { fixed, perOutputToken } = dearestWithin(bound, price);
-    const left = nano * SCALE - fixed;
-    if (left < 0n) return null;
-    if (perOutputToken > 0n && left / perOutputToken < fits) fits = left / perOutputToken;
+    for (const { fixed, perOutputToken, scale } of dearestWithin(bound, price)) {
+      const left = nano * scale - fixed;
+      if (left < 0n) return null;
+      if (perOutputToken > 0n && left / perOutputToken < fits) fits = left / perOutputToken;
+    }
   }
   return Number(fits);
 }
 
-function dearestWithin(bound: RequestBound, price: PriceRates): { fixed: bigint; perOutputToken: bigint } {
-  const { inputTokens, calls = 1, audioMilliseconds = 0 } = bound;
-  const { dearestInput, dearestOutput } = stepFor(price, inputTokens);
-  return {
-    fixed: BigInt(inputTokens) * dearestInput * TOKEN_WEIGHT + fixedPart(calls, audioMilliseconds, price),
-    perOutputToken: dearestOutput * TOKEN_WEIGHT,
-  };
+/** In nano-USD times `scale`. */
+interface Line {
+  readonly fixed: bigint;
+  readonly perOutputToken: bigint;
+  readonly scale: bigint;
 }
 
-/** The highest step that so many input tokens reach. */
-function stepFor(price: PriceRates, inputTokens: number): RateStep {
-  const steps = rateSteps(price);
-  for (let index = steps.length - 1; index > 0; index -= 1) {
-    const step = steps[index];
-    if (step !== undefined && inputTokens > step.above) return step;
-  }
-  const [base] = steps;
-  if (base === undefined) throw new Error('a price always has a base');
-  return base;
+/** One line for every set of modes that may serve the request. */
+function dearestWithin(bound: RequestBound, price: PriceRates): Line[] {
+  const { inputTokens, calls = 1, audioMilliseconds = 0, fees = NOTHING_ASKED } = bound;
+  const images = fees.image === null ? null : { [fees.image]: calls };
+  const fixed =
+    fixedPart(calls, audioMilliseconds, price) + usesPart(fees.uses, price) + imagesPart(images, price);
+  return modesPossible(price, fees.modes).map((modes) => {
+    const { factor, scale } = multipliers(modes);
+    const steps = ratesIn(price, modes).map((rates) => stepFor(rates, inputTokens));
+    const weight = TOKEN_WEIGHT * factor;
+    return {
+      fixed: BigInt(inputTokens) * most(steps.map((step) => step.dearestInput)) * weight + fixed * scale,
+      perOutputToken: most(steps.map((step) => step.dearestOutput)) * weight,
+      scale: SCALE * scale,
+    };
+  });
 }
+
+const most = (rates: readonly bigint[]): bigint =>
+  rates.reduce((high, rate) => (rate > high ? rate : high), 0n);
 
 function fixedPart(calls: number, audioMilliseconds: number, price: PriceRates): bigint {
   return (
@@ -99,6 +166,6 @@ function fixedPart(calls: number, audioMilliseconds: number, price: PriceRates):
   );
 }
 
-function roundUp(scaled: bigint): Nano {
-  return (scaled + SCALE - 1n) / SCALE;
+function roundUp(scaled: bigint, scale: bigint): Nano {
+  return (scaled + scale - 1n) / scale;
 }

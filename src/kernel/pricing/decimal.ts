@@ -16,6 +16,21 @@ export function parseUsdPerToken(text: string): bigint {
   return parseRate(text, `${mantissa}e${Number(exponent) + TOKENS_EXPONENT}`);
 }
 
+/** `"1.1"` → 1,100,000 millionths, exactly. `formatMultiplier` is the way back. */
+export function parseMultiplier(text: string): bigint {
+  const [, whole = '', fraction = ''] = /^(\d{1,3})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+  if (whole !== '') return BigInt(whole + fraction.padEnd(6, '0'));
+  throw fault('validation_error', {
+    message: `"${text.slice(0, 40)}" is not a multiplier: a decimal number with at most six decimals.`,
+  });
+}
+
+export function formatMultiplier(millionths: bigint): string {
+  const digits = millionths.toString().padStart(7, '0');
+  const fraction = digits.slice(-6).replace(/0+$/, '');
+  return fraction === '' ? digits.slice(0, -6) : `${digits.slice(0, -6)}.${fraction}`;
+}
+
 function parseRate(given: string, dollarsPerMillion: string): bigint {
   try {
     const rate = parseUsd(dollarsPerMillion);

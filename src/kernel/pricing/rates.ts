@@ -1,9 +1,16 @@
 import { fault } from '../errors';
-import { INPUT_BUCKETS, OUTPUT_BUCKETS, type UsageBucket } from '../usage';
+import {
+  INPUT_BUCKETS,
+  MODE_FIELDS,
+  OUTPUT_BUCKETS,
+  USE_NAMES,
+  type UsageBucket,
+  type UseName,
+} from '../usage';
 
 /**
  * Nano-USD for a million tokens of each bucket. A bucket without a rate of its own costs what its token would
- * have cost otherwise: cached, audio and image input the input rate, reasoning and audio output the output
+ * have cost otherwise: cached, audio and image input the input rate, reasoning, audio and image output the output
  * rate, a long cache write the cache write rate.
  */
 export interface BucketRates {
@@ -16,6 +23,7 @@ export interface BucketRates {
   readonly audioInput: bigint | null;
   readonly audioOutput: bigint | null;
   readonly image: bigint | null;
+  readonly imageOutput: bigint | null;
 }
 
 /** Rates of the whole request once more than so many tokens went in; null keeps the rate below the tier. */
@@ -23,12 +31,29 @@ export type PriceTier = { readonly [Rate in keyof BucketRates]: bigint | null } 
   readonly aboveInputTokens: number;
 };
 
-export interface PriceRates extends BucketRates {
+/** What tokens cost, long requests apart. */
+export interface TokenRates extends BucketRates {
+  /** By rising threshold. */
+  readonly tiers: readonly PriceTier[];
+}
+
+/** A service tier, a speed or a place of inference: multiplies what tokens cost, or has rates of its own. */
+export interface PriceMode {
+  /** In millionths: 1,000,000 leaves the rates as they are. */
+  readonly multiplier: bigint;
+  readonly rates: TokenRates | null;
+}
+
+export interface PriceRates extends TokenRates {
   readonly perCallNano: bigint;
   /** Per minute of audio, charged by the millisecond. */
   readonly perMinuteNano: bigint;
-  /** By rising threshold. */
-  readonly tiers: readonly PriceTier[];
+  /** For one use of a supplier's own tool. */
+  readonly uses: Readonly<Partial<Record<UseName, bigint>>>;
+  /** By field and value: `service_tier=flex`. */
+  readonly modes: Readonly<Record<string, PriceMode>>;
+  /** For one picture, by quality and size, `hd/1024x1792`, or by one of them. */
+  readonly images: Readonly<Record<string, bigint>>;
 }
 
 export const RATE_NAMES = [
@@ -41,6 +66,7 @@ export const RATE_NAMES = [
   'audioInput',
   'audioOutput',
   'image',
+  'imageOutput',
 ] as const satisfies readonly (keyof BucketRates)[];
 
 const NO_RATES = {
@@ -51,27 +77,59 @@ const NO_RATES = {
   audioInput: null,
   audioOutput: null,
   image: null,
+  imageOutput: null,
 };
+
+/** A multiplier that changes nothing. */
+export const UNCHANGED = 1_000_000n;
+
+type GivenTier = Partial<PriceTier> & { readonly aboveInputTokens: number };
+type GivenTokenRates = Partial<Omit<TokenRates, 'tiers'>> & { readonly tiers?: readonly GivenTier[] };
+interface GivenMode {
+  readonly multiplier?: bigint;
+  readonly rates?: GivenTokenRates | null;
+}
 
 /** Fills in what was left out and checks the whole. */
 export function priceRates(
-  rates: Partial<Omit<PriceRates, 'tiers'>> & {
-    readonly tiers?: readonly (Partial<PriceTier> & { readonly aboveInputTokens: number })[];
+  given: Partial<Omit<PriceRates, 'tiers' | 'modes'>> & {
+    readonly tiers?: readonly GivenTier[];
+    readonly modes?: Readonly<Record<string, GivenMode>>;
   },
 ): PriceRates {
-  const { tiers = [], ...given } = rates;
+  const { perCallNano = 0n, perMinuteNano = 0n, uses = {}, modes = {}, images = {}, ...rates } = given;
   const complete: PriceRates = {
-    input: 0n,
-    output: 0n,
-    perCallNano: 0n,
-    perMinuteNano: 0n,
-    ...NO_RATES,
-    ...given,
-    tiers: tiers.map((tier) => Object.freeze({ input: null, output: null, ...NO_RATES, ...tier })),
+    ...tokenRates(rates),
+    perCallNano,
+    perMinuteNano,
+    uses: Object.freeze({ ...uses }),
+    modes: Object.freeze(
+      Object.fromEntries(
+        Object.entries(modes).map(([name, mode]) => [
+          name,
+          Object.freeze({
+            multiplier: mode.multiplier ?? UNCHANGED,
+            rates: mode.rates ? tokenRates(mode.rates) : null,
+          }),
+        ]),
+      ),
+    ),
+    images: Object.freeze({ ...images }),
   };
-  Object.freeze(complete.tiers);
   assertRates(complete);
   return Object.freeze(complete);
+}
+
+function tokenRates({ tiers = [], ...given }: GivenTokenRates): TokenRates {
+  return {
+    input: 0n,
+    output: 0n,
+    ...NO_RATES,
+    ...given,
+    tiers: Object.freeze(
+      tiers.map((tier) => Object.freeze({ input: null, output: null, ...NO_RATES, ...tier })),
+    ),
+  };
 }
 
 /** The rate of every bucket, fallbacks resolved. */
@@ -89,6 +147,7 @@ export function resolveRates(rates: BucketRates): ResolvedRates {
     audioInputTokens: rates.audioInput ?? rates.input,
     audioOutputTokens: rates.audioOutput ?? rates.output,
     imageTokens: rates.image ?? rates.input,
+    imageOutputTokens: rates.imageOutput ?? rates.output,
   };
 }
 
@@ -101,10 +160,10 @@ export interface RateStep {
   readonly dearestOutput: bigint;
 }
 
-const steps = new WeakMap<PriceRates, readonly RateStep[]>();
+const steps = new WeakMap<TokenRates, readonly RateStep[]>();
 
 /** The base and its tiers by rising threshold, fallbacks resolved; worked out once for each price. */
-export function rateSteps(price: PriceRates): readonly RateStep[] {
+export function rateSteps(price: TokenRates): readonly RateStep[] {
   const known = steps.get(price);
   if (known !== undefined) return known;
   let current: BucketRates = price;
@@ -115,6 +174,18 @@ export function rateSteps(price: PriceRates): readonly RateStep[] {
   }
   steps.set(price, made);
   return made;
+}
+
+/** The highest step that so many input tokens reach. */
+export function stepFor(price: TokenRates, inputTokens: number): RateStep {
+  const made = rateSteps(price);
+  for (let index = made.length - 1; index > 0; index -= 1) {
+    const step = made[index];
+    if (step !== undefined && inputTokens > step.above) return step;
+  }
+  const [base] = made;
+  if (base === undefined) throw new Error('a price always has a base');
+  return base;
 }
 
 function stepOf(above: number, ofBuckets: BucketRates, below: RateStep | null): RateStep {
@@ -145,22 +216,50 @@ function overlay(base: BucketRates, tier: PriceTier): BucketRates {
     audioInput: tier.audioInput ?? base.audioInput,
     audioOutput: tier.audioOutput ?? base.audioOutput,
     image: tier.image ?? base.image,
+    imageOutput: tier.imageOutput ?? base.imageOutput,
   };
 }
 
 /** A dollar for a single token, a million for a call: more is a slip of the unit, and any cost fits `bigint`. */
 const RATE_CAP = 1_000_000_000_000_000n;
+/** A hundred times the usual price is a slip as well. */
+const MULTIPLIER_CAP = 100n * UNCHANGED;
+const modeNames = new RegExp(`^(?:${MODE_FIELDS.join('|')})=[a-z0-9][a-z0-9_.-]{0,39}$`);
+const imageName = /^[a-z0-9][a-z0-9_.-]{0,39}(?:\/[a-z0-9][a-z0-9_.-]{0,39})?$/;
+const useNames: ReadonlySet<string> = new Set(USE_NAMES);
 
 /**
- * Refuses negative and absurd rates, thresholds that do not rise, and a tier cheaper than the one below it: a
- * longer request must never cost less than a shorter one, or a hold could not be sized.
+ * Refuses negative and absurd rates, names that no request can have, thresholds that do not rise, and a tier cheaper
+ * than the one below it: a longer request must never cost less than a shorter one, or a hold could not be sized.
  */
 export function assertRates(price: PriceRates): void {
+  assertTokenRates(price);
+  assertRate('perCallNano', price.perCallNano);
+  assertRate('perMinuteNano', price.perMinuteNano);
+  for (const [name, rate] of Object.entries(price.uses)) {
+    if (!useNames.has(name)) throw refused('uses', `"${name}" is none of ${USE_NAMES.join(', ')}.`);
+    assertRate(name, rate);
+  }
+  for (const [name, rate] of Object.entries(price.images)) {
+    if (!imageName.test(name)) {
+      throw refused('images', `"${name}" is no quality and size of a picture, like hd/1024x1792.`);
+    }
+    assertRate(name, rate);
+  }
+  for (const [name, { multiplier, rates }] of Object.entries(price.modes)) {
+    if (!modeNames.test(name))
+      throw refused('modes', `"${name}" is no ${MODE_FIELDS.join(', ')} and its value.`);
+    if (multiplier < 0n || multiplier > MULTIPLIER_CAP) {
+      throw refused('modes', `The multiplier of ${name} is negative or above 100.`);
+    }
+    if (rates !== null) assertTokenRates(rates);
+  }
+}
+
+function assertTokenRates(price: TokenRates): void {
   for (const rates of [price, ...price.tiers]) {
     for (const name of RATE_NAMES) assertRate(name, rates[name]);
   }
-  assertRate('perCallNano', price.perCallNano);
-  assertRate('perMinuteNano', price.perMinuteNano);
   const made = rateSteps(price);
   made.forEach((step, index) => {
     const below = made[index - 1];

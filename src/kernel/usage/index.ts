@@ -1,1 +1,2 @@
 export * from './usage';
+export * from './fees';

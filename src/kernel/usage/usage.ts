@@ -1,3 +1,5 @@
+import type { Modes, UseCounts } from './fees';
+
 /**
  * What one request used, in buckets that never overlap: a token is counted in exactly one of them, so the
  * price of a request is the plain sum over the buckets.
@@ -15,6 +17,7 @@ export const USAGE_BUCKETS = [
   'audioInputTokens',
   'audioOutputTokens',
   'imageTokens',
+  'imageOutputTokens',
 ] as const;
 export type UsageBucket = (typeof USAGE_BUCKETS)[number];
 
@@ -31,6 +34,7 @@ export const OUTPUT_BUCKETS = [
   'outputTokens',
   'reasoningTokens',
   'audioOutputTokens',
+  'imageOutputTokens',
 ] as const satisfies readonly UsageBucket[];
 
 /**
@@ -39,7 +43,7 @@ export const OUTPUT_BUCKETS = [
  */
 export type UsageSource = 'supplier' | 'estimated' | 'partial';
 
-/** Every quantity but the source: non-negative integers. */
+/** Quantities are non-negative integers. */
 export interface UsageCounts {
   /** Uncached input. For speech the unit is characters, as suppliers price it. */
   readonly inputTokens: number;
@@ -55,9 +59,16 @@ export interface UsageCounts {
   readonly audioOutputTokens: number;
   /** Image input, where the supplier counts it apart from text. */
   readonly imageTokens: number;
+  readonly imageOutputTokens: number;
   /** Billable calls: 1, or the number of search units of a rerank. */
   readonly calls: number;
   readonly audioMilliseconds: number;
+  /** Uses of the supplier's own tools; null where there are none. */
+  readonly uses: UseCounts | null;
+  /** What changes the price of every token; null at the usual price. */
+  readonly modes: Modes | null;
+  /** Pictures by quality and size, like `hd/1024x1792`; null where there are none. */
+  readonly images: Readonly<Record<string, number>> | null;
 }
 
 export interface Usage extends UsageCounts {
@@ -74,8 +85,12 @@ export const NO_USAGE: UsageCounts = Object.freeze({
   audioInputTokens: 0,
   audioOutputTokens: 0,
   imageTokens: 0,
+  imageOutputTokens: 0,
   calls: 0,
   audioMilliseconds: 0,
+  uses: null,
+  modes: null,
+  images: null,
 });
 
 /** What a normaliser makes of a supplier's report. Anything but `ok` must never be priced as zero. */
@@ -104,8 +119,12 @@ export function usageOf(counts: Partial<UsageCounts>, source: UsageSource = 'sup
     audioInputTokens: counts.audioInputTokens ?? 0,
     audioOutputTokens: counts.audioOutputTokens ?? 0,
     imageTokens: counts.imageTokens ?? 0,
+    imageOutputTokens: counts.imageOutputTokens ?? 0,
     calls: counts.calls ?? 1,
     audioMilliseconds: counts.audioMilliseconds ?? 0,
+    uses: counts.uses ?? null,
+    modes: counts.modes ?? null,
+    images: counts.images ?? null,
     source,
   };
 }
@@ -124,7 +143,7 @@ export function promptTokens(usage: UsageCounts): number {
 
 /** Everything that came out, reasoning included, which is what chat reports as `completion_tokens`. */
 export function completionTokens(usage: UsageCounts): number {
-  return usage.outputTokens + usage.reasoningTokens + usage.audioOutputTokens;
+  return usage.outputTokens + usage.reasoningTokens + usage.audioOutputTokens + usage.imageOutputTokens;
 }
 
 export function totalTokens(usage: UsageCounts): number {
@@ -139,7 +158,12 @@ export function totalTokens(usage: UsageCounts): number {
 export function mergeLatest(earlier: Usage, later: Usage): Usage {
   const input = promptTokens(later) > 0 ? later : earlier;
   const output = completionTokens(later) > 0 ? later : earlier;
-  const merged: Record<keyof UsageCounts, number> = { ...NO_USAGE };
+  const merged = {
+    ...NO_USAGE,
+    uses: later.uses ?? earlier.uses,
+    modes: later.modes ?? earlier.modes,
+    images: later.images ?? earlier.images,
+  };
   for (const bucket of INPUT_BUCKETS) merged[bucket] = input[bucket];
   for (const bucket of OUTPUT_BUCKETS) merged[bucket] = output[bucket];
   merged.calls = Math.max(earlier.calls, later.calls);

@@ -61,6 +61,11 @@ export class Metrics {
     ['reason'],
   );
   readonly streamsActive = this.gauge('gateway_streams_active', 'Streams open now.', ['endpoint']);
+  readonly unpricedFees = this.counter(
+    'gateway_unpriced_fees_total',
+    'Answers whose supplier billed something that their price does not know.',
+    ['provider', 'model'],
+  );
   readonly usageMissing = this.counter('gateway_usage_missing_total', 'Answers that ended without usage.', [
     'provider',
   ]);

@@ -1,4 +1,4 @@
-import { type Fault, type Result, type Usage, type UsageReading } from '../../kernel';
+import { type Fault, type Result, type Usage, type UsageReading, type UseCounts } from '../../kernel';
 import { type AnswerCheck } from '../answer-check';
 import { type CanonicalAnswer } from './collect';
 import { type EmissionOptions } from './emission';
@@ -69,6 +69,12 @@ export interface StreamDecoder {
  * Follows a stream of one dialect without translating it: what the model wrote, what it used, why it stopped and
  * whether the answer is over. It looks at parsed events alone, and refuses none for what it does not know.
  */
+/** Uses of the supplier's own tools that an answer shows. */
+export interface UsesSeen {
+  /** Usage with the uses that no report counts. */
+  join(usage: Usage, asked: UseCounts): Usage;
+}
+
 export interface StreamWatcher {
   /** The members that lead to the supplier's name of the model, in events that carry it. */
   readonly modelPath: readonly string[];
@@ -91,6 +97,8 @@ export interface StreamWatcher {
   readonly isBare: boolean;
   /** All that the supplier reported, as one report. */
   readonly usage: UsageReading;
+  /** What it shows of the supplier's own tools. */
+  readonly served: UsesSeen;
   /** Takes the next event and answers the failure that it reports, if it does. */
   watch(event: JsonObject): SupplierError | undefined;
   /** Takes data that is no JSON; whether it means the end. */

@@ -13,7 +13,7 @@ export class ChatStreamWatcher extends EventWatcher {
   private readonly open = new Set<unknown>();
 
   constructor(private readonly hasManyAnswers: boolean) {
-    super();
+    super('chat');
   }
 
   override get finished(): boolean {

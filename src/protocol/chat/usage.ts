@@ -1,15 +1,17 @@
 import {
   completionTokens,
   promptTokens,
+  readModes,
   totalTokens,
   type UsageCounts,
   type UsageReading,
 } from '../../kernel';
+import { usesIn, withModes } from '../fees';
 import { CountReader, detailsIn, invalid, isRecord, pick, splitTotals, unreadable } from '../usage';
 
 /** The usage object of a chat answer or chunk; one supplier puts it in an envelope of its own. */
 export function findChatUsage(body: unknown): unknown {
-  return pick(body, 'usage') ?? pick(body, 'x_groq', 'usage');
+  return withModes(pick(body, 'usage') ?? pick(body, 'x_groq', 'usage'), body);
 }
 
 /** Chat and legacy completions, with the names that compatible suppliers use for the same facts. */
@@ -43,6 +45,9 @@ export function normaliseChatUsage(raw: unknown): UsageReading {
       counts.of(completion.reasoning_tokens, 'completion_tokens_details.reasoning_tokens') ??
       counts.of(raw.reasoning_tokens, 'reasoning_tokens'),
     audioOutput: counts.of(completion.audio_tokens, 'completion_tokens_details.audio_tokens'),
+    imageOutput: counts.of(completion.image_tokens, 'completion_tokens_details.image_tokens'),
+    uses: usesIn(counts, raw),
+    modes: readModes(raw),
   };
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (input === undefined && output === undefined) return { kind: 'absent' };
@@ -65,6 +70,7 @@ export function renderChatUsage(usage: UsageCounts): object {
     completion_tokens_details: {
       reasoning_tokens: usage.reasoningTokens,
       audio_tokens: usage.audioOutputTokens,
+      image_tokens: usage.imageOutputTokens,
     },
   };
 }

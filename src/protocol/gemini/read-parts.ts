@@ -3,7 +3,7 @@ import { type Emission, supplierFault, type Tally } from '../canonical';
 import { isRecord, pick } from '../usage';
 import { readGeminiError } from './errors';
 import { readGeminiFinish } from './finish';
-import { normaliseGeminiUsage } from './usage';
+import { findGeminiUsage, normaliseGeminiUsage } from './usage';
 
 type Json = Record<string, unknown>;
 
@@ -28,7 +28,7 @@ export class GeminiReader {
     if (isRecord(candidate)) this.candidate(candidate);
     const blocked = pick(chunk, 'promptFeedback', 'blockReason');
     if (candidate === undefined && typeof blocked === 'string') this.finished = 'PROHIBITED_CONTENT';
-    this.emission.report(normaliseGeminiUsage(chunk.usageMetadata));
+    this.emission.report(normaliseGeminiUsage(findGeminiUsage(chunk)));
     return undefined;
   }
 

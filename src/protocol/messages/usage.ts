@@ -1,4 +1,5 @@
-import { completionTokens, type UsageCounts, type UsageReading } from '../../kernel';
+import { completionTokens, readModes, type UsageCounts, type UsageReading } from '../../kernel';
+import { usesIn } from '../fees';
 import { CountReader, detailsIn, invalid, isRecord, okUnlessEmpty, pick, unreadable } from '../usage';
 
 /** Marks what only the beginning of a stream said. Joining it with a later report leaves the mark behind. */
@@ -40,6 +41,7 @@ export function normaliseMessagesUsage(raw: unknown): UsageReading {
   const long = counts.of(writing.ephemeral_1h_input_tokens, 'cache_creation.ephemeral_1h_input_tokens') ?? 0;
   const written = counts.of(raw.cache_creation_input_tokens, 'cache_creation_input_tokens') ?? 0;
   const reasoning = counts.of(details.thinking_tokens, 'output_tokens_details.thinking_tokens') ?? 0;
+  const uses = usesIn(counts, raw);
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (input === undefined && output === undefined) return { kind: 'absent' };
   if (input === undefined) return invalid('input_tokens is missing');
@@ -53,6 +55,8 @@ export function normaliseMessagesUsage(raw: unknown): UsageReading {
     cacheWriteLongTokens: long,
     outputTokens: output - reasoning,
     reasoningTokens: reasoning,
+    uses,
+    modes: readModes(raw),
   });
   // Before anything is written, its count means nothing.
   const isBegun = reading.kind === 'ok' && Reflect.get(raw, BEGUN) === true;

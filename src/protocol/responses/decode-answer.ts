@@ -7,7 +7,7 @@ import { checkResponsesAnswer } from './check-answer';
 import { readResponsesError } from './errors';
 import { readFinish } from './finish';
 import { ItemReader } from './read-items';
-import { normaliseResponsesUsage } from './usage';
+import { findResponsesUsage, normaliseResponsesUsage } from './usage';
 
 export const decodeResponsesAnswer = (body: unknown, reply: Partial<ReplyContext> = {}): DecodedAnswer =>
   readAnswer(body, reply, { readError: readResponsesError, checkAnswer: checkResponsesAnswer }, read);
@@ -17,7 +17,7 @@ function read({ body, emission, tally }: AnswerReading): Fault | undefined {
   emission.start(textOf(body.id), textOf(body.model));
   const items = new ItemReader(emission, tally);
   for (const [index, item] of body.output.entries()) if (isRecord(item)) items.done(index, item);
-  emission.report(normaliseResponsesUsage(body.usage));
+  emission.report(normaliseResponsesUsage(findResponsesUsage(body)));
   emission.end(readFinish(body));
   return undefined;
 }

@@ -1,15 +1,18 @@
 import {
   completionTokens,
   promptTokens,
+  readModes,
   totalTokens,
   type UsageCounts,
   type UsageReading,
 } from '../../kernel';
+import { usesIn, withModes } from '../fees';
 import { CountReader, detailsIn, invalid, isRecord, pick, splitTotals, unreadable } from '../usage';
 
 /** The usage object of an answer or of the closing events of a stream. */
 export function findResponsesUsage(event: unknown): unknown {
-  return pick(event, 'response', 'usage') ?? pick(event, 'usage');
+  const response = pick(event, 'response');
+  return withModes(pick(response, 'usage') ?? pick(event, 'usage'), response ?? event);
 }
 
 export function normaliseResponsesUsage(raw: unknown): UsageReading {
@@ -27,6 +30,9 @@ export function normaliseResponsesUsage(raw: unknown): UsageReading {
     image: counts.of(input.image_tokens, 'input_tokens_details.image_tokens'),
     reasoning: counts.of(output.reasoning_tokens, 'output_tokens_details.reasoning_tokens'),
     audioOutput: counts.of(output.audio_tokens, 'output_tokens_details.audio_tokens'),
+    imageOutput: counts.of(output.image_tokens, 'output_tokens_details.image_tokens'),
+    uses: usesIn(counts, raw),
+    modes: readModes(raw),
   };
   if (counts.fault !== undefined) return invalid(counts.fault);
   if (totals.input === undefined && totals.output === undefined) return { kind: 'absent' };

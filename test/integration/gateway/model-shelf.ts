@@ -4,6 +4,7 @@ import {
   CredentialEditor,
   type CredentialInput,
   type LaneInput,
+  type ModelKind,
   PriceService,
   type ProviderInput,
 } from '../../../src/catalogue';
@@ -30,16 +31,20 @@ export class ModelShelf {
     await this.reload();
   }
 
-  /** One dollar a million tokens in, two out. */
+  /** One dollar a million tokens in, two out, unless a test says otherwise. */
   async model(
     name: string,
     lanes: readonly (Partial<LaneInput> & Pick<LaneInput, 'provider'>)[],
+    rates: Parameters<typeof priceRates>[0] = {
+      input: parseUsdPerMillion('1'),
+      output: parseUsdPerMillion('2'),
+    },
+    kind: ModelKind = 'chat',
   ): Promise<void> {
-    const usd = parseUsdPerMillion;
     await this.app.database.transaction(async (tx) => {
       await this.editor.upsertModel(tx, {
         name,
-        kind: 'chat',
+        kind,
         ownedBy: 'test',
         contextTokens: 200_000,
         maxOutputTokens: 8_000,
@@ -52,7 +57,7 @@ export class ModelShelf {
       await this.prices.addPrice(tx, {
         model: name,
         source: 'test',
-        rates: priceRates({ input: usd('1'), output: usd('2') }),
+        rates: priceRates(rates),
       });
     });
     await this.reload();

@@ -9,6 +9,7 @@ import {
 import { findChatUsage, normaliseChatUsage } from '../../../src/protocol/chat/usage';
 import { findEmbeddingsUsage, normaliseEmbeddingsUsage } from '../../../src/protocol/embeddings/usage';
 import { findGeminiUsage, normaliseGeminiUsage } from '../../../src/protocol/gemini/usage';
+import { findImageUsage, normaliseImageUsage } from '../../../src/protocol/image/usage';
 import { findMessagesUsage, normaliseMessagesUsage } from '../../../src/protocol/messages/usage';
 import { findRerankUsage, normaliseRerankUsage } from '../../../src/protocol/rerank/usage';
 import { findResponsesUsage, normaliseResponsesUsage } from '../../../src/protocol/responses/usage';
@@ -31,6 +32,7 @@ const readers: Record<string, (body: unknown) => UsageReading> = {
   rerank: (body) => normaliseRerankUsage(findRerankUsage(body)),
   transcription: (body) => normaliseTranscriptionUsage(findTranscriptionUsage(body)),
   speech: (body) => normaliseSpeechUsage(pick(body, 'usage')),
+  image: (body) => normaliseImageUsage(findImageUsage(body)),
   gemini: (body) => normaliseGeminiUsage(findGeminiUsage(body)),
 };
 

@@ -71,6 +71,7 @@ export class PassingStream implements LaneStream {
   private usage() {
     const { call, contextTokens } = this.context;
     const { usage, outputBytes, coveredBytes } = this.tap.watcher;
-    return usageOfStream(usage, call, contextTokens, outputBytes, coveredBytes);
+    const counted = usageOfStream(usage, call, contextTokens, outputBytes, coveredBytes);
+    return this.tap.watcher.served.join(counted, call.fees.uses);
   }
 }

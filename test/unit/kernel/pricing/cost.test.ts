@@ -73,7 +73,7 @@ function boundAround(
 ): { inputTokens: number; maxOutputTokens: number } & Pick<UsageCounts, 'calls' | 'audioMilliseconds'> {
   return {
     inputTokens: promptTokens(usage),
-    maxOutputTokens: usage.outputTokens + usage.reasoningTokens + usage.audioOutputTokens,
+    maxOutputTokens: completionTokens(usage),
     calls: usage.calls,
     audioMilliseconds: usage.audioMilliseconds,
   };

@@ -1,0 +1,144 @@
+import { NO_USAGE, type UsageCounts } from '../kernel';
+import type { RequestRecord } from './request-record';
+
+/**
+ * How a column is written to the journal, inserted and read back. `count` is zero and every other kind null in a text
+ * that is older than its column; `foreign` is a text that callers or suppliers chose.
+ */
+type ColumnKind = keyof typeof sqlTypes;
+
+const sqlTypes = {
+  uuid: 'uuid',
+  instant: 'timestamptz',
+  nano: 'bigint',
+  id: 'bigint',
+  count: 'integer',
+  small: 'smallint',
+  text: 'text',
+  foreign: 'text',
+  span: 'integer',
+  flag: 'boolean',
+  json: 'jsonb',
+  names: 'jsonb',
+} as const;
+
+/** Everything that is written of a record, in the order of its text; only the settlement is known later. */
+const recordColumns = {
+  requestId: 'uuid',
+  createdAt: 'instant',
+  costNano: 'nano',
+  keyId: 'id',
+  userId: 'id',
+  organisationId: 'id',
+  departmentId: 'id',
+  projectId: 'id',
+  walletId: 'id',
+  surface: 'text',
+  model: 'foreign',
+  servedModel: 'text',
+  supplier: 'text',
+  region: 'text',
+  priceId: 'id',
+  inputTokens: 'count',
+  cacheReadTokens: 'count',
+  cacheWriteTokens: 'count',
+  cacheWriteLongTokens: 'count',
+  outputTokens: 'count',
+  reasoningTokens: 'count',
+  audioInputTokens: 'count',
+  audioOutputTokens: 'count',
+  imageTokens: 'count',
+  imageOutputTokens: 'count',
+  calls: 'count',
+  audioMilliseconds: 'count',
+  uses: 'json',
+  modes: 'json',
+  images: 'json',
+  usageSource: 'text',
+  status: 'small',
+  code: 'text',
+  stream: 'flag',
+  failover: 'flag',
+  attempts: 'json',
+  latencyMs: 'count',
+  firstTokenMs: 'span',
+  finishReason: 'foreign',
+  sessionKey: 'foreign',
+  dropped: 'names',
+} as const satisfies Readonly<Record<Exclude<keyof RequestRecord, 'settlementId'>, ColumnKind>>;
+
+export type RecordField = keyof typeof recordColumns;
+
+export interface RecordColumn {
+  readonly field: RecordField;
+  readonly name: string;
+  readonly kind: ColumnKind;
+  readonly sqlType: string;
+}
+
+const columnName = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+export const columns: readonly RecordColumn[] = Object.entries(recordColumns).map(([field, kind]) => ({
+  field: field as RecordField,
+  name: columnName(field),
+  kind,
+  sqlType: sqlTypes[kind],
+}));
+
+/** As the header of a journal names them. */
+export const recordFields: readonly RecordField[] = columns.map(({ field }) => field);
+
+/** The value of a column as it stands in the text of a record. */
+export function cellOf({ kind }: RecordColumn, value: unknown): unknown {
+  if (value === null) return null;
+  if (kind === 'instant') return (value as Date).getTime();
+  if (kind === 'nano') return (value as bigint).toString();
+  if (kind === 'foreign') return storable(value as string);
+  return kind === 'names' ? storableNames(value as Readonly<Record<string, number>>) : value;
+}
+
+/** The way back, also from the text of an older version that lacks the cell. */
+export function valueOfCell({ kind }: RecordColumn, cell: unknown): unknown {
+  if (kind === 'instant') return new Date(cell as number);
+  if (kind === 'nano') return BigInt(cell as string);
+  return cell ?? (kind === 'count' ? 0 : null);
+}
+
+/** From a row, where 64-bit integers are texts. */
+export function valueOfRow({ kind, name }: RecordColumn, row: Readonly<Record<string, unknown>>): unknown {
+  const value = row[name] ?? null;
+  if (value === null) return null;
+  if (kind === 'nano') return BigInt(value as string);
+  return kind === 'id' ? Number(value) : value;
+}
+
+const LONGEST_TEXT = 256;
+const MOST_NAMES = 100;
+/** Short and printable, as nearly all of them are. */
+const plain = /^[\x20-\x7e]{0,256}$/;
+
+/**
+ * A text that callers or suppliers chose, as it can be stored: a NUL or half a surrogate pair must not keep a request
+ * from its record, and so from its charge.
+ */
+const storable = (text: string): string =>
+  plain.test(text) ? text : text.slice(0, LONGEST_TEXT).replaceAll('\0', '\ufffd').toWellFormed();
+
+/** Names of fields are the caller's as well, and there may be any number of them. */
+const storableNames = (counts: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(counts)
+      .slice(0, MOST_NAMES)
+      .map(([name, count]) => [storable(name), count]),
+  );
+
+const usageFields: ReadonlySet<string> = new Set(Object.keys(NO_USAGE));
+const ofUsage = columns.filter(({ field }) => usageFields.has(field));
+
+/** The columns that a charge follows from. */
+export const usageColumns: readonly string[] = ofUsage.map(({ name }) => name);
+
+export const usageOfRow = (row: Readonly<Record<string, unknown>>): UsageCounts =>
+  Object.fromEntries(
+    ofUsage.map((column) => [column.field, valueOfRow(column, row)]),
+  ) as unknown as UsageCounts;

@@ -1,0 +1,53 @@
+import {
+  type AskedFees,
+  NOTHING_ASKED,
+  servedModes,
+  unpricedFee,
+  type PriceRates,
+  type Usage,
+} from '../../kernel';
+import { ServedUses } from '../../protocol';
+import type { WireDialect } from '../../routing';
+import type { Call } from './describe';
+import { isText } from './surface';
+
+const TIERED: ReadonlySet<string> = new Set(['chat', 'responses']);
+
+/** What of the fees that a request asks for reaches a supplier who speaks this dialect: a translation drops the rest. */
+export function feesOn({ surface, fees }: Call, wire: WireDialect | undefined): AskedFees {
+  if (fees === NOTHING_ASKED || !isText(surface) || wire === surface.name || wire === surface.dialect.name)
+    return fees;
+  const { service_tier: tier } = fees.modes;
+  const isCarried = tier !== undefined && TIERED.has(surface.dialect.name) && TIERED.has(wire ?? '');
+  return isCarried ? { ...NOTHING_ASKED, modes: { service_tier: tier } } : NOTHING_ASKED;
+}
+
+/** Usage as it is charged: where the supplier does not say in which mode it answered, the one that was asked for. */
+export function chargedUsage(
+  usage: Usage,
+  { fees }: Call,
+  outbound: { readonly translation: object | null },
+): Usage {
+  const asked = outbound.translation === null ? fees.modes : {};
+  const modes = servedModes(usage.modes, asked);
+  return modes === usage.modes ? usage : { ...usage, modes };
+}
+
+/** Usage with the uses of tools that a whole answer shows and its report does not count. */
+export function withServedUses(usage: Usage, { surface, fees }: Call, answer: unknown): Usage {
+  if (!isText(surface)) return usage;
+  const served = new ServedUses(surface.dialect.name);
+  served.read(answer);
+  return served.join(usage, fees.uses);
+}
+
+/** What a supplier billed that the price does not know: it was charged as the dearest of its kind. */
+export function unforeseenFee(usage: Usage, rates: PriceRates): string | null {
+  const { uses, modes, images } = usage;
+  if (uses === null && modes === null && images === null) return null;
+  return unpricedFee(rates, {
+    uses: uses ?? {},
+    modes: modes ?? {},
+    image: images === null ? null : (Object.keys(images)[0] ?? null),
+  });
+}

@@ -1,0 +1,247 @@
+import { type AskedFees, readModes, type Usage, type UseCounts, type UseName } from '../kernel';
+import type { DialectName } from './canonical';
+import { type CountReader, detailsIn, isRecord, pick } from './usage';
+
+/** So many uses are sent and held for where the caller names no bound. */
+export const USUAL_MOST_USES = 5;
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** What a request may make its supplier bill beside the tokens of text, in the dialect it is written in. */
+export function askedFees(dialect: DialectName, body: Body, choices: number): AskedFees {
+  return { uses: askedUses[dialect](body, choices), modes: readModes(body) ?? {}, image: null };
+}
+
+const askedUses: Readonly<Record<DialectName, (body: Body, choices: number) => UseCounts>> = {
+  chat: chatUses,
+  messages: messagesUses,
+  responses: responsesUses,
+};
+
+const SEARCH_SIZES: ReadonlySet<unknown> = new Set(['low', 'medium', 'high']);
+
+function searchUse(options: unknown): UseName {
+  const size = pick(options, 'search_context_size');
+  return SEARCH_SIZES.has(size) ? (`web_search_${size as 'low'}` as const) : 'web_search';
+}
+
+/** A model that searches does so once for every answer. */
+function chatUses(body: Body, choices: number): UseCounts {
+  const uses: Partial<Record<UseName, number>> = {};
+  const { web_search_options: options, search_parameters: live } = body;
+  if (isPresent(options)) add(uses, searchUse(options), choices);
+  if (isRecord(live) && live.mode !== 'off') {
+    add(uses, 'web_search', countIn(live.max_search_results, LIVE_SOURCES) * choices);
+  }
+  for (const tool of listIn(body.tools)) {
+    const type = pick(tool, 'type');
+    if (typeof type === 'string' && !CALLERS_CHAT_TOOLS.has(type)) add(uses, 'other_tool', choices);
+  }
+  return uses;
+}
+
+const CALLERS_CHAT_TOOLS: ReadonlySet<string> = new Set(['function', 'custom']);
+/** Live search reads so many sources where the caller does not say, and each is billed. */
+const LIVE_SOURCES = 20;
+
+/** Tools by the beginning of their type, which goes on with a date. */
+const MESSAGES_TOOLS: readonly (readonly [prefix: string, use: UseName | null])[] = [
+  ['web_search', 'web_search'],
+  ['web_fetch', 'url_fetch'],
+  ['code_execution', 'code_execution'],
+  ['computer', 'computer_use'],
+  ['custom', null],
+  ['bash', null],
+  ['text_editor', null],
+  ['memory', null],
+  ['tool_search_tool', null],
+  ['mcp_toolset', null],
+];
+
+function messagesUses(body: Body): UseCounts {
+  const uses: Partial<Record<UseName, number>> = {};
+  for (const tool of listIn(body.tools)) {
+    const type = pick(tool, 'type');
+    if (typeof type !== 'string') continue;
+    const known = MESSAGES_TOOLS.find(([prefix]) => type === prefix || type.startsWith(`${prefix}_`));
+    if (known?.[1] === null) continue;
+    const use = known?.[1] ?? 'other_tool';
+    const isOnce = use === 'code_execution';
+    add(uses, use, isOnce ? 1 : countIn(pick(tool, 'max_uses'), USUAL_MOST_USES));
+  }
+  return uses;
+}
+
+const RESPONSES_TOOLS: Readonly<Record<string, UseName | null>> = {
+  function: null,
+  custom: null,
+  namespace: null,
+  mcp: null,
+  local_shell: null,
+  apply_patch: null,
+  tool_search: null,
+  programmatic_tool_calling: null,
+  computer: 'computer_use',
+  computer_use_preview: 'computer_use',
+  file_search: 'file_search',
+  code_interpreter: 'code_execution',
+  shell: 'code_execution',
+  image_generation: 'image_generation',
+};
+
+function responsesUses(body: Body): UseCounts {
+  const uses: Partial<Record<UseName, number>> = {};
+  const most = countIn(body.max_tool_calls, USUAL_MOST_USES);
+  for (const tool of listIn(body.tools)) {
+    const type = pick(tool, 'type');
+    if (typeof type !== 'string') continue;
+    const name = type.startsWith('web_search') ? searchUse(tool) : RESPONSES_TOOLS[type];
+    if (name === null) continue;
+    // A shell of the caller's own machine bills nothing.
+    if (type === 'shell' && pick(tool, 'environment', 'type') === 'local') continue;
+    // A container is billed by the session, whatever runs in it.
+    add(uses, name ?? 'other_tool', name === 'code_execution' ? 1 : most);
+  }
+  return uses;
+}
+
+/** What an answer says beside its usage object of the tools its supplier used; one for each answer. */
+export class ServedUses {
+  private readonly found = new Map<UseName, Set<unknown>>();
+
+  constructor(private readonly dialect: DialectName) {}
+
+  /** A whole answer, or one event of a stream. Reading the same again changes nothing. */
+  read(event: unknown): void {
+    if (!isRecord(event)) return;
+    if (this.dialect === 'responses') this.readResponses(event);
+    else if (this.dialect === 'messages') this.readMessages(event);
+    else this.readChat(event);
+  }
+
+  /** Usage with the uses that no report counts. */
+  join(usage: Usage, asked: UseCounts): Usage {
+    const uses = this.joined(usage.uses, asked);
+    return uses === usage.uses ? usage : { ...usage, uses };
+  }
+
+  /** The counts a supplier reports stand; what it leaves out is counted from the answer. */
+  private joined(reported: UseCounts | null, asked: UseCounts): UseCounts | null {
+    if (this.found.size === 0 && (this.dialect !== 'chat' || isEmpty(asked))) return reported;
+    const uses: Partial<Record<UseName, number>> = { ...reported };
+    const isChat = this.dialect === 'chat';
+    if (isChat && reported === null) {
+      // Whether a model searched is not said in chat: the search that was asked for is billed.
+      for (const name of SEARCHES) if (asked[name] !== undefined) uses[name] = asked[name];
+    }
+    for (const [name, ids] of this.found) {
+      const isSearch = SEARCHES.includes(name);
+      const isCounted = isSearch && SEARCHES.some((one) => uses[one] !== undefined);
+      if (isCounted || uses[name] !== undefined) continue;
+      const sized = isSearch ? SEARCHES.find((one) => asked[one] !== undefined) : undefined;
+      uses[sized ?? name] = ids.size;
+    }
+    return Object.keys(uses).length === 0 ? null : uses;
+  }
+
+  private readChat({ choices }: Body): void {
+    for (const choice of listIn(choices)) {
+      const notes = pick(choice, 'message', 'annotations') ?? pick(choice, 'delta', 'annotations');
+      const isCited = listIn(notes).some((note) => pick(note, 'type') === 'url_citation');
+      if (isCited) this.note('web_search', pick(choice, 'index') ?? 0);
+    }
+  }
+
+  private readMessages(event: Body): void {
+    const begun = event.type === 'content_block_start' ? [event.content_block] : listIn(event.content);
+    for (const block of begun) {
+      if (!isRecord(block) || block.type !== 'server_tool_use') continue;
+      const name = typeof block.name === 'string' ? block.name : '';
+      const use = MESSAGES_BLOCKS[name];
+      if (use !== null) this.note(use ?? 'other_tool', use === 'code_execution' ? use : block.id);
+    }
+  }
+
+  private readResponses(event: Body): void {
+    const items =
+      event.type === 'response.output_item.done'
+        ? [event.item]
+        : listIn(pick(event, 'response', 'output') ?? event.output);
+    for (const item of items) {
+      if (!isRecord(item) || typeof item.type !== 'string') continue;
+      const use = RESPONSES_ITEMS[item.type];
+      // Opening and searching within a page are no searches.
+      const isPage = item.type === 'web_search_call' && isPageAction(pick(item, 'action', 'type'));
+      if (use !== undefined && !isPage) this.note(use, item.container_id ?? item.id ?? item);
+    }
+  }
+
+  private note(use: UseName, id: unknown): void {
+    const ids = this.found.get(use);
+    if (ids === undefined) this.found.set(use, new Set([id]));
+    else ids.add(id);
+  }
+}
+
+const SEARCHES: readonly UseName[] = ['web_search', 'web_search_low', 'web_search_medium', 'web_search_high'];
+
+const isPageAction = (action: unknown): boolean =>
+  action === 'open_page' || action === 'find_in_page' || action === 'find';
+
+const MESSAGES_BLOCKS: Readonly<Record<string, UseName | null>> = {
+  web_search: 'web_search',
+  web_fetch: 'url_fetch',
+  code_execution: 'code_execution',
+  bash_code_execution: 'code_execution',
+  text_editor_code_execution: 'code_execution',
+  tool_search_tool_regex: null,
+  tool_search_tool_bm25: null,
+};
+
+const RESPONSES_ITEMS: Readonly<Record<string, UseName>> = {
+  web_search_call: 'web_search',
+  file_search_call: 'file_search',
+  code_interpreter_call: 'code_execution',
+  shell_call: 'code_execution',
+  image_generation_call: 'image_generation',
+  computer_call: 'computer_use',
+};
+
+/** What stands beside a usage object and belongs to it. */
+export function withModes(usage: unknown, beside: unknown): unknown {
+  if (!isRecord(usage) || !isRecord(beside)) return usage;
+  const { service_tier: tier } = beside;
+  return typeof tier === 'string' && usage.service_tier === undefined
+    ? { ...usage, service_tier: tier }
+    : usage;
+}
+
+/** Uses that a usage object counts; null where it counts none. */
+export function usesIn(counts: CountReader, raw: Body): UseCounts | null {
+  const tools = detailsIn(raw.server_tool_use);
+  const searches =
+    counts.of(tools.web_search_requests, 'server_tool_use.web_search_requests') ??
+    counts.of(raw.num_search_queries, 'num_search_queries') ??
+    counts.of(raw.num_sources_used, 'num_sources_used') ??
+    0;
+  const fetches = counts.of(tools.web_fetch_requests, 'server_tool_use.web_fetch_requests') ?? 0;
+  if (searches + fetches === 0) return null;
+  return {
+    ...(searches > 0 ? { web_search: searches } : {}),
+    ...(fetches > 0 ? { url_fetch: fetches } : {}),
+  };
+}
+
+const isEmpty = (uses: UseCounts): boolean => Object.keys(uses).length === 0;
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const countIn = (value: unknown, usual: number): number =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= MOST_USES ? value : usual;
+
+/** More is no bound but a way around one. */
+const MOST_USES = 10_000;
+
+function add(uses: Partial<Record<UseName, number>>, name: UseName, count: number): void {
+  uses[name] = (uses[name] ?? 0) + count;
+}

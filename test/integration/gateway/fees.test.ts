@@ -1,0 +1,218 @@
+import { parseUsd, parseUsdPerMillion } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+import { ModelShelf } from './model-shelf';
+import { events, ScriptedSupplier } from './scripted-supplier';
+
+const usd = parseUsdPerMillion;
+
+describe('what suppliers bill beside the tokens of text', () => {
+  let app: TestApp;
+  let supplier: ScriptedSupplier;
+  let shelf: ModelShelf;
+  let made = 0;
+
+  beforeAll(async () => {
+    supplier = await ScriptedSupplier.start();
+    app = await startTestApp({ environment: { SUPPLIER_ALLOW: '127.0.0.1' } });
+    shelf = new ModelShelf(app);
+    for (const [name, style, settings] of [
+      ['chatty', 'openai-style', { profile: 'openai' }],
+      ['wordy', 'messages-style', {}],
+    ] as const) {
+      await shelf.provider({
+        name,
+        style,
+        settings,
+        baseUrl: supplier.url,
+        regions: ['eu'],
+        credentials: [{ label: 'one', kind: 'bearer', secret: 'sim-canary-of-ours' }],
+      });
+    }
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+
+  async function modelWith(
+    rates: NonNullable<Parameters<ModelShelf['model']>[2]>,
+    provider = 'chatty',
+    kind: 'chat' | 'image' = 'chat',
+  ): Promise<string> {
+    const name = `fee-${(made += 1)}`;
+    await shelf.model(name, [{ provider }], { input: usd('1'), output: usd('2'), ...rates }, kind);
+    return name;
+  }
+
+  async function ask(path: string, body: object) {
+    supplier.requests.length = 0;
+    const answer = await fetch(`${app.url}/v1/${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const text = await answer.text();
+    const id = answer.headers.get('x-request-id');
+    const [record] = await app.database.query<Record<string, unknown>>(
+      'SELECT * FROM request_record WHERE request_id = $1',
+      [id],
+    );
+    const error = answer.ok ? null : (JSON.parse(text) as { error: { code: string; message: string } }).error;
+    return { status: answer.status, text, record, error };
+  }
+
+  const chatAnswer = (rest: object = {}, message: object = {}): object => ({
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'sim-large',
+    choices: [
+      { index: 0, message: { role: 'assistant', content: 'Hello.', ...message }, finish_reason: 'stop' },
+    ],
+    usage: { prompt_tokens: 1_000, completion_tokens: 100, total_tokens: 1_100 },
+    ...rest,
+  });
+  const messages = [{ role: 'user', content: 'x' }];
+
+  test.each([
+    ['chat/completions', { web_search_options: {} }, /web_search/],
+    ['chat/completions', { service_tier: 'priority' }, /service_tier "priority"/],
+    ['chat/completions', { service_tier: 'flex' }, /service_tier "flex"/],
+    ['responses', { tools: [{ type: 'web_search' }] }, /web_search/],
+    ['responses', { tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }] }, /file_search/],
+    ['responses', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }, /code_execution/],
+    ['responses', { tools: [{ type: 'image_generation' }] }, /image_generation/],
+  ])('%s with %j and no price of it is refused before it is sent', async (path, rest, named) => {
+    const model = await modelWith({});
+    const said = path === 'responses' ? { input: 'x', max_output_tokens: 50 } : { messages, max_tokens: 50 };
+    const { status, error, record } = await ask(path, { model, ...said, ...rest });
+    expect(status).toBe(503);
+    expect(error).toMatchObject({ code: 'supplier_price_unresolved', message: expect.stringMatching(named) });
+    expect(error?.message).toContain(model);
+    expect(supplier.requests).toHaveLength(0);
+    expect(record).toMatchObject({ cost_nano: '0', code: 'supplier_price_unresolved' });
+  });
+
+  test.each([
+    [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, /web_search/],
+    [{ tools: [{ type: 'advisor_20260301', name: 'advisor' }] }, /other_tool/],
+    [{ speed: 'fast' }, /speed "fast"/],
+    [{ inference_geo: 'us' }, /inference_geo "us"/],
+  ])('messages with %j and no price of it is refused before it is sent', async (rest, named) => {
+    const model = await modelWith({}, 'wordy');
+    const { status, error } = await ask('messages', { model, messages, max_tokens: 50, ...rest });
+    expect(status).toBe(503);
+    expect(error?.message).toMatch(named);
+    expect(supplier.requests).toHaveLength(0);
+  });
+
+  test('the tier that was served is charged, not the one that was asked for', async () => {
+    const model = await modelWith({
+      modes: {
+        'service_tier=priority': { multiplier: 2_000_000n },
+        'service_tier=flex': { multiplier: 1_000_000n, rates: { input: usd('0.5'), output: usd('1') } },
+      },
+    });
+    const charged = async (asked: string, served?: string) => {
+      supplier.answer = chatAnswer(served === undefined ? {} : { service_tier: served });
+      const body = { model, messages, max_tokens: 50, service_tier: asked };
+      return (await ask('chat/completions', body)).record;
+    };
+    expect(await charged('priority', 'priority')).toMatchObject({
+      cost_nano: '2400000',
+      modes: { service_tier: 'priority' },
+    });
+    expect(await charged('priority', 'default')).toMatchObject({ cost_nano: '1200000', modes: null });
+    expect(await charged('priority')).toMatchObject({ cost_nano: '2400000' });
+    expect(await charged('flex', 'flex')).toMatchObject({ cost_nano: '600000' });
+    expect(await charged('auto', 'priority')).toMatchObject({ cost_nano: '2400000' });
+  });
+
+  test('a tier that nobody asked for and no price names costs what the dearest costs', async () => {
+    const model = await modelWith({ modes: { 'service_tier=priority': { multiplier: 2_000_000n } } });
+    supplier.answer = chatAnswer({ service_tier: 'ultrafast' });
+    const { record } = await ask('chat/completions', { model, messages, max_tokens: 50 });
+    expect(record).toMatchObject({ cost_nano: '2400000', modes: { service_tier: 'ultrafast' } });
+  });
+
+  test('searches are charged by the use: chat as asked, messages and responses as counted', async () => {
+    const uses = { web_search: parseUsd('0.01'), web_search_high: parseUsd('0.05') };
+    const chat = await modelWith({ uses });
+    supplier.answer = chatAnswer();
+    const options = { web_search_options: { search_context_size: 'high' } };
+    const asked = await ask('chat/completions', { model: chat, messages, max_tokens: 50, ...options });
+    expect(asked.record).toMatchObject({ cost_nano: '51200000', uses: { web_search_high: 1 } });
+
+    const wordy = await modelWith({ uses }, 'wordy');
+    const tools = [{ type: 'web_search_20250305', name: 'web_search', max_uses: 4 }];
+    const usage = { input_tokens: 1_000, output_tokens: 100, server_tool_use: { web_search_requests: 3 } };
+    supplier.answer = {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'sim-large',
+      content: [{ type: 'text', text: 'Hello.' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage,
+    };
+    const counted = await ask('messages', { model: wordy, messages, max_tokens: 50, tools });
+    expect(counted.record).toMatchObject({ cost_nano: '31200000', uses: { web_search: 3 } });
+
+    supplier.answer = events(
+      {
+        type: 'message_start',
+        message: {
+          id: 'msg_1',
+          type: 'message',
+          role: 'assistant',
+          model: 'sim-large',
+          content: [],
+          stop_reason: null,
+          stop_sequence: null,
+          usage: { input_tokens: 1_000, output_tokens: 1 },
+        },
+      },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello.' } },
+      { type: 'content_block_stop', index: 0 },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage },
+      { type: 'message_stop' },
+    );
+    const streamed = await ask('messages', { model: wordy, messages, max_tokens: 50, tools, stream: true });
+    expect(streamed.record).toMatchObject({ cost_nano: '31200000', uses: { web_search: 3 } });
+  });
+
+  test('pictures are charged by size and quality, or by their tokens', async () => {
+    const images = { '1024x1024': parseUsd('0.04'), 'hd/1024x1792': parseUsd('0.12') };
+    const sized = await modelWith({ images, input: 0n, output: 0n }, 'chatty', 'image');
+    supplier.answer = { created: 1, data: [{ b64_json: 'aGk=' }, { b64_json: 'aGk=' }] };
+    const hd = { prompt: 'x', quality: 'hd', size: '1024x1792', n: 2 };
+    const asked = await ask('images/generations', { model: sized, ...hd });
+    expect(asked.record).toMatchObject({ cost_nano: '240000000', images: { 'hd/1024x1792': 2 } });
+    const unknown = await ask('images/generations', { model: sized, prompt: 'x', size: '9x9' });
+    expect(unknown).toMatchObject({ status: 503, error: { code: 'supplier_price_unresolved' } });
+
+    const byToken = await modelWith(
+      { input: usd('5'), image: usd('10'), imageOutput: usd('40'), output: 0n },
+      'chatty',
+      'image',
+    );
+    supplier.answer = {
+      created: 1,
+      data: [{ b64_json: 'aGk=' }],
+      usage: {
+        input_tokens: 340,
+        output_tokens: 4_160,
+        total_tokens: 4_500,
+        input_tokens_details: { text_tokens: 17, image_tokens: 323 },
+      },
+    };
+    const { record } = await ask('images/generations', { model: byToken, prompt: 'x' });
+    expect(record).toMatchObject({
+      image_output_tokens: 4_160,
+      image_tokens: 323,
+      cost_nano: String(17 * 5_000 + 323 * 10_000 + 4_160 * 40_000),
+    });
+  });
+});
