@@ -27,8 +27,8 @@ export abstract class StreamReader implements StreamDecoder {
     this.emission = new Emission(options);
     this.scanner = new SseScanner({
       maxEventBytes,
-      onData: (data, complete) => {
-        if (!this.emission.ended) this.readData(data.toString('utf8'), complete);
+      onText: (text, complete) => {
+        if (!this.emission.ended) this.readData(text, complete);
       },
     });
   }

@@ -1,4 +1,13 @@
-import { type Fault, fault, findMembers, monotonicMs, parseJsonText, SseScanner } from '../../kernel';
+import {
+  type Fault,
+  fault,
+  findMembers,
+  findSoleMember,
+  monotonicMs,
+  parseJsonText,
+  SseScanner,
+  type ValuePlace,
+} from '../../kernel';
 import { type Dialect, type StreamWatcher, supplierFault } from '../../protocol';
 import { applyEdits, type Edit } from './stream/edits';
 
@@ -38,7 +47,7 @@ export class Tap {
   /** An event has come, whatever it says. */
   sawEvent = false;
   readonly watcher: StreamWatcher;
-  private readonly scanner = new SseScanner({ onData: (data, complete) => this.read(data, complete) });
+  private readonly scanner = new SseScanner({ onText: (text, complete) => this.read(text, complete) });
   /** What has come and has not gone on, beginning at `sent`. */
   private held: Buffer[] = [];
   private sent = 0;
@@ -131,10 +140,9 @@ export class Tap {
     this.ending = Buffer.concat([this.ending, Buffer.from(terminator)]);
   }
 
-  private read(data: Buffer, complete: boolean): void {
+  private read(text: string, complete: boolean): void {
     if (this.over) return;
     const { scanner, watcher } = this;
-    const text = data.toString('utf8');
     const event = parsed(text);
     if (event === null) {
       const trimmed = text.trim();
@@ -151,7 +159,7 @@ export class Tap {
         return this.fail(supplierFault(error), this.failureTold ? scanner.blockEnd : scanner.blockStart);
       }
       if (watcher.hasOutput) this.firstOutputAt ??= monotonicMs();
-      this.edit(data, event);
+      this.edit(text, event);
     }
     if (!complete) this.ending = blank;
     if (watcher.ended) this.finish();
@@ -169,7 +177,7 @@ export class Tap {
     this.cutAt = Math.min(this.cutAt, scanner.blockEnd);
   }
 
-  private edit(data: Buffer, event: Record<string, unknown>): void {
+  private edit(text: string, event: Record<string, unknown>): void {
     const { scanner, watcher, options } = this;
     if (watcher.reported && watcher.isBare && options.hidesUsage) {
       const { blockStart: start, blockEnd: end } = scanner;
@@ -179,14 +187,20 @@ export class Tap {
     }
     const changes: Edit[] = [];
     if (options.model !== null && namesAnother(event, watcher.modelPath, options.model)) {
-      for (const { start, end } of findMembers(data, ...watcher.modelPath))
-        changes.push({ start, end, text: this.modelText });
+      for (const { start, end } of this.modelPlaces(text)) changes.push({ start, end, text: this.modelText });
     }
     if (watcher.reported && watcher.finished) {
       this.keep();
-      if (options.facts !== null) changes.push(this.placeForFacts(data));
+      if (options.facts !== null) changes.push(this.placeForFacts());
     }
-    if (changes.length > 0) this.place(data, changes);
+    if (changes.length > 0) this.place(changes);
+  }
+
+  /** A search finds it in text of one byte a character, where places in the text are those in the bytes. */
+  private modelPlaces(text: string): readonly ValuePlace[] {
+    const { scanner, watcher } = this;
+    const sole = scanner.dataLength === text.length ? findSoleMember(text, 'model') : null;
+    return sole === null ? findMembers(scanner.data(), ...watcher.modelPath) : [sole];
   }
 
   /** The event read last carries the final usage. */
@@ -196,14 +210,14 @@ export class Tap {
   }
 
   /** Only the last of several such events carries the facts. */
-  private placeForFacts(data: Buffer): Edit {
-    const at = data.lastIndexOf(closingBrace);
+  private placeForFacts(): Edit {
+    const at = this.scanner.data().lastIndexOf(closingBrace);
     this.factsEdit = { start: at, end: at, text: nothing };
     return this.factsEdit;
   }
 
   /** Changes of the data become edits of the stream. Data in several lines is put on one first. */
-  private place(data: Buffer, changes: Edit[]): void {
+  private place(changes: Edit[]): void {
     const { scanner } = this;
     const { dataStart } = scanner;
     if (dataStart !== -1) {
@@ -215,7 +229,7 @@ export class Tap {
       return;
     }
     // Between the lines of a JSON text there is nothing but space.
-    const line = Buffer.from(data.toString('latin1').replaceAll('\n', ' '), 'latin1');
+    const line = Buffer.from(scanner.data().toString('latin1').replaceAll('\n', ' '), 'latin1');
     const { blockStart: start, blockEnd: end } = scanner;
     const before = Buffer.concat([scanner.otherLines(), Buffer.from('data: ')]);
     this.edits.push({ start, end, text: before });

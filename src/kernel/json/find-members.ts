@@ -30,6 +30,29 @@ export function findMembers(bytes: Buffer, ...names: readonly string[]): ValuePl
   return places;
 }
 
+/**
+ * The same by a search, for a member that is known to be there: in a text without escaped letters its name must stand
+ * as it is, so the only place where it does is the member. Null where the search does not settle it.
+ */
+export function findSoleMember(text: string, name: string): ValuePlace | null {
+  const quoted = `"${name}"`;
+  const at = text.indexOf(quoted);
+  if (at === -1 || text.includes('\\u') || text.includes(quoted, at + quoted.length)) return null;
+  const colon = skipSpaceIn(text, at + quoted.length);
+  if (text.charCodeAt(colon) !== COLON) return null;
+  const start = skipSpaceIn(text, colon + 1);
+  if (text.charCodeAt(start) !== QUOTE) return null;
+  const close = text.indexOf('"', start + 1);
+  const value = text.slice(start, close + 1);
+  return value.includes('\\') ? null : { start, end: close + 1 };
+}
+
+function skipSpaceIn(text: string, from: number): number {
+  let at = from;
+  while (text.charCodeAt(at) <= SPACE) at += 1;
+  return at;
+}
+
 function collectMembers(bytes: Buffer, from: number, name: string, found: ValuePlace[]): void {
   if (bytes[from] !== OPEN_OBJECT) return;
   let at = skipSpace(bytes, from + 1);

@@ -4,11 +4,10 @@ import { SseEvent } from './event';
 export interface SseScannerOptions {
   /** Every event that carries data, in order, before `push` returns. */
   onEvent?: (event: SseEvent) => void;
-  /**
-   * The cheap way: only the data of each event, as a view. Decode it or leave it. `complete` is false for what
-   * the stream broke off in.
-   */
+  /** Only the data of each event, as a view. Decode it or leave it. */
   onData?: (data: Buffer, complete: boolean) => void;
+  /** The same as text, decoded where it stands, without a view. `complete` is false for what the stream broke off in. */
+  onText?: (text: string, complete: boolean) => void;
   /** Also report blocks without data (comments, stray blank lines), so that the `raw` views tile the stream. */
   everyBlock?: boolean;
   /** A block larger than this ends the scan with a fault. */
@@ -36,6 +35,7 @@ const nothing = Buffer.alloc(0);
 export class SseScanner {
   private readonly onEvent: SseScannerOptions['onEvent'];
   private readonly onData: SseScannerOptions['onData'];
+  private readonly onText: SseScannerOptions['onText'];
   private readonly everyBlock: boolean;
   private readonly maxEventBytes: number;
 
@@ -55,20 +55,24 @@ export class SseScanner {
   constructor({
     onEvent,
     onData,
+    onText,
     everyBlock = false,
     maxEventBytes = defaultMaxEventBytes,
   }: SseScannerOptions) {
     this.onEvent = onEvent;
     this.onData = onData;
+    this.onText = onText;
     this.everyBlock = everyBlock;
     this.maxEventBytes = maxEventBytes;
   }
 
-  /** The block whose data is being reported. */
-  private block: Buffer | null = null;
+  /** The block whose data is being reported, and the value of its last line of data. */
+  private block: Buffer = nothing;
   private base = 0;
-  private dataOffset = -1;
   private reportedMarks = 0;
+  private dataLines = 0;
+  private dataFrom = 0;
+  private dataEnd = 0;
 
   /** Where in the stream the block begins that was reported last. */
   get blockStart(): number {
@@ -82,14 +86,26 @@ export class SseScanner {
 
   /** Where in the stream the data stands that is being reported; -1 when it was joined from several lines. */
   get dataStart(): number {
-    return this.dataOffset;
+    return this.dataLines === 1 ? this.lastOffset + this.dataFrom - this.base : -1;
+  }
+
+  /** The bytes of the data that is being reported; -1 when it was joined from several lines. */
+  get dataLength(): number {
+    return this.dataLines === 1 ? this.dataEnd - this.dataFrom : -1;
+  }
+
+  /** The data that is being reported, as a view where it is one line. */
+  data(): Buffer {
+    const { block, base, reportedMarks } = this;
+    if (this.dataLines === 1) return block.subarray(this.dataFrom, this.dataEnd);
+    return this.dataOf(block, base, reportedMarks) ?? nothing;
   }
 
   /** The lines beside the data that is being reported, each with a line feed. */
   otherLines(): Buffer {
     const { block, base } = this;
     const lines: Buffer[] = [];
-    for (let mark = 0; block !== null && mark < this.reportedMarks; mark += 2) {
+    for (let mark = 0; mark < this.reportedMarks; mark += 2) {
       const start = base + this.lines[mark]!;
       const end = base + this.lines[mark + 1]!;
       if (!isDataLine(block, start, end)) lines.push(block.subarray(start, end), feedBytes);
@@ -200,19 +216,43 @@ export class SseScanner {
     if (offset === 0) this.skipByteOrderMark(block, base, marks);
     if (marks === 0 && !this.everyBlock) return;
 
+    if (this.onText) this.reportText(this.onText, block, base, marks, complete);
+    if (!this.onEvent && !this.onData) return;
     const data = this.dataOf(block, base, marks);
-    if (data && this.onData) {
-      this.block = block;
-      this.base = base;
-      this.reportedMarks = marks;
-      this.onData(data, complete);
-      this.block = null;
-    }
+    if (data && this.onData) this.onData(data, complete);
     if (this.onEvent && (data || this.everyBlock)) {
       const event = new SseEvent(data, block.subarray(base, base + length), offset, complete);
       this.readFields(event, block, base, marks);
       this.onEvent(event);
     }
+  }
+
+  private reportText(
+    report: (text: string, complete: boolean) => void,
+    block: Buffer,
+    base: number,
+    marks: number,
+    complete: boolean,
+  ): void {
+    this.dataLines = 0;
+    for (let mark = 0; mark < marks; mark += 2) {
+      const start = base + this.lines[mark]!;
+      const end = base + this.lines[mark + 1]!;
+      if (!isDataLine(block, start, end)) continue;
+      this.dataLines += 1;
+      this.dataFrom = valueStart(block, start + 4, end);
+      this.dataEnd = end;
+    }
+    if (this.dataLines === 0) return;
+    this.block = block;
+    this.base = base;
+    this.reportedMarks = marks;
+    const text =
+      this.dataLines === 1
+        ? block.toString('utf8', this.dataFrom, this.dataEnd)
+        : this.data().toString('utf8');
+    report(text, complete);
+    this.block = nothing;
   }
 
   private skipByteOrderMark(block: Buffer, base: number, marks: number): void {
@@ -223,20 +263,13 @@ export class SseScanner {
   private dataOf(block: Buffer, base: number, marks: number): Buffer | null {
     let first: Buffer | null = null;
     let rest: Buffer[] | undefined;
-    this.dataOffset = -1;
     for (let mark = 0; mark < marks; mark += 2) {
       const start = base + this.lines[mark]!;
       const end = base + this.lines[mark + 1]!;
       if (!isDataLine(block, start, end)) continue;
-      const from = valueStart(block, start + 4, end);
-      const value = block.subarray(from, end);
-      if (first === null) {
-        first = value;
-        this.dataOffset = this.lastOffset + from - base;
-      } else {
-        (rest ??= []).push(value);
-        this.dataOffset = -1;
-      }
+      const value = block.subarray(valueStart(block, start + 4, end), end);
+      if (first === null) first = value;
+      else (rest ??= []).push(value);
     }
     return first && rest ? joinLines([first, ...rest]) : first;
   }
