@@ -101,7 +101,7 @@ async function measureHotPath(
     );
   }
   if (groups.has('streams')) {
-    const passed = { must: 1.3, aim: 1.1, script: chatStream(300) };
+    const passed = { must: 1.5, aim: 1.3, script: chatStream(300) };
     const translated = { must: 2, aim: 1.6, script: messagesStream(300) };
     for (const cost of [
       { title: 'stream', body: stream, ...passed },
