@@ -155,7 +155,7 @@ export class Tap {
       this.sawEvent = true;
       const error = watcher.watch(event);
       if (error !== undefined) {
-        this.failureTold = this.options.keepsFailure(data);
+        this.failureTold = this.options.keepsFailure(scanner.data());
         return this.fail(supplierFault(error), this.failureTold ? scanner.blockEnd : scanner.blockStart);
       }
       if (watcher.hasOutput) this.firstOutputAt ??= monotonicMs();
