@@ -124,7 +124,7 @@ export class SupplierClient {
 
 /** A style reads refusals; a failed answer of a dialect has a form of its own. */
 const ownError = (dialect: WireDialect, body: unknown): SupplierError | undefined =>
-  dialect === 'responses' ? dialects.responses.readError(body) : undefined;
+  dialect === 'responses' || dialect === 'messages' ? dialects[dialect].readError(body) : undefined;
 
 const notServed = (provider: string, operation: string): Error =>
   fault('configuration_error', { details: { provider, operation } });

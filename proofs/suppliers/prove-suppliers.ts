@@ -1,0 +1,301 @@
+import 'reflect-metadata';
+import { Logger } from '@nestjs/common';
+import { Chance } from '../support/chance';
+import { numberGiven, runProof } from '../support/findings';
+import { meaningOf, saysFailed, saysWhole } from './reading';
+import { allRecordings, type Recording, type Wire } from './recordings';
+import { framedEvents, plain, spelled, type Spelling, spellings, writtenEvents } from './spellings';
+import { type Heard, models, type Script, Stage } from './stage';
+
+/** How a caller asks, and for which suppliers. */
+interface Caller {
+  readonly name: string;
+  readonly path: string;
+  readonly wires: readonly Wire[];
+  readonly body: object;
+}
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const translated: readonly Wire[] = ['chat', 'messages', 'gemini', 'bedrock'];
+const callers: readonly Caller[] = [
+  {
+    name: 'chat',
+    path: '/v1/chat/completions',
+    wires: translated,
+    body: { messages, max_tokens: 500, stream_options: { include_usage: true } },
+  },
+  { name: 'messages', path: '/v1/messages', wires: translated, body: { messages, max_tokens: 500 } },
+  {
+    name: 'responses',
+    path: '/v1/responses',
+    wires: ['responses', 'messages', 'gemini', 'bedrock'],
+    body: { input: 'Hello', max_output_tokens: 500, store: false },
+  },
+];
+
+interface Outcome {
+  readonly kind: string;
+  readonly held: boolean;
+}
+
+/** Rewrites every recording in every legal way and compares what the caller gets with what the plain one gives. */
+class Proof {
+  private readonly outcomes: Outcome[] = [];
+  private readonly free: string[] = [];
+  private shown = 0;
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly chance: Chance,
+    private readonly mixtures: number,
+    private readonly borders: number,
+  ) {}
+
+  async run(recordings: readonly Recording[]): Promise<void> {
+    for (const recording of recordings)
+      for (const caller of callers)
+        if (caller.wires.includes(recording.wire)) await this.compare(recording, caller);
+    const charged = await this.stage.charged(this.free);
+    for (const id of this.free) this.note('no answer is charged', !charged.includes(id), () => id);
+  }
+
+  end(seed: number): void {
+    const kinds = Map.groupBy(this.outcomes, ({ kind }) => kind);
+    for (const [kind, all] of kinds)
+      process.stdout.write(`${kind.padEnd(40)} ${all.filter(({ held }) => held).length} of ${all.length}\n`);
+    const held = this.outcomes.filter((outcome) => outcome.held).length;
+    process.stdout.write(`seed ${seed}\nprove:suppliers: ${held} of ${this.outcomes.length} held\n`);
+    process.exitCode = held === this.outcomes.length && held > 0 ? 0 : 1;
+  }
+
+  private async compare(recording: Recording, caller: Caller): Promise<void> {
+    if (recording.events === null) await this.compareWhole(recording, caller);
+    else await this.compareStream(recording, caller);
+  }
+
+  private async compareWhole(recording: Recording, caller: Caller): Promise<void> {
+    const ask = (spelling: Spelling, before = '', after = ''): Promise<Heard> =>
+      this.ask(recording, caller, false, {
+        type: 'application/json',
+        pieces: [Buffer.from(before + spelled(recording.body, spelling) + after)],
+      });
+    const first = await ask(plain);
+    const expected = meaningOf(first, false);
+    this.note(
+      'plain whole answers are answers',
+      first.status === 200,
+      () => `${recording.name}: ${first.body}`,
+    );
+    for (const spelling of spellings(this.chance, this.mixtures)) {
+      const heard = await ask(spelling);
+      this.same('whole answers spelled otherwise', heard, expected, {
+        recording,
+        caller,
+        spelling,
+        stream: false,
+      });
+    }
+    const spaced = await ask(plain, ' \r\n', '\n\n');
+    this.same('whole answers spelled otherwise', spaced, expected, {
+      recording,
+      caller,
+      spelling: plain,
+      stream: false,
+    });
+    await this.noAnswers(recording, caller);
+  }
+
+  /** A 200 that is no answer: never passed on, never charged. */
+  private async noAnswers(recording: Recording, caller: Caller): Promise<void> {
+    const whole = spelled(recording.body, plain);
+    const bodies: readonly [string, RegExp][] = [
+      [
+        spelled({ error: { message: 'down', type: 'server_error', status: 'INTERNAL' } }, plain),
+        /upstream_unavailable|upstream_error/,
+      ],
+      [
+        spelled({ error: { message: 'down' } }, { ...plain, colon: ' : ', escapes: 'names' }),
+        /upstream_error/,
+      ],
+      ['{}', /upstream_invalid_response/],
+      ['[]', /upstream_invalid_response/],
+      ['', /empty_response/],
+      [whole.slice(0, Math.floor(whole.length / 2)), /non_json_provider_response/],
+    ];
+    for (const [body, code] of bodies) {
+      const heard = await this.ask(recording, caller, false, {
+        type: 'application/json',
+        pieces: body === '' ? [] : [Buffer.from(body)],
+      });
+      const held = heard.status >= 500 && code.test(heard.body);
+      this.note(
+        'whole answers that are none',
+        held,
+        () => `${recording.name} for ${caller.name}: ${body} gave ${heard.status} ${heard.body}`,
+      );
+      this.free.push(heard.requestId);
+      await this.recover(recording, caller, false);
+    }
+  }
+
+  private async compareStream(recording: Recording, caller: Caller): Promise<void> {
+    const first = await this.ask(recording, caller, true, this.scriptOf(recording, plain));
+    const expected = meaningOf(first, true);
+    const held = first.status === 200 && saysWhole(first.body) && !saysFailed(first.body);
+    this.note(
+      'plain streams are answers',
+      held,
+      () => `${recording.name} for ${caller.name}: ${first.status} ${first.body}`,
+    );
+    for (const spelling of spellings(this.chance, this.mixtures)) {
+      const heard = await this.ask(recording, caller, true, this.scriptOf(recording, spelling));
+      const what = { recording, caller, spelling, stream: true };
+      this.same('streams spelled otherwise', heard, expected, what);
+      const isInTime = heard.firstAfter === first.firstAfter;
+      this.note(
+        'the first token in its time',
+        isInTime,
+        () => `${describe(what)}: after ${heard.firstAfter} pieces, not ${first.firstAfter}`,
+      );
+    }
+    await this.compareBorders(recording, caller, first, expected);
+    await this.broken(recording, caller, first);
+  }
+
+  private async compareBorders(
+    recording: Recording,
+    caller: Caller,
+    first: Heard,
+    expected: string,
+  ): Promise<void> {
+    const { type, pieces } = this.scriptOf(recording, plain);
+    const bytes = Buffer.concat(pieces);
+    const due = pieces.slice(0, first.firstAfter).reduce((sum, { length }) => sum + length, 0);
+    const step = Math.max(1, Math.ceil(bytes.length / this.borders));
+    for (let at = 1 + this.chance.whole(0, step - 1); at < bytes.length; at += step) {
+      const cut = [bytes.subarray(0, at), bytes.subarray(at)];
+      const heard = await this.ask(recording, caller, true, { type, pieces: cut });
+      const what = { recording, caller, spelling: plain, stream: true };
+      this.same('streams cut at a byte', heard, expected, what);
+      const isInTime = at === due - 1 || heard.firstAfter === (at >= due ? 1 : 2);
+      this.note('the first token in its time', isInTime, () => `${describe(what)}: cut at ${at} of ${due}`);
+    }
+    const single = Array.from(bytes, (byte) => Buffer.from([byte]));
+    const slowly = await this.ask(recording, caller, true, { type, pieces: single });
+    this.same('streams cut at a byte', slowly, expected, {
+      recording,
+      caller,
+      spelling: plain,
+      stream: true,
+    });
+  }
+
+  /** What follows the end is nobody's; half a stream never looks whole; an error or nothing is free. */
+  private async broken(recording: Recording, caller: Caller, first: Heard): Promise<void> {
+    const { type, pieces } = this.scriptOf(recording, plain);
+    const say = (kind: string, heard: Heard, held: boolean): void =>
+      this.note(kind, held, () => `${recording.name} for ${caller.name}: ${heard.status} ${heard.body}`);
+    if (recording.wire !== 'gemini') {
+      const more =
+        recording.wire === 'bedrock'
+          ? pieces.slice(1, 2)
+          : [
+              Buffer.from(
+                'data: {"choices":[{"index":0,"delta":{"content":"LEAK"}}],"type":"x","delta":"LEAK"}\n\n',
+              ),
+            ];
+      const heard = await this.ask(recording, caller, true, { type, pieces: [...pieces, ...more] });
+      say('streams with more after the end', heard, meaningOf(heard, true) === meaningOf(first, true));
+    }
+    for (const count of [1, Math.ceil(pieces.length / 2), pieces.length - 2]) {
+      const half = pieces.slice(0, Math.max(1, count));
+      const heard = await this.ask(recording, caller, true, { type, pieces: half });
+      const isWhole = heard.status === 200 && saysWhole(heard.body);
+      // A supplier may leave out its last event when it has said why it stopped.
+      const mayBeWhole = count === pieces.length - 2 || recording.wire === 'gemini';
+      say('half a stream', heard, isWhole ? mayBeWhole : saysFailed(heard.body));
+      if (heard.status >= 500) this.free.push(heard.requestId);
+      await this.recover(recording, caller, true);
+    }
+    const error = Buffer.from(
+      'event: error\ndata: {"type": "error", "error": {"type": "api_error", "message": "down"}}\n\n',
+    );
+    for (const nothing of recording.wire === 'bedrock'
+      ? [[]]
+      : [[], [error], [Buffer.from('data: [DONE]\n\n')]]) {
+      const heard = await this.ask(recording, caller, true, { type, pieces: nothing });
+      say('streams without an answer', heard, heard.status >= 500);
+      this.free.push(heard.requestId);
+      await this.recover(recording, caller, true);
+    }
+  }
+
+  private scriptOf({ wire, events }: Recording, spelling: Spelling): Script {
+    if (wire === 'bedrock')
+      return { type: 'application/vnd.amazon.eventstream', pieces: framedEvents(events ?? [], spelling) };
+    return { type: 'text/event-stream', pieces: writtenEvents(events ?? [], spelling) };
+  }
+
+  private ask(recording: Recording, caller: Caller, stream: boolean, script: Script): Promise<Heard> {
+    const { stream_options: options, ...body } = caller.body as Record<string, unknown>;
+    const asked = {
+      model: models[recording.wire],
+      stream,
+      ...(stream && options ? { stream_options: options } : {}),
+      ...body,
+    };
+    return this.stage.ask(caller.path, asked, script);
+  }
+
+  /** So that no lane rests: two good answers for every bad one. */
+  private async recover(recording: Recording, caller: Caller, stream: boolean): Promise<void> {
+    const script = stream
+      ? this.scriptOf(recording, plain)
+      : { type: 'application/json', pieces: [Buffer.from(spelled(recording.body, plain))] };
+    for (let time = 0; time < 2; time += 1) await this.ask(recording, caller, stream, script);
+  }
+
+  private same(kind: string, heard: Heard, expected: string, what: What): void {
+    let found: string;
+    try {
+      found = meaningOf(heard, what.stream);
+    } catch (error) {
+      found = String(error);
+    }
+    this.note(kind, found === expected, () => `${describe(what)}\n  plain ${expected}\n  found ${found}`);
+  }
+
+  private note(kind: string, held: boolean, why: () => string): void {
+    this.outcomes.push({ kind, held });
+    if (held || (this.shown += 1) > 20) return;
+    process.stdout.write(`FAILED  ${kind}: ${why().slice(0, 3_000)}\n`);
+  }
+}
+
+interface What {
+  readonly recording: Recording;
+  readonly caller: Caller;
+  readonly spelling: Spelling;
+  readonly stream: boolean;
+}
+
+/** Enough to write the same again. */
+const describe = ({ recording, caller, spelling }: What): string =>
+  `${recording.name} from ${recording.wire} for ${caller.name}, as ${JSON.stringify(spelling)}`;
+
+async function main(): Promise<void> {
+  const seed = numberGiven('seed', 19);
+  Logger.overrideLogger(['error']);
+  const stage = await Stage.open();
+  try {
+    const proof = new Proof(stage, new Chance(seed), numberGiven('mixtures', 20), numberGiven('borders', 40));
+    const recordings = allRecordings();
+    process.stdout.write(`${recordings.length} recordings, ${callers.length} kinds of callers\n`);
+    await proof.run(recordings);
+    proof.end(seed);
+  } finally {
+    await stage.close();
+  }
+}
+
+runProof(main);

@@ -1,0 +1,46 @@
+import type { Heard } from './stage';
+
+/** What the caller was told, without what is of one call alone. Written apart from the readers of the gateway. */
+export function meaningOf({ status, body, tokensIn, tokensOut, cost }: Heard, stream: boolean): string {
+  const told = stream && status === 200 ? eventsOf(body) : canonical(JSON.parse(body));
+  return JSON.stringify({ status, tokensIn, tokensOut, cost, told });
+}
+
+/** The data of each event that is more than a sign of life, in order. */
+export function eventsOf(body: string): unknown[] {
+  const events: unknown[] = [];
+  let data: string[] = [];
+  for (const line of body.split(/\r\n|\n|\r/)) {
+    if (line !== '') {
+      if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''));
+      continue;
+    }
+    const text = data.join('\n').trim();
+    data = [];
+    if (text === '') continue;
+    const value: unknown = text.startsWith('{') ? JSON.parse(text) : text;
+    if (Reflect.get(Object(value) as object, 'type') !== 'ping') events.push(canonical(value));
+  }
+  return events;
+}
+
+const ofOneCall = new Set(['latency_ms', 'created', 'created_at', 'completed_at', 'request_id']);
+const madeUp = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g;
+
+function canonical(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(madeUp, 'made-up');
+  if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => !ofOneCall.has(name))
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([name, held]) => [name, canonical(held)]),
+  );
+}
+
+/** Whether a stream says that its answer is whole. */
+export const saysWhole = (body: string): boolean =>
+  /^data: *(?:\[DONE\]|\{"type": ?"(?:message_stop|response\.(?:completed|incomplete))")/m.test(body);
+
+export const saysFailed = (body: string): boolean => /"error": *\{/.test(body);

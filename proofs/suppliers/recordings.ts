@@ -1,0 +1,219 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export type Wire = 'chat' | 'messages' | 'responses' | 'gemini' | 'bedrock';
+
+export interface RecordedEvent {
+  readonly event: string | null;
+  /** What the data says; a text stands for itself. */
+  readonly data: unknown;
+}
+
+/** What a supplier once answered: a stream, or one body. */
+export interface Recording {
+  readonly name: string;
+  readonly wire: Wire;
+  readonly events: readonly RecordedEvent[] | null;
+  readonly body: unknown;
+}
+
+type Json = Record<string, unknown>;
+
+const fixtures = join(process.cwd(), 'test/fixtures');
+/** They hold no whole answer. */
+const broken = new Set(['cut', 'error']);
+const usage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 };
+
+export function allRecordings(): Recording[] {
+  const streams = (['chat', 'messages', 'responses'] as const).flatMap(streamsOf);
+  const framed = streams
+    .filter(({ wire }) => wire === 'messages')
+    .map((recording) => ({ ...recording, wire: 'bedrock' as const }));
+  return [...streams, ...framed, geminiStream(), ...bodies(), ...reports()];
+}
+
+function streamsOf(wire: 'chat' | 'messages' | 'responses'): Recording[] {
+  const folder = join(fixtures, 'protocol', wire);
+  return readdirSync(folder)
+    .map((file) => file.replace('.sse', ''))
+    .filter((name) => !broken.has(name))
+    .map((name) =>
+      stream(`${wire}/${name}`, wire, eventsIn(readFileSync(join(folder, `${name}.sse`), 'utf8'))),
+    );
+}
+
+const geminiStream = (): Recording =>
+  stream(
+    'gemini/stream',
+    'gemini',
+    eventsIn(readFileSync(join(fixtures, 'suppliers', 'gemini-stream.sse'), 'utf8')),
+  );
+
+const stream = (name: string, wire: Wire, events: readonly RecordedEvent[]): Recording => ({
+  name,
+  wire,
+  events,
+  body: null,
+});
+
+const whole = (name: string, wire: Wire, body: unknown): Recording => ({ name, wire, events: null, body });
+
+function eventsIn(text: string): RecordedEvent[] {
+  return text
+    .split(/\r?\n\r?\n/)
+    .map((block) => block.split(/\r?\n/))
+    .flatMap((lines) => {
+      const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5).trim());
+      const event =
+        lines
+          .find((line) => line.startsWith('event:'))
+          ?.slice(6)
+          .trim() ?? null;
+      const joined = data.join('\n');
+      if (joined === '') return [];
+      return [{ event, data: joined.startsWith('{') ? (JSON.parse(joined) as unknown) : joined }];
+    });
+}
+
+const chatBody = (message: object, reason: string, more: object = {}): Json => ({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  created: 1,
+  model: 'upstream/m',
+  choices: [{ index: 0, message: { role: 'assistant', content: null, ...message }, finish_reason: reason }],
+  usage,
+  ...more,
+});
+const call = {
+  id: 'call_1',
+  type: 'function',
+  function: { name: 'weather', arguments: '{"city": "Köln/\\"x\\""}' },
+};
+const messagesBody = (content: readonly object[], reason: string): Json => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'upstream/m',
+  content,
+  stop_reason: reason,
+  stop_sequence: null,
+  usage: { input_tokens: 12, output_tokens: 3, cache_read_input_tokens: 4 },
+});
+const responsesBody = (output: readonly object[]): Json => ({
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  status: 'completed',
+  error: null,
+  incomplete_details: null,
+  model: 'upstream/m',
+  output,
+  usage: { input_tokens: 12, output_tokens: 3, total_tokens: 15 },
+});
+const text = 'Grüße "aus" Köln / \\ \n "usage":{ message_stop [DONE] 😀';
+
+function bodies(): Recording[] {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+  const messages = [
+    whole('messages/whole text', 'messages', messagesBody([{ type: 'text', text }], 'end_turn')),
+    whole('messages/whole empty', 'messages', messagesBody([], 'end_turn')),
+    whole(
+      'messages/whole tool',
+      'messages',
+      messagesBody(
+        [
+          { type: 'thinking', thinking: 'hm', signature: 'c2ln' },
+          { type: 'tool_use', id: 'toolu_1', name: 'message_stop', input: { city: 'Köln' } },
+        ],
+        'tool_use',
+      ),
+    ),
+  ];
+  return [
+    whole('chat/whole text', 'chat', chatBody({ content: text }, 'stop')),
+    whole('chat/whole tool', 'chat', chatBody({ tool_calls: [call] }, 'tool_calls')),
+    whole('chat/whole refusal', 'chat', chatBody({ refusal: 'No.' }, 'stop')),
+    whole('chat/whole reasoning', 'chat', chatBody({ content: '', reasoning_content: text }, 'length')),
+    whole('chat/whole image', 'chat', chatBody({ content: 'look', images: [image] }, 'stop')),
+    ...messages,
+    ...messages.map((one) => ({ ...one, wire: 'bedrock' as const })),
+    whole(
+      'responses/whole text',
+      'responses',
+      responsesBody([
+        {
+          id: 'm',
+          type: 'message',
+          role: 'assistant',
+          content: [{ type: 'output_text', text, annotations: [] }],
+        },
+      ]),
+    ),
+    whole(
+      'responses/whole tool',
+      'responses',
+      responsesBody([
+        { id: 'f', type: 'function_call', call_id: 'c', name: 'response.completed', arguments: '{"a":1}' },
+      ]),
+    ),
+    whole('gemini/whole', 'gemini', {
+      candidates: [
+        {
+          content: {
+            role: 'model',
+            parts: [{ text }, { functionCall: { name: 'weather', args: { city: 'K' } } }],
+          },
+          finishReason: 'STOP',
+        },
+      ],
+      usageMetadata: { promptTokenCount: 12, candidatesTokenCount: 3, totalTokenCount: 15 },
+      modelVersion: 'upstream/m',
+      responseId: 'r',
+    }),
+  ];
+}
+
+interface Report {
+  readonly name: string;
+  readonly body: Json;
+  readonly reading: { readonly kind: string };
+}
+
+/** Every report of usage that was recorded, in a whole answer and at the end of a stream. */
+function reports(): Recording[] {
+  const read = (file: string): Report[] =>
+    (JSON.parse(readFileSync(join(fixtures, 'usage', file), 'utf8')) as Report[]).filter(
+      ({ reading, body }) => reading.kind === 'ok' && body !== null && typeof body === 'object',
+    );
+  const chat = read('chat.json').flatMap(({ name, body: { choices: _choices, ...body } }) => [
+    whole(`chat/usage: ${name}`, 'chat', {
+      ...chatBody({ content: text }, 'stop', { usage: undefined }),
+      ...body,
+    }),
+    stream(`chat/usage in a stream: ${name}`, 'chat', [
+      { event: null, data: { id: 'c', model: 'm', choices: [{ index: 0, delta: { content: 'Hi' } }] } },
+      { event: null, data: { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] } },
+      { event: null, data: { id: 'c', model: 'm', ...body, choices: [] } },
+      { event: null, data: '[DONE]' },
+    ]),
+  ]);
+  const gemini = read('gemini.json').map(({ name, body }) =>
+    whole(`gemini/usage: ${name}`, 'gemini', {
+      ...body,
+      candidates: [{ content: { parts: [{ text }] }, finishReason: 'STOP' }],
+    }),
+  );
+  const responses = read('responses.json').flatMap(({ name, body }) =>
+    body.usage === undefined
+      ? []
+      : [
+          whole(`responses/usage: ${name}`, 'responses', {
+            ...responsesBody([]),
+            ...body,
+            output: [],
+            status: 'completed',
+          }),
+        ],
+  );
+  return [...chat, ...gemini, ...responses];
+}

@@ -1,0 +1,154 @@
+import { crc32 } from 'node:zlib';
+import type { Chance } from '../support/chance';
+import type { RecordedEvent } from './recordings';
+
+/** One legal way to write JSON and its events. */
+export interface Spelling {
+  readonly colon: string;
+  readonly comma: string;
+  readonly indent: string;
+  readonly order: 'given' | 'reversed' | 'sorted';
+  readonly escapes: 'none' | 'values' | 'names' | 'all';
+  readonly slashes: boolean;
+  readonly lineEnd: '\n' | '\r\n' | '\r';
+  readonly gap: string;
+  readonly trailing: string;
+  readonly comments: boolean;
+  readonly fields: boolean;
+  readonly lines: boolean;
+}
+
+export const plain: Spelling = {
+  colon: ':',
+  comma: ',',
+  indent: '',
+  order: 'given',
+  escapes: 'none',
+  slashes: false,
+  lineEnd: '\n',
+  gap: ' ',
+  trailing: '',
+  comments: false,
+  fields: false,
+  lines: false,
+};
+
+/** Python's own, every way alone, and mixtures. */
+export function spellings(chance: Chance, mixtures: number): Spelling[] {
+  const alone: Partial<Spelling>[] = [
+    { colon: ': ', comma: ', ' },
+    { colon: ' : ', comma: ' , ' },
+    { indent: '  ', colon: ': ' },
+    { order: 'reversed' },
+    { order: 'sorted' },
+    { escapes: 'values' },
+    { escapes: 'names' },
+    { escapes: 'all' },
+    { slashes: true },
+    { lineEnd: '\r\n' },
+    { lineEnd: '\r' },
+    { gap: '' },
+    { gap: '  ' },
+    { trailing: '  ' },
+    { comments: true },
+    { fields: true },
+    { lines: true },
+  ];
+  const mixed = Array.from({ length: mixtures }, (): Partial<Spelling> => ({
+    colon: chance.pick([':', ': ', ' :']),
+    comma: chance.pick([',', ', ', ' ,']),
+    indent: chance.pick(['', '', '  ', '\t']),
+    order: chance.pick(['given', 'reversed', 'sorted'] as const),
+    escapes: chance.pick(['none', 'values', 'names', 'all'] as const),
+    slashes: chance.flip(),
+    lineEnd: chance.pick(['\n', '\r\n', '\r'] as const),
+    gap: chance.pick(['', ' ']),
+    trailing: chance.pick(['', '', ' ']),
+    comments: chance.flip(0.3),
+    fields: chance.flip(0.3),
+    lines: chance.flip(0.3),
+  }));
+  return [...alone, ...mixed].map((some) => ({ ...plain, ...some }));
+}
+
+export function spelled(value: unknown, spelling: Spelling, depth = 0): string {
+  if (typeof value === 'string') return quoted(value, spelling, 'values');
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const { indent, lines, comma } = spelling;
+  const feed = indent !== '' ? `\n${indent.repeat(depth + 1)}` : lines ? '\n' : '';
+  const last = indent !== '' ? `\n${indent.repeat(depth)}` : lines ? '\n' : '';
+  const items = Array.isArray(value)
+    ? value.map((item: unknown) => spelled(item, spelling, depth + 1))
+    : membersOf(value, spelling).map(
+        ([name, held]) =>
+          `${quoted(name, spelling, 'names')}${spelling.colon}${spelled(held, spelling, depth + 1)}`,
+      );
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  return items.length === 0 ? `${open}${close}` : `${open}${feed}${items.join(comma + feed)}${last}${close}`;
+}
+
+function membersOf(value: object, { order }: Spelling): [string, unknown][] {
+  const members = Object.entries(value).filter(([, held]) => held !== undefined);
+  if (order === 'reversed') return members.reverse();
+  return order === 'sorted' ? members.sort(([one], [other]) => (one < other ? -1 : 1)) : members;
+}
+
+function quoted(text: string, { escapes, slashes }: Spelling, place: 'values' | 'names'): string {
+  const json = JSON.stringify(text);
+  const isEscaped = escapes === 'all' || escapes === place;
+  const written = isEscaped
+    ? `"${Array.from({ length: text.length }, (_, at) => unicode(text.charCodeAt(at))).join('')}"`
+    : json;
+  return slashes ? written.replaceAll('/', '\\/') : written;
+}
+
+const unicode = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`;
+
+/** Each event with what is written before it: one piece of the stream an event. */
+export function writtenEvents(events: readonly RecordedEvent[], spelling: Spelling): Buffer[] {
+  const { lineEnd, gap, trailing, comments, fields } = spelling;
+  return events.map(({ event, data }, at) => {
+    const text = typeof data === 'string' ? data : spelled(data, spelling);
+    const lines = [
+      ...(comments ? [': a comment', ''] : []),
+      ...(fields ? [`id: ${at}`, 'retry: 10', 'x-unknown: 1'] : []),
+      ...(event === null ? (fields ? ['event: message'] : []) : [`event:${gap}${event}`]),
+      ...text.split('\n').map((line) => `data:${gap}${line}${trailing}`),
+    ];
+    return Buffer.from(`${lines.join(lineEnd)}${lineEnd}${lineEnd}`);
+  });
+}
+
+/** The same in the frames of an AWS event stream. */
+export const framedEvents = (events: readonly RecordedEvent[], spelling: Spelling): Buffer[] =>
+  events.map(({ data }) => {
+    const bytes = Buffer.from(spelled(data, spelling)).toString('base64');
+    return frame(
+      { ':event-type': 'chunk', ':content-type': 'application/json', ':message-type': 'event' },
+      Buffer.from(spelled({ bytes, p: 'abcd' }, spelling)),
+    );
+  });
+
+function frame(headers: Readonly<Record<string, string>>, payload: Buffer): Buffer {
+  const head = Buffer.concat(
+    Object.entries(headers).map(([name, value]) => {
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(value.length);
+      return Buffer.concat([
+        Buffer.from([name.length]),
+        Buffer.from(name),
+        Buffer.from([7]),
+        length,
+        Buffer.from(value),
+      ]);
+    }),
+  );
+  const bytes = Buffer.alloc(16 + head.length + payload.length);
+  bytes.writeUInt32BE(bytes.length, 0);
+  bytes.writeUInt32BE(head.length, 4);
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, 8)), 8);
+  head.copy(bytes, 12);
+  payload.copy(bytes, 12 + head.length);
+  bytes.writeUInt32BE(crc32(bytes.subarray(0, -4)), bytes.length - 4);
+  return bytes;
+}

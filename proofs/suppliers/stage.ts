@@ -1,0 +1,182 @@
+import { Agent, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../src/catalogue';
+import { parseUsdPerMillion, priceRates } from '../../src/kernel';
+import { Database, SupplierPools, type SupplierHandler } from '../../src/platform';
+import { type ProofGateway, startGateway } from '../support/gateway';
+
+/** What the supplier answers to the next call. */
+export interface Script {
+  readonly status?: number;
+  readonly type: string;
+  readonly pieces: readonly Buffer[];
+}
+
+export interface Heard {
+  readonly status: number;
+  readonly requestId: string;
+  readonly body: string;
+  readonly tokensIn: string;
+  readonly tokensOut: string;
+  readonly cost: string;
+  /** How many pieces the supplier had written when the caller got the first bytes. */
+  readonly firstAfter: number;
+}
+
+export const models: Readonly<Record<string, string>> = {
+  chat: 'on-chat',
+  responses: 'on-chat',
+  messages: 'on-messages',
+  gemini: 'on-gemini',
+  bedrock: 'on-bedrock',
+};
+
+/**
+ * The whole service, called over HTTP. Only the connection to suppliers is replaced: pieces are handed over one by one,
+ * and after each of them it is looked at whether the caller has got something.
+ */
+export class Stage {
+  private script: Script = { type: '', pieces: [] };
+  private written = 0;
+  private firstAfter = -1;
+  private readonly agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+  private constructor(
+    private readonly gateway: ProofGateway,
+    private readonly key: string,
+  ) {}
+
+  static async open(): Promise<Stage> {
+    const gateway = await startGateway({ PUBLIC_REQUESTS_PER_MINUTE: '1000000' });
+    const stage = new Stage(gateway, gateway.service.firstKeys?.demo ?? '');
+    await stage.furnish();
+    const { application } = gateway.service;
+    const pools = application.get(SupplierPools, { strict: false });
+    pools.dispatch = (_request, handler) => stage.dispatch(handler);
+    const server = application.getHttpServer() as Server;
+    server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) =>
+      stage.watch(response),
+    );
+    return stage;
+  }
+
+  async ask(path: string, body: object, script: Script): Promise<Heard> {
+    this.script = script;
+    this.written = 0;
+    this.firstAfter = -1;
+    const bytes = JSON.stringify(body);
+    return new Promise((resolve, reject) => {
+      const sending = request(
+        this.gateway.service.url + path,
+        {
+          method: 'POST',
+          agent: this.agent,
+          headers: {
+            authorization: `Bearer ${this.key}`,
+            'content-type': 'application/json',
+            'content-length': Buffer.byteLength(bytes),
+          },
+        },
+        (answer) => {
+          const chunks: Buffer[] = [];
+          answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+          answer.on('error', reject);
+          answer.on('end', () => {
+            const told = (name: string): string =>
+              String(answer.headers[name] ?? answer.trailers[name] ?? '');
+            resolve({
+              status: answer.statusCode ?? 0,
+              requestId: told('x-request-id'),
+              body: Buffer.concat(chunks).toString(),
+              tokensIn: told('x-svc-input-tokens'),
+              tokensOut: told('x-svc-output-tokens'),
+              cost: told('x-svc-cost-usd'),
+              firstAfter: this.firstAfter,
+            });
+          });
+        },
+      );
+      sending.on('error', reject);
+      sending.end(bytes);
+    });
+  }
+
+  /** Of these requests, those that were charged. */
+  async charged(requestIds: readonly string[]): Promise<string[]> {
+    const database = this.gateway.service.application.get(Database);
+    const rows = await database.query<{ request_id: string }>(
+      'SELECT request_id FROM request_record WHERE request_id = ANY($1) AND cost_nano > 0',
+      [requestIds],
+    );
+    return rows.map(({ request_id: id }) => id);
+  }
+
+  close(): Promise<void> {
+    this.agent.destroy();
+    return this.gateway.stop();
+  }
+
+  private watch(response: ServerResponse): void {
+    const write = response.write.bind(response) as (...given: unknown[]) => boolean;
+    response.write = (...given: unknown[]): boolean => {
+      if (this.firstAfter === -1) this.firstAfter = this.written;
+      return write(...given);
+    };
+  }
+
+  private dispatch(handler: SupplierHandler): ReturnType<SupplierPools['dispatch']> {
+    const { script } = this;
+    let isOver = false;
+    const play = async (): Promise<void> => {
+      await turn();
+      if (!isOver) handler.onHead?.(script.status ?? 200, { 'content-type': script.type });
+      for (const piece of script.pieces) {
+        if (isOver) return;
+        this.written += 1;
+        handler.onData?.(Buffer.from(piece));
+        await turn();
+      }
+      if (!isOver) handler.onEnd?.();
+      isOver = true;
+    };
+    void play();
+    return {
+      begun: true,
+      pause: () => undefined,
+      resume: () => undefined,
+      abort: (reason) => {
+        if (isOver) return;
+        isOver = true;
+        handler.onBroken?.(reason);
+      },
+    };
+  }
+
+  private async furnish(): Promise<void> {
+    const { application } = this.gateway.service;
+    const credentials = application.get(CredentialEditor, { strict: false });
+    const editor = new CatalogueEditor();
+    const baseUrl = 'http://127.0.0.1:9';
+    const signing = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret-of-the-proof' };
+    const suppliers = [
+      ['chat', 'openai-style', 'bearer', 'key-of-the-proof', { profile: 'openai' }],
+      ['messages', 'messages-style', 'header', 'key-of-the-proof', {}],
+      ['gemini', 'gemini', 'header', 'key-of-the-proof', {}],
+      ['bedrock', 'bedrock', 'sigv4', signing, {}],
+    ] as const;
+    await application.get(Database).transaction(async (tx) => {
+      for (const [name, style, kind, secret, settings] of suppliers) {
+        const { id: providerId } = await editor.upsertProvider(tx, { name, style, baseUrl, settings });
+        await credentials.put(tx, { providerId, label: 'one', kind, secret });
+        const model = `on-${name}`;
+        const limits = { contextTokens: 200_000, maxOutputTokens: 8_000 };
+        await editor.upsertModel(tx, { name: model, kind: 'chat', ownedBy: 'proof', ...limits });
+        await editor.setLanes(tx, model, [{ provider: name, upstreamModel: 'upstream/m', region: 'eu' }]);
+        const rates = priceRates({ input: parseUsdPerMillion('0.01'), output: parseUsdPerMillion('0.02') });
+        await new PriceService().addPrice(tx, { model, source: 'proof', rates });
+      }
+    });
+    await application.get(CatalogueService).reload();
+  }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
