@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Req, Res, type StreamableFile } from '@nestjs/common';
 import { type RecordFilter, type RequestEntry, RequestRecordQuery } from '../../audit';
+import { CatalogueService } from '../../catalogue';
 import { KeyRegister, type ManagedKey } from '../../keys';
 import { Settings } from '../../platform';
 import { Access, csvFile, type HttpRequest, queryOf } from '../../web';
 import { choiceField, instantField, refused, textField, wholeNumberField } from './fields';
-import { presentRecord, recordColumns } from './record-presenter';
+import { cellIn, presentRecord, pricesOf, recordColumns } from './record-presenter';
 
 const USUAL_PAGE = 100;
 const LONGEST_PAGE = 1_000;
@@ -18,6 +19,7 @@ export class KeyAuditController {
     private readonly register: KeyRegister,
     private readonly records: RequestRecordQuery,
     private readonly settings: Settings,
+    private readonly catalogue: CatalogueService,
   ) {}
 
   @Get(':key_id/audit')
@@ -46,6 +48,7 @@ export class KeyAuditController {
     return {
       object: 'list',
       data: shown.map((entry) => presentRecord(entry, publicId)),
+      prices: pricesOf(shown, this.catalogue.snapshot),
       has_more: hasMore,
       first_id: shown[0]?.requestId ?? null,
       last_id: shown.at(-1)?.requestId ?? null,
@@ -73,7 +76,7 @@ async function* cellsOf(
 ): AsyncGenerator<readonly unknown[]> {
   for await (const entry of entries) {
     const record = presentRecord(entry, publicId);
-    yield recordColumns.map((name) => record[name]);
+    yield recordColumns.map((name) => cellIn(record[name]));
   }
 }
 

@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Req } from '@nestjs/common';
 import { RequestRecordQuery } from '../../audit';
+import { CatalogueService } from '../../catalogue';
 import { fault, isUuid } from '../../kernel';
 import { KeyRegister, RateLimiter } from '../../keys';
 import { Access, type HttpRequest } from '../../web';
@@ -15,6 +16,7 @@ export class OwnKeyController {
     private readonly register: KeyRegister,
     private readonly limiter: RateLimiter,
     private readonly records: RequestRecordQuery,
+    private readonly catalogue: CatalogueService,
   ) {}
 
   @Get('key')
@@ -52,6 +54,6 @@ export class OwnKeyController {
         message: 'This key has made no request with this id, or it is not settled yet.',
       });
     }
-    return presentGeneration(entry, publicId);
+    return presentGeneration(entry, publicId, this.catalogue.snapshot);
   }
 }
