@@ -10,7 +10,11 @@ export {
   type FormBody,
   type FormFile,
   type JsonBody,
+  isSteering,
   judgeAnswer,
+  type KnownFields,
+  knownFields,
+  nestedFields,
   type Operation,
   type OutgoingBody,
   type PictureRule,
@@ -18,6 +22,7 @@ export {
   steeringFields,
   type SupplierStyle,
   type WireDialect,
+  withoutListMark,
 } from './suppliers/kit';
 export { SupplierStyles } from './suppliers/registry';
 export { type SentCall, type SupplierCallInput, SupplierClient } from './suppliers/supplier-client';

@@ -1,6 +1,6 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { Observable } from 'rxjs';
-import { fault, parseJsonPolitely } from '../kernel';
+import { fault, readJsonObject } from '../kernel';
 import { readBody, Settings } from '../platform';
 import { type HttpRequest, requestOf } from './http-request';
 
@@ -40,9 +40,7 @@ export function parseBody(bytes: Buffer, mediaType: string): unknown {
 }
 
 async function parseObject(bytes: Buffer): Promise<unknown> {
-  const value = await parseJsonPolitely(bytes);
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
-  throw fault('invalid_json', { message: 'The request body is not a JSON object.' });
+  return (await readJsonObject(bytes)).body;
 }
 
 const MAX_FIELDS = 1_000;

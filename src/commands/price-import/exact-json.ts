@@ -6,7 +6,8 @@ class Decimal {
 }
 
 /** JSON with every number a Decimal. */
-export const parseExactly = (text: string): unknown => readJsonText(text, (written) => new Decimal(written));
+export const parseExactly = (text: string): unknown =>
+  readJsonText(text, { numberOf: (written) => new Decimal(written) });
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -66,7 +66,7 @@ export class TokenCounter {
 
   /** What the supplier says: a number, a refusal of the request itself, or null for anything else. */
   private async ask(
-    { requestId, bytes, body, headers }: Inbound,
+    { requestId, bytes, body, members, headers }: Inbound,
     lane: LaneView,
     work: Work,
   ): Promise<number | Fault | null> {
@@ -80,7 +80,7 @@ export class TokenCounter {
         {
           operation: 'count_tokens',
           lane,
-          body: { kind: 'json', bytes, parsed: body },
+          body: { kind: 'json', text: { bytes, body, members } },
           stream: false,
           headers,
           sessionKey: null,

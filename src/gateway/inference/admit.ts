@@ -5,7 +5,9 @@ import { AUTO, AutoRouter, SupplierStyles } from '../../routing';
 import { callableModels, isListed } from '../model-access';
 import type { Call } from './describe';
 import { feesOn } from './fees';
+import { notTaken } from './field-names';
 import type { Inbound } from './inbound';
+import { isSpoken } from './surface';
 
 export interface Admission {
   readonly model: ModelView;
@@ -69,12 +71,12 @@ export class Admissions {
   }
 
   /** A lane whose supplier does not serve the operation is none for this request, not even to fail over to. */
-  private serving(lanes: readonly PricedLane[], { model, surface }: Call): readonly PricedLane[] {
+  private serving(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
+    const { model, surface } = call;
     const serves = ({ lane }: PricedLane): boolean =>
       this.styles.dialectFor(lane.provider, surface.name) !== undefined;
-    if (lanes.every(serves)) return lanes;
-    const left = lanes.filter(serves);
-    if (left.length > 0) return left;
+    const left = lanes.every(serves) ? lanes : lanes.filter(serves);
+    if (left.length > 0) return this.taking(left, call);
     throw fault('model_not_available', {
       param: 'model',
       message: `No supplier of ${model} serves this route.`,
@@ -97,5 +99,20 @@ export class Admissions {
       message: `The price of ${call.model} says nothing of ${unknown}, which this request asks for. Ask without it, or have its operator set the price.`,
       details: { fee: unknown },
     });
+  }
+
+  /** A lane whose supplier may not get a field of the body is none either: no field is left out unasked. */
+  private taking(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
+    const { model, surface, unknownFields } = call;
+    if (unknownFields.length === 0) return lanes;
+    const refusedBy = ({ lane }: PricedLane): string | undefined => {
+      const { provider } = lane;
+      // A translation counts what it leaves out, and nothing of the body goes on as it came.
+      if (!isSpoken(surface, this.styles.dialectFor(provider, surface.name))) return undefined;
+      return unknownFields.find((name) => !this.styles.takesField(provider, surface.name, name));
+    };
+    const left = lanes.filter((lane) => refusedBy(lane) === undefined);
+    if (left.length > 0) return left;
+    throw notTaken(refusedBy(lanes[0]!)!, model);
   }
 }

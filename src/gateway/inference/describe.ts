@@ -1,6 +1,7 @@
 import { type AskedFees, fault, NOTHING_ASKED } from '../../kernel';
 import { textAlone } from '../../protocol';
 import { type Recording, recordingIn } from './audio';
+import { unknownFields } from './field-names';
 import type { Inbound } from './inbound';
 import { type AskedInput, inputEstimateOf, textBound } from './input-size';
 import { serverToolsOf } from './server-tools';
@@ -18,6 +19,8 @@ export interface Call extends AskedInput {
   readonly choices: number;
   /** The most calls it can be charged for. */
   readonly calls: number;
+  /** Fields that the route does not know: only some suppliers may get them. */
+  readonly unknownFields: readonly string[];
   /** What is to be transcribed; null where something else is asked. */
   readonly recording: Recording | null;
   /** The caller's own bound on each answer; null when there is none. */
@@ -40,6 +43,7 @@ const MOST_TOKENS = 100_000_000;
 /** Reads the envelope by hand: a validator costs more here than the rest of the stage. */
 export function describeCall(inbound: Inbound, surface: Surface): Call {
   const { body, bytes } = inbound;
+  const unknown = unknownFields(inbound, surface);
   const recording = recordingOf(inbound, surface);
   surface.check?.(body);
   if (recording === null) requireAsked(body[surface.asked], surface);
@@ -53,6 +57,7 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
     includeUsage: wantsUsage(body.stream_options),
     choices,
     calls: surface.calls?.(body, bytes.length) ?? choices,
+    unknownFields: unknown,
     recording,
     fees: surface.fees?.(body, choices) ?? NOTHING_ASKED,
     maxOutputTokens:

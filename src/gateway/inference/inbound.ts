@@ -1,13 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fault, monotonicMs } from '../../kernel';
+import { fault, type JsonObjectText, monotonicMs, readJsonObject } from '../../kernel';
 import type { Caller } from '../../keys';
 import { readBody } from '../../platform';
 import type { HttpRequest } from '../../web';
-import { type JsonBody, parseBody } from '../read-json-body';
 import { fieldsOf, type Form, isForm, parseForm, withoutBoundary } from './form';
 
 /** A request as it came: the bytes untouched, and what they say understood once beside them. */
-export interface Inbound extends JsonBody {
+export interface Inbound extends JsonObjectText {
   readonly requestId: string;
   readonly startedMs: number;
   readonly caller: Caller;
@@ -38,12 +37,12 @@ function read(envelope: Envelope, bytes: Buffer): Inbound | Promise<Inbound> {
   if (contentType !== JSON_TYPE && isForm(contentType)) {
     const form = parseForm(bytes, contentType);
     const kept = headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form);
-    return { ...envelope, bytes: kept, body: fieldsOf(form), form };
+    return { ...envelope, bytes: kept, body: fieldsOf(form), members: [], form };
   }
-  const body = parseBody(bytes);
-  return body instanceof Promise
-    ? body.then((parsed) => ({ ...envelope, bytes, body: parsed, form: null }))
-    : { ...envelope, bytes, body, form: null };
+  const text = readJsonObject(bytes);
+  return text instanceof Promise
+    ? text.then((late) => ({ ...envelope, ...late, form: null }))
+    : { ...envelope, ...text, form: null };
 }
 
 const JSON_TYPE = 'application/json';

@@ -104,9 +104,9 @@ function checkStreamOptions({ stream, stream_options: options }: Body): void {
   throw invalid('stream_options', 'must be an object, and stands only beside stream: true');
 }
 
-/** Answers of this route are whole. */
+/** Answers of this route are whole; some servers take any word for yes that is not a plain no. */
 function checkNotStreamed({ stream }: Body): void {
-  if (stream !== true && stream !== 'true') return;
+  if (isAbsent(stream) || stream === false || stream === 'false') return;
   throw fault('unsupported_parameter', {
     param: 'stream',
     message: 'Answers of this route are not streamed.',

@@ -1,4 +1,4 @@
-import { editJson, fault, type Fault, type Result } from '../../kernel';
+import { editedJsonObject, fault, type Fault, printedJsonObject, type Result } from '../../kernel';
 import { dialects, type Dropped, gemini, type ReplyContext, type SupplierSide } from '../../protocol';
 import type { OutgoingBody, PlannedLane, SupplierStyles, WireDialect } from '../../routing';
 import { stateless } from '../responses/stateless';
@@ -33,8 +33,8 @@ export function outboundFor(
     const dialect = isText(surface) ? surface.dialect : null;
     const own = ownBody(inbound, call);
     if (surface.keepsAnswers === true && own.kind === 'json') {
-      const wantsReasoning = own.parsed.store !== false && model.capabilities.has('reasoning');
-      return { dialect, translation: null, ...stateless(own.bytes, own.parsed, wantsReasoning) };
+      const wantsReasoning = own.text.body.store !== false && model.capabilities.has('reasoning');
+      return { dialect, translation: null, ...stateless(own.text, wantsReasoning) };
     }
     return { dialect, body: own, translation: null, dropped: [] };
   }
@@ -46,20 +46,21 @@ export function outboundFor(
   const { body, reply, dropped } = valueOf(dialect.encodeRequest(bounded, target));
   return {
     dialect,
-    body: { kind: 'json', bytes: Buffer.from(JSON.stringify(body)), parsed: body },
+    body: { kind: 'json', text: printedJsonObject(body) },
     translation: { reply, dropped },
     dropped: [],
   };
 }
 
 /** The caller's bytes, with what suppliers insist on and the limits of their tools where they were left out. */
-function ownBody({ bytes, body, form }: Inbound, { surface, serverTools }: Call): OutgoingBody {
+function ownBody({ bytes, body, members, form }: Inbound, { surface, serverTools }: Call): OutgoingBody {
   if (form !== null) return { kind: 'form', ...form };
+  const text = { bytes, body, members };
   const { defaults = {} } = surface;
   const missing = Object.keys(defaults).filter((name) => body[name] === undefined || body[name] === null);
-  if (missing.length === 0 && serverTools.limits === null) return { kind: 'json', bytes, parsed: body };
+  if (missing.length === 0 && serverTools.limits === null) return { kind: 'json', text };
   const set = { ...Object.fromEntries(missing.map((name) => [name, defaults[name]])), ...serverTools.limits };
-  return { kind: 'json', bytes: editJson(bytes, body, { set }), parsed: { ...body, ...set } };
+  return { kind: 'json', text: editedJsonObject(text, { set }) };
 }
 
 function dialectOf(wire: WireDialect | undefined): SupplierSide {

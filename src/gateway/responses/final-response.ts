@@ -1,4 +1,4 @@
-import { Fault, parseJson, SseScanner } from '../../kernel';
+import { parseJsonText, SseScanner } from '../../kernel';
 import { isRecord } from './references';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -23,10 +23,9 @@ export function finalResponse(answer: Buffer | string, isStream: boolean): Json 
 
 function objectIn(bytes: Buffer): Json | null {
   try {
-    const value = parseJson(bytes);
+    const value = parseJsonText(bytes.toString('utf8'));
     return isRecord(value) ? value : null;
-  } catch (error) {
-    if (error instanceof Fault) return null;
-    throw error;
+  } catch {
+    return null;
   }
 }

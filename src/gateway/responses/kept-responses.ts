@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { editJson, fault, parseJson, parseJsonPolitely } from '../../kernel';
+import { editedJsonObject, fault, parseJsonInSlices, parseJsonText } from '../../kernel';
 import { Database, Notifications, Settings } from '../../platform';
 import type { Call } from '../inference/describe';
 import type { Inbound } from '../inference/inbound';
@@ -90,7 +90,7 @@ export class KeptResponses implements OnApplicationBootstrap {
   }
 
   private async expanded(inbound: Inbound, { previous, items }: References): Promise<Inbound> {
-    const { bytes, body } = inbound;
+    const { bytes, body, members } = inbound;
     const { keyId } = inbound.caller;
     const wanted = [...items.values()];
     const found = await this.find(keyId, previous === null ? [] : [previous], wanted);
@@ -103,15 +103,14 @@ export class KeptResponses implements OnApplicationBootstrap {
       return known;
     });
     const input = [...(previous === null ? [] : await conversationOf(found, previous)), ...own];
-    const { previous_response_id: _previous, ...rest } = body;
     const edits = { set: { input }, remove: new Set(['previous_response_id']) };
-    const whole = editJson(bytes, body, edits);
-    if (whole.length > this.settings.bodyLimitBytes) {
+    const whole = editedJsonObject({ bytes, body, members }, edits);
+    if (whole.bytes.length > this.settings.bodyLimitBytes) {
       const message =
         'The request and the earlier items it refers to are larger together than a request may be.';
       throw fault('request_too_large', { param: 'input', message });
     }
-    return { ...inbound, bytes: whole, body: { ...rest, input } };
+    return { ...inbound, ...whole };
   }
 
   /** From this node's memory as far as it goes, the rest from the database. */
@@ -153,7 +152,7 @@ async function conversationOf(
 ): Promise<readonly unknown[]> {
   for (const kept of found) {
     if (kept.responseId === responseId && kept.input !== null)
-      return [...listIn(await parseJsonPolitely(kept.input)), ...outputOf(kept)];
+      return [...listIn(await parseJsonInSlices(kept.input)), ...outputOf(kept)];
   }
   throw unknownResponse(responseId);
 }
@@ -180,7 +179,7 @@ const outputOf = ({ answer }: KeptResponse): readonly unknown[] => listIn(record
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function recordIn(bytes: Buffer): Json {
-  const value = parseJson(bytes);
+  const value = parseJsonText(bytes.toString('utf8'));
   return isRecord(value) ? value : {};
 }
 

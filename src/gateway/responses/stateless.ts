@@ -1,4 +1,4 @@
-import { editJson } from '../../kernel';
+import { editedJsonObject, type JsonObjectText } from '../../kernel';
 import type { Dropped } from '../../protocol';
 import type { JsonBody } from '../../routing';
 import { isRecord } from './references';
@@ -25,17 +25,15 @@ const ENCRYPTED = 'reasoning.encrypted_content';
  * up the ids of items, which another account or another supplier does not know; what the caller's later requests need
  * of hidden reasoning comes encrypted with the answer.
  */
-export function stateless(bytes: Buffer, body: Json, wantsReasoning: boolean): StatelessBody {
+export function stateless(text: JsonObjectText, wantsReasoning: boolean): StatelessBody {
+  const { body } = text;
   const dropped: Dropped[] = [];
   const set: Record<string, unknown> = { store: false };
   const input = Array.isArray(body.input) ? withoutIds(body.input, dropped) : undefined;
   if (input !== undefined) set.input = input;
   const include = Array.isArray(body.include) ? (body.include as readonly unknown[]) : [];
   if (wantsReasoning && !include.includes(ENCRYPTED)) set.include = [...include, ENCRYPTED];
-  return {
-    body: { kind: 'json', bytes: editJson(bytes, body, { set }), parsed: { ...body, ...set } },
-    dropped,
-  };
+  return { body: { kind: 'json', text: editedJsonObject(text, { set }) }, dropped };
 }
 
 /** Undefined: there are none. */

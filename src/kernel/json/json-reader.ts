@@ -1,4 +1,4 @@
-type NumberOf = (text: string) => unknown;
+import { DuplicateName } from './duplicate-name';
 
 interface OpenArray {
   readonly items: unknown[];
@@ -12,8 +12,21 @@ interface OpenObject {
   name: string;
 }
 
+/** A string value of which only a part was read. */
+interface OpenString {
+  readonly parts: string[];
+}
+
+interface ReaderOptions {
+  /** What a number becomes; a double unless said otherwise. */
+  readonly numberOf?: (text: string) => unknown;
+  /** A name that stands twice in one object is an error. */
+  readonly uniqueNames?: boolean;
+}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
 
 const space = /[ \t\n\r]*/y;
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
@@ -21,50 +34,57 @@ const word = /true|false|null/y;
 const words: Readonly<Record<string, unknown>> = { true: true, false: false, null: null };
 
 /**
- * A JSON parser with exactly the grammar and the results of `JSON.parse`, for the texts that V8 misreads. It needs no
- * stack of calls, so depth is no danger to it. `numberOf` says what a number becomes.
+ * A JSON parser with exactly the grammar and the results of `JSON.parse`. It reads the texts that V8 misreads, and long
+ * ones in steps. It needs no stack of calls, so depth is no danger to it.
  */
-export const readJsonText = (text: string, numberOf: NumberOf = Number): unknown =>
-  new JsonReader(text, numberOf).read();
+export const readJsonText = (text: string, options: ReaderOptions = {}): unknown =>
+  new JsonReader(text, options).advance(Infinity, Infinity)!.value;
 
-class JsonReader {
+export class JsonReader {
   private at = 0;
   private readonly open: (OpenArray | OpenObject)[] = [];
+  private openString: OpenString | undefined;
 
   constructor(
     private readonly text: string,
-    private readonly numberOf: NumberOf,
+    private readonly options: ReaderOptions = {},
   ) {}
 
-  read(): unknown {
-    for (;;) {
-      this.skipSpace();
-      const value = this.beginValue();
-      if (value === undefined) continue;
-      const whole = this.closeValue(value.is);
-      if (whole !== undefined) return whole.is;
+  /** Reads about so many values or characters more; answers the whole once it is read. */
+  advance(values: number, characters: number): { readonly value: unknown } | undefined {
+    const stop = this.at + characters;
+    for (let left = values; left > 0 && this.at < stop; left -= 1) {
+      const begun =
+        this.openString === undefined ? this.beginValue(stop) : this.string(this.openString, stop);
+      const whole = begun === undefined ? undefined : this.closeValue(begun.value);
+      if (whole !== undefined) return whole;
     }
+    return undefined;
   }
 
-  /** A scalar or an empty container; undefined where a container was opened whose first value follows. */
-  private beginValue(): { readonly is: unknown } | undefined {
+  /** A scalar or an empty container; undefined where more has to be read first. */
+  private beginValue(stop: number): { readonly value: unknown } | undefined {
+    this.skipSpace();
     const character = this.text[this.at];
-    if (character === '"') return { is: this.string() };
+    if (character === '"') {
+      this.at += 1;
+      return this.string((this.openString = { parts: [] }), stop);
+    }
     if (character === '{') {
-      if (this.isClosedAtOnce('}')) return { is: {} };
+      if (this.isClosedAtOnce('}')) return { value: {} };
       this.open.push({ fields: {}, name: this.name() });
       return undefined;
     }
     if (character === '[') {
-      if (this.isClosedAtOnce(']')) return { is: [] };
+      if (this.isClosedAtOnce(']')) return { value: [] };
       this.open.push({ items: [] });
       return undefined;
     }
     const digits = this.match(number);
-    if (digits !== undefined) return { is: this.numberOf(digits) };
+    if (digits !== undefined) return { value: (this.options.numberOf ?? Number)(digits) };
     const found = this.match(word);
     if (found === undefined) throw this.unexpected();
-    return { is: words[found] };
+    return { value: words[found] };
   }
 
   private isClosedAtOnce(closing: string): boolean {
@@ -76,17 +96,17 @@ class JsonReader {
   }
 
   /** Puts a value where it belongs, and closes the containers that end with it; the whole at the end of the text. */
-  private closeValue(value: unknown): { readonly is: unknown } | undefined {
+  private closeValue(value: unknown): { readonly value: unknown } | undefined {
     let closed = value;
     for (;;) {
       const parent = this.open.at(-1);
       this.skipSpace();
       if (parent === undefined) {
         if (this.at < this.text.length) throw this.unexpected();
-        return { is: closed };
+        return { value: closed };
       }
       if (parent.items) parent.items.push(closed);
-      else setField(parent.fields, parent.name, closed);
+      else this.setField(parent, closed);
       const character = this.text[this.at];
       if (character === ',') {
         this.at += 1;
@@ -102,31 +122,54 @@ class JsonReader {
     }
   }
 
+  /** As `JSON.parse` does it, the last of several counts, and `__proto__` becomes a field like any other. */
+  private setField({ fields, name }: OpenObject, value: unknown): void {
+    if (this.options.uniqueNames === true && Object.hasOwn(fields, name))
+      throw new DuplicateName(this.path());
+    if (name !== '__proto__') fields[name] = value;
+    else Object.defineProperty(fields, name, { value, writable: true, enumerable: true, configurable: true });
+  }
+
+  private path(): string {
+    return this.open
+      .map(({ items, ...object }) => (items ? items.length : (object as OpenObject).name))
+      .join('.');
+  }
+
   private name(): string {
-    const name = this.string();
+    if (this.text.charCodeAt(this.at) !== QUOTE) throw this.unexpected();
+    this.at += 1;
+    const { value } = this.string({ parts: [] }, Infinity)!;
     this.skipSpace();
     if (this.text[this.at] !== ':') throw this.unexpected();
     this.at += 1;
-    return name;
+    return value;
   }
 
-  private string(): string {
+  /** Reads on in a string, behind its opening mark; undefined where it goes on behind `stop`. */
+  private string(string: OpenString, stop: number): { readonly value: string } | undefined {
+    const { text } = this;
     const start = this.at;
-    if (this.text.charCodeAt(start) !== QUOTE) throw this.unexpected();
     let isPlain = true;
-    for (this.at = start + 1; this.at < this.text.length; this.at += 1) {
-      const code = this.text.charCodeAt(this.at);
-      if (code === QUOTE) break;
+    for (;;) {
+      if (this.at >= text.length) throw this.unexpected();
+      const code = text.charCodeAt(this.at);
+      if (code === QUOTE || this.at >= stop) break;
       if (code < 0x20) throw this.unexpected();
-      if (code !== BACKSLASH) continue;
-      isPlain = false;
-      this.at += 1;
+      if (code === BACKSLASH) isPlain = false;
+      // A step never ends within an escape.
+      this.at += code !== BACKSLASH ? 1 : text.charCodeAt(this.at + 1) === LETTER_U ? 6 : 2;
+    }
+    const raw = text.slice(start, this.at);
+    // V8 reads a string that stands alone correctly, escapes and all.
+    const read = isPlain ? raw : (JSON.parse(`"${raw}"`) as string);
+    if (text.charCodeAt(this.at) !== QUOTE) {
+      string.parts.push(read);
+      return undefined;
     }
     this.at += 1;
-    if (this.at > this.text.length) throw this.unexpected();
-    if (isPlain) return this.text.slice(start + 1, this.at - 1);
-    // The fault concerns names only: V8 reads a string that stands alone correctly.
-    return JSON.parse(this.text.slice(start, this.at)) as string;
+    this.openString = undefined;
+    return { value: string.parts.length === 0 ? read : string.parts.join('') + read };
   }
 
   private skipSpace(): void {
@@ -148,10 +191,4 @@ class JsonReader {
       ? new SyntaxError(`Unexpected character in JSON at position ${this.at}`)
       : new SyntaxError('Unexpected end of JSON input');
   }
-}
-
-/** As `JSON.parse` does it, `__proto__` becomes a field like any other. */
-function setField(fields: Record<string, unknown>, name: string, value: unknown): void {
-  if (name !== '__proto__') fields[name] = value;
-  else Object.defineProperty(fields, name, { value, writable: true, enumerable: true, configurable: true });
 }

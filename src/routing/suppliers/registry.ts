@@ -59,6 +59,14 @@ export class SupplierStyles {
     return this.of(lane.provider).pictures?.(lane) ?? picturesOf(null, lane.upstreamModel);
   }
 
+  /** Whether a field that its dialect does not know may go on to a provider as it came. */
+  takesField(provider: ProviderView, operation: Operation, name: string): boolean {
+    const { validates, own } = this.of(provider).fields(provider);
+    if (validates || own(operation).includes(name)) return true;
+    const { extra_fields: extra } = provider.settings;
+    return Array.isArray(extra) && extra.includes(name);
+  }
+
   /** What a provider would be asked in, or undefined when it does not serve the operation. */
   dialectFor(provider: ProviderView, operation: Operation): WireDialect | undefined {
     const known = this.served.get(provider);

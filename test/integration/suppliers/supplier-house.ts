@@ -8,6 +8,7 @@ import {
   TokenEvents,
 } from '../../../src/catalogue';
 import type { CatalogueSnapshot } from '../../../src/catalogue/snapshot';
+import { printedJsonObject } from '../../../src/kernel';
 import { AddressGuard, MasterKeys, SecretBox, SupplierPools } from '../../../src/platform';
 import { TokenPool } from '../../../src/routing/suppliers/native-oauth/token-pool';
 import { SupplierStyles } from '../../../src/routing/suppliers/registry';
@@ -82,7 +83,7 @@ export const callTo = (
 ): SupplierCallInput => ({
   operation,
   lane: laneOf(provider),
-  body: { kind: 'json', bytes: Buffer.from(JSON.stringify(body)), parsed: body },
+  body: { kind: 'json', text: printedJsonObject(body) },
   stream: body.stream === true,
   headers: {},
   sessionKey: null,

@@ -1,4 +1,5 @@
 import type { Credential, LaneView } from '../../../src/catalogue';
+import { type JsonObjectText, readJsonObject } from '../../../src/kernel';
 import { bedrock } from '../../../src/routing/suppliers/bedrock/bedrock';
 import { encodeForm, type OutgoingCall, type SupplierStyle } from '../../../src/routing/suppliers/kit';
 import { messagesStyle } from '../../../src/routing/suppliers/messages-style/messages-style';
@@ -32,7 +33,7 @@ const call = (text: string, more: Partial<OutgoingCall> = {}): OutgoingCall => (
   operation: 'chat',
   lane: lane(),
   credential: bearer,
-  body: { kind: 'json', bytes: Buffer.from(text), parsed: JSON.parse(text) as Json },
+  body: { kind: 'json', text: readJsonObject(Buffer.from(text)) as JsonObjectText },
   stream: false,
   headers: {},
   sessionKey: null,
@@ -225,7 +226,7 @@ describe('native', () => {
       '{ "model":"upstream","x":[1 , 2],"include":["reasoning.encrypted_content"], "store":false }';
     const asked = call(text, { operation: 'native', credential });
     const prepared = nativeOauth.prepare(asked);
-    expect(asked.body.kind === 'json' && prepared.body.whole === asked.body.bytes).toBe(true);
+    expect(asked.body.kind === 'json' && prepared.body.whole === asked.body.text.bytes).toBe(true);
     expect(prepared.dropped).toEqual([]);
   });
 

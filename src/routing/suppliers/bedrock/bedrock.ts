@@ -26,6 +26,7 @@ export const bedrock: SupplierStyle = {
   credential: 'sigv4',
   needsCredential: () => true,
   operations: () => operations,
+  fields: () => ({ validates: true, own: () => [] }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
   pictures: ({ upstreamModel }) => picturesOf('anthropic', upstreamModel),
   prepare: (call) => signed(unsigned(call), call),

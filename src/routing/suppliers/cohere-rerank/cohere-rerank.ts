@@ -6,6 +6,7 @@ export const cohereRerank: SupplierStyle = {
   credential: 'bearer',
   needsCredential: () => true,
   operations: () => ({ rerank: 'rerank' }),
+  fields: () => ({ validates: false, own: () => ['priority'] }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
   prepare: (call) => {
     const body = jsonBody(call, (edits) => {

@@ -6,6 +6,7 @@ export const geminiStyle: SupplierStyle = {
   credential: 'header',
   needsCredential: () => true,
   operations: () => ({ chat: 'gemini', messages: 'gemini', responses: 'gemini' }),
+  fields: () => ({ validates: true, own: () => [] }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
   pictures: ({ upstreamModel }) => picturesOf('gemini', upstreamModel),
   prepare: (call) => {

@@ -1,6 +1,7 @@
 import { editJsonInPieces, type Pieces } from '../../../kernel';
 import type { Dropped } from '../../../protocol';
 import { encodeForm } from './form';
+import { looksLikeSteering } from './known-fields';
 import { isSteering } from './steering';
 import type { JsonBody, OutgoingCall } from './style';
 
@@ -16,7 +17,7 @@ export class BodyEdits {
   readonly remove = new Set<string>();
   readonly dropped: Dropped[] = [];
 
-  constructor(readonly parsed: JsonBody['parsed']) {
+  constructor(readonly parsed: JsonBody['text']['body']) {
     for (const name of Object.keys(parsed)) if (isSteering(name)) this.drop(name, 'steers routing');
   }
 
@@ -28,6 +29,19 @@ export class BodyEdits {
     if (!this.has(name)) return;
     this.remove.add(name);
     this.dropped.push({ loss: 'dropped', path: name, reason, at: name, count: 1 });
+  }
+
+  /** Some gateways read them there as well. */
+  dropSteeringWithin(name: string): void {
+    const { [name]: value } = this.parsed;
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return;
+    const steering = Object.keys(value).filter(looksLikeSteering);
+    if (steering.length === 0) return;
+    this.set[name] = Object.fromEntries(Object.entries(value).filter(([inner]) => !looksLikeSteering(inner)));
+    for (const inner of steering) {
+      const path = `${name}.${inner}`;
+      this.dropped.push({ loss: 'dropped', path, reason: 'steers routing', at: path, count: 1 });
+    }
   }
 
   /** The value stays, so nothing is lost, unless the new name is taken. */
@@ -47,11 +61,14 @@ export class BodyEdits {
 export function jsonBody(call: OutgoingCall, edit: (edits: BodyEdits) => void): PreparedBody {
   const { body } = call;
   if (body.kind === 'form') return formBody(call);
-  const edits = new BodyEdits(body.parsed);
+  const edits = new BodyEdits(body.text.body);
   edit(edits);
-  const bytes = editJsonInPieces(body.bytes, body.parsed, edits);
+  const bytes = editJsonInPieces(body.text, edits);
   return { bytes, contentType: 'application/json', dropped: edits.dropped };
 }
+
+/** In forms, names of lists end in `[]`. */
+export const withoutListMark = (name: string): string => (name.endsWith('[]') ? name.slice(0, -2) : name);
 
 /** Forms go to one kind of endpoint, whose only peculiarity is the name of the model. */
 function formBody({ body, lane }: OutgoingCall): PreparedBody {
@@ -59,7 +76,7 @@ function formBody({ body, lane }: OutgoingCall): PreparedBody {
   const dropped: Dropped[] = [];
   const fields: (readonly [string, string])[] = [['model', lane.upstreamModel]];
   for (const [name, value] of body.fields) {
-    if (isSteering(name))
+    if (isSteering(withoutListMark(name)))
       dropped.push({ loss: 'dropped', path: name, reason: 'steers routing', at: name, count: 1 });
     else if (name !== 'model') fields.push([name, value]);
   }

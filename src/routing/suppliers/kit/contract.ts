@@ -1,6 +1,6 @@
 import { deepStrictEqual, ok, strictEqual } from 'node:assert';
 import type { Credential, LaneView, ProviderView } from '../../../catalogue';
-import { Fault, parseJsonText } from '../../../kernel';
+import { Fault, parseJsonText, printedJsonObject } from '../../../kernel';
 import type { SupplierErrorKind } from '../../../protocol';
 import { judgeAnswer } from './judge';
 import { steeringFields } from './steering';
@@ -122,7 +122,7 @@ function outgoing(
     operation,
     lane,
     credential,
-    body: { kind: 'json', bytes: Buffer.from(JSON.stringify(body)), parsed: body },
+    body: { kind: 'json', text: printedJsonObject(body) },
     stream,
     headers: {
       authorization: `Bearer ${GATEWAY_KEY}`,
@@ -156,9 +156,8 @@ function checkSteering(style: SupplierStyle, call: OutgoingCall): void {
   const smuggled = Object.fromEntries(
     [...steeringFields, 'x-svc-region'].map((name) => [name, `${name}-canary`]),
   );
-  const parsed = { ...smuggled, ...call.body.parsed };
-  const bytes = Buffer.from(JSON.stringify(parsed));
-  const prepared = style.prepare({ ...call, body: { kind: 'json', bytes, parsed } });
+  const text = printedJsonObject({ ...smuggled, ...call.body.text.body });
+  const prepared = style.prepare({ ...call, body: { kind: 'json', text } });
   const sent = [prepared.url.href, ...Object.entries(prepared.headers).flat(), prepared.body.toString()].join(
     '\n',
   );

@@ -1,12 +1,14 @@
-export { BodyEdits, jsonBody } from './body';
+export { BodyEdits, jsonBody, withoutListMark } from './body';
 export { type ContractFixtures, describeSupplierContract } from './contract';
 export { encodeForm } from './form';
 export { type PictureMaker, type PictureRule, picturesOf } from './picture-rules';
 export { judgeAnswer, type RefusedAnswer, toldWithout } from './judge';
+export { KnownFields, knownFields, nestedFields, serviceFields } from './known-fields';
 export { authorisation, endpoint, passing, prepared } from './request';
 export { CallSecrets } from './secrets';
-export { steeringFields } from './steering';
+export { isSteering, steeringFields } from './steering';
 export type {
+  FieldPolicy,
   FormBody,
   FormFile,
   JsonBody,

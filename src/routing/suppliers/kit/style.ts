@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Credential, CredentialKind, LaneView, ProviderView } from '../../../catalogue';
-import type { Fault, Pieces } from '../../../kernel';
+import type { Fault, JsonObjectText, Pieces } from '../../../kernel';
 import type { DialectName, Dropped, SupplierError, Target } from '../../../protocol';
 import type { PictureRule } from './picture-rules';
 
@@ -29,9 +29,7 @@ export type Operations = Readonly<Partial<Record<Operation, WireDialect>>>;
 
 export interface JsonBody {
   readonly kind: 'json';
-  readonly bytes: Buffer;
-  /** What the bytes say. */
-  readonly parsed: Readonly<Record<string, unknown>>;
+  readonly text: JsonObjectText;
 }
 export interface FormFile {
   readonly field: string;
@@ -80,6 +78,14 @@ export interface Unframer {
   end(): Fault | undefined;
 }
 
+/** What a supplier does with fields that the interface it offers does not describe. */
+export interface FieldPolicy {
+  /** It refuses what it does not know, so everything may go on to it. */
+  readonly validates: boolean;
+  /** Fields of its own. */
+  readonly own: (operation: Operation) => readonly string[];
+}
+
 /**
  * A way of speaking to suppliers. Everything in it is a pure function of its arguments: what is peculiar to one
  * supplier stands in the settings of its provider.
@@ -91,6 +97,7 @@ export interface SupplierStyle {
   /** Whether calls to this provider go without one. */
   needsCredential(provider: ProviderView): boolean;
   operations(provider: ProviderView): Operations;
+  fields(provider: ProviderView): FieldPolicy;
   /** For whoever translates a request for it. */
   target(lane: LaneView): Target;
   /** What it bills for pictures; left out: what no supplier known here exceeds. */

@@ -1,3 +1,4 @@
+import type { ProviderView } from '../../../catalogue';
 import { dialects } from '../../../protocol';
 import {
   authorisation,
@@ -38,11 +39,19 @@ export const messagesStyle: SupplierStyle = {
   credential: 'header',
   needsCredential: ({ settings }) => settings.anonymous !== true,
   operations: () => messagesOperations,
+  fields: (provider) => ({ validates: isAnthropic(provider), own: () => [] }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
   pictures: ({ upstreamModel }) => picturesOf('anthropic', upstreamModel),
   prepare: prepareMessages,
   readError: dialects.messages.readError,
 };
+
+/** Its own interface refuses unknown fields; other services that speak this dialect read what they like. */
+function isAnthropic({ settings: { profile }, baseUrl }: ProviderView): boolean {
+  return profile === undefined
+    ? /(^|\.)anthropic\.com$/.test(new URL(baseUrl).hostname)
+    : profile === 'anthropic';
+}
 
 /** The caller's version and betas go on as they are; a caller without a version gets the one all suppliers know. */
 export function prepareMessages(call: OutgoingCall): ReturnType<SupplierStyle['prepare']> {

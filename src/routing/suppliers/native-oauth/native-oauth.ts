@@ -30,6 +30,7 @@ export const nativeOauth: SupplierStyle = {
   credential: 'oauth-pool',
   needsCredential: () => true,
   operations: () => ({ native: 'responses' }),
+  fields: () => ({ validates: true, own: () => [] }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
   pictures: ({ upstreamModel }) => picturesOf('openai', upstreamModel),
   prepare: (call) => prepareNative(call, ''),

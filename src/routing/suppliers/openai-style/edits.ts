@@ -1,7 +1,8 @@
 import type { BodyEdits, OutgoingCall, WireDialect } from '../kit';
 import type { Profile } from './profiles';
 
-const limits = ['max_tokens', 'max_completion_tokens'] as const;
+/** The one that counts first: it is the one that money was set aside for. */
+const limits = ['max_completion_tokens', 'max_tokens'] as const;
 
 /** What has to be different in a body before this supplier takes it. */
 export function applyProfile(
@@ -12,6 +13,7 @@ export function applyProfile(
 ): void {
   const { lane, stream, maxOutputTokens } = call;
   edits.set.model = lane.upstreamModel;
+  if (!profile.validates) edits.dropSteeringWithin('metadata');
   for (const name of profile.drop) edits.drop(name, 'unknown to the supplier');
   for (const from in profile.rename) edits.rename(from, profile.rename[from]!);
   if (dialect === 'responses') {
@@ -26,6 +28,7 @@ export function applyProfile(
 
 function chatEdits(edits: BodyEdits, profile: Profile, maxOutputTokens: number | undefined): void {
   const { limitField } = profile;
+  keepOneLimit(edits);
   if (limitField !== null) for (const name of limits) if (name !== limitField) edits.rename(name, limitField);
   if (maxOutputTokens !== undefined) {
     const field = limitField ?? limits.find((name) => edits.has(name)) ?? 'max_tokens';
@@ -33,6 +36,13 @@ function chatEdits(edits: BodyEdits, profile: Profile, maxOutputTokens: number |
   }
   if (profile.required === 'any' && edits.parsed.tool_choice === 'required') edits.set.tool_choice = 'any';
   if (!profile.developerRole) withoutDeveloper(edits);
+}
+
+/** Of two limits one goes on, the one that was held: suppliers differ on which of them counts. */
+function keepOneLimit(edits: BodyEdits): void {
+  if (!limits.every((name) => edits.has(name))) return;
+  const held = limits.find((name) => edits.parsed[name] !== null) ?? limits[0];
+  for (const name of limits) if (name !== held) edits.drop(name, `${held} counts`);
 }
 
 /** Without it a stream could not be billed by what the supplier counted. */

@@ -34,6 +34,10 @@ export const openaiStyle: SupplierStyle = {
   credential: 'bearer',
   needsCredential: (provider) => profileOf(provider).needsCredential,
   operations: (provider) => operationsOf(profileOf(provider)),
+  fields: (provider) => {
+    const { validates, own } = profileOf(provider);
+    return { validates, own: (operation) => own[operation] ?? [] };
+  },
   target: ({ provider, upstreamModel }) => {
     const { limitField, developerRole } = profileOf(provider);
     return { model: upstreamModel, developerRole, limitField: limitField ?? 'max_tokens' };

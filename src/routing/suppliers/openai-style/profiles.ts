@@ -1,5 +1,5 @@
 import type { ProviderView } from '../../../catalogue';
-import type { Operation, Operations, PictureMaker } from '../kit';
+import { type Operation, type Operations, type PictureMaker, serviceFields } from '../kit';
 
 /** What is peculiar to one supplier of this style, as data. */
 export interface Profile {
@@ -17,6 +17,10 @@ export interface Profile {
   readonly required: 'required' | 'any';
   /** Whose rule pictures are billed by; null where models of many makers are hosted. */
   readonly pictures: PictureMaker | null;
+  /** It refuses fields that it does not know. */
+  readonly validates: boolean;
+  /** Fields of its own, beside those of the interface. */
+  readonly own: Readonly<Partial<Record<Operation, readonly string[]>>>;
   readonly drop: readonly string[];
   readonly rename: Readonly<Record<string, string>>;
   /** The model is a deployment in the path, and this version of the interface in the query. */
@@ -35,6 +39,18 @@ const everything: readonly Operation[] = [
   'moderation',
 ];
 
+/** What servers of open models have in common. */
+const openModels: Profile['own'] = {
+  chat: serviceFields.chat,
+  completions: serviceFields.chat,
+  embeddings: serviceFields.embeddings,
+  rerank: serviceFields.rerank,
+  speech: serviceFields.speech,
+  transcription: serviceFields.form,
+  translation: serviceFields.form,
+  image: serviceFields.image,
+};
+
 const generic: Profile = {
   prefix: '/v1',
   serves: everything,
@@ -45,6 +61,8 @@ const generic: Profile = {
   developerRole: false,
   required: 'required',
   pictures: null,
+  validates: false,
+  own: openModels,
   drop: [],
   rename: {},
 };
@@ -55,6 +73,8 @@ const openai: Profile = {
   limitField: 'max_completion_tokens',
   developerRole: true,
   pictures: 'openai',
+  validates: true,
+  own: {},
 };
 
 export const profiles: Readonly<Record<string, Profile>> = {
@@ -71,6 +91,7 @@ export const profiles: Readonly<Record<string, Profile>> = {
     serves: ['chat', 'completions', 'embeddings'],
     needsCredential: false,
     limitField: 'max_tokens',
+    own: { chat: serviceFields.ollama },
     drop: ['logit_bias', 'tool_choice', 'user', 'n'],
   },
   mistral: {
@@ -80,6 +101,7 @@ export const profiles: Readonly<Record<string, Profile>> = {
     usageInStream: 'always',
     required: 'any',
     pictures: 'mistral',
+    own: { chat: serviceFields.mistral },
     drop: ['stream_options', 'logit_bias', 'logprobs', 'top_logprobs', 'user', 'store', 'service_tier'],
     rename: { seed: 'random_seed' },
   },
@@ -87,9 +109,15 @@ export const profiles: Readonly<Record<string, Profile>> = {
     ...generic,
     serves: ['chat', 'speech', 'transcription', 'translation'],
     limitField: 'max_completion_tokens',
+    own: { chat: serviceFields.groq },
     drop: ['logit_bias', 'logprobs', 'top_logprobs'],
   },
-  deepseek: { ...generic, serves: ['chat', 'completions'], limitField: 'max_tokens' },
+  deepseek: {
+    ...generic,
+    serves: ['chat', 'completions'],
+    limitField: 'max_tokens',
+    own: { chat: serviceFields.deepseek },
+  },
   together: {
     ...generic,
     serves: ['chat', 'completions', 'embeddings', 'rerank', 'image', 'speech', 'transcription'],

@@ -28,6 +28,7 @@ export const sandbox: SupplierStyle = {
   credential: 'bearer',
   needsCredential: () => false,
   operations: () => operations,
+  fields: () => ({ validates: true, own: () => [] }),
   target: ({ upstreamModel }) => ({ model: upstreamModel }),
   prepare: (call) => {
     const own = { ...call, credential };

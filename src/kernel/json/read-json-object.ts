@@ -1,0 +1,136 @@
+import { isAscii } from 'node:buffer';
+import { Fault, fault } from '../errors';
+import { DuplicateName } from './duplicate-name';
+import { JsonReader, readJsonText } from './json-reader';
+import { type JsonMember, StructureScan } from './structure-scan';
+
+/** A JSON object as it was written: its bytes, what they say, and where its fields stand in them. */
+export interface JsonObjectText {
+  readonly bytes: Buffer;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly members: readonly JsonMember[];
+}
+
+/** Texts up to these sizes are read at once: they take a few milliseconds. */
+const SHORT_BYTES = 256 * 1024;
+const FEW_NAMES = 2_000;
+/** How much of a longer one is read before other requests get their turn. */
+const SLICE_BYTES = 512 * 1024;
+const SLICE_VALUES = 2_000;
+
+/**
+ * Reads a body from outside, a JSON object. Deep nesting, a flood of names or values, invalid UTF-8 and broken text end
+ * in `invalid_json`; a name that stands twice in one object ends in `invalid_request`, since readers differ on which of
+ * the two counts. Long bodies are a promise: they are read in slices, between which other requests get their turn.
+ */
+export function readJsonObject(given: Buffer): JsonObjectText | Promise<JsonObjectText> {
+  const bytes = withoutMark(given);
+  if (bytes.length > SHORT_BYTES) return readInSlices(bytes);
+  const latin1 = bytes.toString('latin1');
+  const scan = new StructureScan(latin1);
+  scan.advance(Infinity);
+  const text = isAscii(bytes) ? latin1 : decoded(bytes);
+  if (scan.names > FEW_NAMES) return parsedInSlices(bytes, text, scan);
+  return objectText(bytes, valueOf(text, scan), scan);
+}
+
+/** What is printed here, as if it had been read. */
+export function printedJsonObject(body: Readonly<Record<string, unknown>>): JsonObjectText {
+  const bytes = Buffer.from(JSON.stringify(body));
+  return { bytes, body, members: membersOf(bytes) };
+}
+
+export function membersOf(bytes: Buffer): readonly JsonMember[] {
+  const scan = new StructureScan(bytes.toString('latin1'));
+  scan.advance(Infinity);
+  return scan.members;
+}
+
+function valueOf(text: string, scan: StructureScan): unknown {
+  try {
+    if (scan.hasEscapedName) return readJsonText(text, { uniqueNames: true });
+    const value: unknown = JSON.parse(text);
+    // Fewer names than were written: one of them was written twice, and the reader says which.
+    return namesIn(value) === scan.names ? value : readJsonText(text, { uniqueNames: true });
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+async function readInSlices(bytes: Buffer): Promise<JsonObjectText> {
+  const latin1 = bytes.toString('latin1');
+  const scan = new StructureScan(latin1);
+  while (!scan.advance(SLICE_BYTES)) await turn();
+  await turn();
+  return parsedInSlices(bytes, isAscii(bytes) ? latin1 : decoded(bytes), scan);
+}
+
+async function parsedInSlices(bytes: Buffer, text: string, scan: StructureScan): Promise<JsonObjectText> {
+  return objectText(bytes, await readToEnd(new JsonReader(text, { uniqueNames: true })), scan);
+}
+
+/** A text of our own, which may be long. */
+export const parseJsonInSlices = (bytes: Buffer): Promise<unknown> =>
+  readToEnd(new JsonReader(bytes.toString('utf8')));
+
+async function readToEnd(reader: JsonReader): Promise<unknown> {
+  for (;;) {
+    await turn();
+    const whole = nextSlice(reader);
+    if (whole !== undefined) return whole.value;
+  }
+}
+
+function nextSlice(reader: JsonReader): ReturnType<JsonReader['advance']> {
+  try {
+    return reader.advance(SLICE_VALUES, SLICE_BYTES);
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+const turn = (): Promise<void> => new Promise(setImmediate);
+
+function objectText(bytes: Buffer, value: unknown, { members }: StructureScan): JsonObjectText {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return { bytes, body: value as JsonObjectText['body'], members };
+  throw fault('invalid_json', { message: 'The request body is not a JSON object.' });
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function decoded(bytes: Buffer): string {
+  try {
+    return decoder.decode(bytes);
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+/** Readers differ on a byte order mark, so it goes no further. */
+const withoutMark = (bytes: Buffer): Buffer =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+
+function refusalOf(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  if (!(error instanceof DuplicateName)) return fault('invalid_json', { cause: error });
+  const { path } = error;
+  return fault('invalid_request', { param: path, message: `${path} stands in the JSON twice.` });
+}
+
+/** How many names a value has at all its levels. The depth was bounded before. */
+function namesIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') count += namesIn(item);
+    return count;
+  }
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const name in fields) {
+    count += 1;
+    const field = fields[name];
+    if (typeof field === 'object') count += namesIn(field);
+  }
+  return count;
+}

@@ -1,0 +1,160 @@
+import { fault, type Fault } from '../errors';
+
+export const MAX_DEPTH = 64;
+export const MAX_NAMES = 50_000;
+/** Numbers and empty objects come without names, and a flood of them takes as long to parse. */
+export const MAX_VALUES = 500_000;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const SPACE = 0x20;
+
+/** A field of the top level: where it begins with its name, and where its value begins and ends. */
+export interface JsonMember {
+  readonly name: string;
+  readonly start: number;
+  readonly value: number;
+  readonly end: number;
+}
+
+/** Up to here a loop is quicker than a search, also where quotation marks follow close upon one another. */
+const NEAR = 24;
+
+/**
+ * One look at the structure of a JSON text: depth, numbers of names and values, whether a name is written with an
+ * escape, and where the fields of the top level stand. The text has one character a byte, so that places are those of
+ * the bytes. Whether it is JSON at all the parser says; of what it accepts, everything said here is true.
+ */
+export class StructureScan {
+  readonly members: JsonMember[] = [];
+  names = 0;
+  hasEscapedName = false;
+  private at = 0;
+  private depth = 0;
+  private commas = 0;
+  private inString = false;
+  /** Where the string read last begins and ends, marks included. */
+  private stringStart = 0;
+  private stringEnd = 0;
+  /** Of the field of the top level under way; -1 between two. */
+  private nameStart = -1;
+  private nameEnd = 0;
+  private valueStart = 0;
+
+  constructor(private readonly text: string) {}
+
+  /** Looks about so many characters further; true once the end is reached. */
+  advance(limit: number): boolean {
+    const { text } = this;
+    const stop = Math.min(text.length, this.at + limit);
+    while (this.at < stop) {
+      if (this.inString) this.toNextQuote();
+      else this.take(text.charCodeAt(this.at));
+    }
+    return this.at >= text.length;
+  }
+
+  private take(code: number): void {
+    const place = this.at;
+    this.at += 1;
+    if (code === QUOTE) {
+      this.inString = true;
+      this.stringStart = place;
+    } else if (code === COLON) this.takeName();
+    else if (code === COMMA) {
+      this.commas += 1;
+      if (this.commas >= MAX_VALUES) throw tooMany('values', MAX_VALUES);
+      if (this.depth === 1) this.closeMember(place);
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      this.depth += 1;
+      if (this.depth > MAX_DEPTH) throw tooDeep();
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      if (this.depth === 1) this.closeMember(place);
+      this.depth -= 1;
+    }
+  }
+
+  private takeName(): void {
+    this.names += 1;
+    if (this.names > MAX_NAMES) throw tooMany('names', MAX_NAMES);
+    if (!this.hasEscapedName) this.hasEscapedName = hasBackslash(this.text, this.stringStart, this.stringEnd);
+    if (this.depth !== 1) return;
+    this.nameStart = this.stringStart;
+    this.nameEnd = this.stringEnd;
+    this.valueStart = this.at;
+  }
+
+  private closeMember(place: number): void {
+    if (this.nameStart === -1) return;
+    const { text } = this;
+    let value = this.valueStart;
+    while (text.charCodeAt(value) <= SPACE) value += 1;
+    let end = place;
+    while (text.charCodeAt(end - 1) <= SPACE) end -= 1;
+    this.members.push({ name: this.nameAt(this.nameStart, this.nameEnd), start: this.nameStart, value, end });
+    this.nameStart = -1;
+  }
+
+  private nameAt(start: number, end: number): string {
+    const written = this.text.slice(start + 1, end - 1);
+    return plainName.test(written) ? written : decodedName(this.text.slice(start, end));
+  }
+
+  /** One mark at a time: a string made of escaped marks must not outlast its slice. */
+  private toNextQuote(): void {
+    const { text } = this;
+    const near = Math.min(this.at + NEAR, text.length);
+    let at = this.at;
+    for (; at < near; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE) return this.endString(at);
+      if (code === BACKSLASH) at += 1;
+    }
+    // Escapes up to here were followed, so that none of them reaches beyond.
+    const quote = text.indexOf('"', at);
+    if (quote === -1) this.at = text.length;
+    else if (isEscaped(text, quote, at)) this.at = quote + 1;
+    else this.endString(quote);
+  }
+
+  private endString(quote: number): void {
+    this.at = quote + 1;
+    this.inString = false;
+    this.stringEnd = this.at;
+  }
+}
+
+/** Whether an odd number of backslashes stands before it, not looking further back than `from`. */
+function isEscaped(text: string, quote: number, from: number): boolean {
+  let before = quote - 1;
+  while (before >= from && text.charCodeAt(before) === BACKSLASH) before -= 1;
+  return (quote - before) % 2 === 0;
+}
+
+const plainName = /^[\w.-]*$/;
+
+/** Undecodable ones are found by the parser. */
+function decodedName(literal: string): string {
+  try {
+    return JSON.parse(Buffer.from(literal, 'latin1').toString('utf8')) as string;
+  } catch {
+    return literal;
+  }
+}
+
+function hasBackslash(text: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) if (text.charCodeAt(at) === BACKSLASH) return true;
+  return false;
+}
+
+export const tooDeep = (): Fault =>
+  fault('invalid_json', { message: `The JSON is nested more than ${MAX_DEPTH} levels deep.` });
+
+const tooMany = (what: string, limit: number): Fault =>
+  fault('invalid_json', { message: `The JSON has more than ${limit.toLocaleString('en')} ${what}.` });

@@ -1,0 +1,130 @@
+import { steeringFields } from './steering';
+import type { Operation } from './style';
+
+const fields = (...lists: readonly string[]): readonly string[] => lists.flatMap((list) => list.split(/\s+/));
+
+/** Known on every route: `metadata` may name the session, and `user` the person at the other end. */
+const everywhere = fields('model metadata user');
+
+const chat = fields(
+  `audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens messages
+   modalities moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options
+   prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream
+   stream_options temperature tool_choice tools top_logprobs top_p verbosity web_search_options`,
+);
+const messages = fields(
+  `cache_control container context_management diagnostics fallback_credit_token inference_geo max_tokens mcp_servers
+   messages output_config output_format service_tier speed stop_sequences stream system temperature thinking thread
+   tool_choice tools top_k top_p user_profile_id`,
+);
+const responses = fields(
+  `background client_metadata context_management conversation include input instructions max_output_tokens
+   max_tool_calls moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options
+   prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text
+   tool_choice tools top_logprobs top_p truncation`,
+);
+const form = fields(
+  `chunking_strategy file include keywords known_speaker_names known_speaker_references language languages prompt
+   response_format stream temperature timestamp_granularities`,
+);
+
+/** What the interfaces describe that callers speak to us in; a form's fields without the marks of a list. */
+const byOperation: Readonly<Record<Operation, readonly string[]>> = {
+  chat,
+  messages,
+  count_tokens: messages,
+  responses,
+  native: responses,
+  completions: fields(
+    `best_of echo frequency_penalty logit_bias logprobs max_tokens n presence_penalty prompt seed stop stream
+     stream_options suffix temperature top_p`,
+  ),
+  embeddings: fields('dimensions encoding_format input'),
+  rerank: fields('documents max_chunks_per_doc max_tokens_per_doc query rank_fields return_documents top_n'),
+  speech: fields('input instructions response_format speed stream_format voice'),
+  transcription: form,
+  translation: form,
+  image: fields(
+    `background moderation n output_compression output_format partial_images prompt quality response_format size stream
+     style`,
+  ),
+  moderation: fields('input'),
+};
+
+/** The names that one route knows, and how a name would have been spelt that only looks like one of them. */
+export class KnownFields {
+  readonly names: ReadonlySet<string>;
+  private readonly spellings = new Map<string, string>();
+
+  constructor(names: Iterable<string>, lookalikesOf: Iterable<string> = []) {
+    this.names = new Set(names);
+    for (const name of [...lookalikesOf, ...this.names]) this.spellings.set(folded(name), name);
+  }
+
+  /** The known name that a reader may take an unknown one for, who minds neither case nor kind of letter. */
+  meantBy(name: string): string | undefined {
+    return name.length > LONGEST_NAME ? undefined : this.spellings.get(folded(name));
+  }
+}
+
+const LONGEST_NAME = 256;
+
+/** Without case, full-width and other forms of letters, marks, and what cannot be seen. */
+const folded = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{C}\p{Z}]/gu, '')
+    .toUpperCase()
+    .toLowerCase();
+
+/** What services beside their dialect know; a profile says which of them are its own. */
+export const serviceFields = {
+  chat: fields(
+    `add_generation_prompt add_special_tokens allowed_token_ids bad_words cache_salt chat_template_kwargs
+     continue_final_message enable_thinking guided_choice guided_grammar guided_json guided_regex
+     guided_whitespace_pattern ignore_eos include_reasoning include_stop_str_in_output length_penalty min_p min_tokens
+     reasoning repetition_penalty return_tokens_as_token_ids skip_special_tokens spaces_between_special_tokens
+     stop_token_ids structural_tag structured_outputs thinking thinking_budget top_a top_k truncate_prompt_tokens`,
+  ),
+  embeddings: fields(
+    `add_special_tokens embedding_type input_type late_chunking normalized output_dimension output_dtype task truncate
+     truncate_prompt_tokens truncation`,
+  ),
+  speech: fields('language sample_rate seed'),
+  form: fields('hotwords vad_filter'),
+  image: fields('negative_prompt seed'),
+  rerank: fields('truncate_prompt_tokens truncation'),
+  ollama: fields('reasoning think'),
+  mistral: fields('prompt_mode random_seed safe_prompt'),
+  groq: fields('disable_tool_validation documents include_reasoning reasoning_format search_settings'),
+  deepseek: fields('thinking'),
+} as const;
+
+const steering = new KnownFields([], steeringFields);
+
+/** Also in another spelling: for where nothing can be said against names of a caller's own. */
+export const looksLikeSteering = (name: string): boolean => steering.meantBy(name) !== undefined;
+
+const known = new Map<Operation, KnownFields>();
+
+export function knownFields(operation: Operation): KnownFields {
+  let found = known.get(operation);
+  if (found === undefined) {
+    const names = [...everywhere, ...byOperation[operation]];
+    const others = [...steeringFields, ...Object.values(serviceFields).flat()];
+    known.set(operation, (found = new KnownFields(names, others)));
+  }
+  return found;
+}
+
+/** Objects within a body that are read here: their names. Where callers may add their own, only look-alikes are refused. */
+export const nestedFields: ReadonlyMap<string, KnownFields> = new Map(
+  Object.entries({
+    metadata: fields('session_id sticky_key tags user_id'),
+    reasoning: fields('context effort enabled exclude generate_summary max_tokens mode summary'),
+    response_format: fields('json_schema schema type'),
+    stream_options: fields('continuous_usage_stats include_obfuscation include_usage'),
+    thinking: fields('budget_tokens display type'),
+    output_config: fields('effort format task_budget'),
+  }).map(([name, names]) => [name, new KnownFields(names)]),
+);
