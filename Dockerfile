@@ -5,7 +5,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY scripts ./scripts
 RUN npm ci --include=dev --ignore-scripts
 COPY . .
-RUN npm run build && node scripts/bundle.cjs && npm prune --omit=dev --ignore-scripts
+RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 METRICS_HOST=0.0.0.0 DATA_FOLDER=/data
@@ -22,4 +22,4 @@ VOLUME /data
 EXPOSE 3000 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:'+process.env.PORT+'/health/live').then((r)=>process.exit(r.ok?0:1),()=>process.exit(1))"]
-CMD ["env", "MALLOC_MMAP_THRESHOLD_=131072", "node", "--min-semi-space-size=20", "--max-semi-space-size=20", "--no-memory-reducer", "dist/bundle/main.js"]
+CMD ["node", "--max-semi-space-size=20", "dist/bundle/main.js"]

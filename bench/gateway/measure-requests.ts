@@ -21,7 +21,8 @@ export interface RequestCost {
   readonly body: object;
   readonly must: number;
   readonly aim: number;
-  readonly portkey?: { readonly must: number; readonly aim: number };
+  /** Whether the peer is measured beside it. */
+  readonly portkey?: true;
 }
 
 /** CPU time a request, beside the bare proxy and, where it is there, beside Portkey. */
@@ -56,7 +57,6 @@ export async function measureRequests(
     ...(beside
       ? [
           times('requests a core × Portkey', ratios(cost.portkey, cost.gateway), {
-            ...portkey,
             moreIsBetter: true,
           }),
         ]

@@ -85,9 +85,9 @@ export async function measureSlowReaders(stage: Stage, seconds: number): Promise
     },
     {
       what: `${READERS} slow readers: growth in ${seconds} s`,
-      unit: 'MB',
-      must: 2,
-      measured: spreadOf([(resident.at(-1) ?? NaN) - (resident[0] ?? NaN)]),
+      unit: '%',
+      must: 5,
+      measured: spreadOf([((resident.at(-1) ?? NaN) / (resident[0] ?? NaN) - 1) * 100]),
     },
   ];
 }

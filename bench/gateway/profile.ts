@@ -17,7 +17,7 @@ const folder = join(project, 'docs', 'performance');
 /** Where the CPU time of the small prompt goes: two tables and a flame graph, kept with the documentation. */
 export async function profile(stage: Stage): Promise<string> {
   const port = await freePort();
-  const target = await stage.gateway('started', [`--inspect=127.0.0.1:${port}`]);
+  const target = await stage.gateway([`--inspect=127.0.0.1:${port}`]);
   stage.supplier.behaviour = answering(wholeAnswer);
   const warmUp = (load: Load, request: Buffer): Promise<number> => load.closed(request, 4_000);
   const { taken, requests } = await withLoad(

@@ -14,13 +14,11 @@ import { Supplier } from './supplier';
 
 export const built = join(__dirname, '..', '..');
 export const project = join(built, '..');
-/** How a service is run: as `npm run serve` and the image do, or as `npm start` does. */
-export type Manner = 'served' | 'started';
 const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
-export const served = runBy(scripts.serve);
-const runOf: Readonly<Record<Manner, Run>> = { served, started: runBy(scripts.start) };
+/** What Node is given to run the artefact: its flags and its file. */
+export const artefact = (scripts.start ?? '').split(/(?<=^|\s)node /)[1]?.split(' ') ?? [];
 
 /** Where a request goes: the gateway, or one of those it is compared with. */
 export interface Target {
@@ -72,18 +70,17 @@ export class Stage {
   }
 
   /** A gateway on a database of somebody's own. */
-  async gateway(manner: Manner = 'served', flags: readonly string[] = []): Promise<Target> {
+  async gateway(flags: readonly string[] = []): Promise<Target> {
     const port = await freePort();
     const url = this.statements.through(this.database.url);
     return this.add(
       {
         name: 'gateway',
-        words: [...flags, ...runOf[manner].words],
+        words: [...flags, ...artefact],
         port,
         readyPath: '/health',
         environment: {
           ...environmentFor(this.folder, this.database, url),
-          ...runOf[manner].environment,
           PORT: String(port),
         },
       },
@@ -171,20 +168,6 @@ function environmentFor(folder: string, database: EmbeddedPostgres, url: string)
   };
 }
 
-interface Run {
-  readonly environment: Readonly<Record<string, string>>;
-  readonly words: readonly string[];
-}
-
-/** What Node is given by a script of the project, which is run in its folder. */
-function runBy(script = ''): Run {
-  const [before = '', words = ''] = script.split(/(?<=^|\s)node /);
-  const environment = Object.fromEntries(
-    [...before.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name!, value!]),
-  );
-  return { environment, words: words.split(' ') };
-}
-
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -195,7 +178,7 @@ export async function freePort(): Promise<number> {
 }
 
 async function command(environment: Record<string, string>, words: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [join(built, 'src', 'cli.js'), ...words], {
+  const child = spawn(process.execPath, [join(built, 'bundle', 'cli.js'), ...words], {
     cwd: project,
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

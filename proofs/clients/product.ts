@@ -47,7 +47,7 @@ export async function startProduct(folder: string): Promise<Product> {
         SUPPLIER_KEY: 'sim-key',
       },
     };
-    const service = start(node('src/main.js'), place);
+    const service = start(node('bundle/main.js'), place);
     started.push(service);
     const ready = await lineLike(service, / is ready at http/);
     const url = /http:\S+/.exec(ready)?.[0] ?? '';
@@ -68,7 +68,7 @@ function node(entry: string, ...words: string[]): string[] {
 }
 
 async function command(place: Place, ...words: string[]): Promise<string> {
-  const { code, output, complaint } = await run(node('src/cli.js', ...words), place, COMMAND_DEADLINE_MS);
+  const { code, output, complaint } = await run(node('bundle/cli.js', ...words), place, COMMAND_DEADLINE_MS);
   if (code !== 0) throw new Error(`"${words.join(' ')}" ended with ${code}:\n${output}${complaint}`);
   return output.trim();
 }

@@ -47,7 +47,7 @@ export class House {
     chmodSync(folder, 0o711);
     const environment = environmentOf(folder, limits);
     const [a, b, c] = await Promise.all([Supplier.start('a'), Supplier.start('b'), Supplier.start('c')]);
-    const gateway = run('src/main.js', [], environment);
+    const gateway = run('bundle/main.js', [], environment);
     try {
       const house = new House(folder, gateway, { a, b, c }, await accessOf(gateway), limits);
       await house.stock(scenes, environment);
@@ -107,7 +107,7 @@ export class House {
   private async stock(scenes: readonly StagedScene[], environment: Record<string, string>): Promise<void> {
     const file = join(this.folder, 'gateway.yaml');
     writeFileSync(file, catalogueOf(scenes, this.suppliers));
-    const apply = run('src/cli.js', ['apply', file, '--yes'], environment);
+    const apply = run('bundle/cli.js', ['apply', file, '--yes'], environment);
     if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.said()}`);
     const last = scenes.at(-1);
     if (last === undefined) return;

@@ -107,7 +107,7 @@ export class House {
       ...environment,
     };
     const supplier = start('simulator/main.js', ['--port', String(supplierPort), '--control-port', '0'], {});
-    const gateway = start('src/main.js', [], this.environment);
+    const gateway = start('bundle/main.js', [], this.environment);
     this.programs = { gateway, supplier };
     const [, supplierUrl = '', controlUrl = ''] = await supplier.find(
       /"url":"([^"]+)","controlUrl":"([^"]+)"/,
@@ -121,7 +121,7 @@ export class House {
 
   /** A command line of the product, to its end. */
   command(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Spoken> {
-    return start('src/cli.js', words, { ...this.environment, ...environment }).finish();
+    return start('bundle/cli.js', words, { ...this.environment, ...environment }).finish();
   }
 
   /** Writes gateway.yaml and applies it. */

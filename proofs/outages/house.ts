@@ -104,7 +104,7 @@ export class House {
       METRICS_PORT: String(metricsPort),
       ...environment,
     };
-    const program = Program.node('src/main.js', [], all, circumstances);
+    const program = Program.node('bundle/main.js', [], all, circumstances);
     const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
     const node = new GatewayNode(program, url, `http://127.0.0.1:${metricsPort}/metrics`, dataFolder);
     this.nodes.push(node);
@@ -163,7 +163,7 @@ export class House {
     await this.giveMoney();
     const file = join(this.postgres.folder, 'gateway.yaml');
     writeFileSync(file, catalogueOf({ steady: this.steady.url, slow: this.slow.url }));
-    const apply = Program.node('src/cli.js', ['apply', file, '--yes'], this.environment(first.dataFolder));
+    const apply = Program.node('bundle/cli.js', ['apply', file, '--yes'], this.environment(first.dataFolder));
     if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.text}`);
     await this.waitForModel(first, NEIGHBOUR);
   }

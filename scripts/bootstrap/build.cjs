@@ -6,9 +6,9 @@ const { announced, inProject, run } = require('./run.cjs');
 
 const stamp = inProject('dist', '.stamp');
 const folders = ['src', 'migrations', 'simulator', 'proofs', 'bench'];
-const files = ['package-lock.json', '.swcrc', 'nest-cli.json', 'tsconfig.json'];
+const files = ['package-lock.json', '.swcrc', 'nest-cli.json', 'tsconfig.json', 'scripts/bundle.cjs'];
 
-/** The compiled code. Contents decide, not times: a checkout makes everything look new. */
+/** The compiled code, and the artefact made of it. Contents decide, not times: a checkout makes everything look new. */
 function build(node) {
   return {
     isCurrent: () => fs.existsSync(stamp) && fs.readFileSync(stamp, 'utf8') === fingerprint(),
@@ -18,6 +18,7 @@ function build(node) {
         await run(node.path, [inProject('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build'], {
           stdio: ['ignore', 'ignore', 'inherit'],
         });
+        await run(node.path, [inProject('scripts', 'bundle.cjs')]);
         fs.writeFileSync(stamp, before);
       }),
   };

@@ -11,19 +11,11 @@ import {
   spellingWarnings,
 } from '../platform';
 import { announce } from './announce';
-import { setEngineAtWork } from './engine-at-work';
 import { type RunningService, type ServiceOptions, startService } from './start-service';
-
-/**
- * Small buffers share a piece of memory, and the last one that is kept keeps all of it, as the database's driver does
- * from one query to the next. Node's own size is eight times this.
- */
-const POOL_BYTES = 8 * 1024;
 
 /** The whole life of the process: read the configuration, start, wait to be told to stop, stop. */
 export async function runService(options: ServiceOptions = {}): Promise<void> {
   const startedAt = monotonicMs();
-  Buffer.poolSize = POOL_BYTES;
   const settings = readSettings();
   const logger = Logger.create(settings);
   for (const warning of spellingWarnings(processEnvironment)) logger.warn(warning);
@@ -33,7 +25,6 @@ export async function runService(options: ServiceOptions = {}): Promise<void> {
   let service: RunningService | undefined;
   try {
     service = await startService(settings, logger, options);
-    setEngineAtWork();
     announce(service, settings, monotonicMs() - startedAt);
     await Promise.race([stop, service.failed]);
   } catch (error) {

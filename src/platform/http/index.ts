@@ -7,7 +7,6 @@ export { SupplierHttpModule } from './supplier-http.module';
 export { SupplierPools, type SupplierRequest } from './supplier-pools';
 export {
   BrokenAnswer,
-  pieceMemory,
   SupplierClosed,
   type SupplierCall,
   SupplierDeadline,

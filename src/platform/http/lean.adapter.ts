@@ -7,7 +7,6 @@ import { answerBrokenRequest } from './broken-request';
 import { namesOneHost, toOriginForm } from './host';
 import { addOwnHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
 import { RouteTable } from './route-table';
-import { serveStraight } from './straight-routes';
 import { awaitRest } from './unread-body';
 
 type NestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown;
@@ -69,7 +68,6 @@ export class LeanAdapter extends ExpressAdapter {
     super(application);
     this.times = { ...usualTimes, ...times };
     for (const verb of verbs) this.catchRoutes(verb);
-    if (lean) serveStraight(this);
   }
 
   override initHttpServer(): void {

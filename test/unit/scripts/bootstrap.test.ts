@@ -16,6 +16,7 @@ const inProject = (...parts: string[]) => join(project, ...parts);
 beforeEach(() => {
   project = mkdtempSync(join(realpathSync(tmpdir()), 'bootstrap-'));
   cpSync(scripts, inProject('scripts'), { recursive: true });
+  writeFileSync(inProject('scripts', 'bundle.cjs'), '');
   mkdirSync(inProject('src'));
   for (const name of ['package-lock.json', '.swcrc', 'nest-cli.json', 'tsconfig.json', 'src/main.ts']) {
     writeFileSync(inProject(name), '{}');

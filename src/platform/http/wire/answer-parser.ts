@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ChunkedBody } from './chunked-body';
 import { BrokenAnswer } from './errors';
 import { headersIn } from './header-lines';
-import { pieceMemory } from './piece-memory';
 
 /** Whoever takes an answer in as it comes. */
 export interface AnswerSink {
@@ -183,7 +182,7 @@ export class AnswerParser {
 }
 
 function copyOf(memory: Buffer, from: number, to: number): Buffer {
-  const copy = pieceMemory(to - from);
+  const copy = Buffer.allocUnsafe(to - from);
   memory.copy(copy, 0, from, to);
   return copy;
 }

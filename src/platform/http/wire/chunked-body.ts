@@ -1,7 +1,6 @@
 import { isFit } from '../header-text';
 import { BrokenAnswer } from './errors';
 import { headersIn } from './header-lines';
-import { pieceMemory } from './piece-memory';
 
 /** No chunk is larger than this many hexadecimal digits can say. */
 const MOST_DIGITS = 8;
@@ -69,7 +68,7 @@ export class ChunkedBody {
         continue;
       }
       const length = Math.min(this.size, to - at);
-      gathered ??= pieceMemory(oneByOne ? length : to - at);
+      gathered ??= Buffer.allocUnsafe(oneByOne ? length : to - at);
       memory.copy(gathered, filled, at, at + length);
       filled += length;
       at += length;
