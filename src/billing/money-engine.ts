@@ -92,6 +92,11 @@ export class MoneyEngine {
     return this.line?.pending ?? 0;
   }
 
+  /** Why the journal cannot be written at present; undefined while it can. */
+  get trouble(): unknown {
+    return this.journal?.trouble;
+  }
+
   /** First what earlier runs left behind, then this one. */
   async start(): Promise<ReplayReport> {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });

@@ -1,6 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
+import { MoneyEngine } from '../billing';
 import { fault } from '../kernel';
-import { Database } from '../platform';
+import { Database, errorCode } from '../platform';
 import { Access } from '../web';
 import { Lifecycle } from './lifecycle';
 
@@ -13,6 +14,7 @@ export class HealthController {
   constructor(
     private readonly database: Database,
     private readonly lifecycle: Lifecycle,
+    private readonly money: MoneyEngine,
   ) {}
 
   @Get('/health')
@@ -30,12 +32,19 @@ export class HealthController {
     return ok;
   }
 
-  /** New work may come: the database answers, and nobody has asked the process to stop. */
+  /** New work may come: the journal can be written, the database answers, and the process is not to stop. */
   @Get('/health/ready')
   @Access.probe()
   @Header('content-type', JSON_TYPE)
   async ready(): Promise<Buffer> {
     if (this.lifecycle.draining) throw fault('pod_draining');
+    const { trouble } = this.money;
+    if (trouble !== undefined)
+      throw fault('billing_unavailable', {
+        message: `The journal cannot be written (${errorCode(trouble)}): nothing new is begun.`,
+        retryAfterSeconds: 1,
+        cause: trouble,
+      });
     await this.database.ping();
     return ok;
   }

@@ -127,11 +127,12 @@ export class Pipeline {
 
   /** Settled before the last of it leaves. */
   private async stream(
-    { inbound, call, response, tries }: Request,
+    request: Request,
     { hold }: HeldCall,
     answered: Answered,
     attempts: Attempts,
   ): Promise<null> {
+    const { inbound, call, response, tries } = request;
     const { surface } = call;
     if (!isText(surface)) throw fault('internal_error');
     const sink = new StreamSink(response, surface.dialect.ping);
@@ -140,7 +141,14 @@ export class Pipeline {
     const relayed = await relayStream(surface, answered, attempts, sink);
     const { delivery } = relayed;
     const { facts, kept } = settle(inbound, call, hold, relayed.answered, tries, delivery);
-    await this.whenKept(inbound, call, kept, delivery.problem === null ? delivery.last : null);
+    try {
+      await this.whenKept(inbound, call, kept, delivery.problem === null ? delivery.last : null);
+    } catch (error) {
+      request.isSettled = true;
+      const problem = fault('stream_error', { message: NOT_ON_RECORD, cause: error });
+      sink.cut(relayed.answered.opened?.stream.fail(problem) ?? '');
+      throw problem;
+    }
     this.observer.served(call, relayed.answered, tries, delivery, facts);
     sink.end(facts, delivery.last);
     return null;
@@ -168,6 +176,8 @@ export class Pipeline {
     return isTooLong ? this.admissions.larger(inbound, call, admission) : null;
   }
 }
+
+const NOT_ON_RECORD = 'The cost of this answer could not be recorded, so its last event is kept back.';
 
 /** What the caller is told before the answer. */
 const routeFacts = ({ route: { lane }, failover, outputCap }: Answered): RouteFacts => ({

@@ -46,6 +46,11 @@ export class StreamSink {
     this.response.on('drain', listener);
   }
 
+  /** Ends it with a failure, without an account. */
+  cut(last: string): void {
+    this.response.end(last);
+  }
+
   end(facts: CallFacts, last?: Buffer | string): void {
     this.response.addTrailers(settledHeaders(facts));
     this.response.end(last);

@@ -33,6 +33,8 @@ export class FaultFilter implements ExceptionFilter {
     // Of a caller who left there is a line already.
     const isTold = problem.status >= 500 || (request.attempted !== undefined && problem.status !== 499);
     if (isTold) this.report(problem, request);
+    // A stream has been told of its failure in its own words.
+    if (response.writableEnded) return;
     if (response.headersSent) {
       // Too late for an answer: a broken connection is at least not mistaken for a whole one. What was written goes out.
       setImmediate(() => response.destroy());

@@ -18,6 +18,8 @@ export interface LaneStream {
   readonly failure: Fault | null;
   /** The body is over, or was broken off for a reason. Asked again it answers the same. */
   finish(broken: Fault | null): StreamDelivery;
+  /** Instead of the last bytes: a failure of our own, after the supplier had said everything. */
+  fail(problem: Fault): string;
 }
 
 /** What went wrong: something in the stream, or the connection; neither where it just ended too early. */

@@ -44,6 +44,11 @@ export class PassingStream implements LaneStream {
     return this.delivery;
   }
 
+  fail(problem: Fault): string {
+    const { inbound, model } = this.context;
+    return this.tap.watcher.failureEvent(problem, inbound.requestId, model);
+  }
+
   private deliver(broken: Fault | null): StreamDelivery {
     const { tap, context } = this;
     // A connection that breaks after everything has come takes nothing away.

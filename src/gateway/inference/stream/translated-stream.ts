@@ -71,6 +71,11 @@ export class TranslatedStream implements LaneStream {
     return this.delivery;
   }
 
+  fail(problem: Fault): string {
+    const { inbound, surface, model } = this.context;
+    return surface.dialect.streamWatcher(false).failureEvent(problem, inbound.requestId, model);
+  }
+
   private deliver(broken: Fault | null): StreamDelivery {
     if (broken === null) this.decoder.end();
     const failure =
