@@ -12,6 +12,8 @@ export interface Layout {
   readonly stream: boolean;
   /** The primary first. */
   readonly lanes: readonly SupplierStyle[];
+  /** How often a lane is asked again for one request. */
+  readonly retries?: number;
   /** The primary's address refuses connections. */
   readonly gone?: boolean;
   /** Part of the supplier's name for the model: the simulator reads the size of the context from it. */
@@ -98,6 +100,7 @@ export function catalogueOf(
         model: upstreamName(model, layout, place),
         region: `region-${place}`,
         price: prices[place],
+        ...(layout.retries === undefined ? {} : { retries: layout.retries }),
       })),
       ...(layout.overflow === undefined ? {} : { overflow: modelName(drill, layout.overflow) }),
     };

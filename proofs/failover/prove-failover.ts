@@ -7,6 +7,7 @@ import { totalOutage } from './drills/outage';
 import { recovery } from './drills/recovery';
 import { oneFailure, oneLimit, persistentFailure, persistentLimits, reset } from './drills/refusals';
 import { lateFirstToken, noAnswer, stall } from './drills/silences';
+import { callersFaults, probeAwaited, sameLane, standIn } from './drills/lanes';
 import { House, longLimits, shortLimits } from './house';
 import { Report } from './report';
 
@@ -28,6 +29,10 @@ const drills: readonly Drill[] = [
   recovery,
   accounting,
   totalOutage,
+  sameLane,
+  callersFaults,
+  probeAwaited,
+  standIn,
 ];
 
 /** With numbers, only the drills of these numbers; with --long, at the product's own limits. */

@@ -87,3 +87,18 @@ async function supplier(what: string, baseUrl: string, guard: AddressGuard): Pro
     );
   }
 }
+
+/** As the service last saw it: a credential is marked when its supplier refuses it, and again when it is accepted. */
+export async function credentialsAccepted({ database }: Patient): Promise<Finding[]> {
+  const refused = await database.query<{ provider: string; label: string }>(
+    `SELECT p.name AS provider, c.label FROM provider_credential c JOIN provider p ON p.id = c.provider_id
+      WHERE c.health = 'rejected' AND c.disabled_at IS NULL AND p.removed_at IS NULL ORDER BY 1, 2`,
+  );
+  return refused.map(({ provider, label }) =>
+    fail(
+      `credential ${provider}`,
+      `the supplier refuses "${label}"`,
+      'Enter a new one: put it where gateway.yaml refers to, and apply the file.',
+    ),
+  );
+}

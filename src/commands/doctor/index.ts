@@ -1,7 +1,7 @@
 import { loadSettings, type Settings } from '../../platform';
 import type { Command, CommandContext } from '../command';
 import { inspectDatabase, installationOf } from '../with-database';
-import { catalogueLoaded, suppliersPaid, suppliersReachable } from './catalogue-checks';
+import { catalogueLoaded, credentialsAccepted, suppliersPaid, suppliersReachable } from './catalogue-checks';
 import {
   clockDifference,
   databaseAnswers,
@@ -61,6 +61,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['catalogue', catalogueLoaded],
   ['supplier keys', suppliersPaid],
   ['suppliers', suppliersReachable],
+  ['credentials', credentialsAccepted],
 ];
 
 async function database(settings: Settings): Promise<Finding[]> {

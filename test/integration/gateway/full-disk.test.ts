@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
 
 interface Disk {
-  write(file: number, bytes: Buffer): number;
+  write: (file: number, bytes: Buffer) => number;
 }
 
 const dialects = [
@@ -39,8 +39,8 @@ describe('a full disk', () => {
 
   /** The journal's own way to the disk, full until `free` is called. */
   function fill(): { free: () => void } {
-    const engine = app.application.get(MoneyEngine) as unknown as { journal: { disk: Disk } };
-    const { disk } = engine.journal;
+    const engine: unknown = app.application.get(MoneyEngine);
+    const { disk } = (engine as { journal: { disk: Disk } }).journal;
     const { write } = disk;
     disk.write = () => {
       throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
