@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { proveBounds } from './bounds';
 import { proveJournalNearTheEnd, proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
 import { startEngineNode } from './node-handle';
 import { proveOneDollar } from './one-dollar';
@@ -8,9 +9,10 @@ import { proveNoLiveLock, proveNothingIdleRefuses } from './starvation';
 
 const runs = Number(process.env['PROOF_RUNS'] ?? 20);
 
-/** With arguments, only the scenarios named: dollar, idle, starve, nodes, journal, postgres, outage. */
+/** With arguments, only the scenarios named: dollar, bounds, idle, starve, nodes, journal, postgres, outage. */
 const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
   dollar: (proof) => proveOneDollar(proof, runs),
+  bounds: proveBounds,
   idle: (proof) => proveNothingIdleRefuses(proof, 25),
   starve: (proof) => proveNoLiveLock(proof, 8),
   nodes: (proof) => proveNodeCrashes(proof, 20),

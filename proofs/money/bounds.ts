@@ -1,0 +1,108 @@
+import type { LaneView, ModelView } from '../../src/catalogue';
+import { boundOf, parseUsdPerMillion, priceRates } from '../../src/kernel';
+import { describeCall } from '../../src/gateway/inference/describe';
+import type { Inbound } from '../../src/gateway/inference/inbound';
+import { inputBoundOf } from '../../src/gateway/inference/input-size';
+import { surfaces, type TextSurface } from '../../src/gateway/inference/surface';
+import { SupplierStyles } from '../../src/routing';
+import { dollars, percent, type Proof, usd } from './proof';
+
+const callers = 400;
+const window = 128_000;
+const output = 300;
+const price = priceRates({ input: parseUsdPerMillion('0.5'), output: parseUsdPerMillion('2') });
+const styles = new SupplierStyles();
+
+/** A request, and the most input its vendor would bill for it. */
+interface Row {
+  readonly what: string;
+  readonly surface: TextSurface;
+  readonly body: object;
+  readonly billedTokens: number;
+  /** How much of the dollar has to be used; null where a single request may need most of it. */
+  readonly used: number | null;
+}
+
+const chat = (content: unknown, rest: object = {}): Pick<Row, 'surface' | 'body'> => ({
+  surface: surfaces.chat,
+  body: { messages: [{ role: 'user', content }], max_tokens: output, ...rest },
+});
+const responses = (input: unknown, rest: object = {}): Pick<Row, 'surface' | 'body'> => ({
+  surface: surfaces.responses,
+  body: { input, max_output_tokens: output, ...rest },
+});
+const picture = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } };
+const inline = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(400_000)}` } };
+const pdf = { type: 'input_file', file_url: 'https://papers.example/a.pdf' };
+const text = 'What every caller asks. '.repeat(400);
+
+const rows: readonly Row[] = [
+  { what: 'text', ...chat(text), billedTokens: 4_800, used: 0.9 },
+  {
+    what: 'four pictures by address',
+    ...chat([picture, picture, picture, picture]),
+    billedTokens: 4 * 1_445,
+    used: 0.9,
+  },
+  { what: 'a picture within', ...chat([inline, inline, inline]), billedTokens: 3 * 1_445, used: 0.9 },
+  { what: 'four answers', ...chat('x', { n: 4 }), billedTokens: 10, used: 0.9 },
+  {
+    what: 'a PDF by address',
+    ...responses([{ role: 'user', content: [pdf] }]),
+    billedTokens: window,
+    used: null,
+  },
+  {
+    what: 'a file by its id',
+    ...chat([{ type: 'file', file: { file_id: 'file-1' } }]),
+    billedTokens: window,
+    used: null,
+  },
+  {
+    what: 'an earlier answer',
+    ...responses('x', { previous_response_id: 'resp_1' }),
+    billedTokens: window,
+    used: null,
+  },
+  {
+    what: 'a web search',
+    ...responses('x', { tools: [{ type: 'web_search' }], max_tool_calls: 2 }),
+    billedTokens: 2 * window + 200,
+    used: null,
+  },
+];
+
+const lane = {
+  upstreamModel: 'gpt-4o',
+  provider: { style: 'openai-style', settings: { profile: 'openai' } },
+} as unknown as LaneView;
+const model = { contextTokens: window, bounds: {} } as ModelView;
+
+/** Four hundred at once on one dollar, half of them at each node; the supplier bills the most it may. */
+export async function proveBounds(proof: Proof): Promise<void> {
+  for (const row of rows) await race(proof, row);
+}
+
+async function race(proof: Proof, { what, surface, body, billedTokens, used }: Row): Promise<void> {
+  const request = { model: 'm', ...body };
+  const bytes = Buffer.from(JSON.stringify(request));
+  const call = describeCall({ bytes, body: request, form: null, headers: {} } as unknown as Inbound, surface);
+  const inputTokens = inputBoundOf(call, model, { ruleOf: () => styles.picturesFor(lane), runsTools: true });
+  const maxOutputTokens = output * call.choices;
+  const bound = boundOf({ inputTokens, maxOutputTokens }, [price]);
+  const cost = boundOf({ inputTokens: billedTokens, maxOutputTokens }, [price]);
+  const walletId = await proof.wallet(usd);
+  const answers = await Promise.all(
+    Array.from({ length: callers }, (_, caller) =>
+      proof.call(caller % 2, walletId, { bound: String(bound), cost: String(cost) }),
+    ),
+  );
+  await proof.quiet();
+  const spent = usd - (await proof.balance(walletId));
+  const served = answers.filter(({ code }) => code === 'ok').length;
+  const name = `400 callers on $1.00, ${what}`;
+  proof.add(`${name}: spent, ${served} served`, '≤ $1.0000', dollars(spent), spent <= usd && cost <= bound);
+  const share = Number(spent) / Number(usd);
+  const least = used ?? (bound <= usd ? Number(cost) / Number(usd) : 0);
+  proof.add(`${name}: used`, `≥ ${percent(least)}`, percent(share), share >= least);
+}
