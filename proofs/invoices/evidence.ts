@@ -44,7 +44,7 @@ export interface CallSeen {
   readonly ended: boolean;
   /** What the caller was told it cost, where a header could say so. */
   readonly toldUsd: string | null;
-  /** Generated text, reasoning and arguments, in bytes, as the caller read them. */
+  /** Generated text, reasoning, names and arguments of tools, in bytes, as the caller read them. */
   readonly textBytes: number;
 }
 

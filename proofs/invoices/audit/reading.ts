@@ -13,7 +13,7 @@ export interface Reported {
 }
 
 export interface AnswerRead {
-  /** What the answer holds of generated text, reasoning and arguments, in bytes. */
+  /** What the answer holds of generated text, reasoning, names and arguments of tools, in bytes. */
   readonly textBytes: number;
   /** The last complete report; null when none came. */
   readonly reported: Reported | null;
@@ -63,15 +63,17 @@ const wholeBytes: Readonly<Record<CallDialect, (answer: Json) => number>> = {
   chat: (answer) => sum(listOf(answer['choices']).map(({ message }) => messageBytes(asJson(message)))),
   messages: (answer) =>
     sum(
-      listOf(answer['content']).map(({ type, text, thinking, input }) =>
-        type === 'tool_use' ? bytesOf(JSON.stringify(input)) : bytesOf(text) + bytesOf(thinking),
+      listOf(answer['content']).map(({ type, name, text, thinking, input }) =>
+        type === 'tool_use'
+          ? bytesOf(name) + bytesOf(JSON.stringify(input))
+          : bytesOf(text) + bytesOf(thinking),
       ),
     ),
   responses: (answer) =>
     sum(
-      listOf(answer['output']).map(({ type, content, summary, arguments: given }) =>
+      listOf(answer['output']).map(({ type, name, content, summary, arguments: given }) =>
         type === 'function_call'
-          ? bytesOf(given)
+          ? bytesOf(name) + bytesOf(given)
           : sum([...listOf(content), ...listOf(summary)].map(({ text }) => bytesOf(text))),
       ),
     ),
@@ -79,17 +81,25 @@ const wholeBytes: Readonly<Record<CallDialect, (answer: Json) => number>> = {
 
 const deltaBytes: Readonly<Record<CallDialect, (event: Json) => number>> = {
   chat: (event) => sum(listOf(event['choices']).map(({ delta }) => messageBytes(asJson(delta)))),
-  messages: ({ delta }) => {
+  messages: ({ delta, content_block: block }) => {
     const { text, thinking, partial_json: json } = asJson(delta);
-    return bytesOf(text) + bytesOf(thinking) + bytesOf(json);
+    return bytesOf(asJson(block)['name']) + bytesOf(text) + bytesOf(thinking) + bytesOf(json);
   },
-  responses: ({ type, delta }) => (String(type).endsWith('.delta') ? bytesOf(delta) : 0),
+  responses: ({ type, delta, item }) => {
+    if (type === 'response.output_item.added') return bytesOf(asJson(item)['name']);
+    return String(type).endsWith('.delta') ? bytesOf(delta) : 0;
+  },
 };
 
 const messageBytes = ({ content, reasoning_content: reasoning, tool_calls: calls }: Json): number =>
   bytesOf(content) +
   bytesOf(reasoning) +
-  sum(listOf(calls).map((call) => bytesOf(asJson(call['function'])['arguments'])));
+  sum(
+    listOf(calls).map((call) => {
+      const { name, arguments: given } = asJson(call['function']);
+      return bytesOf(name) + bytesOf(given);
+    }),
+  );
 
 /** Every dialect counts in its own way; here each token is in one place only. */
 const usageIn: Readonly<Record<CallDialect, (usage: unknown) => Reported | null>> = {

@@ -158,9 +158,11 @@ function textBytesIn(surface: Surface, body: Body): number {
   return collected.ok ? textBytesOf(collected.value) : 0;
 }
 
+/** As in a stream, the name of a tool is text that was generated. */
 const textBytesOf = ({ blocks }: CanonicalAnswer): number =>
   blocks.reduce(
-    (sum, block) => sum + Buffer.byteLength(block.type === 'tool' ? block.arguments : block.text),
+    (sum, block) =>
+      sum + Buffer.byteLength(block.type === 'tool' ? block.name + block.arguments : block.text),
     0,
   );
 

@@ -215,4 +215,32 @@ describe('what suppliers bill beside the tokens of text', () => {
       cost_nano: String(17 * 5_000 + 323 * 10_000 + 4_160 * 40_000),
     });
   });
+
+  test('a call of a tool that nobody reports costs whole what it costs streamed', async () => {
+    const model = await modelWith({});
+    const called = { name: 'look_up_the_weather', arguments: '{"city":"Zug"}' };
+    const calls = [{ id: 'call_1', type: 'function', function: called }];
+    const body = { model, messages, max_tokens: 50 };
+    supplier.answer = {
+      ...chatAnswer({ usage: undefined }),
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: null, tool_calls: calls },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    };
+    const whole = await ask('chat/completions', body);
+    const chunk = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'sim-large' };
+    const delta = { role: 'assistant', tool_calls: [{ index: 0, ...calls[0] }] };
+    supplier.answer = `${events(
+      { ...chunk, choices: [{ index: 0, delta, finish_reason: null }] },
+      { ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+    )}data: [DONE]\n\n`;
+    const streamed = await ask('chat/completions', { ...body, stream: true });
+    const written = Math.ceil((called.name.length + called.arguments.length) / 4);
+    for (const { record } of [whole, streamed])
+      expect(record).toMatchObject({ output_tokens: written, usage_source: 'estimated' });
+  });
 });
