@@ -3,13 +3,17 @@ import { parseArgs } from 'node:util';
 import { Logger } from '@nestjs/common';
 import { Findings, runProof } from '../support/findings';
 import { proveAddresses } from './addresses/addresses';
+import { type BodyOptions, proveBodies } from './bodies/bodies';
 import { proveCanaries } from './canaries/canaries';
 import { proveDrips } from './drips/drips';
 import { type FuzzOptions, proveFuzz } from './fuzz/fuzz';
 
 /** With arguments, only the parts named. */
-const parts: Readonly<Record<string, (findings: Findings, options: FuzzOptions) => Promise<void>>> = {
+const parts: Readonly<
+  Record<string, (findings: Findings, options: FuzzOptions & BodyOptions) => Promise<void>>
+> = {
   fuzz: proveFuzz,
+  bodies: proveBodies,
   addresses: proveAddresses,
   canaries: proveCanaries,
   drips: proveDrips,
@@ -20,13 +24,15 @@ async function main(): Promise<void> {
     allowPositionals: true,
     options: {
       requests: { type: 'string', default: '10000' },
+      bodies: { type: 'string', default: '500000' },
       million: { type: 'boolean', default: false },
       seed: { type: 'string', default: String(Date.now() % 1_000_000) },
       only: { type: 'string' },
     },
   });
   Logger.overrideLogger(['error']);
-  const options: FuzzOptions = {
+  const options: FuzzOptions & BodyOptions = {
+    bodies: Number(values.bodies),
     requests: values.million ? 1_000_000 : Number(values.requests),
     seed: Number(values.seed),
     only: values.only === undefined ? null : Number(values.only),

@@ -14,6 +14,7 @@ export {
   judgeAnswer,
   type KnownFields,
   knownFields,
+  limitFields,
   nestedFields,
   type Operation,
   type OutgoingBody,

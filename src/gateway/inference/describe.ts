@@ -5,6 +5,7 @@ import { unknownFields } from './field-names';
 import type { Inbound } from './inbound';
 import { type AskedInput, inputEstimateOf, textBound } from './input-size';
 import { serverToolsOf } from './server-tools';
+import { checkNotStreamed } from './limits';
 import { sessionOf } from './session';
 import { isConversation, isText, type Surface } from './surface';
 
@@ -45,6 +46,7 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
   const { body, bytes } = inbound;
   const unknown = unknownFields(inbound, surface);
   const recording = recordingOf(inbound, surface);
+  if (!isText(surface)) checkNotStreamed(body);
   surface.check?.(body);
   if (recording === null) requireAsked(body[surface.asked], surface);
   const n = countIn(body.n, 'n', MOST_CHOICES) ?? 1;

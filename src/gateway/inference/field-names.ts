@@ -1,5 +1,12 @@
 import { type Fault, fault } from '../../kernel';
-import { isSteering, type KnownFields, knownFields, nestedFields, withoutListMark } from '../../routing';
+import {
+  isSteering,
+  type KnownFields,
+  knownFields,
+  limitFields,
+  nestedFields,
+  withoutListMark,
+} from '../../routing';
 import type { Inbound } from './inbound';
 import type { Surface } from './surface';
 
@@ -16,6 +23,8 @@ export function unknownFields({ body, members, form }: Inbound, { name: route }:
   const unknown: string[] = [];
   const look = (name: string): void => {
     if (known.names.has(name) || isSteering(name)) return;
+    if (limitFields.has(name))
+      throw fault('unsupported_parameter', { param: name, message: `This route has no field ${name}.` });
     refuseLookalike(known, name, '');
     unknown.push(name);
   };

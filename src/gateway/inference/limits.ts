@@ -105,7 +105,7 @@ function checkStreamOptions({ stream, stream_options: options }: Body): void {
 }
 
 /** Answers of this route are whole; some servers take any word for yes that is not a plain no. */
-function checkNotStreamed({ stream }: Body): void {
+export function checkNotStreamed({ stream }: Body): void {
   if (isAbsent(stream) || stream === false || stream === 'false') return;
   throw fault('unsupported_parameter', {
     param: 'stream',

@@ -185,6 +185,17 @@ describe('the names of fields in a request', () => {
     expect(await sent()).toEqual([]);
   });
 
+  test.each([
+    ['/v1/chat/completions', question, 'max_output_tokens'],
+    ['/v1/chat/completions', { ...question, model: 'strict' }, 'best_of'],
+    ['/v1/messages', { model: 'sim-small', max_tokens: 5, messages }, 'max_completion_tokens'],
+    ['/v1/embeddings', { model: 'sim-embed', input: 'Hello' }, 'n'],
+  ])('%s %j: %s is a limit of other routes, and nobody would have held it', async (path, body, name) => {
+    const { error } = await send(path, { ...body, [name]: 5 });
+    expect(error).toMatchObject({ code: 'unsupported_parameter', param: name });
+    expect(await sent()).toEqual([]);
+  });
+
   test('a lane that may not get the field is none for the request', async () => {
     expect((await chat({ ...question, model: 'either' })).status).toBe(200);
     await chat({ ...question, model: 'either', top_k: 3 });

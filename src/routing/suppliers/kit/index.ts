@@ -3,7 +3,7 @@ export { type ContractFixtures, describeSupplierContract } from './contract';
 export { encodeForm } from './form';
 export { type PictureMaker, type PictureRule, picturesOf } from './picture-rules';
 export { judgeAnswer, type RefusedAnswer, toldWithout } from './judge';
-export { KnownFields, knownFields, nestedFields, serviceFields } from './known-fields';
+export { KnownFields, knownFields, limitFields, nestedFields, serviceFields } from './known-fields';
 export { authorisation, endpoint, passing, prepared } from './request';
 export { CallSecrets } from './secrets';
 export { isSteering, steeringFields } from './steering';

@@ -51,6 +51,11 @@ const byOperation: Readonly<Record<Operation, readonly string[]>> = {
   moderation: fields('input'),
 };
 
+/** What bounds an answer, or their number, on some route. On another it would be a bound that was not held. */
+export const limitFields: ReadonlySet<string> = new Set(
+  fields('best_of max_completion_tokens max_output_tokens max_tokens n'),
+);
+
 /** The names that one route knows, and how a name would have been spelt that only looks like one of them. */
 export class KnownFields {
   readonly names: ReadonlySet<string>;
@@ -111,7 +116,7 @@ export function knownFields(operation: Operation): KnownFields {
   let found = known.get(operation);
   if (found === undefined) {
     const names = [...everywhere, ...byOperation[operation]];
-    const others = [...steeringFields, ...Object.values(serviceFields).flat()];
+    const others = ['stream', ...limitFields, ...steeringFields, ...Object.values(serviceFields).flat()];
     known.set(operation, (found = new KnownFields(names, others)));
   }
   return found;

@@ -56,7 +56,10 @@ function isAnthropic({ settings: { profile }, baseUrl }: ProviderView): boolean 
 /** The caller's version and betas go on as they are; a caller without a version gets the one all suppliers know. */
 export function prepareMessages(call: OutgoingCall): ReturnType<SupplierStyle['prepare']> {
   const path = call.operation === 'count_tokens' ? '/messages/count_tokens' : '/messages';
-  const body = jsonBody(call, (edits) => editMessages(edits, call));
+  const body = jsonBody(call, (edits) => {
+    editMessages(edits, call);
+    if (!isAnthropic(call.lane.provider)) edits.dropSteeringWithin('metadata');
+  });
   return prepared(call, endpoint(call.lane.provider, '/v1', path), body, {
     'anthropic-version': DEFAULT_VERSION,
     ...passing(call.headers, ['anthropic-version', 'anthropic-beta']),

@@ -1,0 +1,106 @@
+import type { Credential, LaneView, ProviderView } from '../../../src/catalogue';
+import type { Admission } from '../../../src/gateway/inference/admit';
+import { describeCall } from '../../../src/gateway/inference/describe';
+import type { HeldCall } from '../../../src/gateway/inference/hold';
+import type { Inbound } from '../../../src/gateway/inference/inbound';
+import { outboundFor } from '../../../src/gateway/inference/outbound';
+import { isSpoken, surfaces } from '../../../src/gateway/inference/surface';
+import { type JsonObjectText, readJsonObject } from '../../../src/kernel';
+import { type PlannedLane, SupplierStyles } from '../../../src/routing';
+import { profiles } from '../../../src/routing/suppliers/openai-style/profiles';
+import type { Understood } from './agreement';
+import { type Route, routes } from './make-body';
+
+export const UPSTREAM = 'sim-upstream';
+const OUTPUT_BOUND = 4_096;
+
+/** One kind of supplier that serves a route. */
+export interface Way {
+  readonly route: Route;
+  readonly lane: LaneView;
+  /** It gets the body as it came, but for the edits. */
+  readonly passes: boolean;
+  readonly validates: boolean;
+}
+
+export interface Prepared {
+  readonly text: string;
+  readonly understood: Understood;
+}
+
+const styles = new SupplierStyles();
+const admission = { model: { capabilities: new Set() } } as unknown as Admission;
+
+const credentials: Readonly<Record<string, Credential>> = {
+  bearer: { kind: 'bearer', id: 'c', token: 't' },
+  header: { kind: 'header', id: 'c', value: 't' },
+  sigv4: { kind: 'sigv4', id: 'c', accessKeyId: 'a', secretAccessKey: 's' },
+  'oauth-pool': { kind: 'oauth-pool', id: 'c', accessToken: 't' },
+};
+
+const suppliers: readonly (readonly [style: string, settings: ProviderView['settings']])[] = [
+  ...Object.keys(profiles).map((profile) => ['openai-style', { profile }] as const),
+  ['openai-style', { profile: 'generic', extra_fields: ['tomorrow'] }],
+  ['messages-style', {}],
+  ['messages-style', { profile: 'anthropic' }],
+  ['gemini', {}],
+  ['bedrock', {}],
+  ['cohere-rerank', {}],
+  ['native-oauth', {}],
+  ['sandbox', {}],
+];
+
+export const ways: readonly Way[] = suppliers.flatMap(([style, settings], id) => {
+  const provider: ProviderView = {
+    id,
+    name: `${style}-${id}`,
+    style,
+    baseUrl: 'https://supplier.example',
+    regions: [],
+    visible: true,
+    settings,
+    timeouts: {},
+    breaker: {},
+  };
+  const lane = { id, provider, upstreamModel: UPSTREAM, region: 'local', priority: 0, weight: 1, retries: 0 };
+  const { validates } = styles.of(provider).fields(provider);
+  return routes.flatMap((route) => {
+    const wire = styles.dialectFor(provider, route);
+    return wire === undefined ? [] : [{ route, lane, validates, passes: isSpoken(surfaces[route], wire) }];
+  });
+});
+
+/** The way of a body through the stages that read and write it, up to the bytes for the supplier. Refusals are thrown. */
+export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped: boolean): Prepared | null {
+  const surface = surfaces[route];
+  const text = readJsonObject(bytes) as JsonObjectText;
+  const inbound = { ...text, headers: {}, form: null } as unknown as Inbound;
+  const call = describeCall(inbound, surface);
+  const { provider } = lane;
+  const style = styles.of(provider);
+  if (passes && !call.unknownFields.every((name) => styles.takesField(provider, route, name))) return null;
+  const cap = isCapped && call.maxOutputTokens === null && route !== 'native' ? 77 : null;
+  const held = { cappedOutput: cap, outputBound: call.maxOutputTokens ?? cap ?? OUTPUT_BOUND } as HeldCall;
+  const { body } = outboundFor(inbound, call, held, admission, { lane } as PlannedLane, styles);
+  const prepared = style.prepare({
+    operation: route,
+    lane,
+    credential: credentials[style.credential] ?? null,
+    body,
+    stream: call.stream,
+    maxOutputTokens: cap ?? undefined,
+    headers: {},
+    sessionKey: null,
+    now: () => new Date(0),
+  });
+  const isInPath = provider.style === 'gemini' || provider.style === 'bedrock';
+  return {
+    text: prepared.body.toString(),
+    understood: {
+      model: isInPath ? null : UPSTREAM,
+      stream: call.stream,
+      choices: call.choices,
+      limit: call.maxOutputTokens ?? cap ?? (passes ? null : OUTPUT_BOUND),
+    },
+  };
+}
