@@ -13,7 +13,7 @@ import { withDatabase } from '../with-database';
 import { parseExactly } from './exact-json';
 import { litellmPrices } from './litellm';
 import { modelsDevPrices } from './models-dev';
-import type { PriceFormat, PriceList, Refused } from './offer';
+import type { PriceFormat, PriceList, Refused, UnknownKey } from './offer';
 import { type Reconciliation, reconcile } from './reconcile';
 
 const importOf = (format: PriceFormat, origin: string): Command => ({
@@ -131,15 +131,18 @@ function render(found: Reconciliation, list: PriceList, { refused, theirs, apply
     ...list.refused.filter(ofTheirs).map(({ id, reason }) => `${id}: ${reason}`),
     ...[...refused].map(([{ what }, reason]) => `${what}: ${reason}`),
   ];
-  const keys = Map.groupBy(list.unknownKeys.filter(ofTheirs), ({ key }) => key);
+  const { prices = [], keys = [] } = Object.groupBy(list.unknownKeys.filter(ofTheirs), ({ key }) =>
+    PRICE.test(key) ? 'prices' : 'keys',
+  );
   const lines = [
     ...renderSteps(steps),
     ...section('Gone from the list, left as it is:', found.gone),
     ...section('Kept (--overwrite takes what the list says):', found.kept),
     ...section('Not taken over:', left),
+    ...section('Prices without a place here, not charged:', byKey(prices, namesOf)),
     ...section(
       'Keys without a place here:',
-      [...keys].map(([key, on]) => `${key} (${on.length})`),
+      byKey(keys, (on) => `(${on.length})`),
     ),
     steps.length === 0
       ? 'Nothing to do.'
@@ -150,3 +153,15 @@ function render(found: Reconciliation, list: PriceList, { refused, theirs, apply
 
 const section = (heading: string, entries: readonly string[]): string[] =>
   entries.length === 0 ? [] : [heading, ...entries.map((entry) => `  ${entry}`)];
+
+const PRICE = /cost|pric|multiplier|experimental\.modes/;
+const MOST_NAMES = 5;
+
+const byKey = (unknown: readonly UnknownKey[], textOf: (on: readonly UnknownKey[]) => string): string[] =>
+  [...Map.groupBy(unknown, ({ key }) => key)].map(([key, on]) => `${key} ${textOf(on)}`);
+
+function namesOf(on: readonly UnknownKey[]): string {
+  const names = on.slice(0, MOST_NAMES).map(({ id }) => id);
+  const more = on.length - names.length;
+  return `(${names.join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
+}

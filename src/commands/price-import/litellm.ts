@@ -1,25 +1,10 @@
 import type { ModelKind } from '../../catalogue';
-import { Fault, parseUsd, parseUsdPerToken, priceRates, type PriceRates, RATE_NAMES } from '../../kernel';
-import { countOf, decimalText, type Fields, fieldsOf, textsOf } from './exact-json';
-import { assertPriced, type Offer, type PriceFormat, type PriceList, type Refused } from './offer';
-
-type RateName = (typeof RATE_NAMES)[number];
-
-/** Dollars for one token. The same with `_above_200k_tokens` is a tier. */
-const TOKEN_PRICES: Readonly<Record<string, RateName>> = {
-  input_cost_per_token: 'input',
-  output_cost_per_token: 'output',
-  cache_read_input_token_cost: 'cacheRead',
-  cache_creation_input_token_cost: 'cacheWrite',
-  cache_creation_input_token_cost_above_1hr: 'cacheWriteLong',
-  output_cost_per_reasoning_token: 'reasoning',
-  input_cost_per_audio_token: 'audioInput',
-  output_cost_per_audio_token: 'audioOutput',
-  input_cost_per_image_token: 'image',
-};
-const SECOND_PRICE = 'input_cost_per_second';
-const CALL_PRICES = ['input_cost_per_query', 'output_cost_per_image'];
-const TIERED = /^(.+)_above_(\d{1,5})k_tokens$/;
+import { Fault } from '../../kernel';
+import { countOf, type Fields, fieldsOf, textsOf } from './exact-json';
+import { LitellmEntry } from './litellm-entry';
+import { pictureRate, sizedPicture } from './litellm-pictures';
+import { isTokenPriced, ratesIn } from './litellm-rates';
+import type { Offer, PriceFormat, PriceList, Refused, UnknownKey } from './offer';
 
 const KINDS: Readonly<Record<string, ModelKind>> = {
   chat: 'chat',
@@ -44,10 +29,8 @@ const INPUT_MODALITIES: Readonly<Record<string, string>> = {
   supports_pdf_input: 'document',
   supports_audio_input: 'audio',
 };
-const READ = new Set([
-  ...Object.keys(TOKEN_PRICES),
-  SECOND_PRICE,
-  ...CALL_PRICES,
+/** Facts that are no price, and are taken over or say nothing that is needed here. */
+const FACTS = new Set([
   ...Object.keys(CAPABILITIES),
   ...Object.keys(INPUT_MODALITIES),
   'litellm_provider',
@@ -58,35 +41,104 @@ const READ = new Set([
   'supported_regions',
   'deprecation_date',
   'source',
+  'web_search_billing_unit',
 ]);
 /** Explanations of the format among the models. */
 const SKIPPED = new Set(['sample_spec', 'fallback_generalizations']);
 
 export const litellmPrices: PriceFormat = {
   name: 'litellm-prices',
-  read(content): PriceList {
-    const offers: Offer[] = [];
-    const refused: Refused[] = [];
-    const unknownKeys: { provider: string; key: string }[] = [];
-    for (const [id, value] of Object.entries(fieldsOf(content))) {
-      if (SKIPPED.has(id)) continue;
-      const fields = fieldsOf(value);
-      const provider = typeof fields['litellm_provider'] === 'string' ? fields['litellm_provider'] : '';
-      const strange = Object.keys(fields).filter((key) => !READ.has(key) && tierOf(key) === undefined);
-      unknownKeys.push(...strange.map((key) => ({ provider, key })));
-      try {
-        offers.push(offerOf(id, provider, fields));
-      } catch (error) {
-        if (!(error instanceof Fault || error instanceof RangeError)) throw error;
-        const reason = error instanceof Fault ? error.humanMessage : error.message;
-        refused.push({ id, provider, reason });
-      }
-    }
-    return { offers, refused, unknownKeys };
-  },
+  read: (content) => new Reading().of(fieldsOf(content)),
 };
 
-function offerOf(id: string, provider: string, fields: Fields): Offer {
+interface Entry {
+  readonly id: string;
+  readonly provider: string;
+  readonly fields: Fields;
+  readonly prices: LitellmEntry;
+}
+
+/** Pictures of one model, which the list holds as an entry for every quality and size. */
+interface Sizes {
+  readonly provider: string;
+  readonly images: Record<string, bigint>;
+  readonly ids: string[];
+}
+
+class Reading {
+  private readonly offers: Offer[] = [];
+  private readonly refused: Refused[] = [];
+  private readonly unknownKeys: UnknownKey[] = [];
+  private readonly sizes = new Map<string, Sizes>();
+
+  of(content: Fields): PriceList {
+    const entries = Object.entries(content)
+      .filter(([id]) => !SKIPPED.has(id))
+      .map(([id, value]) => entryOf(id, fieldsOf(value)));
+    for (const entry of entries.filter((one) => !this.isSize(one))) this.model(entry);
+    // What is left belongs to models that have no entry of their own.
+    for (const [name, { provider }] of [...this.sizes]) {
+      this.model(entryOf(name, { litellm_provider: provider, mode: 'image_generation' }));
+    }
+    return { offers: this.offers, refused: this.refused, unknownKeys: this.unknownKeys };
+  }
+
+  /** Whether an entry is a size of pictures and no model. */
+  private isSize(entry: Entry): boolean {
+    const { id, provider, fields, prices } = entry;
+    if (fields['mode'] !== 'image_generation') return false;
+    return this.attempt(entry, () => {
+      const sized = sizedPicture(id, provider);
+      if (sized === null) return false;
+      const name = `${provider}/${sized.model}`;
+      const sizes = this.sizes.get(name) ?? { provider, images: {}, ids: [] };
+      sizes.images[sized.key] = pictureRate(prices, sized.pixels);
+      sizes.ids.push(id);
+      this.sizes.set(name, sizes);
+      this.report(entry);
+      return true;
+    });
+  }
+
+  private model(entry: Entry): void {
+    const { id, provider } = entry;
+    const name = id.startsWith(`${provider}/`) ? id : `${provider}/${id}`;
+    const sizes = this.sizes.get(name);
+    this.sizes.delete(name);
+    this.attempt(entry, () => {
+      const offer = offerOf(entry, sizes?.images);
+      this.offers.push(offer);
+      this.report(entry);
+      const reason = `${entry.id} is priced by tokens`;
+      if (isTokenPriced(offer.rates))
+        this.refused.push(...(sizes?.ids ?? []).map((size) => ({ id: size, provider, reason })));
+      return true;
+    });
+  }
+
+  private report({ id, provider, prices }: Entry): void {
+    this.unknownKeys.push(...prices.left(FACTS).map((key) => ({ id, provider, key })));
+  }
+
+  /** What an entry says that cannot be is a refusal of that entry, by its name. */
+  private attempt({ id, provider }: Entry, take: () => boolean): boolean {
+    try {
+      return take();
+    } catch (error) {
+      if (!(error instanceof Fault || error instanceof RangeError)) throw error;
+      const reason = error instanceof Fault ? error.humanMessage : error.message;
+      this.refused.push({ id, provider, reason });
+      return true;
+    }
+  }
+}
+
+function entryOf(id: string, fields: Fields): Entry {
+  const provider = typeof fields['litellm_provider'] === 'string' ? fields['litellm_provider'] : '';
+  return { id, provider, fields, prices: new LitellmEntry(fields) };
+}
+
+function offerOf({ id, provider, fields, prices }: Entry, images?: Sizes['images']): Offer {
   const mode = typeof fields['mode'] === 'string' ? fields['mode'] : 'chat';
   const kind = KINDS[mode];
   if (kind === undefined) throw new RangeError(`models of the kind "${mode}" are not served here`);
@@ -105,7 +157,7 @@ function offerOf(id: string, provider: string, fields: Fields): Offer {
     capabilities: held(CAPABILITIES),
     regions: textsOf(fields['supported_regions']),
     endOfLife: typeof end === 'string' ? end : null,
-    rates: ratesOf(kind, fields),
+    rates: ratesIn(prices, kind, provider, images),
   };
 }
 
@@ -114,38 +166,4 @@ function outputOf(kind: ModelKind): string[] {
   if (kind === 'rerank' || kind === 'moderation') return ['score'];
   if (kind === 'speech') return ['audio'];
   return kind === 'image' ? ['image'] : ['text'];
-}
-
-function ratesOf(kind: ModelKind, fields: Fields): PriceRates {
-  const base: Partial<Record<RateName, bigint>> = {};
-  const tiers = new Map<number, Partial<Record<RateName, bigint>>>();
-  let stated = false;
-  for (const [key, value] of Object.entries(fields)) {
-    const text = decimalText(value);
-    const tier = tierOf(key);
-    const name = tier?.name ?? TOKEN_PRICES[key];
-    if (name === undefined || text === undefined) continue;
-    stated = true;
-    if (tier === undefined) base[name] = parseUsdPerToken(text);
-    else tiers.set(tier.above, { ...tiers.get(tier.above), [name]: parseUsdPerToken(text) });
-  }
-  const second = decimalText(fields[SECOND_PRICE]);
-  const call = CALL_PRICES.map((key) => decimalText(fields[key])).find((text) => text !== undefined);
-  if (!stated && second === undefined && call === undefined)
-    throw new RangeError('it has no price of a kind that is charged here');
-  assertPriced(kind, base);
-  return priceRates({
-    ...base,
-    perMinuteNano: second === undefined ? 0n : parseUsd(second) * 60n,
-    perCallNano: call === undefined ? 0n : parseUsd(call),
-    tiers: [...tiers]
-      .sort(([left], [right]) => left - right)
-      .map(([aboveInputTokens, rates]) => ({ ...rates, aboveInputTokens })),
-  });
-}
-
-function tierOf(key: string): { readonly name: RateName; readonly above: number } | undefined {
-  const [, base = '', thousands] = TIERED.exec(key) ?? [];
-  const name = TOKEN_PRICES[base];
-  return name === undefined ? undefined : { name, above: Number(thousands) * 1_000 };
 }

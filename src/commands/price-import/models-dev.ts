@@ -1,9 +1,15 @@
 import type { ModelKind } from '../../catalogue';
-import { Fault, parseUsdPerMillion, priceRates, type PriceRates, type RATE_NAMES } from '../../kernel';
+import { Fault, MODE_FIELDS, parseUsdPerMillion, priceRates, type PriceRates } from '../../kernel';
 import { countOf, decimalText, type Fields, fieldsOf, textsOf } from './exact-json';
-import { assertPriced, type Offer, type PriceFormat, type PriceList, type Refused } from './offer';
-
-type RateName = (typeof RATE_NAMES)[number];
+import {
+  assertPriced,
+  type Offer,
+  type PriceFormat,
+  type PriceList,
+  type Refused,
+  type UnknownKey,
+} from './offer';
+import { type RateName, type Rates, RateSheet } from './rate-sheet';
 
 /** Dollars for a million tokens. */
 const COSTS: Readonly<Record<string, RateName>> = {
@@ -31,6 +37,7 @@ const READ = new Set([
   'status',
   'release_date',
   'last_updated',
+  'experimental',
 ]);
 
 export const modelsDevPrices: PriceFormat = {
@@ -38,21 +45,22 @@ export const modelsDevPrices: PriceFormat = {
   read(content): PriceList {
     const offers: Offer[] = [];
     const refused: Refused[] = [];
-    const unknownKeys: { provider: string; key: string }[] = [];
+    const unknownKeys: UnknownKey[] = [];
     const root = fieldsOf(content);
     const providers = 'providers' in root ? fieldsOf(root['providers']) : root;
     for (const [provider, value] of Object.entries(providers)) {
       for (const [name, model] of Object.entries(fieldsOf(fieldsOf(value)['models']))) {
         const fields = fieldsOf(model);
         const id = typeof fields['id'] === 'string' ? fields['id'] : name;
-        unknownKeys.push(...strangeKeys(fields).map((key) => ({ provider, key })));
+        const unread = strangeKeys(fields);
         try {
-          offers.push(offerOf(id, provider, fields));
+          offers.push(offerOf(id, provider, fields, unread));
         } catch (error) {
           if (!(error instanceof Fault || error instanceof RangeError)) throw error;
           const reason = error instanceof Fault ? error.humanMessage : error.message;
           refused.push({ id, provider, reason });
         }
+        unknownKeys.push(...unread.map((key) => ({ id, provider, key })));
       }
     }
     return { offers, refused, unknownKeys };
@@ -63,11 +71,13 @@ function strangeKeys(fields: Fields): string[] {
   const costs = Object.keys(fieldsOf(fields['cost']));
   return [
     ...Object.keys(fields).filter((key) => !READ.has(key)),
-    ...costs.filter((key) => !Object.hasOwn(COSTS, key) && !TIERED.test(key)).map((key) => `cost.${key}`),
+    ...costs
+      .filter((key) => !Object.hasOwn(COSTS, key) && key !== 'tiers' && !TIERED.test(key))
+      .map((key) => `cost.${key}`),
   ];
 }
 
-function offerOf(id: string, provider: string, fields: Fields): Offer {
+function offerOf(id: string, provider: string, fields: Fields, unread: string[]): Offer {
   const modalities = fieldsOf(fields['modalities']);
   const input = textsOf(modalities['input']).map(modalityOf);
   const output = textsOf(modalities['output']).map(modalityOf);
@@ -90,7 +100,7 @@ function offerOf(id: string, provider: string, fields: Fields): Offer {
     ],
     regions: [],
     endOfLife: fields['status'] === 'deprecated' ? 'deprecated' : null,
-    rates: ratesOf(kind, fieldsOf(fields['cost'])),
+    rates: ratesOf(kind, fields, unread),
   };
 }
 
@@ -106,20 +116,59 @@ function kindOf(input: readonly string[], output: readonly string[]): ModelKind 
   return output.includes('image') ? 'image' : 'chat';
 }
 
-function ratesOf(kind: ModelKind, cost: Fields): PriceRates {
-  const base = bucketsOf(cost);
-  if (Object.keys(base).length === 0) throw new RangeError('it has no price of a kind that is charged here');
-  assertPriced(kind, base);
-  const tiers = Object.entries(cost).flatMap(([key, value]) => {
-    const [, thousands] = TIERED.exec(key) ?? [];
-    return thousands === undefined
-      ? []
-      : [{ ...bucketsOf(fieldsOf(value)), aboveInputTokens: Number(thousands) * 1_000 }];
-  });
-  return priceRates({ ...base, tiers: tiers.sort((a, b) => a.aboveInputTokens - b.aboveInputTokens) });
+/** What finds no place is added to `unread`. */
+function ratesOf(kind: ModelKind, fields: Fields, unread: string[]): PriceRates {
+  const usual = sheetOf(fieldsOf(fields['cost']), unread);
+  if (Object.keys(usual.base).length === 0)
+    throw new RangeError('it has no price of a kind that is charged here');
+  assertPriced(kind, usual.base);
+  return priceRates({ ...usual.given(), modes: modesOf(fieldsOf(fields['experimental']), usual, unread) });
 }
 
-function bucketsOf(cost: Fields): Partial<Record<RateName, bigint>> {
+/** `context_over_200k` repeats one of the tiers for readers who do not know them, whatever it begins above. */
+function sheetOf(cost: Fields, unread: string[]): RateSheet {
+  const sheet = new RateSheet();
+  Object.assign(sheet.base, bucketsOf(cost));
+  if (Array.isArray(cost['tiers'])) {
+    for (const tier of cost['tiers'].map(fieldsOf)) {
+      const { type, size } = fieldsOf(tier['tier']);
+      const above = countOf(size);
+      if ((type === undefined || type === 'context') && above !== null)
+        Object.assign(sheet.at(above), bucketsOf(tier));
+      else unread.push(`cost.tiers (${typeof type === 'string' ? type : 'without a size'})`);
+    }
+    return sheet;
+  }
+  for (const [key, value] of Object.entries(cost)) {
+    const [, thousands] = TIERED.exec(key) ?? [];
+    if (thousands !== undefined)
+      Object.assign(sheet.at(Number(thousands) * 1_000), bucketsOf(fieldsOf(value)));
+  }
+  return sheet;
+}
+
+/** Modes by what a request says to be served in them: one field, which changes the price of its tokens. */
+function modesOf(
+  experimental: Fields,
+  usual: RateSheet,
+  unread: string[],
+): Record<string, { rates: ReturnType<RateSheet['given']> }> {
+  const modes: Record<string, { rates: ReturnType<RateSheet['given']> }> = {};
+  for (const key of Object.keys(experimental)) if (key !== 'modes') unread.push(`experimental.${key}`);
+  for (const [name, value] of Object.entries(fieldsOf(experimental['modes']))) {
+    const mode = fieldsOf(value);
+    const asked = Object.entries(fieldsOf(fieldsOf(mode['provider'])['body']));
+    const [field, word] = asked.length === 1 ? asked[0]! : [];
+    const isKnown = MODE_FIELDS.some((one) => one === field) && typeof word === 'string';
+    if (isKnown && mode['cost'] !== undefined) {
+      const own = sheetOf(fieldsOf(mode['cost']), unread);
+      modes[`${field}=${word}`] = { rates: own.completedBy(usual).given() };
+    } else unread.push(`experimental.modes.${name}`);
+  }
+  return modes;
+}
+
+function bucketsOf(cost: Fields): Rates {
   return Object.fromEntries(
     Object.entries(COSTS).flatMap(([key, name]) => {
       const text = decimalText(cost[key]);

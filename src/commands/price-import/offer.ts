@@ -1,5 +1,6 @@
 import type { ModelKind } from '../../catalogue';
 import type { PriceRates } from '../../kernel';
+import type { Rates } from './rate-sheet';
 
 /** What a price list says of one model of one supplier. */
 export interface Offer {
@@ -20,12 +21,13 @@ export interface Offer {
 }
 
 /** Nothing is free by omission. Throws a RangeError, whose message is the reason of a refusal. */
-export function assertPriced(
-  kind: ModelKind,
-  rates: { readonly input?: bigint; readonly output?: bigint },
-): void {
-  if (kind === 'chat' && (rates.input === undefined || rates.output === undefined))
+export function assertPriced(kind: ModelKind, { input, output, audioOutput, imageOutput }: Rates): void {
+  if (kind === 'chat' && (input === undefined || output === undefined))
     throw new RangeError('a chat model needs a price of input and of output');
+  if (kind === 'speech' && !output && !audioOutput)
+    throw new RangeError('it has a price of the tokens of its text alone, and none of sound');
+  if (kind === 'image' && !output && !imageOutput)
+    throw new RangeError('it has no price of pictures that is charged here');
 }
 
 /** Something of the list that could not be taken over. */
@@ -35,11 +37,17 @@ export interface Refused {
   readonly reason: string;
 }
 
+export interface UnknownKey {
+  readonly id: string;
+  readonly provider: string;
+  readonly key: string;
+}
+
 export interface PriceList {
   readonly offers: readonly Offer[];
   readonly refused: readonly Refused[];
-  /** Keys without a place here, and on how many models of which supplier they stand. */
-  readonly unknownKeys: readonly { readonly provider: string; readonly key: string }[];
+  /** Keys without a place here, and on which models of which supplier they stand. */
+  readonly unknownKeys: readonly UnknownKey[];
 }
 
 /** A price list in one of the formats that are going round. */

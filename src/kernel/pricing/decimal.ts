@@ -11,9 +11,23 @@ export function parseUsdPerMillion(text: string): bigint {
 }
 
 /** `"1.5e-07"` USD for one token → 150,000,000 nano-USD for a million, exactly. */
-export function parseUsdPerToken(text: string): bigint {
+export const parseUsdPerToken = (text: string): bigint => parseShifted(text, TOKENS_EXPONENT);
+
+/** `"2.50"` USD for a thousand → 2,500,000 nano-USD for one, exactly. */
+export const parseUsdPerThousand = (text: string): bigint => parseShifted(text, -3);
+
+/** As many decimals again as an amount has. */
+const FINE_EXPONENT = 9;
+
+/** So many at `"1.9e-08"` USD each → nano-USD, exact to eighteen decimals and then rounded up once. */
+export function parseUsdTimes(text: string, count: bigint): bigint {
+  const unit = 10n ** BigInt(FINE_EXPONENT);
+  return (parseShifted(text, FINE_EXPONENT) * count + unit - 1n) / unit;
+}
+
+function parseShifted(text: string, places: number): bigint {
   const [, mantissa = '', exponent = '0'] = WITH_EXPONENT.exec(text) ?? [];
-  return parseRate(text, `${mantissa}e${Number(exponent) + TOKENS_EXPONENT}`);
+  return parseRate(text, `${mantissa}e${Number(exponent) + places}`);
 }
 
 /** `"1.1"` → 1,100,000 millionths, exactly. `formatMultiplier` is the way back. */

@@ -34,6 +34,8 @@ const USUAL: Readonly<Record<ModeField, ReadonlySet<string>>> = {
 
 /** The supplier chooses, and may choose every mode that it offers. */
 export const ANY_MODE = 'auto';
+/** Batches are sent on other routes: a request that asks for their rate does not get it by asking. */
+const BATCH = 'batch';
 
 export const isUsualMode = (field: ModeField, value: string): boolean => USUAL[field].has(value);
 
@@ -73,8 +75,10 @@ export const NOTHING_ASKED: AskedFees = Object.freeze({ uses: {}, modes: {}, ima
 export function servedModes(served: Modes | null, asked: Modes): Modes | null {
   let modes: Partial<Record<ModeField, string>> | null = null;
   for (const field of MODE_FIELDS) {
-    const value = served?.[field] ?? asked[field];
+    const told = served?.[field];
+    const value = told ?? asked[field];
     if (value === undefined || value === ANY_MODE || isUsualMode(field, value)) continue;
+    if (told === undefined && value === BATCH) continue;
     modes ??= {};
     modes[field] = value;
   }

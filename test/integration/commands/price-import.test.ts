@@ -23,7 +23,7 @@ models:
       "sample_spec": {"litellm_provider": "one"},
       "bare-upstream": {"litellm_provider": "one", "input_cost_per_token": 1e-05, "output_cost_per_token": 2e-05},
       "hand-upstream": {"litellm_provider": "one", "input_cost_per_token": 9e-06, "output_cost_per_token": 0},
-      "one/chain-upstream": {"litellm_provider": "one", "input_cost_per_token": 1e-06, "output_cost_per_token": 0, "secret_sauce": true},
+      "one/chain-upstream": {"litellm_provider": "one", "input_cost_per_token": 1e-06, "output_cost_per_token": 0, "secret_sauce": true, "cost_per_smile": 1},
       "one/newcomer": {"litellm_provider": "one", "input_cost_per_token": 4e-06, "output_cost_per_token": 0, "max_input_tokens": 1000},
       "films": {"litellm_provider": "one", "mode": "video_generation"},
       "foreign": {"litellm_provider": "stranger", "input_cost_per_token": 1e-06, "stranger_key": 1}
@@ -52,6 +52,8 @@ Kept (--overwrite takes what the list says):
   model by-hand: price input is $7, in the list $9 (set by file gateway.yaml)
 Not taken over:
   films: models of the kind "video_generation" are not served here
+Prices without a place here, not charged:
+  cost_per_smile (one/chain-upstream)
 Keys without a place here:
   secret_sauce (1)
 1 new, 2 changed, 1 gone. Nothing was changed; --apply does it.

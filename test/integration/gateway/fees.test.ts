@@ -111,6 +111,7 @@ describe('what suppliers bill beside the tokens of text', () => {
       modes: {
         'service_tier=priority': { multiplier: 2_000_000n },
         'service_tier=flex': { multiplier: 1_000_000n, rates: { input: usd('0.5'), output: usd('1') } },
+        'service_tier=batch': { multiplier: 500_000n },
       },
     });
     const charged = async (asked: string, served?: string) => {
@@ -126,6 +127,8 @@ describe('what suppliers bill beside the tokens of text', () => {
     expect(await charged('priority')).toMatchObject({ cost_nano: '2400000' });
     expect(await charged('flex', 'flex')).toMatchObject({ cost_nano: '600000' });
     expect(await charged('auto', 'priority')).toMatchObject({ cost_nano: '2400000' });
+    expect(await charged('batch', 'batch')).toMatchObject({ cost_nano: '600000' });
+    expect(await charged('batch')).toMatchObject({ cost_nano: '1200000' });
   });
 
   test('a tier that nobody asked for and no price names costs what the dearest costs', async () => {

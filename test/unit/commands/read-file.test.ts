@@ -212,7 +212,9 @@ test('anchors may be used, and one that contains itself does no harm', () => {
 });
 
 test('the examples of the documentation have no faults', () => {
-  const page = readFileSync(join(__dirname, '../../../docs/gateway-yaml.md'), 'utf8');
+  const page = ['gateway-yaml.md', 'prices.md']
+    .map((name) => readFileSync(join(__dirname, '../../../docs', name), 'utf8'))
+    .join('\n');
   const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => text);
   expect(examples.length).toBeGreaterThan(3);
   const names = page.matchAll(/\$\{([A-Z_]+)\}/g);
