@@ -40,6 +40,7 @@ export {
   type ReplyContext,
   type StreamDecoder,
   type StreamEncoder,
+  type OmittedMember,
   type StreamWatcher,
   type SupplierError,
   type SupplierErrorKind,

@@ -1,5 +1,11 @@
 import { type Fault, type UsageReading } from '../kernel';
-import { type DialectName, type JsonObject, type StreamWatcher, type SupplierError } from './canonical';
+import {
+  type DialectName,
+  type JsonObject,
+  type OmittedMember,
+  type StreamWatcher,
+  type SupplierError,
+} from './canonical';
 import { ServedUses } from './fees';
 
 /** What the watchers of the three dialects share. */
@@ -13,6 +19,7 @@ export abstract class EventWatcher implements StreamWatcher {
   ended = false;
   reported = false;
   isBare = false;
+  omitted: OmittedMember | null = null;
   readonly served: ServedUses;
   private rawUsage: unknown = undefined;
 

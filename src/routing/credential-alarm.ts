@@ -16,7 +16,7 @@ export class CredentialAlarm {
     private readonly logger: Logger,
   ) {}
 
-  refused({ provider, upstreamModel: model, region }: LaneView, status: number, code: string): void {
+  refused({ provider, upstreamModel: model, region }: LaneView, status: number | null, code: string): void {
     const now = monotonicMs();
     if (now - (this.refusedAt.get(provider.id) ?? -Infinity) < QUIET_MS) return;
     this.refusedAt.set(provider.id, now);

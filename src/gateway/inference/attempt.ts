@@ -5,7 +5,7 @@ import type { Answered, Sending } from './answered';
 import { isOfLane, lanesIn, recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import { exhausted } from './exhausted';
-import type { Judgement } from './judge';
+import { isCredentialRefused, type Judgement } from './judge';
 import { isCallerMayBeCause } from './lane-blame';
 import { LaneCall, type StreamOf, type Tried } from './lane-call';
 import { ProbeWait } from './probe-wait';
@@ -14,7 +14,6 @@ import { laneStream } from './stream/lane-stream-of';
 
 const MOST_LANES = 3;
 const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_providers_available']);
-const credentialStatuses: ReadonlySet<number> = new Set([401, 402, 403]);
 
 /**
  * Sends a request down its lanes until one answers. Another lane is tried only while the caller has no part of an
@@ -207,8 +206,7 @@ export class Attempts {
       return;
     }
     const { problem, status, pauseMs } = tried;
-    if (status !== null && credentialStatuses.has(status))
-      this.tools.credentials.refused(lane, status, problem.code);
+    if (isCredentialRefused(tried)) this.tools.credentials.refused(lane, status, problem.code);
     if (pauseMs > 0) permit.pause(now, pauseMs, problem);
     // A supplier that says when to come back is well; nothing has to be found out about it.
     if (pauseMs > 0 && problem.code === 'supplier_limit') permit.neutral();

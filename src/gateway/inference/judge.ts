@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Fault, fault } from '../../kernel';
+import { type ErrorCode, type Fault, fault } from '../../kernel';
 import { type SupplierError, supplierFault } from '../../protocol';
 import type { AnswerHead } from '../../routing';
 
@@ -52,6 +52,22 @@ export function judge(
       return { kind: 'failed', status, problem: told, pauseMs };
   }
 }
+
+const refusals: ReadonlySet<ErrorCode> = new Set([
+  'context_length_exceeded',
+  'request_rejected',
+  'invalid_request',
+]);
+
+/** A failure in place of an answer that had begun with this status: the caller's mistakes stay the caller's. */
+export const judgeBegun = (status: number, problem: Fault): Judgement =>
+  refusals.has(problem.code)
+    ? { kind: 'refused', status, problem }
+    : { kind: 'failed', status: null, problem, pauseMs: 0 };
+
+/** The supplier refuses our credential, by its status or by its words. */
+export const isCredentialRefused = ({ problem }: Pick<Judgement, 'problem'>): boolean =>
+  problem.code === 'provider_unavailable';
 
 /** A supplier may ask for more than the operator allows, and nothing could end it. */
 function retryAfterOf(headers: IncomingHttpHeaders, longestPauseMs: number): number | null {

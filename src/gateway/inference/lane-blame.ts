@@ -3,6 +3,8 @@ import type { Judgement } from './judge';
 
 /** By these a supplier speaks of itself or of our credential; anything else it answers may be due to the request. */
 const ofTheSupplier: ReadonlySet<number> = new Set([401, 402, 403, 408, 429, 502, 503, 504, 529]);
+/** The same in the words of a stream, or under a status of success. */
+const inItsWords: ReadonlySet<ErrorCode> = new Set(['provider_unavailable', 'supplier_limit']);
 /** The connection failed, whatever was sent over it. */
 const ofTheConnection: ReadonlySet<ErrorCode> = new Set([
   'upstream_unavailable',
@@ -14,5 +16,7 @@ const ofTheConnection: ReadonlySet<ErrorCode> = new Set([
  * Whether the request itself may have caused a failure: a 404, an internal error, an answer that cannot be read, long
  * silence over a long prompt. No one of them can be told from a fault of the lane, so they count by the key.
  */
-export const isCallerMayBeCause = ({ status, problem }: Pick<Judgement, 'status' | 'problem'>): boolean =>
-  status === null ? !ofTheConnection.has(problem.code) : !ofTheSupplier.has(status);
+export const isCallerMayBeCause = ({ status, problem }: Pick<Judgement, 'status' | 'problem'>): boolean => {
+  if (inItsWords.has(problem.code)) return false;
+  return status === null ? !ofTheConnection.has(problem.code) : !ofTheSupplier.has(status);
+};

@@ -11,7 +11,7 @@ import type {
 import { type AnswerContext, svcFacts } from './answer-context';
 import type { Answered, LaneAnswer, Sending } from './answered';
 import type { AttemptTools } from './attempt-tools';
-import { judge, type Judgement } from './judge';
+import { judge, judgeBegun, type Judgement } from './judge';
 import { type Outbound, outboundFor } from './outbound';
 import { relayWhole } from './relay-whole';
 import { laneStream } from './stream/lane-stream-of';
@@ -65,6 +65,7 @@ export class LaneCall {
       : null;
     let outbound: Outbound | null = null;
     let secrets: CallSecrets | null = null;
+    let head: AnswerHead | null = null;
     try {
       outbound = outboundFor(inbound, call, held, admission, route, styles);
       const sending = this.send(outbound);
@@ -73,7 +74,7 @@ export class LaneCall {
       ({ secrets } = sent);
       this.watch(exchange, patience);
       const whole = patience === null ? await exchange.complete() : null;
-      const head = whole ?? (await exchange.head);
+      head = whole ?? (await exchange.head);
       if (head.status >= 300) {
         const error = sent.judge(head, whole?.body ?? (await exchange.whole()));
         return judge(head, error, health.longestPauseMs(provider));
@@ -93,6 +94,7 @@ export class LaneCall {
       const problem = secrets?.blankedFault(read) ?? read;
       // What a lane cannot even be asked says nothing about the lane.
       if (outbound === null) return { kind: 'refused', status: null, problem };
+      if (head !== null) return judgeBegun(head.status, problem);
       return { kind: 'failed', status: null, problem, pauseMs: 0 };
     } finally {
       patience?.stop();

@@ -13,6 +13,7 @@ import type { LaneAnswer, WholeDelivery } from './answered';
 import { soldAudio } from './audio';
 import { completionOf } from './completions';
 import { usageOfWhole } from './delivery';
+import { separateChoices } from './chat-choices';
 import type { Call } from './describe';
 import { withServedUses } from './fees';
 import type { Inbound } from './inbound';
@@ -41,7 +42,7 @@ export function relayWhole(
   const isStreamed = isText(surface) && isEventStream(answered.contentType, bytes);
   if (dialect === null) return passOn(inbound, call, answered, whole);
   if (isStreamed && surface.name !== 'completions')
-    return render(inbound, call, answered, decodedStream(dialect, bytes, translation?.reply));
+    return render(inbound, call, answered, decodedStreams(call, dialect, bytes, translation?.reply));
   if (translation === null) {
     if (!isStreamed) return passOn(inbound, call, answered, whole);
     const collected = completionOf(bytes);
@@ -49,7 +50,7 @@ export function relayWhole(
   }
   const body = parseAnswer(bytes);
   const error = errorIn(body, { checkAnswer: dialect.checkAnswer, readError: whole.readError });
-  return error ?? render(inbound, call, answered, dialect.decodeAnswer(body, translation.reply));
+  return error ?? render(inbound, call, answered, [dialect.decodeAnswer(body, translation.reply)]);
 }
 
 /** An answer in the caller's own dialect: the supplier's bytes, but for the name of the model. */
@@ -111,36 +112,71 @@ function named(bytes: Buffer, told: Body, model: string): Buffer {
   return applyEdits(bytes, 0, [{ start, end: start, text: Buffer.from(`"model":${model}${comma}`) }]);
 }
 
-/** An answer that was understood, in the dialect of the caller. */
+/** What was understood, in the dialect of the caller: an answer, or as many as were asked for. */
 function render(
   inbound: Inbound,
   call: Call,
   { outbound, contextTokens, model }: LaneAnswer,
-  decoded: DecodedAnswer,
+  decoded: readonly DecodedAnswer[],
 ): WholeDelivery {
   const { surface } = call;
   if (!isText(surface)) throw fault('internal_error');
-  const collected = collect(decoded.events);
-  if (!collected.ok) throw collected.error;
-  const { finish, blocks } = collected.value;
-  if (finish.raw === null && blocks.length === 0) throw fault('empty_response');
-  const usage = usageOfWhole(decoded.usage, call, contextTokens, () => textBytesOf(collected.value));
-  const encoded = surface.dialect.encodeAnswer(collected.value, {
-    ...answerId(surface),
-    requestId: inbound.requestId,
-    model,
-    estimate: () => usage,
-  });
+  const answers = decoded.map(({ events }) => answerIn(events));
+  const reported = decoded.map(({ usage }) => usage).findLast(({ kind }) => kind !== 'absent');
+  const usage = usageOfWhole(reported ?? { kind: 'absent' }, call, contextTokens, () =>
+    answers.reduce((sum, answer) => sum + textBytesOf(answer), 0),
+  );
+  const encoded = answers.map((answer) =>
+    surface.dialect.encodeAnswer(answer, {
+      ...answerId(surface),
+      requestId: inbound.requestId,
+      model,
+      estimate: () => usage,
+    }),
+  );
+  const { finish } = answers[0]!;
   return {
-    body: Buffer.from(JSON.stringify(encoded.body)),
+    body: Buffer.from(JSON.stringify(withChoices(encoded.map(({ body }) => body)))),
     contentType: 'application/json',
     usage,
     finishReason: finish.raw ?? finish.unified,
     firstTokenMs: null,
-    dropped: [...(outbound.translation?.dropped ?? []), ...decoded.dropped, ...encoded.dropped],
+    dropped: [
+      ...(outbound.translation?.dropped ?? []),
+      ...decoded.flatMap(({ dropped }) => dropped),
+      ...encoded.flatMap(({ dropped }) => dropped),
+    ],
     problem: null,
   };
 }
+
+function answerIn(events: DecodedAnswer['events']): CanonicalAnswer {
+  const collected = collect(events);
+  if (!collected.ok) throw collected.error;
+  const { finish, blocks } = collected.value;
+  if (finish.raw === null && blocks.length === 0) throw fault('empty_response');
+  return collected.value;
+}
+
+/** Several answers are the choices of one. */
+function withChoices([first, ...others]: readonly Body[]): Body {
+  if (first === undefined || others.length === 0) return first ?? {};
+  const choices = [first, ...others].flatMap(({ choices: own }) =>
+    Array.isArray(own) ? (own as Body[]) : [],
+  );
+  return { ...first, choices: choices.map((choice, index) => ({ ...choice, index })) };
+}
+
+/** A decoder reads one answer: where several were asked for, each has a stream of its own. */
+const decodedStreams = (
+  { surface, choices }: Call,
+  side: SupplierSide,
+  bytes: Buffer,
+  reply?: ReplyContext,
+): DecodedAnswer[] =>
+  (surface.name === 'chat' && choices > 1 ? separateChoices(bytes) : [bytes]).map((each) =>
+    decodedStream(side, each, reply),
+  );
 
 function decodedStream(side: SupplierSide, bytes: Buffer, reply: Partial<ReplyContext> = {}): DecodedAnswer {
   const events: DecodedAnswer['events'][number][] = [];

@@ -146,6 +146,13 @@ function pictureUsage(answer: Body | null, request: Body): UsageReading {
   return { kind: 'ok', usage: { ...reported, calls: made, images } };
 }
 
+/** A message counts as a delta that says all of it; every choice counts. */
+function writtenInChat(answer: Body): number {
+  const watcher = dialects.chat.streamWatcher(true);
+  watcher.watch(answer);
+  return watcher.outputBytes;
+}
+
 /** No picture of a model that is sold by tokens has more. */
 const USUAL_PICTURE_TOKENS = 16_384;
 
@@ -160,7 +167,10 @@ const spoken = (name: 'transcription' | 'translation'): Surface => ({
 });
 
 export const surfaces = {
-  chat: text('chat', checkChat, 'messages', 'max_completion_tokens', 'max_tokens'),
+  chat: {
+    ...text('chat', checkChat, 'messages', 'max_completion_tokens', 'max_tokens'),
+    writtenIn: writtenInChat,
+  },
   messages: text('messages', checkMessages, 'messages', 'max_tokens'),
   responses: { ...text('responses', checkResponses, 'input', 'max_output_tokens'), keepsAnswers: true },
   /** Responses as agents speak them: only streamed, and only to suppliers that take the request as it is. */

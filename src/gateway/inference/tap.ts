@@ -8,7 +8,7 @@ import {
   SseScanner,
   type ValuePlace,
 } from '../../kernel';
-import { type Dialect, type StreamWatcher, supplierFault } from '../../protocol';
+import { type Dialect, type OmittedMember, type StreamWatcher, supplierFault } from '../../protocol';
 import { applyEdits, type Edit } from './stream/edits';
 
 export interface TapOptions {
@@ -193,7 +193,8 @@ export class Tap {
       this.keep();
       if (options.facts !== null) changes.push(this.placeForFacts());
     }
-    if (changes.length > 0) this.place(changes);
+    if (options.model !== null && watcher.omitted !== null) changes.push(...this.placesOf(watcher.omitted));
+    if (changes.length > 0) this.place(changes.sort((one, other) => one.start - other.start));
   }
 
   /** A search finds it in text of one byte a character, where places in the text are those in the bytes. */
@@ -201,6 +202,11 @@ export class Tap {
     const { scanner, watcher } = this;
     const sole = scanner.dataLength === text.length ? findSoleMember(text, 'model') : null;
     return sole === null ? findMembers(scanner.data(), ...watcher.modelPath) : [sole];
+  }
+
+  private placesOf({ path, value }: OmittedMember): Edit[] {
+    const text = Buffer.from(JSON.stringify(value));
+    return findMembers(this.scanner.data(), ...path).map(({ start, end }) => ({ start, end, text }));
   }
 
   /** The event read last carries the final usage. */

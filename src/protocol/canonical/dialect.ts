@@ -75,6 +75,12 @@ export interface UsesSeen {
   join(usage: Usage, asked: UseCounts): Usage;
 }
 
+export interface OmittedMember {
+  /** The members that lead to it. */
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
 export interface StreamWatcher {
   /** The members that lead to the supplier's name of the model, in events that carry it. */
   readonly modelPath: readonly string[];
@@ -97,6 +103,8 @@ export interface StreamWatcher {
   readonly isBare: boolean;
   /** All that the supplier reported, as one report. */
   readonly usage: UsageReading;
+  /** What the last event should repeat of the answer and does not. */
+  readonly omitted: OmittedMember | null;
   /** What it shows of the supplier's own tools. */
   readonly served: UsesSeen;
   /** Takes the next event and answers the failure that it reports, if it does. */

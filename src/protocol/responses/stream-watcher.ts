@@ -20,6 +20,7 @@ export class ResponsesStreamWatcher extends EventWatcher {
   private sequence = -1;
   private begun: { readonly id: string; readonly createdAt: number } | null = null;
   private readonly output: JsonObject[] = [];
+  private isKeptWhole = false;
   /** Items whose name has been counted, and items whose text has. */
   private readonly named = new Set<unknown>();
   private readonly written = new Set<unknown>();
@@ -82,6 +83,8 @@ export class ResponsesStreamWatcher extends EventWatcher {
     // Some suppliers send the items with the last event and not before.
     if (!this.hasOutput && isRecord(response))
       listIn(response.output).forEach((item, index) => this.readItem(index, item));
+    else if (isRecord(response) && listIn(response.output).length === 0 && this.isKeptWhole)
+      this.omitted = { path: ['response', 'output'], value: this.output };
     this.finishReason = readFinish(response).raw ?? type.slice('response.'.length);
     this.ended = true;
   }
@@ -99,6 +102,7 @@ export class ResponsesStreamWatcher extends EventWatcher {
       for (const part of [...listIn(item.content), ...listIn(item.summary)])
         this.wrote(part.text ?? part.refusal ?? part.transcript);
     }
-    if (this.outputBytes <= MOST_KEPT) this.output.push(item);
+    this.isKeptWhole = this.outputBytes <= MOST_KEPT;
+    if (this.isKeptWhole) this.output.push(item);
   }
 }

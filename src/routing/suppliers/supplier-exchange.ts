@@ -185,6 +185,9 @@ const causeOf = (ending: Ending): Fault =>
 
 const timeOuts = new Set(['ETIMEDOUT', 'SUPPLIER_DEADLINE']);
 
+/** An answer came, and it breaks the rules of HTTP. */
+const BROKEN_ANSWER = 'SUPPLIER_BROKEN_ANSWER';
+
 /** This process or this machine may open nothing more: no fault of the supplier, who was not even asked. */
 const outOfDescriptors = new Set(['EMFILE', 'ENFILE']);
 
@@ -198,5 +201,6 @@ function brokenConnection(error: Error): Fault {
       retryAfterSeconds: 1,
       cause: error,
     });
+  if (code === BROKEN_ANSWER) return fault('upstream_invalid_response', { cause: error });
   return fault(timeOuts.has(code) ? 'upstream_timeout' : 'upstream_unavailable', { cause: error });
 }

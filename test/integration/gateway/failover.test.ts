@@ -251,13 +251,22 @@ describe('when a supplier fails', () => {
     { kind: 'non-json' },
     { kind: 'empty-body' },
     { kind: 'cut' },
-    { kind: 'wrong-usage', variant: 'nan' },
+    { kind: 'gzip-bomb', bytes: 1_000_000 },
   ] as const)('a whole answer that is none goes to the next lane: %o', async (fault) => {
     const model = await fresh('both-chat');
     await fail(fault);
     const answer = await ask('chat', model, 'whole');
     expect(answer.status).toBe(200);
     expect(await recordOf(answer)).toMatchObject({ supplier: `${model}-second`, failover: true });
+  });
+
+  test('a whole answer whose usage cannot be read is one, and charged by estimate', async () => {
+    const model = await fresh('both-chat');
+    await fail({ kind: 'wrong-usage', variant: 'nan' });
+    const answer = await ask('chat', model, 'whole');
+    expect(answer.status).toBe(200);
+    const wanted = { supplier: `${model}-first`, failover: false, usage_source: 'estimated' };
+    expect(await recordOf(answer)).toMatchObject(wanted);
   });
 
   test('a conversation too long for its model goes to the larger one, at the price of that', async () => {

@@ -65,7 +65,7 @@ describe('a supplier alone that does not do what it should', () => {
     [{ kind: 'non-json' }, 502, /^non_json_provider_response$/],
     [{ kind: 'empty-body' }, 502, /^empty_response$/],
     [{ kind: 'huge-body' }, 502, /^provider_response_too_large$/],
-    [{ kind: 'gzip-bomb', bytes: 20_000_000 }, 502, /^non_json_provider_response$/],
+    [{ kind: 'gzip-bomb', bytes: 20_000_000 }, 502, /^upstream_invalid_response$/],
     [{ kind: 'clean-cut' }, 502, /^(non_json_provider_response|upstream_invalid_response)$/],
     [{ kind: 'cut' }, 503, /^upstream_unavailable$/],
     [{ kind: 'reset' }, 503, /^upstream_unavailable$/],

@@ -104,6 +104,51 @@ describe('how a stream fails, and what it calls its model', () => {
     );
   });
 
+  describe('a refusal before any output is the caller’s, as one with a status is', () => {
+    const refusals: [string, number, Json][] = [
+      [
+        'invalid_request',
+        400,
+        { type: 'invalid_request_error', message: 'bad temperature', param: 'temperature' },
+      ],
+      ['context_length_exceeded', 400, { type: 'invalid_request_error', message: 'prompt is too long' }],
+      ['request_rejected', 400, { type: 'invalid_request_error', code: 'content_filter', message: 'no' }],
+    ];
+    const lanes = ['chat', 'messages', 'responses'];
+    const cases = lanes.flatMap((provider) => refusals.map((refusal) => [provider, ...refusal] as const));
+
+    test.each(cases)('%s: %s', async (provider, code, status, error) => {
+      const failing = ending(named({ type: 'error', error }));
+      const { answer, text, record } = await house.whole(provider, failing, { spare: true });
+      expect(answer.status).toBe(status);
+      const told = (JSON.parse(text) as { error: Json }).error;
+      expect(told).toMatchObject({ code, retryable: false });
+      expect(record).toMatchObject({ code, supplier: provider, failover: false, cost_nano: '0' });
+    });
+  });
+
+  test('a response whose last event repeats none of its items gets them there', async () => {
+    const completed = {
+      type: 'response.completed',
+      sequence_number: 4,
+      response: {
+        ...response,
+        status: 'completed',
+        output: [],
+        usage: { input_tokens: 11, output_tokens: 2 },
+      },
+    };
+    const { events } = await house.whole('responses', ending(named(...responseBegun, completed)));
+    const last = valueOf(events.at(-1)!);
+    expect(last).toMatchObject({
+      type: 'response.completed',
+      response: { status: 'completed', output: [item] },
+    });
+    expect((last.response as Json).output).toEqual([item]);
+    const { id } = last.response as Json;
+    expect(await house.get(`/v1/responses/${String(id)}`)).toMatchObject({ output: [item] });
+  });
+
   describe('the name of the model (B8)', () => {
     const streams = {
       chat: data(chunk({ content: 'Bern.' }), stop, bareUsage(2), '[DONE]'),

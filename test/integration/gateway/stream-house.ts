@@ -163,6 +163,12 @@ export class StreamHouse {
     return { model, answer, text, events: eventsIn(text), record: await this.recordOf(answer) };
   }
 
+  async get(path: string): Promise<unknown> {
+    const headers = { authorization: `Bearer ${this.app.firstKeys?.demo}` };
+    const answer = await fetch(this.app.url + path, { headers });
+    return answer.json();
+  }
+
   async recordOf({ headers }: Response): Promise<Json | undefined> {
     const rows = await this.app.database.query<Json>('SELECT * FROM request_record WHERE request_id = $1', [
       headers.get('x-request-id'),
