@@ -12,7 +12,6 @@ export class CreateKeptResponses1763700500000 implements MigrationInterface {
       CREATE TABLE kept_response (
         key_id      integer     NOT NULL CONSTRAINT kept_response_key_fkey REFERENCES api_key ON DELETE CASCADE,
         response_id text        NOT NULL,
-        item_ids    text[]      NOT NULL,
         kept_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
         expires_at  timestamptz NOT NULL DEFAULT clock_timestamp() + interval '24 hours',
         bytes       bigint      NOT NULL,
@@ -20,19 +19,27 @@ export class CreateKeptResponses1763700500000 implements MigrationInterface {
         input       bytea,
         CONSTRAINT kept_response_pkey PRIMARY KEY (key_id, response_id)
       );
-      -- A pending list would be searched by every look-up.
-      CREATE INDEX kept_response_by_item ON kept_response USING gin (item_ids) WITH (fastupdate = off);
       CREATE INDEX kept_response_by_age ON kept_response (key_id, kept_at DESC) INCLUDE (bytes);
       CREATE INDEX kept_response_by_expiry ON kept_response (expires_at);
+      -- Which kept answer has an item: a plain index finds it however many answers a key has.
+      CREATE TABLE kept_response_item (
+        key_id      integer NOT NULL,
+        item_id     text    NOT NULL,
+        response_id text    NOT NULL,
+        CONSTRAINT kept_response_item_pkey PRIMARY KEY (key_id, item_id),
+        CONSTRAINT kept_response_item_response_fkey FOREIGN KEY (key_id, response_id) REFERENCES kept_response
+          ON DELETE CASCADE
+      );
+      CREATE INDEX kept_response_item_by_response ON kept_response_item (key_id, response_id);
       -- What is encrypted does not get any smaller.
       ALTER TABLE kept_response ALTER COLUMN answer SET STORAGE EXTERNAL;
       ALTER TABLE kept_response ALTER COLUMN input SET STORAGE EXTERNAL;
 
-      GRANT SELECT, INSERT, UPDATE, DELETE ON kept_response TO switchboard_app;
+      GRANT SELECT, INSERT, UPDATE, DELETE ON kept_response, kept_response_item TO switchboard_app;
     `);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE kept_response');
+    await runner.query('DROP TABLE kept_response_item, kept_response');
   }
 }

@@ -11,7 +11,6 @@ import { AddModelOverflow1763700400000 } from './1763700400000-add-model-overflo
 import { AddDroppedFields1763700410000 } from './1763700410000-add-dropped-fields';
 import { AddLaneOrder1763700420000 } from './1763700420000-add-lane-order';
 import { CreateKeptResponses1763700500000 } from './1763700500000-create-kept-responses';
-import { CreateKeptResponseItems1763700501000 } from './1763700501000-create-kept-response-items';
 import { AddPriceFees1763700510000 } from './1763700510000-add-price-fees';
 import { KeepUnreadJournals1763700520000 } from './1763700520000-keep-unread-journals';
 import { CreateUsageHours1763700521000 } from './1763700521000-create-usage-hours';
@@ -34,7 +33,6 @@ export const migrations = [
   AddDroppedFields1763700410000,
   AddLaneOrder1763700420000,
   CreateKeptResponses1763700500000,
-  CreateKeptResponseItems1763700501000,
   AddPriceFees1763700510000,
   KeepUnreadJournals1763700520000,
   CreateUsageHours1763700521000,

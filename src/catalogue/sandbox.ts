@@ -1,4 +1,4 @@
-import { parseUsdPerMillion, priceRates, type PriceRates } from '../kernel';
+import { parseUsd, parseUsdPerMillion, priceRates, type PriceRates } from '../kernel';
 import type { Tx } from '../platform';
 import { CatalogueEditor, type ModelInput } from './catalogue-editor.service';
 import { Model, Provider } from './entities';
@@ -13,6 +13,13 @@ interface SandboxModel extends Omit<ModelInput, 'ownedBy'> {
 }
 
 const usd = parseUsdPerMillion;
+/** What the market asks for one use of a supplier's own tool: agents offer such tools with every request. */
+const uses = {
+  web_search: parseUsd('0.01'),
+  file_search: parseUsd('0.0025'),
+  code_execution: parseUsd('0.03'),
+  other_tool: parseUsd('0.01'),
+};
 const chat = { kind: 'chat', contextTokens: 200_000, maxOutputTokens: 128_000 } as const;
 
 /** One model of every kind the simulated supplier serves, priced like their like on the market. */
@@ -23,7 +30,7 @@ const SANDBOX_MODELS: readonly SandboxModel[] = [
     displayName: 'Simulated small',
     inputModalities: ['text', 'image'],
     capabilities: ['tools', 'json_schema', 'prompt_caching'],
-    rates: priceRates({ input: usd('0.15'), output: usd('0.60'), cacheRead: usd('0.075') }),
+    rates: priceRates({ uses, input: usd('0.15'), output: usd('0.60'), cacheRead: usd('0.075') }),
   },
   {
     ...chat,
@@ -32,6 +39,7 @@ const SANDBOX_MODELS: readonly SandboxModel[] = [
     inputModalities: ['text', 'image'],
     capabilities: ['tools', 'json_schema', 'prompt_caching', 'native'],
     rates: priceRates({
+      uses,
       input: usd('3'),
       output: usd('15'),
       cacheRead: usd('0.30'),
@@ -54,7 +62,7 @@ const SANDBOX_MODELS: readonly SandboxModel[] = [
     name: 'sim-reason',
     displayName: 'Simulated reasoning',
     capabilities: ['tools', 'json_schema', 'prompt_caching', 'reasoning'],
-    rates: priceRates({ input: usd('1.10'), output: usd('4.40'), cacheRead: usd('0.275') }),
+    rates: priceRates({ uses, input: usd('1.10'), output: usd('4.40'), cacheRead: usd('0.275') }),
   },
   {
     ...chat,
@@ -63,7 +71,7 @@ const SANDBOX_MODELS: readonly SandboxModel[] = [
     contextTokens: 8_000,
     maxOutputTokens: 4_000,
     capabilities: ['tools'],
-    rates: priceRates({ input: usd('0.50'), output: usd('1.50') }),
+    rates: priceRates({ uses, input: usd('0.50'), output: usd('1.50') }),
   },
   {
     name: 'sim-embed',

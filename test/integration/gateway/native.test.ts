@@ -7,24 +7,10 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { fakeServer, type FakeServer } from '../suppliers/supplier-house';
 import { ModelShelf } from './model-shelf';
+import { agentRates, asAgent } from './native-agent';
 
 const later = (): number => Date.now() + 3_600_000;
 const soon = (): number => Date.now() + 5_000;
-
-/** What an agent of this dialect sends, with spaces and numbers that printing it anew would change. */
-const asAgent = (model: string, text: string, extra = ''): string =>
-  `{ "model" : ${JSON.stringify(model)},${extra}
-  "input": [
-    {"type":"message","id":"msg_1","role":"developer","content":[{"type":"input_text","text":"Be brief."}]},
-    {"type":"message","role":"user","content":[{"type":"input_text","text":${JSON.stringify(text)}}]},
-    {"type":"function_call","id":"fc_1","call_id":"call_1","name":"shell","arguments":"{}"},
-    {"type":"function_call_output","call_id":"call_1","output":"d\\u006fne"}
-  ],
-  "tools": [ {"type":"function","name":"shell","parameters":{"type":"object","properties":{}},"strict":false},
-    {"type":"namespace","name":"files","tools":[]}, {"type":"web_search"} ],
-  "tool_choice":"auto", "parallel_tool_calls":true, "reasoning":{"effort":"medium","summary":"auto"},
-  "store" : false, "stream" : true, "include":["reasoning.encrypted_content"],
-  "prompt_cache_key":"0190", "client_metadata":{"n":"1.0"} }`;
 
 interface Answer {
   readonly status: number;
@@ -61,11 +47,19 @@ describe('the native route', () => {
       baseUrl: supplier.url,
       credentials: [{ label: 'key', kind: 'bearer', secret: 'sim-plain' }],
     });
-    await shelf.model('sim-large-native', [{ provider: 'agents', upstreamModel: 'sim-large-native' }]);
-    await shelf.model('renamed', [{ provider: 'agents' }]);
-    await shelf.model('with-spare', [{ provider: 'agents' }, { provider: 'spare', region: 'us' }]);
-    await shelf.model('plain-only', [{ provider: 'plain' }]);
-    await shelf.model('plain-first', [{ provider: 'plain' }, { provider: 'agents' }]);
+    await shelf.model(
+      'sim-large-native',
+      [{ provider: 'agents', upstreamModel: 'sim-large-native' }],
+      agentRates,
+    );
+    await shelf.model('renamed', [{ provider: 'agents' }], agentRates);
+    await shelf.model(
+      'with-spare',
+      [{ provider: 'agents' }, { provider: 'spare', region: 'us' }],
+      agentRates,
+    );
+    await shelf.model('plain-only', [{ provider: 'plain' }], agentRates);
+    await shelf.model('plain-first', [{ provider: 'plain' }, { provider: 'agents' }], agentRates);
   });
   afterAll(async () => {
     await app.close();
@@ -334,7 +328,7 @@ describe('the native route', () => {
 
     test('one that has ended is renewed before it is used', async () => {
       await pool('ending', { ending: soon() });
-      await shelf.model('on-ending', [{ provider: 'ending' }]);
+      await shelf.model('on-ending', [{ provider: 'ending' }], agentRates);
       const before = issuer.bodies.length;
       expect((await post(asAgent('on-ending', 'Hello'))).status).toBe(200);
       expect(issuer.bodies.slice(before)).toEqual([
@@ -346,7 +340,7 @@ describe('the native route', () => {
 
     test('one that is refused gives way to the next, in the same request', async () => {
       await pool('refusing', { refused: later(), taken: later() });
-      await shelf.model('on-refusing', [{ provider: 'refusing' }]);
+      await shelf.model('on-refusing', [{ provider: 'refusing' }], agentRates);
       await supplier.addFault({ match: { key: 'sim-refused' }, fault: { kind: 'status', status: 401 } });
       for (let turn = 0; turn < 2; turn += 1) {
         const answer = await post(asAgent('on-refusing', `Turn ${turn}`));
@@ -360,7 +354,7 @@ describe('the native route', () => {
 
     test('one that is used up gives way as well, and the caller is told when when all are', async () => {
       await pool('limited', { first: later(), second: later() });
-      await shelf.model('on-limited', [{ provider: 'limited' }]);
+      await shelf.model('on-limited', [{ provider: 'limited' }], agentRates);
       const limit = { kind: 'status', status: 429, headers: { 'retry-after': '77' } } as const;
       await supplier.addFault({ match: { key: 'sim-first' }, fault: limit });
       for (const text of ['One', 'Two']) {
@@ -389,7 +383,7 @@ describe('the native route', () => {
 
     test('what is wrong with a token is never the caller’s 401', async () => {
       await pool('lost', { lost: later() });
-      await shelf.model('on-lost', [{ provider: 'lost' }]);
+      await shelf.model('on-lost', [{ provider: 'lost' }], agentRates);
       await supplier.addFault({ match: { key: 'sim-lost' }, fault: { kind: 'status', status: 401 } });
       const answer = await post(asAgent('on-lost', 'Hello'));
       expect(answer.status).toBeGreaterThanOrEqual(502);

@@ -142,8 +142,9 @@ describe('a transcription', () => {
     const answer = await send(formOf(['file', mp3Of({ frames: 400 }), 'a.mp3'], ['model', 'sim-transcribe']));
     expect(answer.status).toBe(200);
     const record = await recordOf(answer);
-    expect(record).toMatchObject({ audio_milliseconds: 10_425, usage_source: 'estimated' });
-    expect(record?.cost_nano).toBe(nanoFor(10_425));
+    // 400 frames of 1,152 samples.
+    expect(record).toMatchObject({ audio_milliseconds: 10_449, usage_source: 'estimated' });
+    expect(record?.cost_nano).toBe(nanoFor(10_449));
   });
 
   test.each(['negative', 'absurd', 'nan'] as const)(

@@ -94,8 +94,8 @@ test.each(['/no-id%00', '/no-id%00/audit', '?name=%00', '?cursor=%00', '/%00/rot
 
 test('what else a body can be', async () => {
   expect(refusalOf(await manage('POST', '', {}))).toEqual([400, 'missing_fields', 'name']);
-  expect(refusalOf(await manage('POST', '', '[]'))).toEqual([400, 'invalid_json', undefined]);
-  expect(refusalOf(await manage('POST', '', '{"name":'))).toEqual([400, 'invalid_json', undefined]);
+  expect(refusalOf(await manage('POST', '', '[]'))).toEqual([400, 'invalid_json', null]);
+  expect(refusalOf(await manage('POST', '', '{"name":'))).toEqual([400, 'invalid_json', null]);
   expect(refusalOf(await manage('POST', '', '{"name":"x","metadata":{"__proto__":"y"}}'))).toEqual([
     400,
     'invalid_request',
@@ -117,7 +117,7 @@ test('what else a body can be', async () => {
     'budget_limit',
   ]);
   const { id } = await create();
-  expect(refusalOf(await manage('PATCH', `/${id}`, {}))).toEqual([400, 'missing_fields', undefined]);
+  expect(refusalOf(await manage('PATCH', `/${id}`, {}))).toEqual([400, 'missing_fields', null]);
   expect(refusalOf(await manage('PATCH', `/${id}`, { user_id: 1 }))).toEqual([
     400,
     'unsupported_parameter',

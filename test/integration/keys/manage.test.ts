@@ -208,15 +208,11 @@ test('a revoked key is refused from then on, stays on record, and is revoked as 
   expect((await own(key)).status).toBe(200);
   const first = await manage('DELETE', `/${id}`);
   expect(first.body).toMatchObject({ id, status: 'revoked' });
-  expect(refusalOf(await own(key))).toEqual([401, 'invalid_api_key', undefined]);
+  expect(refusalOf(await own(key))).toEqual([401, 'invalid_api_key', null]);
   const second = await manage('DELETE', `/${id}`);
   expect([second.status, second.body]).toEqual([200, first.body]);
-  expect(refusalOf(await manage('PATCH', `/${id}`, { status: 'active' }))).toEqual([
-    409,
-    'conflict',
-    undefined,
-  ]);
-  expect(refusalOf(await manage('POST', `/${id}/rotate`))).toEqual([409, 'conflict', undefined]);
+  expect(refusalOf(await manage('PATCH', `/${id}`, { status: 'active' }))).toEqual([409, 'conflict', null]);
+  expect(refusalOf(await manage('POST', `/${id}/rotate`))).toEqual([409, 'conflict', null]);
 });
 
 test('a rotated key: the old secret ends at once, or with its grace', async () => {
@@ -248,7 +244,7 @@ test('expired is shown, but not stored: a later end brings the key back', async 
   const { id, key } = await create({ expires_at: new Date(Date.now() + 300).toISOString() });
   await new Promise((resolve) => setTimeout(resolve, 320));
   expect((await read(id)).status).toBe('expired');
-  expect(refusalOf(await own(key))).toEqual([401, 'expired_api_key', undefined]);
+  expect(refusalOf(await own(key))).toEqual([401, 'expired_api_key', null]);
   await manage('PATCH', `/${id}`, { expires_at: '2999-01-01' });
   expect((await read(id)).status).toBe('active');
   expect((await own(key)).status).toBe(200);
@@ -321,8 +317,8 @@ test('the root key is not among the keys it manages, and nobody else manages any
     ['GET', `/${id}/audit`],
   ] as const) {
     const answer = await call(app, key, method, `/v1/manage/keys${path}`, method === 'GET' ? undefined : {});
-    expect(refusalOf(answer)).toEqual([403, 'forbidden', undefined]);
+    expect(refusalOf(answer)).toEqual([403, 'forbidden', null]);
   }
-  expect(refusalOf(await call(app, root, 'GET', '/v1/key'))).toEqual([403, 'forbidden', undefined]);
+  expect(refusalOf(await call(app, root, 'GET', '/v1/key'))).toEqual([403, 'forbidden', null]);
   expect((await read(id)).status).toBe('active');
 });

@@ -41,7 +41,7 @@ describe('on one node', () => {
       expect(headers.get('x-ratelimit-reset-requests')).toMatch(/^(60\.000|59\.\d{3})s$/);
     }
     const refused = await ask(app, text);
-    expect(refusalOf(refused)).toEqual([429, 'rate_limit_exceeded', undefined]);
+    expect(refusalOf(refused)).toEqual([429, 'rate_limit_exceeded', null]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(59);
     expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(60);
     expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('0');

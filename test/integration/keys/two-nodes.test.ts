@@ -179,7 +179,7 @@ test('with the database out of reach nobody is believed for long, and nobody is 
     expect((await ask()).status).toBe(200);
     await until(async () => (await ask()).status !== 200, 4_000);
     const answer = await ask();
-    expect(refusalOf(answer)).toEqual([503, 'auth_unavailable', undefined]);
+    expect(refusalOf(answer)).toEqual([503, 'auth_unavailable', null]);
     expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
   } finally {
     await proxy.restore();

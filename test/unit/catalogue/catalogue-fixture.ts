@@ -74,6 +74,8 @@ export const price = (fields: Partial<Price> = {}): Price =>
     audioInput: null,
     audioOutput: null,
     image: null,
+    imageOutput: null,
+    fees: {},
     perCall: 0n,
     perMinute: 0n,
     tiers: [],

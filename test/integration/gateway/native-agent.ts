@@ -1,0 +1,23 @@
+import { parseUsd, parseUsdPerMillion } from '../../../src/kernel';
+
+/** What an agent of this dialect sends, with spaces and numbers that printing it anew would change. */
+export const asAgent = (model: string, text: string, extra = ''): string =>
+  `{ "model" : ${JSON.stringify(model)},${extra}
+  "input": [
+    {"type":"message","id":"msg_1","role":"developer","content":[{"type":"input_text","text":"Be brief."}]},
+    {"type":"message","role":"user","content":[{"type":"input_text","text":${JSON.stringify(text)}}]},
+    {"type":"function_call","id":"fc_1","call_id":"call_1","name":"shell","arguments":"{}"},
+    {"type":"function_call_output","call_id":"call_1","output":"d\\u006fne"}
+  ],
+  "tools": [ {"type":"function","name":"shell","parameters":{"type":"object","properties":{}},"strict":false},
+    {"type":"namespace","name":"files","tools":[]}, {"type":"web_search"} ],
+  "tool_choice":"auto", "parallel_tool_calls":true, "reasoning":{"effort":"medium","summary":"auto"},
+  "store" : false, "stream" : true, "include":["reasoning.encrypted_content"],
+  "prompt_cache_key":"0190", "client_metadata":{"n":"1.0"} }`;
+
+/** Agents offer a search of the web with every request, so its price has to be known. */
+export const agentRates = {
+  input: parseUsdPerMillion('1'),
+  output: parseUsdPerMillion('2'),
+  uses: { web_search: parseUsd('0.01') },
+};
