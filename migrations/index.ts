@@ -17,6 +17,7 @@ import { CreateUsageHours1763700521000 } from './1763700521000-create-usage-hour
 import { IndexRecordsByModel1763700522000 } from './1763700522000-index-records-by-model';
 import { AddLaneRetries1763700530000 } from './1763700530000-add-lane-retries';
 import { AddModelBounds1763700540000 } from './1763700540000-add-model-bounds';
+import { CountRefusals1763700550000 } from './1763700550000-count-refusals';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -39,4 +40,5 @@ export const migrations = [
   IndexRecordsByModel1763700522000,
   AddLaneRetries1763700530000,
   AddModelBounds1763700540000,
+  CountRefusals1763700550000,
 ];

@@ -1,6 +1,9 @@
 import { Module } from '@nestjs/common';
+import { Refusals } from './refusals';
 import { RequestRecordQuery } from './request-record-query';
 import { RequestRecords } from './request-records';
 
-@Module({ providers: [RequestRecords, RequestRecordQuery], exports: [RequestRecords, RequestRecordQuery] })
+const providers = [Refusals, RequestRecords, RequestRecordQuery];
+
+@Module({ providers, exports: providers })
 export class AuditModule {}

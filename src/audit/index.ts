@@ -3,6 +3,7 @@ export { insertRequestRecords } from './insert-records';
 export { type CallerSum, millisecondsPerHour, RecordSheaf } from './record-sheaf';
 export { recordFields, usageOfRow, usageColumns } from './record-columns';
 export type { AttemptRecord, Attribution, RequestRecord } from './request-record';
+export { type RefusalHour, Refusals } from './refusals';
 export { RequestRecords } from './request-records';
 export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';
 export {

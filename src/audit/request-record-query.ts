@@ -42,10 +42,10 @@ const PAGE_OF_MODEL = `
     (${pageOf('served_model = $7 AND served_model IS DISTINCT FROM model')})) AS page
    ORDER BY created_at DESC, request_id DESC LIMIT $6`;
 
-/** A caller may use one request id twice; the newest request of that id is meant. */
+/** A caller may use one request id twice: the newest that was carried out is meant, then the newest that was refused. */
 const ONE = `
   SELECT *, ${INSTANT} AS instant FROM request_record WHERE request_id = $1 AND key_id = $2
-   ORDER BY created_at DESC LIMIT 1`;
+   ORDER BY (usage_source = 'none'), created_at DESC LIMIT 1`;
 
 const ROWS_AT_ONCE = 1_000;
 const CURSOR = /^(\d{1,18})_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;

@@ -1,5 +1,5 @@
 import { Injectable, Module } from '@nestjs/common';
-import { AuditModule, RequestRecords } from '../audit';
+import { AuditModule, Refusals, RequestRecords } from '../audit';
 import { BillingModule, MoneyWatch } from '../billing';
 import { CatalogueModule, TokenEvents } from '../catalogue';
 import { AnswerStore, IdempotencyModule, ResponsesModule, ResponseStore } from '../gateway';
@@ -53,6 +53,7 @@ export class UpkeepSchedule {
 class UpkeepWorker extends WorkerHost {
   constructor(
     private readonly records: RequestRecords,
+    private readonly refusals: Refusals,
     private readonly answers: AnswerStore,
     private readonly responses: ResponseStore,
     private readonly tokenEvents: TokenEvents,
@@ -86,6 +87,7 @@ class UpkeepWorker extends WorkerHost {
     if (months === undefined) return this.logger.info('partitions of request records are ready', { made });
     const oldest = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
     const dropped = await this.records.dropBefore(oldest);
+    await this.refusals.forgetBefore(oldest);
     this.logger.info('partitions of request records are ready', { made, dropped });
   }
 }

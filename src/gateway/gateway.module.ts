@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
 import { RoutingModule } from '../routing';
 import { WebModule } from '../web';
@@ -23,7 +24,15 @@ import { SingleShotController } from './single-shot.controller';
 import { TextController } from './text.controller';
 
 @Module({
-  imports: [WebModule, RoutingModule, BillingModule, IdempotencyModule, ResponsesModule, ManageModule],
+  imports: [
+    AuditModule,
+    WebModule,
+    RoutingModule,
+    BillingModule,
+    IdempotencyModule,
+    ResponsesModule,
+    ManageModule,
+  ],
   controllers: [
     HealthController,
     ErrorsController,

@@ -53,6 +53,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     KEY_RATE_LIMIT_RPM: '1000000',
     KEY_FAILURES_PER_MINUTE: '1000000',
     PUBLIC_REQUESTS_PER_MINUTE: '1000000',
+    // And look for what was refused of it.
+    REFUSAL_SAMPLE: '1',
     ...options.environment,
   };
   const settings = loadSettings(environment);

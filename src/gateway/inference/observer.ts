@@ -72,7 +72,7 @@ export class Observer {
     const { status, code, outcome } = fromUnknown(error);
     this.attempts(tries);
     this.count(endpoint, model, status, outcome);
-    if (status < 500 && outcome === code) this.metrics.rejections.inc({ reason: code });
+    if (tries.length === 0 && outcome === code) this.metrics.rejections.inc({ reason: code });
   }
 
   /** A supplier billed something that nobody asked for and that has no price: charged as the dearest of its kind. */

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import type { AttemptRecord } from '../../audit';
+import { type AttemptRecord, Refusals } from '../../audit';
 import { Escrow } from '../../billing';
 import { fault, fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
@@ -57,6 +57,7 @@ export class Pipeline {
     private readonly idempotency: Idempotency,
     private readonly streams: OpenStreams,
     private readonly responses: KeptResponses,
+    private readonly refusals: Refusals,
   ) {
     this.holding = { escrow, styles: tools.styles, leastOutput: settings.budgetMinOutput };
   }
@@ -65,6 +66,8 @@ export class Pipeline {
   async run(surface: Surface, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
     let model = '';
     let visit: Visit | null = null;
+    let inbound: Inbound | null = null;
+    let request: Request | null = null;
     const tries: AttemptRecord[] = [];
     try {
       const entering = this.doorway.enter(http, response);
@@ -72,21 +75,22 @@ export class Pipeline {
       const { caller, work } = visit;
       const taking = intake(http, caller, this.settings.bodyLimitBytes);
       const received = taking instanceof Promise ? await taking : taking;
+      inbound = received;
       const expanding = surface.keepsAnswers === true ? this.responses.expand(received) : received;
-      const inbound = expanding instanceof Promise ? await expanding : expanding;
+      inbound = expanding instanceof Promise ? await expanding : expanding;
       const call = describeCall(inbound, surface);
-      const request = { inbound, call, work, response, tries, isSettled: false };
-      try {
-        const admission = this.admissions.admit(inbound, call);
-        model = admission.model.name;
-        return await this.idempotency.replayOr(received, call, work, () => this.answer(request, admission));
-      } catch (error) {
-        if (!request.isSettled) await recordRefusal(inbound, call, error, request.tries, this.escrow);
-        throw error;
-      }
+      const described: Request = { inbound, call, work, response, tries, isSettled: false };
+      request = described;
+      const admission = this.admissions.admit(inbound, call);
+      model = admission.model.name;
+      return await this.idempotency.replayOr(received, call, work, () => this.answer(described, admission));
     } catch (error) {
       this.observer.failed(surface.name, model, error, tries);
       if (model !== '') http.attempted = { model, supplier: tries.at(-1)?.supplier ?? null };
+      if (request?.isSettled !== true) {
+        const unanswered = { http, surface, inbound, call: request?.call ?? null, attempts: tries };
+        await recordRefusal(unanswered, error, this.refusals, this.escrow);
+      }
       throw error;
     } finally {
       visit?.leave();

@@ -1,40 +1,46 @@
-import type { AttemptRecord } from '../../audit';
+import type { AttemptRecord, Refusals } from '../../audit';
 import type { Escrow } from '../../billing';
-import { type ErrorCode, fromUnknown, monotonicMs, usageOf } from '../../kernel';
+import { fromUnknown, monotonicMs, usageOf } from '../../kernel';
+import type { HttpRequest } from '../../web';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
-
-/** Refusals that somebody will ask about, though no supplier was called. */
-const worthShowing: ReadonlySet<ErrorCode> = new Set([
-  'budget_exceeded',
-  'billing_limit_reached',
-  'capacity_exceeded',
-  'model_not_allowed',
-  'model_not_accessible',
-  'no_providers_available',
-  'sovereign_route_unavailable',
-  'supplier_price_unresolved',
-]);
+import type { Surface } from './surface';
 
 const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');
 
-/** Puts a request on record that ended without an answer and without a charge: what was tried, and why it failed. */
+/** A request that ended without an answer and without a charge, as far as it came. */
+export interface Unanswered {
+  readonly http: HttpRequest;
+  readonly surface: Surface;
+  readonly inbound: Inbound | null;
+  readonly call: Call | null;
+  readonly attempts: readonly AttemptRecord[];
+}
+
+/**
+ * Puts on record what was tried for such a request, and why it failed. One that was refused before a supplier was
+ * asked is counted, and is a record where its turn comes.
+ */
 export async function recordRefusal(
-  inbound: Inbound,
-  call: Call,
+  { http: { caller, requestId }, surface, inbound, call, attempts }: Unanswered,
   error: unknown,
-  attempts: readonly AttemptRecord[],
+  refusals: Refusals,
   escrow: Escrow,
 ): Promise<void> {
   const { code, status, outcome } = fromUnknown(error);
-  if (attempts.length === 0 && !worthShowing.has(code)) return;
+  if (caller === undefined) return;
+  if (attempts.length === 0) {
+    // Left by its caller, and not refused.
+    if (outcome !== code) return;
+    if (!refusals.count(caller.keyId, code)) return;
+  }
   const last = attempts.at(-1);
-  const hold = escrow.tryHold({ requestId: inbound.requestId, amount: 0n, refs: [] });
+  const hold = escrow.tryHold({ requestId, amount: 0n, refs: [] });
   await hold?.settle({
-    ...inbound.caller.attribution,
+    ...caller.attribution,
     ...nothingUsed,
-    surface: call.surface.name,
-    model: call.model,
+    surface: surface.name,
+    model: call?.model ?? null,
     servedModel: last?.model ?? null,
     supplier: last?.supplier ?? null,
     region: last?.region ?? null,
@@ -43,13 +49,13 @@ export async function recordRefusal(
     costNano: 0n,
     status,
     code: outcome,
-    stream: call.stream,
+    stream: call?.stream ?? false,
     failover: attempts.length > 1,
     attempts: attempts.length > 0 ? attempts : null,
-    latencyMs: Math.round(monotonicMs() - inbound.startedMs),
+    latencyMs: inbound === null ? 0 : Math.round(monotonicMs() - inbound.startedMs),
     firstTokenMs: null,
     finishReason: null,
-    sessionKey: call.session,
+    sessionKey: call?.session ?? null,
     dropped: null,
   });
 }

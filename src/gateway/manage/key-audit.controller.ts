@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Req, Res, type StreamableFile } from '@nestjs/common';
-import { type RecordFilter, type RequestEntry, RequestRecordQuery } from '../../audit';
+import { type RecordFilter, Refusals, type RequestEntry, RequestRecordQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { KeyRegister, type ManagedKey } from '../../keys';
 import { Settings } from '../../platform';
@@ -18,6 +18,7 @@ export class KeyAuditController {
   constructor(
     private readonly register: KeyRegister,
     private readonly records: RequestRecordQuery,
+    private readonly refusals: Refusals,
     private readonly settings: Settings,
     private readonly catalogue: CatalogueService,
   ) {}
@@ -42,13 +43,17 @@ export class KeyAuditController {
   ): Promise<object> {
     const limit = limitOf(query, LONGEST_PAGE) ?? USUAL_PAGE;
     // One more than is shown tells whether there are more.
-    const entries = await this.records.ofKey(id, { ...filter, limit: limit + 1 });
+    const [entries, refusals] = await Promise.all([
+      this.records.ofKey(id, { ...filter, limit: limit + 1 }),
+      this.refusals.ofKey(id, filter.from ?? null, filter.to ?? null),
+    ]);
     const shown = entries.slice(0, limit);
     const hasMore = entries.length > limit;
     return {
       object: 'list',
       data: shown.map((entry) => presentRecord(entry, publicId)),
       prices: pricesOf(shown, this.catalogue.snapshot),
+      refusals: refusals.map(({ code, hour, count }) => ({ code, hour: hour.toISOString(), count })),
       has_more: hasMore,
       first_id: shown[0]?.requestId ?? null,
       last_id: shown.at(-1)?.requestId ?? null,

@@ -8,6 +8,9 @@ import { callerOf } from '../caller-of';
 import { presentBudget, presentRegions } from './key-presenter';
 import { presentGeneration } from './record-presenter';
 
+const NOT_ON_RECORD =
+  'This key has made no request with this id, it is not settled yet, or it was refused before a supplier was asked: of such refusals only some are kept.';
+
 /** What a key may ask about itself and about its own requests. */
 @Controller('/v1')
 @Access.eitherHeader()
@@ -51,7 +54,7 @@ export class OwnKeyController {
     if (entry === null) {
       throw fault('not_found', {
         param: 'request_id',
-        message: 'This key has made no request with this id, or it is not settled yet.',
+        message: NOT_ON_RECORD,
       });
     }
     return presentGeneration(entry, publicId, this.catalogue.snapshot);

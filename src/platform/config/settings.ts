@@ -208,6 +208,16 @@ export class Settings extends ServiceSettings {
   readonly auditExportMaxRows: number;
 
   @Setting({
+    name: 'REFUSAL_SAMPLE',
+    group: 'Observation',
+    describe:
+      'Of the refusals of a key with one code in one minute, the first and then one in so many are kept as records; all are counted. 1 keeps all.',
+    as: wholeNumber(1, 1_000_000),
+    default: '100',
+  })
+  readonly refusalSample: number;
+
+  @Setting({
     name: 'RECORD_RETENTION_MONTHS',
     group: 'Observation',
     describe: 'How many whole months of request records are kept beside the running one.',

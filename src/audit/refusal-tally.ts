@@ -1,0 +1,71 @@
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Keys and codes are ours, so this is only reached while the database is away for long. */
+const MOST_COUNTS = 100_000;
+
+/** How often a key was refused with one code in one hour. */
+export interface RefusalCount {
+  readonly keyId: number;
+  readonly code: string;
+  /** Its first millisecond. */
+  readonly hour: number;
+  count: number;
+}
+
+interface Minute {
+  readonly minute: number;
+  count: number;
+}
+
+/** Counts refusals in memory, and says which of them are kept as records. */
+export class RefusalTally {
+  private counts = new Map<string, RefusalCount>();
+  private readonly minutes = new Map<string, Minute>();
+
+  constructor(private readonly sample: number) {}
+
+  /** How many counts wait to be taken. */
+  get size(): number {
+    return this.counts.size;
+  }
+
+  /** Answers whether the refusal is kept: the first of its minute, and one in so many of the others. */
+  add(keyId: number, code: string, now: number): boolean {
+    this.count(keyId, code, Math.floor(now / HOUR_MS) * HOUR_MS, 1);
+    const name = `${keyId} ${code}`;
+    const minute = Math.floor(now / MINUTE_MS);
+    const running = this.minutes.get(name);
+    if (running?.minute !== minute) {
+      this.minutes.set(name, { minute, count: 0 });
+      return true;
+    }
+    running.count += 1;
+    return running.count % this.sample === 0;
+  }
+
+  /** What was counted since the last time; minutes that are over are forgotten. */
+  take(now: number): RefusalCount[] {
+    const taken = [...this.counts.values()];
+    this.counts = new Map();
+    const minute = Math.floor(now / MINUTE_MS);
+    for (const [name, seen] of this.minutes) if (seen.minute !== minute) this.minutes.delete(name);
+    return taken;
+  }
+
+  /** Counts that could not be written wait with the new ones. Answers how many refusals there was no room for. */
+  giveBack(counts: readonly RefusalCount[]): number {
+    let lost = 0;
+    for (const { keyId, code, hour, count } of counts)
+      if (!this.count(keyId, code, hour, count)) lost += count;
+    return lost;
+  }
+
+  private count(keyId: number, code: string, hour: number, by: number): boolean {
+    const name = `${keyId} ${code} ${hour}`;
+    const known = this.counts.get(name);
+    if (known !== undefined) known.count += by;
+    else if (this.counts.size < MOST_COUNTS) this.counts.set(name, { keyId, code, hour, count: by });
+    else return false;
+    return true;
+  }
+}
