@@ -1,30 +1,30 @@
 import 'reflect-metadata';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { DataSource } from 'typeorm';
 import { verifyMoney } from '../../src/billing';
 import { Database } from '../../src/platform';
 import { Chance } from '../support/chance';
 import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
-import type { CheckLine } from './audit/main';
 import { makeCall } from './caller';
 import { planCalls } from './calls';
+import { proveComponents } from './components/prove-components';
 import type { CallSeen, Evidence } from './evidence';
 import { buildHouse, type InvoiceHouse } from './house';
 import { priceList } from './price-list';
+import { runAudit } from './run-audit';
 
 /**
  * Hundreds of calls, half of them the streamed twins of the others, some broken off; then a program of its own
- * recomputes every charge. `--twins` and `--seed` choose how many and which.
+ * recomputes every charge. Then every component of a price, `--rounds` times. `--twins` and `--seed` choose how many
+ * and which.
  */
 const AT_ONCE = 12;
 const LEAST_CALLS = 300;
 
 async function main(): Promise<void> {
   const twins = numberGiven('twins', 308);
+  const rounds = numberGiven('rounds', 12);
   const seed = numberGiven('seed', Math.floor(Math.random() * 1e9));
   const findings = new Findings('prove:invoices');
   const house = await buildHouse(seed);
@@ -41,6 +41,7 @@ async function main(): Promise<void> {
   } finally {
     await house.stop();
   }
+  await proveComponents(findings, new Chance(seed), rounds);
   findings.end();
 }
 
@@ -70,16 +71,7 @@ async function audit(findings: Findings, house: InvoiceHouse, calls: readonly Ca
   };
   const file = join(gateway.folder, 'evidence.json');
   writeFileSync(file, JSON.stringify(evidence));
-  const auditor = spawn(process.execPath, [join(__dirname, 'audit', 'main.js'), file], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const ended = once(auditor, 'close');
-  for await (const line of createInterface({ input: auditor.stdout })) {
-    const { what, holds, found } = JSON.parse(line) as CheckLine;
-    findings.add(what, holds, found);
-  }
-  const [code] = (await ended) as [number | null];
-  if (code !== 0) findings.add('the audit came to its end', false, `ended with ${code}`);
+  await runAudit(findings, 'main.js', file);
 }
 
 async function verifyBooks(findings: Findings, url: string): Promise<void> {

@@ -1,5 +1,5 @@
 import type { LaneView, ModelView } from '../../src/catalogue';
-import { boundOf, parseUsdPerMillion, priceRates } from '../../src/kernel';
+import { boundOf, parseUsd, parseUsdPerMillion, priceRates, type UseCounts } from '../../src/kernel';
 import { describeCall } from '../../src/gateway/inference/describe';
 import type { Inbound } from '../../src/gateway/inference/inbound';
 import { inputBoundOf } from '../../src/gateway/inference/input-size';
@@ -10,7 +10,17 @@ import { dollars, percent, type Proof, usd } from './proof';
 const callers = 400;
 const window = 128_000;
 const output = 300;
-const price = priceRates({ input: parseUsdPerMillion('0.5'), output: parseUsdPerMillion('2') });
+const price = priceRates({
+  input: parseUsdPerMillion('0.5'),
+  output: parseUsdPerMillion('2'),
+  uses: {
+    web_search: parseUsd('0.01'),
+    web_search_high: parseUsd('0.05'),
+    file_search: parseUsd('0.0025'),
+    code_execution: parseUsd('0.03'),
+  },
+  modes: { 'service_tier=priority': { multiplier: 2_000_000n } },
+});
 const styles = new SupplierStyles();
 
 /** A request, and the most input its vendor would bill for it. */
@@ -19,6 +29,10 @@ interface Row {
   readonly surface: TextSurface;
   readonly body: object;
   readonly billedTokens: number;
+  /** What it bills beside tokens, at most. */
+  readonly billedUses?: UseCounts;
+  /** The tier it serves. */
+  readonly servedTier?: string;
   /** How much of the dollar has to be used; null where a single request may need most of it. */
   readonly used: number | null;
 }
@@ -30,6 +44,10 @@ const chat = (content: unknown, rest: object = {}): Pick<Row, 'surface' | 'body'
 const responses = (input: unknown, rest: object = {}): Pick<Row, 'surface' | 'body'> => ({
   surface: surfaces.responses,
   body: { input, max_output_tokens: output, ...rest },
+});
+const messages = (content: string, rest: object = {}): Pick<Row, 'surface' | 'body'> => ({
+  surface: surfaces.messages,
+  body: { messages: [{ role: 'user', content }], max_tokens: output, ...rest },
 });
 const picture = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } };
 const inline = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(400_000)}` } };
@@ -65,10 +83,56 @@ const rows: readonly Row[] = [
     used: null,
   },
   {
-    what: 'a web search',
+    what: 'two web searches and their fees',
     ...responses('x', { tools: [{ type: 'web_search' }], max_tool_calls: 2 }),
     billedTokens: 2 * window + 200,
+    billedUses: { web_search: 2 },
     used: null,
+  },
+  {
+    what: 'web searches without a limit of the caller, by the fee of a large context',
+    ...responses('x', { tools: [{ type: 'web_search', search_context_size: 'high' }] }),
+    billedTokens: 5 * window,
+    billedUses: { web_search_high: 5 },
+    used: null,
+  },
+  {
+    what: 'three web searches of messages and their fees',
+    ...messages('x', { tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }] }),
+    billedTokens: 3 * window,
+    billedUses: { web_search: 3 },
+    used: null,
+  },
+  {
+    what: 'two file searches and their fees',
+    ...responses('x', {
+      tools: [{ type: 'file_search', vector_store_ids: ['vs_1'] }],
+      max_tool_calls: 2,
+    }),
+    billedTokens: 2 * window + 200,
+    billedUses: { file_search: 2 },
+    used: null,
+  },
+  {
+    what: 'a container and its fee',
+    ...responses('x', { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] }),
+    billedTokens: 5 * window,
+    billedUses: { code_execution: 1 },
+    used: null,
+  },
+  {
+    what: 'a search in chat, in two answers',
+    ...chat('x', { web_search_options: {}, n: 2 }),
+    billedTokens: window,
+    billedUses: { web_search: 2 },
+    used: null,
+  },
+  {
+    what: 'text in the priority tier',
+    ...chat(text, { service_tier: 'priority' }),
+    billedTokens: 4_800,
+    servedTier: 'priority',
+    used: 0.9,
   },
 ];
 
@@ -83,14 +147,19 @@ export async function proveBounds(proof: Proof): Promise<void> {
   for (const row of rows) await race(proof, row);
 }
 
-async function race(proof: Proof, { what, surface, body, billedTokens, used }: Row): Promise<void> {
+async function race(proof: Proof, row: Row): Promise<void> {
+  const { what, surface, body, billedTokens, billedUses = {}, servedTier, used } = row;
   const request = { model: 'm', ...body };
   const bytes = Buffer.from(JSON.stringify(request));
-  const call = describeCall({ bytes, body: request, form: null, headers: {} } as unknown as Inbound, surface);
+  const members = Object.keys(request).map((name) => ({ name }));
+  const inbound = { bytes, body: request, members, form: null, headers: {} } as unknown as Inbound;
+  const call = describeCall(inbound, surface);
   const inputTokens = inputBoundOf(call, model, { ruleOf: () => styles.picturesFor(lane), runsTools: true });
   const maxOutputTokens = output * call.choices;
-  const bound = boundOf({ inputTokens, maxOutputTokens }, [price]);
-  const cost = boundOf({ inputTokens: billedTokens, maxOutputTokens }, [price]);
+  const modes = servedTier === undefined ? {} : { service_tier: servedTier };
+  const billed = { uses: billedUses, modes, image: null };
+  const bound = boundOf({ inputTokens, maxOutputTokens, fees: call.fees }, [price]);
+  const cost = boundOf({ inputTokens: billedTokens, maxOutputTokens, fees: billed }, [price]);
   const walletId = await proof.wallet(usd);
   const answers = await Promise.all(
     Array.from({ length: callers }, (_, caller) =>

@@ -6,14 +6,9 @@
 import { readFileSync } from 'node:fs';
 import type { CallSeen, Evidence, SupplierRequest } from '../evidence';
 import { add, type Books, readBooks, type RecordRow } from './books';
+import { check } from './check';
 import { type Expected, expectedOf } from './expected';
 import { nanoOf } from './price';
-
-export interface CheckLine {
-  readonly what: string;
-  readonly holds: boolean;
-  readonly found: string;
-}
 
 interface Audited {
   readonly call: CallSeen;
@@ -21,17 +16,7 @@ interface Audited {
   readonly record: RecordRow | undefined;
 }
 
-const MOST_SHOWN = 3;
 const MARK = /call-(\d{7})/;
-
-function check(what: string, checked: number, wrong: readonly string[]): void {
-  const found =
-    wrong.length === 0
-      ? `${checked} of ${checked}`
-      : `${wrong.length} of ${checked} differ: ${wrong.slice(0, MOST_SHOWN).join('; ')}`;
-  const line: CheckLine = { what, holds: wrong.length === 0 && checked > 0, found };
-  process.stdout.write(`${JSON.stringify(line)}\n`);
-}
 
 async function journalOf({ journalUrl }: Evidence): Promise<Map<number, SupplierRequest[]>> {
   const answer = await fetch(`${journalUrl}/requests`);

@@ -1,0 +1,152 @@
+/**
+ * Does the sums of every component again: from the bytes that suppliers were sent and answered with and the price
+ * list, and once more from what the audit of the key shows its payer. Shares no code with the service.
+ */
+import { readFileSync } from 'node:fs';
+import { billOf, ceiling, type Counts, decimal, type Words } from './bill';
+import { readBooks } from './books';
+import { check } from './check';
+import { asJson, type Json } from './reading';
+import { billedBy, type Exchange } from './vendor-rules';
+
+export interface ComponentCall {
+  readonly number: number;
+  readonly name: string;
+  readonly status: number;
+  readonly requestId: string;
+  readonly toldUsd: string | null;
+  /** What a refusal said. */
+  readonly text: string;
+}
+
+export interface ComponentEvidence {
+  readonly priceFile: string;
+  readonly databaseUrl: string;
+  readonly paidIn: string;
+  readonly calls: readonly ComponentCall[];
+  readonly exchanges: readonly Exchange[];
+  readonly audit: readonly Json[];
+  readonly prices: Json;
+}
+
+interface Sum {
+  readonly call: ComponentCall;
+  readonly provider: string;
+  readonly counts: Counts;
+  readonly nano: bigint;
+}
+
+const numbersIn = (value: unknown): Record<string, number> => asJson(value) as Record<string, number>;
+
+/** The lane's own price before the model's. */
+function priceOf(file: Json, { provider, request, path }: Exchange, model: string): Words {
+  const listed = asJson(asJson(file['models'])[model]);
+  const lanes = listed['lanes'] as readonly Json[] | undefined;
+  const own = lanes?.find((lane) => lane['provider'] === provider)?.['price'];
+  if (listed['price'] === undefined) throw new Error(`${model} has no price for ${path}: ${request}`);
+  return asJson(own ?? listed['price']);
+}
+
+/** What the audit of a key says was used, in the words of the price list. */
+function shown(row: Json): Counts {
+  const count = (name: string): number => Number(row[name]);
+  const modes = ['service_tier', 'speed', 'inference_geo'].flatMap((name) =>
+    typeof row[name] === 'string' ? [[name, row[name]] as const] : [],
+  );
+  return {
+    tokens: {
+      input: count('uncached_input_tokens'),
+      cache_read: count('cache_read_tokens'),
+      cache_write: count('cache_write_5m_tokens'),
+      cache_write_long: count('cache_write_1h_tokens'),
+      audio_input: count('audio_input_tokens'),
+      image: count('image_input_tokens'),
+      output: count('visible_output_tokens'),
+      reasoning: count('reasoning_tokens'),
+      audio_output: count('audio_output_tokens'),
+      image_output: count('image_output_tokens'),
+    },
+    calls: count('calls'),
+    milliseconds: count('audio_milliseconds'),
+    uses: numbersIn(row['tool_uses']),
+    images: numbersIn(row['images']),
+    modes: Object.fromEntries(modes),
+  };
+}
+
+async function main(): Promise<void> {
+  const evidence = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as ComponentEvidence;
+  const file = asJson(JSON.parse(readFileSync(evidence.priceFile, 'utf8')));
+  const { records, spent, escrowed, entries } = await readBooks(evidence.databaseUrl);
+  const recordOf = new Map(records.map((record) => [record.request_id, record]));
+  const rowOf = new Map(evidence.audit.map((row) => [row['request_id'], row]));
+  const exchanges = Map.groupBy(evidence.exchanges, ({ number }) => number);
+  const sums = evidence.calls
+    .filter(({ status }) => status === 200)
+    .flatMap((call): Sum[] => {
+      const exchange = exchanges.get(call.number)?.at(-1);
+      const model = recordOf.get(call.requestId)?.model;
+      if (exchange === undefined || model === undefined) return [];
+      const counts = billedBy(exchange);
+      const nano = billOf(counts, priceOf(file, exchange, model));
+      return [{ call, provider: exchange.provider, counts, nano }];
+    });
+  const differing = (costOf: (sum: Sum) => bigint | null): string[] =>
+    sums.flatMap((sum) => {
+      const cost = costOf(sum);
+      if (cost === sum.nano) return [];
+      return [`${sum.call.number} ${sum.call.name}: ${cost}, not ${sum.nano}`];
+    });
+  const all = evidence.calls.filter(({ status }) => status === 200).length;
+  check('each of these calls has one record and one answer of a supplier', all, [
+    ...(sums.length === all && records.length === all ? [] : [`${sums.length}, ${records.length} records`]),
+  ]);
+  check(
+    'its record costs what its supplier’s bytes and the price list come to, to the nano-dollar',
+    sums.length,
+    differing(({ call }) => BigInt(recordOf.get(call.requestId)?.cost_nano ?? -1)),
+  );
+  check(
+    'so says `x-svc-cost-usd`, behind streams in a trailer',
+    sums.length,
+    differing(({ call: { toldUsd } }) => (toldUsd === null ? null : ceiling(decimal(toldUsd)))),
+  );
+  const row = ({ call }: Sum): Json => asJson(rowOf.get(call.requestId));
+  check(
+    'so says the `cost` in the audit of the key',
+    sums.length,
+    differing((sum) => ceiling(decimal(row(sum)['cost']))),
+  );
+  check(
+    'so does the payer’s own sum of the fields of the audit and the prices beside it',
+    sums.length,
+    differing((sum) => billOf(shown(row(sum)), asJson(evidence.prices[String(row(sum)['price_id'])]))),
+  );
+  check(
+    'charged is the lane that answered',
+    sums.length,
+    sums.flatMap((sum) => (row(sum)['supplier'] === sum.provider ? [] : [sum.call.name])),
+  );
+  check('none of them is an estimate', sums.length, [
+    ...sums.flatMap((sum) => (row(sum)['usage_source'] === 'supplier' ? [] : [sum.call.name])),
+  ]);
+  const total = sums.reduce((sum, { nano }) => sum + nano, 0n);
+  const earned = entries
+    .filter(({ account }) => account === 'usage')
+    .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+  const wallet = entries
+    .filter(({ account }) => account === 'wallet')
+    .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+  const [ofKey] = [...spent].filter(([name]) => name.startsWith('key ')).map(([, nano]) => nano);
+  check(`ledger, wallet and key agree with ${total} nano-dollars, and nothing is left set aside`, 4, [
+    ...(earned === total ? [] : [`ledger ${earned}`]),
+    ...(wallet === BigInt(evidence.paidIn) - total ? [] : [`wallet ${wallet}`]),
+    ...(ofKey === total ? [] : [`key ${ofKey}`]),
+    ...(escrowed === 0n ? [] : [`${escrowed} set aside`]),
+  ]);
+}
+
+void main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.exit(1);
+});

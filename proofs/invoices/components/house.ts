@@ -1,0 +1,147 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Ledger, Limits } from '../../../src/billing';
+import { PostgresServer } from '../../money/postgres-server';
+import { Books } from '../../outages/books';
+import { Program } from '../../outages/program';
+import { priceFile } from './price-file';
+
+const WALLET = 1_000_000n * 1_000_000_000n;
+const PAGE = 1_000;
+
+/** The page of a key's audit, as its payer gets it. */
+export interface AuditPage {
+  readonly data: readonly Readonly<Record<string, unknown>>[];
+  readonly prices: Readonly<Record<string, unknown>>;
+  readonly next_cursor: string | null;
+}
+
+/** The artefact in a process of its own, a database, a price list that was applied, and a payer. */
+export class ComponentHouse {
+  private constructor(
+    readonly postgres: PostgresServer,
+    private readonly program: Program,
+    readonly url: string,
+    readonly priceFile: string,
+    readonly key: string,
+    private readonly root: string,
+  ) {}
+
+  static async open(supplierUrl: string): Promise<ComponentHouse> {
+    const postgres = await PostgresServer.start();
+    try {
+      const dataFolder = join(postgres.folder, 'gateway');
+      mkdirSync(dataFolder, { mode: 0o700 });
+      const environment = environmentOf(postgres, dataFolder);
+      const program = Program.node('bundle/main.js', [], environment);
+      const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
+      const [, root = ''] = await program.find(/root admin key +(svc_\w+)/);
+      const [, key = ''] = await program.find(/demo key +(svc_\w+)/);
+      await giveMoney(postgres.ownerUrl);
+      const file = join(postgres.folder, 'gateway.yaml');
+      writeFileSync(file, JSON.stringify(priceFile(supplierUrl)));
+      const apply = Program.node('bundle/cli.js', ['apply', file, '--yes'], environment);
+      if ((await apply.ended) !== 0) throw new Error(`the price list was refused: ${apply.text}`);
+      const house = new ComponentHouse(postgres, program, url, file, key, root);
+      await house.waitForModels();
+      return house;
+    } catch (error) {
+      await postgres.stop();
+      throw error;
+    }
+  }
+
+  static get paidIn(): string {
+    return String(WALLET);
+  }
+
+  /** All of the audit of the key, as soon as it has so many records. */
+  async audit(records: number): Promise<AuditPage> {
+    const { data } = (await this.get('/v1/manage/keys?limit=10')) as { data: { id: string; name: string }[] };
+    const ids = data.map(({ id }) => id);
+    for (let waited = 0; ; waited += 200) {
+      const pages = await Promise.all(ids.map((id) => this.auditOf(id)));
+      const whole = pages.find((page) => page.data.length >= records);
+      if (whole !== undefined) return whole;
+      if (waited > 20_000) throw new Error(`of ${records} calls not all are on record`);
+      await delay(200);
+    }
+  }
+
+  async stopService(): Promise<void> {
+    await this.program.stop();
+  }
+
+  async close(): Promise<void> {
+    await this.program.stop();
+    await this.postgres.stop();
+  }
+
+  private async auditOf(id: string): Promise<AuditPage> {
+    const data: AuditPage['data'][number][] = [];
+    let prices = {};
+    let cursor = '';
+    do {
+      const page = (await this.get(`/v1/manage/keys/${id}/audit?limit=${PAGE}${cursor}`)) as AuditPage;
+      data.push(...page.data);
+      prices = { ...prices, ...page.prices };
+      cursor = page.next_cursor === null ? '' : `&cursor=${encodeURIComponent(page.next_cursor)}`;
+    } while (cursor !== '');
+    return { data, prices, next_cursor: null };
+  }
+
+  private async get(path: string, key = this.root): Promise<unknown> {
+    const answer = await fetch(this.url + path, { headers: { authorization: `Bearer ${key}` } });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  }
+
+  private async waitForModels(): Promise<void> {
+    for (let waited = 0; waited < 10_000; waited += 100) {
+      const { data } = (await this.get('/v1/models', this.key)) as { data: { id: string }[] };
+      if (data.some(({ id }) => id === 'moderate')) return;
+      await delay(100);
+    }
+    throw new Error('the price list did not come into force');
+  }
+}
+
+const environmentOf = (postgres: PostgresServer, dataFolder: string): Record<string, string> => ({
+  NODE_ENV: 'test',
+  LOG_LEVEL: 'warn',
+  PORT: '0',
+  METRICS_PORT: '0',
+  DATA_FOLDER: dataFolder,
+  DATABASE_URL: postgres.url,
+  MIGRATION_DATABASE_URL: postgres.ownerUrl,
+  SANDBOX: 'off',
+  WORKERS: 'inline',
+  KEY_PEPPER: 'the same in both programs',
+  MASTER_KEY: 'the same in both programs too',
+  SESSION_SECRET: 'and this one',
+  KEY_RATE_LIMIT_RPM: '1000000',
+  SUPPLIER_ALLOW: '127.0.0.1',
+  SUPPLIER_KEY: 'sim-invoices',
+});
+
+/** The owner of the first key pays from a wallet. */
+async function giveMoney(ownerUrl: string): Promise<void> {
+  const books = await Books.open(ownerUrl);
+  const { database } = books;
+  await database.transaction(async (tx) => {
+    const [owners] = await tx.query<[{ id: number }[], number]>(
+      'UPDATE user_account SET billing_exempt = false RETURNING id',
+    );
+    const walletId = owners[0]?.id ?? 0;
+    const topUp = { walletId, amount: WALLET, against: 'processor', kind: 'topup', ref: 'proof' } as const;
+    await new Ledger(database).post(tx, topUp);
+    const [key] = await tx.query<{ id: number }[]>("SELECT id FROM api_key WHERE kind = 'client'");
+    await new Limits(database).set(
+      tx,
+      { kind: 'key', id: key?.id ?? 0 },
+      { period: 'monthly', limit: WALLET },
+    );
+  });
+  await books.close();
+}
