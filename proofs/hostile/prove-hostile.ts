@@ -6,6 +6,7 @@ import { proveAddresses } from './addresses/addresses';
 import { type BodyOptions, proveBodies } from './bodies/bodies';
 import { proveCanaries } from './canaries/canaries';
 import { proveDrips } from './drips/drips';
+import { proveEchoes } from './echoes/echoes';
 import { type FuzzOptions, proveFuzz } from './fuzz/fuzz';
 
 /** With arguments, only the parts named. */
@@ -16,6 +17,7 @@ const parts: Readonly<
   bodies: proveBodies,
   addresses: proveAddresses,
   canaries: proveCanaries,
+  echoes: proveEchoes,
   drips: proveDrips,
 };
 
