@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { Chance } from '../support/chance';
 import { numberGiven, runProof } from '../support/findings';
-import { meaningOf, saysFailed, saysWhole } from './reading';
+import { eventsOf, meaningOf, saidIn, saysFailed, saysWhole } from './reading';
 import { allRecordings, type Recording, type Wire } from './recordings';
 import { framedEvents, plain, spelled, type Spelling, spellings, writtenEvents } from './spellings';
 import { type Heard, models, type Script, Stage } from './stage';
@@ -31,6 +31,15 @@ const callers: readonly Caller[] = [
     wires: ['responses', 'messages', 'gemini', 'bedrock'],
     body: { input: 'Hello', max_output_tokens: 500, store: false },
   },
+  {
+    name: 'chat, two choices',
+    path: '/v1/chat/completions',
+    wires: ['choices'],
+    body: { messages, n: 2, max_tokens: 500, stream_options: { include_usage: true } },
+  },
+  { name: 'embeddings', path: '/v1/embeddings', wires: ['embeddings'], body: { input: 'Hello' } },
+  { name: 'moderations', path: '/v1/moderations', wires: ['moderation'], body: { input: 'Hello' } },
+  { name: 'images', path: '/v1/images/generations', wires: ['image'], body: { prompt: 'A cat' } },
 ];
 
 interface Outcome {
@@ -42,6 +51,8 @@ interface Outcome {
 class Proof {
   private readonly outcomes: Outcome[] = [];
   private readonly free: string[] = [];
+  /** Requests whose usage is to have come from where it came for the plain one. */
+  private readonly alike: { readonly plain: string; readonly found: string; readonly what: What }[] = [];
   private shown = 0;
 
   constructor(
@@ -56,6 +67,12 @@ class Proof {
       for (const caller of callers)
         if (caller.wires.includes(recording.wire)) await this.compare(recording, caller);
     const charged = await this.stage.charged(this.free);
+    const sources = await this.stage.sources(this.alike.flatMap(({ plain: one, found }) => [one, found]));
+    for (const { plain: one, found, what } of this.alike) {
+      const [wanted, source] = [sources.get(one), sources.get(found)];
+      const isSame = wanted !== undefined && wanted === source;
+      this.note('where the usage came from', isSame, () => `${describe(what)}: ${source}, not ${wanted}`);
+    }
     for (const id of this.free) this.note('no answer is charged', !charged.includes(id), () => id);
   }
 
@@ -80,7 +97,7 @@ class Proof {
         pieces: [Buffer.from(before + spelled(recording.body, spelling) + after)],
       });
     const first = await ask(plain);
-    const expected = meaningOf(first, false);
+    const expected = { meaning: meaningOf(first, false), requestId: first.requestId };
     this.note(
       'plain whole answers are answers',
       first.status === 200,
@@ -140,12 +157,21 @@ class Proof {
 
   private async compareStream(recording: Recording, caller: Caller): Promise<void> {
     const first = await this.ask(recording, caller, true, this.scriptOf(recording, plain));
-    const expected = meaningOf(first, true);
+    const expected = { meaning: meaningOf(first, true), requestId: first.requestId };
     const held = first.status === 200 && saysWhole(first.body) && !saysFailed(first.body);
     this.note(
       'plain streams are answers',
       held,
       () => `${recording.name} for ${caller.name}: ${first.status} ${first.body}`,
+    );
+    const [said, told] = [
+      saidIn((recording.events ?? []).map(({ data }) => data)),
+      saidIn(eventsOf(first.body)),
+    ];
+    this.note(
+      'the words of plain streams',
+      said === told,
+      () => `${recording.name} for ${caller.name}: ${JSON.stringify({ said, told })}`,
     );
     for (const spelling of spellings(this.chance, this.mixtures)) {
       const heard = await this.ask(recording, caller, true, this.scriptOf(recording, spelling));
@@ -166,7 +192,7 @@ class Proof {
     recording: Recording,
     caller: Caller,
     first: Heard,
-    expected: string,
+    expected: Expected,
   ): Promise<void> {
     const { type, pieces } = this.scriptOf(recording, plain);
     const bytes = Buffer.concat(pieces);
@@ -240,7 +266,7 @@ class Proof {
     const { stream_options: options, ...body } = caller.body as Record<string, unknown>;
     const asked = {
       model: models[recording.wire],
-      stream,
+      ...(stream ? { stream } : {}),
       ...(stream && options ? { stream_options: options } : {}),
       ...body,
     };
@@ -255,14 +281,16 @@ class Proof {
     for (let time = 0; time < 2; time += 1) await this.ask(recording, caller, stream, script);
   }
 
-  private same(kind: string, heard: Heard, expected: string, what: What): void {
+  private same(kind: string, heard: Heard, expected: Expected, what: What): void {
     let found: string;
     try {
       found = meaningOf(heard, what.stream);
     } catch (error) {
       found = String(error);
     }
-    this.note(kind, found === expected, () => `${describe(what)}\n  plain ${expected}\n  found ${found}`);
+    const { meaning, requestId } = expected;
+    this.alike.push({ plain: requestId, found: heard.requestId, what });
+    this.note(kind, found === meaning, () => `${describe(what)}\n  plain ${meaning}\n  found ${found}`);
   }
 
   private note(kind: string, held: boolean, why: () => string): void {
@@ -270,6 +298,11 @@ class Proof {
     if (held || (this.shown += 1) > 20) return;
     process.stdout.write(`FAILED  ${kind}: ${why().slice(0, 3_000)}\n`);
   }
+}
+
+interface Expected {
+  readonly meaning: string;
+  readonly requestId: string;
 }
 
 interface What {

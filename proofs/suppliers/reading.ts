@@ -44,3 +44,35 @@ export const saysWhole = (body: string): boolean =>
   /^data: *(?:\[DONE\]|\{"type": ?"(?:message_stop|response\.(?:completed|incomplete))")/m.test(body);
 
 export const saysFailed = (body: string): boolean => /"error": *\{/.test(body);
+
+type Json = Record<string, unknown>;
+
+const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[]) : []);
+const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** What the model said to a reader, of whichever dialect the events are; several answers one after another. */
+export function saidIn(events: readonly unknown[]): string {
+  const said = new Map<unknown, string>();
+  const add = (index: unknown, text: unknown): void =>
+    void said.set(index, (said.get(index) ?? '') + textIn(text));
+  for (const event of events.filter((one): one is Json => typeof one === 'object' && one !== null)) {
+    for (const { index, delta } of list(event.choices)) {
+      // Where a dialect has no refusals, they are words like others.
+      const { content, refusal } = Object(delta) as Json;
+      add(index, content);
+      add(index, refusal);
+      for (const part of list(content)) add(index, part.text);
+    }
+    for (const { content } of list(event.candidates))
+      for (const part of list(Reflect.get(Object(content) as object, 'parts')))
+        if (part.thought !== true) add(0, part.text);
+    if (event.type === 'content_block_delta') add(0, (event.delta as Json).text);
+    if (event.type === 'content_block_start') add(0, textIn((event.content_block as Json).text));
+    if (event.type === 'response.output_text.delta' || event.type === 'response.refusal.delta')
+      add(0, event.delta);
+  }
+  return [...said]
+    .sort(([one], [other]) => Number(one) - Number(other))
+    .map(([, text]) => text)
+    .join('\0');
+}

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export type Wire = 'chat' | 'messages' | 'responses' | 'gemini' | 'bedrock';
+export type Shot = 'embeddings' | 'moderation' | 'image';
+export type Wire = 'chat' | 'messages' | 'responses' | 'gemini' | 'bedrock' | Shot | 'choices';
 
 export interface RecordedEvent {
   readonly event: string | null;
@@ -29,7 +30,7 @@ export function allRecordings(): Recording[] {
   const framed = streams
     .filter(({ wire }) => wire === 'messages')
     .map((recording) => ({ ...recording, wire: 'bedrock' as const }));
-  return [...streams, ...framed, geminiStream(), ...bodies(), ...reports()];
+  return [...streams, ...framed, geminiStream(), ...bodies(), ...reports(), ...choices(), ...shots()];
 }
 
 function streamsOf(wire: 'chat' | 'messages' | 'responses'): Recording[] {
@@ -217,3 +218,49 @@ function reports(): Recording[] {
   );
   return [...chat, ...gemini, ...responses];
 }
+
+/** Two answers to one request, whole and streamed with their pieces mixed. */
+function choices(): Recording[] {
+  const message = (index: number, content: string): Json => ({
+    index,
+    message: { role: 'assistant', content },
+    finish_reason: 'stop',
+  });
+  const piece = (index: number, delta: object, reason: string | null = null): RecordedEvent => ({
+    event: null,
+    data: { id: 'c', model: 'upstream/m', choices: [{ index, delta, finish_reason: reason }] },
+  });
+  return [
+    whole('chat/two choices', 'choices', {
+      ...chatBody({}, 'stop'),
+      choices: [message(0, text), message(1, 'B')],
+    }),
+    stream('chat/two choices in a stream', 'choices', [
+      piece(1, { role: 'assistant', content: 'B' }),
+      piece(0, { role: 'assistant', content: text }),
+      piece(1, { content: 'ern' }, 'length'),
+      piece(0, {}, 'stop'),
+      { event: null, data: { id: 'c', choices: [], usage } },
+      { event: null, data: '[DONE]' },
+    ]),
+  ];
+}
+
+const shots = (): Recording[] => [
+  whole('embeddings/whole', 'embeddings', {
+    object: 'list',
+    model: 'upstream/m',
+    data: [{ object: 'embedding', index: 0, embedding: [0.25, -1e-9] }],
+    usage: { prompt_tokens: 12, total_tokens: 12 },
+  }),
+  whole('moderation/whole', 'moderation', {
+    id: 'modr-1',
+    model: 'upstream/m',
+    results: [{ flagged: true, categories: { 'self-harm/intent': true }, category_scores: { hate: 0.5 } }],
+  }),
+  whole('image/whole', 'image', {
+    created: 1,
+    data: [{ b64_json: 'AAAA', revised_prompt: text }],
+    usage: { input_tokens: 12, output_tokens: 3, total_tokens: 15 },
+  }),
+];

@@ -28,6 +28,10 @@ export const models: Readonly<Record<string, string>> = {
   messages: 'on-messages',
   gemini: 'on-gemini',
   bedrock: 'on-bedrock',
+  choices: 'on-chat',
+  embeddings: 'of-embedding',
+  moderation: 'of-moderation',
+  image: 'of-image',
 };
 
 /**
@@ -110,6 +114,16 @@ export class Stage {
     return rows.map(({ request_id: id }) => id);
   }
 
+  /** Where the usage on record came from, by request. */
+  async sources(requestIds: readonly string[]): Promise<Map<string, string>> {
+    const database = this.gateway.service.application.get(Database);
+    const rows = await database.query<{ request_id: string; usage_source: string }>(
+      'SELECT request_id, usage_source FROM request_record WHERE request_id = ANY($1)',
+      [requestIds],
+    );
+    return new Map(rows.map(({ request_id: id, usage_source: source }) => [id, source]));
+  }
+
   close(): Promise<void> {
     this.agent.destroy();
     return this.gateway.stop();
@@ -171,6 +185,13 @@ export class Stage {
         const limits = { contextTokens: 200_000, maxOutputTokens: 8_000 };
         await editor.upsertModel(tx, { name: model, kind: 'chat', ownedBy: 'proof', ...limits });
         await editor.setLanes(tx, model, [{ provider: name, upstreamModel: 'upstream/m', region: 'eu' }]);
+        const rates = priceRates({ input: parseUsdPerMillion('0.01'), output: parseUsdPerMillion('0.02') });
+        await new PriceService().addPrice(tx, { model, source: 'proof', rates });
+      }
+      for (const kind of ['embedding', 'moderation', 'image'] as const) {
+        const model = `of-${kind}`;
+        await editor.upsertModel(tx, { name: model, kind, ownedBy: 'proof' });
+        await editor.setLanes(tx, model, [{ provider: 'chat', upstreamModel: 'upstream/m', region: 'eu' }]);
         const rates = priceRates({ input: parseUsdPerMillion('0.01'), output: parseUsdPerMillion('0.02') });
         await new PriceService().addPrice(tx, { model, source: 'proof', rates });
       }
