@@ -56,6 +56,8 @@ const text = 'What every caller asks. '.repeat(400);
 
 const rows: readonly Row[] = [
   { what: 'text', ...chat(text), billedTokens: 4_800, used: 0.9 },
+  // A tokenizer that makes a token of every digit.
+  { what: 'digits', ...chat('7'.repeat(9_600)), billedTokens: 9_600, used: 0.9 },
   {
     what: 'four pictures by address',
     ...chat([picture, picture, picture, picture]),

@@ -1,4 +1,12 @@
-import { completionTokens, costOf, formatUsd, monotonicMs, promptTokens, type Usage } from '../../kernel';
+import {
+  completionTokens,
+  costOf,
+  formatUsd,
+  monotonicMs,
+  promptTokens,
+  type Usage,
+  type UsageLimits,
+} from '../../kernel';
 import type { JsonObject } from '../../protocol';
 import type { CallSecrets } from '../../routing';
 import type { LaneAnswer } from './answered';
@@ -14,7 +22,8 @@ export interface AnswerContext {
   readonly call: Call;
   readonly surface: TextSurface;
   readonly outbound: Outbound;
-  readonly contextTokens: number | null;
+  /** What a report of usage has to keep to, to be believed. */
+  readonly limits: UsageLimits;
   /** The catalogue's name of the model: what answers call it, whatever its supplier does. */
   readonly model: string;
   /** What must not be passed on of a failure in the stream. */

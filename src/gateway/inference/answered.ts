@@ -1,3 +1,4 @@
+import type { UsageLimits } from '../../kernel';
 import type { Dropped } from '../../protocol';
 import type { CallSecrets, LanePermit, PlannedLane, RoutePlan, SupplierExchange } from '../../routing';
 import type { Work } from '../work';
@@ -26,7 +27,8 @@ export interface LaneAnswer {
   readonly permit: LanePermit;
   /** The catalogue's name of the model that answers. */
   readonly model: string;
-  readonly contextTokens: number | null;
+  /** What a report of usage has to keep to, to be believed. */
+  readonly limits: UsageLimits;
   readonly outbound: Outbound;
   readonly status: number;
   readonly contentType: string;

@@ -36,7 +36,7 @@ export function recordingIn({ fields, files }: Form): Recording {
   }
   const { boundMs, estimateMs } = audioLengthOf(kind, file.bytes);
   const seconds = Math.ceil(Math.max(boundMs, LEAST_CHARGED_MS) / 1_000);
-  const fieldBytes = fields.reduce((sum, [, value]) => sum + value.length, 0);
+  const fieldBytes = fields.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0);
   return {
     boundMs: seconds * 1_000,
     estimateMs,

@@ -3,6 +3,7 @@ import {
   completionTokens,
   type Fault,
   type Usage,
+  type UsageLimits,
   type UsageReading,
   usageOf,
 } from '../../kernel';
@@ -33,10 +34,10 @@ export const estimateUsage = (call: Call, deliveredBytes: number): Usage =>
 export function usageOfWhole(
   reading: UsageReading,
   call: Call,
-  contextTokens: number | null,
+  limits: UsageLimits,
   deliveredBytes: () => number,
 ): Usage {
-  const checked = checkPlausible(reading, { contextTokens });
+  const checked = checkPlausible(reading, limits);
   return checked.kind === 'ok' ? checked.usage : estimateUsage(call, deliveredBytes());
 }
 
@@ -47,11 +48,11 @@ export function usageOfWhole(
 export function usageOfStream(
   reading: UsageReading,
   call: Call,
-  contextTokens: number | null,
+  limits: UsageLimits,
   deliveredBytes: number,
   coveredBytes = deliveredBytes,
 ): Usage {
-  const checked = checkPlausible(reading, { contextTokens });
+  const checked = checkPlausible(reading, limits);
   if (checked.kind !== 'ok') return estimateUsage(call, deliveredBytes);
   const { usage } = checked;
   if (usage.source !== 'partial' && deliveredBytes <= coveredBytes) return usage;

@@ -68,7 +68,10 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
     region: textIn(body.region, 'region', REGION_LENGTH),
     measure,
     serverTools: serverToolsOf(measure ?? textAlone, body, surface),
-    textBound: recording?.inputBound ?? textBound(Math.max(0, bytes.length - (measure?.mediaBytes ?? 0))),
+    textBound:
+      recording?.inputBound ??
+      surface.textBound?.(body, bytes.length) ??
+      textBound(Math.max(0, bytes.length - (measure?.mediaBytes ?? 0))),
     inputEstimate: recording?.inputEstimate ?? inputEstimateOf(measure ?? textAlone, bytes.length),
   };
 }

@@ -16,6 +16,8 @@ export interface HeldCall {
   readonly outputBound: number;
   /** The most input that was held for, on any lane. */
   readonly inputBound: number;
+  /** Every token that was held for, read or written. */
+  readonly tokens: number;
 }
 
 export interface HoldTools {
@@ -52,33 +54,46 @@ export function holdFor(
   const request: HoldRequest = {
     requestId: inbound.requestId,
     refs: inbound.caller.limits,
-    amount: amountOf(offers, outputBound * call.choices),
+    amount: amountOf(offers, writtenWithin(call, outputBound)),
   };
-  const held = (hold: Hold): HeldCall => ({ hold, cappedOutput: null, outputBound, inputBound });
+  const held = (hold: Hold, perAnswer = outputBound): HeldCall => ({
+    hold,
+    cappedOutput: perAnswer < outputBound ? perAnswer : null,
+    outputBound: perAnswer,
+    inputBound,
+    tokens: inputBound + writtenWithin(call, perAnswer),
+  });
   const hold = escrow.tryHold(request);
   if (hold !== null) return held(hold);
   if (call.maxOutputTokens === null && call.surface.untouched !== true)
-    return holdWhatFits(request, offers, held, outputBound, call.choices, tools);
-  return escrow.hold(request).then(held);
+    return holdWhatFits(call, request, offers, outputBound, tools).then(([less, perAnswer]) =>
+      held(less, perAnswer),
+    );
+  return escrow.hold(request).then((late) => held(late));
 }
 
+/** Everything that can be charged as output: the answers, and what was predicted of them and did not come true. */
+const writtenWithin = (call: Call, perAnswer: number): number =>
+  (perAnswer + predictedIn(call)) * call.choices;
+const predictedIn = ({ measure }: Call): number => measure?.predictedTokens ?? 0;
+
+/** With the bound on each answer that it is enough for. */
 async function holdWhatFits(
+  call: Call,
   request: HoldRequest,
   offers: readonly Offer[],
-  held: (hold: Hold) => HeldCall,
   outputCap: number,
-  choices: number,
   { escrow, leastOutput }: HoldTools,
-): Promise<HeldCall> {
+): Promise<[Hold, number]> {
   const headroom = await escrow.headroom(request.refs);
   const fitting = offers.reduce(
     (least, { bound, prices }) => Math.min(least, outputThatFits(headroom, bound, prices) ?? 0),
     Infinity,
   );
-  const perChoice = Math.min(outputCap, Math.max(leastOutput, Math.floor(fitting / choices)));
-  const amount = amountOf(offers, perChoice * choices);
-  const hold = await escrow.hold({ ...request, amount });
-  return { ...held(hold), cappedOutput: perChoice < outputCap ? perChoice : null, outputBound: perChoice };
+  const each = Math.floor(fitting / call.choices) - predictedIn(call);
+  const perAnswer = Math.min(outputCap, Math.max(leastOutput, each));
+  const hold = await escrow.hold({ ...request, amount: amountOf(offers, writtenWithin(call, perAnswer)) });
+  return [hold, perAnswer];
 }
 
 const amountOf = (offers: readonly Offer[], maxOutputTokens: number): Nano =>

@@ -5,11 +5,14 @@ import type { PictureRule } from '../../routing';
 import { recordingTokens } from './audio';
 import type { ServerTools } from './server-tools';
 
-/** No tokenizer in use makes more of ordinary text, code or JSON than a token for every two bytes. */
-const FEWEST_BYTES_PER_TOKEN = 2;
+/**
+ * The most tokens in a JSON text of so many bytes. No tokenizer makes more than one of a byte of UTF-8, and no escape of
+ * JSON is shorter than what it stands for. The JSON around a message or a tool outweighs what a chat template puts there.
+ */
+export const textBound = (jsonBytes: number): number => jsonBytes;
+
 const USUAL_BYTES_PER_TOKEN = 4;
 
-export const textBound = (bytes: number): number => Math.ceil(bytes / FEWEST_BYTES_PER_TOKEN);
 export const textEstimate = (bytes: number): number => Math.ceil(bytes / USUAL_BYTES_PER_TOKEN);
 
 /** What suppliers put around a conversation, around tools, and into tools that they describe themselves. */

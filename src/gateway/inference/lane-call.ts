@@ -144,7 +144,7 @@ export class LaneCall {
       route,
       permit,
       model: admission.model.name,
-      contextTokens: admission.model.contextTokens,
+      limits: { contextTokens: admission.model.contextTokens, heldTokens: held.tokens },
       outbound,
       status: head.status,
       contentType: head.headers['content-type'] ?? '',
@@ -162,14 +162,14 @@ export class LaneCall {
     const { inbound, call } = this.sending;
     const { surface } = call;
     if (!isText(surface)) throw fault('internal_error');
-    const { outbound, contextTokens, model, secrets } = answer;
+    const { outbound, limits, model, secrets } = answer;
     const facts = svcFacts(inbound, call, answer);
     const stream = this.given.streamOf({
       inbound,
       call,
       surface,
       outbound,
-      contextTokens,
+      limits,
       model,
       secrets,
       facts,

@@ -61,7 +61,7 @@ function passOn(
   { bytes, readError }: WholeBody,
 ): WholeDelivery | SupplierError {
   const { surface, recording } = call;
-  const { contentType, contextTokens, route, model, secrets } = answered;
+  const { contentType, limits, route, model, secrets } = answered;
   const isRaw = surface.answersRaw?.(inbound.body) === true && !isMarkup.test(contentType);
   const told = isRaw ? null : parseAnswer(bytes);
   const error = errorIn(told ?? errorBody(bytes), { checkAnswer: surface.checkAnswer, readError });
@@ -75,7 +75,7 @@ function passOn(
   return {
     body: told === null ? bytes : shaped(inbound, surface, { bytes, told, model }),
     contentType: isRaw ? secrets.blankedText(contentType) || 'application/octet-stream' : 'application/json',
-    usage: withServedUses(usageOfWhole(reading, call, contextTokens, written), call, told),
+    usage: withServedUses(usageOfWhole(reading, call, limits, written), call, told),
     finishReason: isText(surface) && told !== null ? surface.dialect.finishReasonIn(told) : null,
     firstTokenMs: null,
     dropped: [],
@@ -116,14 +116,14 @@ function named(bytes: Buffer, told: Body, model: string): Buffer {
 function render(
   inbound: Inbound,
   call: Call,
-  { outbound, contextTokens, model }: LaneAnswer,
+  { outbound, limits, model }: LaneAnswer,
   decoded: readonly DecodedAnswer[],
 ): WholeDelivery {
   const { surface } = call;
   if (!isText(surface)) throw fault('internal_error');
   const answers = decoded.map(({ events }) => answerIn(events));
   const reported = decoded.map(({ usage }) => usage).findLast(({ kind }) => kind !== 'absent');
-  const usage = usageOfWhole(reported ?? { kind: 'absent' }, call, contextTokens, () =>
+  const usage = usageOfWhole(reported ?? { kind: 'absent' }, call, limits, () =>
     answers.reduce((sum, answer) => sum + textBytesOf(answer), 0),
   );
   const encoded = answers.map((answer) =>

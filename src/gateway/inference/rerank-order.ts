@@ -31,3 +31,7 @@ export const searchUnitsBound = ({ documents }: Body, bytes: number): number =>
   Math.ceil(
     ((Array.isArray(documents) ? documents.length : 0) + bytes / LEAST_BYTES_PER_PIECE) / DOCUMENTS_PER_UNIT,
   );
+
+/** Suppliers who sell by the token count the question once for every document. */
+export const rerankTextBound = ({ query, documents }: Body, bytes: number): number =>
+  bytes + Buffer.byteLength(String(query)) * (Array.isArray(documents) ? documents.length : 0);

@@ -15,7 +15,7 @@ import { soldAudio } from './audio';
 import type { Call } from './describe';
 import { chargedUsage } from './fees';
 import type { Inbound } from './inbound';
-import { type Delivery, usageOfWhole } from './delivery';
+import { type Delivery, estimateUsage } from './delivery';
 
 interface Account {
   readonly facts: CallFacts;
@@ -97,7 +97,7 @@ export function settleAbandoned(
   const { recording } = call;
   const unreported: UsageReading = { kind: 'absent' };
   const reading = recording === null ? unreported : soldAudio(unreported, recording, route.price.rates, 0);
-  const usage = usageOfWhole(reading, call, null, () => 0);
+  const usage = reading.kind === 'ok' ? reading.usage : estimateUsage(call, 0);
   const delivery = { usage, finishReason: null, firstTokenMs: null, dropped: [], problem };
   const answered = {
     route,

@@ -40,7 +40,7 @@ import {
   checkSpeech,
   checkTranscription,
 } from './limits';
-import { ranked, searchUnitsBound } from './rerank-order';
+import { ranked, rerankTextBound, searchUnitsBound } from './rerank-order';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -65,6 +65,8 @@ export interface Surface {
   readonly choices?: (request: Body) => number;
   /** The most calls it can be charged for, where it is not the number of answers. */
   readonly calls?: (request: Body, bytes: number) => number;
+  /** The most tokens its text is read as, where some of it is read more than once. */
+  readonly textBound?: (request: Body, bytes: number) => number;
   /** The bound on each answer when the caller names none; without it, the model's own. */
   readonly usualOutput?: number;
   /** What suppliers insist on and callers may leave out. */
@@ -202,6 +204,7 @@ export const surfaces = {
       return reported.kind === 'absent' ? byCall(1) : reported;
     }),
     calls: searchUnitsBound,
+    textBound: rerankTextBound,
     shape: ranked,
   },
   transcription: { ...spoken('transcription'), defaults: { model: 'whisper' } },

@@ -174,16 +174,24 @@ export function mergeLatest(earlier: Usage, later: Usage): Usage {
 export interface UsageLimits {
   /** The model's context window; null where the catalogue does not know it. */
   readonly contextTokens: number | null;
+  /** Every token that was held for, read or written. */
+  readonly heldTokens: number;
 }
 
-/** A supplier's own tools may read the context several times over in one call; ten times is no longer usage. */
+/** A bound may be lowered by the operator, or be too low by mistake; ten times as much is no longer usage. */
 const ABSURD_FACTOR = 10;
 const UNKNOWN_CONTEXT = 2_000_000;
 
-/** Refuses counts that no call to this model can have used; the caller then answers 502 or estimates. */
-export function checkPlausible(reading: UsageReading, limits: UsageLimits): UsageReading {
+/**
+ * Refuses counts that no such call can have used; the caller then estimates. Any call may read all that its model can;
+ * more than that is believed only where it was to be expected, from what was held.
+ */
+export function checkPlausible(
+  reading: UsageReading,
+  { contextTokens, heldTokens }: UsageLimits,
+): UsageReading {
   if (reading.kind !== 'ok') return reading;
-  const most = ABSURD_FACTOR * (limits.contextTokens ?? UNKNOWN_CONTEXT);
+  const most = Math.max(contextTokens ?? UNKNOWN_CONTEXT, ABSURD_FACTOR * heldTokens);
   const total = totalTokens(reading.usage);
   return total <= most ? reading : { kind: 'invalid', reason: `${total} tokens exceed ${most}` };
 }

@@ -43,6 +43,8 @@ export interface RequestMeasure {
   readonly serverTools: readonly ServerTool[];
   /** The caller's limit on the uses of all server tools together. */
   readonly maxToolCalls: number | null;
+  /** No answer can be charged for more tokens that were predicted and then not written. */
+  readonly predictedTokens: number;
 }
 
 const NOTHING: readonly never[] = [];
@@ -58,6 +60,7 @@ export const textAlone: RequestMeasure = {
   vendorTools: 0,
   serverTools: NOTHING,
   maxToolCalls: null,
+  predictedTokens: 0,
 };
 
 /** Collects what a walk over a body finds. Lists wait in a stack, so that depth cannot exhaust the call stack. */
@@ -71,6 +74,7 @@ export class Measure implements RequestMeasure {
   vendorTools = 0;
   readonly serverTools: ServerTool[] = [];
   maxToolCalls: number | null = null;
+  predictedTokens = 0;
   private readonly waiting: (readonly unknown[])[] = [];
 
   /** Content that is a plain text needs no look; a list of parts is read later. */

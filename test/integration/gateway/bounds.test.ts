@@ -1,8 +1,10 @@
 import { Limits } from '../../../src/billing';
+import { parseUsd, parseUsdPerMillion } from '../../../src/kernel';
 import { pngOf } from '../../support/pictures';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';
+import { ModelShelf } from './model-shelf';
 
 const dollar = 1_000_000_000n;
 
@@ -16,6 +18,11 @@ describe('what has to be free for a request', () => {
     supplier = await startSimulator();
     app = await startTestApp({ sandboxUrl: supplier.url });
     poor = await addCustomer(app, 'poor', 1n);
+    await new ModelShelf(app).model('searching', [{ provider: 'sandbox', region: 'local' }], {
+      input: parseUsdPerMillion('4'),
+      output: parseUsdPerMillion('15'),
+      uses: { web_search: parseUsd('0.01') },
+    });
   });
   beforeEach(() => supplier.clearRequests());
   afterAll(async () => {
@@ -54,6 +61,7 @@ describe('what has to be free for a request', () => {
     return key;
   };
 
+  const searching = { model: 'searching' };
   const picture = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } };
   const pdf = { type: 'input_file', file_url: 'https://papers.example/a.pdf' };
 
@@ -62,11 +70,19 @@ describe('what has to be free for a request', () => {
     [
       'a search of the web',
       3.5,
-      messages('x', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }),
+      messages('x', { ...searching, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }),
     ],
     ['a conversation of the supplier', 0.6, responses('x', { conversation: 'conv_1' })],
     ['a PDF by address', 0.6, responses([{ role: 'user', content: [pdf] }])],
     ['a file by its id', 0.6, chat([{ type: 'file', file: { file_id: 'file-1' } }])],
+    // Tokenizers exist that make a token of every digit.
+    ['digits', 0.3, chat('7'.repeat(100_000))],
+    // What does not come true is billed as output; the same text is read as well.
+    [
+      'a prediction',
+      0.18,
+      chat('x', { prediction: { type: 'content', content: [{ type: 'text', text: '7'.repeat(10_000) }] } }),
+    ],
   ])('%s: all that the supplier may charge, $%d at least', async (_what, least, [path, body]) => {
     expect(await needed(path, body)).toBeGreaterThanOrEqual(least);
     expect(await supplier.requests()).toEqual([]);
@@ -85,9 +101,9 @@ describe('what has to be free for a request', () => {
   });
 
   test('a tool without a limit gets one, a limit of the caller stays', async () => {
-    const key = await limited('searcher', dollar);
+    const key = await limited('searcher', dollar / 2n);
     const tools = [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }];
-    const refused = await post(key, ...messages('x', { tools }));
+    const refused = await post(key, ...messages('x', { ...searching, tools }));
     expect(refused.status).toBe(402);
     expect(await refused.json()).toMatchObject({ error: { code: 'budget_exceeded' } });
   });

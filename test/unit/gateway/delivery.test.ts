@@ -10,7 +10,12 @@ describe('what a stream used', () => {
     message: { usage: { input_tokens: 30, cache_read_input_tokens: 500, output_tokens: 1 } },
   });
   const read = (raw: unknown, deliveredBytes: number) =>
-    usageOfStream(normaliseMessagesUsage(raw), call, 200_000, deliveredBytes);
+    usageOfStream(
+      normaliseMessagesUsage(raw),
+      call,
+      { contextTokens: 200_000, heldTokens: 500 },
+      deliveredBytes,
+    );
 
   test('that broke off after its beginning: the input it reported, and the output that was delivered', () => {
     expect(read(begun, 41)).toEqual(

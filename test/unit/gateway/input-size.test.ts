@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import type { LaneView, ModelView } from '../../../src/catalogue';
 import { describeCall } from '../../../src/gateway/inference/describe';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
+import { membersOf } from '../../../src/kernel/json/read-json-object';
 import { inputBoundOf } from '../../../src/gateway/inference/input-size';
-import { surfaces, type TextSurface } from '../../../src/gateway/inference/surface';
+import { type Surface, surfaces, type TextSurface } from '../../../src/gateway/inference/surface';
 import { SupplierStyles } from '../../../src/routing';
 import { wavOf } from '../../support/recordings';
 import { jpegOf, pngOf } from '../../support/pictures';
@@ -20,9 +21,10 @@ const laneOf = (style: string, upstreamModel: string, profile?: string): LaneVie
     provider: { id: 1, name: 'p', style, settings: profile === undefined ? {} : { profile } },
   }) as unknown as LaneView;
 
-const callOf = (surface: TextSurface, body: Record<string, unknown>) => {
-  const bytes = Buffer.from(JSON.stringify(body));
-  return describeCall({ bytes, body, form: null, headers: {} } as unknown as Inbound, surface);
+const callOf = (surface: Surface, body: Record<string, unknown>, written = JSON.stringify(body)) => {
+  const bytes = Buffer.from(written);
+  const inbound = { bytes, body, members: membersOf(bytes), form: null, headers: {} };
+  return describeCall(inbound as unknown as Inbound, surface);
 };
 
 const boundOf = (
@@ -131,6 +133,8 @@ const textPart = ({ name }: TextSurface, text: string): object => ({
   text,
 });
 
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
 describe('the bound on what goes in', () => {
   test.each(vendors)(
     'of %s is never less than its pictures and texts are billed',
@@ -205,6 +209,43 @@ describe('the bound on what goes in', () => {
     const mini = laneOf('openai-style', 'gpt-4o-mini', 'openai');
     const parts = Array.from({ length: 20 }, () => pictureParts['chat']!('https://p.example/a', null));
     expect(boundOf(surfaces.chat, requestOf(surfaces.chat, parts), mini)).toBeGreaterThan(20 * 48_000);
+  });
+
+  test('of texts is a token for every byte, however they are written, and what a template puts around them', () => {
+    const word = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.stringMatching(/^[0-9]*$/),
+      fc.string({ unit: fc.constantFrom('\n', '"', '\\', '\u0000', 'é', '၍', '𒀀', '\ud800') }),
+    );
+    const template = { message: 8, tool: 16 };
+    const reader = { ruleOf: () => styles.picturesFor(gpt4o), runsTools: true };
+    fc.assert(
+      fc.property(
+        fc.array(word, { minLength: 1 }),
+        fc.array(word),
+        fc.boolean(),
+        (texts, names, isEscaped) => {
+          const messages = texts.map((content) => ({ role: 'user', content }));
+          const tools = names.map((name) => ({ type: 'function', function: { name } }));
+          const body = { model: 'm', messages, tools };
+          const printed = JSON.stringify(body);
+          const written = isEscaped ? printed.replace(/[^ -~]/g, escaped) : printed;
+          const read = [...texts, ...names].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+          const cost = read + texts.length * template.message + names.length * template.tool;
+          const call = callOf(surfaces.chat, body, written);
+          expect(inputBoundOf(call, modelOf({}, null), reader)).toBeGreaterThanOrEqual(cost);
+          expect(inputBoundOf(call, modelOf({}, 300), reader)).toBeLessThanOrEqual(300);
+          expect(call.inputEstimate).toBe(Math.ceil(Buffer.byteLength(written) / 4));
+        },
+      ),
+    );
+  });
+
+  test('of a rerank counts the question once for every document', () => {
+    const [query, documents] = ['7'.repeat(1_000), ['1', '2', '3']];
+    const call = callOf(surfaces.rerank, { model: 'm', query, documents });
+    expect(call.textBound).toBeGreaterThanOrEqual(3 * 1_000 + 3);
+    expect(call.textBound).toBeLessThan(4_200);
   });
 
   test('of a text is no more than the model can read', () => {

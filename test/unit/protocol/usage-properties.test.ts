@@ -239,15 +239,22 @@ describe('usage that arrives twice', () => {
 describe('plausibility', () => {
   const reading = (inputTokens: number): UsageReading => ({ kind: 'ok', usage: usageOf({ inputTokens }) });
 
-  test('ten context windows are believed, more are not', () => {
-    expect(checkPlausible(reading(10_000), { contextTokens: 1_000 }).kind).toBe('ok');
-    expect(checkPlausible(reading(10_001), { contextTokens: 1_000 }).kind).toBe('invalid');
-    expect(checkPlausible(reading(10_001), { contextTokens: null }).kind).toBe('ok');
-    expect(checkPlausible(reading(20_000_001), { contextTokens: null }).kind).toBe('invalid');
+  const kindOf = (tokens: number, contextTokens: number | null, heldTokens: number): string =>
+    checkPlausible(reading(tokens), { contextTokens, heldTokens }).kind;
+
+  test('a window is believed whatever was held, and ten times what was held whatever the window', () => {
+    expect(kindOf(1_000, 1_000, 20)).toBe('ok');
+    expect(kindOf(1_001, 1_000, 20)).toBe('invalid');
+    expect(kindOf(30_000, 1_000, 3_000)).toBe('ok');
+    expect(kindOf(30_001, 1_000, 3_000)).toBe('invalid');
+    expect(kindOf(2_000_000, null, 20)).toBe('ok');
+    expect(kindOf(2_000_001, null, 20)).toBe('invalid');
   });
 
   test('what is no usage stays what it is', () => {
-    expect(checkPlausible({ kind: 'absent' }, { contextTokens: 1 })).toEqual({ kind: 'absent' });
+    expect(checkPlausible({ kind: 'absent' }, { contextTokens: 1, heldTokens: 1 })).toEqual({
+      kind: 'absent',
+    });
   });
 });
 

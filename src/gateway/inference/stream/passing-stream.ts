@@ -74,9 +74,9 @@ export class PassingStream implements LaneStream {
   }
 
   private usage() {
-    const { call, contextTokens } = this.context;
+    const { call, limits } = this.context;
     const { usage, outputBytes, coveredBytes } = this.tap.watcher;
-    const counted = usageOfStream(usage, call, contextTokens, outputBytes, coveredBytes);
+    const counted = usageOfStream(usage, call, limits, outputBytes, coveredBytes);
     return this.tap.watcher.served.join(counted, call.fees.uses);
   }
 }

@@ -82,10 +82,10 @@ export class TranslatedStream implements LaneStream {
       this.whole && this.problem === null
         ? null
         : failureOf({ told: this.problem, broken }, this.firstOutputAt !== null, this.sawEvent);
-    const { inbound, call, contextTokens, outbound, secrets } = this.context;
+    const { inbound, call, limits, outbound, secrets } = this.context;
     const problem = failure && secrets.blankedFault(failure);
     return {
-      usage: usageOfStream(this.decoder.usage, call, contextTokens, this.outputBytes, this.coveredBytes),
+      usage: usageOfStream(this.decoder.usage, call, limits, this.outputBytes, this.coveredBytes),
       finishReason: this.finishReason,
       firstTokenMs: this.firstOutputAt === null ? null : Math.round(this.firstOutputAt - inbound.startedMs),
       dropped: [...(outbound.translation?.dropped ?? []), ...this.decoder.dropped, ...this.encoder.dropped],
