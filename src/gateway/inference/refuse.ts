@@ -36,7 +36,7 @@ export async function recordRefusal(
   }
   const last = attempts.at(-1);
   const hold = escrow.tryHold({ requestId, amount: 0n, refs: [] });
-  await hold?.settle({
+  const kept = hold?.settle({
     ...caller.attribution,
     ...nothingUsed,
     surface: surface.name,
@@ -58,4 +58,6 @@ export async function recordRefusal(
     sessionKey: call?.session ?? null,
     dropped: null,
   });
+  // It cost nothing: the caller hears why it was refused, also where that cannot be put on record.
+  await kept?.catch(() => undefined);
 }
