@@ -31,12 +31,15 @@ export interface MoneyEngineOptions {
   /** Records a settlement transaction takes at most, and records that may wait before admission pauses. */
   readonly chunk?: number;
   readonly mostPending?: number;
+  /** How long an answer waits for the commit when the journal cannot be written. */
+  readonly commitWaitMs?: number;
   readonly disk?: JournalDisk;
 }
 
 const channel = 'money';
 const drainMs = 10_000;
 const probeMs = 1_000;
+const usualCommitWaitMs = 5_000;
 
 /** One node's money: escrow, lease, journal and settlement, put together and started in the right order. */
 export class MoneyEngine {
@@ -111,7 +114,8 @@ export class MoneyEngine {
       });
     this.line = new SettlementLine(this.store, this.journal ?? null, () => this.keeper.desk.lease, {
       chunk: this.options.chunk ?? 500,
-      commitWaitMs: 5_000,
+      commitWaitMs: this.options.commitWaitMs ?? usualCommitWaitMs,
+      freed: (slices) => this.escrow.freed(slices),
       setAside: (record, reason) => setAside(this.folder, record, reason),
     });
     this.probing = setInterval(() => this.journal?.probe(), probeMs).unref();

@@ -120,13 +120,19 @@ export class Escrow implements HoldKeeper {
     const cost = outcome.costNano;
     const rest = hold.amount - cost;
     const used = slices.map((slice) => slice.charge(cost, rest));
-    this.freed(hold, slices);
+    this.ended(hold, slices);
     return this.around.record(hold, slices, used, outcome);
   }
 
   release(hold: Hold, slices: readonly Slice[]): void {
     for (const slice of slices) slice.giveUp(hold.amount);
-    this.freed(hold, slices);
+    this.ended(hold, slices);
+  }
+
+  /** More of these is free than before: for those who wait, here and on other nodes. */
+  freed(slices: readonly Slice[]): void {
+    if (this.line.length > 0) this.serveSoon();
+    for (const slice of slices) if (slice.recalledUntil > 0) this.teller.spare(slice);
   }
 
   private place(request: HoldRequest): Hold | undefined {
@@ -158,11 +164,10 @@ export class Escrow implements HoldKeeper {
     this.teller.topUp(slice);
   }
 
-  private freed({ amount }: Hold, slices: readonly Slice[]): void {
+  private ended({ amount }: Hold, slices: readonly Slice[]): void {
     this.heldNow -= 1;
     this.heldSum -= amount;
-    if (this.line.length > 0) this.serveSoon();
-    for (const slice of slices) if (slice.recalledUntil > 0) this.teller.spare(slice);
+    this.freed(slices);
   }
 
   /** Everything that happens in one turn of the event loop is served together. */

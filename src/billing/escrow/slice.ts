@@ -102,6 +102,13 @@ export class Slice {
     return used;
   }
 
+  /** The reverse of `charge`: what was used up is free again. */
+  uncharge(used: Nano): void {
+    if (this.window === null) return;
+    this.owed -= used;
+    this.freeNow += used;
+  }
+
   settled(used: Nano): void {
     this.owed -= used;
     this.drawnNow -= used;

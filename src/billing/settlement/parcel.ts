@@ -9,13 +9,22 @@ export interface Arrival {
   readonly record: WrittenRecord;
   readonly slices: readonly Slice[];
   readonly used: readonly Nano[];
+  /** Its caller has been answered already: it stays, whatever becomes of its turn. */
+  readonly isAcknowledged: boolean;
+}
+
+interface Entry {
+  readonly turn: Turn;
+  readonly count: number;
+  /** Null where they are in the journal: those are never taken out again. */
+  arrivals: readonly Arrival[] | null;
 }
 
 /** Settled requests that one transaction takes, and what they use up of this node's slices. */
 export class Parcel {
   readonly records = new RecordSheaf();
   private sums: Used[] = [];
-  private readonly turns: { readonly turn: Turn; readonly count: number }[] = [];
+  private readonly entries: Entry[] = [];
   /** On its way: what comes now goes with the next. */
   closed = false;
   /** Once the database refused some of the records: those that are neither committed nor set aside. */
@@ -25,13 +34,39 @@ export class Parcel {
     return this.sums;
   }
 
-  /** Answers the texts of the records, for the journal. */
-  add(arrivals: readonly Arrival[], turn: Turn): string {
-    for (const { slices, used } of arrivals) {
-      for (let place = 0; place < slices.length; place += 1) this.use(slices[place]!, used[place]!);
+  /** How many were put in, withdrawn ones among them. */
+  get count(): number {
+    return this.entries.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** Room for more of the kind: what is journalled and what is not never share a parcel. */
+  takes(journalled: boolean, chunk: number): boolean {
+    const first = this.entries[0];
+    const isSameKind = first === undefined || first.turn.journalled === journalled;
+    return isSameKind && !this.closed && this.records.length < chunk;
+  }
+
+  add(arrivals: readonly Arrival[], turn: Turn): void {
+    this.entries.push({ turn, count: arrivals.length, arrivals: turn.journalled ? null : arrivals });
+    this.fill(arrivals);
+  }
+
+  /** Whether callers were told since that this could not be recorded. Once it was split, parts of it are committed. */
+  get isCalledOff(): boolean {
+    return this.left === null && this.entries.some((entry) => goneOf(entry).length > 0);
+  }
+
+  /** Takes out what nobody may be charged for any more, and answers it. */
+  withdraw(): Arrival[] {
+    if (!this.isCalledOff) return [];
+    const gone = this.entries.flatMap(goneOf);
+    this.records.clear();
+    this.sums = [];
+    for (const entry of this.entries) {
+      entry.arrivals = (entry.arrivals ?? []).filter((arrival) => !gone.includes(arrival));
+      this.fill(entry.arrivals);
     }
-    this.turns.push({ turn, count: arrivals.length });
-    return this.records.add(arrivals.map(({ record }) => record));
+    return gone;
   }
 
   /** Of what was used, what the database has to be told: a slice that has lapsed is nobody's any more. */
@@ -47,7 +82,7 @@ export class Parcel {
   /** Lets go those who wait for the commit. Answers how many of the records are in the journal. */
   arrived(): number {
     let journalled = 0;
-    for (const { turn, count } of this.turns) {
+    for (const { turn, count } of this.entries) {
       if (turn.journalled) journalled += count;
       turn.open -= count;
       if (turn.open === 0) turn.resolve();
@@ -59,9 +94,16 @@ export class Parcel {
   clear(): void {
     this.records.clear();
     this.sums = [];
-    this.turns.length = 0;
+    this.entries.length = 0;
     this.closed = false;
     this.left = null;
+  }
+
+  private fill(arrivals: readonly Arrival[]): void {
+    for (const { slices, used } of arrivals) {
+      for (let place = 0; place < slices.length; place += 1) this.use(slices[place]!, used[place]!);
+    }
+    this.records.add(arrivals.map(({ record }) => record));
   }
 
   /** The slice knows its sum: to look it up for every slice of every request takes longer than to add. */
@@ -74,3 +116,6 @@ export class Parcel {
     }
   }
 }
+
+const goneOf = ({ turn, arrivals }: Entry): readonly Arrival[] =>
+  turn.expired && arrivals !== null ? arrivals.filter(({ isAcknowledged }) => !isAcknowledged) : [];

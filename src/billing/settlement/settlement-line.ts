@@ -4,7 +4,7 @@ import { RecordSheaf, renamedRecord, type WrittenRecord } from '../../audit';
 import { fault, type Nano, uuidv7 } from '../../kernel';
 import type { Activity } from '../escrow/lease-desk';
 import type { Slice, Used } from '../escrow/slice';
-import { type MoneyStore, RefusedByStore, type Settled } from '../store/money-store';
+import { CalledOff, type MoneyStore, RefusedByStore, type Settled } from '../store/money-store';
 import { IdsUnderWay } from './ids-under-way';
 import type { Journal } from './journal';
 import { type Arrival, Parcel } from './parcel';
@@ -18,6 +18,8 @@ export interface SettlementOptions {
   readonly commitWaitMs: number;
   /** Called with a record that the database refuses for good. */
   readonly setAside: (record: WrittenRecord, reason: Error) => void;
+  /** Called with slices of which more is free again. */
+  readonly freed: (slices: readonly Slice[]) => void;
 }
 
 const longestPauseMs = 2_000;
@@ -63,13 +65,9 @@ export class SettlementLine {
     return { busy: this.committing, commits: this.commits };
   }
 
-  /** Settles once the record cannot be lost any more. */
+  /** Settles once the record cannot be lost any more. Where it rejects, the request is not charged. */
   record(record: WrittenRecord, slices: readonly Slice[], used: readonly Nano[]): Promise<void> {
-    let own = record;
-    while (!this.ids.add(own.requestId)) own = this.underOwnId(own);
-    const turn = (this.arrivingTurn ??= this.beginTurn());
-    this.arriving.push({ record: own, slices, used });
-    return turn.promise;
+    return this.arrive({ record, slices, used, isAcknowledged: false });
   }
 
   /** Waits until everything is committed, or until the signal. */
@@ -88,6 +86,14 @@ export class SettlementLine {
     clearTimeout(this.gathering);
   }
 
+  private arrive(arrival: Arrival): Promise<void> {
+    let own = arrival;
+    while (!this.ids.add(own.record.requestId)) own = { ...own, record: this.underOwnId(own.record) };
+    const turn = (this.arrivingTurn ??= this.beginTurn());
+    this.arriving.push(own);
+    return turn.promise;
+  }
+
   private beginTurn(): Turn {
     setImmediate(() => this.endTurn());
     return newTurn();
@@ -99,16 +105,17 @@ export class SettlementLine {
     this.arriving = [];
     this.arrivingTurn = undefined;
     turn.open = arrived.length;
-    const texts: string[] = [];
+    const { journal } = this;
+    const text = arrived.map(({ record }) => record.text).join(',');
+    turn.journalled = journal?.write([text], arrived.length) ?? false;
     for (let done = 0; done < arrived.length;) {
-      const parcel = this.openParcel();
-      const room = this.options.chunk - parcel.records.length;
-      texts.push(parcel.add(arrived.slice(done, done + room), turn));
+      const parcel = this.openParcel(turn.journalled);
+      // What has to be withdrawn together stays together.
+      const room = turn.journalled ? this.options.chunk - parcel.records.length : arrived.length;
+      parcel.add(arrived.slice(done, done + room), turn);
       done += room;
     }
     this.waiting += arrived.length;
-    const { journal } = this;
-    turn.journalled = journal?.write(texts, arrived.length) ?? false;
     if (journal !== null && !turn.journalled)
       this.logger.error(`The journal cannot be written: ${String(journal.trouble)}`);
     if (turn.journalled) turn.resolve();
@@ -131,18 +138,18 @@ export class SettlementLine {
 
   /** Without the journal only the database can tell that nothing is lost. */
   private waitForCommit(turn: Turn): void {
-    const timer = setTimeout(
-      () => turn.reject(fault('supplier_settlement_failed', { cause: this.journal?.trouble })),
-      this.options.commitWaitMs,
-    );
+    const timer = setTimeout(() => {
+      turn.expired = true;
+      turn.reject(fault('supplier_settlement_failed', { cause: this.journal?.trouble }));
+    }, this.options.commitWaitMs);
     timer.unref();
     void turn.promise.then(() => clearTimeout(timer)).catch(() => undefined);
   }
 
   /** The one that is being filled. */
-  private openParcel(): Parcel {
+  private openParcel(journalled: boolean): Parcel {
     const last = this.parcels.at(-1);
-    if (last !== undefined && !last.closed && last.records.length < this.options.chunk) return last;
+    if (last?.takes(journalled, this.options.chunk) === true) return last;
     const parcel = this.spare.pop() ?? new Parcel();
     this.parcels.push(parcel);
     return parcel;
@@ -177,19 +184,42 @@ export class SettlementLine {
   private async send(parcel: Parcel): Promise<void> {
     parcel.closed = true;
     try {
-      if (parcel.left === null) this.settle(parcel.used, await this.commit(parcel.records, parcel));
+      if (parcel.left === null) await this.sendWhole(parcel);
     } catch (error) {
       if (!isForGood(error)) throw error;
       parcel.left = [...parcel.records];
     }
     if (parcel.left !== null) await this.sendSplitting(parcel, parcel.left);
     this.parcels.shift();
-    this.waiting -= parcel.records.length;
-    this.ids.arrived(parcel.records.length);
+    const { count } = parcel;
+    this.waiting -= count;
+    this.ids.arrived(count);
     const journalled = parcel.arrived();
     this.journal?.release(journalled);
     parcel.clear();
     if (this.spare.length < mostSpare) this.spare.push(parcel);
+  }
+
+  /** Without those whose callers are told meanwhile that they could not be recorded. */
+  private async sendWhole(parcel: Parcel): Promise<void> {
+    for (;;) {
+      this.withdraw(parcel);
+      try {
+        return this.settle(parcel.used, await this.commit(parcel.records, parcel));
+      } catch (error) {
+        if (!(error instanceof CalledOff)) throw error;
+      }
+    }
+  }
+
+  private withdraw(parcel: Parcel): void {
+    const gone = parcel.withdraw();
+    if (gone.length === 0) return;
+    for (const { slices, used } of gone) {
+      slices.forEach((slice, place) => slice.uncharge(used[place]!));
+      this.options.freed(slices);
+    }
+    this.logger.error(`${gone.length} answers could not be recorded in time: their callers are not charged.`);
   }
 
   /** The database will never take some of them. What all of them used up is told when the others are there. */
@@ -213,13 +243,15 @@ export class SettlementLine {
   private async commit(records: RecordSheaf, parcel?: Parcel): Promise<Settled> {
     this.batchNumber += 1;
     const releases = parcel?.releases() ?? [];
-    const batch = { lease: this.lease(), number: this.batchNumber, records, releases };
+    const isCalledOff = (): boolean => parcel?.isCalledOff ?? false;
+    const batch = { lease: this.lease(), number: this.batchNumber, records, releases, isCalledOff };
     const { settled, attempts } = await this.insist(() => this.store.settle(batch));
     this.commits += 1;
     // At the first attempt nothing of the batch can be there yet: what is belongs to another request.
     if (attempts === 1) {
       for (const place of settled.known) {
-        void this.record(this.underOwnId(records.at(place)), [], []).catch(() => undefined);
+        const record = this.underOwnId(records.at(place));
+        void this.arrive({ record, slices: [], used: [], isAcknowledged: true }).catch(() => undefined);
       }
     }
     return settled;
@@ -230,7 +262,7 @@ export class SettlementLine {
       try {
         return { settled: await settle(), attempts };
       } catch (error) {
-        if (isForGood(error)) throw error;
+        if (isForGood(error) || error instanceof CalledOff) throw error;
         if (attempts === 1) this.logger.warn(`Settlements wait in the journal: ${String(error)}`);
         await delay(pause, undefined, { signal: this.stopping.signal });
       }

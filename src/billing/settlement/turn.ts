@@ -6,6 +6,13 @@ export interface Turn {
   /** How many of them are not committed. */
   open: number;
   journalled: boolean;
+  /** Its callers were told that their answers could not be recorded: unless it is committed, it must not be. */
+  expired: boolean;
 }
 
-export const newTurn = (): Turn => ({ ...Promise.withResolvers<void>(), open: 0, journalled: false });
+export const newTurn = (): Turn => ({
+  ...Promise.withResolvers<void>(),
+  open: 0,
+  journalled: false,
+  expired: false,
+});

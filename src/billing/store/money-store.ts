@@ -79,6 +79,8 @@ export interface Batch {
   readonly number: number;
   readonly records: RecordSheaf;
   readonly releases: readonly Portion[];
+  /** Asked last before the commit of what is not there yet: whether it must not happen any more. */
+  readonly isCalledOff?: () => boolean;
 }
 
 export interface Settled {
@@ -96,3 +98,10 @@ export class LeaseGone extends Error {
 
 /** The store refused for good: repeating the same will not help. */
 export class RefusedByStore extends Error {}
+
+/** Nothing of the batch is there, and nothing will be: it was called off before its commit. */
+export class CalledOff extends Error {
+  constructor() {
+    super('the batch was called off before its commit');
+  }
+}

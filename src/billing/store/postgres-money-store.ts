@@ -6,6 +6,7 @@ import {
   type Ask,
   type Batch,
   type Beat,
+  CalledOff,
   type Drawn,
   LeaseGone,
   type MoneyStore,
@@ -198,6 +199,8 @@ async function settleIn(tx: Tx, batch: Batch, settlementOf: ReadonlyMap<number, 
     ],
   );
   const windows = rows.map((row) => ({ windowId: row.window_id, limitLeft: BigInt(row.limit_left) }));
+  // Where all of them are known, an earlier attempt was committed though its answer was lost.
+  if (known.size < records.length && batch.isCalledOff?.() === true) throw new CalledOff();
   return { known: [...known], windows };
 }
 

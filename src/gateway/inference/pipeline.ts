@@ -150,7 +150,8 @@ export class Pipeline {
     } catch (error) {
       request.isSettled = true;
       const problem = fault('stream_error', { message: NOT_ON_RECORD, cause: error });
-      sink.cut(relayed.answered.opened?.stream.fail(problem) ?? '');
+      const { opened } = relayed.answered;
+      sink.cut(delivery.problem === null ? (opened?.stream.fail(problem) ?? '') : delivery.last);
       throw problem;
     }
     this.observer.served(call, relayed.answered, tries, delivery, facts);

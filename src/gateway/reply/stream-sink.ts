@@ -47,7 +47,7 @@ export class StreamSink {
   }
 
   /** Ends it with a failure, without an account. */
-  cut(last: string): void {
+  cut(last: Buffer | string): void {
     this.response.end(last);
   }
 

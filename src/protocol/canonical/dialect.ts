@@ -139,6 +139,8 @@ export interface EncoderOptions {
 export interface StreamEncoder {
   /** The text to send, before it returns; empty when there is nothing to send. */
   encode(event: CanonicalEvent): string;
+  /** The failure in place of what `message-end` was written as, which was kept back. */
+  failInstead(problem: Fault): string;
   /** The terminator or the in-band error was written. */
   readonly ended: boolean;
   readonly dropped: readonly Dropped[];

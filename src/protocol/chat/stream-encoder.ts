@@ -1,4 +1,4 @@
-import { sseFault, type Usage } from '../../kernel';
+import { type Fault, sseFault, type Usage } from '../../kernel';
 import {
   type CanonicalEvent,
   type Dropped,
@@ -70,14 +70,18 @@ export class ChatStreamEncoder implements StreamEncoder {
         this.ended = true;
         return this.finish(writeFinish(event.finish));
       case 'fault':
-        this.ended = true;
-        return sseFault('chat', event.fault, this.options.requestId);
+        return this.failInstead(event.fault);
       case 'text-start':
       case 'text-end':
       case 'reasoning-start':
       case 'reasoning-end':
         return '';
     }
+  }
+
+  failInstead(failure: Fault): string {
+    this.ended = true;
+    return sseFault('chat', failure, this.options.requestId);
   }
 
   private start(id: string, model: string): string {

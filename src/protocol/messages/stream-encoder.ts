@@ -56,7 +56,12 @@ export class MessagesStreamEncoder implements StreamEncoder {
     if (this.ended) return '';
     const text = this.write(event);
     if (this.queue.held <= (this.options.maxHeld ?? MAX_HELD)) return text;
-    return `${text}${this.fail(fault('provider_response_too_large'))}`;
+    return `${text}${this.failInstead(fault('provider_response_too_large'))}`;
+  }
+
+  failInstead(failure: Fault): string {
+    this.ended = true;
+    return sseFault('messages', failure, this.options.requestId);
   }
 
   private write(event: CanonicalEvent): string {
@@ -92,7 +97,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
       case 'message-end':
         return this.end(event);
       case 'fault':
-        return this.fail(event.fault);
+        return this.failInstead(event.fault);
     }
   }
 
@@ -177,10 +182,5 @@ export class MessagesStreamEncoder implements StreamEncoder {
       usage: finalUsage(usage, this.options.inputTokens),
       ...(facts && { svc: facts }),
     });
-  }
-
-  private fail(failure: Fault): string {
-    this.ended = true;
-    return sseFault('messages', failure, this.options.requestId);
   }
 }

@@ -43,6 +43,8 @@ const kindOf = (block: AnswerBlock): keyof typeof KINDS =>
 export class ResponsesStreamEncoder implements StreamEncoder {
   ended = false;
   private sequence = 0;
+  /** The number of the first event that `message-end` was written as. */
+  private endsAt: number | null = null;
   private held = 0;
   private id = '';
   private open: JsonObject | undefined;
@@ -62,7 +64,17 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     if (this.ended) return '';
     const text = this.write(event);
     if (this.held <= (this.options.maxHeld ?? MAX_HELD)) return text;
-    return `${text}${this.fail(fault('provider_response_too_large'))}`;
+    return `${text}${this.failInstead(fault('provider_response_too_large'))}`;
+  }
+
+  /** Repeats what is finished of the answer. */
+  failInstead(failure: Fault): string {
+    this.ended = true;
+    this.sequence = this.endsAt ?? this.sequence;
+    const { requestId, model = '', createdAt = secondsNow() } = this.options;
+    const response = this.open ?? envelope(responsesId(requestId), model, createdAt);
+    const finished = this.output.filter(({ type }) => type !== undefined);
+    return failureEvent(this.sequence++, response, finished, failure, requestId);
   }
 
   private write(event: CanonicalEvent): string {
@@ -98,7 +110,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       case 'message-end':
         return this.end(event.finish);
       case 'fault':
-        return this.fail(event.fault);
+        return this.failInstead(event.fault);
     }
   }
 
@@ -227,18 +239,10 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   }
 
   private end(finish: Finish): string {
+    this.endsAt = this.sequence;
     const rest = this.closeProse();
     const response = closed(this.open ?? {}, this.output, finish, this.usage, this.options);
     this.ended = true;
     return `${rest}${this.event(`response.${String(response.status)}`, { response })}`;
-  }
-
-  /** Repeats what is finished of the answer. */
-  private fail(failure: Fault): string {
-    this.ended = true;
-    const { requestId, model = '', createdAt = secondsNow() } = this.options;
-    const response = this.open ?? envelope(responsesId(requestId), model, createdAt);
-    const finished = this.output.filter(({ type }) => type !== undefined);
-    return failureEvent(this.sequence++, response, finished, failure, requestId);
   }
 }

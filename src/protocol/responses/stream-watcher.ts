@@ -12,6 +12,8 @@ import { findResponsesUsage, normaliseResponsesUsage } from './usage';
 /** Finished items are kept for the event of a failure, until the answer is longer than this. */
 const MOST_KEPT = 256 * 1024;
 
+const CLOSING: ReadonlySet<unknown> = new Set(['response.completed', 'response.incomplete']);
+
 const listIn = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
 export class ResponsesStreamWatcher extends EventWatcher {
@@ -39,7 +41,9 @@ export class ResponsesStreamWatcher extends EventWatcher {
 
   protected read(event: JsonObject): void {
     const { type, response, item, delta, output_index: index } = event;
-    if (typeof event.sequence_number === 'number') this.sequence = event.sequence_number;
+    const number = event.sequence_number;
+    // The last event is kept back: a failure takes its place.
+    if (typeof number === 'number' && !CLOSING.has(type)) this.sequence = number;
     switch (type) {
       case 'response.created':
       case 'response.in_progress':

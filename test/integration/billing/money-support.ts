@@ -14,6 +14,7 @@ import {
   type SettleOutcome,
   verifyMoney,
 } from '../../../src/billing';
+import type { MoneyStore } from '../../../src/billing/store/money-store';
 import { Database, Notifications } from '../../../src/platform';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 
@@ -40,12 +41,15 @@ export class MoneyHouse {
   }
 
   /** A node with its own connections and, unless one is given, its own data folder. */
-  async node(options: Partial<MoneyEngineOptions> = {}): Promise<MoneyEngine> {
+  async node(
+    options: Partial<MoneyEngineOptions> = {},
+    storeOn = (own: Database): MoneyStore => new PostgresMoneyStore(own),
+  ): Promise<MoneyEngine> {
     const database = await connect(this.test.url);
     const notifications = new Notifications({ url: this.test.url });
     await notifications.start();
     const dataFolder = options.dataFolder ?? this.folder();
-    const engine = new MoneyEngine(new PostgresMoneyStore(database), notifications, {
+    const engine = new MoneyEngine(storeOn(database), notifications, {
       acknowledge: 'journal',
       ...options,
       dataFolder,

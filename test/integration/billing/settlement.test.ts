@@ -312,32 +312,6 @@ test('no text makes a request go unrecorded: what cannot be stored is stored as 
   expect(await balance()).toBe(9_990n);
 });
 
-test('when the disk is full nothing new is held, what runs is settled, and it ends by itself', async () => {
-  let full = false;
-  const disk = {
-    open: () => 1,
-    write: (_file: number, bytes: Buffer) => {
-      if (full) throw new Error('ENOSPC');
-      return bytes.length;
-    },
-    truncate: () => undefined,
-    close: () => undefined,
-    remove: () => undefined,
-  };
-  const node = await house.node({ disk });
-  const refs = [wallet(walletId)];
-  const place = () => node.escrow.hold({ requestId: uuidv7(), amount: 10n, refs });
-  const running = await place();
-  full = true;
-  await running.settle(costing(7n, refs));
-  expect(await balance()).toBe(9_993n);
-  await expect(place()).rejects.toMatchObject({ code: 'billing_unavailable' });
-  expect(node.escrow.tryHold({ requestId: uuidv7(), amount: 0n, refs: [] })).toBeNull();
-  full = false;
-  await eventually(() => node.escrow.tryHold({ requestId: uuidv7(), amount: 0n, refs: [] }) !== null);
-  (await place()).release();
-});
-
 test('with SETTLE_ACK=commit the answer waits for the database', async () => {
   const node = await house.node({ acknowledge: 'commit' });
   const refs = [wallet(walletId)];

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { MoneyEngine } from '../../../src/billing';
 import { startTestApp, type TestApp } from '../../support/app';
+import { expectMoneyToAddUp } from '../billing/money-support';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
 
@@ -48,14 +49,14 @@ describe('a full disk', () => {
     return { free: () => void (disk.write = write) };
   }
 
-  const ask = (path: string, field: string, text: string): Promise<Response> =>
+  const ask = (path: string, field: string, text: string, stream = true): Promise<Response> =>
     fetch(app.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({
         model: 'sim-small',
         [field]: [{ role: 'user', content: text }],
-        stream: true,
+        stream,
         ...(path === '/v1/responses' ? {} : { max_tokens: 400 }),
       }),
     });
@@ -82,11 +83,21 @@ describe('a full disk', () => {
     expect((await ask('/v1/chat/completions', 'messages', '[[tokens=5]]')).status).toBe(200);
   });
 
-  test('a stream that neither journal nor database can take ends with an error in its own words', async () => {
+  test('what neither journal nor database can take ends with an error in its own words, uncharged', async () => {
+    const recorded = () =>
+      app.database.query<{ count: string; spent: string }>(
+        `SELECT (SELECT count(*) FROM request_record) AS count,
+                (SELECT sum(cost_nano) FROM request_record) AS spent`,
+      );
+    const engine = app.application.get(MoneyEngine);
+    while (engine.pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    const before = await recorded();
     await blocker.client.query('BEGIN; LOCK TABLE request_record IN ACCESS EXCLUSIVE MODE');
     const open = await Promise.all(
       dialects.map(([path, field]) => ask(path, field, '[[tokens=40]] [[pace=20]]')),
     );
+    const whole = dialects.map(([path, field]) => ask(path, field, '[[tokens=5]] [[delay=500]]', false));
+    while (engine.escrow.holds < 6) await new Promise((resolve) => setImmediate(resolve));
     const disk = fill();
     try {
       const texts = await Promise.all(open.map((answer) => answer.text()));
@@ -95,9 +106,28 @@ describe('a full disk', () => {
         expect(texts[place]).not.toMatch(end);
         expect(texts[place]).toContain('could not be recorded');
       }
+      expectContinuation(texts[2]!);
+      for (const answer of await Promise.all(whole)) {
+        expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([500, 'false']);
+        expect(await answer.text()).toContain('supplier_settlement_failed');
+      }
     } finally {
       disk.free();
       await blocker.client.query('ROLLBACK');
     }
+    while (engine.pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(await recorded()).toEqual(before);
+    await expectMoneyToAddUp(app.database);
   });
 });
+
+/** The failure is the next event of the very answer that was begun. */
+function expectContinuation(text: string): void {
+  const events = [...text.matchAll(/^data: (.*)$/gm)].map(
+    ([, data]) => JSON.parse(data!) as { sequence_number: number; response?: { id: string } },
+  );
+  expect(events.map((event) => event.sequence_number)).toEqual([...events.keys()]);
+  const ids = events.flatMap(({ response }) => (response === undefined ? [] : [response.id]));
+  expect(ids.length).toBeGreaterThan(2);
+  expect(new Set(ids).size).toBe(1);
+}

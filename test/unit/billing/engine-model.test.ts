@@ -5,14 +5,16 @@ import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { type Hold, type LimitRef, MoneyEngine } from '../../../src/billing';
+import type { Journal } from '../../../src/billing/settlement/journal';
 import { uuidv7 } from '../../../src/kernel';
 import { aRecord } from './a-record';
 import { MemoryStore } from './memory-store';
 
 /**
  * Two nodes on one truth, with answers that get lost before or after they took effect, leases that are swept, and
- * limits that change. Whatever happens: nothing is spent that was not left, escrow is what the leases hold, a node
- * never believes it has more than the truth says, and every charge lands exactly once.
+ * limits that change, disks that fill up. Whatever happens: nothing is spent that was not left, escrow is what the leases hold, a node
+ * never believes it has more than the truth says, and every charge lands exactly once, or never where its caller was
+ * told that it could not be recorded.
  */
 const key: LimitRef = { kind: 'key', id: 1 };
 const wallet: LimitRef = { kind: 'wallet', id: 1 };
@@ -29,7 +31,7 @@ type Step =
   | { readonly do: 'release'; readonly pick: number }
   | { readonly do: 'trouble'; readonly trouble: MemoryStore['trouble'] }
   | { readonly do: 'sweep'; readonly node: number }
-  | { readonly do: 'beat' | 'turns' };
+  | { readonly do: 'beat' | 'turns' | 'disk' };
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
   fc.oneof(
@@ -56,6 +58,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     },
     { weight: 3, arbitrary: fc.record({ do: fc.constant('sweep' as const), node: fc.nat(1) }) },
     { weight: 5, arbitrary: fc.record({ do: fc.constantFrom('beat' as const, 'turns' as const) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('disk' as const) }) },
   ),
   { minLength: 20, maxLength: 90, size: 'max' },
 );
@@ -68,6 +71,8 @@ class World {
   private readonly waiting: Promise<unknown>[] = [];
   private swept = [0, 0];
   expected = 0n;
+  private isFull = false;
+  private readonly settling: Promise<unknown>[] = [];
   /** What was charged beyond its hold, or under a lease that was swept before it was committed. */
   beyond = 0n;
 
@@ -82,6 +87,8 @@ class World {
         acknowledge: 'journal',
         escrow: { waitMs: 15, askAgainMs: 3, handBackMs: 1, recallMs: 30 },
         lease: { beatMs, admitMs: 10_000, unusedMs: 20 },
+        commitWaitMs: 55,
+        disk: this.disk,
       });
       await node.start();
       this.nodes.push(node);
@@ -93,6 +100,7 @@ class World {
     if (step.do === 'trouble') this.store.trouble = step.trouble;
     if (step.do === 'turns') for (let passed = 0; passed < 4; passed += 1) await turn();
     if (step.do === 'beat') await delay(5);
+    if (step.do === 'disk') this.fill(!this.isFull);
     if (step.do === 'sweep') {
       this.swept[step.node]! += 1;
       const charged = new Set([...this.store.charged.keys()].map((id) => id.split(' ')[0]));
@@ -114,9 +122,35 @@ class World {
     this.expected += cost;
     this.beyond += swept() ? cost : cost > hold.amount ? cost - hold.amount : 0n;
     this.settled.push({ node, requestId: hold.requestId, cost });
-    void hold.settle(
-      aRecord({ costNano: cost, keyId: id('key'), walletId: id('wallet'), projectId: id('project') }),
+    const record = aRecord({
+      costNano: cost,
+      keyId: id('key'),
+      walletId: id('wallet'),
+      projectId: id('project'),
+    });
+    this.settling.push(
+      hold.settle(record).catch(() => {
+        // What was committed before its caller was told otherwise stays; nothing is committed afterwards.
+        const ids = [...this.store.charged.keys()];
+        if (!ids.some((each) => each.startsWith(hold.requestId))) this.expected -= cost;
+      }),
     );
+  }
+
+  private readonly disk = {
+    open: () => 1,
+    write: (_file: number, bytes: Buffer) => {
+      if (this.isFull) throw new Error('ENOSPC');
+      return bytes.length;
+    },
+    truncate: () => undefined,
+    close: () => undefined,
+    remove: () => undefined,
+  };
+
+  private fill(isFull: boolean): void {
+    this.isFull = isFull;
+    for (const node of this.nodes) (node as unknown as { journal: Journal }).journal.probe();
   }
 
   private hold({ node, amount, refs }: Step & { readonly do: 'hold' }): void {
@@ -150,6 +184,7 @@ class World {
   /** Once nobody asks any more, nothing stays behind in a slice, whatever answers were lost. */
   async close(): Promise<void> {
     this.store.trouble = 'none';
+    this.fill(false);
     await Promise.all(this.waiting);
     for (const { hold } of this.holds.splice(0)) hold.release();
     const until = performance.now() + 2_000;
@@ -157,6 +192,7 @@ class World {
     while (escrowed() > 0n && performance.now() < until) await delay(2);
     expect(escrowed()).toBe(0n);
     await Promise.all(this.nodes.map((node) => node.stop()));
+    await Promise.all(this.settling);
   }
 }
 

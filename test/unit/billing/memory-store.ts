@@ -3,6 +3,7 @@ import {
   type Ask,
   type Batch,
   type Beat,
+  CalledOff,
   type Drawn,
   LeaseGone,
   type MoneyStore,
@@ -112,6 +113,9 @@ export class MemoryStore implements MoneyStore {
   settle(batch: Batch): Promise<Settled> {
     return this.answer(() => {
       const known: number[] = [];
+      const isThere = ({ requestId, createdMs }: { requestId: string; createdMs: number }) =>
+        this.charged.has(`${requestId} ${createdMs}`);
+      if (![...batch.records].every(isThere) && batch.isCalledOff?.() === true) throw new CalledOff();
       [...batch.records].forEach((record, place) => {
         const id = `${record.requestId} ${record.createdMs}`;
         if (this.charged.has(id)) return known.push(place);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { totalTokens } from '../../../src/kernel';
+import { fault, totalTokens } from '../../../src/kernel';
 import { type CanonicalEvent, collect, dialects } from '../../../src/protocol';
 import { chatAsReceived, comparable } from './compare';
 import { receive } from './conformance';
@@ -53,6 +53,16 @@ describe.each(cases)('%s', (name, { dialect, bytes }: Transcript) => {
     }
     const { body: answer } = encodeAnswer(whole.value, options);
     expect(received.answer).toEqual(target === 'chat' ? chatAsReceived(answer) : answer);
+  });
+
+  test.each(names)('a failure takes the place of its end, as %s', (target) => {
+    const end = events.findIndex(({ type }) => type === 'message-end');
+    if (end === -1) return expect(name in failures).toBe(true);
+    const encoder = dialects[target].streamEncoder(options);
+    const sent = encode(encoder, events.slice(0, end));
+    encode(encoder, events.slice(end));
+    const text = `${sent}${encoder.failInstead(fault('stream_error'))}`;
+    expect(receive[target](text).error).toMatchObject({ code: 'stream_error' });
   });
 
   test.each(names)('survives the way through %s', (target) => {

@@ -72,8 +72,7 @@ export class TranslatedStream implements LaneStream {
   }
 
   fail(problem: Fault): string {
-    const { inbound, surface, model } = this.context;
-    return surface.dialect.streamWatcher(false).failureEvent(problem, inbound.requestId, model);
+    return this.ready + this.encoder.failInstead(problem);
   }
 
   private deliver(broken: Fault | null): StreamDelivery {
