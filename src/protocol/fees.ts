@@ -2,17 +2,28 @@ import { type AskedFees, readModes, type Usage, type UseCounts, type UseName } f
 import type { DialectName } from './canonical';
 import { type CountReader, detailsIn, isRecord, pick } from './usage';
 
-/** So many uses are sent and held for where the caller names no bound. */
-export const USUAL_MOST_USES = 5;
-
 type Body = Readonly<Record<string, unknown>>;
 
-/** What a request may make its supplier bill beside the tokens of text, in the dialect it is written in. */
-export function askedFees(dialect: DialectName, body: Body, choices: number): AskedFees {
-  return { uses: askedUses[dialect](body, choices), modes: readModes(body) ?? {}, image: null };
+/** A tool that the supplier may run, and how often: decided where the request is measured. */
+export interface AllowedTool {
+  readonly type: string;
+  /** Where it stands among the caller's tools; null where it is a field of its own. */
+  readonly index: number | null;
+  readonly maxUses: number;
 }
 
-const askedUses: Readonly<Record<DialectName, (body: Body, choices: number) => UseCounts>> = {
+interface Asked {
+  readonly body: Body;
+  readonly tools: readonly AllowedTool[];
+  readonly choices: number;
+}
+
+/** What a request may make its supplier bill beside the tokens of text, in the dialect it is written in. */
+export function askedFees(dialect: DialectName, asked: Asked): AskedFees {
+  return { uses: askedUses[dialect](asked), modes: readModes(asked.body) ?? {}, image: null };
+}
+
+const askedUses: Readonly<Record<DialectName, (asked: Asked) => UseCounts>> = {
   chat: chatUses,
   messages: messagesUses,
   responses: responsesUses,
@@ -26,21 +37,19 @@ function searchUse(options: unknown): UseName {
 }
 
 /** A model that searches does so once for every answer. */
-function chatUses(body: Body, choices: number): UseCounts {
+function chatUses({ body, tools, choices }: Asked): UseCounts {
   const uses: Partial<Record<UseName, number>> = {};
-  const { web_search_options: options, search_parameters: live } = body;
-  if (isPresent(options)) add(uses, searchUse(options), choices);
-  if (isRecord(live) && live.mode !== 'off') {
-    add(uses, 'web_search', countIn(live.max_search_results, LIVE_SOURCES) * choices);
-  }
-  for (const tool of listIn(body.tools)) {
-    const type = pick(tool, 'type');
-    if (typeof type === 'string' && !CALLERS_CHAT_TOOLS.has(type)) add(uses, 'other_tool', choices);
+  for (const { type, maxUses } of tools) {
+    if (type === 'web_search_options') add(uses, searchUse(body[type]), choices);
+    else if (type === 'search_parameters') {
+      const live = body[type];
+      const isOff = pick(live, 'mode') === 'off';
+      if (!isOff) add(uses, 'web_search', countIn(pick(live, 'max_search_results'), LIVE_SOURCES) * choices);
+    } else add(uses, 'other_tool', maxUses * choices);
   }
   return uses;
 }
 
-const CALLERS_CHAT_TOOLS: ReadonlySet<string> = new Set(['function', 'custom']);
 /** Live search reads so many sources where the caller does not say, and each is billed. */
 const LIVE_SOURCES = 20;
 
@@ -52,56 +61,46 @@ const MESSAGES_TOOLS: readonly (readonly [prefix: string, use: UseName | null])[
   ['computer', 'computer_use'],
   ['custom', null],
   ['bash', null],
+  ['mcp', null],
   ['text_editor', null],
   ['memory', null],
   ['tool_search_tool', null],
-  ['mcp_toolset', null],
 ];
 
-function messagesUses(body: Body): UseCounts {
+function messagesUses({ tools }: Asked): UseCounts {
   const uses: Partial<Record<UseName, number>> = {};
-  for (const tool of listIn(body.tools)) {
-    const type = pick(tool, 'type');
-    if (typeof type !== 'string') continue;
+  for (const { type, maxUses } of tools) {
     const known = MESSAGES_TOOLS.find(([prefix]) => type === prefix || type.startsWith(`${prefix}_`));
     if (known?.[1] === null) continue;
     const use = known?.[1] ?? 'other_tool';
-    const isOnce = use === 'code_execution';
-    add(uses, use, isOnce ? 1 : countIn(pick(tool, 'max_uses'), USUAL_MOST_USES));
+    add(uses, use, use === 'code_execution' ? 1 : maxUses);
   }
   return uses;
 }
 
 const RESPONSES_TOOLS: Readonly<Record<string, UseName | null>> = {
-  function: null,
-  custom: null,
-  namespace: null,
   mcp: null,
-  local_shell: null,
-  apply_patch: null,
   tool_search: null,
   programmatic_tool_calling: null,
-  computer: 'computer_use',
-  computer_use_preview: 'computer_use',
   file_search: 'file_search',
   code_interpreter: 'code_execution',
   shell: 'code_execution',
   image_generation: 'image_generation',
 };
+const COMPUTERS: ReadonlySet<unknown> = new Set(['computer', 'computer_use_preview']);
 
-function responsesUses(body: Body): UseCounts {
+function responsesUses({ body, tools }: Asked): UseCounts {
   const uses: Partial<Record<UseName, number>> = {};
-  const most = countIn(body.max_tool_calls, USUAL_MOST_USES);
-  for (const tool of listIn(body.tools)) {
-    const type = pick(tool, 'type');
-    if (typeof type !== 'string') continue;
-    const name = type.startsWith('web_search') ? searchUse(tool) : RESPONSES_TOOLS[type];
+  const all = listIn(body.tools);
+  for (const { type, index, maxUses } of tools) {
+    const given = index === null ? undefined : all[index];
+    const name = type.startsWith('web_search') ? searchUse(given) : RESPONSES_TOOLS[type];
     if (name === null) continue;
-    // A shell of the caller's own machine bills nothing.
-    if (type === 'shell' && pick(tool, 'environment', 'type') === 'local') continue;
     // A container is billed by the session, whatever runs in it.
-    add(uses, name ?? 'other_tool', name === 'code_execution' ? 1 : most);
+    add(uses, name ?? 'other_tool', name === 'code_execution' ? 1 : maxUses);
   }
+  // The caller moves the mouse, so an answer ends with the first use.
+  if (all.some((tool) => COMPUTERS.has(pick(tool, 'type')))) add(uses, 'computer_use', 1);
   return uses;
 }
 
@@ -233,7 +232,6 @@ export function usesIn(counts: CountReader, raw: Body): UseCounts | null {
 }
 
 const isEmpty = (uses: UseCounts): boolean => Object.keys(uses).length === 0;
-const isPresent = (value: unknown): boolean => value !== undefined && value !== null;
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const countIn = (value: unknown, usual: number): number =>

@@ -9,7 +9,7 @@ export {
 export { checkCompletionsAnswer } from './chat/check-answer';
 export { findChatUsage, normaliseChatUsage } from './chat/usage';
 export { checkEmbeddingsAnswer } from './embeddings/check-answer';
-export { askedFees, ServedUses, USUAL_MOST_USES } from './fees';
+export { type AllowedTool, askedFees, ServedUses } from './fees';
 export { findImageUsage, normaliseImageUsage } from './image/usage';
 export { findEmbeddingsUsage, normaliseEmbeddingsUsage } from './embeddings/usage';
 export { gemini, type SupplierSide } from './gemini/gemini';

@@ -51,7 +51,9 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
   if (recording === null) requireAsked(body[surface.asked], surface);
   const n = countIn(body.n, 'n', MOST_CHOICES) ?? 1;
   const choices = surface.choices?.(body) ?? n;
-  const measure = isConversation(surface) ? surface.dialect.measureRequest(body) : null;
+  const carried = isText(surface) ? surface.dialect.measureRequest(body) : null;
+  const measure = isConversation(surface) ? carried : null;
+  const serverTools = serverToolsOf(carried ?? textAlone, body, surface);
   return {
     surface,
     model: modelIn(body.model ?? surface.defaults?.model),
@@ -61,13 +63,13 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
     calls: surface.calls?.(body, bytes.length) ?? choices,
     unknownFields: unknown,
     recording,
-    fees: surface.fees?.(body, choices) ?? NOTHING_ASKED,
+    fees: surface.fees?.(body, choices, serverTools.tools) ?? NOTHING_ASKED,
     maxOutputTokens:
       recording?.outputBound ?? firstCount(body, surface.limitFields) ?? surface.usualOutput ?? null,
     session: sessionOf(inbound),
     region: textIn(body.region, 'region', REGION_LENGTH),
     measure,
-    serverTools: serverToolsOf(measure ?? textAlone, body, surface),
+    serverTools,
     textBound:
       recording?.inputBound ??
       surface.textBound?.(body, bytes.length) ??

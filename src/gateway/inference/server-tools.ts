@@ -1,5 +1,5 @@
 import { type Fault, fault } from '../../kernel';
-import type { RequestMeasure, ServerTool } from '../../protocol';
+import type { AllowedTool, RequestMeasure, ServerTool } from '../../protocol';
 import type { Surface } from './surface';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -7,7 +7,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** Tools that the supplier runs while it answers, and how often it may. */
 export interface ServerTools {
   /** Each with the most uses it can have; the sum of all may be less. */
-  readonly tools: readonly { readonly type: string; readonly maxUses: number }[];
+  readonly tools: readonly AllowedTool[];
   /** The most uses of all together: after each, the model reads the conversation again. */
   readonly uses: number;
   /** What is put into the request so that this is true; null where nothing has to be. */
@@ -32,7 +32,7 @@ export function serverToolsOf(measure: RequestMeasure, body: Body, surface: Surf
 function limitedEach(found: readonly ServerTool[], body: Body): ServerTools {
   const tools = found.map(({ type, index, maxUses, takesLimit }) => {
     if (maxUses !== null) assertUses(maxUses, `tools[${index}].max_uses`);
-    return { type, maxUses: maxUses ?? (takesLimit ? USUAL_TOOL_USES : MESSAGES_ROUNDS) };
+    return { type, index, maxUses: maxUses ?? (takesLimit ? USUAL_TOOL_USES : MESSAGES_ROUNDS) };
   });
   const open = new Set(
     found.flatMap(({ index, maxUses, takesLimit }) => (takesLimit && maxUses === null ? [index] : [])),
@@ -50,7 +50,7 @@ function limitedTogether({ serverTools, maxToolCalls }: RequestMeasure, surface:
   const uses = maxToolCalls ?? USUAL_TOOL_USES;
   const isOpen = maxToolCalls === null && surface.name === 'responses';
   return {
-    tools: serverTools.map(({ type }) => ({ type, maxUses: uses })),
+    tools: serverTools.map(({ type, index }) => ({ type, index, maxUses: uses })),
     uses,
     limits: isOpen ? { max_tool_calls: uses } : null,
   };

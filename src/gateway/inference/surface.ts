@@ -1,6 +1,7 @@
 import type { ModelKind } from '../../catalogue';
 import { type AskedFees, type UsageReading, usageOf } from '../../kernel';
 import {
+  type AllowedTool,
   type AnswerCheck,
   askedFees,
   checkCompletionsAnswer,
@@ -72,7 +73,7 @@ export interface Surface {
   /** What suppliers insist on and callers may leave out. */
   readonly defaults?: Body;
   /** What it may make a supplier bill beside tokens, where anything. */
-  readonly fees?: (request: Body, choices: number) => AskedFees;
+  readonly fees?: (request: Body, choices: number, tools: readonly AllowedTool[]) => AskedFees;
   /** What a whole answer used: by its own report, or by what the request asked for. */
   readonly usageIn: (answer: Body | null, request: Body) => UsageReading;
   /** Why the JSON of a supplier is no answer of this route. */
@@ -113,7 +114,7 @@ const text = (
   limitFields,
   asked,
   check,
-  fees: (body, choices) => askedFees(name, body, choices),
+  fees: (body, choices, tools) => askedFees(name, { body, choices, tools }),
   usageIn: (answer) => dialects[name].usageIn(answer),
   checkAnswer: dialects[name].checkAnswer,
 });
