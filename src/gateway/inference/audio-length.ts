@@ -1,7 +1,7 @@
 import { COUNT_CAP } from '../../kernel';
 
 /** What a recording comes in, told by its first bytes: names and types are the caller's to choose. */
-export type AudioKind = 'wav' | 'mp3' | 'mp4' | 'flac' | 'ogg' | 'webm';
+export type AudioKind = 'wav' | 'mp3' | 'aac' | 'mp4' | 'flac' | 'ogg' | 'webm';
 
 export interface AudioLength {
   /** No recording of so many bytes is longer: what is held for. */
@@ -17,6 +17,7 @@ export function audioKindOf(file: Buffer): AudioKind | null {
   if (magic.startsWith('OggS')) return 'ogg';
   if (magic.startsWith('\x1a\x45\xdf\xa3')) return 'webm';
   if (magic.slice(4, 8) === 'ftyp') return 'mp4';
+  if (isAacFrame(file, 0)) return 'aac';
   if (magic.startsWith('ID3') || isFrame(file, 0)) return 'mp3';
   return null;
 }
@@ -32,6 +33,7 @@ const speech: ByteRates = { least: 750, usual: 6_000, most: 64_000 };
 const rates: Readonly<Record<AudioKind, ByteRates>> = {
   wav: { least: 750, usual: 32_000, most: 1_000_000 },
   mp3: { least: 1_000, usual: 16_000, most: 40_000 },
+  aac: { least: 1_000, usual: 16_000, most: 72_000 },
   mp4: { ...speech, most: 1_000_000 },
   flac: { least: 1_000, usual: 32_000, most: 288_000 },
   ogg: speech,
@@ -63,6 +65,7 @@ interface Head {
 const readers: Readonly<Record<AudioKind, (file: Buffer, size: number) => Head>> = {
   wav: readWav,
   mp3: readMp3,
+  aac: readAac,
   mp4: readMp4,
   flac: readFlac,
   ogg: readOgg,
@@ -161,6 +164,29 @@ function frameAt(file: Buffer, at: number): { readonly seconds: number; readonly
   const samples = isFirst ? 1_152 : 576;
   const bytes = Math.floor((samples * kilobits * 125) / sampleRate) + ((third >> 1) & 1);
   return { seconds: samples / sampleRate, bytes };
+}
+
+/** Frames of plain AAC begin like those of MP3, and leave their layer at zero. */
+const isAacFrame = (file: Buffer, at: number): boolean =>
+  file[at] === 0xff && ((file[at + 1] ?? 0) & 0xf6) === 0xf0;
+
+const aacRates = [
+  96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
+];
+
+function readAac(file: Buffer, size: number): Head {
+  let seconds = 0;
+  let at = 0;
+  while (at + 7 <= file.length && isAacFrame(file, at)) {
+    const [, , third = 0, fourth = 0, fifth = 0, sixth = 0, seventh = 0] = file.subarray(at, at + 7);
+    const rate = aacRates[(third >> 2) & 15];
+    const bytes = ((fourth & 3) << 11) | (fifth << 3) | (sixth >> 5);
+    if (rate === undefined || bytes < 7) break;
+    seconds += (((seventh & 3) + 1) * SAMPLES_PER_FRAME) / rate;
+    at += bytes;
+  }
+  // What is no frame counts by its bytes.
+  return seconds === 0 ? {} : { seconds: seconds + (size - Math.min(at, size)) / rates.aac.usual };
 }
 
 const synchsafe = (file: Buffer): number =>

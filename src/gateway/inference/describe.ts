@@ -7,6 +7,7 @@ import { type AskedInput, inputEstimateOf, textBound } from './input-size';
 import { serverToolsOf } from './server-tools';
 import { checkNotStreamed } from './limits';
 import { sessionOf } from './session';
+import { type Speech, speechIn } from './speech';
 import { isConversation, isText, type Surface } from './surface';
 
 /** What the gateway needs to know of a request; everything else is between the caller and the supplier. */
@@ -24,6 +25,8 @@ export interface Call extends AskedInput {
   readonly unknownFields: readonly string[];
   /** What is to be transcribed; null where something else is asked. */
   readonly recording: Recording | null;
+  /** What is to be spoken; null where something else is asked. */
+  readonly speech: Speech | null;
   /** The caller's own bound on each answer; null when there is none. */
   readonly maxOutputTokens: number | null;
   /** What it may make a supplier bill beside the tokens of its text. */
@@ -49,6 +52,8 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
   if (!isText(surface)) checkNotStreamed(body);
   surface.check?.(body);
   if (recording === null) requireAsked(body[surface.asked], surface);
+  const speech = surface.speaks === true ? speechIn(body, bytes.length) : null;
+  const sound = recording ?? speech;
   const n = countIn(body.n, 'n', MOST_CHOICES) ?? 1;
   const choices = surface.choices?.(body) ?? n;
   const carried = isText(surface) ? surface.dialect.measureRequest(body) : null;
@@ -63,15 +68,16 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
     calls: surface.calls?.(body, bytes.length) ?? choices,
     unknownFields: unknown,
     recording,
+    speech,
     fees: surface.fees?.(body, choices, serverTools.tools) ?? NOTHING_ASKED,
     maxOutputTokens:
-      recording?.outputBound ?? firstCount(body, surface.limitFields) ?? surface.usualOutput ?? null,
+      sound?.outputBound ?? firstCount(body, surface.limitFields) ?? surface.usualOutput ?? null,
     session: sessionOf(inbound),
     region: textIn(body.region, 'region', REGION_LENGTH),
     measure,
     serverTools,
     textBound:
-      recording?.inputBound ??
+      sound?.inputBound ??
       surface.textBound?.(body, bytes.length) ??
       textBound(Math.max(0, bytes.length - (measure?.mediaBytes ?? 0))),
     inputEstimate: recording?.inputEstimate ?? inputEstimateOf(measure ?? textAlone, bytes.length),

@@ -117,9 +117,9 @@ function offersFor(call: Call, { lanes, model }: Admission, styles: SupplierStyl
   return [...offers.values()];
 }
 
-const boundFor = ({ calls, recording, fees }: Call, inputTokens: number): RequestBound => ({
+const boundFor = ({ calls, recording, speech, fees }: Call, inputTokens: number): RequestBound => ({
   inputTokens,
   calls,
-  audioMilliseconds: recording?.boundMs ?? 0,
+  audioMilliseconds: (recording ?? speech)?.boundMs ?? 0,
   fees,
 });

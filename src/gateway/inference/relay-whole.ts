@@ -10,13 +10,13 @@ import {
 } from '../../protocol';
 import { answerId } from '../responses/answer-id';
 import type { LaneAnswer, WholeDelivery } from './answered';
-import { soldAudio } from './audio';
 import { completionOf } from './completions';
 import { usageOfWhole } from './delivery';
 import { separateChoices } from './chat-choices';
 import type { Call } from './describe';
 import { withServedUses } from './fees';
 import type { Inbound } from './inbound';
+import { soldSound } from './speech';
 import { applyEdits } from './stream/edits';
 import { isText, type Surface } from './surface';
 
@@ -60,7 +60,7 @@ function passOn(
   answered: LaneAnswer,
   { bytes, readError }: WholeBody,
 ): WholeDelivery | SupplierError {
-  const { surface, recording } = call;
+  const { surface, speech } = call;
   const { contentType, limits, route, model, secrets } = answered;
   const isRaw = surface.answersRaw?.(inbound.body) === true && !isMarkup.test(contentType);
   const told = isRaw ? null : parseAnswer(bytes);
@@ -70,12 +70,14 @@ function passOn(
   if (wrong !== undefined) throw wrong;
   const written = (): number => (told === null ? bytes.length : textBytesIn(surface, told));
   const reported = surface.usageIn(told, inbound.body);
-  const reading =
-    recording === null ? reported : soldAudio(reported, recording, route.price.rates, written());
+  const reading = soldSound(reported, call, route.price.rates, { sound: bytes, textBytes: written });
+  // Speech is counted here, by no report that could be wrong.
+  const isCounted = speech !== null && reading.kind === 'ok';
+  const usage = isCounted ? reading.usage : usageOfWhole(reading, call, limits, written);
   return {
     body: told === null ? bytes : shaped(inbound, surface, { bytes, told, model }),
     contentType: isRaw ? secrets.blankedText(contentType) || 'application/octet-stream' : 'application/json',
-    usage: withServedUses(usageOfWhole(reading, call, limits, written), call, told),
+    usage: withServedUses(usage, call, told),
     finishReason: isText(surface) && told !== null ? surface.dialect.finishReasonIn(told) : null,
     firstTokenMs: null,
     dropped: [],

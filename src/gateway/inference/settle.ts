@@ -11,9 +11,9 @@ import {
 import type { PlannedLane } from '../../routing';
 import type { CallFacts } from '../reply/svc-headers';
 import type { Answered } from './answered';
-import { soldAudio } from './audio';
 import type { Call } from './describe';
 import { chargedUsage } from './fees';
+import { soldSound } from './speech';
 import type { Inbound } from './inbound';
 import { type Delivery, estimateUsage } from './delivery';
 
@@ -94,9 +94,8 @@ export function settleAbandoned(
   attempts: readonly AttemptRecord[],
   problem: Fault,
 ): Promise<void> {
-  const { recording } = call;
   const unreported: UsageReading = { kind: 'absent' };
-  const reading = recording === null ? unreported : soldAudio(unreported, recording, route.price.rates, 0);
+  const reading = soldSound(unreported, call, route.price.rates, { sound: null, textBytes: () => 0 });
   const usage = reading.kind === 'ok' ? reading.usage : estimateUsage(call, 0);
   const delivery = { usage, finishReason: null, firstTokenMs: null, dropped: [], problem };
   const answered = {

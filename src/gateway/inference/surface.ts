@@ -22,7 +22,6 @@ import {
   normaliseImageUsage,
   normaliseRerankUsage,
   normaliseTranscriptionUsage,
-  speechUsageByCharacters,
 } from '../../protocol';
 import type { Operation, WireDialect } from '../../routing';
 import { checkNative } from './check-native';
@@ -62,6 +61,8 @@ export interface Surface {
   readonly untouched?: true;
   /** What is asked is a recording, in a form; everywhere else it is JSON. */
   readonly takesForm?: true;
+  /** What is asked is a text to be spoken. */
+  readonly speaks?: true;
   /** How many answers a valid request asks for, where it is not `n`. */
   readonly choices?: (request: Body) => number;
   /** The most calls it can be charged for, where it is not the number of answers. */
@@ -211,10 +212,8 @@ export const surfaces = {
   transcription: { ...spoken('transcription'), defaults: { model: 'whisper' } },
   translation: spoken('translation'),
   speech: {
-    ...shot('speech', 'speech', checkSpeech, 'input', checkSpeechAnswer, (_answer, { input }) => ({
-      kind: 'ok',
-      usage: speechUsageByCharacters(String(input)),
-    })),
+    ...shot('speech', 'speech', checkSpeech, 'input', checkSpeechAnswer, () => ({ kind: 'absent' })),
+    speaks: true,
     defaults: { voice: 'alloy' },
     answersRaw: () => true,
   },

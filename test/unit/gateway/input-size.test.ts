@@ -267,7 +267,7 @@ describe('the bound on what goes in', () => {
     const ask = (tools: object[]) => ({ messages: [{ role: 'user', content: 'x' }], tools });
     const limited = callOf(surfaces.messages, { model: 'm', ...ask([search]) });
     expect(limited.serverTools).toEqual({
-      tools: [{ type: 'web_search_20250305', maxUses: 5 }],
+      tools: [{ type: 'web_search_20250305', index: 0, maxUses: 5 }],
       uses: 5,
       limits: { tools: [{ ...search, max_uses: 5 }] },
     });
