@@ -54,6 +54,8 @@ class Proof {
   /** Requests whose usage is to have come from where it came for the plain one. */
   private readonly alike: { readonly plain: string; readonly found: string; readonly what: What }[] = [];
   private shown = 0;
+  /** The good answer that was asked for last. */
+  private latest = '';
 
   constructor(
     private readonly stage: Stage,
@@ -66,13 +68,15 @@ class Proof {
     for (const recording of recordings)
       for (const caller of callers)
         if (caller.wires.includes(recording.wire)) await this.compare(recording, caller);
-    const charged = await this.stage.charged(this.free);
     const sources = await this.stage.sources(this.alike.flatMap(({ plain: one, found }) => [one, found]));
     for (const { plain: one, found, what } of this.alike) {
       const [wanted, source] = [sources.get(one), sources.get(found)];
       const isSame = wanted !== undefined && wanted === source;
       this.note('where the usage came from', isSame, () => `${describe(what)}: ${source}, not ${wanted}`);
     }
+    // Records are written in order: with this one there, those before it are.
+    await this.stage.sources([this.latest]);
+    const charged = await this.stage.charged(this.free);
     for (const id of this.free) this.note('no answer is charged', !charged.includes(id), () => id);
   }
 
@@ -278,7 +282,8 @@ class Proof {
     const script = stream
       ? this.scriptOf(recording, plain)
       : { type: 'application/json', pieces: [Buffer.from(spelled(recording.body, plain))] };
-    for (let time = 0; time < 2; time += 1) await this.ask(recording, caller, stream, script);
+    for (let time = 0; time < 2; time += 1)
+      this.latest = (await this.ask(recording, caller, stream, script)).requestId;
   }
 
   private same(kind: string, heard: Heard, expected: Expected, what: What): void {

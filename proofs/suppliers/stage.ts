@@ -114,14 +114,19 @@ export class Stage {
     return rows.map(({ request_id: id }) => id);
   }
 
-  /** Where the usage on record came from, by request. */
+  /** Where the usage on record came from, by request, once all of them are on record: records are written in batches. */
   async sources(requestIds: readonly string[]): Promise<Map<string, string>> {
     const database = this.gateway.service.application.get(Database);
-    const rows = await database.query<{ request_id: string; usage_source: string }>(
-      'SELECT request_id, usage_source FROM request_record WHERE request_id = ANY($1)',
-      [requestIds],
-    );
-    return new Map(rows.map(({ request_id: id, usage_source: source }) => [id, source]));
+    const wanted = new Set(requestIds);
+    for (const deadline = Date.now() + 10_000; ;) {
+      const rows = await database.query<{ request_id: string; usage_source: string }>(
+        'SELECT request_id, usage_source FROM request_record WHERE request_id = ANY($1)',
+        [[...wanted]],
+      );
+      if (rows.length === wanted.size || Date.now() > deadline)
+        return new Map(rows.map(({ request_id: id, usage_source: source }) => [id, source]));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
   }
 
   close(): Promise<void> {
