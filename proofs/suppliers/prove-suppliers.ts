@@ -326,7 +326,7 @@ async function main(): Promise<void> {
   Logger.overrideLogger(['error']);
   const stage = await Stage.open();
   try {
-    const proof = new Proof(stage, new Chance(seed), numberGiven('mixtures', 20), numberGiven('borders', 40));
+    const proof = new Proof(stage, new Chance(seed), numberGiven('mixtures', 50), numberGiven('borders', 60));
     const recordings = allRecordings();
     process.stdout.write(`${recordings.length} recordings, ${callers.length} kinds of callers\n`);
     await proof.run(recordings);
