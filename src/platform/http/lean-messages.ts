@@ -133,7 +133,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
   override detachSocket(socket: Socket): void {
     super.detachSocket(socket);
     if (latestOn(socket) === this) (socket as AnsweringSocket)[latest] = undefined;
-    if (!this.req.complete) awaitRest(this.req, socket, this.lingerMs);
+    if (!this.req.complete) awaitRest(this.req, this, this.lingerMs);
   }
 
   /** How long the rest of a body is waited for once the answer is out. */

@@ -106,8 +106,8 @@ export class LeanAdapter extends ExpressAdapter {
         response.setHeader('x-request-id', request.requestId);
         response.setHeader('x-content-type-options', 'nosniff');
         // Express gives the answer another prototype, and with it Node's own way of letting the socket go.
-        response.once('finish', () => {
-          if (!request.complete) awaitRest(request, request.socket, lingerTimeout);
+        response.prependOnceListener('finish', () => {
+          if (!request.complete) awaitRest(request, response, lingerTimeout);
         });
         application(request, response, unreachable);
       },
