@@ -1,11 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { LATEST_SCHEMA_VERSION, runMigrations as runQueueMigrations } from 'bullmq';
 import { Client } from 'pg';
+import { monotonicMs } from '../../kernel';
 import { applicationRole } from './connection-url';
 import { type Migration, migrationDataSource } from './data-source';
 
 /** Chosen once for this product; the number means nothing, but every node has to use the same. */
 const migrationLock = 5_719_024;
 const defaultDeadlineMs = 300_000;
+const LOCK_POLL_MS = 100;
 
 export interface MigrateOptions {
   /** As a role that may change the schema. */
@@ -73,18 +76,23 @@ async function isCurrent(
   }
 }
 
+/**
+ * Asks again and again: a statement that waits for the lock would hold a snapshot, and an index that is built
+ * concurrently by the node whose turn it is waits for every snapshot.
+ */
 async function takeTurn(client: Client, deadlineMs: number): Promise<void> {
-  await client.query(`SET lock_timeout = ${deadlineMs}`);
-  try {
-    await client.query('SELECT pg_advisory_lock($1)', [migrationLock]);
-  } catch (cause) {
-    if ((cause as { code?: string }).code !== '55P03') throw cause;
-    throw new Error(
-      `Another node has been migrating this database for ${Math.round(deadlineMs / 1000)} s. ` +
-        'Look at it first: in pg_stat_activity it is called "switchboard-migrations".',
-      { cause },
-    );
+  const startedMs = monotonicMs();
+  while (monotonicMs() - startedMs < deadlineMs) {
+    const { rows } = await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
+      migrationLock,
+    ]);
+    if (rows[0]?.taken) return;
+    await delay(Math.min(LOCK_POLL_MS, deadlineMs));
   }
+  throw new Error(
+    `Another node has been migrating this database for ${Math.round(deadlineMs / 1000)} s. ` +
+      'Look at it first: in pg_stat_activity it is called "switchboard-migrations".',
+  );
 }
 
 async function migrateQueue(client: Client): Promise<void> {
