@@ -15,7 +15,7 @@ export interface ServerTools {
 }
 
 /** How often a caller who names no limit may have a tool used. */
-export const USUAL_TOOL_USES = 5;
+const USUAL_TOOL_USES = 5;
 /** After so many rounds the supplier of the messages dialect hands a turn back unfinished. */
 const MESSAGES_ROUNDS = 10;
 const MOST_USES = 1_000;

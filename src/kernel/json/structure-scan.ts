@@ -1,9 +1,9 @@
 import { fault, type Fault } from '../errors';
 
-export const MAX_DEPTH = 64;
-export const MAX_NAMES = 50_000;
+const MAX_DEPTH = 64;
+const MAX_NAMES = 50_000;
 /** Numbers and empty objects come without names, and a flood of them takes as long to parse. */
-export const MAX_VALUES = 500_000;
+const MAX_VALUES = 500_000;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -153,7 +153,7 @@ function hasBackslash(text: string, from: number, to: number): boolean {
   return false;
 }
 
-export const tooDeep = (): Fault =>
+const tooDeep = (): Fault =>
   fault('invalid_json', { message: `The JSON is nested more than ${MAX_DEPTH} levels deep.` });
 
 const tooMany = (what: string, limit: number): Fault =>

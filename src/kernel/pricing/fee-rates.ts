@@ -66,7 +66,7 @@ const ofField = ({ modes }: PriceRates, field: ModeField): PriceMode[] =>
 
 /** The modes a request is served in, or may be served in, together. */
 export type ModeSet = readonly PriceMode[];
-export const USUAL_MODES: readonly ModeSet[] = [[]];
+const USUAL_MODES: readonly ModeSet[] = [[]];
 
 /** Usually one set. Modes without a price stand for all that the field has: the dearest of them is charged. */
 export function modesServed(price: PriceRates, served: Modes | null): readonly ModeSet[] {

@@ -59,7 +59,8 @@ export abstract class ServiceSettings {
   @Setting({
     name: 'SANDBOX',
     group: 'General',
-    describe: 'The built-in pretend supplier: auto runs it beside the embedded database until a real one is configured.',
+    describe:
+      'The built-in pretend supplier: auto runs it beside the embedded database until a real one is configured.',
     as: oneOf('auto', 'on', 'off'),
     default: 'auto',
   })

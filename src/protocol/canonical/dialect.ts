@@ -70,7 +70,7 @@ export interface StreamDecoder {
  * whether the answer is over. It looks at parsed events alone, and refuses none for what it does not know.
  */
 /** Uses of the supplier's own tools that an answer shows. */
-export interface UsesSeen {
+interface UsesSeen {
   /** Usage with the uses that no report counts. */
   join(usage: Usage, asked: UseCounts): Usage;
 }

@@ -8,7 +8,6 @@ export { authorisation, endpoint, passing, prepared } from './request';
 export { CallSecrets } from './secrets';
 export { isSteering, steeringFields } from './steering';
 export type {
-  FieldPolicy,
   FormBody,
   FormFile,
   JsonBody,

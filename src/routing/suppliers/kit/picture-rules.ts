@@ -11,7 +11,7 @@ export interface PictureRule {
 /** Vision models of other makers take up to 16,384 patches of a picture. */
 const UNKNOWN_MOST = 16_384;
 
-export const unknownPictures: PictureRule = { most: () => UNKNOWN_MOST, factor: 1 };
+const unknownPictures: PictureRule = { most: () => UNKNOWN_MOST, factor: 1 };
 
 /** Squares of `side` pixels, each `factor` tokens; what does not fit into `budget` squares is scaled down until it does. */
 function bySquares(side: number, budget: number, factor = 1): PictureRule {

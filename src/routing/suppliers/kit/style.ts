@@ -79,7 +79,7 @@ export interface Unframer {
 }
 
 /** What a supplier does with fields that the interface it offers does not describe. */
-export interface FieldPolicy {
+interface FieldPolicy {
   /** It refuses what it does not know, so everything may go on to it. */
   readonly validates: boolean;
   /** Fields of its own. */
