@@ -1,4 +1,4 @@
-import { type AskedFees, readModes } from '../../kernel';
+import { type AskedFees, type PriceRates, readModes, totalTokens, type UsageReading } from '../../kernel';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -23,3 +23,18 @@ export const pictureFees = (body: Body): AskedFees => ({
   modes: readModes(body) ?? {},
   image: pictureKey(null, body),
 });
+
+/** Tokens of the largest picture at each quality, by the vendor's table; what is not told is taken for the highest. */
+const TOKENS_OF_QUALITY: Readonly<Record<string, number>> = { low: 408, medium: 1_584, high: 6_240 };
+
+/** A model that sells pictures by their tokens, and whose supplier reported none, is charged by estimate, never free. */
+export function soldPictures(reading: UsageReading, price: PriceRates): UsageReading {
+  if (reading.kind !== 'ok' || price.imageOutput === null) return reading;
+  const { usage } = reading;
+  if (usage.images === null || totalTokens(usage) > 0) return reading;
+  const tokens = Object.entries(usage.images).reduce((sum, [key, count]) => {
+    const [quality = ''] = key.split('/');
+    return sum + (TOKENS_OF_QUALITY[quality] ?? TOKENS_OF_QUALITY['high']!) * (count ?? 0);
+  }, 0);
+  return { kind: 'ok', usage: { ...usage, imageOutputTokens: tokens, source: 'estimated' } };
+}

@@ -16,6 +16,7 @@ import { separateChoices } from './chat-choices';
 import type { Call } from './describe';
 import { withServedUses } from './fees';
 import type { Inbound } from './inbound';
+import { soldPictures } from './pictures';
 import { soldSound } from './speech';
 import { applyEdits } from './stream/edits';
 import { isText, type Surface } from './surface';
@@ -69,7 +70,7 @@ function passOn(
   const wrong = told === null ? undefined : surface.checkAnswer(told);
   if (wrong !== undefined) throw wrong;
   const written = (): number => (told === null ? bytes.length : textBytesIn(surface, told));
-  const reported = surface.usageIn(told, inbound.body);
+  const reported = soldPictures(surface.usageIn(told, inbound.body), route.price.rates);
   const reading = soldSound(reported, call, route.price.rates, { sound: bytes, textBytes: written });
   // Speech is counted here, by no report that could be wrong.
   const isCounted = speech !== null && reading.kind === 'ok';

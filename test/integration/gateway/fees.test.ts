@@ -217,6 +217,13 @@ describe('what suppliers bill beside the tokens of text', () => {
       image_tokens: 323,
       cost_nano: String(17 * 5_000 + 323 * 10_000 + 4_160 * 40_000),
     });
+    supplier.answer = { created: 1, data: [{ b64_json: 'aGk=' }, { b64_json: 'aGk=' }] };
+    const low = { model: byToken, prompt: 'x', quality: 'low', n: 2 };
+    expect((await ask('images/generations', low)).record).toMatchObject({
+      image_output_tokens: 816,
+      usage_source: 'estimated',
+      cost_nano: String(816 * 40_000),
+    });
   });
 
   test('a call of a tool that nobody reports costs whole what it costs streamed', async () => {
