@@ -4,7 +4,6 @@ import { fault } from '../kernel';
 import { Settings } from '../platform';
 import { isGatewayPath, pathOf } from './http-request';
 
-const MISDIRECTED = 421;
 const loopback = /^(?:localhost|(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /**
@@ -31,7 +30,6 @@ export class PortalHosts {
     const path = pathOf(request);
     if (!isGatewayPath(path) && !isProbe(path) && !this.serves(request.headers.host)) {
       throw fault('origin_not_allowed', {
-        status: MISDIRECTED,
         message: `Pages are served at ${this.base.origin} only. The setting BASE_URL says where that is.`,
       });
     }

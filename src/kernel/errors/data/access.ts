@@ -69,10 +69,12 @@ export const accessFaults = [
     client_secret_principal_mismatch: 'This client secret belongs to someone else. Request one of your own.',
     csrf_failed: 'The form could not be verified. Reload the page and send it again.',
     email_not_verified: 'Confirm your email address first: open the link in the message we sent you.',
-    origin_not_allowed: 'Requests from this origin are not allowed. Ask your administrator to add it.',
     request_rejected: 'This request was rejected by a policy of the service. The details say what to change.',
     sso_only: 'This account signs in through its identity provider. Use that button instead of a password.',
     tos_not_accepted: 'Accept the current terms of service before you continue.',
+  }),
+  final('R', 421, {
+    origin_not_allowed: 'Requests from this origin are not allowed. Ask your administrator to add it.',
   }),
   final('R', 404, {
     no_domain: 'No domain is configured for this portal. Add one first.',
