@@ -61,6 +61,7 @@ test('the type follows the status', () => {
     [409, 'conflict_error'],
     [413, 'invalid_request_error'],
     [415, 'invalid_request_error'],
+    [421, 'invalid_request_error'],
     [429, 'rate_limit_error'],
     [500, 'api_error'],
     [501, 'api_error'],
