@@ -40,7 +40,8 @@ export async function recordRefusal(
     ...caller.attribution,
     ...nothingUsed,
     surface: surface.name,
-    model: call?.model ?? null,
+    // A name that stands for no model is text of the caller's, which may be anything.
+    model: code === 'model_not_found' ? null : (call?.model ?? null),
     servedModel: last?.model ?? null,
     supplier: last?.supplier ?? null,
     region: last?.region ?? null,
