@@ -29,7 +29,7 @@ export const sameLane: Drill = {
 
 const ROUNDS = 6;
 
-/** Failures that requests may cause: their key is served by the backup; what a supplier refuses counts for nobody. */
+/** Failures that requests may cause: their key is served by the backup; a refused request counts for no lane. */
 export const callersFaults: Drill = {
   name: '19 faults that a caller can cause',
   scenes: {

@@ -24,7 +24,7 @@ const paths: Readonly<Partial<Record<Way['route'], string>>> = {
   completions: '/v1/completions',
 };
 
-/** Bodies that are made to be read differently: whoever reads what is sent on must see what the gateway saw. */
+/** Bodies that are made to be read differently: every reader of the forwarded bytes must see what the gateway saw. */
 export async function proveBodies(findings: Findings, { bodies, seed }: BodyOptions): Promise<void> {
   inProcess(findings, bodies, seed);
   const house = await House.open();
