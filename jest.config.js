@@ -6,6 +6,8 @@ const common = {
 // Only files that may need the database wait for its start; a unit test starts at once.
 /** @type {import('jest').Config} */
 module.exports = {
+  // A file waits for its database and its supplier most of the time: two at once take little more than half as long.
+  maxWorkers: 2,
   testTimeout: 30_000,
   // What a file loads is not given back when it is done. One process for all of them ends at the engine's limit.
   workerIdleMemoryLimit: '1GB',
