@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type LimitRef, MoneyEngine, PostgresMoneyStore, type SettleOutcome } from '../../src/billing';
-import type { MoneyStore } from '../../src/billing/store/money-store';
+import type { MoneyStore } from '../../src/billing/engine/store/money-store';
 import { uuidv7 } from '../../src/kernel';
 import { type Database, Notifications } from '../../src/platform';
 import type { Measured, StatementCount } from './bench-money';

@@ -1,11 +1,11 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Database, Notifications, Settings } from '../platform';
-import { Escrow } from './escrow/escrow';
+import { Escrow } from './engine/escrow/escrow';
 import { Ledger } from './ledger/ledger';
 import { Limits } from './ledger/limits';
 import { MoneyWatch } from './ledger/money-watch';
-import { MoneyEngine } from './money-engine';
-import { PostgresMoneyStore } from './store/postgres-money-store';
+import { MoneyEngine } from './engine/money-engine';
+import { PostgresMoneyStore } from './engine/store/postgres-money-store';
 
 @Module({
   providers: [

@@ -1,11 +1,11 @@
 export { BillingModule } from './billing.module';
-export { Escrow } from './escrow/escrow';
-export type { Hold, HoldRequest, SettleOutcome } from './escrow/hold';
+export { Escrow } from './engine/escrow/escrow';
+export type { Hold, HoldRequest, SettleOutcome } from './engine/escrow/hold';
 export { type Counterpart, Ledger, type LedgerLine, type Posting, type WalletState } from './ledger/ledger';
 export { type BudgetScope, type LimitRule, Limits, type LimitState } from './ledger/limits';
 export { type Discrepancy, type MoneyCheck, type MoneyReport, verifyMoney } from './ledger/verify-money';
 export { MoneyWatch } from './ledger/money-watch';
-export { MoneyEngine, type MoneyEngineOptions } from './money-engine';
+export { MoneyEngine, type MoneyEngineOptions } from './engine/money-engine';
 export { type LimitRef, limitRefs, type ScopeKind } from './scope';
-export type { UnreadJournal } from './store/money-store';
-export { PostgresMoneyStore } from './store/postgres-money-store';
+export type { UnreadJournal } from './engine/store/money-store';
+export { PostgresMoneyStore } from './engine/store/postgres-money-store';

@@ -14,7 +14,7 @@ import {
   type SettleOutcome,
   verifyMoney,
 } from '../../../src/billing';
-import type { MoneyStore } from '../../../src/billing/store/money-store';
+import type { MoneyStore } from '../../../src/billing/engine/store/money-store';
 import { Database, Notifications } from '../../../src/platform';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 

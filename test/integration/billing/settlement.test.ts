@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PostgresMoneyStore, type SettleOutcome } from '../../../src/billing';
-import { FrameBuffer } from '../../../src/billing/settlement/journal-frames';
-import { journalHeader } from '../../../src/billing/settlement/journal-owner';
-import { refusedFile, replayJournals } from '../../../src/billing/settlement/journal-replay';
+import { FrameBuffer } from '../../../src/billing/engine/settlement/journal-frames';
+import { journalHeader } from '../../../src/billing/engine/settlement/journal-owner';
+import { refusedFile, replayJournals } from '../../../src/billing/engine/settlement/journal-replay';
 import { administer } from '../../support/postgres';
 import { RecordSheaf, type WrittenRecord, writtenRecord } from '../../../src/audit';
-import type { Batch, MoneyStore } from '../../../src/billing/store/money-store';
+import type { Batch, MoneyStore } from '../../../src/billing/engine/store/money-store';
 import { uuidv7 } from '../../../src/kernel';
 import { costing, eventually, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { RecordSheaf, writtenRecord } from '../../../src/audit';
 import { type LimitRef, PostgresMoneyStore } from '../../../src/billing';
-import { type Batch, LeaseGone } from '../../../src/billing/store/money-store';
+import { type Batch, LeaseGone } from '../../../src/billing/engine/store/money-store';
 import { uuidv7 } from '../../../src/kernel';
 import { costing, expectMoneyToAddUp, MoneyHouse } from './money-support';
 

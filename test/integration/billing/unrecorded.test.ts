@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { type MoneyEngine, PostgresMoneyStore } from '../../../src/billing';
-import type { MoneyStore } from '../../../src/billing/store/money-store';
+import type { MoneyStore } from '../../../src/billing/engine/store/money-store';
 import { uuidv7 } from '../../../src/kernel';
 import type { Database } from '../../../src/platform';
 import { costing, eventually, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';

@@ -5,7 +5,7 @@ import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { Logger } from '@nestjs/common';
 import fc from 'fast-check';
 import { type Hold, type LimitRef, MoneyEngine } from '../../../src/billing';
-import type { Journal } from '../../../src/billing/settlement/journal';
+import type { Journal } from '../../../src/billing/engine/settlement/journal';
 import { uuidv7 } from '../../../src/kernel';
 import { aRecord } from './a-record';
 import { MemoryStore } from './memory-store';

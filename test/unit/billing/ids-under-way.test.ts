@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { uuidv7 } from '../../../src/kernel';
-import { IdsUnderWay } from '../../../src/billing/settlement/ids-under-way';
+import { IdsUnderWay } from '../../../src/billing/engine/settlement/ids-under-way';
 
 type Step = { readonly add: number } | { readonly arrived: number } | 'part';
 

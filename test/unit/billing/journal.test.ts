@@ -2,12 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { Journal, type JournalDisk } from '../../../src/billing/settlement/journal';
-import { FrameBuffer, readFrames } from '../../../src/billing/settlement/journal-frames';
-import { headerOf } from '../../../src/billing/settlement/journal-owner';
+import { Journal, type JournalDisk } from '../../../src/billing/engine/settlement/journal';
+import { FrameBuffer, readFrames } from '../../../src/billing/engine/settlement/journal-frames';
+import { headerOf } from '../../../src/billing/engine/settlement/journal-owner';
 import { readRecord, recordFields, renamedRecord } from '../../../src/audit';
-import { settleSplitting } from '../../../src/billing/settlement/settle-splitting';
-import { RefusedByStore } from '../../../src/billing/store/money-store';
+import { settleSplitting } from '../../../src/billing/engine/settlement/settle-splitting';
+import { RefusedByStore } from '../../../src/billing/engine/store/money-store';
 import { aRecord, written } from './a-record';
 
 let folder: string;

@@ -9,7 +9,7 @@ import {
   type MoneyStore,
   type Portion,
   type Settled,
-} from '../../../src/billing/store/money-store';
+} from '../../../src/billing/engine/store/money-store';
 
 export interface MemoryLimit {
   readonly ref: LimitRef;

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type LimitRef } from '../../../src/billing';
-import { Escrow, type EscrowOptions, escrowDefaults } from '../../../src/billing/escrow/escrow';
-import { LeaseDesk } from '../../../src/billing/escrow/lease-desk';
-import { SliceBook } from '../../../src/billing/escrow/slice-book';
-import type { Ask, Drawn } from '../../../src/billing/store/money-store';
+import { Escrow, type EscrowOptions, escrowDefaults } from '../../../src/billing/engine/escrow/escrow';
+import { LeaseDesk } from '../../../src/billing/engine/escrow/lease-desk';
+import { SliceBook } from '../../../src/billing/engine/escrow/slice-book';
+import type { Ask, Drawn } from '../../../src/billing/engine/store/money-store';
 import { DatabaseClock } from '../../../src/platform';
 import { MemoryStore } from './memory-store';
 

@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import type { Fault, Nano } from '../../kernel';
-import { type LimitRef, scopeKey } from '../scope';
+import type { Fault, Nano } from '../../../kernel';
+import { type LimitRef, scopeKey } from '../../scope';
 import { type Ask, type Drawn, LeaseGone, type Portion } from '../store/money-store';
-import type { DatabaseClock } from '../../platform';
+import type { DatabaseClock } from '../../../platform';
 import type { Hold } from './hold';
 import type { LeaseDesk } from './lease-desk';
 import { cannotCheck, spent } from './refusal';

@@ -1,6 +1,6 @@
-import type { RecordSheaf } from '../../audit';
-import type { Nano } from '../../kernel';
-import type { LimitRef } from '../scope';
+import type { RecordSheaf } from '../../../audit';
+import type { Nano } from '../../../kernel';
+import type { LimitRef } from '../../scope';
 
 /** What the node-side engine asks of the truth. Postgres is one; the models of the property tests are others. */
 export interface MoneyStore {

@@ -1,6 +1,6 @@
-import type { Fault, Nano } from '../../kernel';
-import { type LimitRef, scopeKey } from '../scope';
-import type { DatabaseClock } from '../../platform';
+import type { Fault, Nano } from '../../../kernel';
+import { type LimitRef, scopeKey } from '../../scope';
+import type { DatabaseClock } from '../../../platform';
 import { Hold, type HoldKeeper, type HoldRequest, placeHold, type SettleOutcome } from './hold';
 import type { LeaseDesk } from './lease-desk';
 import { cannotCheck, inUse } from './refusal';

@@ -1,5 +1,5 @@
-import { scopeKey } from '../scope';
-import type { Fault } from '../../kernel';
+import { scopeKey } from '../../scope';
+import type { Fault } from '../../../kernel';
 import type { Hold, HoldRequest } from './hold';
 
 export interface Waiter {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { RecordSheaf, renamedRecord, type WrittenRecord } from '../../audit';
-import { fault, type Nano, uuidv7 } from '../../kernel';
+import { RecordSheaf, renamedRecord, type WrittenRecord } from '../../../audit';
+import { fault, type Nano, uuidv7 } from '../../../kernel';
 import type { Activity } from '../escrow/lease-desk';
 import type { Slice, Used } from '../escrow/slice';
 import { CalledOff, type MoneyStore, RefusedByStore, type Settled } from '../store/money-store';

@@ -17,7 +17,7 @@ import {
   type RequestRecord,
   type WrittenRecord,
   writtenRecord,
-} from '../../audit';
+} from '../../../audit';
 import type { MoneyStore } from '../store/money-store';
 import { readFrames } from './journal-frames';
 import { headerOf, type JournalHeader, writerRuns } from './journal-owner';

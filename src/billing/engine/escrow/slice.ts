@@ -1,5 +1,5 @@
-import type { Nano } from '../../kernel';
-import { type LimitRef, scopeKey } from '../scope';
+import type { Nano } from '../../../kernel';
+import { type LimitRef, scopeKey } from '../../scope';
 import type { Drawn, Window } from '../store/money-store';
 
 /** How much of a slice the records of one parcel use up. */

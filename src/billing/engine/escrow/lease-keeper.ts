@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import type { LimitRef } from '../scope';
+import type { LimitRef } from '../../scope';
 import type { MoneyStore } from '../store/money-store';
-import type { DatabaseClock } from '../../platform';
+import type { DatabaseClock } from '../../../platform';
 import { type Activity, LeaseDesk } from './lease-desk';
 import type { SliceBook } from './slice-book';
 

@@ -1,6 +1,6 @@
-import { type CallerSum, millisecondsPerHour } from '../../audit';
-import type { Nano } from '../../kernel';
-import { limitRefs, type ScopeKind, scopeKey } from '../scope';
+import { type CallerSum, millisecondsPerHour } from '../../../audit';
+import type { Nano } from '../../../kernel';
+import { limitRefs, type ScopeKind, scopeKey } from '../../scope';
 
 interface Charge {
   readonly kind: ScopeKind;

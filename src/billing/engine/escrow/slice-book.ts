@@ -1,4 +1,4 @@
-import { type LimitRef, scopeKey } from '../scope';
+import { type LimitRef, scopeKey } from '../../scope';
 import type { Window } from '../store/money-store';
 import { Slice } from './slice';
 

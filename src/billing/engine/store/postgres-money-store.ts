@@ -1,6 +1,6 @@
-import { type CallerSum, insertRequestRecords } from '../../audit';
-import type { Database, Tx } from '../../platform';
-import type { LimitRef, ScopeKind } from '../scope';
+import { type CallerSum, insertRequestRecords } from '../../../audit';
+import type { Database, Tx } from '../../../platform';
+import type { LimitRef, ScopeKind } from '../../scope';
 import { ChargeSheet } from './charge-sheet';
 import {
   type Ask,

@@ -1,5 +1,5 @@
-import { type Fault, fault, formatUsd, type Nano } from '../../kernel';
-import type { LimitRef } from '../scope';
+import { type Fault, fault, formatUsd, type Nano } from '../../../kernel';
+import type { LimitRef } from '../../scope';
 
 /** What is left of the limit, with everything that runs paid for, is less than the request needs. */
 export function spent(ref: LimitRef, needed: Nano, remaining: Nano, resetsAt: number): Fault {

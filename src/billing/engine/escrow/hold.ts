@@ -1,6 +1,6 @@
-import type { RecordFacts } from '../../audit';
-import { HoldProof, type Nano } from '../../kernel';
-import type { LimitRef } from '../scope';
+import type { RecordFacts } from '../../../audit';
+import { HoldProof, type Nano } from '../../../kernel';
+import type { LimitRef } from '../../scope';
 import type { Slice } from './slice';
 
 export interface HoldRequest {

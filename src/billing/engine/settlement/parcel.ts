@@ -1,5 +1,5 @@
-import { RecordSheaf, type WrittenRecord } from '../../audit';
-import type { Nano } from '../../kernel';
+import { RecordSheaf, type WrittenRecord } from '../../../audit';
+import type { Nano } from '../../../kernel';
 import type { Slice, Used } from '../escrow/slice';
 import type { Portion } from '../store/money-store';
 import type { Turn } from './turn';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { parseJsonText } from '../../kernel';
-import { recordFields } from '../../audit';
+import { parseJsonText } from '../../../kernel';
+import { recordFields } from '../../../audit';
 
 /** The first frame of every journal: who writes it, and what its records consist of. */
 export interface JournalHeader {

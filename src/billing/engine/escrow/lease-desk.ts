@@ -1,4 +1,4 @@
-import type { Nano } from '../../kernel';
+import type { Nano } from '../../../kernel';
 import { type Ask, type Drawn, LeaseGone, type MoneyStore, type Portion } from '../store/money-store';
 
 /** What the settlement of this node is doing. */
