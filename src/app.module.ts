@@ -22,7 +22,8 @@ import {
   Settings,
 } from './platform';
 import { PortalModule } from './portal';
-import { projectFolder, WebModule } from './web';
+import { projectFolder } from './views';
+import { WebModule } from './web';
 
 const { version } = parseJsonText(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
   version: string;

@@ -7,4 +7,3 @@ export * from './metrics';
 export * from './queue';
 export * from './redis';
 export * from './secrets';
-export * from './views';

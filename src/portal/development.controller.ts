@@ -1,6 +1,7 @@
 import { Controller, Query } from '@nestjs/common';
 import { IsOptional, Matches } from 'class-validator';
-import { galleryModel, Outbox, type OutboxMail, Settings } from '../platform';
+import { Outbox, type OutboxMail, Settings } from '../platform';
+import { galleryModel } from '../views';
 import { Access, Page } from '../web';
 
 class OutboxQuery {

@@ -1,5 +1,6 @@
 import { Controller } from '@nestjs/common';
-import { requestSnippets, Settings, type SnippetTabsModel } from '../platform';
+import { Settings } from '../platform';
+import { requestSnippets, type SnippetTabsModel } from '../views';
 import { Access, Page } from '../web';
 
 @Controller()

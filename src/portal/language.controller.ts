@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { IsIn, IsOptional, Matches } from 'class-validator';
-import { type Locale, locales, Settings } from '../platform';
+import { Settings } from '../platform';
+import { type Locale, locales } from '../views';
 import { Access, Action, type HttpRequest, languageCookie, setCookie } from '../web';
 
 class LanguageForm {

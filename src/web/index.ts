@@ -4,7 +4,6 @@ export { cookieOf, sessionCookieName, setCookie } from './cookies';
 export { type HttpRequest, pathOf, queryOf, requestOf } from './http-request';
 export { serveAssets } from './pages/assets';
 export { languageCookie, PageRenderer } from './pages/page-renderer';
-export { projectFolder } from './pages/project-folder';
 export { csvLine } from './routes/csv';
 export { csvFile, type CsvTable } from './routes/csv.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';

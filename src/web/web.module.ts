@@ -4,11 +4,11 @@ import { ThrottlerModule } from '@nestjs/throttler';
 import { IdentityModule } from '../identity';
 import { KeysModule, RateStorage } from '../keys';
 import { Settings } from '../platform';
+import { ViewsModule } from '../views';
 import { refuseHandlersWithoutAccess } from './boot-check';
 import { ClientAddress } from './client-address';
 import { FaultFilter } from './errors/fault.filter';
 import { PageRenderer } from './pages/page-renderer';
-import { viewEngineProvider } from './pages/view-engine.provider';
 import { PortalHosts } from './portal-hosts';
 import { securityHeaders } from './security-headers';
 
@@ -18,6 +18,7 @@ const MINUTE_MS = 60_000;
   imports: [
     IdentityModule,
     KeysModule,
+    ViewsModule,
     ThrottlerModule.forRootAsync({
       imports: [KeysModule],
       inject: [Settings, RateStorage],
@@ -28,14 +29,8 @@ const MINUTE_MS = 60_000;
       }),
     }),
   ],
-  providers: [
-    viewEngineProvider,
-    PageRenderer,
-    ClientAddress,
-    PortalHosts,
-    { provide: APP_FILTER, useClass: FaultFilter },
-  ],
-  exports: [PageRenderer, ClientAddress, viewEngineProvider, IdentityModule, KeysModule],
+  providers: [PageRenderer, ClientAddress, PortalHosts, { provide: APP_FILTER, useClass: FaultFilter }],
+  exports: [PageRenderer, ClientAddress, IdentityModule, KeysModule],
 })
 export class WebModule implements NestModule {
   constructor(

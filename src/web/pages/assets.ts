@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import express, { type Application } from 'express';
-import { assetBase, vendorFiles } from '../../platform';
-import { projectFolder } from './project-folder';
+import { assetBase, projectFolder, vendorFiles } from '../../views';
 
 const YEAR_SECONDS = 31_536_000;
 

@@ -1,17 +1,16 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { type ErrorPageModel, type Fault, renderPageModel } from '../../kernel';
+import { Settings } from '../../platform';
 import {
   defaultViewContext,
   isLocale,
   type Locale,
   locales,
-  Settings,
   type ViewContext,
-  type ViewEngine,
-} from '../../platform';
+  ViewEngine,
+} from '../../views';
 import { cookieOf } from '../cookies';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
-import { viewEngineToken } from './view-engine.provider';
 
 export const languageCookie = 'svc_language';
 const themeCookie = 'svc_theme';
@@ -21,7 +20,7 @@ const timeZoneCookie = 'svc_time_zone';
 @Injectable()
 export class PageRenderer {
   constructor(
-    @Inject(viewEngineToken) private readonly engine: ViewEngine,
+    private readonly engine: ViewEngine,
     private readonly settings: Settings,
   ) {}
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { barChart, lineChart, meter, slotOf, spark, type ChartInput } from '../../../src/platform/views';
-import { niceScale } from '../../../src/platform/views/chart';
+import { barChart, lineChart, meter, slotOf, spark, type ChartInput } from '../../../src/views';
+import { niceScale } from '../../../src/views/components/chart';
 
 const chart = (values: number[][]): ChartInput => ({
   title: 'Spend',

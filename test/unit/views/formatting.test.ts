@@ -7,7 +7,7 @@ import {
   formatNumber,
   formatPercent,
   isTimeZone,
-} from '../../../src/platform/views';
+} from '../../../src/views';
 
 test.each([
   ['182.4', '$182.40'],

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createViewEngine, defaultViewContext, type ViewContext } from '../../../src/platform/views';
+import { createViewEngine, defaultViewContext, type ViewContext } from '../../../src/views';
 
 const project = join(__dirname, '..', '..', '..');
 

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import Handlebars from 'handlebars';
-import { createHelpers } from '../../../src/platform/views/helpers';
-import { locales } from '../../../src/platform/views';
+import { createHelpers } from '../../../src/views/helpers';
+import { locales } from '../../../src/views';
 
 const project = join(__dirname, '..', '..', '..');
 

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createViewEngine, defaultViewContext, type ViewEngine } from '../../../src/platform/views';
+import { createViewEngine, defaultViewContext, type ViewEngine } from '../../../src/views';
 
 const project = join(__dirname, '..', '..', '..');
 let folder: string;

@@ -41,12 +41,13 @@ type ExpressRender = (
   done: (error: unknown, html?: string) => void,
 ) => void;
 
-export interface ViewEngine {
+/** Renders pages and mails; the class is what Nest injects it by. */
+export abstract class ViewEngine {
   /** `view` is a path below the views folder without its ending. Synchronous; throws for an unknown view. */
-  render(view: string, model: object, context: ViewContext): string;
-  translator(locale: Locale): Translate;
+  abstract render(view: string, model: object, context: ViewContext): string;
+  abstract translator(locale: Locale): Translate;
   /** Makes `response.render('pages/…', model)` work; the context is read from `response.locals.viewContext`. */
-  attach(application: ExpressApplication): void;
+  abstract attach(application: ExpressApplication): void;
 }
 
 interface LoadedView {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInstance } from 'i18next';
-import { parseJsonText } from '../../kernel';
+import { parseJsonText } from '../kernel';
 import { locales, type Locale } from './view-context';
 
 export type Translate = (key: string, values?: Record<string, unknown>) => string;

@@ -1,5 +1,5 @@
 import { barChart, lineChart, meter, spark, type ChartInput, type ChartModel } from './chart';
-import { formatMoney, formatNumber } from './formatting';
+import { formatMoney, formatNumber } from '../formatting';
 import { galleryForms, type GalleryForms } from './gallery-forms';
 import { at, log, models, moved, ok, served, unavailable } from './gallery-tables';
 import type {
@@ -20,7 +20,7 @@ import type {
   ToastModel,
 } from './models';
 import { requestSnippets } from './snippets';
-import type { ViewContext } from './view-context';
+import type { ViewContext } from '../view-context';
 
 /** Every partial in all its states, with figures such as a real account has. Development only. */
 export interface GalleryModel extends GalleryForms {

@@ -1,0 +1,40 @@
+export { assetBase, vendorFiles } from './assets';
+export {
+  barChart,
+  lineChart,
+  meter,
+  slotOf,
+  spark,
+  type ChartInput,
+  type ChartModel,
+  type ChartSeries,
+} from './components/chart';
+export {
+  formatCompact,
+  formatCost,
+  formatLatency,
+  formatMoney,
+  formatNumber,
+  formatPercent,
+  formatTime,
+  isTimeZone,
+} from './formatting';
+export { galleryModel, type GalleryModel } from './components/gallery';
+export type * from './components/models';
+export { requestSnippets, type SnippetValues } from './components/snippets';
+export { projectFolder } from './project-folder';
+export { loadTranslations, type Translate, type Translations } from './translations';
+export {
+  defaultViewContext,
+  isLocale,
+  locales,
+  type AdminStrip,
+  type Locale,
+  type NavigationGroup,
+  type NavigationItem,
+  type Theme,
+  type ViewContext,
+  type Viewer,
+} from './view-context';
+export { createViewEngine, ViewEngine, type ViewEngineOptions } from './view-engine';
+export { ViewsModule } from './views.module';
