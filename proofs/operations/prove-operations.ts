@@ -1,0 +1,83 @@
+import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectFolder } from '../../src/web';
+import { Findings, runProof } from '../support/findings';
+import { expectStatus } from './http';
+import type { Scenario } from './scenario';
+import { scenarios } from './scenarios';
+import { World } from './world';
+
+interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly auth: string;
+}
+
+/**
+ * Every operation of the contract by its scenario: a success whose effect is seen, bad input, a caller without rights.
+ * One without a scenario is pending. `--only <words>` runs those whose name holds the words, `--list` names the pending.
+ */
+async function main(): Promise<void> {
+  const contract = readFileSync(join(projectFolder, 'test/contract/operations.json'), 'utf8');
+  const { operations } = JSON.parse(contract) as { operations: readonly Operation[] };
+  const names = new Map(operations.map((operation) => [`${operation.method} ${operation.path}`, operation]));
+  const only = given('only');
+  const findings = new Findings('prove:operations');
+  const world = await World.open();
+  let proven = 0;
+  try {
+    for (const scenario of scenarios) {
+      if (only !== null && !scenario.operation.includes(only)) continue;
+      const operation = names.get(scenario.operation);
+      const failures =
+        operation === undefined
+          ? ['the contract has no such operation']
+          : await run(scenario, operation, world);
+      findings.add(scenario.operation, failures.length === 0, failures.join('; '));
+      if (failures.length === 0) proven += 1;
+    }
+  } finally {
+    await world.close();
+  }
+  const told = new Set(scenarios.map(({ operation }) => operation));
+  const pending = [...names.keys()].filter((name) => !told.has(name));
+  if (process.argv.includes('--list')) for (const name of pending) process.stdout.write(`pending  ${name}\n`);
+  process.stdout.write(`\n${proven} of ${operations.length} operations proven, ${pending.length} pending\n`);
+  findings.end();
+}
+
+async function run(scenario: Scenario, operation: Operation, world: World): Promise<string[]> {
+  const { badInput, withoutRights } = scenario;
+  const steps: [string, () => Promise<void>][] = [
+    ['success', () => scenario.success(world)],
+    ['bad input', () => (badInput === 'none' ? askWithWrongVerb(operation, world) : badInput(world))],
+    ['without rights', () => (withoutRights === 'public' ? expectPublic(operation) : withoutRights(world))],
+  ];
+  const failures: string[] = [];
+  for (const [name, step] of steps) {
+    try {
+      await step();
+    } catch (error) {
+      failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return failures;
+}
+
+async function askWithWrongVerb({ path }: Operation, world: World): Promise<void> {
+  const answer = await world.nobody.send('PUT', path.replaceAll(/\{[^}]+\}/g, '1'));
+  expectStatus(answer, 405, 'method_not_allowed');
+}
+
+function expectPublic({ auth }: Operation): Promise<void> {
+  if (auth !== 'none') throw new Error(`the contract asks for ${auth}`);
+  return Promise.resolve();
+}
+
+function given(name: string): string | null {
+  const place = process.argv.indexOf(`--${name}`);
+  return place === -1 ? null : (process.argv[place + 1] ?? null);
+}
+
+runProof(main);

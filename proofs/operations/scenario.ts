@@ -1,0 +1,17 @@
+import type { World } from './world';
+
+type Step = (world: World) => Promise<void>;
+
+/**
+ * What makes an operation count: it does what it is for and the effect is seen, it refuses bad input with a code of the
+ * catalogue, and it refuses a caller without rights.
+ */
+export interface Scenario {
+  /** As the contract names it: `POST /v1/manage/keys`. */
+  readonly operation: string;
+  readonly success: Step;
+  /** `none` where an operation reads nothing of the request; the runner then asks it with a wrong verb. */
+  readonly badInput: Step | 'none';
+  /** `public` where the contract lets everybody in; `success` then goes without credentials. */
+  readonly withoutRights: Step | 'public';
+}

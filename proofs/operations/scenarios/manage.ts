@@ -1,0 +1,81 @@
+import { expect, expectStatus, jsonOf } from '../http';
+import type { Scenario } from '../scenario';
+import type { World } from '../world';
+
+const wanted = {
+  name: 'team',
+  allowed_models: ['sim-small'],
+  budget_limit: 5,
+  budget_period: 'monthly',
+  rate_limit_rpm: 60,
+};
+
+async function created(world: World): Promise<{ id: string; key: string }> {
+  const answer = await world.rootKey.post('/v1/manage/keys', { json: wanted });
+  expectStatus(answer, 200);
+  const { id, key } = jsonOf(answer);
+  return { id: String(id), key: String(key) };
+}
+
+export const manageScenarios: readonly Scenario[] = [
+  {
+    operation: 'POST /v1/manage/keys',
+    success: async (world) => {
+      const { key } = await created(world);
+      const models = await world.nobody.with({ authorization: `Bearer ${key}` }).get('/v1/models');
+      expectStatus(models, 200);
+      const ids = (jsonOf(models)['data'] as { id: string }[]).map(({ id }) => id);
+      expect(ids.join() === 'sim-small', `the key sees its own models: ${ids.join()}`);
+    },
+    badInput: async (world) =>
+      expectStatus(
+        await world.rootKey.post('/v1/manage/keys', { json: { ...wanted, budget_limit: -1 } }),
+        400,
+        'budget_limit',
+      ),
+    withoutRights: async (world) => {
+      expectStatus(await world.nobody.post('/v1/manage/keys', { json: wanted }), 401);
+      expectStatus(await world.key.post('/v1/manage/keys', { json: wanted }), 403, 'forbidden');
+    },
+  },
+  {
+    operation: 'GET /v1/manage/keys/{key_id}',
+    success: async (world) => {
+      const { id } = await created(world);
+      const key = jsonOf(await world.rootKey.get(`/v1/manage/keys/${id}`));
+      expect(
+        key['name'] === 'team' && key['budget_remaining'] === 5,
+        `the key as made: ${JSON.stringify(key)}`,
+      );
+    },
+    badInput: async (world) => expectStatus(await world.rootKey.get('/v1/manage/keys/key_none'), 404),
+    withoutRights: async (world) => {
+      const { id } = await created(world);
+      expectStatus(await world.key.get(`/v1/manage/keys/${id}`), 403, 'forbidden');
+    },
+  },
+  {
+    operation: 'PATCH /v1/manage/keys/{key_id}',
+    success: async (world) => {
+      const { id } = await created(world);
+      expectStatus(await world.rootKey.patch(`/v1/manage/keys/${id}`, { json: { budget_limit: 7 } }), 200);
+      const key = jsonOf(await world.rootKey.get(`/v1/manage/keys/${id}`));
+      expect(key['budget_limit'] === 7, `the new limit is there: ${JSON.stringify(key)}`);
+    },
+    badInput: async (world) => {
+      const { id } = await created(world);
+      const answer = await world.rootKey.patch(`/v1/manage/keys/${id}`, {
+        json: { budget_period: 'weekly' },
+      });
+      expectStatus(answer, 400, 'budget_period');
+    },
+    withoutRights: async (world) => {
+      const { id } = await created(world);
+      expectStatus(
+        await world.key.patch(`/v1/manage/keys/${id}`, { json: { budget_limit: 7 } }),
+        403,
+        'forbidden',
+      );
+    },
+  },
+];

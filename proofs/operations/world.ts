@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { Organisation, SessionsService, UserAccount } from '../../src/identity';
+import type { Role } from '../../src/kernel';
+import { KeysService } from '../../src/keys';
+import { Database } from '../../src/platform';
+import { type ProofGateway, startGateway } from '../support/gateway';
+import { Client } from './http';
+
+export interface Person {
+  readonly userId: number;
+  readonly email: string;
+  readonly client: Client;
+}
+
+/** One installation with the sandbox's models, two organisations, and a person of every role. */
+export class World {
+  private readonly people = new Map<string, Promise<Person>>();
+
+  private constructor(
+    readonly gateway: ProofGateway,
+    readonly organisationId: number,
+    readonly otherOrganisationId: number,
+  ) {}
+
+  static async open(): Promise<World> {
+    const gateway = await startGateway({ SANDBOX: 'on', PUBLIC_REQUESTS_PER_MINUTE: '1000000' });
+    const organisations = gateway.service.application.get(Database).source.getRepository(Organisation);
+    const [ours, theirs] = ['ours', 'theirs'].map((slug) => organisations.create({ name: slug, slug }));
+    if (ours === undefined || theirs === undefined) throw new Error('two organisations are made');
+    await organisations.insert([ours, theirs]);
+    return new World(gateway, ours.id, theirs.id);
+  }
+
+  get url(): string {
+    return this.gateway.service.url;
+  }
+
+  get database(): Database {
+    return this.gateway.service.application.get(Database);
+  }
+
+  /** Somebody who says nothing of who they are. */
+  get nobody(): Client {
+    return new Client(this.url);
+  }
+
+  /** The demo key, as both families of clients send one. */
+  get key(): Client {
+    return this.nobody.with({ authorization: `Bearer ${this.gateway.service.firstKeys?.demo ?? ''}` });
+  }
+
+  get rootKey(): Client {
+    return this.nobody.with({ authorization: `Bearer ${this.gateway.service.firstKeys?.root ?? ''}` });
+  }
+
+  /** A person of this role in our organisation, signed in; the same one whenever asked. */
+  person(role: Role): Promise<Person> {
+    return this.remembered(role, () => this.newPerson({ role, organisationId: this.organisationId }));
+  }
+
+  /** A person of this role in the other organisation, who has no business with ours. */
+  stranger(role: Role): Promise<Person> {
+    return this.remembered(`stranger ${role}`, () =>
+      this.newPerson({ role, organisationId: this.otherOrganisationId }),
+    );
+  }
+
+  /** A person whom a scenario has to itself. */
+  async newPerson(
+    account: Partial<Pick<UserAccount, 'role' | 'organisationId' | 'departmentId' | 'status'>> = {},
+  ): Promise<Person> {
+    const accounts = this.database.source.getRepository(UserAccount);
+    const name = randomBytes(6).toString('hex');
+    const email = `${name}@example.com`;
+    const user = accounts.create({
+      email,
+      displayName: name,
+      role: 'user',
+      status: 'active',
+      billingExempt: true,
+      ...account,
+    });
+    await accounts.insert(user);
+    const sessions = this.gateway.service.application.get(SessionsService, { strict: false });
+    const token = await this.database.transaction((tx) => sessions.open(tx, user.id));
+    return { userId: user.id, email, client: this.nobody.with({ cookie: `svc_session=${token}` }) };
+  }
+
+  /** A client key of this person; its row and its text. */
+  async newKey(person: Person, name = 'proof'): Promise<{ id: number; publicId: string; client: Client }> {
+    const keys = this.gateway.service.application.get(KeysService, { strict: false });
+    const issued = await this.database.transaction((tx) =>
+      keys.issue(tx, {
+        kind: 'client',
+        name,
+        createdBy: 'proof',
+        userId: person.userId,
+        organisationId: null,
+        departmentId: null,
+        projectId: null,
+      }),
+    );
+    const client = this.nobody.with({ authorization: `Bearer ${issued.text}` });
+    return { id: issued.id, publicId: issued.publicId, client };
+  }
+
+  async rows<Row extends object>(statement: string, values: unknown[] = []): Promise<Row[]> {
+    return this.database.query<Row>(statement, values);
+  }
+
+  close(): Promise<void> {
+    return this.gateway.stop();
+  }
+
+  private remembered(name: string, make: () => Promise<Person>): Promise<Person> {
+    const known = this.people.get(name) ?? make();
+    this.people.set(name, known);
+    return known;
+  }
+}
