@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { projectFolder } from '../../src/web';
+import { projectFolder } from '../../src/views';
 import { Findings, runProof } from '../support/findings';
 import { expectStatus } from './http';
 import type { Scenario } from './scenario';
