@@ -1,7 +1,7 @@
 import { Agent, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../src/catalogue';
 import { parseUsdPerMillion, priceRates } from '../../src/kernel';
-import { Database, SupplierPools, type SupplierHandler } from '../../src/platform';
+import { Database, SupplierTransport, type SupplierHandler } from '../../src/platform';
 import { type ProofGateway, startGateway } from '../support/gateway';
 
 /** What the supplier answers to the next call. */
@@ -54,7 +54,7 @@ export class Stage {
     const stage = new Stage(gateway, gateway.service.firstKeys?.demo ?? '');
     await stage.furnish();
     const { application } = gateway.service;
-    const pools = application.get(SupplierPools, { strict: false });
+    const pools = application.get(SupplierTransport, { strict: false });
     pools.dispatch = (_request, handler) => stage.dispatch(handler);
     const server = application.getHttpServer() as Server;
     server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) =>
@@ -142,7 +142,7 @@ export class Stage {
     };
   }
 
-  private dispatch(handler: SupplierHandler): ReturnType<SupplierPools['dispatch']> {
+  private dispatch(handler: SupplierHandler): ReturnType<SupplierTransport['dispatch']> {
     const { script } = this;
     let isOver = false;
     const play = async (): Promise<void> => {

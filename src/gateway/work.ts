@@ -13,7 +13,7 @@ const callerLeft = (): Fault =>
 
 /** One request under way. It may be stopped at any time, be it waiting for a supplier or in the middle of a stream. */
 export class Work implements Listed {
-  place = -1;
+  index = -1;
   private current: Breakable | null = null;
   private cause: Fault | null = null;
   private outlivesCaller = false;

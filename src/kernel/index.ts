@@ -12,3 +12,4 @@ export * from './transitions';
 export * from './usage';
 export * from './pricing';
 export * from './json';
+export * from './header-text';

@@ -1,6 +1,6 @@
 /** Who may stand on a roster: it notes in each where it stands. */
 export interface Listed {
-  place: number;
+  index: number;
 }
 
 /**
@@ -16,19 +16,19 @@ export class Roster<Member extends Listed> {
   }
 
   add(member: Member): void {
-    member.place = this.members.length;
+    member.index = this.members.length;
     this.members.push(member);
   }
 
   /** Nothing happens for somebody who is not here. */
   remove(member: Member): void {
     const { members } = this;
-    const { place } = member;
-    if (members[place] !== member) return;
+    const { index } = member;
+    if (members[index] !== member) return;
     const last = members.pop()!;
     if (last === member) return;
-    members[place] = last;
-    last.place = place;
+    members[index] = last;
+    last.index = index;
   }
 
   /** Those who are here now, whoever leaves meanwhile. */

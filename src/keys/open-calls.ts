@@ -37,7 +37,7 @@ export class OpenCalls implements OnApplicationShutdown {
 
   /** `lost` is called when the key may no longer go on; the function that comes back ends the watch. */
   track(caller: Caller, lost: KeyLost): () => void {
-    const call = { caller, lost, place: -1 };
+    const call = { caller, lost, index: -1 };
     this.open.add(call);
     return () => this.open.remove(call);
   }

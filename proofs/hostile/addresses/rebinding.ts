@@ -1,4 +1,4 @@
-import { AddressGuard, type AddressRefused, SupplierPools } from '../../../src/platform';
+import { AddressGuard, type AddressRefused, WireTransport } from '../../../src/platform';
 import type { Findings } from '../../support/findings';
 import type { Canary } from './canary';
 
@@ -42,7 +42,7 @@ export async function proveRebinding(findings: Findings, canary: Canary): Promis
 }
 
 async function connect(guard: AddressGuard, address: string): Promise<string> {
-  const pools = new SupplierPools(times, guard);
+  const pools = new WireTransport(times, guard);
   const outcome = await new Promise<string>((resolve) => {
     pools.dispatch(
       { url: new URL(address), method: 'GET', headers: {} },

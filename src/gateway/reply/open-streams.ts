@@ -23,7 +23,7 @@ export class OpenStreams implements OnApplicationShutdown {
   }
 
   add(sink: StreamSink, endpoint: string): void {
-    const stream = { sink, endpoint, place: -1 };
+    const stream = { sink, endpoint, index: -1 };
     this.open.add(stream);
     sink.onClose(() => this.open.remove(stream));
   }

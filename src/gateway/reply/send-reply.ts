@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { addHeader, addOwnHeader } from '../../platform';
+import { addHeader, addUncheckedHeader } from '../../platform';
 import type { Reply } from './reply';
 import { setRouteHeaders, settledHeaders } from './svc-headers';
 
@@ -13,11 +13,11 @@ export function sendReply(
 ): void {
   setRouteHeaders(response, facts);
   const settled = settledHeaders(facts);
-  for (const name in settled) addOwnHeader(response, name, settled[name]!);
+  for (const name in settled) addUncheckedHeader(response, name, settled[name]!);
   // A replay has the first answer's own, whatever was noted for this one.
   for (const name in headers) response.setHeader(name, headers[name]!);
   addHeader(response, 'content-type', contentType);
-  addOwnHeader(response, 'content-length', String(body.length));
+  addUncheckedHeader(response, 'content-length', String(body.length));
   response.writeHead(status);
   // In latin1 every byte is one character, and the same byte again.
   if (body.length <= SHORT_BYTES) response.end(body.toString('latin1'), 'latin1');

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { formatUsd, type Nano } from '../../kernel';
-import { addHeader, addOwnHeader } from '../../platform';
+import { addHeader, addUncheckedHeader } from '../../platform';
 
 /** What a caller is told about how a request went. */
 export interface CallFacts {
@@ -25,9 +25,9 @@ export function setRouteHeaders(response: ServerResponse, facts: RouteFacts): vo
   addHeader(response, 'x-svc-region', facts.region ?? 'unspecified');
   if (facts.upstreamModel !== undefined)
     addHeader(response, 'x-svc-upstream-model', headerText(facts.upstreamModel));
-  addOwnHeader(response, 'x-svc-failover', facts.failover ? 'true' : 'false');
+  addUncheckedHeader(response, 'x-svc-failover', facts.failover ? 'true' : 'false');
   if (typeof facts.outputCap === 'number')
-    addOwnHeader(response, 'x-svc-output-cap', String(facts.outputCap));
+    addUncheckedHeader(response, 'x-svc-output-cap', String(facts.outputCap));
 }
 
 /** Names are free texts of the operator; a header takes only some of them as they are. */

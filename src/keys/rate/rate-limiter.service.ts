@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { type Fault, fault } from '../../kernel';
-import { addOwnHeader } from '../../platform';
+import { addUncheckedHeader } from '../../platform';
 import type { Caller } from '../caller';
 import { RateWindows } from './rate-windows';
 import type { RateWindow, Reading } from './reading';
@@ -44,9 +44,9 @@ const windowOf = ({ keyId, rateLimitRpm }: Pick<Caller, 'keyId' | 'rateLimitRpm'
 
 /** What every answer to a counted request says of the limit. */
 export function setRateHeaders(response: ServerResponse, { limit, used, resetMs }: RateVerdict): void {
-  addOwnHeader(response, 'x-ratelimit-limit-requests', String(limit));
-  addOwnHeader(response, 'x-ratelimit-remaining-requests', digitsOf(Math.max(0, limit - used)));
-  addOwnHeader(response, 'x-ratelimit-reset-requests', inSeconds(Math.ceil(resetMs)));
+  addUncheckedHeader(response, 'x-ratelimit-limit-requests', String(limit));
+  addUncheckedHeader(response, 'x-ratelimit-remaining-requests', digitsOf(Math.max(0, limit - used)));
+  addUncheckedHeader(response, 'x-ratelimit-reset-requests', inSeconds(Math.ceil(resetMs)));
 }
 
 const lastDigits = Array.from({ length: 1_000 }, (_, rest) => String(rest).padStart(3, '0'));

@@ -1,7 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { type Credential, CredentialStore, type LaneView } from '../../catalogue';
 import { fault, type HoldProof } from '../../kernel';
-import { type SupplierCall, type SupplierHandler, SupplierPools, type SupplierRequest } from '../../platform';
+import {
+  type SupplierCall,
+  type SupplierHandler,
+  SupplierTransport,
+  type SupplierRequest,
+} from '../../platform';
 import { dialects, type Dropped, type SupplierError } from '../../protocol';
 import {
   CallSecrets,
@@ -37,11 +42,11 @@ export interface SentCall {
   errorIn(head: AnswerHead, body: unknown): SupplierError | undefined;
 }
 
-/** Sends requests to suppliers over pools that outlive them. */
+/** Sends requests to suppliers over a transport that outlives them. */
 @Injectable()
 export class SupplierClient {
   constructor(
-    private readonly pools: SupplierPools,
+    private readonly transport: SupplierTransport,
     private readonly styles: SupplierStyles,
     private readonly credentials: CredentialStore,
     private readonly tokens: TokenPool,
@@ -109,7 +114,7 @@ export class SupplierClient {
       totalMs: total ?? usual.totalMs,
       changedMind: usual.changedMind,
     };
-    return this.pools.dispatch(request, handler);
+    return this.transport.dispatch(request, handler);
   }
 
   private credentialFor(style: SupplierStyle, { provider }: LaneView): Credential | null {

@@ -9,7 +9,7 @@ import {
 } from '../../../src/catalogue';
 import type { CatalogueSnapshot } from '../../../src/catalogue/snapshot';
 import { printedJsonObject } from '../../../src/kernel';
-import { AddressGuard, MasterKeys, SecretBox, SupplierPools } from '../../../src/platform';
+import { AddressGuard, MasterKeys, SecretBox, WireTransport } from '../../../src/platform';
 import { TokenPool } from '../../../src/routing/suppliers/native-oauth/token-pool';
 import { SupplierStyles } from '../../../src/routing/suppliers/registry';
 import { SupplierClient, type SupplierCallInput } from '../../../src/routing/suppliers/supplier-client';
@@ -22,7 +22,7 @@ export class SupplierHouse {
   readonly editor = new CredentialEditor(box);
   readonly events: TokenEvents;
   readonly store: CredentialStore;
-  readonly pools: SupplierPools;
+  readonly pools: WireTransport;
   readonly tokens: TokenPool;
   readonly client: SupplierClient;
   private readonly followers: ((snapshot: CatalogueSnapshot) => Promise<void>)[] = [];
@@ -33,7 +33,7 @@ export class SupplierHouse {
       this.followers.push(follower);
     this.store = new CredentialStore(database, box, { follow } as never);
     this.events = new TokenEvents(database);
-    this.pools = new SupplierPools(
+    this.pools = new WireTransport(
       {
         supplierConnections: 8,
         supplierConnectTimeoutMs: 1_000,

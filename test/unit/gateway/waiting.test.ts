@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Tap } from '../../../src/gateway/inference/tap';
-import { AnswerParser } from '../../../src/platform/http/wire/answer-parser';
+import { AnswerParser } from '../../../src/platform/supplier-http/wire/answer-parser';
 import { dialects } from '../../../src/protocol';
 
 const STREAMS = 300;

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { type Listed, Roster } from '../../../src/kernel';
 
 class Guest implements Listed {
-  place = -1;
+  index = -1;
 }
 
 it('holds whoever came and has not left, like a set', () => {

@@ -1,5 +1,4 @@
-import { AddressGuard } from '../../../src/platform/http/address-guard';
-import { SupplierPools } from '../../../src/platform/http/supplier-pools';
+import { AddressGuard, WireTransport } from '../../../src/platform';
 import { bedrock } from '../../../src/routing/suppliers/bedrock/bedrock';
 import { cohereRerank } from '../../../src/routing/suppliers/cohere-rerank/cohere-rerank';
 import { geminiStyle } from '../../../src/routing/suppliers/gemini/gemini-style';
@@ -18,7 +17,7 @@ import * as fixtures from './contract-fixtures';
 import { chunkFrame, frame } from './frames';
 
 let simulator: Simulator;
-let pools: SupplierPools;
+let pools: WireTransport;
 beforeAll(async () => {
   simulator = await startSimulator({ modelPrefix: '' });
   const guard = new AddressGuard([{ address: '127.0.0.1', prefix: 32, family: 'ipv4' }]);
@@ -29,7 +28,7 @@ beforeAll(async () => {
     supplierIdleTimeoutMs: 5_000,
     supplierTotalTimeoutMs: 10_000,
   };
-  pools = new SupplierPools(settings, guard);
+  pools = new WireTransport(settings, guard);
 });
 afterAll(async () => {
   pools.close();

@@ -1,6 +1,6 @@
 import type { PooledToken, TokenCredential } from '../../../catalogue';
 import { err, fault, type Fault, ok, type Result, parseJsonText } from '../../../kernel';
-import type { SupplierPools } from '../../../platform';
+import type { SupplierTransport } from '../../../platform';
 import { SupplierExchange } from '../supplier-exchange';
 
 const DEADLINE_MS = 10_000;
@@ -14,7 +14,7 @@ interface OauthSettings {
 
 /** Asks for a fresh token in exchange for the refresh token; the supplier may replace that one as well. */
 export async function renewToken(
-  pools: SupplierPools,
+  transport: SupplierTransport,
   { token, provider }: PooledToken,
   now: number,
 ): Promise<Result<TokenCredential, Fault>> {
@@ -39,7 +39,7 @@ export async function renewToken(
     totalMs: DEADLINE_MS,
   };
   try {
-    const exchange = new SupplierExchange().begin((handler) => pools.dispatch(request, handler));
+    const exchange = new SupplierExchange().begin((handler) => transport.dispatch(request, handler));
     const { status, body: answer } = await exchange.complete(LARGEST_ANSWER);
     // What the supplier says may repeat the token, so only the status is told.
     if (status !== 200) return err(fault('native_token_error', { details: { status } }));

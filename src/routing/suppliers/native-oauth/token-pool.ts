@@ -10,7 +10,7 @@ import {
   TokenEvents,
 } from '../../../catalogue';
 import { fault, type Fault, monotonicMs } from '../../../kernel';
-import { SupplierPools } from '../../../platform';
+import { SupplierTransport } from '../../../platform';
 import { renewToken } from './renewal';
 
 /** A token this close to its end is renewed before it is used; one a little farther is used and renewed meanwhile. */
@@ -53,7 +53,7 @@ export class TokenPool implements OnApplicationShutdown {
   constructor(
     private readonly store: CredentialStore,
     private readonly events: TokenEvents,
-    private readonly pools: SupplierPools,
+    private readonly transport: SupplierTransport,
   ) {}
 
   /** Throws when no token of the provider can be used now. */
@@ -173,7 +173,7 @@ export class TokenPool implements OnApplicationShutdown {
       await this.store.notRenewed(stored.id);
       return this.adopt(pooled, stored);
     }
-    const renewed = await renewToken(this.pools, { ...pooled, token: stored }, Date.now());
+    const renewed = await renewToken(this.transport, { ...pooled, token: stored }, Date.now());
     if (!renewed.ok) {
       await this.store.notRenewed(stored.id);
       this.rest(pooled, REJECTED_REST_MS);

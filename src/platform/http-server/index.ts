@@ -1,0 +1,4 @@
+export { type ConnectionTimes, type IdentifiedRequest, LeanAdapter } from './lean.adapter';
+export { addHeader, addUncheckedHeader } from './lean-messages';
+export { readBody } from './read-body';
+export { RouteTable } from './route-table';

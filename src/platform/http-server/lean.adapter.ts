@@ -1,0 +1,215 @@
+import { createServer, type IncomingMessage, type ServerOptions, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import express from 'express';
+import { isUuid, uuidv7 } from '../../kernel';
+import { answerBrokenRequest } from './broken-request';
+import { namesOneHost, toOriginForm } from './host';
+import { addUncheckedHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
+import { RouteTable } from './route-table';
+import { awaitRest } from './unread-body';
+
+type NestHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => unknown;
+
+type Register = (path: string | NestHandler, handler?: NestHandler) => unknown;
+
+export interface IdentifiedRequest extends IncomingMessage {
+  requestId: string;
+}
+
+const verbs = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
+type Verb = (typeof verbs)[number];
+
+const isGatewayPath = (path: string): boolean => /^\/v\d+\//.test(path);
+
+type ServerTimes = Pick<ServerOptions, 'headersTimeout' | 'connectionsCheckingInterval'>;
+
+/** How long a connection may take its time, in milliseconds. */
+export interface ConnectionTimes extends ServerTimes {
+  /** How long it is kept for another request, as callers are told. */
+  readonly keepAliveTimeout?: number;
+  /** How long a client may take nothing of an answer that waits for it. */
+  readonly stallTimeout?: number;
+  /** How long a body may still come in after the answer to it has gone out. */
+  readonly lingerTimeout?: number;
+}
+
+const usualTimes: Required<ConnectionTimes> = {
+  headersTimeout: 10_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2_000,
+  stallTimeout: 60_000,
+  lingerTimeout: 5_000,
+};
+
+/**
+ * The Express adapter, with one difference: routes below `/v1` are on a table in front of Express, which would cost
+ * more than the rest of such a request. They stay ordinary Nest handlers with guards, interceptors and filters, and
+ * what the table does not know (HEAD, an odd spelling) goes on to Express, which knows them too. With `lean` off
+ * everything does, and a test holds that nobody can tell.
+ */
+export class LeanAdapter extends ExpressAdapter {
+  /** Every route of the service: what exists, and under which verbs. */
+  readonly routes = new RouteTable<NestHandler>();
+  private readonly taken = new RouteTable<NestHandler>();
+  private readonly times: Required<ConnectionTimes>;
+  /** Requests whose head has come in this turn of the event loop. */
+  private heads: LeanRequest[] = [];
+
+  constructor(
+    private readonly lean: boolean,
+    times: ConnectionTimes = {},
+  ) {
+    const application = express();
+    application.disable('x-powered-by');
+    application.disable('etag');
+    application.enable('case sensitive routing');
+    application.enable('strict routing');
+    super(application);
+    this.times = { ...usualTimes, ...times };
+    for (const verb of verbs) this.catchRoutes(verb);
+  }
+
+  override initHttpServer(): void {
+    const application = this.getInstance<NestHandler>();
+    const { stallTimeout, keepAliveTimeout, lingerTimeout, ...times } = this.times;
+    const server = createServer(
+      {
+        ...times,
+        // Node would take a new timer for every request and every answer.
+        keepAliveTimeout: 0,
+        IncomingMessage: LeanRequest,
+        ServerResponse: LeanResponse,
+        maxHeaderSize: 16 * 1024,
+        // What waits for a slow client; beyond it the supplier is held up.
+        highWaterMark: 16 * 1024,
+        // Bodies have deadlines of their own that grow with what arrives.
+        requestTimeout: 0,
+        // Node's own refusal would be an empty one.
+        requireHostHeader: false,
+      },
+      (request, response) => {
+        if (!isPlain(request) || !namesOneHost(request)) {
+          answerBrokenRequest(
+            new Error('no host, more than one, or a transfer coding that is not served'),
+            request.socket,
+            latestOn(request.socket),
+          );
+          return;
+        }
+        response.comesLatest();
+        response.keptFor(keepAliveTimeout);
+        response.lingersFor(lingerTimeout);
+        toOriginForm(request);
+        identify(request);
+        if (this.serve(request, response)) return;
+        response.setHeader('x-request-id', request.requestId);
+        response.setHeader('x-content-type-options', 'nosniff');
+        // Express gives the answer another prototype, and with it Node's own way of letting the socket go.
+        response.prependOnceListener('finish', () => {
+          if (!request.complete) awaitRest(request, response, lingerTimeout);
+        });
+        application(request, response, unreachable);
+      },
+    );
+    server.maxHeadersCount = 100;
+    // Whoever asks again just in time is not to find a connection that is being closed.
+    const idle = keepAliveTimeout + KEPT_LONGER_MS;
+    server.setTimeout(Math.min(stallTimeout, idle), (socket: Socket) =>
+      closeIfOver(socket, latestOn(socket), stallTimeout, idle),
+    );
+    // Nothing but "100-continue" is known, and that is Node's; whatever else is expected may be disappointed.
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+    server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, latestOn(socket)));
+    this.setHttpServer(server);
+  }
+
+  override reply(response: ServerResponse, body: unknown, status?: number): unknown {
+    if (!(body instanceof Uint8Array)) return super.reply(response, body, status) as unknown;
+    if (status !== undefined) response.statusCode = status;
+    response.setHeader('content-length', body.length);
+    return response.end(body);
+  }
+
+  override setHeader(response: ServerResponse, name: string, value: string): unknown {
+    return response.setHeader(name, value);
+  }
+
+  private catchRoutes(verb: Verb): void {
+    const toExpress = ExpressAdapter.prototype[verb].bind(this) as Register;
+    Object.defineProperty(this, verb, {
+      value: (path: string, handler: NestHandler): unknown => {
+        this.routes.add(verb.toUpperCase(), path, handler);
+        if (this.lean && isGatewayPath(path)) this.taken.add(verb.toUpperCase(), path, handler);
+        return toExpress(path, handler);
+      },
+    });
+  }
+
+  private serve(request: LeanRequest, response: ServerResponse): boolean {
+    const url = request.url ?? '/';
+    const question = url.indexOf('?');
+    const match = this.taken.find(request.method ?? 'GET', question === -1 ? url : url.slice(0, question));
+    if (match === null) return false;
+    request.params = match.params;
+    request.originalUrl = url;
+    addUncheckedHeader(response, 'x-request-id', request.requestId);
+    addUncheckedHeader(response, 'x-content-type-options', 'nosniff');
+    const { handler } = match;
+    request.onceWhole(() => void handler(request, response, unreachable));
+    if (this.heads.length === 0) setImmediate(() => this.beginAll());
+    this.heads.push(request);
+    return true;
+  }
+
+  /** Most bodies come with their head; nobody waits longer for the others than this turn of the event loop. */
+  private beginAll(): void {
+    const { heads } = this;
+    this.heads = [];
+    for (const request of heads) request.begin();
+  }
+}
+
+/** By so much more than what callers are told. */
+const KEPT_LONGER_MS = 1_000;
+
+const moved = Symbol('the bytes that had come and gone when nothing did');
+const quiet = Symbol('for how long nothing had by then');
+type WatchedSocket = Socket & { [moved]?: number; [quiet]?: number };
+
+/**
+ * Nothing came and nothing went for as long as the socket's timer runs. That is fine while an answer is being made; not
+ * for `stall` when it is there and nobody takes it, and not for `idle` when nothing is asked.
+ */
+function closeIfOver(
+  socket: WatchedSocket,
+  latest: ServerResponse | undefined,
+  stall: number,
+  idle: number,
+): void {
+  const bytes = socket.bytesRead + socket.bytesWritten;
+  const quietMs = (socket[moved] === bytes ? socket[quiet]! : 0) + socket.timeout!;
+  socket[moved] = bytes;
+  socket[quiet] = quietMs;
+  const isWaiting = socket.writableLength > 0;
+  if (!isWaiting && latest?.writableFinished === false) return;
+  const left = (isWaiting ? stall : idle) - quietMs;
+  if (left > 0) socket.setTimeout(left);
+  // Without a reset the kernel keeps megabytes for whoever does not take them, until he does.
+  else if (isWaiting) socket.resetAndDestroy();
+  else socket.destroy();
+}
+
+function identify(request: LeanRequest): void {
+  const given = request.headers['x-request-id'];
+  request.requestId = isUuid(given) ? given : uuidv7();
+}
+
+/** Node lets other transfer codings through. */
+const isPlain = ({ headers }: IncomingMessage): boolean =>
+  (headers['transfer-encoding'] ?? 'chunked').toLowerCase() === 'chunked';
+
+/** Nest answers every request it is given, not-found ones included. */
+function unreachable(): void {
+  throw new Error('a request fell through every handler');
+}

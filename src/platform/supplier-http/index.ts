@@ -1,0 +1,10 @@
+export { AddressGuard, AddressRefused, type Resolver } from './address-guard';
+export { BrokenAnswer, SupplierClosed, SupplierDeadline } from './errors';
+export { SupplierHttpModule } from './supplier-http.module';
+export {
+  type SupplierCall,
+  type SupplierHandler,
+  type SupplierRequest,
+  SupplierTransport,
+} from './supplier-transport';
+export { WireTransport } from './wire-transport';

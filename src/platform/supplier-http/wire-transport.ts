@@ -1,0 +1,104 @@
+import { type Fault, fault, Pieces } from '../../kernel';
+import type { Settings } from '../config';
+import { type AddressGuard, AddressRefused } from './address-guard';
+import type { SupplierCall, SupplierHandler, SupplierRequest, SupplierTransport } from './supplier-transport';
+import { ConnectionPool, requestHead, WireCall } from './wire';
+
+/** One on every connection and as many that wait: what is slow must not fill the node with those who wait for it. */
+const MOST_CALLS_PER_CONNECTION = 2;
+
+const full = ({ host }: URL): Fault =>
+  fault('capacity_exceeded', {
+    status: 503,
+    message: 'The supplier of this model has more calls waiting than it can answer. Try again in a moment.',
+    retryAfterSeconds: 1,
+    cause: new Error(`too many calls wait for ${host}`),
+  });
+
+type PoolSettings = Pick<
+  Settings,
+  | 'supplierConnections'
+  | 'supplierConnectTimeoutMs'
+  | 'supplierFirstByteTimeoutMs'
+  | 'supplierIdleTimeoutMs'
+  | 'supplierTotalTimeoutMs'
+>;
+
+interface Origin {
+  readonly pool: ConnectionPool;
+  readonly host: string;
+  /** How many calls are under way or waiting. */
+  open: number;
+  readonly leave: () => void;
+}
+
+interface Target {
+  readonly origin: Origin;
+  readonly path: string;
+}
+
+const nothing = new Pieces([]);
+
+/** Our own HTTP/1.1: one bounded connection pool an origin, nothing followed, nothing repeated. */
+export class WireTransport implements SupplierTransport {
+  private readonly origins = new Map<string, Origin>();
+  /** Most calls go to addresses that have been taken apart before. */
+  private targets = new WeakMap<URL, Target>();
+
+  constructor(
+    private readonly settings: PoolSettings,
+    private readonly guard: AddressGuard,
+  ) {}
+
+  dispatch(request: SupplierRequest, handler: SupplierHandler): SupplierCall {
+    const { method, headers, body = nothing, changedMind } = request;
+    const { settings } = this;
+    const { origin, path } = this.targets.get(request.url) ?? this.targetOf(request.url);
+    if (origin.open >= settings.supplierConnections * MOST_CALLS_PER_CONNECTION) throw full(request.url);
+    const pieces =
+      body instanceof Pieces ? body : new Pieces([typeof body === 'string' ? Buffer.from(body) : body]);
+    const head = requestHead({ method, path, host: origin.host }, headers, pieces.length);
+    const terms = {
+      firstByteMs: request.firstByteMs ?? settings.supplierFirstByteTimeoutMs,
+      idleMs: request.idleMs ?? settings.supplierIdleTimeoutMs,
+      totalMs: request.totalMs ?? settings.supplierTotalTimeoutMs,
+      changedMind,
+    };
+    origin.open += 1;
+    const call = new WireCall(head, pieces, handler, terms, origin.leave);
+    origin.pool.send(call);
+    return call;
+  }
+
+  close(): void {
+    for (const { pool } of this.origins.values()) pool.close();
+    this.origins.clear();
+    this.targets = new WeakMap();
+  }
+
+  private targetOf(url: URL): Target {
+    const target = { origin: this.originOf(url), path: `${url.pathname}${url.search}` };
+    this.targets.set(url, target);
+    return target;
+  }
+
+  private originOf(url: URL): Origin {
+    const existing = this.origins.get(url.origin);
+    if (existing) return existing;
+    const address = new URL(url.origin);
+    const pool = new ConnectionPool({
+      origin: address,
+      connections: this.settings.supplierConnections,
+      timeoutMs: this.settings.supplierConnectTimeoutMs,
+      lookup: this.guard.lookupFor(address),
+      // Sockets do not look up a host that is an address already, so that one is checked before they get it.
+      check: () => {
+        const checked = this.guard.checkBaseUrl(address.origin);
+        return checked.ok ? null : new AddressRefused(address.host, checked.error);
+      },
+    });
+    const origin = { pool, host: address.host, open: 0, leave: (): void => void (origin.open -= 1) };
+    this.origins.set(url.origin, origin);
+    return origin;
+  }
+}

@@ -1,0 +1,153 @@
+import type { Socket } from 'node:net';
+import { monotonicMs } from '../../../kernel';
+import { AnswerParser } from './answer-parser';
+import type { Reading } from './connect';
+import { BrokenAnswer, SupplierClosed } from '../errors';
+import type { WireCall } from './wire-call';
+
+/** Whose connection it is. */
+export interface Owner {
+  opened(connection: Connection): void;
+  /** Ready for the next call. */
+  freed(connection: Connection): void;
+  /** `failure` is set when it was not good for a single call. */
+  closed(connection: Connection, wasOpen: boolean, failure: Error | null): void;
+}
+
+/** What is so short goes out in one piece with what is before it, which is worth more than what it takes to make one. */
+const SHORT_BYTES = 4 * 1024;
+
+/** One that was opened and not needed after all is kept for so long. */
+const UNUSED_MS = 10_000;
+/** One that is gone again so soon was no connection: opening the next at once could go on for ever. */
+const YOUNG_MS = 1_000;
+
+/** One connection to a supplier, with one call on it at a time. */
+export class Connection {
+  private readonly parser = new AnswerParser();
+  private readonly socket: Socket;
+  private call: WireCall | null = null;
+  private openedMs: number | null = null;
+  private isUsed = false;
+  private cause: Error | null = null;
+  /** The answer is whole, but whoever reads it has asked for a pause. */
+  private heldBack = false;
+  private usableUntil = 0;
+
+  constructor(
+    connect: (reading: Reading) => Socket,
+    private readonly isEncrypted: boolean,
+    private readonly owner: Owner,
+  ) {
+    this.socket = connect((memory, count) => this.read(memory, count));
+    this.socket
+      .on(isEncrypted ? 'secureConnect' : 'connect', () => {
+        this.openedMs = monotonicMs();
+        this.usableUntil = this.openedMs + UNUSED_MS;
+        owner.opened(this);
+      })
+      .on('error', (error) => (this.cause = error))
+      // Nothing more can come, and nobody would take what is sent.
+      .on('end', () => this.end())
+      .on('close', () => {
+        this.end();
+        owner.closed(this, this.openedMs !== null, this.failure());
+      });
+  }
+
+  /** Whether the supplier still expects calls on it, as far as anybody can know. */
+  get isUsable(): boolean {
+    const { destroyed, writableLength } = this.socket;
+    // Of a request that was answered early, some is still to be sent: nobody may be reading that.
+    return !destroyed && writableLength === 0 && monotonicMs() < this.usableUntil;
+  }
+
+  carry(call: WireCall): void {
+    this.call = call;
+    this.isUsed = true;
+    this.parser.expect(call);
+    const { socket } = this;
+    const { parts } = call.body;
+    // In latin1 every byte is one character, and the same byte again.
+    let text = call.head;
+    for (const part of parts) {
+      if (typeof part === 'string' || part.length <= SHORT_BYTES) {
+        text += typeof part === 'string' ? part : part.toString('latin1');
+        continue;
+      }
+      if (socket.writableCorked === 0) socket.cork();
+      if (text !== '') socket.write(text, 'latin1');
+      text = '';
+      socket.write(part);
+    }
+    if (text !== '') socket.write(text, 'latin1');
+    if (socket.writableCorked > 0) socket.uncork();
+  }
+
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+    if (!this.heldBack) return;
+    this.heldBack = false;
+    this.finish();
+  }
+
+  /** At once: the supplier sees it close, and the call on it hears of it where there is something to tell. */
+  destroy(error?: Error): void {
+    const { call } = this;
+    this.call = null;
+    this.socket.destroy();
+    if (error !== undefined) call?.fail(error);
+  }
+
+  private read(memory: Buffer, count: number): boolean {
+    const { call } = this;
+    // Whatever comes although nothing was asked could only be taken for the answer to somebody else's question.
+    if (call === null || this.heldBack) {
+      this.cause ??= new BrokenAnswer('nobody had asked');
+      return this.refuse();
+    }
+    try {
+      const isWhole = this.parser.read(memory, count);
+      if (isWhole && !call.isPaused) this.finish();
+      else if (isWhole) this.heldBack = true;
+      else call.waits();
+    } catch (error) {
+      return this.refuse(error as Error);
+    }
+    return !call.isPaused;
+  }
+
+  private refuse(error?: Error): boolean {
+    this.destroy(error);
+    return false;
+  }
+
+  private finish(): void {
+    const call = this.call;
+    this.call = null;
+    const { socket, parser } = this;
+    const isFree = parser.idleMs > 0 && !socket.destroyed;
+    if (isFree) {
+      this.usableUntil = monotonicMs() + parser.idleMs;
+      this.owner.freed(this);
+    } else socket.destroy();
+    call?.end();
+  }
+
+  private end(): void {
+    const { call } = this;
+    if (call === null || this.heldBack) return void this.socket.destroy();
+    // Node does not tell an orderly end of TLS from a cut, so an end without a length is taken for a cut.
+    if (this.parser.close() && this.cause === null && !this.isEncrypted) return this.finish();
+    this.destroy(this.cause ?? new SupplierClosed());
+  }
+
+  private failure(): Error | null {
+    const wasGood = this.openedMs !== null && (this.isUsed || monotonicMs() - this.openedMs > YOUNG_MS);
+    return wasGood ? null : (this.cause ?? new SupplierClosed());
+  }
+}

@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import {
+  AddressGuard,
+  type SupplierHandler,
+  WireTransport,
+  type SupplierRequest,
+} from '../../../../../src/platform/supplier-http';
+
+export const settings = {
+  supplierConnections: 8,
+  supplierConnectTimeoutMs: 1_000,
+  supplierFirstByteTimeoutMs: 5_000,
+  supplierIdleTimeoutMs: 5_000,
+  supplierTotalTimeoutMs: 10_000,
+};
+
+export interface Outcome {
+  status?: number;
+  headers?: IncomingHttpHeaders;
+  body: Buffer;
+  text: string;
+  error?: Error & { code?: string };
+  ends: number;
+}
+
+export interface Asked {
+  readonly head: string;
+  readonly body: Buffer;
+  readonly socket: Socket;
+  /** Which of the connections it came over, the first being 1. */
+  readonly connection: number;
+}
+
+export interface RawSupplier {
+  readonly port: number;
+  readonly asked: Asked[];
+  readonly sockets: Socket[];
+}
+
+const cleanups: (() => unknown)[] = [];
+const outcomes: Outcome[] = [];
+
+export const closeLater = (close: () => unknown): void => void cleanups.push(close);
+
+/** To be called after each test: closes everything, whereupon every call must have ended once. */
+export async function closeEverything(): Promise<void> {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  for (const { ends } of outcomes.splice(0)) expect(ends).toBe(1);
+}
+
+/** A supplier that does with its connections whatever it likes. */
+export async function listen(
+  onConnection: (socket: Socket, connection: number) => void,
+): Promise<RawSupplier> {
+  const sockets: Socket[] = [];
+  const server: Server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    sockets.push(socket);
+    socket.on('error', () => undefined).on('end', () => socket.end());
+    onConnection(socket, sockets.length);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, asked: [], sockets };
+}
+
+/** A supplier that takes whole requests and answers with bytes of its own. */
+export async function answer(answerTo: (asked: Asked, nth: number) => void): Promise<RawSupplier> {
+  const asked: Asked[] = [];
+  const supplier = await listen((socket, connection) => {
+    let come = Buffer.alloc(0);
+    socket.on('data', (bytes: Buffer) => {
+      come = Buffer.concat([come, bytes]);
+      const end = come.indexOf('\r\n\r\n');
+      if (end === -1) return;
+      const head = come.toString('latin1', 0, end);
+      const length = Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0);
+      if (come.length < end + 4 + length) return;
+      const body = come.subarray(end + 4);
+      come = Buffer.alloc(0);
+      asked.push({ head, body, socket, connection });
+      answerTo(asked.at(-1)!, asked.length);
+    });
+  });
+  return { ...supplier, asked };
+}
+
+export const ok = (text: string, headers = ''): string =>
+  `HTTP/1.1 200 OK\r\n${headers}content-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+
+export function openPools(changes: Partial<typeof settings> = {}): WireTransport {
+  const guard = new AddressGuard([{ address: '127.0.0.0', prefix: 8, family: 'ipv4' }]);
+  const pools = new WireTransport({ ...settings, ...changes }, guard);
+  cleanups.push(() => pools.close());
+  return pools;
+}
+
+export const get = (port: number, extra: Partial<SupplierRequest> = {}): SupplierRequest => ({
+  url: new URL(`http://127.0.0.1:${port}/`),
+  method: 'GET',
+  headers: {},
+  ...extra,
+});
+
+/** Makes a call; `reader` hears of each event first. */
+export function call(pools: WireTransport, request: SupplierRequest, reader: SupplierHandler = {}) {
+  const pieces: Buffer[] = [];
+  const told: Outcome = { body: Buffer.alloc(0), text: '', ends: 0 };
+  const begun = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<Outcome>();
+  const end = (error?: Error): void => {
+    told.ends += 1;
+    told.body = Buffer.concat(pieces);
+    told.text = told.body.toString();
+    if (error) told.error = error;
+    over.resolve(told);
+  };
+  const supplierCall = pools.dispatch(request, {
+    onHead: (status, headers) => {
+      reader.onHead?.(status, headers);
+      Object.assign(told, { status, headers });
+    },
+    onData: (piece) => {
+      reader.onData?.(piece);
+      pieces.push(piece);
+      begun.resolve();
+    },
+    onEnd: () => {
+      reader.onEnd?.();
+      end();
+    },
+    onBroken: (error) => {
+      reader.onBroken?.(error);
+      end(error);
+    },
+  });
+  outcomes.push(told);
+  return { call: supplierCall, told, outcome: over.promise, begun: begun.promise };
+}
