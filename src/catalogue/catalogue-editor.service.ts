@@ -180,6 +180,11 @@ export class CatalogueEditor {
     await tx.update(Model, { id: model.id }, { overflowTo: target?.id ?? null });
   }
 
+  /** Where an organisation's requests may be served; null: anywhere. */
+  async setOrganisationRegions(tx: Tx, organisationId: number, regions: string[] | null): Promise<void> {
+    await tx.query('UPDATE organisation SET allowed_regions = $2 WHERE id = $1', [organisationId, regions]);
+  }
+
   async setOrganisationAccess(
     tx: Tx,
     modelName: string,

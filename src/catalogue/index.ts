@@ -41,6 +41,7 @@ export {
   type ProviderBreaker,
   type ProviderTimeouts,
 } from './entities';
+export * from './plan';
 export { ratesOf, type StoredRates } from './price-codec';
 export { type PriceInput, PriceService, type ScheduleInput } from './price.service';
 export {

@@ -14,5 +14,8 @@ export interface Command {
   run(words: string[], context: CommandContext): Promise<number>;
 }
 
+/** Who acts in what a command changes. */
+export const COMMAND_LINE = 'command line';
+
 /** The way it was called is wrong, whatever the state of the installation. */
 export class UsageError extends Error {}

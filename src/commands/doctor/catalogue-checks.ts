@@ -1,6 +1,6 @@
 import { AddressGuard } from '../../platform';
 import { SupplierStyles } from '../../routing';
-import { type Current, type CurrentModel, type CurrentProvider, readCurrent } from '../gateway-file/current';
+import { type Current, type CurrentModel, type CurrentProvider, readCurrent } from '../../catalogue';
 import { tryConnection } from './connect';
 import { fail, type Finding, ok, type Patient, reasonOf, warn } from './finding';
 

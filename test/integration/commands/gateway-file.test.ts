@@ -30,8 +30,8 @@ test('a changed price is a new version, and the one before stays', async () => {
     .model('m')
     ?.prices.map(({ rates, source }) => [rates.input, source]);
   expect(versions).toEqual([
-    [100_000_000n, 'file gateway.yaml'],
-    [1_000_000_000n, 'file gateway.yaml'],
+    [100_000_000n, 'file gateway.yaml by command line'],
+    [1_000_000_000n, 'file gateway.yaml by command line'],
   ]);
 });
 

@@ -49,7 +49,7 @@ test('an import shows what is new, changed, gone and kept, and changes nothing',
 Gone from the list, left as it is:
   model orphan: one · orphan-upstream
 Kept (--overwrite takes what the list says):
-  model by-hand: price input is $7, in the list $9 (set by file gateway.yaml)
+  model by-hand: price input is $7, in the list $9 (set by file gateway.yaml by command line)
 Not taken over:
   films: models of the kind "video_generation" are not served here
 Prices without a place here, not charged:
@@ -74,7 +74,7 @@ test('--only takes what is named, --apply writes it, a price set by hand stays',
   await house.run(['import', 'litellm-prices', prices, '--apply']);
   const snapshot = await house.snapshot();
   expect(snapshot.model('bare')?.prices[0]).toMatchObject({
-    source: 'import litellm-prices',
+    source: 'import litellm-prices by command line',
     laneId: null,
     rates: { input: 10_000_000_000n, output: 20_000_000_000n },
   });

@@ -1,0 +1,260 @@
+import type {
+  LaneOrder,
+  ModelBounds,
+  ModelKind,
+  ModelState,
+  ProviderBreaker,
+  ProviderTimeouts,
+} from '../entities';
+import { ratesOf, type StoredRates } from '../price-codec';
+import { type PriceRates, RATE_NAMES } from '../../kernel';
+import type { Tx } from '../../platform';
+
+/** What the database has, by the names that a file uses. */
+export interface Current {
+  readonly providers: ReadonlyMap<string, CurrentProvider>;
+  readonly models: ReadonlyMap<string, CurrentModel>;
+  /** Alias → model. */
+  readonly aliases: ReadonlyMap<string, string>;
+  readonly organisations: ReadonlyMap<string, CurrentOrganisation>;
+}
+
+export interface CurrentProvider {
+  readonly id: number;
+  readonly name: string;
+  readonly style: string;
+  readonly baseUrl: string;
+  readonly regions: readonly string[];
+  readonly visible: boolean;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly timeouts: ProviderTimeouts;
+  readonly breaker: ProviderBreaker;
+  readonly managed: boolean;
+  /** Label → id. */
+  readonly credentials: Readonly<Record<string, string>>;
+}
+
+export interface CurrentModel {
+  readonly id: number;
+  readonly name: string;
+  readonly displayName: string;
+  readonly ownedBy: string;
+  readonly kind: ModelKind;
+  readonly state: ModelState;
+  readonly order: number;
+  readonly redirect: string | null;
+  readonly overflow: string | null;
+  readonly laneOrder: LaneOrder;
+  readonly contextTokens: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly bounds: ModelBounds;
+  readonly inputModalities: readonly string[];
+  readonly outputModalities: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly replayIncluded: boolean;
+  readonly restricted: boolean;
+  readonly managed: boolean;
+  readonly lanes: readonly CurrentLane[];
+  readonly price: CurrentPrice | null;
+  readonly schedules: readonly CurrentSchedule[];
+}
+
+export interface CurrentLane {
+  readonly id: number;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly region: string;
+  readonly priority: number;
+  readonly weight: number;
+  readonly retries: number;
+  readonly enabled: boolean;
+  readonly price: CurrentPrice | null;
+}
+
+export interface CurrentPrice {
+  readonly rates: PriceRates;
+  readonly source: string;
+}
+
+export interface CurrentSchedule extends CurrentPrice {
+  readonly id: number;
+  readonly priceId: number;
+  readonly startsAt: Date;
+  readonly endsAt: Date | null;
+}
+
+export interface CurrentOrganisation {
+  readonly id: number;
+  readonly regions: readonly string[] | null;
+  readonly access: Readonly<Record<string, boolean>>;
+  readonly departments: ReadonlyMap<string, CurrentDepartment>;
+}
+
+interface CurrentDepartment {
+  readonly id: number;
+  readonly access: Readonly<Record<string, boolean>>;
+}
+
+export async function readCurrent(tx: Tx): Promise<Current> {
+  const [models, aliases] = [await readModels(tx), await tx.query<AliasRow[]>(ALIASES)];
+  return {
+    providers: byName(await tx.query<CurrentProvider[]>(PROVIDERS)),
+    models: byName(models),
+    aliases: new Map(aliases.map(({ name, model }) => [name, model])),
+    organisations: await readOrganisations(tx),
+  };
+}
+
+const PROVIDERS = `
+  SELECT id, name, style, base_url AS "baseUrl", regions, visible, settings, timeouts, breaker, managed,
+         (SELECT coalesce(jsonb_object_agg(label, c.id), '{}') FROM provider_credential c
+           WHERE c.provider_id = p.id AND disabled_at IS NULL) AS credentials
+    FROM provider p WHERE removed_at IS NULL ORDER BY name`;
+
+interface AliasRow {
+  readonly name: string;
+  readonly model: string;
+}
+const ALIASES =
+  'SELECT a.name, m.name AS model FROM model_alias a JOIN model m ON m.id = a.model_id ORDER BY a.name';
+
+type ModelRow = Omit<CurrentModel, 'lanes' | 'price' | 'schedules'>;
+const MODELS = `
+  SELECT m.id, m.name, m.display_name AS "displayName", m.owned_by AS "ownedBy", m.kind, m.state,
+         m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.lane_order AS "laneOrder", m.context_tokens AS "contextTokens",
+         m.max_output_tokens AS "maxOutputTokens", m.bounds, m.input_modalities AS "inputModalities",
+         m.output_modalities AS "outputModalities", m.capabilities, m.replay_included AS "replayIncluded",
+         m.restricted, m.managed
+    FROM model m LEFT JOIN model target ON target.id = m.redirect_to
+    LEFT JOIN model larger ON larger.id = m.overflow_to ORDER BY m.name`;
+
+type LaneRow = Omit<CurrentLane, 'price'> & { readonly modelId: number };
+const LANES = `
+  SELECT l.id, l.model_id AS "modelId", p.name AS provider, l.upstream_model AS "upstreamModel", l.region,
+         l.priority, l.weight, l.retries, l.enabled
+    FROM lane l JOIN provider p ON p.id = l.provider_id WHERE l.removed_at IS NULL ORDER BY l.priority, l.id`;
+
+interface PriceRow {
+  readonly id: number;
+  readonly model_id: number;
+  readonly lane_id: number | null;
+  readonly source: string;
+  readonly tiers: StoredRates['tiers'];
+  readonly fees: StoredRates['fees'];
+  /** The rates: bigints, as text. */
+  readonly [column: string]: unknown;
+}
+/** The newest version that has begun, of every model and every lane that has prices. */
+const PRICES = `
+  SELECT DISTINCT ON (model_id, lane_id) * FROM price WHERE valid_from <= $1
+   ORDER BY model_id, lane_id, valid_from DESC, id DESC`;
+const SCHEDULES = `
+  SELECT p.*, s.id AS schedule_id, s.starts_at, s.ends_at FROM price_schedule s JOIN price p ON p.id = s.price_id
+   WHERE coalesce(s.ends_at > $1, true) ORDER BY s.starts_at`;
+
+async function readModels(tx: Tx): Promise<CurrentModel[]> {
+  const now = new Date();
+  const lanes = Map.groupBy(await tx.query<LaneRow[]>(LANES), ({ modelId }) => modelId);
+  const prices = (await tx.query<PriceRow[]>(PRICES, [now])).map(priceOf);
+  const schedules = (await tx.query<ScheduleRow[]>(SCHEDULES, [now])).map(scheduleOf);
+  const ofModel = Map.groupBy(schedules, ({ modelId }) => modelId);
+  const general = new Map(prices.filter(({ laneId }) => laneId === null).map((one) => [one.modelId, one]));
+  const own = new Map(prices.map((one) => [one.laneId, one]));
+  return (await tx.query<ModelRow[]>(MODELS)).map((model) => ({
+    ...model,
+    lanes: (lanes.get(model.id) ?? []).map((lane) => ({ ...lane, price: own.get(lane.id) ?? null })),
+    price: general.get(model.id) ?? null,
+    schedules: ofModel.get(model.id) ?? [],
+  }));
+}
+
+interface KnownPrice extends CurrentPrice {
+  readonly id: number;
+  readonly modelId: number;
+  readonly laneId: number | null;
+}
+
+function priceOf(row: PriceRow): KnownPrice {
+  const { id, model_id: modelId, lane_id: laneId, source } = row;
+  const rates = ratesOf({
+    ...ratesIn((name) => row[columnOf(name)]),
+    perCall: nanoOf(row['per_call']) ?? 0n,
+    perMinute: nanoOf(row['per_minute']) ?? 0n,
+    tiers: row.tiers,
+    fees: row.fees,
+  });
+  return { id, modelId, laneId, source, rates };
+}
+
+export const columnOf = (name: string): string =>
+  name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+function ratesIn(valueOf: (name: string) => unknown): Pick<StoredRates, (typeof RATE_NAMES)[number]> {
+  const rates = RATE_NAMES.map((name) => [name, nanoOf(valueOf(name))]);
+  return Object.fromEntries(rates) as Pick<StoredRates, (typeof RATE_NAMES)[number]>;
+}
+
+const nanoOf = (value: unknown): bigint | null => (typeof value === 'string' ? BigInt(value) : null);
+
+interface ScheduleRow extends PriceRow {
+  readonly schedule_id: number;
+  readonly starts_at: Date;
+  readonly ends_at: Date | null;
+}
+
+function scheduleOf(row: ScheduleRow): CurrentSchedule & { readonly modelId: number } {
+  const { id: priceId, modelId, rates, source } = priceOf(row);
+  return {
+    id: row.schedule_id,
+    modelId,
+    priceId,
+    rates,
+    source,
+    startsAt: row.starts_at,
+    endsAt: row.ends_at,
+  };
+}
+
+interface OrganisationRow {
+  readonly id: number;
+  readonly slug: string;
+  readonly regions: string[] | null;
+  readonly access: Record<string, boolean>;
+}
+/** Open to an organisation is what the platform granted it and it has not switched off itself. */
+const ORGANISATIONS = `
+  SELECT o.id, o.slug, o.allowed_regions AS regions,
+         (SELECT coalesce(jsonb_object_agg(m.name, a.granted AND a.enabled), '{}')
+            FROM model_organisation_access a JOIN model m ON m.id = a.model_id
+           WHERE a.organisation_id = o.id AND a.granted = a.enabled) AS access
+    FROM organisation o`;
+
+interface DepartmentRow {
+  readonly id: number;
+  readonly organisationId: number;
+  readonly name: string;
+  readonly access: Record<string, boolean>;
+}
+const DEPARTMENTS = `
+  SELECT d.id, d.organisation_id AS "organisationId", d.name,
+         (SELECT coalesce(jsonb_object_agg(m.name, a.allowed), '{}')
+            FROM department_model_access a JOIN model m ON m.id = a.model_id
+           WHERE a.department_id = d.id) AS access
+    FROM department d`;
+
+async function readOrganisations(tx: Tx): Promise<Map<string, CurrentOrganisation>> {
+  const departments = Map.groupBy(
+    await tx.query<DepartmentRow[]>(DEPARTMENTS),
+    ({ organisationId }) => organisationId,
+  );
+  const rows = await tx.query<OrganisationRow[]>(ORGANISATIONS);
+  return new Map(
+    rows.map(({ slug, ...organisation }) => [
+      slug,
+      { ...organisation, departments: byName(departments.get(organisation.id) ?? []) },
+    ]),
+  );
+}
+
+const byName = <Row extends { readonly name: string }>(rows: readonly Row[]): Map<string, Row> =>
+  new Map(rows.map((row) => [row.name, row]));

@@ -1,0 +1,125 @@
+import type {
+  LaneOrder,
+  ModelBounds,
+  ModelKind,
+  ModelState,
+  ProviderBreaker,
+  ProviderTimeouts,
+} from '../../entities';
+import type { PriceRates } from '../../../kernel';
+import type { Place } from './file-fault';
+
+/** What a file says should be. Optional parts that it leaves out are left alone. */
+export interface Desired {
+  readonly providers: readonly DesiredProvider[];
+  readonly models: readonly DesiredModel[];
+  readonly aliases: readonly DesiredAlias[];
+  readonly organisations: readonly DesiredOrganisation[];
+}
+
+export interface DesiredProvider {
+  readonly at: Place;
+  readonly name: string;
+  readonly style: string;
+  readonly baseUrl: string;
+  readonly regions: readonly string[];
+  readonly visible: boolean;
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly timeouts: ProviderTimeouts;
+  readonly breaker: ProviderBreaker;
+  /** Whether its style does not do without a secret. */
+  readonly needsSecret: boolean;
+  readonly credentials: readonly DesiredCredential[];
+}
+
+/** A secret of a supplier: one text, or the parts that its kind has. */
+export type SecretValue =
+  | { readonly kind: 'bearer' | 'header'; readonly parts: string }
+  | { readonly kind: 'sigv4' | 'oauth-pool'; readonly parts: Readonly<Record<string, string>> };
+
+export interface DesiredCredential {
+  readonly at: Place;
+  readonly label: string;
+  readonly secret: SecretValue;
+}
+
+export interface DesiredModel {
+  readonly at: Place;
+  readonly name: string;
+  readonly displayName: string;
+  readonly ownedBy: string;
+  readonly kind: ModelKind;
+  readonly state: ModelState;
+  readonly order: number;
+  readonly redirect: DesiredLink | null;
+  readonly overflow: DesiredLink | null;
+  readonly laneOrder: LaneOrder;
+  readonly contextTokens: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly bounds: ModelBounds;
+  readonly inputModalities: readonly string[];
+  readonly outputModalities: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly replayIncluded: boolean;
+  readonly restricted: boolean;
+  readonly lanes: readonly DesiredLane[];
+  readonly price: DesiredPrice | null;
+  readonly schedules: readonly DesiredSchedule[] | null;
+}
+
+/** Another model that is named, and where. */
+export interface DesiredLink {
+  readonly at: Place;
+  readonly target: string;
+}
+
+export interface DesiredLane {
+  readonly at: Place;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly region: string;
+  readonly priority: number;
+  readonly weight: number;
+  readonly retries: number;
+  readonly enabled: boolean;
+  readonly price: DesiredPrice | null;
+}
+
+export interface DesiredPrice {
+  readonly at: Place;
+  readonly rates: PriceRates;
+}
+
+export interface DesiredSchedule {
+  readonly at: Place;
+  readonly startsAt: Date;
+  readonly endsAt: Date | null;
+  readonly rates: PriceRates;
+}
+
+export interface DesiredAlias {
+  readonly at: Place;
+  readonly name: string;
+  readonly model: string;
+}
+
+export interface DesiredOrganisation {
+  readonly at: Place;
+  readonly slug: string;
+  /** Null: every region. Left out: as it is. */
+  readonly regions: readonly string[] | null | undefined;
+  readonly access: readonly DesiredAccess[];
+  readonly departments: readonly DesiredDepartment[];
+}
+
+interface DesiredDepartment {
+  readonly at: Place;
+  readonly name: string;
+  readonly access: readonly DesiredAccess[];
+}
+
+export interface DesiredAccess {
+  readonly at: Place;
+  readonly model: string;
+  readonly allowed: boolean;
+}

@@ -1,0 +1,94 @@
+import { Fault } from '../../../kernel';
+import type { Database, SecretBox, Tx } from '../../../platform';
+import { performOrRehearse } from '../perform-or-rehearse';
+import { fingerprintOf, type PlanRow, refuseAnother, rowsOf } from '../plan-rows';
+import { nameOf, type Step, type Steps } from '../step';
+import { CredentialKeeper } from './credential-keeper';
+import { type FileFault, FileFaults, type Place } from './file-fault';
+import { stepsFor } from './plan-steps';
+import type { FileReading } from './read-file';
+
+export interface GatewayFilePlan {
+  readonly rows: readonly PlanRow[];
+  /** Kept by a file once, and in this one no longer: put away only where `prune` says so. */
+  readonly gone: readonly PlanRow[];
+  /** What is allowed and most likely not meant. */
+  readonly warnings: readonly string[];
+  readonly fingerprint: string;
+}
+
+export interface GatewayFileOptions {
+  /** What the file is called, in faults and as the source of its prices. */
+  readonly file: string;
+  readonly prune: boolean;
+  readonly box: SecretBox;
+}
+
+/** Who applies a plan, and which one was shown. */
+export interface PlanApproval {
+  /** In words that stay true: `command line`, `user 12`. */
+  readonly actor: string;
+  /** Fingerprint of the plan that was shown; another one is a conflict, and nothing is applied. */
+  readonly shown?: string;
+}
+
+/** Tries everything and keeps nothing. Throws FileFaults. */
+export const planGatewayFile = (
+  database: Database,
+  reading: FileReading,
+  options: GatewayFileOptions,
+): Promise<GatewayFilePlan> => tryAll(database, reading, options, null);
+
+/** All of it or none of it. Throws FileFaults. */
+export const applyGatewayFile = (
+  database: Database,
+  reading: FileReading,
+  options: GatewayFileOptions & PlanApproval,
+): Promise<GatewayFilePlan> => tryAll(database, reading, options, options);
+
+function tryAll(
+  database: Database,
+  reading: FileReading,
+  { file, prune, box }: GatewayFileOptions,
+  approval: PlanApproval | null,
+): Promise<GatewayFilePlan> {
+  return performOrRehearse(database, approval !== null, async (tx) => {
+    const faults = [...reading.faults];
+    const source = approval === null ? `file ${file}` : `file ${file} by ${approval.actor}`;
+    const steps = await stepsFor(tx, reading.desired, { keeper: new CredentialKeeper(box), source, faults });
+    const plan = planOf(steps);
+    if (approval?.shown !== undefined) refuseAnother(plan.fingerprint, approval.shown);
+    await runSteps(tx, [...steps.steps, ...(prune ? steps.gone : [])], faults);
+    if (faults.length > 0) throw new FileFaults(file, faults);
+    return plan;
+  });
+}
+
+function planOf({ steps, gone, warnings }: Steps): GatewayFilePlan {
+  const shown = { rows: rowsOf(steps), gone: rowsOf(gone), warnings };
+  return { ...shown, fingerprint: fingerprintOf(shown) };
+}
+
+/** Each step on a savepoint of its own, so that the faults behind the first one come to light too. */
+async function runSteps(tx: Tx, steps: readonly Step[], faults: FileFault[]): Promise<void> {
+  const failed = new Set<string>();
+  for (const step of steps) {
+    if (faults.some((fault) => concerns(fault, step.at))) failed.add(nameOf(step));
+    // What could not be tried is missing for the steps that need it, too.
+    if (step.needs.some((need) => failed.has(need))) failed.add(nameOf(step));
+    if (failed.has(nameOf(step))) continue;
+    try {
+      await tx.transaction((inner) => step.run(inner));
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      failed.add(nameOf(step));
+      const { path, line } = step.at;
+      faults.push({ path, line, problem: error.humanMessage });
+    }
+  }
+}
+
+/** Whether the fault is of that place or of something below it. */
+const concerns = (fault: Place, { path }: Place): boolean =>
+  path !== '' &&
+  (fault.path === path || fault.path.startsWith(`${path}.`) || fault.path.startsWith(`${path}[`));

@@ -1,0 +1,89 @@
+import type { Tx } from '../../../platform';
+import { didYouMean } from '../nearest';
+import type { CredentialKeeper } from './credential-keeper';
+import { type Current, readCurrent } from '../current';
+import type { Desired } from './desired';
+import type { FileFault, Place } from './file-fault';
+import { planAccess } from './plan-access';
+import { planGone } from './plan-gone';
+import { planAliases, planLinks, planModels } from './plan-models';
+import { planPrices } from './plan-prices';
+import { planProviders } from './plan-providers';
+import type { Steps } from '../step';
+
+/** What it takes to make the catalogue as the file says, in an order in which it can be done. */
+export async function stepsFor(
+  tx: Tx,
+  desired: Desired,
+  { keeper, source, faults }: { keeper: CredentialKeeper; source: string; faults: FileFault[] },
+): Promise<Steps> {
+  const current = await readCurrent(tx);
+  faults.push(...strayNames(desired, current));
+  return {
+    steps: [
+      ...(await planProviders(tx, desired, current, keeper)),
+      ...planModels(desired, current),
+      ...planAliases(desired, current),
+      ...planLinks('redirect', desired, current),
+      ...planLinks('overflow', desired, current),
+      ...planPrices(desired, current, source),
+      ...planAccess(desired, current),
+    ],
+    gone: planGone(desired, current, keeper),
+    warnings: [...withoutSecret(desired, current), ...unpriced(desired, current)],
+  };
+}
+
+/** Every name that stands for nothing, neither in the file nor in the database. */
+function strayNames(desired: Desired, current: Current): FileFault[] {
+  const providers = new Set([...current.providers.keys(), ...desired.providers.map(({ name }) => name)]);
+  const models = new Set([...current.models.keys(), ...desired.models.map(({ name }) => name)]);
+  const callable = new Set([
+    ...models,
+    ...current.aliases.keys(),
+    ...desired.aliases.map(({ name }) => name),
+  ]);
+  const faults: FileFault[] = [];
+  const expect = (known: { has(name: string): boolean; keys(): Iterable<string> }, kind: string) =>
+    function (name: string, { path, line }: Place): void {
+      if (name === '' || known.has(name)) return;
+      faults.push({ path, line, problem: `there is no ${kind} "${name}"${didYouMean(name, known.keys())}` });
+    };
+  const model = expect(models, 'model');
+  const provider = expect(providers, 'provider');
+  for (const { lanes, redirect, overflow } of desired.models) {
+    for (const lane of lanes) provider(lane.provider, lane.at);
+    for (const link of [redirect, overflow])
+      if (link !== null) expect(callable, 'model or alias')(link.target, link.at);
+  }
+  for (const alias of desired.aliases) model(alias.model, alias.at);
+  for (const organisation of desired.organisations) {
+    expect(current.organisations, 'organisation')(organisation.slug, organisation.at);
+    for (const access of organisation.access) model(access.model, access.at);
+    const known = current.organisations.get(organisation.slug);
+    for (const department of organisation.departments) {
+      if (known !== undefined) expect(known.departments, 'department')(department.name, department.at);
+      for (const access of department.access) model(access.model, access.at);
+    }
+  }
+  return faults;
+}
+
+function withoutSecret(desired: Desired, current: Current): string[] {
+  return desired.providers.flatMap(({ name, needsSecret, credentials }) => {
+    const isKept = Object.keys(current.providers.get(name)?.credentials ?? {}).length > 0;
+    return needsSecret && credentials.length === 0 && !isKept
+      ? [`provider ${name} has no secret: its lanes are not used until it has one`]
+      : [];
+  });
+}
+
+function unpriced(desired: Desired, current: Current): string[] {
+  return desired.models.flatMap(({ name, lanes, price, redirect }) => {
+    const known = current.models.get(name);
+    const isPriced = price !== null || (known?.price ?? null) !== null;
+    const open = lanes.filter((lane) => lane.enabled && lane.price === null);
+    if (redirect !== null || isPriced || open.length === 0) return [];
+    return [`model ${name} has no price: lanes without one are not used`];
+  });
+}

@@ -1,0 +1,302 @@
+import { LineCounter, parseDocument } from 'yaml';
+import { tokenUrlOf } from '../../credential';
+import type { CredentialKind } from '../../credential.entity';
+import { MODEL_KINDS, MODEL_STATES, LANE_ORDERS, type ModelBounds, type ModelKind } from '../../entities';
+import type { ProviderView } from '../../views';
+import { Fault } from '../../../kernel';
+import type { AddressGuard } from '../../../platform';
+import { readCredentials } from './credentials';
+import type {
+  Desired,
+  DesiredAccess,
+  DesiredAlias,
+  DesiredLane,
+  DesiredLink,
+  DesiredModel,
+  DesiredOrganisation,
+  DesiredProvider,
+} from './desired';
+import { Entry, type Reading } from './entry';
+import type { FileFault } from './file-fault';
+import { didYouMean } from '../nearest';
+import { readPrice, readSchedules } from './read-price';
+import type { References } from './references';
+
+export interface FileReading {
+  readonly desired: Desired;
+  readonly faults: FileFault[];
+}
+
+/** Who knows what may be connected to, and how. */
+export interface Advisers {
+  readonly guard: Pick<AddressGuard, 'checkBaseUrl'>;
+  readonly styles: {
+    readonly names: readonly string[];
+    of(provider: ProviderView): StyleAdvice;
+  };
+}
+
+/** What a style of suppliers needs to be called. */
+interface StyleAdvice {
+  readonly credential: CredentialKind;
+  needsCredential(provider: ProviderView): boolean;
+}
+
+/** Without references, a file that has any is at fault: a page reads no files and no environment of the service. */
+export function readGatewayText(
+  text: string,
+  references: References | null,
+  advisers: Advisers,
+): FileReading {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const faults: FileFault[] = document.errors.map(({ message, pos }) => ({
+    path: '',
+    line: lines.linePos(pos[0]).line,
+    problem: message,
+  }));
+  const reading: Reading = { document, lines, references, faults };
+  // What a broken document seems to say is not worth complaining about.
+  const isBroken = faults.length > 0;
+  const root = new Entry(reading, isBroken ? null : document.contents, '');
+  const fields = root.fields('version', 'providers', 'models', 'aliases', 'organisations');
+  if (!isBroken) {
+    if (fields.version.isAbsent) fields.version.fault('is missing: write "version: 1"');
+    else fields.version.oneOf(['1']);
+  }
+  const models = fields.models.named().map(readModel);
+  const desired: Desired = {
+    providers: fields.providers.named().map(([name, entry]) => readProvider(name, entry, advisers)),
+    models: models.map(({ model }) => model),
+    aliases: [...models.flatMap(({ aliases }) => aliases), ...fields.aliases.named().map(readAlias)],
+    organisations: fields.organisations.named().map(readOrganisation),
+  };
+  refuseTwins(desired.aliases, faults);
+  return { desired, faults };
+}
+
+function readProvider(name: string, entry: Entry, advisers: Advisers): DesiredProvider {
+  const fields = entry.fields(
+    'style',
+    'base_url',
+    'regions',
+    'visible',
+    'settings',
+    'timeouts',
+    'breaker',
+    'api_key',
+    'credentials',
+  );
+  const provider: ProviderView = {
+    id: 0,
+    name,
+    style: fields.style.required() ?? '',
+    baseUrl: fields.base_url.required() ?? '',
+    regions: fields.regions.texts() ?? [],
+    visible: fields.visible.truth() ?? true,
+    settings: Object.fromEntries(fields.settings.named().map(([key, value]) => [key, value.data()])),
+    timeouts: readTimeouts(fields.timeouts),
+    breaker: readBreaker(fields.breaker),
+  };
+  if (provider.baseUrl !== '') checkAddress(fields.base_url, provider.baseUrl, '', advisers);
+  const tokenUrl = tokenUrlOf(provider.settings);
+  if (tokenUrl !== undefined) checkAddress(fields.settings, tokenUrl, 'oauth.token_url ', advisers);
+  const style = styleOf(provider, fields.style, advisers);
+  return {
+    ...provider,
+    at: entry,
+    needsSecret: style?.needsCredential(provider) ?? false,
+    credentials: readCredentials(keyKind(style, provider), fields.api_key, fields.credentials),
+  };
+}
+
+/** The service adds these itself. */
+const ENDPOINT =
+  /\/(?:chat\/completions|completions|messages|responses|embeddings|rerank|models|audio\/\w+|images\/generations|moderations)\/*$/;
+
+function checkAddress(entry: Entry, address: string, which: string, { guard }: Advisers): void {
+  const checked = guard.checkBaseUrl(address);
+  if (!checked.ok) entry.fault(`${which}${checked.error}: the setting SUPPLIER_ALLOW makes exceptions`);
+  else if (ENDPOINT.test(checked.value.pathname))
+    entry.fault(`${which}names an endpoint: end it before ${ENDPOINT.exec(checked.value.pathname)?.[0]}`);
+}
+
+function styleOf(provider: ProviderView, entry: Entry, { styles }: Advisers): StyleAdvice | undefined {
+  if (provider.style === '') return undefined;
+  try {
+    return styles.of(provider);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const names = styles.names;
+    const hint = didYouMean(provider.style, names) || `; there are ${names.join(', ')}`;
+    return entry.fault(`there is no supplier style "${provider.style}"${hint}`);
+  }
+}
+
+/** How the one key of a provider travels. */
+function keyKind(style: StyleAdvice | undefined, { settings }: ProviderView): CredentialKind {
+  const kind = style?.credential ?? 'bearer';
+  const hasHeader = settings['key_header'] !== undefined || settings['profile'] === 'azure';
+  return kind === 'bearer' && hasHeader ? 'header' : kind;
+}
+
+function readTimeouts(entry: Entry): DesiredProvider['timeouts'] {
+  const fields = entry.fields('connect', 'first_byte', 'first_token', 'idle', 'total');
+  const given = {
+    connect: fields.connect.milliseconds(),
+    firstByte: fields.first_byte.milliseconds(),
+    firstToken: fields.first_token.milliseconds(),
+    idle: fields.idle.milliseconds(),
+    total: fields.total.milliseconds(),
+  };
+  return withoutGaps(given);
+}
+
+function readBreaker(entry: Entry): DesiredProvider['breaker'] {
+  const fields = entry.fields('failures', 'window', 'rest', 'longest_rest', 'longest_retry_after');
+  return withoutGaps({
+    failures: fields.failures.wholeNumber(1, 1_000),
+    window: fields.window.milliseconds(),
+    rest: fields.rest.milliseconds(),
+    longestRest: fields.longest_rest.milliseconds(),
+    longestRetryAfter: fields.longest_retry_after.milliseconds(),
+  });
+}
+
+const withoutGaps = (given: Readonly<Record<string, number | undefined>>): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+
+function readLink(field: Entry): DesiredLink | null {
+  const target = field.text();
+  return target === undefined ? null : { at: field, target };
+}
+
+function readModel([name, entry]: [string, Entry]): { model: DesiredModel; aliases: DesiredAlias[] } {
+  const fields = entry.fields(
+    'display_name',
+    'owned_by',
+    'kind',
+    'state',
+    'order',
+    'redirect',
+    'overflow',
+    'lane_order',
+    'context_tokens',
+    'max_output_tokens',
+    'bounds',
+    'input_modalities',
+    'output_modalities',
+    'capabilities',
+    'replay_included',
+    'restricted',
+    'aliases',
+    'lanes',
+    'price',
+    'schedules',
+  );
+  const kind = fields.kind.oneOf(MODEL_KINDS) ?? 'chat';
+  const lanes = fields.lanes.list().map((lane, place) => readLane(lane, place, kind));
+  const ownedBy = fields.owned_by.text() ?? lanes[0]?.provider;
+  if (ownedBy === undefined) fields.owned_by.fault('is missing, and there is no lane to take it from');
+  const model: DesiredModel = {
+    at: entry,
+    name,
+    displayName: fields.display_name.text() ?? name,
+    ownedBy: ownedBy ?? '',
+    kind,
+    state: fields.state.oneOf(MODEL_STATES) ?? 'active',
+    order: fields.order.wholeNumber(-1_000_000, 1_000_000) ?? 0,
+    redirect: readLink(fields.redirect),
+    overflow: readLink(fields.overflow),
+    laneOrder: fields.lane_order.oneOf(LANE_ORDERS) ?? 'weight',
+    contextTokens: fields.context_tokens.wholeNumber(1) ?? null,
+    maxOutputTokens: fields.max_output_tokens.wholeNumber(1) ?? null,
+    bounds: readBounds(fields.bounds),
+    inputModalities: fields.input_modalities.texts() ?? ['text'],
+    outputModalities: fields.output_modalities.texts() ?? ['text'],
+    capabilities: fields.capabilities.texts() ?? [],
+    replayIncluded: fields.replay_included.truth() ?? false,
+    restricted: fields.restricted.truth() ?? false,
+    lanes,
+    price: readPrice(fields.price, kind),
+    schedules: readSchedules(fields.schedules, kind),
+  };
+  const aliases = fields.aliases.list().flatMap((alias) => {
+    const text = alias.required();
+    return text === undefined ? [] : [{ at: alias, name: text, model: name }];
+  });
+  return { model, aliases };
+}
+
+function readBounds(entry: Entry): ModelBounds {
+  const fields = entry.fields('image_tokens', 'document_tokens', 'reference_tokens', 'round_tokens');
+  const given = {
+    imageTokens: fields.image_tokens.wholeNumber(1),
+    documentTokens: fields.document_tokens.wholeNumber(1),
+    referenceTokens: fields.reference_tokens.wholeNumber(1),
+    roundTokens: fields.round_tokens.wholeNumber(1),
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+function readLane(entry: Entry, place: number, kind: ModelKind): DesiredLane {
+  const fields = entry.fields(
+    'provider',
+    'model',
+    'region',
+    'priority',
+    'weight',
+    'retries',
+    'enabled',
+    'price',
+  );
+  return {
+    at: entry,
+    provider: fields.provider.required() ?? '',
+    upstreamModel: fields.model.required() ?? '',
+    region: fields.region.required() ?? '',
+    priority: fields.priority.wholeNumber(0) ?? place,
+    weight: fields.weight.wholeNumber(1) ?? 1,
+    retries: fields.retries.wholeNumber(0, 2) ?? 0,
+    enabled: fields.enabled.truth() ?? true,
+    price: readPrice(fields.price, kind),
+  };
+}
+
+function readAlias([name, entry]: [string, Entry]): DesiredAlias {
+  return { at: entry, name, model: entry.required() ?? '' };
+}
+
+function refuseTwins(aliases: readonly DesiredAlias[], faults: FileFault[]): void {
+  for (const [name, twins] of Map.groupBy(aliases, (alias) => alias.name)) {
+    const [, second] = twins;
+    if (second === undefined) continue;
+    const { path, line } = second.at;
+    faults.push({ path, line, problem: `the alias "${name}" is listed twice` });
+  }
+}
+
+function readOrganisation([slug, entry]: [string, Entry]): DesiredOrganisation {
+  const fields = entry.fields('regions', 'models', 'departments');
+  const any = fields.regions.isText && fields.regions.oneOf(['any']) === 'any';
+  return {
+    at: entry,
+    slug,
+    regions: any ? null : fields.regions.isText ? undefined : fields.regions.texts(),
+    access: readAccess(fields.models),
+    departments: fields.departments.named().map(([name, department]) => ({
+      at: department,
+      name,
+      access: readAccess(department.fields('models').models),
+    })),
+  };
+}
+
+function readAccess(entry: Entry): DesiredAccess[] {
+  return entry.named().flatMap(([model, word]) => {
+    const chosen = word.isAbsent ? word.fault('is missing') : word.oneOf(['allowed', 'blocked']);
+    return chosen === undefined ? [] : [{ at: word, model, allowed: chosen === 'allowed' }];
+  });
+}

@@ -1,0 +1,157 @@
+import type { ModelKind } from '../../entities';
+import {
+  Fault,
+  MODE_FIELDS,
+  parseMultiplier,
+  parseUsdPerMillion,
+  type PriceRates,
+  priceRates,
+  RATE_NAMES,
+  USE_NAMES,
+} from '../../../kernel';
+import { columnOf } from '../current';
+import type { DesiredPrice, DesiredSchedule } from './desired';
+import type { Entry } from './entry';
+
+/** As the file calls them: `cache_read`. */
+const rateFields = new Map(RATE_NAMES.map((name) => [name, columnOf(name)]));
+const fieldNames = [...rateFields.values()];
+
+type Rates = Partial<Record<(typeof RATE_NAMES)[number], bigint>>;
+
+/** Nothing is free by omission: what a chat model is charged for in any case has to be there, and be it as a zero. */
+const NEEDED: Readonly<Partial<Record<ModelKind, readonly string[]>>> = { chat: ['input', 'output'] };
+
+export function readPrice(entry: Entry, kind: ModelKind): DesiredPrice | null {
+  if (entry.isAbsent) return null;
+  const fields = entry.fields(
+    ...fieldNames,
+    'per_call',
+    'per_minute',
+    'tiers',
+    'uses',
+    'images',
+    ...MODE_FIELDS,
+  ) as PriceFields;
+  const { tiers: list, uses, images, ...amounts } = fields;
+  const rateEntries = [...Object.values(amounts), ...images.named().map(([, field]) => field)];
+  if (rateEntries.every((field) => field.isAbsent)) return entry.fault('expected at least one rate') ?? null;
+  for (const name of NEEDED[kind] ?? [])
+    if (fields[name]?.isAbsent) fields[name].fault('is missing: write 0 where it is free');
+  const price = complete(entry, {
+    ...ratesOf(fields),
+    perCallNano: amount(fields['per_call']) ?? 0n,
+    perMinuteNano: amount(fields['per_minute']) ?? 0n,
+    tiers: tiersOf(list),
+    uses: amountsOf(uses.fields(...USE_NAMES)),
+    images: amountsOf(Object.fromEntries(images.named())),
+    modes: Object.fromEntries(MODE_FIELDS.flatMap((field) => modesOf(field, fields[field]))),
+  });
+  return price === undefined ? null : { at: entry, rates: price };
+}
+
+export function readSchedules(entry: Entry, kind: ModelKind): DesiredSchedule[] | null {
+  if (entry.isAbsent) return null;
+  const schedules = entry.list().flatMap((one): DesiredSchedule[] => {
+    const { from, to, price } = one.fields('from', 'to', 'price');
+    if (price.isAbsent) price.fault('is missing');
+    const startsAt = from.isAbsent ? from.fault('is missing') : from.instant();
+    const endsAt = to.isAbsent ? null : to.instant();
+    const rates = readPrice(price, kind)?.rates;
+    if (startsAt === undefined || endsAt === undefined || rates === undefined) return [];
+    if (endsAt !== null && endsAt <= startsAt) to.fault('has to be later than "from"');
+    return [{ at: one, startsAt, endsAt, rates }];
+  });
+  schedules.sort((a, b) => a.startsAt.getTime() - b.startsAt.getTime());
+  schedules.forEach(({ startsAt }, place) => {
+    const before = schedules[place - 1];
+    if (before !== undefined && (before.endsAt === null || before.endsAt > startsAt))
+      entry.fault(`two schedules cover ${startsAt.toISOString()}`);
+  });
+  return schedules;
+}
+
+function ratesOf(fields: Readonly<Record<string, Entry>>): Rates {
+  const rates: Rates = {};
+  for (const [name, field] of rateFields) {
+    const rate = amount(fields[field]);
+    if (rate !== undefined) rates[name] = rate;
+  }
+  return rates;
+}
+
+type PriceFields = Record<
+  'tiers' | 'uses' | 'images' | 'per_call' | 'per_minute' | (typeof MODE_FIELDS)[number],
+  Entry
+> &
+  Readonly<Record<string, Entry>>;
+
+function tiersOf(list: Entry): ({ aboveInputTokens: number } & Rates)[] {
+  return list.list().flatMap((tier) => {
+    const below = tier.fields('above_input_tokens', ...fieldNames);
+    const threshold = below['above_input_tokens'];
+    const aboveInputTokens = threshold?.isAbsent ? threshold.fault('is missing') : threshold?.wholeNumber(1);
+    return aboveInputTokens === undefined ? [] : [{ aboveInputTokens, ...ratesOf(below) }];
+  });
+}
+
+function amountsOf(entries: Readonly<Record<string, Entry>>): Record<string, bigint> {
+  return Object.fromEntries(
+    Object.entries(entries).flatMap(([name, entry]): [string, bigint][] => {
+      const nano = amount(entry);
+      return nano === undefined ? [] : [[name, nano]];
+    }),
+  );
+}
+
+type ModeFields = Record<'multiplier' | 'tiers', Entry> & Readonly<Record<string, Entry>>;
+type Mode = NonNullable<Parameters<typeof priceRates>[0]['modes']>[string];
+
+/** Each with a multiplier, with rates of its own, or both. */
+function modesOf(field: string, entry: Entry): [string, Mode][] {
+  return entry.named().map(([value, mode]) => {
+    const given = mode.fields('multiplier', 'tiers', ...fieldNames) as ModeFields;
+    const { multiplier, tiers, ...rates } = given;
+    const own = ratesOf(rates);
+    const hasOwn = Object.keys(own).length > 0;
+    if (multiplier.isAbsent && !hasOwn) mode.fault('expected a multiplier or rates');
+    for (const name of hasOwn ? (['input', 'output'] as const) : [])
+      if (own[name] === undefined) mode.fault(`${name} is missing: rates of a mode's own are all its rates`);
+    if (!hasOwn && !tiers.isAbsent) tiers.fault('belongs to rates of its own');
+    return [
+      `${field}=${value}`,
+      {
+        ...(multiplier.isAbsent ? {} : { multiplier: millionths(multiplier) }),
+        rates: hasOwn ? { ...own, tiers: tiersOf(tiers) } : null,
+      },
+    ];
+  });
+}
+
+function millionths(entry: Entry): bigint | undefined {
+  const text = entry.text();
+  if (text === undefined) return undefined;
+  try {
+    return parseMultiplier(text);
+  } catch (error) {
+    return entry.fault(error instanceof Fault ? error.humanMessage : String(error));
+  }
+}
+
+function amount(entry: Entry | undefined): bigint | undefined {
+  const text = entry?.text();
+  if (entry === undefined || text === undefined) return undefined;
+  try {
+    return parseUsdPerMillion(text);
+  } catch (error) {
+    return entry.fault(error instanceof Fault ? error.humanMessage : String(error));
+  }
+}
+
+function complete(entry: Entry, rates: Parameters<typeof priceRates>[0]): PriceRates | undefined {
+  try {
+    return priceRates(rates);
+  } catch (error) {
+    return entry.fault(error instanceof Fault ? error.humanMessage : String(error));
+  }
+}

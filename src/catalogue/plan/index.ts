@@ -1,0 +1,18 @@
+export { type Current, type CurrentModel, type CurrentProvider, readCurrent } from './current';
+export type { FieldChange } from './field-texts';
+export {
+  applyGatewayFile,
+  type GatewayFileOptions,
+  type GatewayFilePlan,
+  planGatewayFile,
+} from './gateway-file/gateway-file-plan';
+export { readGatewayText } from './gateway-file/read-file';
+export type { PlanRow } from './plan-rows';
+export {
+  applyPriceList,
+  planPriceList,
+  type PriceListFormat,
+  type PriceListOptions,
+  type PriceListPlan,
+  readPriceList,
+} from './price-list/price-list-plan';

@@ -1,0 +1,29 @@
+import type { Database, Tx } from '../../platform';
+
+/** Carries the result of a rehearsal out of its transaction, which is thereby rolled back. */
+class Rehearsed<T> extends Error {
+  constructor(readonly result: T) {
+    super('rolled back');
+  }
+}
+
+/**
+ * Does the work in one transaction and keeps it, or takes it all back: what a rehearsal shows has been through every
+ * check that the real thing goes through.
+ */
+export async function performOrRehearse<T>(
+  database: Database,
+  commit: boolean,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  try {
+    return await database.transaction(async (tx) => {
+      const result = await work(tx);
+      if (!commit) throw new Rehearsed(result);
+      return result;
+    });
+  } catch (error) {
+    if (error instanceof Rehearsed) return (error as Rehearsed<T>).result;
+    throw error;
+  }
+}

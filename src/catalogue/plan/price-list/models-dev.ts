@@ -1,0 +1,178 @@
+import type { ModelKind } from '../../entities';
+import { Fault, MODE_FIELDS, parseUsdPerMillion, priceRates, type PriceRates } from '../../../kernel';
+import { countOf, decimalText, type Fields, fieldsOf, textsOf } from './exact-json';
+import {
+  assertPriced,
+  type Offer,
+  type PriceFormat,
+  type PriceList,
+  type Refused,
+  type UnknownKey,
+} from './offer';
+import { type RateName, type Rates, RateSheet } from './rate-sheet';
+
+/** Dollars for a million tokens. */
+const COSTS: Readonly<Record<string, RateName>> = {
+  input: 'input',
+  output: 'output',
+  cache_read: 'cacheRead',
+  cache_write: 'cacheWrite',
+  reasoning: 'reasoning',
+  input_audio: 'audioInput',
+  output_audio: 'audioOutput',
+};
+const TIERED = /^context_over_(\d{1,5})k$/;
+
+const READ = new Set([
+  'id',
+  'name',
+  'cost',
+  'limit',
+  'modalities',
+  'tool_call',
+  'reasoning',
+  'structured_output',
+  'attachment',
+  'temperature',
+  'status',
+  'release_date',
+  'last_updated',
+  'experimental',
+]);
+
+export const modelsDevPrices: PriceFormat = {
+  name: 'models-dev',
+  read(content): PriceList {
+    const offers: Offer[] = [];
+    const refused: Refused[] = [];
+    const unknownKeys: UnknownKey[] = [];
+    const root = fieldsOf(content);
+    const providers = 'providers' in root ? fieldsOf(root['providers']) : root;
+    for (const [provider, value] of Object.entries(providers)) {
+      for (const [name, model] of Object.entries(fieldsOf(fieldsOf(value)['models']))) {
+        const fields = fieldsOf(model);
+        const id = typeof fields['id'] === 'string' ? fields['id'] : name;
+        const unread = strangeKeys(fields);
+        try {
+          offers.push(offerOf(id, provider, fields, unread));
+        } catch (error) {
+          if (!(error instanceof Fault || error instanceof RangeError)) throw error;
+          const reason = error instanceof Fault ? error.humanMessage : error.message;
+          refused.push({ id, provider, reason });
+        }
+        unknownKeys.push(...unread.map((key) => ({ id, provider, key })));
+      }
+    }
+    return { offers, refused, unknownKeys };
+  },
+};
+
+function strangeKeys(fields: Fields): string[] {
+  const costs = Object.keys(fieldsOf(fields['cost']));
+  return [
+    ...Object.keys(fields).filter((key) => !READ.has(key)),
+    ...costs
+      .filter((key) => !Object.hasOwn(COSTS, key) && key !== 'tiers' && !TIERED.test(key))
+      .map((key) => `cost.${key}`),
+  ];
+}
+
+function offerOf(id: string, provider: string, fields: Fields, unread: string[]): Offer {
+  const modalities = fieldsOf(fields['modalities']);
+  const input = textsOf(modalities['input']).map(modalityOf);
+  const output = textsOf(modalities['output']).map(modalityOf);
+  const limit = fieldsOf(fields['limit']);
+  const kind = kindOf(input, output);
+  return {
+    id,
+    provider,
+    displayName: typeof fields['name'] === 'string' ? fields['name'] : id,
+    kind,
+    contextTokens: countOf(limit['context']),
+    maxOutputTokens: countOf(limit['output']),
+    inputModalities: input.length === 0 ? ['text'] : input,
+    outputModalities: output.length === 0 ? ['text'] : output,
+    capabilities: [
+      ...(isThere(fields['tool_call']) ? ['tools'] : []),
+      ...(isThere(fields['structured_output']) ? ['json_schema'] : []),
+      ...(isThere(fields['reasoning']) ? ['reasoning'] : []),
+      ...('cache_read' in fieldsOf(fields['cost']) ? ['prompt_caching'] : []),
+    ],
+    regions: [],
+    endOfLife: fields['status'] === 'deprecated' ? 'deprecated' : null,
+    rates: ratesOf(kind, fields, unread),
+  };
+}
+
+/** Said by `true`, or by an object that tells more. */
+const isThere = (value: unknown): boolean => value === true || (typeof value === 'object' && value !== null);
+
+const modalityOf = (word: string): string => (word === 'pdf' ? 'document' : word);
+
+function kindOf(input: readonly string[], output: readonly string[]): ModelKind {
+  if (output.length === 0 || output.includes('text'))
+    return input.length === 1 && input[0] === 'audio' ? 'transcription' : 'chat';
+  if (output.includes('audio')) return 'speech';
+  return output.includes('image') ? 'image' : 'chat';
+}
+
+/** What finds no place is added to `unread`. */
+function ratesOf(kind: ModelKind, fields: Fields, unread: string[]): PriceRates {
+  const usual = sheetOf(fieldsOf(fields['cost']), unread);
+  if (Object.keys(usual.base).length === 0)
+    throw new RangeError('it has no price of a kind that is charged here');
+  assertPriced(kind, usual.base);
+  return priceRates({ ...usual.given(), modes: modesOf(fieldsOf(fields['experimental']), usual, unread) });
+}
+
+/** `context_over_200k` repeats one of the tiers for readers who do not know them, whatever it begins above. */
+function sheetOf(cost: Fields, unread: string[]): RateSheet {
+  const sheet = new RateSheet();
+  Object.assign(sheet.base, bucketsOf(cost));
+  if (Array.isArray(cost['tiers'])) {
+    for (const tier of cost['tiers'].map(fieldsOf)) {
+      const { type, size } = fieldsOf(tier['tier']);
+      const above = countOf(size);
+      if ((type === undefined || type === 'context') && above !== null)
+        Object.assign(sheet.at(above), bucketsOf(tier));
+      else unread.push(`cost.tiers (${typeof type === 'string' ? type : 'without a size'})`);
+    }
+    return sheet;
+  }
+  for (const [key, value] of Object.entries(cost)) {
+    const [, thousands] = TIERED.exec(key) ?? [];
+    if (thousands !== undefined)
+      Object.assign(sheet.at(Number(thousands) * 1_000), bucketsOf(fieldsOf(value)));
+  }
+  return sheet;
+}
+
+/** Modes by what a request says to be served in them: one field, which changes the price of its tokens. */
+function modesOf(
+  experimental: Fields,
+  usual: RateSheet,
+  unread: string[],
+): Record<string, { rates: ReturnType<RateSheet['given']> }> {
+  const modes: Record<string, { rates: ReturnType<RateSheet['given']> }> = {};
+  for (const key of Object.keys(experimental)) if (key !== 'modes') unread.push(`experimental.${key}`);
+  for (const [name, value] of Object.entries(fieldsOf(experimental['modes']))) {
+    const mode = fieldsOf(value);
+    const asked = Object.entries(fieldsOf(fieldsOf(mode['provider'])['body']));
+    const [field, word] = asked.length === 1 ? asked[0]! : [];
+    const isKnown = MODE_FIELDS.some((one) => one === field) && typeof word === 'string';
+    if (isKnown && mode['cost'] !== undefined) {
+      const own = sheetOf(fieldsOf(mode['cost']), unread);
+      modes[`${field}=${word}`] = { rates: own.completedBy(usual).given() };
+    } else unread.push(`experimental.modes.${name}`);
+  }
+  return modes;
+}
+
+function bucketsOf(cost: Fields): Rates {
+  return Object.fromEntries(
+    Object.entries(COSTS).flatMap(([key, name]) => {
+      const text = decimalText(cost[key]);
+      return text === undefined ? [] : [[name, parseUsdPerMillion(text)]];
+    }),
+  );
+}

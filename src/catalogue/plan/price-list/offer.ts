@@ -1,0 +1,57 @@
+import type { ModelKind } from '../../entities';
+import type { PriceRates } from '../../../kernel';
+import type { Rates } from './rate-sheet';
+
+/** What a price list says of one model of one supplier. */
+export interface Offer {
+  readonly id: string;
+  /** As the list calls the supplier. */
+  readonly provider: string;
+  readonly displayName: string;
+  readonly kind: ModelKind;
+  readonly contextTokens: number | null;
+  readonly maxOutputTokens: number | null;
+  readonly inputModalities: readonly string[];
+  readonly outputModalities: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly regions: readonly string[];
+  /** When it ends, as far as the list knows. */
+  readonly endOfLife: string | null;
+  readonly rates: PriceRates;
+}
+
+/** Nothing is free by omission. Throws a RangeError, whose message is the reason of a refusal. */
+export function assertPriced(kind: ModelKind, { input, output, audioOutput, imageOutput }: Rates): void {
+  if (kind === 'chat' && (input === undefined || output === undefined))
+    throw new RangeError('a chat model needs a price of input and of output');
+  if (kind === 'speech' && !output && !audioOutput)
+    throw new RangeError('it has a price of the tokens of its text alone, and none of sound');
+  if (kind === 'image' && !output && !imageOutput)
+    throw new RangeError('it has no price of pictures that is charged here');
+}
+
+/** Something of the list that could not be taken over. */
+export interface Refused {
+  readonly id: string;
+  readonly provider: string;
+  readonly reason: string;
+}
+
+export interface UnknownKey {
+  readonly id: string;
+  readonly provider: string;
+  readonly key: string;
+}
+
+export interface PriceList {
+  readonly offers: readonly Offer[];
+  readonly refused: readonly Refused[];
+  /** Keys without a place here, and on which models of which supplier they stand. */
+  readonly unknownKeys: readonly UnknownKey[];
+}
+
+/** A price list in one of the formats that are going round. */
+export interface PriceFormat {
+  readonly name: string;
+  read(content: unknown): PriceList;
+}

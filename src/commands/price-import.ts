@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import {
+  applyPriceList,
+  planPriceList,
+  type PriceListFormat,
+  type PriceListPlan,
+  readPriceList,
+} from '../catalogue';
+import { Fault } from '../kernel';
+import { COMMAND_LINE, type Command, UsageError } from './command';
+import { listOf } from './readers';
+import { countOf, renderRows } from './render-plan';
+import { withDatabase } from './with-database';
+
+const importOf = (format: PriceListFormat, origin: string): Command => ({
+  usage: `import ${format} FILE [--provider NAME[=THEIRS]] [--only a,b] [--overwrite] [--apply]`,
+  summary:
+    `Compares a price list (${origin}) with the catalogue. Changes nothing without --apply. ` +
+    'Without --provider every provider whose name is in the list. New models come in paused; ' +
+    'a price that was not imported is only replaced with --overwrite.',
+  run(words, context) {
+    const { values, positionals } = parseArgs({
+      args: words,
+      allowPositionals: true,
+      options: {
+        provider: { type: 'string', multiple: true, default: [] },
+        only: { type: 'string' },
+        overwrite: { type: 'boolean', default: false },
+        apply: { type: 'boolean', default: false },
+      },
+    });
+    const [path, ...others] = positionals;
+    if (path === undefined || others.length > 0) throw new UsageError('Name one file.');
+    const list = readPriceList(format, readFileSync(path, 'utf8'));
+    const options = {
+      format,
+      providers: values.provider,
+      only: values.only === undefined ? undefined : new Set(listOf(values.only)),
+      overwrite: values.overwrite,
+    };
+    return withDatabase(async (database) => {
+      const plan = values.apply
+        ? applyPriceList(database, list, { ...options, actor: COMMAND_LINE })
+        : planPriceList(database, list, options);
+      context.write(render(await plan.catch(asMisuse), values.apply));
+      return 0;
+    }, context);
+  },
+});
+
+export const importLitellm = importOf('litellm-prices', "LiteLLM's model_prices_and_context_window.json");
+export const importModelsDev = importOf('models-dev', 'api.json of models.dev');
+
+/** A provider that is not there was named by --provider. */
+function asMisuse(error: unknown): never {
+  if (error instanceof Fault && error.code === 'invalid_provider') throw new UsageError(error.humanMessage);
+  throw error;
+}
+
+function render({ rows, gone, kept, refused, unknownKeys }: PriceListPlan, applied: boolean): string {
+  const { prices = [], keys = [] } = Object.groupBy(unknownKeys, ({ key }) =>
+    PRICE.test(key) ? 'prices' : 'keys',
+  );
+  const lines = [
+    ...renderRows(rows),
+    ...section('Gone from the list, left as it is:', gone),
+    ...section('Kept (--overwrite takes what the list says):', kept),
+    ...section('Not taken over:', refused),
+    ...section('Prices without a place here, not charged:', byKey(prices, namesOf)),
+    ...section(
+      'Keys without a place here:',
+      byKey(keys, (on) => `(${on.length})`),
+    ),
+    rows.length === 0
+      ? 'Nothing to do.'
+      : `${countOf(rows)}, ${gone.length} gone. ${applied ? 'Applied.' : 'Nothing was changed; --apply does it.'}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const section = (heading: string, entries: readonly string[]): string[] =>
+  entries.length === 0 ? [] : [heading, ...entries.map((entry) => `  ${entry}`)];
+
+type UnknownKeys = PriceListPlan['unknownKeys'];
+
+const PRICE = /cost|pric|multiplier|experimental\.modes/;
+const MOST_NAMES = 5;
+
+const byKey = (unknown: UnknownKeys, textOf: (on: UnknownKeys) => string): string[] =>
+  [...Map.groupBy(unknown, ({ key }) => key)].map(([key, on]) => `${key} ${textOf(on)}`);
+
+function namesOf(on: UnknownKeys): string {
+  const names = on.slice(0, MOST_NAMES).map(({ id }) => id);
+  const more = on.length - names.length;
+  return `(${names.join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
+}

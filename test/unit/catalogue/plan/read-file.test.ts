@@ -1,0 +1,234 @@
+import 'reflect-metadata';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readGatewayText, type FileReading } from '../../../../src/catalogue/plan/gateway-file/read-file';
+import { FileFaults } from '../../../../src/catalogue/plan/gateway-file/file-fault';
+import { AddressGuard } from '../../../../src/platform';
+import { SupplierStyles } from '../../../../src/routing';
+
+const folder = mkdtempSync(join(tmpdir(), 'switchboard-file-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const environment = { KEY: 'canary-secret', HOST: 'models.example', EMPTY: '' };
+const advisers = { guard: new AddressGuard([]), styles: new SupplierStyles() };
+
+const read = (text: string): FileReading => readGatewayText(text, { environment, folder }, advisers);
+const faultsOf = (text: string): string[] =>
+  read(text).faults.map(({ line, path, problem }) => `${line} ${path}: ${problem}`);
+const provider = (fields: string): string =>
+  `version: 1\nproviders:\n  one:\n    style: openai-style\n    base_url: https://a.example\n${fields}`;
+
+test('every fault is listed at once, with its line and its way from the root', () => {
+  const text = `version: 2
+providers:
+  first:
+    styel: openai-style
+    base_url: http://a.example
+    api_key: sk-plain
+    timeouts: { connect: 3 }
+  second:
+    style: opnai-style
+    base_url: https://\${NOWHERE}
+    regions: eu
+models:
+  large:
+    kind: chatt
+    context_tokens: -5
+    lanes:
+      - { provider: first, model: m, region: eu, weight: 0 }
+    price:
+      input: 2.5x
+      outptu: 3
+      tiers:
+        - input: 5
+moddels: {}
+`;
+  expect(faultsOf(text)).toEqual([
+    '23 moddels: is not known here; did you mean "models"?',
+    '1 version: expected one of 1',
+    '14 models.large.kind: expected one of chat, embedding, rerank, transcription, speech, image, moderation; did you mean "chat"?',
+    '17 models.large.lanes[0].weight: expected a whole number from 1 to 2147483647',
+    '15 models.large.context_tokens: expected a whole number from 1 to 2147483647',
+    '20 models.large.price.outptu: is not known here; did you mean "output"?',
+    '18 models.large.price.output: is missing: write 0 where it is free',
+    '19 models.large.price.input: "2.5x" is not a price in US dollars with at most nine decimals.',
+    '22 models.large.price.tiers[0].above_input_tokens: is missing',
+    '4 providers.first.styel: is not known here; did you mean "style"?',
+    '3 providers.first.style: is missing',
+    '7 providers.first.timeouts.connect: expected a duration such as 500ms, 10s or 5m',
+    '5 providers.first.base_url: must be https on port 443, unless the operator allows it: the setting SUPPLIER_ALLOW makes exceptions',
+    '6 providers.first.api_key: expected ${NAME} of an environment variable or ${file:PATH}: secrets stay out of the file',
+    '10 providers.second.base_url: the environment variable NOWHERE is not set',
+    '11 providers.second.regions: expected a list',
+    '9 providers.second.style: there is no supplier style "opnai-style"; did you mean "openai-style"?',
+  ]);
+});
+
+test.each([
+  'http://127.0.0.1:80/token',
+  'https://169.254.169.254',
+  'file:///etc/passwd',
+  'https://a@b.example',
+])('tokens are not renewed at %s either', (address) => {
+  const faults = faultsOf(provider(`    settings: { oauth: { token_url: "${address}" } }\n`));
+  expect(faults).toEqual([
+    expect.stringMatching(/^6 providers\.one\.settings: oauth\.token_url .*SUPPLIER_ALLOW/),
+  ]);
+});
+
+test('what people are shown of the faults is sorted by line and says that nothing was changed', () => {
+  const { faults } = read('version: 1\nmodels: []\nproviders: 5\n');
+  expect(new FileFaults('gateway.yaml', faults).message).toBe(`gateway.yaml has 2 faults:
+  gateway.yaml:2  models: expected names with values below them
+  gateway.yaml:3  providers: expected names with values below them
+Nothing was changed. docs/gateway-yaml.md describes the format.`);
+});
+
+test('a text that is no YAML is a fault of its line and of nothing else', () => {
+  const faults = faultsOf('version: 1\nproviders:\n  one: {\n');
+  expect(faults).not.toEqual([]);
+  for (const fault of faults) expect(fault).toMatch(/^\d+ : /);
+  expect(faultsOf('version: 1\nversion: 1\n')).toEqual([expect.stringMatching(/^2 : .*unique/)]);
+  expect(faultsOf('')).toEqual(['1 version: is missing: write "version: 1"']);
+});
+
+test.each([
+  ['${KEY}', 'canary-secret'],
+  ['"${file:key.txt}"', 'from-a-file'],
+])('a secret is what %s stands for', (written, parts) => {
+  writeFileSync(join(folder, 'key.txt'), 'from-a-file\n');
+  const { desired, faults } = read(provider(`    api_key: ${written}\n`));
+  expect(faults).toEqual([]);
+  expect(desired.providers[0]?.credentials[0]?.secret).toEqual({ kind: 'bearer', parts });
+});
+
+test.each([
+  ['${EMPTY}', 'the environment variable EMPTY is not set'],
+  ['${UNSET}', 'the environment variable UNSET is not set'],
+  ['"${file:nowhere}"', 'the file nowhere cannot be read (ENOENT)'],
+  ['"${KEY KEY}"', '"${KEY KEY}" names no environment variable'],
+  ['"x${KEY}"', expect.stringContaining('secrets stay out of the file')],
+  ['[a]', expect.stringContaining('secrets stay out of the file')],
+])('a secret of %s is a fault that names what is amiss and no secret', (written, problem) => {
+  const { faults } = read(provider(`    api_key: ${written}\n`));
+  expect(faults).toEqual([{ line: 6, path: 'providers.one.api_key', problem }]);
+  expect(JSON.stringify(faults)).not.toContain('canary');
+});
+
+test('references stand anywhere in a text, and $${ for itself', () => {
+  const { desired, faults } = read(
+    'version: 1\nproviders:\n  one:\n    style: openai-style\n    base_url: https://${HOST}/v1\n    settings: { note: "$${HOST}" }\n',
+  );
+  expect(faults).toEqual([]);
+  expect(desired.providers[0]).toMatchObject({
+    baseUrl: 'https://models.example/v1',
+    settings: { note: '${HOST}' },
+  });
+});
+
+test.each([
+  ['openai-style', '', 'bearer'],
+  ['messages-style', '', 'header'],
+  ['gemini', '', 'header'],
+  ['openai-style', '    settings: { profile: azure }\n', 'header'],
+])('the key of %s%s travels as %s', (style, settings, kind) => {
+  const { desired, faults } = read(
+    provider(`${settings}    api_key: \${KEY}\n`).replace('openai-style', style),
+  );
+  expect(faults).toEqual([]);
+  expect(desired.providers[0]?.credentials[0]?.secret.kind).toBe(kind);
+});
+
+test('a credential of several parts is read part by part', () => {
+  const text = provider(
+    '    credentials:\n      main:\n        kind: sigv4\n        access_key_id: ${KEY}\n        secret_access_key: ${KEY}\n',
+  );
+  expect(read(text).desired.providers[0]?.credentials[0]).toMatchObject({
+    label: 'main',
+    secret: { kind: 'sigv4', parts: { accessKeyId: 'canary-secret', secretAccessKey: 'canary-secret' } },
+  });
+  expect(faultsOf(text.replace('        secret_access_key: ${KEY}\n', ''))).toEqual([
+    '7 providers.one.credentials.main.secret_access_key: is missing',
+  ]);
+  const bedrock = provider('    api_key: ${KEY}\n').replace('openai-style', 'bedrock');
+  expect(faultsOf(bedrock)).toEqual([expect.stringContaining('needs more than a key')]);
+});
+
+test.each([
+  ['1e-05', 10_000n],
+  ['0.1', 100_000_000n],
+  ['"0.123456789"', 123_456_789n],
+  ['3', 3_000_000_000n],
+])('a price of %s is read to the last digit', (written, nano) => {
+  const { desired, faults } = read(
+    `version: 1\nmodels:\n  m:\n    owned_by: us\n    price: { input: ${written}, output: 0 }\n`,
+  );
+  expect(faults).toEqual([]);
+  expect(desired.models[0]?.price?.rates.input).toBe(nano);
+});
+
+test.each([
+  ['price: { input: 0.0000000001, output: 0 }', 'models.m.price.input', /at most nine decimals/],
+  ['price: { input: -1, output: 0 }', 'models.m.price.input', /not a price/],
+  ['price: {}', 'models.m.price', /at least one rate/],
+  [
+    'price: { input: 2, output: 2, tiers: [{ above_input_tokens: 10, input: 1 }] }',
+    'models.m.price',
+    /cheaper/,
+  ],
+  [
+    'schedules: [{ from: 2027-01-01, price: { input: 1, output: 0 } }]',
+    'models.m.schedules[0].from',
+    /with its zone/,
+  ],
+  [
+    'schedules: [{ from: 2027-01-01T00:00:00Z, price: { input: 1, output: 0 } }, { from: 2027-02-01T00:00:00Z, price: { input: 2, output: 0 } }]',
+    'models.m.schedules',
+    /two schedules cover 2027-02-01/,
+  ],
+])('%s is refused where it stands', (field, path, problem) => {
+  const { faults } = read(`version: 1\nmodels:\n  m:\n    owned_by: us\n    ${field}\n`);
+  expect(faults).toEqual([{ line: 5, path, problem: expect.stringMatching(problem) }]);
+});
+
+test('names that YAML takes for numbers or truth values are names all the same', () => {
+  const { desired, faults } = read(
+    'version: 1\nmodels:\n  4.10: { owned_by: 1.0 }\n  yes: { owned_by: us }\n',
+  );
+  expect(faults).toEqual([]);
+  expect(desired.models.map(({ name, ownedBy }) => [name, ownedBy])).toEqual([
+    ['4.10', '1.0'],
+    ['yes', 'us'],
+  ]);
+});
+
+test('anchors may be used, and one that contains itself does no harm', () => {
+  const { desired, faults } = read(
+    'version: 1\nmodels:\n  a: { owned_by: us, price: &low { input: 1, output: 0 } }\n  b: { owned_by: us, price: *low }\n',
+  );
+  expect(faults).toEqual([]);
+  expect(desired.models[1]?.price?.rates.input).toBe(1_000_000_000n);
+  expect(faultsOf(provider('    settings: &all { more: *all }\n'))).not.toEqual([]);
+});
+
+test('the examples of the documentation have no faults', () => {
+  const page = ['gateway-yaml.md', 'prices.md']
+    .map((name) => readFileSync(join(__dirname, '../../../../docs', name), 'utf8'))
+    .join('\n');
+  const examples = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, text = '']) => text);
+  expect(examples.length).toBeGreaterThan(3);
+  const names = page.matchAll(/\$\{([A-Z_]+)\}/g);
+  const set = Object.fromEntries([...names].map(([, name = '']) => [name, 'something-that-is-set']));
+  for (const text of examples)
+    expect(readGatewayText(text, { environment: set, folder }, advisers).faults).toEqual([]);
+});
+
+test('without references a file reads nothing of the machine it is read on', () => {
+  const text = provider('    api_key: ${KEY}\n    regions: ["${file:/etc/passwd}", "$${plain}"]\n');
+  const { desired, faults } = readGatewayText(text, null, advisers);
+  expect(faults.map(({ path, problem }) => [path, problem]).toSorted()).toEqual([
+    ['providers.one.api_key', 'references are only followed on the command line'],
+    ['providers.one.regions[0]', 'references are only followed on the command line'],
+  ]);
+  expect(desired.providers[0]).toMatchObject({ regions: ['${plain}'], credentials: [] });
+});
