@@ -10,7 +10,7 @@ import { HealthController } from './health.controller';
 import { IdempotencyModule } from './idempotency/idempotency.module';
 import { Admissions } from './inference/admit';
 import { AttemptTools } from './inference/attempt-tools';
-import { Doorway } from './inference/doorway';
+import { RequestGate } from './request-gate';
 import { Observer } from './inference/observer';
 import { Pipeline } from './inference/pipeline';
 import { Gauges } from './gauges';
@@ -46,7 +46,7 @@ import { TextController } from './text.controller';
     Lifecycle,
     Gauges,
     OpenStreams,
-    Doorway,
+    RequestGate,
     Admissions,
     AttemptTools,
     Observer,

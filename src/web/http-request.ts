@@ -32,5 +32,3 @@ export function queryOf(request: IncomingMessage & { originalUrl?: string }): UR
   const question = url.indexOf('?');
   return new URLSearchParams(question === -1 ? '' : url.slice(question + 1));
 }
-
-export const isGatewayPath = (path: string): boolean => /^\/v\d+(\/|$)/.test(path);

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { fault } from '../kernel';
-import { Settings } from '../platform';
-import { isGatewayPath, pathOf } from './http-request';
+import { isGatewayPath, Settings } from '../platform';
+import { pathOf } from './http-request';
 
 const loopback = /^(?:localhost|(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 

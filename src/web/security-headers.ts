@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import helmet from 'helmet';
-import { isGatewayPath, pathOf } from './http-request';
+import { isGatewayPath } from '../platform';
+import { pathOf } from './http-request';
 
 /** Pages load nothing from elsewhere, run nothing written into them, and are framed by nobody. */
 const pageHeaders = helmet({

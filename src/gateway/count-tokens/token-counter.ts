@@ -9,7 +9,7 @@ import type { HttpRequest } from '../../web';
 import { Admissions } from '../inference/admit';
 import { AttemptTools } from '../inference/attempt-tools';
 import { type Call, describeCall } from '../inference/describe';
-import { Doorway } from '../inference/doorway';
+import { RequestGate } from '../request-gate';
 import { type Inbound, intake } from '../inference/inbound';
 import { planFor } from '../inference/plan';
 import { surfaces } from '../inference/surface';
@@ -31,14 +31,14 @@ const LARGEST_ANSWER = 64 * 1024;
 export class TokenCounter {
   constructor(
     private readonly settings: Settings,
-    private readonly doorway: Doorway,
+    private readonly gate: RequestGate,
     private readonly admissions: Admissions,
     private readonly escrow: Escrow,
     private readonly tools: AttemptTools,
   ) {}
 
   async count(request: HttpRequest, response: ServerResponse): Promise<TokenCount> {
-    const { caller, work, leave } = await this.doorway.enter(request, response);
+    const { caller, work, leave } = await this.gate.admit(request, response);
     try {
       const inbound = await intake(request, caller, this.settings.bodyLimitBytes);
       const call = describeCall(inbound, surfaces.messages);

@@ -17,7 +17,7 @@ import { relayWhole } from './relay-whole';
 import { laneStream } from './stream/lane-stream-of';
 import type { LaneStream } from './stream/lane-stream';
 import { type OpenedStream, openStream } from './stream/opening';
-import { Patience } from './stream/patience';
+import { FirstTokenTimer } from './stream/first-token-timer';
 import { isText } from './surface';
 
 export type StreamOf = (context: AnswerContext) => LaneStream;
@@ -60,8 +60,8 @@ export class LaneCall {
     const { route } = this.given;
     const { provider } = route.lane;
     // Only a stream shows whether something is coming.
-    const patience = call.stream
-      ? new Patience(provider.timeouts.firstToken ?? settings.supplierFirstTokenTimeoutMs)
+    const firstToken = call.stream
+      ? new FirstTokenTimer(provider.timeouts.firstToken ?? settings.supplierFirstTokenTimeoutMs)
       : null;
     let outbound: Outbound | null = null;
     let secrets: CallSecrets | null = null;
@@ -72,8 +72,8 @@ export class LaneCall {
       const sent = sending instanceof Promise ? await sending : sending;
       const { exchange } = sent;
       ({ secrets } = sent);
-      this.watch(exchange, patience);
-      const whole = patience === null ? await exchange.complete() : null;
+      this.watch(exchange, firstToken);
+      const whole = firstToken === null ? await exchange.complete() : null;
       head = whole ?? (await exchange.head);
       if (head.status >= 300) {
         const error = sent.judge(head, whole?.body ?? (await exchange.whole()));
@@ -87,7 +87,7 @@ export class LaneCall {
         if ('kind' in read) return judge(whole, read, health.longestPauseMs(provider));
         answered.whole = read;
       }
-      if (patience !== null) answered.opened = await this.open(answered, patience);
+      if (firstToken !== null) answered.opened = await this.open(answered, firstToken);
       return { kind: 'answered', answered };
     } catch (error) {
       const read = fromUnknown(error);
@@ -97,7 +97,7 @@ export class LaneCall {
       if (head !== null) return judgeBegun(head.status, problem);
       return { kind: 'failed', status: null, problem, pauseMs: 0 };
     } finally {
-      patience?.stop();
+      firstToken?.stop();
     }
   }
 
@@ -129,10 +129,10 @@ export class LaneCall {
   }
 
   /** The caller may leave at any time, and a stream that says nothing may give way to another lane. */
-  private watch(exchange: SupplierExchange, patience: Patience | null): void {
+  private watch(exchange: SupplierExchange, firstToken: FirstTokenTimer | null): void {
     this.exchange = exchange;
     this.sending.work.watch(exchange);
-    patience?.onEnd(() => {
+    firstToken?.onEnd(() => {
       if (this.given.reserve()) exchange.abort(fault('upstream_timeout'));
     });
   }
@@ -158,7 +158,7 @@ export class LaneCall {
     };
   }
 
-  private open(answer: LaneAnswer, patience: Patience): Promise<OpenedStream> {
+  private open(answer: LaneAnswer, firstToken: FirstTokenTimer): Promise<OpenedStream> {
     const { inbound, call } = this.sending;
     const { surface } = call;
     if (!isText(surface)) throw fault('internal_error');
@@ -174,6 +174,6 @@ export class LaneCall {
       secrets,
       facts,
     });
-    return openStream(answer.exchange, stream, patience, this.given.reserve);
+    return openStream(answer.exchange, stream, firstToken, this.given.reserve);
   }
 }

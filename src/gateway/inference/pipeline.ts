@@ -17,7 +17,7 @@ import type { Answered } from './answered';
 import { Attempts } from './attempt';
 import { AttemptTools } from './attempt-tools';
 import { type Call, describeCall } from './describe';
-import { Doorway, type Visit } from './doorway';
+import { RequestGate, type AdmittedRequest } from '../request-gate';
 import { type HeldCall, holdFor, type HoldTools } from './hold';
 import { type Inbound, intake } from './inbound';
 import { Observer } from './observer';
@@ -49,7 +49,7 @@ export class Pipeline {
 
   constructor(
     private readonly settings: Settings,
-    private readonly doorway: Doorway,
+    private readonly gate: RequestGate,
     private readonly admissions: Admissions,
     private readonly escrow: Escrow,
     private readonly tools: AttemptTools,
@@ -65,14 +65,14 @@ export class Pipeline {
   /** Answers the whole reply, or null once a stream has been sent. */
   async run(surface: Surface, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
     let model = '';
-    let visit: Visit | null = null;
+    let admitted: AdmittedRequest | null = null;
     let inbound: Inbound | null = null;
     let request: Request | null = null;
     const tries: AttemptRecord[] = [];
     try {
-      const entering = this.doorway.enter(http, response);
-      visit = entering instanceof Promise ? await entering : entering;
-      const { caller, work } = visit;
+      const admitting = this.gate.admit(http, response);
+      admitted = admitting instanceof Promise ? await admitting : admitting;
+      const { caller, work } = admitted;
       const taking = intake(http, caller, this.settings.bodyLimitBytes);
       const received = taking instanceof Promise ? await taking : taking;
       inbound = received;
@@ -93,7 +93,7 @@ export class Pipeline {
       }
       throw error;
     } finally {
-      visit?.leave();
+      admitted?.leave();
     }
   }
 

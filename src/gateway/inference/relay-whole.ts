@@ -10,9 +10,9 @@ import {
 } from '../../protocol';
 import { answerId } from '../responses/answer-id';
 import type { LaneAnswer, WholeDelivery } from './answered';
-import { completionOf } from './completions';
+import { completionOf } from './answer-shapes/completions';
 import { usageOfWhole } from './delivery';
-import { separateChoices } from './chat-choices';
+import { separateChoices } from './answer-shapes/chat-choices';
 import type { Call } from './describe';
 import { withServedUses } from './fees';
 import type { Inbound } from './inbound';

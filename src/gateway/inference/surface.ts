@@ -26,8 +26,8 @@ import {
 import type { Operation, WireDialect } from '../../routing';
 import { checkNative } from './check-native';
 import { pictureFees, pictureKey } from './pictures';
-import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './completions';
-import { inAskedEncoding } from './embeddings-encoding';
+import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './answer-shapes/completions';
+import { inAskedEncoding } from './answer-shapes/embeddings-encoding';
 import {
   checkChat,
   checkCompletions,
@@ -40,7 +40,7 @@ import {
   checkSpeech,
   checkTranscription,
 } from './limits';
-import { ranked, rerankTextBound, searchUnitsBound } from './rerank-order';
+import { ranked, rerankTextBound, searchUnitsBound } from './answer-shapes/rerank-order';
 
 type Body = Readonly<Record<string, unknown>>;
 

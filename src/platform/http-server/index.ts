@@ -1,3 +1,4 @@
+export { isGatewayPath } from './gateway-path';
 export { type ConnectionTimes, type IdentifiedRequest, LeanAdapter } from './lean.adapter';
 export { addHeader, addUncheckedHeader } from './lean-messages';
 export { readBody } from './read-body';

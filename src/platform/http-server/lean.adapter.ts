@@ -4,6 +4,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { isUuid, uuidv7 } from '../../kernel';
 import { answerBrokenRequest } from './broken-request';
+import { isGatewayPath } from './gateway-path';
 import { namesOneHost, toOriginForm } from './host';
 import { addUncheckedHeader, latestOn, LeanRequest, LeanResponse } from './lean-messages';
 import { RouteTable } from './route-table';
@@ -19,8 +20,6 @@ export interface IdentifiedRequest extends IncomingMessage {
 
 const verbs = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
 type Verb = (typeof verbs)[number];
-
-const isGatewayPath = (path: string): boolean => /^\/v\d+\//.test(path);
 
 type ServerTimes = Pick<ServerOptions, 'headersTimeout' | 'connectionsCheckingInterval'>;
 

@@ -10,8 +10,8 @@ import {
   type Rendered,
   underlyingCause,
 } from '../../kernel';
-import { LeanAdapter, Logger } from '../../platform';
-import { type HttpRequest, isGatewayPath, pathOf } from '../http-request';
+import { isGatewayPath, LeanAdapter, Logger } from '../../platform';
+import { type HttpRequest, pathOf } from '../http-request';
 import { PageRenderer } from '../pages/page-renderer';
 
 type Surface = 'gateway' | 'messages' | 'page' | 'portal';

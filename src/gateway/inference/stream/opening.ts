@@ -1,7 +1,7 @@
 import { type Fault, fault } from '../../../kernel';
 import type { SupplierExchange } from '../../../routing';
 import { failureOf, type LaneStream } from './lane-stream';
-import type { Patience } from './patience';
+import type { FirstTokenTimer } from './first-token-timer';
 
 /** A stream that has begun to say something. */
 export interface OpenedStream {
@@ -15,19 +15,19 @@ const MOST_EARLY = 1024 * 1024;
 
 /**
  * Reads a stream until the first useful event: up to there another lane can still take over, and the caller can
- * still be told with a status. At the end of `patience` somebody else takes over, or what has come has to do.
+ * still be told with a status. When `firstToken` ends, another lane takes over, or the answer so far is sent.
  */
 export function openStream(
   exchange: SupplierExchange,
   stream: LaneStream,
-  patience: Patience,
+  firstToken: FirstTokenTimer,
   hasSuccessor: () => boolean,
 ): Promise<OpenedStream> {
   return new Promise((resolve, reject: (problem: Fault) => void) => {
     const early: (Buffer | string)[] = [];
     let size = 0;
     const commit = (): void => resolve({ stream, early });
-    patience.onEnd(() => {
+    firstToken.onEnd(() => {
       if (hasSuccessor()) exchange.abort(fault('upstream_timeout'));
       else commit();
     });

@@ -1,5 +1,5 @@
-/** How long a stream may take to say something. Once that has passed, the last one who asked is told. */
-export class Patience {
+/** How long a stream may take to its first token. `onEnd` keeps one listener, the last one set. */
+export class FirstTokenTimer {
   over = false;
   private tell: (() => void) | null = null;
   private readonly timer: NodeJS.Timeout;

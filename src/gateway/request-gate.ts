@@ -1,21 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { fault } from '../../kernel';
-import {
-  type Caller,
-  OpenCalls,
-  RateLimiter,
-  rateRefusal,
-  type RateVerdict,
-  setRateHeaders,
-} from '../../keys';
-import { Logger } from '../../platform';
-import type { HttpRequest } from '../../web';
-import { Lifecycle } from '../lifecycle';
-import type { Work } from '../work';
+import { fault } from '../kernel';
+import { type Caller, OpenCalls, RateLimiter, rateRefusal, type RateVerdict, setRateHeaders } from '../keys';
+import { Logger } from '../platform';
+import type { HttpRequest } from '../web';
+import { Lifecycle } from './lifecycle';
+import type { Work } from './work';
 
-/** A request that was let in. Whoever let it in sees it out. */
-export interface Visit {
+/** A request inside the gateway. Its handler calls `leave` once, in the end. */
+export interface AdmittedRequest {
   readonly caller: Caller;
   readonly work: Work;
   readonly leave: () => void;
@@ -26,7 +19,7 @@ export interface Visit {
  * used up its minute. While it is inside, it ends early when its caller leaves or its key is lost.
  */
 @Injectable()
-export class Doorway {
+export class RequestGate {
   constructor(
     private readonly lifecycle: Lifecycle,
     private readonly rates: RateLimiter,
@@ -35,14 +28,14 @@ export class Doorway {
   ) {}
 
   /** Only a rate that is shared between nodes makes it a promise. */
-  enter(request: HttpRequest, response: ServerResponse): Visit | Promise<Visit> {
+  admit(request: HttpRequest, response: ServerResponse): AdmittedRequest | Promise<AdmittedRequest> {
     const { caller } = request;
     if (caller === undefined) throw fault('missing_api_key');
     const work = this.lifecycle.begin();
     try {
       stopWhenGone(response, work);
       const taken = this.rates.take(caller);
-      if (taken instanceof Promise) return this.enterLater(request, caller, work, taken, response);
+      if (taken instanceof Promise) return this.admitLater(request, caller, work, taken, response);
       return this.pass(request, caller, work, taken, response);
     } catch (error) {
       this.lifecycle.end(work);
@@ -50,13 +43,13 @@ export class Doorway {
     }
   }
 
-  private async enterLater(
+  private async admitLater(
     request: HttpRequest,
     caller: Caller,
     work: Work,
     taken: Promise<RateVerdict>,
     response: ServerResponse,
-  ): Promise<Visit> {
+  ): Promise<AdmittedRequest> {
     try {
       return this.pass(request, caller, work, await taken, response);
     } catch (error) {
@@ -71,7 +64,7 @@ export class Doorway {
     work: Work,
     verdict: RateVerdict,
     response: ServerResponse,
-  ): Visit {
+  ): AdmittedRequest {
     setRateHeaders(response, verdict);
     const refusal = rateRefusal(verdict);
     if (refusal !== null) throw refusal;

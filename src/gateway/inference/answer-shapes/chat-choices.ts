@@ -1,4 +1,4 @@
-import { fault, parseJsonText, SseScanner } from '../../kernel';
+import { fault, parseJsonText, SseScanner } from '../../../kernel';
 
 type Body = Readonly<Record<string, unknown>>;
 
