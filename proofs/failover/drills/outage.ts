@@ -75,9 +75,9 @@ async function endure(house: House, scene: Scene, sheet: Sheet, opensWithinMs: n
   const [p50, p99] = [shareOf(times, 0.5), shareOf(times, 0.99)];
   sheet.add(
     'once the breakers are open',
-    `all 503 with Retry-After; p99 < ${QUICK_MS} ms`,
+    `all 503 with Retry-After; p99 < ${QUICK_MS} ms or that of /health`,
     `${refusals} of ${rest.length}; p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (/health ${noiseMs.toFixed(1)} ms)`,
-    rest.length > 0 && refusals === rest.length && p99 < QUICK_MS,
+    rest.length > 0 && refusals === rest.length && p99 < Math.max(QUICK_MS, noiseMs),
   );
   const slowest = byTime.at(-1)?.answer.ms ?? Infinity;
   const limit = scene.limits.firstByteMs + SLACK_MS;

@@ -6,8 +6,8 @@ import { isOfLane, lanesIn, recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import { exhausted } from './exhausted';
 import { isCredentialRefused, type Judgement } from './judge';
-import { isCallerMayBeCause } from './lane-blame';
-import { LaneCall, type StreamOf, type Tried } from './lane-call';
+import { blameOf } from './lane-blame';
+import { LaneCall, type LaneTry, type StreamOf, type Tried } from './lane-call';
 import { ProbeWait } from './probe-wait';
 import { SameLane } from './same-lane';
 import { laneStream } from './stream/lane-stream-of';
@@ -22,7 +22,7 @@ const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_provid
  */
 export class Attempts {
   /** The lane that was at work on an answer when the caller left. */
-  abandoned: PlannedLane | null = null;
+  abandoned: Pick<LaneTry, 'route' | 'failover'> | null = null;
   private next = 0;
   /** The next try is paid for already. */
   private reserved = false;
@@ -78,11 +78,8 @@ export class Attempts {
     const record = this.records.at(-1);
     if (record !== undefined) this.records[this.records.length - 1] = { ...record, outcome: problem.outcome };
     if (this.stopped) return;
-    permit.failed(monotonicMs(), {
-      problem,
-      status,
-      isCallerMayBeCause: isCallerMayBeCause({ status: null, problem }),
-    });
+    const failure = { status: null, problem, milliseconds: 0 };
+    permit.failed(monotonicMs(), { ...blameOf(this.sending.inbound, failure), status });
   }
 
   /** Null when none of them answered. */
@@ -108,11 +105,12 @@ export class Attempts {
   private async tryLane(route: PlannedLane, permit: LanePermit, streamOf: StreamOf): Promise<Tried> {
     const { work } = this.sending;
     const startedMs = monotonicMs();
+    const failover = this.isFailover(route);
     const call = new LaneCall(this.sending, this.tools, {
       route,
       permit,
       streamOf,
-      failover: this.isFailover(route),
+      failover,
       reserve: () => this.reserve(),
     });
     if (this.failed !== null) this.logMove(this.failed, route);
@@ -120,12 +118,12 @@ export class Attempts {
     const endedMs = monotonicMs();
     if (!isUnasked(tried)) this.records.push(recordOf(route, tried, endedMs - startedMs));
     if (tried.kind !== 'answered') this.failed = { route, tried };
-    this.note(route, permit, tried, call.isContinuation, endedMs);
+    this.note(route, permit, tried, call.isContinuation, { startedMs, endedMs });
     if (tried.kind === 'answered') this.tools.health.began(route.lane, endedMs - startedMs, endedMs);
     const isWhole = tried.kind === 'answered' && tried.answered.whole !== null;
     // An answer that is whole already is one, even when nobody waits for it any more.
     if (work.stopped !== null && !isWhole) {
-      if (work.stoppedByCaller && call.begun) this.abandoned = route;
+      if (work.stoppedByCaller && call.begun) this.abandoned = { route, failover };
       throw work.stopped;
     }
     return tried;
@@ -196,7 +194,7 @@ export class Attempts {
     permit: LanePermit,
     tried: Tried,
     isContinuation: boolean,
-    now: number,
+    { startedMs, endedMs: now }: { readonly startedMs: number; readonly endedMs: number },
   ): void {
     if (this.stopped || tried.kind === 'refused') return permit.neutral();
     if (tried.kind === 'answered') {
@@ -214,7 +212,8 @@ export class Attempts {
     else if (unasked.has(problem.code)) permit.neutral();
     // Nor is another answer than before the fault of the lane.
     else if (isContinuation && problem.code === 'stream_interrupted') permit.neutral();
-    else permit.failed(now, { problem, status, isCallerMayBeCause: isCallerMayBeCause(tried) });
+    else
+      permit.failed(now, blameOf(this.sending.inbound, { problem, status, milliseconds: now - startedMs }));
   }
 }
 

@@ -1,4 +1,6 @@
 import type { ErrorCode } from '../../kernel';
+import type { LaneFailure } from '../../routing';
+import type { Inbound } from './inbound';
 import type { Judgement } from './judge';
 
 /** By these a supplier speaks of itself or of our credential; anything else it answers may be due to the request. */
@@ -16,7 +18,22 @@ const ofTheConnection: ReadonlySet<ErrorCode> = new Set([
  * Whether the request itself may have caused a failure: a 404, an internal error, an answer that cannot be read, long
  * silence over a long prompt. No one of them can be told from a fault of the lane, so they count by the key.
  */
-export const isCallerMayBeCause = ({ status, problem }: Pick<Judgement, 'status' | 'problem'>): boolean => {
+const isCallerMayBeCause = ({ status, problem }: Pick<Judgement, 'status' | 'problem'>): boolean => {
   if (inItsWords.has(problem.code)) return false;
   return status === null ? !ofTheConnection.has(problem.code) : !ofTheSupplier.has(status);
 };
+
+type Failed = Omit<LaneFailure, 'isCallerMayBeCause' | 'owner'>;
+
+/** What a lane is told of a failure, and of the one it failed. */
+export const blameOf = ({ caller }: Inbound, failed: Failed): LaneFailure => ({
+  ...failed,
+  isCallerMayBeCause: isCallerMayBeCause(failed),
+  owner: ownerOf(caller.attribution),
+});
+
+/** Keys are free to make: those of one organisation or user are one voice. */
+function ownerOf({ organisationId, userId, keyId }: Inbound['caller']['attribution']): string {
+  if (organisationId !== null) return `organisation ${organisationId}`;
+  return userId === null ? `key ${keyId}` : `user ${userId}`;
+}

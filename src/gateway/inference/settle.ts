@@ -8,7 +8,6 @@ import {
   promptTokens,
   type UsageReading,
 } from '../../kernel';
-import type { PlannedLane } from '../../routing';
 import type { CallFacts } from '../reply/svc-headers';
 import type { Answered } from './answered';
 import type { Call } from './describe';
@@ -90,7 +89,7 @@ export function settleAbandoned(
   inbound: Inbound,
   call: Call,
   hold: Hold,
-  route: PlannedLane,
+  { route, failover }: Pick<Answered, 'route' | 'failover'>,
   attempts: readonly AttemptRecord[],
   problem: Fault,
 ): Promise<void> {
@@ -101,7 +100,7 @@ export function settleAbandoned(
   const answered = {
     route,
     status: problem.status,
-    failover: attempts.length > 1,
+    failover,
     dropped: [],
     outputCap: null,
     outbound: passed,

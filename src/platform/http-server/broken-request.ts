@@ -43,10 +43,11 @@ const phrases: Readonly<Record<number, string>> = {
 
 function faultOf(error: NodeJS.ErrnoException): Fault {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return fault('request_timeout');
+  // Node's parser does not tell the one from the other.
   if (error.code === 'HPE_HEADER_OVERFLOW') {
     return fault('request_too_large', {
       status: 431,
-      message: 'The request headers are larger than 16 KiB.',
+      message: 'The request has more than 100 header lines, or they are larger than 16 KiB together.',
     });
   }
   return fault('invalid_request', { message: 'The request is not well-formed HTTP.' });

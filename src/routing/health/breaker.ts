@@ -25,6 +25,8 @@ const JITTER = 0.2;
 const LAST_HOPE_MS = 1_000;
 /** A probe that never came back no longer counts after this. */
 const PROBE_DEADLINE_MS = 30_000;
+/** A lane whose last failure took so long is not waited for: its next probe may take as long. */
+const SLOW_FAILURE_MS = 500;
 /** So many callers wait for one probe; more of them would only arrive at once. */
 const MOST_WAITERS = 100;
 
@@ -50,6 +52,8 @@ export class Breaker {
   private readonly calls = new Uint32Array(WINDOW_SLOTS);
   private readonly failures = new Uint32Array(WINDOW_SLOTS);
   private slotStart = 0;
+  /** After a failure that was long in coming, no probe is waited for until then. */
+  private slowUntil = -Infinity;
   private readonly waiters = new Set<() => void>();
 
   constructor(
@@ -103,9 +107,9 @@ export class Breaker {
     return this.beginProbe(now);
   }
 
-  /** Wakes the caller when the probe under way has ended. Null when there is none, or too many wait for it already. */
+  /** Wakes the caller when the probe under way has ended. Null: there is none, it may be slow, or too many wait for it. */
   waitForProbe(now: number, wake: () => void): (() => void) | null {
-    if (!this.isProbing(now) || this.waiters.size >= MOST_WAITERS) return null;
+    if (!this.isProbing(now) || now < this.slowUntil || this.waiters.size >= MOST_WAITERS) return null;
     this.waiters.add(wake);
     return () => this.waiters.delete(wake);
   }
@@ -130,8 +134,9 @@ export class Breaker {
   }
 
   /** A call failed, before its answer began or in the middle of it. */
-  failure(now: number, ticket: Ticket): void {
+  failure(now: number, ticket: Ticket, milliseconds = 0): void {
     this.count(now, true);
+    this.slowUntil = milliseconds < SLOW_FAILURE_MS ? -Infinity : now + this.terms.longestRestMs;
     this.consecutive += 1;
     if (this.probeAt === null) {
       if (this.consecutive >= this.terms.failures || this.mostlyFails()) this.probeAt = now + this.nextRest();

@@ -10,6 +10,10 @@ export interface LaneRoute {
 export interface LaneFailure {
   readonly problem: Fault;
   readonly status: number | null;
-  /** The request itself may be to blame: its key's failures count once for the lane, and in full for that key. */
+  /** The request itself may be to blame: its owner's failures count once for the lane, and in full for the key. */
   readonly isCallerMayBeCause: boolean;
+  /** The organisation, user or key that asked: only as many of them are the fault of the lane. */
+  readonly owner: string;
+  /** How long the try took. */
+  readonly milliseconds: number;
 }

@@ -33,9 +33,10 @@ export class LanePermit {
     private readonly events: LaneEvents,
   ) {}
 
-  /** The lane opened since, and this is not the request that finds out whether it is well again. */
+  /** The lane opened since, be it for this key alone, and this is not the request that finds out whether it is well. */
   isOvertaken(now: number): boolean {
-    return this.ticket === 0 && this.lane.breaker.state(now) === 'open';
+    const isProbe = this.ticket !== 0 || this.ownTicket !== 0;
+    return !isProbe && this.lane.stateFor(this.keyId, now) === 'open';
   }
 
   /** An answer has begun. */
@@ -61,7 +62,7 @@ export class LanePermit {
     const wasClosed = breaker.isClosed;
     if (failure.isCallerMayBeCause) this.failedForKey(now, failure);
     else {
-      breaker.failure(now, this.ticket);
+      breaker.failure(now, this.ticket, failure.milliseconds);
       this.own?.neutral(this.ownTicket);
     }
     if (wasClosed && !breaker.isClosed) this.events.opened(this.lane.route, now, failure);
@@ -80,13 +81,14 @@ export class LanePermit {
     breaker.pause(now + milliseconds);
   }
 
-  /** One key's bad requests close the lane to that key; several keys' failures are the lane's. */
+  /** One key's bad requests close the lane to that key; those of several owners are the lane's. */
   private failedForKey(now: number, failure: LaneFailure): void {
     this.own ??= this.lane.breakerFor(this.keyId);
     const wasClosed = this.own.isClosed;
-    this.own.failure(now, this.ownTicket);
+    this.own.failure(now, this.ownTicket, failure.milliseconds);
     if (wasClosed && !this.own.isClosed) this.events.openedForKey(this.lane.route, now, this.keyId, failure);
-    if (this.lane.isFirstDoubt(this.keyId)) this.lane.breaker.failure(now, this.ticket);
+    if (this.lane.isFirstDoubt(failure.owner))
+      this.lane.breaker.failure(now, this.ticket, failure.milliseconds);
     else this.lane.breaker.neutral(this.ticket);
   }
 }

@@ -3,6 +3,8 @@ import type { LaneRoute } from './lane-facts';
 
 /** So many keys at most have a breaker of their own; the one that has had it longest loses it. */
 const MOST_KEYS = 1_000;
+/** A lane that so many doubt is open by any terms. */
+const MOST_DOUBTERS = 1_000;
 
 const severity: Record<BreakerState, number> = { closed: 0, 'half-open': 1, open: 2 };
 
@@ -11,8 +13,8 @@ export class WatchedLane {
   readonly breaker: Breaker;
   /** Of keys whose requests failed in a way that the requests themselves may have caused. */
   readonly own = new Map<number, Breaker>();
-  /** The keys whose failures have counted since the lane last answered. */
-  readonly doubters = new Set<number>();
+  /** The owners whose failures have counted since the lane last answered. */
+  readonly doubters = new Set<string>();
   latency: number | null = null;
   measuredAt = -Infinity;
 
@@ -57,10 +59,10 @@ export class WatchedLane {
     return breaker;
   }
 
-  isFirstDoubt(keyId: number): boolean {
-    if (this.doubters.has(keyId)) return false;
-    if (this.doubters.size >= MOST_KEYS) this.doubters.clear();
-    this.doubters.add(keyId);
+  isFirstDoubt(owner: string): boolean {
+    if (this.doubters.has(owner)) return false;
+    if (this.doubters.size >= MOST_DOUBTERS) this.doubters.clear();
+    this.doubters.add(owner);
     return true;
   }
 }

@@ -143,6 +143,26 @@ describe('lanes that fail', () => {
     });
   });
 
+  test('nobody waits for the probe of a lane that was silent before', async () => {
+    const model = await fresh({ lanes: 1, breaker: { failures: 1 } });
+    const leaver = new AbortController();
+    await fail({ kind: 'delay', ms: 600 }, 'first', 1);
+    await fail({ kind: 'status', status: 503 }, 'first', 1);
+    expect((await ask(model)).status).toBe(503);
+    await fail({ kind: 'hang' });
+    await simulator.clearRequests();
+    const probe = ask(model, {}, demo, leaver.signal).catch(() => null);
+    await simulator.waitForRequests(1);
+    const startedAt = performance.now();
+    const others = await Promise.all(Array.from({ length: 10 }, () => ask(model)));
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(others.map(({ status }) => status)).toEqual(Array<number>(10).fill(503));
+    for (const other of others) expect(Number(other.headers.get('retry-after'))).toBeGreaterThan(0);
+    leaver.abort();
+    await probe;
+    await app.application.get(Lifecycle).idle(5_000);
+  });
+
   describe('what a caller can cause', () => {
     test.each<[string, FaultRule['fault']]>([
       ['404', { kind: 'status', status: 404 }],
@@ -208,6 +228,23 @@ describe('lanes that fail', () => {
       const answer = await ask(model);
       expect([answer.status, answer.headers.get('x-svc-failover')]).toEqual([200, 'true']);
       expect(await served()).toEqual(lanes);
+    });
+
+    test('is no failover either where the caller leaves the second try', async () => {
+      const model = await fresh({ lanes: 1, retries: 1 });
+      await fail({ kind: 'status', status: 500 }, 'first', 1);
+      const leaver = new AbortController();
+      await simulator.addFault({ match: { lane: 'first', nth: 2 }, fault: { kind: 'hang' } });
+      const asking = ask(model, {}, demo, leaver.signal).catch(() => null);
+      await simulator.waitForRequests(2);
+      leaver.abort();
+      await asking;
+      await app.application.get(Lifecycle).idle(5_000);
+      const rows = await app.database.query(
+        'SELECT code, failover, jsonb_array_length(attempts) AS tries FROM request_record WHERE model = $1',
+        [model],
+      );
+      expect(rows).toEqual([{ code: 'caller_left', failover: false, tries: 2 }]);
     });
 
     test('is not asked again for a caller who has left', async () => {

@@ -81,7 +81,27 @@ describe.each([true, false])('broken HTTP, with lean %s', (lean) => {
   test('headers that are too large', async () => {
     const answer = parseAnswer(await exchange(url, `${get}x-large: ${'x'.repeat(17 * 1024)}\r\n\r\n`));
     expect([answer.status, answer.headers.connection]).toEqual([431, 'close']);
-    expect(JSON.parse(answer.body)).toHaveProperty('error.code', 'request_too_large');
+    expect(JSON.parse(answer.body)).toMatchObject({
+      error: { code: 'request_too_large', message: expect.stringMatching(/larger than 16 KiB/) as string },
+    });
+  });
+
+  test.each([60, 98])('%i header lines are served', async (count) => {
+    const lines = Array.from({ length: count }, (_, index) => `x-${index}: y\r\n`).join('');
+    const answer = parseAnswer(await exchange(url, `${get}${lines}connection: close\r\n\r\n`));
+    expect([answer.status, PlainController.served]).toEqual([200, 1]);
+  });
+
+  test.each([99, 101, 500])('%i header lines beside the host are too many', async (count) => {
+    const lines = Array.from({ length: count }, (_, index) => `x-${index}: y\r\n`).join('');
+    const answer = parseAnswer(await exchange(url, `${get}${lines}connection: close\r\n\r\n`));
+    expect([answer.status, PlainController.served]).toEqual([431, 0]);
+    expect(JSON.parse(answer.body)).toMatchObject({
+      error: {
+        code: 'request_too_large',
+        message: expect.stringMatching(/more than 100 header lines/) as string,
+      },
+    });
   });
 
   test('an expectation nobody knows is no reason to refuse', async () => {

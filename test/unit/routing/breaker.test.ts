@@ -121,6 +121,21 @@ describe('a breaker', () => {
     expect(woken).toBe(101);
   });
 
+  test('a probe is not waited for where the failure before was long in coming, until that is long ago', () => {
+    const breaker = calm();
+    const waits = (now: number) => breaker.waitForProbe(now, () => undefined) !== null;
+    for (let call = 0; call < 5; call += 1) breaker.failure(0, 0, 10_000);
+    const first = breaker.tryAcquire(5_000)!;
+    expect(waits(5_001)).toBe(false);
+    breaker.failure(15_000, first, 10_000);
+    const second = breaker.tryAsLast(34_999)!;
+    expect([34_999, 35_000].map(waits)).toEqual([false, true]);
+    // Quick failures let callers hope again.
+    breaker.failure(35_100, second, 101);
+    breaker.tryAsLast(36_100);
+    expect(waits(36_101)).toBe(true);
+  });
+
   test('follows the terms of its provider, and rests a little longer or shorter each time', () => {
     const rests = [0, 1].map((chance) => {
       const breaker = new Breaker({ ...usualTerms, failures: 2, restMs: 1_000 }, () => chance);

@@ -10,6 +10,8 @@ const ofRequest: LaneFailure = {
   problem: fault('provider_unavailable'),
   status: 404,
   isCallerMayBeCause: true,
+  owner: 'key 1',
+  milliseconds: 10,
 };
 const ofLane: LaneFailure = {
   problem: fault('upstream_unavailable', {
@@ -17,6 +19,8 @@ const ofLane: LaneFailure = {
   }),
   status: null,
   isCallerMayBeCause: false,
+  owner: 'key 1',
+  milliseconds: 10,
 };
 
 describe('what a lane is held to have failed', () => {
@@ -30,10 +34,11 @@ describe('what a lane is held to have failed', () => {
   const fresh = (): WatchedLane =>
     new WatchedLane({ supplier: 'supplier', model: 'model', region: 'eu' }, usualTerms);
   const fail = (lane: WatchedLane, key: number, times: number, failure: LaneFailure, now = 0): void => {
+    const owned = { ...failure, owner: `key ${key}` };
     for (let call = 0; call < times; call += 1)
       (
         LanePermit.take(lane, key, now, false, events) ?? LanePermit.take(lane, key, now, true, events)
-      )?.failed(now, failure);
+      )?.failed(now, owned);
   };
   beforeEach(() => log.splice(0));
 
@@ -53,6 +58,27 @@ describe('what a lane is held to have failed', () => {
     expect(lane.stateFor(9, 0)).toBe('closed');
     fail(lane, 5, 1, ofRequest);
     expect(lane.stateFor(9, 0)).toBe('open');
+  });
+
+  test('five keys of one organisation count once for the lane, and close it to none but themselves', () => {
+    const lane = fresh();
+    const ofOrganisation: LaneFailure = { ...ofRequest, owner: 'organisation 7' };
+    for (const key of [1, 2, 3, 4, 5, 6])
+      for (let call = 0; call < 5; call += 1)
+        LanePermit.take(lane, key, 0, false, events)?.failed(0, ofOrganisation);
+    expect([1, 6, 9].map((key) => lane.stateFor(key, 0))).toEqual(['open', 'open', 'closed']);
+    for (const key of [11, 12, 13]) fail(lane, key, 1, ofRequest);
+    expect(lane.stateFor(9, 0)).toBe('closed');
+    fail(lane, 14, 1, ofRequest);
+    expect(lane.stateFor(9, 0)).toBe('open');
+  });
+
+  test('a request that waited for its turn is overtaken when the lane opens to its key meanwhile', () => {
+    const lane = fresh();
+    const waiting = [1, 2].map((key) => LanePermit.take(lane, key, 0, false, events)!);
+    fail(lane, 1, 5, ofRequest);
+    const probe = LanePermit.take(lane, 1, 6_500, false, events)!;
+    expect([...waiting, probe].map((permit) => permit.isOvertaken(6_500))).toEqual([true, false, false]);
   });
 
   test('an answer to any key starts the count anew, and lets its own key in again', () => {
