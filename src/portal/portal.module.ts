@@ -2,8 +2,8 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { Settings } from '../platform';
 import { WebModule } from '../web';
 import { DevelopmentController } from './development.controller';
-import { HomeController } from './home.controller';
 import { LanguageController } from './language.controller';
+import { PublicModule } from './public/public.module';
 
 @Module({})
 export class PortalModule {
@@ -11,8 +11,8 @@ export class PortalModule {
     const development = settings.environment === 'development' ? [DevelopmentController] : [];
     return {
       module: PortalModule,
-      imports: [WebModule],
-      controllers: [HomeController, LanguageController, ...development],
+      imports: [WebModule, PublicModule],
+      controllers: [LanguageController, ...development],
     };
   }
 }

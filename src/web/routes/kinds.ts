@@ -15,7 +15,7 @@ import { SameOriginGuard } from '../guards/same-origin.guard';
 import { PortalBodyInterceptor } from '../portal-body';
 import { FormPipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
-import { PageInterceptor, viewMetadata } from './page.interceptor';
+import { PageInterceptor, type PageOptions, type PageView, viewMetadata } from './page.interceptor';
 
 /*
  * The five kinds of route of the portal. Each fixes status, access, same-origin check, validation and form of the
@@ -23,11 +23,16 @@ import { PageInterceptor, viewMetadata } from './page.interceptor';
  */
 
 /** An HTML page: the handler answers the model of the view, whose path is the page's. */
-export const Page = (path: string, view: string, access: MethodDecorator): MethodDecorator =>
+export const Page = (
+  path: string | string[],
+  view: string,
+  access: MethodDecorator,
+  options: PageOptions = {},
+): MethodDecorator =>
   applyDecorators(
     Get(path),
     access,
-    SetMetadata(viewMetadata, view),
+    SetMetadata(viewMetadata, { view, ...options } satisfies PageView),
     UseInterceptors(PageInterceptor),
     UsePipes(FormPipe),
   );

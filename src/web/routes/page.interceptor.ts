@@ -2,10 +2,21 @@ import type { ServerResponse } from 'node:http';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { map, type Observable } from 'rxjs';
-import { requestOf } from '../http-request';
+import { queryOf, requestOf } from '../http-request';
 import { PageRenderer } from '../pages/page-renderer';
 
 export const viewMetadata = 'switchboard:view';
+
+export interface PageOptions {
+  /** How long anybody may keep it; without this, nobody may. Only for pages that show no account. */
+  readonly cacheSeconds?: number;
+  /** With `format=json` the `data` of its model is answered in place of the page. */
+  readonly data?: boolean;
+}
+
+export interface PageView extends PageOptions {
+  readonly view: string;
+}
 
 /** A page's handler answers a plain model; this makes the page of it. */
 @Injectable()
@@ -16,14 +27,28 @@ export class PageInterceptor implements NestInterceptor {
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const view = this.reflector.get<string>(viewMetadata, context.getHandler());
+    const page = this.reflector.get<PageView>(viewMetadata, context.getHandler());
     const response = context.switchToHttp().getResponse<ServerResponse>();
+    const request = requestOf(context);
+    const asksForData = page.data === true && queryOf(request).get('format') === 'json';
     return next.handle().pipe(
-      map((model: unknown) => {
+      map((answer: unknown) => {
+        const model = (answer as { data?: unknown } | undefined) ?? {};
+        setCaching(response, page, asksForData);
+        if (asksForData) return model.data;
         response.setHeader('content-type', 'text/html; charset=utf-8');
-        response.setHeader('cache-control', 'no-store');
-        return this.pages.page(view, (model as object | undefined) ?? {}, requestOf(context));
+        return this.pages.page(page.view, model, request);
       }),
     );
   }
+}
+
+/** A page differs by language, theme and time zone; its data does not. */
+function setCaching(response: ServerResponse, { cacheSeconds }: PageOptions, isData: boolean): void {
+  if (cacheSeconds === undefined) {
+    response.setHeader('cache-control', 'no-store');
+    return;
+  }
+  response.setHeader('cache-control', `public, max-age=${cacheSeconds}`);
+  if (!isData) response.setHeader('vary', 'accept-language, cookie, hx-request');
 }

@@ -1,0 +1,33 @@
+import { Controller } from '@nestjs/common';
+import { CatalogueService } from '../../catalogue';
+import { Settings } from '../../platform';
+import { requestSnippets } from '../../views';
+import { Access, Page } from '../../web';
+import { exampleModels } from './example-models';
+import { publicModels } from './public-models';
+
+const MODELS_SHOWN = 6;
+
+@Controller()
+export class HomeController {
+  constructor(
+    private readonly settings: Settings,
+    private readonly catalogue: CatalogueService,
+  ) {}
+
+  @Page('/', 'pages/public/home', Access.anyone())
+  home(): object {
+    const models = publicModels(this.catalogue);
+    return {
+      snippets: requestSnippets({
+        id: 'first',
+        label: 'Languages',
+        baseUrl: this.settings.baseUrl,
+        key: 'svc_…',
+        model: exampleModels(models).chat,
+      }),
+      models: models.filter(({ price }) => price !== null).slice(0, MODELS_SHOWN),
+      total: models.length,
+    };
+  }
+}

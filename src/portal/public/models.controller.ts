@@ -1,0 +1,48 @@
+import { Controller, Query } from '@nestjs/common';
+import { CatalogueService } from '../../catalogue';
+import { Access, Page } from '../../web';
+import { modelChoices, modelSorts, ModelQuery, selectModels } from './model-query';
+import { presentPublicModel, publicModels } from './public-models';
+
+const MINUTE_SECONDS = 60;
+
+@Controller()
+export class PublicModelsController {
+  constructor(private readonly catalogue: CatalogueService) {}
+
+  /** The models everybody may buy, for people; `format=json` is the same selection for programs. */
+  @Page('/models-public', 'pages/public/models', Access.anyone(), {
+    cacheSeconds: MINUTE_SECONDS,
+    data: true,
+  })
+  models(@Query() query: ModelQuery): object {
+    const all = publicModels(this.catalogue);
+    const { models, total, page, pages } = selectModels(all, query);
+    return {
+      models,
+      total,
+      choices: modelChoices(all),
+      columns: Object.fromEntries(modelSorts.map((name) => [name, columnOf(name, query.sort ?? '')])),
+      asked: query,
+      isFiltered: Object.entries(query).some(([name, value]) => isFilter.has(name) && value !== ''),
+      pager: { page, pages, newer: page > 1 ? page - 1 : null, older: page < pages ? page + 1 : null },
+      data: {
+        object: 'list',
+        data: models.map(presentPublicModel),
+        has_more: page < pages,
+        page,
+        total,
+      },
+    };
+  }
+}
+
+const isFilter = new Set(['q', 'kind', 'modality', 'provider', 'region', 'max_price', 'tools']);
+
+/** A column's heading sorts by it, and the other way when it is asked again. */
+function columnOf(name: string, sort: string): { sort: string; sorted: string | null } {
+  return {
+    sort: sort === name ? `-${name}` : name,
+    sorted: sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : null,
+  };
+}
