@@ -1,4 +1,4 @@
-import { insertRequestRecords, RecordSheaf, writtenRecord } from '../../src/audit';
+import { insertRequestRecords, writtenRecord } from '../../src/audit';
 import { monotonicMs, uuidv7 } from '../../src/kernel';
 import type { Database, Tx } from '../../src/platform';
 import type { Measured, StatementCount } from './bench-money';
@@ -43,7 +43,7 @@ async function oneRequest(database: Database): Promise<void> {
     await tx.query('UPDATE naive_wallet SET held = held - 5000000, spent = spent + 2000000 WHERE id = 1');
     // Free, so that the books of the other measurements stay as they are.
     const record = writtenRecord(uuidv7(), Date.now(), recordOf(0n));
-    await insertRequestRecords(tx, new RecordSheaf([record]));
+    await insertRequestRecords(tx, [record]);
   });
 }
 

@@ -1,6 +1,5 @@
 export { AuditModule } from './audit.module';
 export { insertRequestRecords } from './insert-records';
-export { type CallerSum, millisecondsPerHour, RecordSheaf } from './record-sheaf';
 export { recordFields, usageOfRow, usageColumns } from './record-columns';
 export type { AttemptRecord, Attribution, RequestRecord } from './request-record';
 export { type RefusalHour, Refusals } from './refusals';

@@ -1,6 +1,6 @@
 import type { Tx } from '../platform';
-import type { RecordSheaf } from './record-sheaf';
 import { columns, type RecordField, recordFields } from './record-columns';
+import type { WrittenRecord } from './written-record';
 
 function valueOf(field: RecordField): string {
   const place = columns.findIndex((column) => column.field === field);
@@ -35,11 +35,11 @@ const insertStatement = `
  */
 export async function insertRequestRecords(
   tx: Tx,
-  records: RecordSheaf,
+  records: readonly WrittenRecord[],
   settlementOf: ReadonlyMap<number, bigint> = new Map(),
 ): Promise<Set<number>> {
   const settlements = Object.fromEntries([...settlementOf].map(([wallet, id]) => [wallet, id.toString()]));
-  const parameters = [records.cells, JSON.stringify(settlements)];
+  const parameters = [`[${records.map(({ text }) => text).join(',')}]`, JSON.stringify(settlements)];
   const rows = await tx.query<{ inserted: number; known: number[] }[]>(insertStatement, parameters);
   const { inserted, known } = rows[0]!;
   const all = inserted + known.length === records.length;
@@ -47,7 +47,7 @@ export async function insertRequestRecords(
 }
 
 /** A record that stands there twice was inserted once. */
-function repeated(records: RecordSheaf): number[] {
-  const keys = Array.from(records, ({ requestId, createdMs }) => `${requestId} ${createdMs}`);
+function repeated(records: readonly WrittenRecord[]): number[] {
+  const keys = records.map(({ requestId, createdMs }) => `${requestId} ${createdMs}`);
   return [...keys.keys()].filter((place) => keys.indexOf(keys[place]!) !== place);
 }

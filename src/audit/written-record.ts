@@ -62,9 +62,3 @@ function recordOf(values: readonly unknown[], fields: readonly string[] = record
   const named = columns.map((column) => [column.field, valueOfCell(column, given.get(column.field))]);
   return { ...(Object.fromEntries(named) as Omit<RequestRecord, 'settlementId'>), settlementId: null };
 }
-
-/** The same record, from its text. */
-export function readWritten(text: string): WrittenRecord {
-  const { requestId, createdAt, ...facts } = readRecord(text);
-  return withText(requestId, createdAt.getTime(), facts, text);
-}

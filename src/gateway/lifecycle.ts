@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { fault, Roster } from '../kernel';
+import { fault, SwapList } from '../kernel';
 import { Settings } from '../platform';
 import { Work } from './work';
 
@@ -13,7 +13,7 @@ const FULL = 'The service has as many requests under way as it can carry.';
 export class Lifecycle {
   private leaving = false;
   private stopping = false;
-  private readonly open = new Roster<Work>();
+  private readonly open = new SwapList<Work>();
   private waiting: (() => void)[] = [];
 
   constructor(private readonly settings: Settings) {}

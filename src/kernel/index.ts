@@ -5,7 +5,7 @@ export * from './access';
 export * from './sse';
 export * from './ids';
 export * from './clock';
-export * from './roster';
+export * from './swap-list';
 export * from './result';
 export * from './pieces';
 export * from './transitions';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { type Fault, type Listed, Roster } from '../kernel';
+import { type Fault, type Listed, SwapList } from '../kernel';
 import type { Caller } from './caller';
 import { concerns } from './key-change';
 import { KeyDirectory } from './key-directory';
@@ -17,7 +17,7 @@ const RETRY_MS = 500;
 /** Calls that go on for a while, so that they end when their key does. */
 @Injectable()
 export class OpenCalls implements OnApplicationShutdown {
-  private readonly open = new Roster<OpenCall>();
+  private readonly open = new SwapList<OpenCall>();
   private readonly doubtful = new Set<number>();
   private readonly stopping = new AbortController();
   private checking = false;

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { type Listed, Roster } from '../../kernel';
+import { type Listed, SwapList } from '../../kernel';
 import { Settings } from '../../platform';
 import type { StreamSink } from './stream-sink';
 
@@ -11,7 +11,7 @@ interface OpenStream extends Listed {
 /** Every stream that is being sent; those that have fallen silent get a sign of life. */
 @Injectable()
 export class OpenStreams implements OnApplicationShutdown {
-  private readonly open = new Roster<OpenStream>();
+  private readonly open = new SwapList<OpenStream>();
   private readonly timer: NodeJS.Timeout;
 
   constructor(settings: Settings) {

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { PostgresMoneyStore, type SettleOutcome } from '../../../src/billing';
 import { FrameBuffer } from '../../../src/billing/engine/settlement/journal-frames';
 import { journalHeader } from '../../../src/billing/engine/settlement/journal-owner';
-import { refusedFile, replayJournals } from '../../../src/billing/engine/settlement/journal-replay';
+import { replayJournals } from '../../../src/billing/engine/settlement/journal-replay';
+import { refusedFile } from '../../../src/billing/engine/settlement/refused-records';
 import { administer } from '../../support/postgres';
-import { RecordSheaf, type WrittenRecord, writtenRecord } from '../../../src/audit';
+import { writtenRecord } from '../../../src/audit';
 import type { Batch, MoneyStore } from '../../../src/billing/engine/store/money-store';
 import { uuidv7 } from '../../../src/kernel';
 import { costing, eventually, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
@@ -23,7 +24,6 @@ afterAll(() => house.close());
 
 const recordOf = (outcome: SettleOutcome, requestId: string = uuidv7(), createdMs = Date.now()) =>
   writtenRecord(requestId, createdMs, outcome);
-const sheaf = (...records: WrittenRecord[]) => new RecordSheaf(records);
 const balance = async () => (await house.ledger.wallet(walletId)).balance;
 const countOf = async (requestId: string) =>
   (await house.database.query('SELECT FROM request_record WHERE request_id = $1', [requestId])).length;
@@ -190,7 +190,7 @@ test('a commit whose answer was lost is repeated without effect', async () => {
   const [drawn] = await store.draw(lease, 1, [{ ref: wallet(walletId), need: 1_000n, want: 1_000n }]);
   const release = { windowId: drawn!.window!.id, amount: 400n };
   const record = recordOf(costing(400n, [wallet(walletId)]));
-  const batch: Batch = { lease, number: 1, records: sheaf(record), releases: [release] };
+  const batch: Batch = { lease, number: 1, records: [record], releases: [release] };
   expect(await store.settle(batch)).toMatchObject({ known: [] });
   expect(await store.settle(batch)).toMatchObject({ known: [0] });
   expect(await house.ledger.wallet(walletId)).toMatchObject({
@@ -204,12 +204,12 @@ test('a record that a batch holds twice is charged once, two of one id at two ti
   const [id, at] = [uuidv7(), Date.now()];
   const [record, later] = [recordOf(outcome, id, at), recordOf(outcome, id, at + 1)];
   const batch = { lease: null, number: 0, releases: [] };
-  expect(await store.settle({ ...batch, records: sheaf(record, later, record) })).toMatchObject({
+  expect(await store.settle({ ...batch, records: [record, later, record] })).toMatchObject({
     known: [2],
   });
   expect(await countOf(id)).toBe(2);
   expect(await balance()).toBe(9_940n);
-  expect(await store.settle({ ...batch, records: sheaf(recordOf(outcome), later) })).toMatchObject({
+  expect(await store.settle({ ...batch, records: [recordOf(outcome), later] })).toMatchObject({
     known: [1],
   });
   expect(await balance()).toBe(9_910n);
@@ -328,7 +328,7 @@ test('a batch that fails half way leaves nothing of itself', async () => {
   const impossible = {
     lease,
     number: 1,
-    records: sheaf(record),
+    records: [record],
     releases: [{ windowId: 'no number', amount: 1n }],
   };
   await expect(broken(impossible)).rejects.toThrow('invalid input syntax');

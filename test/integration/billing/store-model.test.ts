@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
-import { RecordSheaf, writtenRecord } from '../../../src/audit';
+import { writtenRecord } from '../../../src/audit';
 import { type LimitRef, PostgresMoneyStore } from '../../../src/billing';
 import { type Batch, LeaseGone } from '../../../src/billing/engine/store/money-store';
 import { uuidv7 } from '../../../src/kernel';
@@ -171,9 +171,7 @@ class Model {
   }: Step & { do: 'settle' }): Promise<void> {
     const createdMs = Date.now() - hoursAgo * 3_600_000;
     const refs = only === 0 ? this.refs : this.refs.slice(1);
-    const records = new RecordSheaf(
-      costs.map((cost) => writtenRecord(uuidv7(), createdMs, costing(BigInt(cost), refs))),
-    );
+    const records = costs.map((cost) => writtenRecord(uuidv7(), createdMs, costing(BigInt(cost), refs)));
     const releases = [...this.slices[place]!].map(([windowId, amount]) => ({
       windowId,
       amount: (amount * BigInt(part)) / 100n,

@@ -1,6 +1,6 @@
 import { PostgresMoneyStore, verifyMoney } from '../../../src/billing';
 import { verifyMoneyAlone } from '../../../src/billing/ledger/verify-money';
-import { RecordSheaf, RequestRecordQuery, writtenRecord } from '../../../src/audit';
+import { RequestRecordQuery, writtenRecord } from '../../../src/audit';
 import { uuidv7 } from '../../../src/kernel';
 import { administer } from '../../support/postgres';
 import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
@@ -19,7 +19,7 @@ const settle = (cost: bigint, more: object = {}, at = Date.now(), id = uuidv7())
   store.settle({
     lease: null,
     number: 0,
-    records: new RecordSheaf([writtenRecord(id, at, { ...costing(cost, refs), ...more })]),
+    records: [writtenRecord(id, at, { ...costing(cost, refs), ...more })],
     releases: [],
   });
 const asOwner = (sql: string) => administer(house.test.ownerUrl, sql);

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { insertRequestRecords, RecordSheaf, type RequestRecord } from '../../../src/audit';
+import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
 import { written } from '../../unit/billing/a-record';
 import { rerate, type RerateDelta, type RerateOptions, summariseRerate } from '../../../src/catalogue';
 import { costOf, NO_USAGE, priceRates, type PriceRates, uuidv7 } from '../../../src/kernel';
@@ -70,7 +70,7 @@ function record(fields: Partial<RequestRecord>): RequestRecord {
 }
 
 const insert = (records: RequestRecord[]): Promise<unknown> =>
-  house.write((tx) => insertRequestRecords(tx, new RecordSheaf(records.map(written))));
+  house.write((tx) => insertRequestRecords(tx, records.map(written)));
 
 const run = (options: Partial<RerateOptions> = {}): AsyncGenerator<RerateDelta, void> =>
   rerate(house.database, { from, to, ...options });

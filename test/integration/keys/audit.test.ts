@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { insertRequestRecords, RecordSheaf, type RequestRecord } from '../../../src/audit';
+import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
 import { NO_USAGE } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { written } from '../../unit/billing/a-record';
@@ -81,7 +81,7 @@ beforeAll(async () => {
     }),
     record(4, { keyId: other.id }),
   ];
-  await app.database.transaction((tx) => insertRequestRecords(tx, new RecordSheaf(records.map(written))));
+  await app.database.transaction((tx) => insertRequestRecords(tx, records.map(written)));
 });
 afterAll(() => app.close());
 

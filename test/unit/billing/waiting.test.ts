@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { type LimitRef } from '../../../src/billing';
 import { Escrow, type EscrowOptions, escrowDefaults } from '../../../src/billing/engine/escrow/escrow';
-import { LeaseDesk } from '../../../src/billing/engine/escrow/lease-desk';
+import { NodeLease } from '../../../src/billing/engine/escrow/node-lease';
 import { SliceBook } from '../../../src/billing/engine/escrow/slice-book';
 import type { Ask, Drawn } from '../../../src/billing/engine/store/money-store';
 import { DatabaseClock } from '../../../src/platform';
@@ -44,22 +44,16 @@ async function house(options: Partial<EscrowOptions> = {}): Promise<House> {
   const store = new ScriptedStore();
   store.limit(wallet, 100n);
   await store.beat('other', 'other', true);
-  await store.beat('own', 'own', true);
   // Another node holds all of it.
   await store.draw('other', 1, [{ ref: wallet, need: 100n, want: 100n }]);
   store.draws = 0;
-  const desk = new LeaseDesk(store, 'own', () => undefined);
-  desk.begun = true;
-  const escrow = new Escrow(
-    {
-      clock: new DatabaseClock(),
-      book: new SliceBook(),
-      desk: () => desk,
-      closed: () => undefined,
-      record: () => Promise.resolve(),
-    },
-    { ...escrowDefaults, ...options },
-  );
+  const clock = new DatabaseClock();
+  const book = new SliceBook();
+  const lease = new NodeLease(store, clock, book);
+  await store.beat(lease.id, 'own', true);
+  lease.renewed(Infinity);
+  const settlements = { trouble: undefined, takesMore: true, record: () => Promise.resolve() };
+  const escrow = new Escrow(clock, book, lease, settlements, { ...escrowDefaults, ...options });
   const pass = async (milliseconds: number): Promise<void> => {
     for (let passed = 0; passed < milliseconds; passed += 10) {
       jest.advanceTimersByTime(10);
@@ -80,7 +74,7 @@ const ask = (escrow: Escrow, amount = 10n) =>
 beforeEach(() => jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] }));
 afterEach(() => {
   for (const { escrow, store } of houses) {
-    escrow.teller.stop();
+    escrow.allocator.stop();
     store.letGo();
   }
   houses = [];

@@ -1,15 +1,16 @@
-import type { Fault, Nano } from '../../../kernel';
+import { type WrittenRecord, writtenRecord } from '../../../audit';
+import { type Fault, fault, type Nano } from '../../../kernel';
 import { type LimitRef, scopeKey } from '../../scope';
 import type { DatabaseClock } from '../../../platform';
 import { Hold, type HoldKeeper, type HoldRequest, placeHold, type SettleOutcome } from './hold';
-import type { LeaseDesk } from './lease-desk';
+import type { NodeLease } from './node-lease';
 import { cannotCheck, inUse } from './refusal';
 import type { Slice } from './slice';
 import type { SliceBook } from './slice-book';
-import { Teller, type TellerOptions } from './teller';
+import { SliceAllocator, type SliceAllocatorOptions } from './slice-allocator';
 import { type Waiter, WaitingLine } from './waiting-line';
 
-export interface EscrowOptions extends TellerOptions {
+export interface EscrowOptions extends SliceAllocatorOptions {
   /** How long a request waits for money that other requests hold. */
   readonly waitMs: number;
   /** How much longer it waits for the draw that is on its way then. */
@@ -27,20 +28,13 @@ export const escrowDefaults: EscrowOptions = {
   mostWaiters: 10_000,
 };
 
-/** What the escrow needs of the rest of the engine. */
-export interface EscrowSurroundings {
-  readonly clock: DatabaseClock;
-  readonly book: SliceBook;
-  readonly desk: () => LeaseDesk;
-  /** Why nothing may be held at present, if so. */
-  readonly closed: () => Fault | undefined;
-  /** Records a settled request; the answer waits until it cannot be lost. */
-  readonly record: (
-    hold: Hold,
-    slices: readonly Slice[],
-    used: readonly Nano[],
-    outcome: SettleOutcome,
-  ) => Promise<void>;
+/** Where settled requests go, as far as the escrow knows. */
+export interface Settlements {
+  /** Why the journal cannot be written at present; undefined while it can. */
+  readonly trouble: unknown;
+  readonly takesMore: boolean;
+  /** The answer waits until the record cannot be lost. */
+  record(record: WrittenRecord, slices: readonly Slice[], used: readonly Nano[]): Promise<void>;
 }
 
 /**
@@ -48,28 +42,27 @@ export interface EscrowSurroundings {
  * the database is asked only when a slice runs short.
  */
 export class Escrow implements HoldKeeper {
-  readonly teller: Teller;
+  readonly allocator: SliceAllocator;
   private readonly line: WaitingLine;
-  private readonly clock: DatabaseClock;
-  private readonly book: SliceBook;
   private serving = false;
   private heldNow = 0;
   private heldSum: Nano = 0n;
 
   constructor(
-    private readonly around: EscrowSurroundings,
+    private readonly clock: DatabaseClock,
+    private readonly book: SliceBook,
+    private readonly lease: NodeLease,
+    private readonly settlements: Settlements,
     private readonly options: EscrowOptions = escrowDefaults,
   ) {
-    this.clock = around.clock;
-    this.book = around.book;
     this.line = new WaitingLine(
       () => this.clock.elapsedMs(),
       (waiter) => this.expired(waiter),
       options.mostWaiters,
       options.silentMs,
     );
-    this.teller = new Teller(options, this.clock, this.book, this.line, around.desk, (waiter) =>
-      around.closed() === undefined ? this.place(waiter.request) : undefined,
+    this.allocator = new SliceAllocator(options, this.clock, this.book, this.line, lease, (waiter) =>
+      this.refusal() === undefined ? this.place(waiter.request) : undefined,
     );
   }
 
@@ -89,7 +82,7 @@ export class Escrow implements HoldKeeper {
 
   /** Places the hold at once, or answers null when it takes more than memory. */
   tryHold(request: HoldRequest): Hold | null {
-    if (this.around.closed() !== undefined) return null;
+    if (this.refusal() !== undefined) return null;
     if (this.line.length > 0 && request.refs.some((ref) => this.line.waitsFor(scopeKey(ref)))) return null;
     return this.place(request) ?? null;
   }
@@ -99,7 +92,7 @@ export class Escrow implements HoldKeeper {
     if (request.amount < 0n) throw new RangeError('a hold cannot be negative');
     const hold = this.tryHold(request);
     if (hold !== null) return hold;
-    const closed = this.around.closed();
+    const closed = this.refusal();
     if (closed !== undefined) throw closed;
     if (this.line.full) throw inUse(undefined, request.amount);
     return new Promise((resolve, reject) => {
@@ -111,9 +104,9 @@ export class Escrow implements HoldKeeper {
 
   /** The most that could be held now: the bound of a request that names none. */
   async headroom(refs: readonly LimitRef[]): Promise<Nano> {
-    const closed = this.around.closed();
+    const closed = this.refusal();
     if (closed !== undefined) throw closed;
-    return this.teller.headroom(refs);
+    return this.allocator.headroom(refs);
   }
 
   settle(hold: Hold, slices: readonly Slice[], outcome: SettleOutcome): Promise<void> {
@@ -121,7 +114,9 @@ export class Escrow implements HoldKeeper {
     const rest = hold.amount - cost;
     const used = slices.map((slice) => slice.charge(cost, rest));
     this.ended(hold, slices);
-    return this.around.record(hold, slices, used, outcome);
+    // Two spellings are one id.
+    const record = writtenRecord(hold.requestId.toLowerCase(), hold.heldAt, outcome);
+    return this.settlements.record(record, slices, used);
   }
 
   release(hold: Hold, slices: readonly Slice[]): void {
@@ -129,10 +124,18 @@ export class Escrow implements HoldKeeper {
     this.ended(hold, slices);
   }
 
-  /** More of these is free than before: for those who wait, here and on other nodes. */
-  freed(slices: readonly Slice[]): void {
+  /** More of these is free than before: for requests that wait, here and on other nodes. */
+  private freed(slices: readonly Slice[]): void {
     if (this.line.length > 0) this.serveSoon();
-    for (const slice of slices) if (slice.recalledUntil > 0) this.teller.spare(slice);
+    for (const slice of slices) if (slice.recalledUntil > 0) this.allocator.spare(slice);
+  }
+
+  /** Why nothing may be held at present. */
+  private refusal(): Fault | undefined {
+    const { trouble, takesMore } = this.settlements;
+    if (!this.lease.admits) return fault('billing_unavailable', { retryAfterSeconds: 2 });
+    if (trouble !== undefined) return cannotCheck(trouble);
+    return takesMore ? undefined : fault('billing_unavailable', { retryAfterSeconds: 2 });
   }
 
   private place(request: HoldRequest): Hold | undefined {
@@ -161,7 +164,7 @@ export class Escrow implements HoldKeeper {
   /** Ahead of need, so that the warm path never waits. */
   private replenish(slice: Slice): void {
     slice.lowWater = 0n;
-    this.teller.topUp(slice);
+    this.allocator.topUp(slice);
   }
 
   private ended({ amount }: Hold, slices: readonly Slice[]): void {
@@ -176,15 +179,15 @@ export class Escrow implements HoldKeeper {
     this.serving = true;
     setImmediate(() => {
       this.serving = false;
-      this.teller.serve();
+      this.allocator.serve();
     });
   }
 
   /** Told is what is known when the wait ends; a draw that is on its way may take a little longer to say. */
   private expired({ request, deadline }: Waiter): Fault | undefined {
-    const closed = this.around.closed();
+    const closed = this.refusal();
     if (closed !== undefined) return closed;
-    const { lastDraw } = this.teller;
+    const { lastDraw } = this.allocator;
     if (lastDraw === 'answered') return inUse(request.refs[0], request.amount);
     if (lastDraw === 'failed') return cannotCheck();
     return this.clock.elapsedMs() < deadline + this.options.silentMs ? undefined : cannotCheck();

@@ -2,14 +2,6 @@ import type { Nano } from '../../../kernel';
 import { type LimitRef, scopeKey } from '../../scope';
 import type { Drawn, Window } from '../store/money-store';
 
-/** How much of a slice the records of one parcel use up. */
-export interface Used {
-  readonly slice: Slice;
-  /** All that the parcel counts: by that a slice tells whether it is being filled still. */
-  readonly among: readonly Used[];
-  amount: Nano;
-}
-
 /**
  * This node's share of one limit: what it took out of the limit beforehand. `free` may be held by the next request,
  * `held` belongs to requests that run, `owed` to settled ones that are not committed yet. The three together are
@@ -34,8 +26,6 @@ export class Slice {
   lowWater: Nano = 0n;
   /** More was taken out of the limit than it allows since it was lowered: what is free here goes back first. */
   overdrawn = false;
-  /** Where the parcel that was filled last counts what is used up of this. */
-  sum: Used | undefined;
   private burn: Nano = 0n;
   /** Of no account but for the pace, and so not exact. */
   private takenSince = 0;

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 
 /** A frame is its payload's length and checksum, four bytes each, and the payload. */
 const headBytes = 8;
-/** Longer than the records of any parcel: a length beyond it is damage, not data. */
+/** Longer than the records of any tick: a length beyond it is damage, not data. */
 const mostBytes = 1 << 28;
 const roomAtFirst = 1 << 16;
 /** More than this is not kept for the next frames. */

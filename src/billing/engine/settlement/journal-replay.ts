@@ -1,5 +1,4 @@
 import {
-  appendFileSync,
   closeSync,
   existsSync,
   openSync,
@@ -10,17 +9,11 @@ import {
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import {
-  readRecord,
-  readRecords,
-  RecordSheaf,
-  type RequestRecord,
-  type WrittenRecord,
-  writtenRecord,
-} from '../../../audit';
+import { readRecords, type RequestRecord, type WrittenRecord, writtenRecord } from '../../../audit';
 import type { MoneyStore } from '../store/money-store';
 import { readFrames } from './journal-frames';
 import { headerOf, type JournalHeader, writerRuns } from './journal-owner';
+import { setAside } from './refused-records';
 import { settleSplitting } from './settle-splitting';
 
 export interface ReplayReport {
@@ -47,7 +40,6 @@ interface Content {
 const recordsAtOnce = 500;
 /** A header is shorter. */
 const headerBytes = 4_096;
-export const refusedFile = (folder: string): string => join(folder, 'refused-records.jsonl');
 
 /**
  * Settles what dead nodes left in their journals, then takes back what they held. Safe to repeat, and safe against
@@ -78,7 +70,7 @@ export async function replayJournals(folder: string, store: MoneyStore): Promise
       await settleSplitting(
         records.slice(from, from + recordsAtOnce),
         async (some) => {
-          await store.settle({ lease: null, number: 0, records: new RecordSheaf(some), releases: [] });
+          await store.settle({ lease: null, number: 0, records: some, releases: [] });
         },
         (record, reason) => {
           report.refused += 1;
@@ -101,14 +93,6 @@ async function writtenByTheDead(left: readonly LeftBehind[], store: MoneyStore):
   const known = left.map(({ header }) => (header === null ? null : writerRuns(header)));
   const living = known.includes(null) ? await store.liveNodes() : [];
   return left.filter(({ node }, place) => !(known[place] ?? living.includes(node)));
-}
-
-/** Keeps a record that the database will not take, for people to look at. */
-export function setAside(folder: string, { text }: WrittenRecord, reason: Error): void {
-  const line = JSON.stringify({ reason: reason.message, record: readRecord(text) }, (_key, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
-  );
-  appendFileSync(refusedFile(folder), `${line}\n`, { mode: 0o600 });
 }
 
 function journalsIn(folder: string): LeftBehind[] {

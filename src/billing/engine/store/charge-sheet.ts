@@ -1,6 +1,13 @@
-import { type CallerSum, millisecondsPerHour } from '../../../audit';
+import type { Attribution, WrittenRecord } from '../../../audit';
 import type { Nano } from '../../../kernel';
 import { limitRefs, type ScopeKind, scopeKey } from '../../scope';
+
+/** What the records of one caller in one hour cost together. Windows of limits begin and end on the hour. */
+interface CallerSum {
+  readonly who: Attribution;
+  readonly hour: number;
+  amount: Nano;
+}
 
 interface Charge {
   readonly kind: ScopeKind;
@@ -9,7 +16,9 @@ interface Charge {
   amount: Nano;
 }
 
-/** The sums that a batch of records adds to its scopes, hour by hour. All of a caller's count against the same scopes. */
+const millisecondsPerHour = 3_600_000;
+
+/** What a batch of records adds to its scopes, hour by hour, and to its wallets. */
 export class ChargeSheet {
   readonly kinds: ScopeKind[] = [];
   readonly owners: number[] = [];
@@ -19,10 +28,10 @@ export class ChargeSheet {
   readonly settlements: string[] = [];
   readonly sums: string[] = [];
 
-  constructor(sums: Iterable<CallerSum>, settlementOf: ReadonlyMap<number, bigint>) {
+  constructor(records: readonly WrittenRecord[], settlementOf: ReadonlyMap<number, bigint>) {
     const charges = new Map<string, Charge>();
     const wallets = new Map<number, Nano>();
-    for (const { who, hour, amount } of sums) {
+    for (const { who, hour, amount } of callerSums(records)) {
       for (const ref of limitRefs(who)) {
         const key = `${scopeKey(ref)}:${hour}`;
         const charge = charges.get(key);
@@ -44,3 +53,26 @@ export class ChargeSheet {
     }
   }
 }
+
+/** Few callers make up a batch: sums by caller first spare most of the work by scope. */
+function callerSums(records: readonly WrittenRecord[]): CallerSum[] {
+  const sumsByKey = new Map<number | null, CallerSum[]>();
+  for (const record of records) {
+    if (record.costNano === 0n) continue;
+    const hour = Math.floor(record.createdMs / millisecondsPerHour);
+    let sums = sumsByKey.get(record.keyId);
+    if (sums === undefined) sumsByKey.set(record.keyId, (sums = []));
+    const sum = sums.find((one) => one.hour === hour && isSameCaller(one.who, record));
+    if (sum === undefined) sums.push({ who: record, hour, amount: record.costNano });
+    else sum.amount += record.costNano;
+  }
+  return [...sumsByKey.values()].flat();
+}
+
+const isSameCaller = (one: Attribution, other: Attribution): boolean =>
+  one.keyId === other.keyId &&
+  one.walletId === other.walletId &&
+  one.userId === other.userId &&
+  one.projectId === other.projectId &&
+  one.departmentId === other.departmentId &&
+  one.organisationId === other.organisationId;

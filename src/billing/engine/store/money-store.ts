@@ -1,4 +1,4 @@
-import type { RecordSheaf } from '../../../audit';
+import type { WrittenRecord } from '../../../audit';
 import type { Nano } from '../../../kernel';
 import type { LimitRef } from '../../scope';
 
@@ -77,7 +77,7 @@ export interface Portion {
 export interface Batch {
   readonly lease: string | null;
   readonly number: number;
-  readonly records: RecordSheaf;
+  readonly records: readonly WrittenRecord[];
   readonly releases: readonly Portion[];
   /** Asked last before the commit of what is not there yet: whether it must not happen any more. */
   readonly isCalledOff?: () => boolean;

@@ -1,4 +1,4 @@
-import { type CallerSum, insertRequestRecords } from '../../../audit';
+import { insertRequestRecords, type WrittenRecord } from '../../../audit';
 import type { Database, Tx } from '../../../platform';
 import type { LimitRef, ScopeKind } from '../../scope';
 import { ChargeSheet } from './charge-sheet';
@@ -143,7 +143,7 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 
   async settle(batch: Batch): Promise<Settled> {
-    const settlementOf = await this.settlementsFor(batch.records.charges(nobody));
+    const settlementOf = await this.settlementsFor(batch.records);
     try {
       return await this.database.transaction((tx) => settleIn(tx, batch, settlementOf), {
         attempts: 5,
@@ -154,10 +154,10 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 
   /** An id for each wallet that the records charge; one that a failed attempt leaves unused is no loss. */
-  private async settlementsFor(sums: readonly CallerSum[]): Promise<Map<number, bigint>> {
+  private async settlementsFor(records: readonly WrittenRecord[]): Promise<Map<number, bigint>> {
     const settlementOf = new Map<number, bigint>();
-    for (const { walletId } of sums.map(({ who }) => who)) {
-      if (walletId === null || settlementOf.has(walletId)) continue;
+    for (const { walletId, costNano } of records) {
+      if (costNano === 0n || walletId === null || settlementOf.has(walletId)) continue;
       settlementOf.set(walletId, this.reserved.pop() ?? (await this.reserve()));
     }
     return settlementOf;
@@ -185,8 +185,12 @@ export class PostgresMoneyStore implements MoneyStore {
 
 async function settleIn(tx: Tx, batch: Batch, settlementOf: ReadonlyMap<number, bigint>): Promise<Settled> {
   const { records } = batch;
-  const known = records.length === 0 ? nobody : await insertRequestRecords(tx, records, settlementOf);
-  const sheet = new ChargeSheet(records.charges(known), settlementOf);
+  const known =
+    records.length === 0 ? new Set<number>() : await insertRequestRecords(tx, records, settlementOf);
+  const sheet = new ChargeSheet(
+    records.filter((_, index) => !known.has(index)),
+    settlementOf,
+  );
   const rows = await tx.query<{ window_id: string; limit_left: string }[]>(
     'SELECT * FROM money_settle($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
     [
@@ -203,8 +207,6 @@ async function settleIn(tx: Tx, batch: Batch, settlementOf: ReadonlyMap<number, 
   if (known.size < records.length && batch.isCalledOff?.() === true) throw new CalledOff();
   return { known: [...known], windows };
 }
-
-const nobody: ReadonlySet<number> = new Set();
 
 function drawnOf(row: DrawRow): Drawn {
   const now = Number(row.now_ms);

@@ -1,4 +1,4 @@
-import { type Listed, monotonicMs, Roster } from '../../../kernel';
+import { type Listed, monotonicMs, SwapList } from '../../../kernel';
 
 /** An entry with a deadline of its own, on the monotonic clock; Infinity while none is set. */
 export interface Timed extends Listed {
@@ -11,7 +11,7 @@ export interface Timed extends Listed {
  * A Node timer for each would cost a good part of the call itself.
  */
 export class DeadlineTimer {
-  private readonly scheduled = new Roster<Timed>();
+  private readonly scheduled = new SwapList<Timed>();
   private timer: NodeJS.Timeout | undefined;
   private nextMs = Infinity;
 

@@ -4,13 +4,13 @@ import { type LimitRef, scopeKey } from '../../scope';
 import { type Ask, type Drawn, LeaseGone, type Portion } from '../store/money-store';
 import type { DatabaseClock } from '../../../platform';
 import type { Hold } from './hold';
-import type { LeaseDesk } from './lease-desk';
+import type { NodeLease } from './node-lease';
 import { cannotCheck, spent } from './refusal';
 import type { Slice } from './slice';
 import type { SliceBook } from './slice-book';
 import type { Waiter, WaitingLine } from './waiting-line';
 
-export interface TellerOptions {
+export interface SliceAllocatorOptions {
   /** The most a slice is filled up to, however much is left. */
   readonly sliceCap: Nano;
   /** The slow timer behind announcements. */
@@ -33,8 +33,8 @@ const withoutLimit: Nano = 2n ** 62n;
 const fewRequests = 8n;
 
 /** Draws for those who wait, and hands back what others need more. */
-export class Teller {
-  private readonly logger = new Logger(Teller.name);
+export class SliceAllocator {
+  private readonly logger = new Logger(SliceAllocator.name);
   private drawing = false;
   private timer: NodeJS.Timeout | undefined;
   private handingBack: NodeJS.Timeout | undefined;
@@ -47,11 +47,11 @@ export class Teller {
   private stopped = false;
 
   constructor(
-    private readonly options: TellerOptions,
+    private readonly options: SliceAllocatorOptions,
     private readonly clock: DatabaseClock,
     private readonly book: SliceBook,
     private readonly line: WaitingLine,
-    private readonly desk: () => LeaseDesk,
+    private readonly lease: NodeLease,
     private readonly tryWaiter: (waiter: Waiter) => Hold | undefined,
   ) {}
 
@@ -102,7 +102,7 @@ export class Teller {
     const slice = this.book.ofWindow(windowId);
     if (slice === undefined) return;
     slice.recalledUntil = this.clock.elapsedMs() + this.options.recallMs;
-    slice.yields = byLease < this.desk().lease;
+    slice.yields = byLease < this.lease.id;
     this.spare(slice);
   }
 
@@ -133,15 +133,30 @@ export class Teller {
     }, this.options.handBackMs);
   }
 
-  async handBack(collect: () => Portion[]): Promise<void> {
+  /** Keeps what two seconds may need; a slice that is no longer used goes back whole and is forgotten. */
+  async handBackUnused(unusedMs: number): Promise<void> {
+    const elapsed = this.clock.elapsedMs();
+    const unused = (slice: Slice): boolean =>
+      !this.book.isCurrent(slice) || elapsed - slice.lastUsedAt > unusedMs || this.hasEnded(slice);
+    await this.handBack(() =>
+      this.portionsOf([...this.book.all()], (slice) => (unused(slice) ? 0n : slice.twoSeconds(elapsed) * 2n)),
+    );
+    for (const slice of [...this.book.all()]) if (unused(slice) && slice.drawn === 0n) this.book.drop(slice);
+  }
+
+  private hasEnded({ window }: Slice): boolean {
+    return window !== null && window.endsAt <= this.clock.now();
+  }
+
+  private async handBack(collect: () => Portion[]): Promise<void> {
     try {
-      await this.desk().giveBack(collect);
+      await this.lease.giveBack(collect);
     } catch (error) {
       if (!(error instanceof LeaseGone)) this.logger.warn(`Handing back failed: ${String(error)}`);
     }
   }
 
-  portionsOf(slices: Iterable<Slice>, keep: (slice: Slice) => Nano = () => 0n): Portion[] {
+  private portionsOf(slices: Iterable<Slice>, keep: (slice: Slice) => Nano = () => 0n): Portion[] {
     const portions: Portion[] = [];
     for (const slice of slices) {
       if (slice.window === null || slice.lapsed) continue;
@@ -165,7 +180,7 @@ export class Teller {
     if (this.drawing) return;
     this.drawing = true;
     try {
-      while (this.desk().begun && !this.stopped) {
+      while (this.lease.begun && !this.stopped) {
         const questions = this.questions.splice(0);
         const asks = this.asks(questions);
         if (asks.length === 0 && questions.length === 0) break;
@@ -183,10 +198,10 @@ export class Teller {
     const poolLeft = new Map<number, Nano>();
     this.lastDraw = 'on its way';
     try {
-      await this.desk().draw(asks, (drawn) => {
+      await this.lease.draw(asks, (drawn) => {
         drawn.forEach((answer, place) => {
           const ask = asks[place]!;
-          this.hear(ask.ref, ask, answer, askedAt);
+          this.apply(ask.ref, ask, answer, askedAt);
           if (answer.window !== null) poolLeft.set(scopeKey(ask.ref), answer.poolLeft);
         });
         for (const { refs, resolve } of questions) resolve(this.headroomOf(refs, poolLeft));
@@ -257,7 +272,7 @@ export class Teller {
     return [...drawing, ...looking.values()];
   }
 
-  private hear(ref: LimitRef, ask: Ask, drawn: Drawn, askedAt: number): void {
+  private apply(ref: LimitRef, ask: Ask, drawn: Drawn, askedAt: number): void {
     const elapsed = this.clock.elapsedMs();
     this.clock.hear(drawn.now, askedAt);
     const slice = this.book.open(ref, drawn.window, elapsed);

@@ -1,14 +1,13 @@
-/** Who may stand on a roster: it notes in each where it stands. */
+/** A member of a swap list: it keeps its own index. */
 export interface Listed {
   index: number;
 }
 
 /**
- * Those who are here at the moment, coming and going by the thousand a second. A Set would hold them as well, but the
- * engine links every table that a Set has worn out to the next one. Once it takes one of them for something that stays,
- * it keeps all later ones and whoever was in them, until it looks at the whole heap.
+ * A list whose members know their index: adding and removing take constant time, and the last member takes the place of
+ * a removed one. V8 chains the worn-out tables of a Set, so one in the old generation keeps all later ones alive.
  */
-export class Roster<Member extends Listed> {
+export class SwapList<Member extends Listed> {
   private readonly members: Member[] = [];
 
   get size(): number {
@@ -20,7 +19,7 @@ export class Roster<Member extends Listed> {
     this.members.push(member);
   }
 
-  /** Nothing happens for somebody who is not here. */
+  /** Does nothing for a member that is not listed. */
   remove(member: Member): void {
     const { members } = this;
     const { index } = member;
@@ -31,7 +30,7 @@ export class Roster<Member extends Listed> {
     last.index = index;
   }
 
-  /** Those who are here now, whoever leaves meanwhile. */
+  /** A copy: members may be removed while it is read. */
   all(): readonly Member[] {
     return this.members.slice();
   }

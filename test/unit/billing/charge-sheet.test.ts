@@ -1,0 +1,42 @@
+import * as fc from 'fast-check';
+import { limitRefs } from '../../../src/billing';
+import { ChargeSheet } from '../../../src/billing/engine/store/charge-sheet';
+import { aRecord, written } from './a-record';
+
+const hour = 3_600_000;
+
+const record = fc
+  .record({
+    keyId: fc.constantFrom(null, 1, 2),
+    walletId: fc.constantFrom(null, 1, 2),
+    projectId: fc.constantFrom(null, 1),
+    costNano: fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 2n ** 50n })),
+    createdAt: fc.nat(3).map((hours) => new Date(1_700_000_000_000 + hours * hour)),
+  })
+  .map((rest) => written(aRecord(rest)));
+
+it('charges every scope and wallet with exactly what its records cost, hour by hour', () => {
+  fc.assert(
+    fc.property(fc.array(record, { maxLength: 40, size: 'max' }), (records) => {
+      const sheet = new ChargeSheet(records, new Map([1, 2].map((wallet) => [wallet, BigInt(wallet * 10)])));
+      const charges = new Map<string, bigint>();
+      const wallets = new Map<number, bigint>();
+      for (const one of records.filter(({ costNano }) => costNano > 0n)) {
+        const at = new Date(Math.floor(one.createdMs / hour) * hour).toISOString();
+        for (const { kind, id } of limitRefs(one)) {
+          const name = `${kind} ${id} ${at}`;
+          charges.set(name, (charges.get(name) ?? 0n) + one.costNano);
+        }
+        if (one.walletId !== null)
+          wallets.set(one.walletId, (wallets.get(one.walletId) ?? 0n) + one.costNano);
+      }
+      const names = sheet.kinds.map((kind, index) => `${kind} ${sheet.owners[index]} ${sheet.hours[index]}`);
+      expect(new Map(names.map((name, index) => [name, BigInt(sheet.amounts[index]!)]))).toEqual(charges);
+      expect(names).toHaveLength(charges.size);
+      expect(new Map(sheet.wallets.map((wallet, index) => [wallet, BigInt(sheet.sums[index]!)]))).toEqual(
+        wallets,
+      );
+      expect(sheet.settlements).toEqual(sheet.wallets.map((wallet) => String(wallet * 10)));
+    }),
+  );
+});

@@ -1,0 +1,36 @@
+import * as fc from 'fast-check';
+import { PendingIds } from '../../../src/billing/engine/settlement/pending-ids';
+import { uuidv7 } from '../../../src/kernel';
+
+type Step = { readonly add: number } | { readonly committed: number } | 'separate';
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({ add: fc.integer({ min: 1, max: 5 }) }),
+  fc.record({ committed: fc.integer({ min: 1, max: 8 }) }),
+  fc.constant('separate' as const),
+);
+
+const made: string[] = [];
+const idOf = (number: number): string => (made[number] ??= uuidv7());
+
+it('knows every id that is not committed, and forgets all of them in the end', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
+      const ids = new PendingIds();
+      let [sent, committed] = [0, 0];
+      for (const taken of steps) {
+        if (taken === 'separate') ids.separate();
+        else if ('add' in taken)
+          for (let count = 0; count < taken.add; count += 1) expect(ids.add(idOf((sent += 1)))).toBe(true);
+        else {
+          const count = Math.min(taken.committed, sent - committed);
+          ids.committed(count);
+          committed += count;
+        }
+        for (let id = committed + 1; id <= sent; id += 1) expect(ids.add(idOf(id))).toBe(false);
+      }
+      ids.committed(sent - committed);
+      for (let id = 1; id <= sent; id += 1) expect(ids.add(idOf(id))).toBe(true);
+    }),
+  );
+});

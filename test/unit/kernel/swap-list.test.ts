@@ -1,0 +1,38 @@
+import * as fc from 'fast-check';
+import { type Listed, SwapList } from '../../../src/kernel';
+
+class Member implements Listed {
+  index = -1;
+}
+
+it('holds what was added and not removed, like a set', () => {
+  const member = fc.nat({ max: 19 });
+  const move = fc.record({ comes: fc.boolean(), who: member });
+  fc.assert(
+    fc.property(fc.array(move, { maxLength: 200 }), (moves) => {
+      const members = Array.from({ length: 20 }, () => new Member());
+      const list = new SwapList<Member>();
+      const model = new Set<Member>();
+      for (const { comes, who } of moves) {
+        const member = members[who]!;
+        if (comes && model.has(member)) continue;
+        if (comes) {
+          list.add(member);
+          model.add(member);
+        } else {
+          list.remove(member);
+          model.delete(member);
+        }
+        expect(list.size).toBe(model.size);
+        expect(new Set(list.all())).toEqual(model);
+      }
+    }),
+  );
+});
+
+it('lets members be removed while a copy is read', () => {
+  const list = new SwapList<Member>();
+  for (let count = 0; count < 10; count += 1) list.add(new Member());
+  for (const member of list.all()) list.remove(member);
+  expect(list.size).toBe(0);
+});
