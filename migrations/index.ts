@@ -18,6 +18,7 @@ import { IndexRecordsByModel1763700522000 } from './1763700522000-index-records-
 import { AddLaneRetries1763700530000 } from './1763700530000-add-lane-retries';
 import { AddModelBounds1763700540000 } from './1763700540000-add-model-bounds';
 import { CountRefusals1763700550000 } from './1763700550000-count-refusals';
+import { CreateActivity1763800100000 } from './1763800100000-create-activity';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -41,4 +42,5 @@ export const migrations = [
   AddLaneRetries1763700530000,
   AddModelBounds1763700540000,
   CountRefusals1763700550000,
+  CreateActivity1763800100000,
 ];

@@ -1,9 +1,19 @@
 import { Module } from '@nestjs/common';
+import { ActivityLog } from './activity/activity-log';
+import { ActivityQuery } from './activity/activity-query';
+import { ActivityRetention } from './activity/activity-retention';
 import { Refusals } from './refusals';
 import { RequestRecordQuery } from './request-record-query';
 import { RequestRecords } from './request-records';
 
-const providers = [Refusals, RequestRecords, RequestRecordQuery];
+const providers = [
+  ActivityLog,
+  ActivityQuery,
+  ActivityRetention,
+  Refusals,
+  RequestRecords,
+  RequestRecordQuery,
+];
 
 @Module({ providers, exports: providers })
 export class AuditModule {}

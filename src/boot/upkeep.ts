@@ -1,5 +1,5 @@
 import { Injectable, Module } from '@nestjs/common';
-import { AuditModule, Refusals, RequestRecords } from '../audit';
+import { ActivityRetention, AuditModule, Refusals, RequestRecords } from '../audit';
 import { BillingModule, MoneyWatch } from '../billing';
 import { CatalogueModule, TokenEvents } from '../catalogue';
 import { AnswerStore, IdempotencyModule, ResponsesModule, ResponseStore } from '../gateway';
@@ -23,8 +23,8 @@ const TOKEN_EVENTS_KEPT_MS = 90 * 86_400_000;
 
 /**
  * What has to happen by itself, in UTC: partitions are made ahead and old ones dropped, money is checked nightly, and
- * answers kept for a day go after it, the oldest of a key that has too many before, and what tokens of suppliers went
- * through after ninety.
+ * answers kept for a day go after it, the oldest of a key that has too many before, what tokens of suppliers went
+ * through after ninety, and entries of the activity log when their retention says so.
  */
 const schedule = [
   { name: 'partitions', cron: '10 2 * * *' },
@@ -32,6 +32,7 @@ const schedule = [
   { name: 'idempotent-answers', cron: '*/10 * * * *' },
   { name: 'kept-responses', cron: '5-59/10 * * * *' },
   { name: 'token-events', cron: '25 3 * * *' },
+  { name: 'activity', cron: '35 3 * * *' },
 ] as const;
 type UpkeepJob = (typeof schedule)[number]['name'];
 
@@ -54,6 +55,7 @@ class UpkeepWorker extends WorkerHost {
   constructor(
     private readonly records: RequestRecords,
     private readonly refusals: Refusals,
+    private readonly activity: ActivityRetention,
     private readonly answers: AnswerStore,
     private readonly responses: ResponseStore,
     private readonly tokenEvents: TokenEvents,
@@ -78,6 +80,9 @@ class UpkeepWorker extends WorkerHost {
         return;
       case 'token-events':
         await this.tokenEvents.forgetBefore(new Date(Date.now() - TOKEN_EVENTS_KEPT_MS));
+        return;
+      case 'activity':
+        await this.activity.forgetOld(new Date());
     }
   }
 

@@ -22,7 +22,7 @@ export class LanguageController {
   constructor(private readonly settings: Settings) {}
 
   /** Remembers the language. The page reloads itself where scripts run, and is gone back to where they do not. */
-  @Action('/set-language', Access.anyone())
+  @Action('/set-language', Access.anyone(), { audit: { none: 'how pages are shown, not what is in them' } })
   choose(
     @Body() form: LanguageForm,
     @Req() request: HttpRequest,

@@ -1,4 +1,5 @@
 export { Access } from './access';
+export { Audited, type AuditRule } from './audited';
 export { ClientAddress } from './client-address';
 export { cookieOf, sessionCookieName, setCookie } from './cookies';
 export { type HttpRequest, pathOf, queryOf, requestOf } from './http-request';

@@ -1,6 +1,7 @@
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { APP_FILTER, ModulesContainer } from '@nestjs/core';
 import { ThrottlerModule } from '@nestjs/throttler';
+import { AuditModule } from '../audit';
 import { IdentityModule } from '../identity';
 import { KeysModule, RateStorage } from '../keys';
 import { Settings } from '../platform';
@@ -16,6 +17,7 @@ const MINUTE_MS = 60_000;
 
 @Module({
   imports: [
+    AuditModule,
     IdentityModule,
     KeysModule,
     ViewsModule,
@@ -30,7 +32,7 @@ const MINUTE_MS = 60_000;
     }),
   ],
   providers: [PageRenderer, ClientAddress, PortalHosts, { provide: APP_FILTER, useClass: FaultFilter }],
-  exports: [PageRenderer, ClientAddress, IdentityModule, KeysModule],
+  exports: [PageRenderer, ClientAddress, AuditModule, IdentityModule, KeysModule],
 })
 export class WebModule implements NestModule {
   constructor(

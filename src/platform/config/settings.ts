@@ -225,4 +225,13 @@ export class Settings extends ServiceSettings {
     unset: 'all of them',
   })
   readonly recordRetentionMonths?: number;
+
+  @Setting({
+    name: 'ACTIVITY_RETENTION_MONTHS',
+    group: 'Observation',
+    describe: 'How many whole months of the activity log are kept beside the running one.',
+    as: wholeNumber(1, 240),
+    unset: 'all of them',
+  })
+  readonly activityRetentionMonths?: number;
 }

@@ -14,7 +14,12 @@ export interface TransactionOptions {
    * touches nothing but the database may ask for more than one attempt.
    */
   attempts?: number;
+  /** Why nothing that this transaction changes belongs into the activity log, such as counting a failed sign-in. */
+  withoutActivity?: string;
 }
+
+/** Looks at a transaction whose work is done; what it throws rolls the transaction back. */
+export type CommitCheck = (tx: Tx, options: TransactionOptions) => void;
 
 const pingDeadlineMs = 2_000;
 
@@ -23,7 +28,13 @@ const pingDeadlineMs = 2_000;
 export class Database {
   private readonly running = new AsyncLocalStorage<{ open: boolean }>();
 
+  private readonly commitChecks: CommitCheck[] = [];
+
   constructor(readonly source: DataSource) {}
+
+  beforeCommit(check: CommitCheck): void {
+    this.commitChecks.push(check);
+  }
 
   /** Runs the work in one transaction. It is handed on as `tx`: a second one inside could block the first. */
   async transaction<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
@@ -32,7 +43,7 @@ export class Database {
     }
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.attempt(work, options.isolation ?? 'READ COMMITTED');
+        return await this.attempt(work, options);
       } catch (error) {
         if (attempt >= (options.attempts ?? 1) || !isBrokenOff(error)) throw error;
         await delay(randomInt(5, 20 * attempt));
@@ -60,13 +71,17 @@ export class Database {
     }
   }
 
-  private async attempt<T>(
-    work: (tx: Tx) => Promise<T>,
-    isolation: NonNullable<TransactionOptions['isolation']>,
-  ): Promise<T> {
+  private async attempt<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> {
     const state = { open: true };
+    const checked = async (tx: Tx): Promise<T> => {
+      const result = await work(tx);
+      for (const check of this.commitChecks) check(tx, options);
+      return result;
+    };
     try {
-      return await this.running.run(state, () => this.source.transaction(isolation, work));
+      return await this.running.run(state, () =>
+        this.source.transaction(options.isolation ?? 'READ COMMITTED', checked),
+      );
     } finally {
       state.open = false;
     }

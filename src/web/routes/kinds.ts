@@ -11,6 +11,7 @@ import {
   UseInterceptors,
   UsePipes,
 } from '@nestjs/common';
+import { Audited, type AuditRule } from '../audited';
 import { SameOriginGuard } from '../guards/same-origin.guard';
 import { PortalBodyInterceptor } from '../portal-body';
 import { FormPipe } from '../validation';
@@ -41,6 +42,12 @@ export const Page = (
 export const Data = (path: string, access: MethodDecorator): MethodDecorator =>
   applyDecorators(Get(path), access, Header('cache-control', 'no-store'), UsePipes(FormPipe));
 
+export interface ActionOptions {
+  /** The entry the change leaves in the activity log; without it the handler fails and its transaction is undone. */
+  readonly audit: AuditRule;
+  readonly verb?: 'post' | 'delete';
+}
+
 /**
  * A change: only from our own pages. The same-origin check comes before the session is even looked at, and both come
  * before the body is read.
@@ -48,7 +55,7 @@ export const Data = (path: string, access: MethodDecorator): MethodDecorator =>
 export const Action = (
   path: string,
   access: MethodDecorator,
-  verb: 'post' | 'delete' = 'post',
+  { audit, verb = 'post' }: ActionOptions,
 ): MethodDecorator =>
   applyDecorators(
     verb === 'post' ? Post(path) : Delete(path),
@@ -57,6 +64,7 @@ export const Action = (
     access,
     Header('cache-control', 'no-store'),
     UseInterceptors(PortalBodyInterceptor),
+    Audited(audit),
     UsePipes(FormPipe),
   );
 

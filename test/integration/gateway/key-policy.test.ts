@@ -6,7 +6,7 @@ import { checksumOf, makeKey } from '../../../src/keys/key-text';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { until } from '../keys/http';
-import { addKey, addUser } from '../web/people';
+import { addKey, addUser } from '../../support/people';
 import { ask as askRaw } from '../web/raw-exchange';
 
 interface Answer {

@@ -1,6 +1,6 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { addKey, addUser, signIn } from '../web/people';
+import { addKey, addUser, signIn } from '../../support/people';
 import { TrialModule } from '../web/trial.module';
 
 const HOUR_MS = 3_600_000;

@@ -3,7 +3,7 @@ import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
 import { NO_USAGE } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { written } from '../../unit/billing/a-record';
-import { addKey, addUser } from '../web/people';
+import { addKey, addUser } from '../../support/people';
 import { call, refusalOf } from './http';
 
 let app: TestApp;

@@ -1,6 +1,6 @@
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addUser } from '../web/people';
+import { addUser } from '../../support/people';
 import { type Answer, call, refusalOf } from './http';
 
 let supplier: Simulator;

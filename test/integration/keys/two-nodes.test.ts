@@ -4,7 +4,7 @@ import type { Caller, KeyDirectory } from '../../../src/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Proxy, proxyTo } from '../../support/proxy';
-import { addKey, addUser } from '../web/people';
+import { addKey, addUser } from '../../support/people';
 import { call, refusalOf, until } from './http';
 import { RateTrial, RateTrialModule } from './rate-trial.module';
 

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser } from './people';
+import { addKey, addUser } from '../../support/people';
 import { ask, exchange, open, parseAnswer, type RawAnswer, readToEnd } from './raw-exchange';
 import { TrialModule } from './trial.module';
 

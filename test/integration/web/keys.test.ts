@@ -1,7 +1,7 @@
 import { checksumOf, hashKey, makeKey } from '../../../src/keys/key-text';
 import { Settings } from '../../../src/platform';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser } from './people';
+import { addKey, addUser } from '../../support/people';
 import { ask, type RawAnswer } from './raw-exchange';
 import { TrialModule } from './trial.module';
 

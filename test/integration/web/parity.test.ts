@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addKey, addUser } from './people';
+import { addKey, addUser } from '../../support/people';
 import { ask, type RawAnswer, type RawRequest } from './raw-exchange';
 import { TrialModule } from './trial.module';
 

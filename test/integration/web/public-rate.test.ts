@@ -1,7 +1,7 @@
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { redisAvailable, type RedisServer, startRedis } from '../platform/redis-server';
-import { addKey, addUser } from './people';
+import { addKey, addUser } from '../../support/people';
 
 const get = (
   app: TestApp,

@@ -1,5 +1,5 @@
 import { startTestApp, type TestApp } from '../../support/app';
-import { addUser, signIn } from './people';
+import { addUser, signIn } from '../../support/people';
 import { ask, open } from './raw-exchange';
 import { PortalTrial, TrialModule } from './trial.module';
 

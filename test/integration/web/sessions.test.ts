@@ -1,6 +1,6 @@
 import { SessionsService } from '../../../src/identity';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addUser, signIn } from './people';
+import { addUser, signIn } from '../../support/people';
 import { ask, type RawAnswer } from './raw-exchange';
 import { TrialModule } from './trial.module';
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Lifecycle } from '../../../src/gateway';
 import { startTestApp, type TestApp } from '../../support/app';
 import { type Simulator, startSimulator } from '../../support/simulator';
-import { addKey, addUser } from './people';
+import { addKey, addUser } from '../../support/people';
 import { ask, open, parseAnswer, readToEnd } from './raw-exchange';
 
 let simulator: Simulator;

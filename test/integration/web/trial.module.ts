@@ -133,12 +133,12 @@ export class PortalTrial {
     throw new Error('a detail of ours');
   }
 
-  @Action('change', Access.session())
+  @Action('change', Access.session(), { audit: { none: 'a trial' } })
   change(@Body() form: ChangeForm): object {
     return { email: form.email, names: Object.keys(form) };
   }
 
-  @Action('open-change', Access.anyone())
+  @Action('open-change', Access.anyone(), { audit: { none: 'a trial' } })
   openChange(@Body() body: object = {}): object {
     this.received.push(body);
     return { names: Object.keys(body) };

@@ -161,6 +161,9 @@ describe('messages', () => {
       const [first] = params?.[0]?.params ?? [];
       return first?.type === 'StringLiteral' ? [String(first.original)] : [];
     });
+    // A key that is put together in the source begins with a fixed part.
+    const joined = sources.flatMap(([, text]) => [...text.matchAll(/`([a-z][\w-]*\.(?:[\w-]+\.)*)\$\{/g)].map(([, prefix]) => prefix ?? ''));
+    prefixes.push(...joined.filter((prefix) => [...english].some((key) => key.startsWith(prefix))));
     expect(literal.filter((key) => !english.has(key))).toEqual([]);
     expect(prefixes.filter((prefix) => ![...english].some((key) => key.startsWith(prefix)))).toEqual([]);
     const used = (key: string): boolean =>

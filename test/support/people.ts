@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { SessionsService, UserAccount } from '../../../src/identity';
-import type { Role } from '../../../src/kernel';
-import { type IssuedKey, type KeyKind, KeysService } from '../../../src/keys';
-import type { TestApp } from '../../support/app';
+import { SessionsService, UserAccount } from '../../src/identity';
+import type { Role } from '../../src/kernel';
+import { type IssuedKey, type KeyKind, KeysService } from '../../src/keys';
+import type { TestApp } from './app';
 
 export async function addUser(app: TestApp, role: Role = 'user'): Promise<number> {
   const accounts = app.database.source.getRepository(UserAccount);

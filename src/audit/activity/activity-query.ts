@@ -1,0 +1,226 @@
+import { Injectable } from '@nestjs/common';
+import { fault, type Scope } from '../../kernel';
+import { Database } from '../../platform';
+import type { ActionName, ObjectType } from './action-names';
+import type { ActivityActor } from './activity';
+import type { Changes } from './changes';
+
+export interface ActivityEntry {
+  readonly id: string;
+  readonly occurredAt: Date;
+  readonly action: ActionName;
+  readonly actor: {
+    readonly kind: ActivityActor['kind'];
+    readonly userId: number | null;
+    readonly keyId: string | null;
+    readonly role: string | null;
+    readonly organisationId: number | null;
+    readonly label: string;
+  };
+  readonly userId: number | null;
+  readonly organisationId: number | null;
+  readonly departmentId: number | null;
+  readonly object: { readonly type: ObjectType; readonly id: string | null; readonly label: string | null };
+  readonly changes: Changes | null;
+  readonly reason: string | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+  /** Where the page after this entry begins. */
+  readonly cursor: string;
+}
+
+export interface ActivityFilter {
+  readonly from?: Date | null;
+  /** Not included. */
+  readonly to?: Date | null;
+  readonly action?: ActionName | null;
+  readonly actorUserId?: number | null;
+  readonly object?: { readonly type: ObjectType; readonly id?: string | null } | null;
+  /** Any part of the actor's or the object's label. */
+  readonly text?: string | null;
+  readonly cursor?: string | null;
+  /** Towards newer entries, away from the cursor. */
+  readonly backwards?: boolean;
+  readonly limit: number;
+}
+
+interface Row {
+  readonly id: string;
+  readonly instant: string;
+  readonly occurred_at: Date;
+  readonly action: ActionName;
+  readonly actor_kind: ActivityActor['kind'];
+  readonly actor_user_id: number | null;
+  readonly actor_key_id: string | null;
+  readonly actor_role: string | null;
+  readonly actor_organisation_id: number | null;
+  readonly actor_label: string;
+  readonly user_id: number | null;
+  readonly organisation_id: number | null;
+  readonly department_id: number | null;
+  readonly object_type: ObjectType;
+  readonly object_id: string | null;
+  readonly object_label: string | null;
+  readonly changes: Changes | null;
+  readonly reason: string | null;
+  readonly address: string | null;
+  readonly request_id: string | null;
+}
+
+export interface ActivityDay {
+  /** The day in the zone asked for, as YYYY-MM-DD. */
+  readonly day: string;
+  readonly count: number;
+}
+
+const ROWS_AT_ONCE = 1_000;
+const CURSOR = /^(\d{1,18})_(\d{1,18})$/;
+
+/** Reads the activity log, newest first, along its indexes. */
+@Injectable()
+export class ActivityQuery {
+  constructor(private readonly database: Database) {}
+
+  async page(scope: Scope, filter: ActivityFilter): Promise<ActivityEntry[]> {
+    const parameters = new Parameters();
+    const where = conditionsOf(filter, parameters);
+    const order = filter.backwards === true ? 'ASC' : 'DESC';
+    const limit = parameters.add(filter.limit);
+    const parts = branchesOf(scope, parameters).map(
+      (branch) => `(SELECT * FROM activity WHERE ${[branch, ...where].join(' AND ')}
+        ORDER BY occurred_at ${order}, id ${order} LIMIT ${limit})`,
+    );
+    const rows = await this.database.query<Row>(
+      `SELECT *, host(address) AS address, (extract(epoch FROM occurred_at) * 1000000)::bigint::text AS instant
+         FROM (${parts.join(' UNION ALL ')}) AS page
+        ORDER BY occurred_at ${order}, id ${order} LIMIT ${limit}`,
+      parameters.values,
+    );
+    const entries = rows.map(entryOf);
+    return filter.backwards === true ? entries.reverse() : entries;
+  }
+
+  /** The same as far as the filter's limit, one page after the other. */
+  async *all(scope: Scope, filter: ActivityFilter): AsyncGenerator<ActivityEntry> {
+    let cursor = filter.cursor ?? null;
+    for (let left = filter.limit; left > 0;) {
+      const limit = Math.min(left, ROWS_AT_ONCE);
+      const page = await this.page(scope, { ...filter, cursor, limit });
+      yield* page;
+      left -= page.length;
+      cursor = page.at(-1)?.cursor ?? null;
+      if (page.length < limit) return;
+    }
+  }
+
+  /** How many entries each day of the zone has, of the days that have any. */
+  async days(
+    scope: Scope,
+    filter: Omit<ActivityFilter, 'limit' | 'cursor'>,
+    timeZone: string,
+  ): Promise<ActivityDay[]> {
+    const parameters = new Parameters();
+    const where = conditionsOf({ ...filter, limit: 0 }, parameters);
+    const zone = parameters.add(timeZone);
+    const parts = branchesOf(scope, parameters).map(
+      (branch) => `SELECT occurred_at FROM activity WHERE ${[branch, ...where].join(' AND ')}`,
+    );
+    return this.database.query<ActivityDay>(
+      `SELECT to_char(occurred_at AT TIME ZONE ${zone}, 'YYYY-MM-DD') AS day, count(*)::integer AS count
+         FROM (${parts.join(' UNION ALL ')}) AS found GROUP BY 1 ORDER BY 1`,
+      parameters.values,
+    );
+  }
+}
+
+class Parameters {
+  readonly values: unknown[] = [];
+
+  add(value: unknown): string {
+    this.values.push(value);
+    return `$${this.values.length}`;
+  }
+}
+
+/**
+ * What a scope may read, as conditions that exclude one another: each is read along an index of its own. A person
+ * reads what concerns their account and what they did themselves.
+ */
+function branchesOf(scope: Scope, parameters: Parameters): string[] {
+  switch (scope.kind) {
+    case 'platform':
+      return ['true'];
+    case 'organisation':
+      return [`organisation_id = ${parameters.add(scope.organisationId)}`];
+    case 'department': {
+      const department = `(organisation_id = ${parameters.add(scope.organisationId)} AND department_id = ${parameters.add(scope.departmentId)})`;
+      const own = ownBranches(scope.userId, parameters);
+      return [department, ...own.map((branch) => `${branch} AND ${department} IS NOT TRUE`)];
+    }
+    case 'user':
+      return ownBranches(scope.userId, parameters);
+  }
+}
+
+function ownBranches(userId: number, parameters: Parameters): string[] {
+  const user = parameters.add(userId);
+  return [`user_id = ${user}`, `(actor_user_id = ${user} AND user_id IS DISTINCT FROM ${user})`];
+}
+
+function conditionsOf(filter: ActivityFilter, parameters: Parameters): string[] {
+  const { from, to, action, actorUserId, object, text } = filter;
+  const conditions: string[] = [];
+  const narrow = (value: unknown, condition: (parameter: string) => string): void => {
+    if (value !== null && value !== undefined && value !== '')
+      conditions.push(condition(parameters.add(value)));
+  };
+  narrow(from, (parameter) => `occurred_at >= ${parameter}`);
+  narrow(to, (parameter) => `occurred_at < ${parameter}`);
+  narrow(action, (parameter) => `action = ${parameter}`);
+  narrow(actorUserId, (parameter) => `actor_user_id = ${parameter}`);
+  narrow(object?.type, (parameter) => `object_type = ${parameter}`);
+  narrow(object?.id, (parameter) => `object_id = ${parameter}`);
+  narrow(
+    text,
+    (parameter) =>
+      `(strpos(lower(actor_label), lower(${parameter})) > 0 OR strpos(lower(object_label), lower(${parameter})) > 0)`,
+  );
+  if (filter.cursor !== null && filter.cursor !== undefined) {
+    const [instant, id] = readCursor(filter.cursor);
+    conditions.push(
+      `(occurred_at, id) ${filter.backwards === true ? '>' : '<'} (timestamptz 'epoch' + ${parameters.add(instant)}::bigint * interval '1 microsecond', ${parameters.add(id)}::bigint)`,
+    );
+  }
+  return conditions;
+}
+
+function readCursor(text: string): [instant: string, id: string] {
+  const [, instant, id] = CURSOR.exec(text) ?? [];
+  if (instant === undefined || id === undefined) {
+    throw fault('invalid_request', { param: 'cursor', message: 'cursor must be one of an earlier page.' });
+  }
+  return [instant, id];
+}
+
+const entryOf = (row: Row): ActivityEntry => ({
+  id: row.id,
+  occurredAt: row.occurred_at,
+  action: row.action,
+  actor: {
+    kind: row.actor_kind,
+    userId: row.actor_user_id,
+    keyId: row.actor_key_id,
+    role: row.actor_role,
+    organisationId: row.actor_organisation_id,
+    label: row.actor_label,
+  },
+  userId: row.user_id,
+  organisationId: row.organisation_id,
+  departmentId: row.department_id,
+  object: { type: row.object_type, id: row.object_id, label: row.object_label },
+  changes: row.changes,
+  reason: row.reason,
+  address: row.address,
+  requestId: row.request_id,
+  cursor: `${row.instant}_${row.id}`,
+});

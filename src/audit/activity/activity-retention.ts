@@ -1,0 +1,23 @@
+import { Injectable } from '@nestjs/common';
+import { Database, Settings } from '../../platform';
+
+/** Removes entries of the activity log that are older than the setting keeps them. Without a setting, all are kept. */
+@Injectable()
+export class ActivityRetention {
+  constructor(
+    private readonly database: Database,
+    private readonly settings: Settings,
+  ) {}
+
+  /** Answers how many went. */
+  async forgetOld(now: Date): Promise<number> {
+    const { activityRetentionMonths: months } = this.settings;
+    if (months === undefined) return 0;
+    const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
+    const [row] = await this.database.query<{ removed: string }>(
+      'SELECT forget_activity_before($1::date) AS removed',
+      [month.toISOString().slice(0, 10)],
+    );
+    return Number(row?.removed ?? 0);
+  }
+}
