@@ -1,5 +1,5 @@
 import { NO_USAGE, type UsageCounts } from '../kernel';
-import type { RequestRecord } from './request-record';
+import type { RecordFacts, RequestRecord } from './request-record';
 
 /**
  * How a column is written to the journal, inserted and read back. `count` is zero and every other kind null in a text
@@ -88,10 +88,18 @@ export const columns: readonly RecordColumn[] = Object.entries(recordColumns).ma
 /** As the header of a journal names them. */
 export const recordFields: readonly RecordField[] = columns.map(({ field }) => field);
 
-/** The value of a column as it stands in the text of a record. */
-export function cellOf({ kind }: RecordColumn, value: unknown): unknown {
+/** What a request was known by before it ended stands first; the other columns are facts of its end. */
+const [, , ...factColumns] = columns as readonly (RecordColumn & { readonly field: keyof RecordFacts })[];
+
+/** The values of all columns as they stand in the text of a record. */
+export function cellsOf(requestId: string, createdMs: number, facts: RecordFacts): unknown[] {
+  const cells: unknown[] = [requestId, createdMs];
+  for (const { field, kind } of factColumns) cells.push(cellOf(kind, facts[field]));
+  return cells;
+}
+
+function cellOf(kind: ColumnKind, value: unknown): unknown {
   if (value === null) return null;
-  if (kind === 'instant') return (value as Date).getTime();
   if (kind === 'nano') return (value as bigint).toString();
   if (kind === 'foreign') return storable(value as string);
   return kind === 'names' ? storableNames(value as Readonly<Record<string, number>>) : value;

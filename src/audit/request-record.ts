@@ -45,3 +45,6 @@ export interface RequestRecord extends Attribution, UsageCounts {
   /** Fields that a translation lost, and how often each; null when nothing was. */
   readonly dropped: Readonly<Record<string, number>> | null;
 }
+
+/** What happened, apart from which request it was and when. */
+export type RecordFacts = Omit<RequestRecord, 'requestId' | 'createdAt' | 'settlementId'>;

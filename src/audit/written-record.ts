@@ -1,9 +1,6 @@
 import { parseJsonText } from '../kernel';
-import { cellOf, columns, recordFields, valueOfCell } from './record-columns';
-import type { Attribution, RequestRecord } from './request-record';
-
-/** What happened, apart from which request it was and when. */
-export type RecordFacts = Omit<RequestRecord, 'requestId' | 'createdAt' | 'settlementId'>;
+import { cellsOf, columns, recordFields, valueOfCell } from './record-columns';
+import type { Attribution, RecordFacts, RequestRecord } from './request-record';
 
 /** A record as the journal and the database get it, and what of it is summed. */
 export interface WrittenRecord extends Attribution {
@@ -16,9 +13,7 @@ export interface WrittenRecord extends Attribution {
 
 /** Once, when the request ends: what is written then is what the journal keeps and the database reads. */
 export function writtenRecord(requestId: string, createdMs: number, facts: RecordFacts): WrittenRecord {
-  const record: Omit<RequestRecord, 'settlementId'> = { ...facts, requestId, createdAt: new Date(createdMs) };
-  const values = columns.map((column) => cellOf(column, record[column.field]));
-  return withText(requestId, createdMs, facts, JSON.stringify(values));
+  return withText(requestId, createdMs, facts, JSON.stringify(cellsOf(requestId, createdMs, facts)));
 }
 
 function withText(

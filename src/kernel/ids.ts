@@ -47,9 +47,13 @@ const places = [21, 24, 26, 28, 30, 32, 34];
 function begin(ms: number, first: number): void {
   lastMs = ms;
   sequence = first;
-  const hex = hexOf(ms, 12);
-  shape.write(hex.slice(0, 8), 0, 'latin1');
-  shape.write(hex.slice(8), 9, 'latin1');
+  const high = Math.floor(ms / 0x1_0000);
+  put(0, high >>> 24);
+  put(2, (high >>> 16) & 0xff);
+  put(4, (high >>> 8) & 0xff);
+  put(6, high & 0xff);
+  put(9, (ms >>> 8) & 0xff);
+  put(11, ms & 0xff);
 }
 
 function put(at: number, byte: number): void {

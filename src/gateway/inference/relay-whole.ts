@@ -1,4 +1,4 @@
-import { fault, findMembers, parseJsonText } from '../../kernel';
+import { fault, findMembers, findSoleMember, parseJsonText } from '../../kernel';
 import {
   type CanonicalAnswer,
   collect,
@@ -103,7 +103,8 @@ function shaped({ body: request }: Inbound, surface: Surface, { bytes, told, mod
 /** Only the name of the model is another: every other byte stays, as numbers that a double would round. */
 function named(bytes: Buffer, told: Body, model: string): Buffer {
   const text = Buffer.from(model);
-  const places = findMembers(bytes, 'model');
+  const sole = Object.hasOwn(told, 'model') ? findSoleMember(bytes.toString('latin1'), 'model') : null;
+  const places = sole === null ? findMembers(bytes, 'model') : [sole];
   if (places.length > 0)
     return applyEdits(
       bytes,

@@ -37,25 +37,25 @@ export function settle(
 ): Account {
   const { lane, price } = route;
   const usage = chargedUsage(delivery.usage, call, outbound);
-  const { source: usageSource, ...counts } = usage;
   const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
   const costNano = costOf(usage, price.rates);
   const { keyId, userId, organisationId, departmentId, projectId, walletId } = inbound.caller.attribution;
   const kept = hold.settle({
+    // The engine copies fast only into an object that is still empty.
+    ...usage,
+    usageSource: usage.source,
     keyId,
     userId,
     organisationId,
     departmentId,
     projectId,
     walletId,
-    ...counts,
     surface: call.surface.name,
     model: call.model,
     servedModel: lane.upstreamModel,
     supplier: lane.provider.name,
     region: lane.region,
     priceId: price.id,
-    usageSource,
     costNano,
     status: delivery.problem?.status ?? status,
     code: delivery.problem?.outcome ?? null,

@@ -20,6 +20,7 @@ const COMMA = 0x2c;
 const OPEN_OBJECT = 0x7b;
 /** Below this, one text is cheaper than several views of the bytes. */
 const SHORT_BYTES = 4 * 1024;
+const plainText = /^[ !#-[\]-~]*$/;
 const ascii = /^[\x20-\x7e]*$/;
 
 /**
@@ -53,25 +54,29 @@ function changesOf(
   removed: ReadonlySet<string>,
 ): Change[] {
   const changes: Change[] = [];
-  const isSet = (name: string): boolean => Object.hasOwn(set, name) && set[name] !== undefined;
+  const setNames = Object.keys(set).filter((name) => set[name] !== undefined);
   let isFirst = true;
-  members.forEach((member, index) => {
-    const { name, value, end } = member;
-    if (isSet(name)) {
-      if (body[name] !== set[name]) changes.push({ start: value, end, text: JSON.stringify(set[name]) });
+  for (let index = 0; index < members.length; index += 1) {
+    const { name, value, end } = members[index]!;
+    if (setNames.includes(name)) {
+      const wanted = set[name];
+      if (body[name] !== wanted) changes.push({ start: value, end, text: printed(wanted) });
       isFirst = false;
     } else if (removed.has(name)) changes.push(cut(bytes, members, index, isFirst));
     else isFirst = false;
-  });
+  }
   let front = '';
-  for (const name in set)
-    if (set[name] !== undefined && !Object.hasOwn(body, name))
-      front += `,${JSON.stringify(name)}:${JSON.stringify(set[name])}`;
+  for (const name of setNames)
+    if (!Object.hasOwn(body, name)) front += `,${printed(name)}:${printed(set[name])}`;
   if (front === '') return changes;
   const start = bytes.indexOf(OPEN_OBJECT) + 1;
   changes.unshift({ start, end: start, text: front.slice(1) + (isFirst ? '' : ',') });
   return changes;
 }
+
+/** Most are short names, which need no printer. */
+const printed = (value: unknown): string =>
+  typeof value === 'string' && plainText.test(value) ? `"${value}"` : JSON.stringify(value);
 
 /** A field with the comma that goes with it: the one before it, unless it is the first that is left. */
 function cut(bytes: Buffer, members: readonly JsonMember[], index: number, isFirst: boolean): Change {

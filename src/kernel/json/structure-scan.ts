@@ -14,6 +14,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
+const LAST_ASCII = 0x7e;
 
 /** A field of the top level: where it begins with its name, and where its value begins and ends. */
 export interface JsonMember {
@@ -102,8 +103,10 @@ export class StructureScan {
   }
 
   private nameAt(start: number, end: number): string {
-    const written = this.text.slice(start + 1, end - 1);
-    return plainName.test(written) ? written : decodedName(this.text.slice(start, end));
+    const { text } = this;
+    return isPlain(text, start + 1, end - 1)
+      ? text.slice(start + 1, end - 1)
+      : decodedName(text.slice(start, end));
   }
 
   /** One mark at a time: a string made of escaped marks must not outlast its slice. */
@@ -137,7 +140,14 @@ function isEscaped(text: string, quote: number, from: number): boolean {
   return (quote - before) % 2 === 0;
 }
 
-const plainName = /^[\w.-]*$/;
+/** Whether it means what is written: no escapes, and nothing of several bytes. */
+function isPlain(text: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH || code > LAST_ASCII) return false;
+  }
+  return true;
+}
 
 /** Undecodable ones are found by the parser. */
 function decodedName(literal: string): string {

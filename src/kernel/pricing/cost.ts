@@ -38,6 +38,7 @@ export function costOf(usage: UsageCounts, price: PriceRates): Nano {
 
 /** Rates of the modes' own stand in for those of the price; of several the dearest counts. */
 function ratesIn(price: PriceRates, modes: ModeSet): readonly TokenRates[] {
+  if (modes.length === 0) return [price];
   const own = modes.flatMap(({ rates }) => (rates === null ? [] : [rates]));
   return own.length === 0 ? [price] : own;
 }
@@ -146,18 +147,21 @@ function dearestWithin(bound: RequestBound, price: PriceRates): Line[] {
     fixedPart(calls, audioMilliseconds, price) + usesPart(fees.uses, price) + imagesPart(images, price);
   return modesPossible(price, fees.modes).map((modes) => {
     const { factor, scale } = multipliers(modes);
-    const steps = ratesIn(price, modes).map((rates) => stepFor(rates, inputTokens));
+    let input = 0n;
+    let output = 0n;
+    for (const rates of ratesIn(price, modes)) {
+      const { dearestInput, dearestOutput } = stepFor(rates, inputTokens);
+      if (dearestInput > input) input = dearestInput;
+      if (dearestOutput > output) output = dearestOutput;
+    }
     const weight = TOKEN_WEIGHT * factor;
     return {
-      fixed: BigInt(inputTokens) * most(steps.map((step) => step.dearestInput)) * weight + fixed * scale,
-      perOutputToken: most(steps.map((step) => step.dearestOutput)) * weight,
+      fixed: BigInt(inputTokens) * input * weight + fixed * scale,
+      perOutputToken: output * weight,
       scale: SCALE * scale,
     };
   });
 }
-
-const most = (rates: readonly bigint[]): bigint =>
-  rates.reduce((high, rate) => (rate > high ? rate : high), 0n);
 
 function fixedPart(calls: number, audioMilliseconds: number, price: PriceRates): bigint {
   return (

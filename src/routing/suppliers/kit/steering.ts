@@ -40,5 +40,6 @@ export const steeringFields: ReadonlySet<string> = new Set(
   ].flatMap((group) => group.split(/\s+/)),
 );
 
-export const isSteering = (name: string): boolean =>
-  steeringFields.has(name) || name.toLowerCase().startsWith('x-svc-');
+const ownHeader = /^x-svc-/i;
+
+export const isSteering = (name: string): boolean => steeringFields.has(name) || ownHeader.test(name);
