@@ -3,6 +3,7 @@ import { Ledger, Limits } from '../../src/billing';
 import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../src/catalogue';
 import { Organisation, UserAccount } from '../../src/identity';
 import {
+  platformScope,
   type BudgetPeriod,
   parseUsd,
   parseUsdPerMillion,
@@ -217,7 +218,7 @@ const keyMaker =
   (tx: Tx, service: KeysService) =>
   async (owner: Partial<Owner>, period: BudgetPeriod, payerId: number): Promise<KeyOwner> => {
     const whose = { ...nobody, ...owner };
-    const { id, text } = await service.issue(tx, {
+    const { id, text } = await service.issue(platformScope, tx, {
       ...whose,
       kind: 'client',
       name: 'proof',

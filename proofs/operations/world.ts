@@ -1,3 +1,4 @@
+import { platformScope } from '../../src/kernel';
 import { randomBytes } from 'node:crypto';
 import { Organisation, SessionsService, UserAccount } from '../../src/identity';
 import type { Role } from '../../src/kernel';
@@ -90,7 +91,7 @@ export class World {
   async newKey(person: Person, name = 'proof'): Promise<{ id: number; publicId: string; client: Client }> {
     const keys = this.gateway.service.application.get(KeysService, { strict: false });
     const issued = await this.database.transaction((tx) =>
-      keys.issue(tx, {
+      keys.issue(platformScope, tx, {
         kind: 'client',
         name,
         createdBy: 'proof',

@@ -7,7 +7,7 @@ import {
   PriceService,
 } from '../../src/catalogue';
 import { Organisation, UserAccount } from '../../src/identity';
-import { parseUsdPerMillion, priceRates } from '../../src/kernel';
+import { platformScope, parseUsdPerMillion, priceRates } from '../../src/kernel';
 import { KeysService } from '../../src/keys';
 import { Database, type Tx } from '../../src/platform';
 import type { Chance } from '../support/chance';
@@ -143,7 +143,7 @@ async function addKeys(tx: Tx, application: INestApplication): Promise<WorldKey[
   for (const [place, ofHouse] of houses.entries()) {
     const userId = await addMember(tx, `house-${place}`, ofHouse);
     for (const ofKey of [null, ...subsets]) {
-      const { text } = await service.issue(tx, {
+      const { text } = await service.issue(platformScope, tx, {
         userId,
         organisationId: null,
         departmentId: null,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, ensureSandbox, retireSandbox } from '../catalogue';
 import { Organisation, UserAccount } from '../identity';
+import { platformScope } from '../kernel';
 import { KeysService } from '../keys';
 import { Database, Settings, type Tx } from '../platform';
 
@@ -55,14 +56,14 @@ export class FirstBoot {
     });
     await tx.getRepository(UserAccount).insert(owner);
     const made = { createdBy: 'first boot', departmentId: null, projectId: null };
-    const root = await this.keys.issue(tx, {
+    const root = await this.keys.issue(platformScope, tx, {
       ...made,
       kind: 'root',
       name: 'Root admin key',
       userId: null,
       organisationId: null,
     });
-    const demo = await this.keys.issue(tx, {
+    const demo = await this.keys.issue(platformScope, tx, {
       ...made,
       kind: 'client',
       name: 'Demo key',

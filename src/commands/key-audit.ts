@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { RequestRecordQuery } from '../audit';
 import { Limits } from '../billing';
 import { presentRecord, recordColumns } from '../gateway';
+import { platformScope } from '../kernel';
 import { KeyRegister } from '../keys';
 import { csvLine } from '../web';
 import { type Command, UsageError } from './command';
@@ -39,7 +40,7 @@ export const keyAudit: Command = {
     const isJson = values.format === 'json';
     if (!isJson && values.format !== 'csv') throw new UsageError('--format takes csv or json.');
     return withDatabase(async (database) => {
-      const key = await new KeyRegister(database, new Limits(database)).get(id);
+      const key = await new KeyRegister(database, new Limits(database)).get(platformScope, id);
       if (!isJson) context.write(csvLine(recordColumns));
       for await (const entry of new RequestRecordQuery(database).allOfKey(key.id, filter)) {
         const record = presentRecord(entry, id);

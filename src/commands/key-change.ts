@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { Limits } from '../billing';
+import { platformScope } from '../kernel';
 import { type KeyChanges, KeysService, maskKey } from '../keys';
 import { type Command, UsageError } from './command';
 import { keyIdIn, modelNames } from './key-words';
@@ -22,7 +23,7 @@ export const keyChange: Command = {
         const { allowedModels } = changes;
         const named =
           allowedModels === undefined ? {} : { allowedModels: await modelNames(tx, allowedModels) };
-        await keys.change(tx, id, { ...changes, ...named });
+        await keys.change(platformScope, tx, id, { ...changes, ...named });
       });
       context.write(`${id} is changed.\n`);
       return 0;
@@ -45,7 +46,7 @@ export const keyRotate: Command = {
     const grace = values.grace === undefined ? 0 : secondsOf(values.grace, '--grace');
     return withDatabase(async (database, settings) => {
       const keys = new KeysService(settings, new Limits(database));
-      const rotated = await database.transaction((tx) => keys.rotate(tx, id, grace));
+      const rotated = await database.transaction((tx) => keys.rotate(platformScope, tx, id, grace));
       const { previousUntil } = rotated;
       const end = previousUntil === null ? 'has ended' : `works until ${previousUntil.toISOString()}`;
       context.complain(

@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util';
 import { Limits } from '../billing';
 import { Organisation, type Ownership, UserAccount } from '../identity';
+import { platformScope } from '../kernel';
 import { type IssuedKey, KeysService, maskKey, type NewKey } from '../keys';
 import { Database, type Settings, type Tx } from '../platform';
-import { type Command, UsageError } from './command';
+import { COMMAND_LINE, type Command, UsageError } from './command';
 import { modelNames } from './key-words';
 import { budgetOf, instantOf, listOf, wholeNumberOf } from './readers';
 import { withDatabase } from './with-database';
@@ -55,7 +56,7 @@ function optionsOf(words: string[]): Options {
     key: {
       kind: 'client',
       name,
-      createdBy: 'command line',
+      createdBy: COMMAND_LINE,
       allowedModels: models === undefined ? null : listOf(models),
       allowedRegions: regions === undefined ? null : listOf(regions),
       budget: budget === undefined ? null : budgetOf(budget),
@@ -78,7 +79,7 @@ async function createKey(
 ): Promise<IssuedKey> {
   const keys = new KeysService(settings, new Limits(database));
   const allowedModels = await modelNames(tx, key.allowedModels);
-  return keys.issue(tx, { ...(await ownerOf(tx, keys, owner)), ...key, allowedModels });
+  return keys.issue(platformScope, tx, { ...(await ownerOf(tx, keys, owner)), ...key, allowedModels });
 }
 
 async function ownerOf(tx: Tx, keys: KeysService, owner: Options['owner']): Promise<Ownership> {

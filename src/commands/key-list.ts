@@ -1,7 +1,8 @@
 import { parseArgs } from 'node:util';
 import { Limits } from '../billing';
-import { formatUsd } from '../kernel';
+import { formatUsd, platformScope } from '../kernel';
 import { KeyRegister, KeysService, type ManagedKey, type ShownStatus, shownStatuses } from '../keys';
+import { everyRow, type PageRequest } from '../platform';
 import { type Command, UsageError } from './command';
 import { keyIdIn } from './key-words';
 import { withDatabase } from './with-database';
@@ -19,17 +20,9 @@ export const keyList: Command = {
     const status = statusOf(values.status);
     return withDatabase(async (database) => {
       const register = new KeyRegister(database, new Limits(database));
-      let after: string | null = null;
-      do {
-        const page: Awaited<ReturnType<KeyRegister['list']>> = await register.list({
-          limit: PAGE,
-          after,
-          status,
-          name: values.name,
-        });
-        for (const key of page.keys) context.write(`${lineOf(key)}\n`);
-        after = page.hasMore ? (page.keys.at(-1)?.publicId ?? null) : null;
-      } while (after !== null);
+      const read = (page: PageRequest) =>
+        register.list(platformScope, { ...page, status, name: values.name });
+      for await (const key of everyRow(Infinity, PAGE, read)) context.write(`${lineOf(key)}\n`);
       return 0;
     }, context);
   },
@@ -43,7 +36,7 @@ export const keyRevoke: Command = {
     const publicId = keyIdIn(positionals);
     return withDatabase(async (database, settings) => {
       const keys = new KeysService(settings, new Limits(database));
-      await database.transaction((tx) => keys.revoke(tx, publicId));
+      await database.transaction((tx) => keys.revoke(platformScope, tx, publicId));
       context.write(`${publicId} is revoked.\n`);
       return 0;
     }, context);

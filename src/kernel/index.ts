@@ -13,3 +13,4 @@ export * from './usage';
 export * from './pricing';
 export * from './json';
 export * from './header-text';
+export * from './fields';

@@ -4,7 +4,11 @@ export type { KeyKind, KeyStatus } from './api-key.entity';
 export type { Caller } from './caller';
 export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
+export { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
+export { KeyManagement } from './key-management';
+export { presentBudget, presentIssued, presentKey, presentRegions, presentRotated } from './key-presenter';
 export { KeyRegister } from './key-register';
+export type { KeyScope } from './key-scope';
 export { maskKey } from './key-text';
 export { KeysService } from './keys.service';
 export { KeysModule } from './keys.module';
@@ -13,12 +17,13 @@ export {
   type KeyBudget,
   type KeyChanges,
   type KeyFilter,
-  type KeyPage,
+  type KeyUsage,
   type ManagedKey,
   type NewKey,
   type RotatedKey,
   type ShownStatus,
   shownStatuses,
+  type UsageWindow,
 } from './managed-key';
 export { type KeyLost, OpenCalls } from './open-calls';
 export {

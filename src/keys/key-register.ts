@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Limits, type LimitState } from '../billing';
 import { type Fault, fault } from '../kernel';
-import { Database, type Tx } from '../platform';
+import { Database, Keyset, type Page, type Tx } from '../platform';
 import type { KeyKind } from './api-key.entity';
-import type { KeyFilter, KeyPage, ManagedKey, ShownStatus } from './managed-key';
+import { type KeyScope, OWNERS, withinScope } from './key-scope';
+import type { KeyFilter, KeyUsage, ManagedKey, ShownStatus, UsageWindow } from './managed-key';
 
-interface RegisterRow {
+interface RegisterRow extends Readonly<Record<string, unknown>> {
   id: number;
   public_id: string;
   kind: KeyKind;
@@ -27,14 +28,17 @@ interface RegisterRow {
   previous_until: Date | null;
 }
 
-const SHOWN_STATUS = `CASE WHEN status = 'active' AND expires_at <= now() THEN 'expired' ELSE status END`;
-/** The root key is not one of the keys that it manages. */
-const MANAGED = `SELECT id, public_id, kind, name, ${SHOWN_STATUS} AS shown_status, user_id, organisation_id,
-  department_id, project_id, allowed_models, allowed_regions, regions_as_list, rate_limit_rpm, metadata, expires_at,
-  created_at, created_by, revoked_at, CASE WHEN previous_until > now() THEN previous_until END AS previous_until
-  FROM api_key WHERE kind <> 'root'`;
+const newestFirst = new Keyset([{ sql: 'k.id', kind: 'integer' }], 'descending');
 
-/** Reads the keys of the installation, as those who manage them see them. */
+const SHOWN_STATUS = `CASE WHEN k.status = 'active' AND k.expires_at <= now() THEN 'expired' ELSE k.status END`;
+/** The root key is not one of the keys that it manages. */
+const MANAGED = `SELECT k.id, k.public_id, k.kind, k.name, ${SHOWN_STATUS} AS shown_status, k.user_id, k.organisation_id,
+  k.department_id, k.project_id, k.allowed_models, k.allowed_regions, k.regions_as_list, k.rate_limit_rpm, k.metadata,
+  k.expires_at, k.created_at, k.created_by, k.revoked_at,
+  CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${newestFirst.positions}
+  FROM api_key k ${OWNERS} WHERE k.kind <> 'root'`;
+
+/** Reads keys, as those who manage them see them: always those of a scope. */
 @Injectable()
 export class KeyRegister {
   constructor(
@@ -42,27 +46,66 @@ export class KeyRegister {
     private readonly limits: Limits,
   ) {}
 
-  async get(publicId: string, tx?: Tx): Promise<ManagedKey> {
-    const [key] = await this.read(`${MANAGED} AND public_id = $1`, [publicId], tx);
+  /** A key outside the scope is not there. */
+  async get(scope: KeyScope, publicId: string, tx?: Tx): Promise<ManagedKey> {
+    const { sql, parameters } = withinScope(scope, 2);
+    const rows = await this.read(`${MANAGED} AND k.public_id = $1 AND ${sql}`, [publicId, ...parameters], tx);
+    const [key] = await this.withBudgets(rows, tx);
     if (key === undefined) throw noSuchKey();
     return key;
   }
 
   /** The newest first. */
-  async list({ limit, after, status, name }: KeyFilter): Promise<KeyPage> {
-    if (after !== undefined && after !== null) await this.get(after).catch(refuseCursor);
-    const keys = await this.read(
-      `${MANAGED} AND ($1::text IS NULL OR id < (SELECT id FROM api_key WHERE public_id = $1))
-         AND ($2::text IS NULL OR ${SHOWN_STATUS} = $2)
-         AND ($3::text IS NULL OR strpos(lower(name), lower($3)) > 0)
-       ORDER BY id DESC LIMIT $4`,
-      [after ?? null, status ?? null, name ?? null, limit + 1],
+  async list(scope: KeyScope, filter: KeyFilter): Promise<Page<ManagedKey>> {
+    const { status = null, name = null, projectId = null, userId = null } = filter;
+    const within = withinScope(scope, 6);
+    const page = newestFirst.clause(filter, 6 + within.parameters.length);
+    const rows = await this.read(
+      `${MANAGED} AND ($1::text IS NULL OR ${SHOWN_STATUS} = $1)
+         AND ($2::text IS NULL OR strpos(lower(k.name), lower($2)) > 0)
+         AND ($3::integer IS NULL OR k.project_id = $3) AND ($4::integer IS NULL OR k.user_id = $4)
+         AND ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT $5`,
+      [status, name, projectId, userId, page.limit, ...within.parameters, ...page.parameters],
     );
-    return { keys: keys.slice(0, limit), hasMore: keys.length > limit };
+    const shown = newestFirst.page(rows, filter);
+    return { ...shown, rows: await this.withBudgets(shown.rows) };
   }
 
-  private async read(sql: string, parameters: unknown[], tx?: Tx): Promise<ManagedKey[]> {
-    const rows = await (tx ?? this.database.source).query<RegisterRow[]>(sql, parameters);
+  /** By the id of the key; a key without requests in the window is left out. */
+  async usage(
+    scope: KeyScope,
+    keys: readonly Pick<ManagedKey, 'id'>[],
+    { from, to }: UsageWindow,
+  ): Promise<ReadonlyMap<number, KeyUsage>> {
+    const within = withinScope(scope, 4);
+    const rows = await this.database.query<UsageRow>(
+      `SELECT k.id, sum(h.requests)::integer AS requests, sum(h.failures)::integer AS failures,
+              sum(h.input_tokens + h.cache_read_tokens + h.cache_write_tokens)::text AS input_tokens,
+              sum(h.output_tokens)::text AS output_tokens, sum(h.cost_nano)::text AS cost
+         FROM usage_hour h JOIN api_key k ON k.id = h.key_id ${OWNERS}
+        WHERE h.key_id = ANY ($1::bigint[]) AND h.hour >= date_trunc('hour', $2::timestamptz, 'UTC') AND h.hour < $3
+          AND k.kind <> 'root' AND ${within.sql} GROUP BY k.id`,
+      [keys.map(({ id }) => id), from, to, ...within.parameters],
+    );
+    return new Map(
+      rows.map(({ id, requests, failures, input_tokens, output_tokens, cost }) => [
+        id,
+        {
+          requests,
+          failures,
+          inputTokens: BigInt(input_tokens),
+          outputTokens: BigInt(output_tokens),
+          cost: BigInt(cost),
+        },
+      ]),
+    );
+  }
+
+  private read(sql: string, parameters: unknown[], tx?: Tx): Promise<RegisterRow[]> {
+    return (tx ?? this.database.source).query<RegisterRow[]>(sql, parameters);
+  }
+
+  private async withBudgets(rows: readonly RegisterRow[], tx?: Tx): Promise<ManagedKey[]> {
     const budgets = await this.limits.states(
       rows.map(({ id }) => ({ kind: 'key', id })),
       tx,
@@ -71,16 +114,17 @@ export class KeyRegister {
   }
 }
 
+interface UsageRow {
+  readonly id: number;
+  readonly requests: number;
+  readonly failures: number;
+  readonly input_tokens: string;
+  readonly output_tokens: string;
+  readonly cost: string;
+}
+
 export const noSuchKey = (): Fault =>
   fault('not_found', { param: 'key_id', message: 'There is no key with this id.' });
-
-function refuseCursor(error: unknown): never {
-  if ((error as Partial<Fault>).code !== 'not_found') throw error;
-  throw fault('invalid_request', {
-    param: 'cursor',
-    message: 'cursor must be the last_id of an earlier page.',
-  });
-}
 
 function managedKey(row: RegisterRow, budget: LimitState | null): ManagedKey {
   return {

@@ -3,6 +3,7 @@ import { BillingModule } from '../billing';
 import { IdentityModule } from '../identity';
 import { KeyDirectory } from './key-directory';
 import { KeyGate } from './key-gate';
+import { KeyManagement } from './key-management';
 import { KeyRegister } from './key-register';
 import { KeysService } from './keys.service';
 import { OpenCalls } from './open-calls';
@@ -10,7 +11,7 @@ import { RateModule } from './rate/rate.module';
 
 @Module({
   imports: [IdentityModule, BillingModule, RateModule],
-  providers: [KeyDirectory, KeyGate, KeyRegister, KeysService, OpenCalls],
-  exports: [KeyDirectory, KeyGate, KeyRegister, KeysService, OpenCalls, RateModule],
+  providers: [KeyDirectory, KeyGate, KeyManagement, KeyRegister, KeysService, OpenCalls],
+  exports: [KeyDirectory, KeyGate, KeyManagement, KeyRegister, KeysService, OpenCalls, RateModule],
 })
 export class KeysModule {}

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { type BudgetScope, Limits } from '../billing';
 import { type Ownership, UserAccount } from '../identity';
-import { fault } from '../kernel';
+import { fault, platformScope, type Scope } from '../kernel';
 import { Settings, type Tx } from '../platform';
 import { ApiKey } from './api-key.entity';
 import { noSuchKey } from './key-register';
+import { type KeyScope, OWNERS, refuseForeignOwner, withinScope } from './key-scope';
 import { hashKey, makeKey } from './key-text';
 import type { IssuedKey, KeyChanges, NewKey, RotatedKey } from './managed-key';
 
@@ -16,7 +17,8 @@ export class KeysService {
     private readonly limits: Limits,
   ) {}
 
-  async issue(tx: Tx, key: NewKey): Promise<IssuedKey> {
+  async issue(scope: Scope, tx: Tx, key: NewKey): Promise<IssuedKey> {
+    await refuseForeignOwner(scope, tx, key);
     const { publicId, text } = makeKey();
     const row = tx.getRepository(ApiKey).create({
       publicId,
@@ -54,8 +56,8 @@ export class KeysService {
     return { userId: owner.id, organisationId: owner.organisationId, departmentId: null, projectId: null };
   }
 
-  async change(tx: Tx, publicId: string, changes: KeyChanges): Promise<void> {
-    const key = await lock(tx, publicId);
+  async change(scope: KeyScope, tx: Tx, publicId: string, changes: KeyChanges): Promise<void> {
+    const key = await lock(scope, tx, publicId);
     if (key.status === 'revoked') throw isRevoked();
     const { budgetLimit, budgetPeriod, ...fields } = changes;
     if (Object.keys(fields).length > 0) await tx.getRepository(ApiKey).update({ id: key.id }, fields);
@@ -65,8 +67,8 @@ export class KeysService {
   }
 
   /** Refused everywhere within a second, and for good. Once is as good as twice. */
-  async revoke(tx: Tx, publicId: string): Promise<void> {
-    const key = await lock(tx, publicId);
+  async revoke(scope: KeyScope, tx: Tx, publicId: string): Promise<void> {
+    const key = await lock(scope, tx, publicId);
     if (key.status === 'revoked') return;
     await tx.query(
       `UPDATE api_key SET status = 'revoked', revoked_at = now(), previous_hash = NULL, previous_until = NULL
@@ -76,8 +78,8 @@ export class KeysService {
   }
 
   /** A new secret under the same id. The one before lives on for the grace; any older one ends. */
-  async rotate(tx: Tx, publicId: string, graceSeconds = 0): Promise<RotatedKey> {
-    return this.renew(tx, await lock(tx, publicId), graceSeconds);
+  async rotate(scope: KeyScope, tx: Tx, publicId: string, graceSeconds = 0): Promise<RotatedKey> {
+    return this.renew(tx, await lock(scope, tx, publicId), graceSeconds);
   }
 
   /** The root key, or the named one of several. Where none is left, a new one is made. */
@@ -95,7 +97,12 @@ export class KeysService {
     if (root !== undefined) return this.renew(tx, root, options.graceSeconds ?? 0);
     if (options.publicId !== undefined) throw noSuchKey();
     const nobody = { userId: null, organisationId: null, departmentId: null, projectId: null };
-    return this.issue(tx, { ...nobody, kind: 'root', name: 'Root admin key', createdBy: 'rotation' });
+    return this.issue(platformScope, tx, {
+      ...nobody,
+      kind: 'root',
+      name: 'Root admin key',
+      createdBy: 'rotation',
+    });
   }
 
   private async renew(tx: Tx, key: ApiKey, graceSeconds: number): Promise<RotatedKey> {
@@ -136,13 +143,16 @@ const copyOf = (list: readonly string[] | null | undefined): string[] | null =>
 
 const isRevoked = () => fault('conflict', { message: 'This key is revoked, which is final.' });
 
-/** Changes of one key take turns. */
-async function lock(tx: Tx, publicId: string): Promise<ApiKey> {
-  const key = await tx
-    .getRepository(ApiKey)
-    .findOne({ where: { publicId }, lock: { mode: 'for_no_key_update' } });
-  if (key === null || key.kind === 'root') throw noSuchKey();
-  return key;
+/** Changes of one key take turns. A key outside the scope is not there. */
+async function lock(scope: KeyScope, tx: Tx, publicId: string): Promise<ApiKey> {
+  const { sql, parameters } = withinScope(scope, 2);
+  const [found] = await tx.query<{ id: number }[]>(
+    `SELECT k.id FROM api_key k ${OWNERS} WHERE k.public_id = $1 AND k.kind <> 'root' AND ${sql}
+        FOR NO KEY UPDATE OF k`,
+    [publicId, ...parameters],
+  );
+  if (found === undefined) throw noSuchKey();
+  return tx.getRepository(ApiKey).findOneByOrFail({ id: found.id });
 }
 
 /** Foreign keys carry the name of what they refer to. */

@@ -1,6 +1,7 @@
 import type { LimitState } from '../billing';
 import type { Ownership } from '../identity';
 import type { BudgetPeriod, Nano } from '../kernel';
+import type { PageRequest } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
 
 /** What is shown: a key that is active in the register but past its time is `expired`. */
@@ -74,16 +75,26 @@ export interface ManagedKey extends Ownership {
   readonly budget: LimitState | null;
 }
 
-export interface KeyFilter {
-  readonly limit: number;
-  /** The public id of the last key of the page before. */
-  readonly after?: string | null;
+export interface KeyFilter extends PageRequest {
   readonly status?: ShownStatus | null;
   /** Part of a name, in upper or lower case. */
   readonly name?: string | null;
+  readonly projectId?: number | null;
+  readonly userId?: number | null;
 }
 
-export interface KeyPage {
-  readonly keys: readonly ManagedKey[];
-  readonly hasMore: boolean;
+/** What was asked with a key within a window. */
+export interface KeyUsage {
+  readonly requests: number;
+  readonly failures: number;
+  readonly inputTokens: bigint;
+  readonly outputTokens: bigint;
+  readonly cost: Nano;
+}
+
+/** Counted in whole hours, which are those of UTC. */
+export interface UsageWindow {
+  readonly from: Date;
+  /** Not included. */
+  readonly to: Date;
 }

@@ -3,6 +3,7 @@ export { Audited, type AuditRule } from './audited';
 export { ClientAddress } from './client-address';
 export { cookieOf, sessionCookieName, setCookie } from './cookies';
 export { type HttpRequest, pathOf, queryOf, requestOf } from './http-request';
+export { pageRequestOf, type PageSizes, presentPage } from './lists';
 export { serveAssets } from './pages/assets';
 export { languageCookie, PageRenderer } from './pages/page-renderer';
 export { csvLine } from './routes/csv';

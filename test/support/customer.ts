@@ -1,3 +1,4 @@
+import { platformScope } from '../../src/kernel';
 import { Ledger } from '../../src/billing';
 import { UserAccount } from '../../src/identity';
 import { KeysService, type NewKey } from '../../src/keys';
@@ -28,6 +29,6 @@ export const addCustomer = (
     const owner = { userId: user.id, organisationId: null, departmentId: null, projectId: null };
     const issued = await app.application
       .get(KeysService, { strict: false })
-      .issue(tx, { ...owner, ...limits, kind: 'client', name, createdBy: 'test' });
+      .issue(platformScope, tx, { ...owner, ...limits, kind: 'client', name, createdBy: 'test' });
     return { key: issued.text, keyId: issued.id, userId: user.id };
   });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { SessionsService, UserAccount } from '../../src/identity';
-import type { Role } from '../../src/kernel';
+import { platformScope, type Role } from '../../src/kernel';
 import { type IssuedKey, type KeyKind, KeysService } from '../../src/keys';
 import type { TestApp } from './app';
 
@@ -25,7 +25,7 @@ export interface KeyOptions {
 
 export function addKey(app: TestApp, userId: number | null, options: KeyOptions = {}): Promise<IssuedKey> {
   return app.database.transaction((tx) =>
-    app.application.get(KeysService).issue(tx, {
+    app.application.get(KeysService).issue(platformScope, tx, {
       kind: options.kind ?? 'client',
       name: 'test',
       createdBy: 'test',

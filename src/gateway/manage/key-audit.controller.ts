@@ -2,10 +2,10 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Req, Res, type StreamableFile } from '@nestjs/common';
 import { type RecordFilter, Refusals, type RequestEntry, RequestRecordQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
+import { choiceField, instantField, platformScope, refused, textField, wholeNumberField } from '../../kernel';
 import { KeyRegister, type ManagedKey } from '../../keys';
 import { Settings } from '../../platform';
 import { Access, csvFile, type HttpRequest, queryOf } from '../../web';
-import { choiceField, instantField, refused, textField, wholeNumberField } from './fields';
 import { cellIn, presentRecord, pricesOf, recordColumns } from './record-presenter';
 
 const USUAL_PAGE = 100;
@@ -32,7 +32,7 @@ export class KeyAuditController {
     const query = queryOf(request);
     const filter = filterOf(query);
     const format = choiceField(query.get('format') ?? 'json', 'format', ['json', 'csv']);
-    const key = await this.register.get(keyId);
+    const key = await this.register.get(platformScope, keyId);
     return format === 'csv' ? this.file(key, filter, query, response) : this.page(key, filter, query);
   }
 

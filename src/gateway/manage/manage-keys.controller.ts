@@ -1,36 +1,34 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Delete, Get, HttpCode, Param, Patch, Post, Req, Res } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
+import { choiceField, platformScope, textField } from '../../kernel';
 import {
-  type Caller,
-  KeyDirectory,
+  KeyManagement,
   KeyRegister,
-  KeysService,
-  type ManagedKey,
+  presentIssued,
+  presentKey,
+  presentRotated,
+  readGrace,
+  readKeyChanges,
+  readNewKey,
   shownStatuses,
 } from '../../keys';
-import { Database, Settings, type Tx } from '../../platform';
-import { Access, type HttpRequest, queryOf } from '../../web';
+import { Settings } from '../../platform';
+import { Access, type HttpRequest, pageRequestOf, presentPage, queryOf } from '../../web';
 import { callerOf } from '../caller-of';
 import { objectCodec } from '../idempotency/codecs';
 import { Idempotency } from '../idempotency/idempotency';
 import { readJsonBody } from '../read-json-body';
-import { choiceField, textField, wholeNumberField } from './fields';
-import { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
-import { presentIssued, presentKey, presentRotated } from './key-presenter';
 
-const USUAL_PAGE = 20;
-const LONGEST_PAGE = 100;
+const PAGES = { usual: 20, most: 100 };
 
-/** Keys, managed with the root key. */
+/** Keys, managed with the root key: those of the whole platform. */
 @Controller('/v1/manage/keys')
 @Access.rootKey()
 export class ManageKeysController {
   constructor(
-    private readonly database: Database,
-    private readonly keys: KeysService,
+    private readonly keys: KeyManagement,
     private readonly register: KeyRegister,
-    private readonly directory: KeyDirectory,
     private readonly catalogue: CatalogueService,
     private readonly settings: Settings,
     private readonly idempotency: Idempotency,
@@ -47,8 +45,8 @@ export class ManageKeysController {
     const caller = callerOf(request);
     const { requestId, headers } = request;
     const asked = { requestId, caller, headers, bytes, form: null };
-    const made = await this.idempotency.once(asked, 'manage/keys', objectCodec, () =>
-      this.issue(form, caller),
+    const made = await this.idempotency.once(asked, 'manage/keys', objectCodec, async () =>
+      presentIssued(await this.keys.create(platformScope, form, `root key ${caller.publicId}`), form.name),
     );
     if (made.headers !== undefined) response.setHeaders(new Map(Object.entries(made.headers)));
     return made.answer;
@@ -59,36 +57,29 @@ export class ManageKeysController {
     const query = queryOf(request);
     const status = query.get('status');
     const name = query.get('name');
-    const { keys, hasMore } = await this.register.list({
-      limit: wholeNumberField(query.get('limit') ?? USUAL_PAGE, 'limit', 1, LONGEST_PAGE),
-      after: query.get('cursor'),
+    const page = await this.register.list(platformScope, {
+      ...pageRequestOf(query, PAGES),
       status: status === null ? null : choiceField(status, 'status', shownStatuses),
       name: name === null ? null : textField(name, 'name', 200),
     });
-    return {
-      object: 'list',
-      data: keys.map(presentKey),
-      has_more: hasMore,
-      first_id: keys[0]?.publicId ?? null,
-      last_id: keys.at(-1)?.publicId ?? null,
-    };
+    return presentPage(page, presentKey, ({ publicId }) => publicId);
   }
 
   @Get(':key_id')
   async read(@Param('key_id') keyId: string): Promise<object> {
-    return presentKey(await this.register.get(keyId));
+    return presentKey(await this.register.get(platformScope, keyId));
   }
 
   @Patch(':key_id')
   async change(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
     const { body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
     const changes = readKeyChanges(body, this.catalogue.snapshot);
-    return this.changed(keyId, (tx) => this.keys.change(tx, keyId, changes));
+    return presentKey(await this.keys.change(platformScope, keyId, changes));
   }
 
   @Delete(':key_id')
   async revoke(@Param('key_id') keyId: string): Promise<object> {
-    return this.changed(keyId, (tx) => this.keys.revoke(tx, keyId));
+    return presentKey(await this.keys.revoke(platformScope, keyId));
   }
 
   @Post(':key_id/rotate')
@@ -99,32 +90,6 @@ export class ManageKeysController {
       Number(request.headers['content-length'] ?? 0) > 0;
     const { body } = hasBody ? await readJsonBody(request, this.settings.portalBodyLimitBytes) : { body: {} };
     const grace = readGrace(body);
-    const key = await this.database.transaction((tx) => this.keys.rotate(tx, keyId, grace));
-    this.directory.forget({ what: 'key', id: key.id });
-    return presentRotated(key);
-  }
-
-  private async issue(form: NewKeyForm, { publicId }: Caller): Promise<object> {
-    const { userId, organisationId, departmentId, projectId } = form;
-    const anybodys = [userId, organisationId, departmentId, projectId].every((id) => id === null);
-    const key = await this.database.transaction(async (tx) =>
-      this.keys.issue(tx, {
-        ...form,
-        ...(anybodys ? await this.keys.usualOwner(tx) : {}),
-        kind: 'client',
-        createdBy: `root key ${publicId}`,
-      }),
-    );
-    return presentIssued(key, form.name);
-  }
-
-  /** When the answer is out, this node already goes by it. */
-  private async changed(keyId: string, change: (tx: Tx) => Promise<void>): Promise<object> {
-    const key = await this.database.transaction(async (tx): Promise<ManagedKey> => {
-      await change(tx);
-      return this.register.get(keyId, tx);
-    });
-    this.directory.forget({ what: 'key', id: key.id });
-    return presentKey(key);
+    return presentRotated(await this.keys.rotate(platformScope, keyId, grace));
   }
 }

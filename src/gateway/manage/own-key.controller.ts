@@ -2,10 +2,9 @@ import { Controller, Get, Param, Req } from '@nestjs/common';
 import { RequestRecordQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { fault, isUuid } from '../../kernel';
-import { KeyRegister, RateLimiter } from '../../keys';
+import { KeyRegister, presentBudget, presentRegions, RateLimiter } from '../../keys';
 import { Access, type HttpRequest } from '../../web';
 import { callerOf } from '../caller-of';
-import { presentBudget, presentRegions } from './key-presenter';
 import { presentGeneration } from './record-presenter';
 
 const NOT_ON_RECORD =
@@ -25,7 +24,10 @@ export class OwnKeyController {
   @Get('key')
   async key(@Req() request: HttpRequest): Promise<object> {
     const caller = callerOf(request);
-    const [key, rate] = await Promise.all([this.register.get(caller.publicId), this.limiter.stateOf(caller)]);
+    const [key, rate] = await Promise.all([
+      this.register.get({ kind: 'key', keyId: caller.keyId }, caller.publicId),
+      this.limiter.stateOf(caller),
+    ]);
     return {
       id: key.publicId,
       object: 'key',

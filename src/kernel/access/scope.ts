@@ -1,5 +1,8 @@
 import { atLeast, type Role } from './roles';
 
+/** Of the root key and of the command line. */
+export const platformScope: Scope = { kind: 'platform' };
+
 /** Whose data an actor may see: the first argument of every read. */
 export type Scope =
   | { readonly kind: 'platform' }

@@ -4,6 +4,7 @@ export { Database, type Tx } from './database';
 export { DatabaseClock } from './database-clock';
 export { DatabaseModule } from './database.module';
 export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
+export { everyRow, Keyset, type KeysetColumn, type Page, type PageRequest } from './keyset';
 export { Notifications } from './notifications';
 export {
   attachDatabase,

@@ -2,7 +2,7 @@ import { Ledger, PostgresMoneyStore } from '../../../src/billing';
 import { PriceService } from '../../../src/catalogue';
 import { executeCommand } from '../../../src/commands/run-command';
 import { UserAccount } from '../../../src/identity';
-import { parseUsdPerMillion, priceRates, uuidv7 } from '../../../src/kernel';
+import { platformScope, parseUsdPerMillion, priceRates, uuidv7 } from '../../../src/kernel';
 import { KeysService } from '../../../src/keys';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
@@ -37,7 +37,7 @@ describe('the money commands, beside a running service', () => {
       const owner = { userId: wallet, organisationId: null, departmentId: null, projectId: null };
       return app.application
         .get(KeysService, { strict: false })
-        .issue(tx, { ...owner, kind: 'client', name: 'ann', createdBy: 'test' });
+        .issue(platformScope, tx, { ...owner, kind: 'client', name: 'ann', createdBy: 'test' });
     });
     for (const text of ['one [[tokens=100]]', 'two [[tokens=50]] [[cached=64]]', 'three [[tokens=7]]']) {
       const answer = await fetch(`${app.url}/v1/chat/completions`, {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
+import { platformScope, parseUsdPerMillion, priceRates } from '../../../src/kernel';
 import { KeysService, type NewKey } from '../../../src/keys';
 import { checksumOf, makeKey } from '../../../src/keys/key-text';
 import { startTestApp, type TestApp } from '../../support/app';
@@ -78,7 +78,7 @@ async function addModels(): Promise<void> {
 
 const keyWith = async (rest: Partial<NewKey>): Promise<{ id: number; publicId: string; text: string }> =>
   app.database.transaction((tx) =>
-    app.application.get(KeysService, { strict: false }).issue(tx, {
+    app.application.get(KeysService, { strict: false }).issue(platformScope, tx, {
       userId: owner,
       organisationId: null,
       departmentId: null,

@@ -1,3 +1,4 @@
+import { platformScope } from '../../../src/kernel';
 import { Ledger, Limits, verifyMoney } from '../../../src/billing';
 import { Organisation } from '../../../src/identity';
 import { KeysService } from '../../../src/keys';
@@ -92,7 +93,7 @@ describe('what a key may spend', () => {
 
   test('an organisation without a billing user has nobody to pay: refused, never free', async () => {
     const { text } = await app.database.transaction((tx) =>
-      app.application.get(KeysService, { strict: false }).issue(tx, {
+      app.application.get(KeysService, { strict: false }).issue(platformScope, tx, {
         userId: null,
         organisationId: organisation,
         departmentId: null,

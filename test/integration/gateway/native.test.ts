@@ -1,3 +1,4 @@
+import { platformScope } from '../../../src/kernel';
 import { request as httpRequest } from 'node:http';
 import { TokenEvents } from '../../../src/catalogue';
 import { Limits } from '../../../src/billing';
@@ -134,7 +135,7 @@ describe('the native route', () => {
       const owner = { userId: user.id, organisationId: null, departmentId: null, projectId: null };
       return app.application
         .get(KeysService, { strict: false })
-        .issue(tx, { ...owner, ...limits, kind: 'client', name, createdBy: 'test' });
+        .issue(platformScope, tx, { ...owner, ...limits, kind: 'client', name, createdBy: 'test' });
     });
 
   const tokensUsed = async (): Promise<string[]> =>

@@ -259,13 +259,13 @@ test('the list: the newest first, page by page, by name and status', async () =>
     const { body } = await manage<{
       data: { id: string }[];
       has_more: boolean;
-      last_id: string;
+      next_cursor: string | null;
       object: string;
     }>('GET', `?limit=2&name=listed${cursor}`);
     expect(body.object).toBe('list');
     pages.push(...body.data.map(({ id }) => id));
     if (!body.has_more) break;
-    cursor = `&cursor=${body.last_id}`;
+    cursor = `&cursor=${body.next_cursor}`;
     // A key made meanwhile does not move the pages.
     if (pages.length === 2) await create({ name: 'Listed late' });
   }

@@ -1,15 +1,22 @@
-import type { CatalogueSnapshot } from '../../catalogue';
-import { budgetPeriods, fault, type Nano, parseUsd } from '../../kernel';
-import type { KeyChanges, NewKey } from '../../keys';
 import {
+  budgetPeriods,
   choiceField,
+  fault,
   instantField,
+  type Nano,
   orNull,
+  parseUsd,
   refused,
   refuseUnknownFields,
   textField,
   wholeNumberField,
-} from './fields';
+} from '../kernel';
+import type { KeyChanges, NewKey } from './managed-key';
+
+/** The models that a key may be for; a catalogue is one. */
+export interface KnownModels {
+  model(name: string): { readonly name: string; readonly state: string } | undefined;
+}
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -39,7 +46,7 @@ const owners = ['user_id', 'organisation_id', 'department_id', 'project_id'] as 
 
 export type NewKeyForm = Omit<NewKey, 'kind' | 'createdBy'>;
 
-export function readNewKey(body: Body, catalogue: CatalogueSnapshot): NewKeyForm {
+export function readNewKey(body: Body, catalogue: KnownModels): NewKeyForm {
   refuseUnknownFields(body, [...restrictions, ...owners]);
   if (body.name === undefined)
     throw fault('missing_fields', { param: 'name', message: 'A key needs a name.' });
@@ -57,7 +64,7 @@ export function readNewKey(body: Body, catalogue: CatalogueSnapshot): NewKeyForm
   };
 }
 
-export function readKeyChanges(body: Body, catalogue: CatalogueSnapshot): KeyChanges {
+export function readKeyChanges(body: Body, catalogue: KnownModels): KeyChanges {
   refuseUnknownFields(body, [...restrictions, 'status']);
   if (Object.keys(body).length === 0) {
     throw fault('missing_fields', {
@@ -78,7 +85,7 @@ export function readGrace(body: Body): number {
 }
 
 /** What may be given anew and changed alike. A field that is not there stays out of the result. */
-function readRestrictions(body: Body, catalogue: CatalogueSnapshot): KeyChanges {
+function readRestrictions(body: Body, catalogue: KnownModels): KeyChanges {
   const when = <T>(
     name: (typeof restrictions)[number],
     read: (value: unknown) => T,
@@ -104,7 +111,7 @@ function readRestrictions(body: Body, catalogue: CatalogueSnapshot): KeyChanges 
   };
 }
 
-function readModels(value: unknown, catalogue: CatalogueSnapshot): string[] {
+function readModels(value: unknown, catalogue: KnownModels): string[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > MOST_MODELS) {
     throw refused(
       'allowed_models',

@@ -1,5 +1,5 @@
-import { toJsonNumber } from '../../kernel';
-import type { IssuedKey, ManagedKey, RotatedKey } from '../../keys';
+import { toJsonNumber } from '../kernel';
+import type { IssuedKey, ManagedKey, RotatedKey } from './managed-key';
 
 export const presentIssued = (key: IssuedKey, name: string): object => ({
   id: key.publicId,

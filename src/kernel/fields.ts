@@ -1,4 +1,4 @@
-import { type Fault, fault } from '../../kernel';
+import { type Fault, fault } from './errors';
 
 /** Refusals of single fields: each names its field and says what was expected. */
 

@@ -1,0 +1,84 @@
+import type { Ownership } from '../identity';
+import { type Fault, fault, type Scope } from '../kernel';
+import type { Tx } from '../platform';
+
+/** Whose keys are meant: those an actor may see, or one key by itself. */
+export type KeyScope = Scope | { readonly kind: 'key'; readonly keyId: number };
+
+/** Where a key belongs, as requests are attributed: a project's organisation wins over that of a user. */
+export const OWNERS = `LEFT JOIN user_account u ON u.id = k.user_id
+  LEFT JOIN department d ON d.id = k.department_id
+  LEFT JOIN project p ON p.id = k.project_id`;
+const ORGANISATION = 'coalesce(p.organisation_id, d.organisation_id, k.organisation_id, u.organisation_id)';
+const DEPARTMENT = 'coalesce(d.id, u.department_id)';
+
+export interface Condition {
+  readonly sql: string;
+  readonly parameters: readonly number[];
+}
+
+/** The condition on `api_key k` with its OWNERS; its parameters are numbered from `first`. */
+export function withinScope(scope: KeyScope, first: number): Condition {
+  const [one, two, three] = [`$${first}::integer`, `$${first + 1}::integer`, `$${first + 2}::integer`];
+  switch (scope.kind) {
+    case 'platform':
+      return { sql: 'true', parameters: [] };
+    case 'organisation':
+      return { sql: `${ORGANISATION} = ${one}`, parameters: [scope.organisationId] };
+    case 'department':
+      return {
+        sql: `((${ORGANISATION} = ${one} AND ${DEPARTMENT} = ${two}) OR k.user_id = ${three})`,
+        parameters: [scope.organisationId, scope.departmentId, scope.userId],
+      };
+    case 'user':
+      return { sql: `k.user_id = ${one}`, parameters: [scope.userId] };
+    case 'key':
+      return { sql: `k.id = ${one}`, parameters: [scope.keyId] };
+  }
+}
+
+/** Every part of the ownership has to lie within the scope: one foreign part could make another one pay. */
+export async function refuseForeignOwner(scope: Scope, tx: Tx, owner: Ownership): Promise<void> {
+  if (scope.kind === 'platform') return;
+  const { sql, parameters } = mayOwn(scope);
+  const found = await tx.query<unknown[]>(
+    `SELECT 1 FROM (SELECT $1::integer AS user_id, $2::integer AS organisation_id, $3::integer AS department_id,
+            $4::integer AS project_id) k ${OWNERS} WHERE ${sql}`,
+    [owner.userId, owner.organisationId, owner.departmentId, owner.projectId, ...parameters],
+  );
+  if (found.length === 0) throw notYours();
+}
+
+function mayOwn(scope: Exclude<Scope, { kind: 'platform' }>): Condition {
+  switch (scope.kind) {
+    case 'organisation':
+      return {
+        sql: `num_nonnulls(k.user_id, k.organisation_id, k.department_id, k.project_id) > 0
+          AND (k.user_id IS NULL OR u.organisation_id = $5)
+          AND (k.organisation_id IS NULL OR k.organisation_id = $5)
+          AND (k.department_id IS NULL OR d.organisation_id = $5)
+          AND (k.project_id IS NULL OR p.organisation_id = $5)`,
+        parameters: [scope.organisationId],
+      };
+    case 'department':
+      return {
+        sql: `(k.department_id = $6 OR (k.department_id IS NULL AND (u.department_id = $6 OR k.user_id = $7)))
+          AND (k.user_id IS NULL OR k.user_id = $7 OR (u.organisation_id = $5 AND u.department_id = $6))
+          AND (k.organisation_id IS NULL OR k.organisation_id = $5)
+          AND (k.project_id IS NULL OR p.organisation_id = $5)`,
+        parameters: [scope.organisationId, scope.departmentId, scope.userId],
+      };
+    case 'user':
+      return {
+        sql: `k.user_id = $5
+          AND (k.organisation_id IS NULL OR k.organisation_id = u.organisation_id)
+          AND (k.department_id IS NULL OR k.department_id = u.department_id)
+          AND (k.project_id IS NULL OR EXISTS (
+            SELECT FROM project_member m WHERE m.project_id = k.project_id AND m.user_id = $5))`,
+        parameters: [scope.userId],
+      };
+  }
+}
+
+const notYours = (): Fault =>
+  fault('permission_denied', { message: 'You may not make keys for this owner.' });

@@ -1,0 +1,177 @@
+import 'reflect-metadata';
+import { DataSource } from 'typeorm';
+import { entities } from '../../../src/app.module';
+import { Limits } from '../../../src/billing';
+import type { Ownership } from '../../../src/identity';
+import { platformScope, type Scope } from '../../../src/kernel';
+import { KeyRegister, type KeyScope, KeysService } from '../../../src/keys';
+import { Database, type Settings } from '../../../src/platform';
+import { serviceDataSourceOptions } from '../../../src/platform/database/data-source';
+import { administer, createTestDatabase, type TestDatabase } from '../../support/postgres';
+
+/**
+ * Organisations 1 and 2; in 1 the departments 1 (ann, bob) and 2 (cid), in 2 the department 3 (dan); project 1 of
+ * organisation 1 with ann as a member, project 2 of organisation 2; eve belongs to none.
+ */
+const people = { ann: 1, bob: 2, cid: 3, dan: 4, eve: 5 } as const;
+let testDatabase: TestDatabase;
+let database: Database;
+let keys: KeysService;
+let register: KeyRegister;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  const source = new DataSource(serviceDataSourceOptions({ url: testDatabase.url, entities, poolSize: 2 }));
+  database = new Database(await source.initialize());
+  const limits = new Limits(database);
+  keys = new KeysService({ keyPepper: 'pepper' } as Settings, limits);
+  register = new KeyRegister(database, limits);
+  for (const statement of [
+    `INSERT INTO organisation (id, name, slug) VALUES (1, 'One', 'one'), (2, 'Two', 'two')`,
+    `INSERT INTO department (id, organisation_id, name) VALUES (1, 1, 'a'), (2, 1, 'b'), (3, 2, 'c')`,
+    `INSERT INTO user_account (id, email, display_name, status, organisation_id, department_id) VALUES
+      (1, 'ann@x', 'ann', 'active', 1, 1), (2, 'bob@x', 'bob', 'active', 1, 1), (3, 'cid@x', 'cid', 'active', 1, 2),
+      (4, 'dan@x', 'dan', 'active', 2, 3), (5, 'eve@x', 'eve', 'active', NULL, NULL)`,
+    `INSERT INTO project (id, organisation_id, name, created_by) VALUES (1, 1, 'p', 1), (2, 2, 'q', 4)`,
+    `INSERT INTO project_member (project_id, user_id) VALUES (1, 1)`,
+  ])
+    await database.query(statement);
+});
+afterAll(async () => {
+  await database.source.destroy();
+  await testDatabase.drop();
+});
+
+const nobody: Ownership = { userId: null, organisationId: null, departmentId: null, projectId: null };
+const make = async (name: string, owner: Partial<Ownership>, scope: Scope = platformScope) =>
+  (
+    await database.transaction((tx) =>
+      keys.issue(scope, tx, { ...nobody, ...owner, kind: 'client', name, createdBy: 'test' }),
+    )
+  ).publicId;
+const names = async (scope: KeyScope, filter = {}): Promise<string[]> =>
+  (await register.list(scope, { limit: 100, ...filter })).rows.map(({ name }) => name);
+
+const organisation = (organisationId: number): Scope => ({ kind: 'organisation', organisationId });
+const department: Scope = { kind: 'department', organisationId: 1, departmentId: 1, userId: people.bob };
+const user = (userId: number): Scope => ({ kind: 'user', userId });
+
+const made = new Map<string, string>();
+const owners: Readonly<Record<string, Partial<Ownership>>> = {
+  ann: { userId: people.ann },
+  bob: { userId: people.bob, organisationId: 1 },
+  cid: { userId: people.cid },
+  dan: { userId: people.dan },
+  eve: { userId: people.eve },
+  one: { organisationId: 1 },
+  a: { departmentId: 1 },
+  b: { departmentId: 2 },
+  p: { projectId: 1 },
+  q: { projectId: 2 },
+  // Requests with this one are the second organisation's, whoever sends them.
+  'ann for q': { userId: people.ann, projectId: 2 },
+};
+
+test('each scope lists its own keys, and reads, changes, rotates and revokes no other', async () => {
+  await database.transaction((tx) => keys.rotateRoot(tx));
+  for (const [name, owner] of Object.entries(owners)) made.set(name, await make(name, owner));
+  const all = Object.keys(owners).toReversed();
+  const seen: [KeyScope, string[]][] = [
+    [platformScope, all],
+    [organisation(1), ['p', 'b', 'a', 'one', 'cid', 'bob', 'ann']],
+    [organisation(2), ['ann for q', 'q', 'dan']],
+    [department, ['a', 'bob', 'ann']],
+    [user(people.ann), ['ann for q', 'ann']],
+    [user(people.eve), ['eve']],
+  ];
+  for (const [scope, expected] of seen) {
+    expect(await names(scope)).toEqual(expected);
+    for (const name of all.filter((one) => !expected.includes(one))) {
+      const id = made.get(name)!;
+      const missing = { code: 'not_found' };
+      await expect(register.get(scope, id)).rejects.toMatchObject(missing);
+      for (const work of [
+        (tx: Parameters<KeysService['revoke']>[1]) => keys.revoke(scope, tx, id),
+        (tx: Parameters<KeysService['revoke']>[1]) => keys.change(scope, tx, id, { name: 'taken' }),
+        (tx: Parameters<KeysService['revoke']>[1]) => keys.rotate(scope, tx, id),
+      ])
+        await expect(database.transaction<unknown>(work)).rejects.toMatchObject(missing);
+    }
+    expect((await register.get(scope, made.get(expected[0]!)!)).name).toBe(expected[0]);
+  }
+  const { id } = await register.get(platformScope, made.get('cid')!);
+  expect(await names({ kind: 'key', keyId: id })).toEqual(['cid']);
+  expect(await names(platformScope, { projectId: 2 })).toEqual(['ann for q', 'q']);
+  expect(await names(organisation(1), { projectId: 2 })).toEqual([]);
+  expect(await names(organisation(1), { userId: people.cid })).toEqual(['cid']);
+});
+
+test.each<[string, Scope, Partial<Ownership>, boolean]>([
+  ['an organisation for one of its own', organisation(1), { userId: people.cid }, true],
+  ['an organisation for a person of another', organisation(1), { userId: people.dan }, false],
+  ['an organisation for a person of none', organisation(1), { userId: people.eve }, false],
+  ['its project in the name of a stranger', organisation(1), { userId: people.dan, projectId: 1 }, false],
+  ['an organisation for another', organisation(1), { organisationId: 2 }, false],
+  ['an organisation for itself', organisation(1), { organisationId: 1 }, true],
+  ['an organisation for no owner', organisation(1), {}, false],
+  ['an owner that is not there', organisation(1), { userId: 99 }, false],
+  ['a department for itself', department, { departmentId: 1 }, true],
+  ['a department for its member', department, { userId: people.ann }, true],
+  ['a department for another', department, { departmentId: 2 }, false],
+  ['a department for its organisation', department, { organisationId: 1 }, false],
+  ['a department for a person of another', department, { userId: people.cid, departmentId: 1 }, false],
+  ['a person for himself', user(people.bob), { userId: people.bob }, true],
+  ['a member for her project', user(people.ann), { userId: people.ann, projectId: 1 }, true],
+  ['a person for a project of others', user(people.bob), { userId: people.bob, projectId: 1 }, false],
+  ['a person for somebody else', user(people.bob), { userId: people.ann }, false],
+  ['a person for an organisation', user(people.bob), { userId: people.bob, organisationId: 2 }, false],
+])('a key made by %s', async (_what, scope, owner, allowed) => {
+  const attempt = make('made', owner, scope);
+  if (allowed) await expect(attempt).resolves.toHaveLength(8);
+  else await expect(attempt).rejects.toMatchObject({ code: 'permission_denied' });
+});
+
+test('pages lead on and back, and a foreign cursor shows nothing of its scope', async () => {
+  const whole = await names(platformScope);
+  const pages: string[][] = [];
+  let page = await register.list(platformScope, { limit: 4 });
+  expect(page.previous).toBeNull();
+  for (;;) {
+    pages.push(page.rows.map(({ name }) => name));
+    if (page.next === null) break;
+    page = await register.list(platformScope, { limit: 4, cursor: page.next });
+  }
+  expect(pages.flat()).toEqual(whole);
+  for (const earlier of pages.slice(0, -1).toReversed()) {
+    page = await register.list(platformScope, { limit: 4, cursor: page.previous });
+    expect(page.rows.map(({ name }) => name)).toEqual(earlier);
+    expect(page.next).not.toBeNull();
+  }
+  expect(page.previous).toBeNull();
+  const second = await register.list(platformScope, { limit: 1 });
+  expect(await names(user(people.eve), { cursor: second.next })).toEqual(['eve']);
+});
+
+test('usage of a window is that of the keys of the scope', async () => {
+  const [ann, dan] = await Promise.all(
+    ['ann', 'dan'].map((name) => register.get(platformScope, made.get(name)!)),
+  );
+  const hours = [
+    [ann!.id, '2026-05-01T10:00:00Z', 2, 30n],
+    [ann!.id, '2026-05-01T11:00:00Z', 1, 12n],
+    [ann!.id, '2026-05-01T12:00:00Z', 9, 99n],
+    [dan!.id, '2026-05-01T11:00:00Z', 5, 70n],
+  ];
+  for (const [keyId, hour, requests, cost] of hours)
+    await administer(
+      testDatabase.ownerUrl,
+      `INSERT INTO usage_hour (hour, key_id, requests, failures, input_tokens, cache_read_tokens, cache_write_tokens,
+         output_tokens, reasoning_tokens, audio_tokens, image_tokens, cost_nano)
+       VALUES ('${hour}', ${keyId}, ${requests}, 1, 10, 5, 1, 4, 0, 0, 0, ${cost})`,
+    );
+  const window = { from: new Date('2026-05-01T10:20:00Z'), to: new Date('2026-05-01T12:00:00Z') };
+  const both = [ann!, dan!];
+  const expected = { requests: 3, failures: 2, inputTokens: 32n, outputTokens: 8n, cost: 42n };
+  expect(await register.usage(organisation(1), both, window)).toEqual(new Map([[ann!.id, expected]]));
+  expect((await register.usage(platformScope, both, window)).get(dan!.id)).toMatchObject({ cost: 70n });
+});
