@@ -38,3 +38,4 @@ export {
 } from './view-context';
 export { createViewEngine, ViewEngine, type ViewEngineOptions } from './view-engine';
 export { ViewsModule } from './views.module';
+export { renderMarkdown, splitFrontMatter, type MarkdownOptions, type MarkdownPage } from './markdown';

@@ -5,7 +5,7 @@ export { cookieOf, sessionCookieName, setCookie } from './cookies';
 export { type HttpRequest, pathOf, queryOf, requestOf } from './http-request';
 export { pageRequestOf, type PageSizes, presentPage } from './lists';
 export { serveAssets } from './pages/assets';
-export { languageCookie, PageRenderer } from './pages/page-renderer';
+export { languageCookie, localeOf, PageRenderer } from './pages/page-renderer';
 export { csvLine } from './routes/csv';
 export { csvFile, type CsvTable } from './routes/csv.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';

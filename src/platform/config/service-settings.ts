@@ -48,6 +48,28 @@ export abstract class ServiceSettings {
   readonly dataFolder: string;
 
   @Setting({
+    name: 'LEGAL_FOLDER',
+    group: 'General',
+    describe:
+      'A folder with your own legal texts, such as terms.md and terms.de.md, in place of the templates (docs/portal.md).',
+    as: folder,
+    unset: 'the templates that come with the product',
+  })
+  readonly legalFolder?: string;
+
+  @Setting({
+    name: 'SECURITY_CONTACT',
+    group: 'General',
+    describe:
+      'Whom /.well-known/security.txt names for reports of weaknesses: a mail address or an https page.',
+    as: text('a mail address or an https address', (value) =>
+      /^(https:\/\/|[^\s@<>]+@)[^\s@<>]+$/.test(value),
+    ),
+    unset: 'the page /legal/security',
+  })
+  readonly securityContact?: string;
+
+  @Setting({
     name: 'BOOTSTRAP_OWNER_EMAIL',
     group: 'General',
     describe: 'Who becomes platform owner on the first boot.',

@@ -1,13 +1,28 @@
 import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../../catalogue';
 import { WebModule } from '../../web';
+import { AddressesController } from './addresses/addresses.controller';
+import { ErrorPagesController } from './api-docs/errors.controller';
+import { DocumentLibrary } from './documents/document-library';
+import { DocumentsController } from './documents/documents.controller';
 import { HomeController } from './home.controller';
+import { LegalController } from './legal/legal.controller';
+import { LegalLibrary } from './legal/legal-library';
 import { PublicModelsController } from './models.controller';
 import { PricingController } from './pricing.controller';
 
 /** Everything that is shown without an account. */
 @Module({
   imports: [WebModule, CatalogueModule],
-  controllers: [HomeController, PublicModelsController, PricingController],
+  controllers: [
+    HomeController,
+    PublicModelsController,
+    PricingController,
+    DocumentsController,
+    LegalController,
+    ErrorPagesController,
+    AddressesController,
+  ],
+  providers: [DocumentLibrary, LegalLibrary],
 })
 export class PublicModule {}

@@ -58,7 +58,7 @@ export class PageRenderer {
 }
 
 /** The visitor's choice, else the first of the browser's languages that there is. */
-function localeOf(request: HttpRequest): Locale {
+export function localeOf(request: HttpRequest): Locale {
   const chosen = cookieOf(request.headers, languageCookie);
   if (isLocale(chosen)) return chosen;
   const wanted = (request.headers['accept-language'] ?? '')

@@ -1,0 +1,125 @@
+import { Controller, Get, Header } from '@nestjs/common';
+import { CatalogueService } from '../../../catalogue';
+import { publicCatalogue } from '../../../kernel';
+import { Settings } from '../../../platform';
+import { Access } from '../../../web';
+import { references } from '../documents/links';
+import { legalDocuments } from '../legal/legal-library';
+import { publicModels } from '../public-models';
+
+const plainText = 'text/plain; charset=utf-8';
+const DAY_MS = 86_400_000;
+
+/** Pages for people, in the order in which they are worth reading. */
+const pages = [
+  '/',
+  '/features',
+  '/models-public',
+  '/pricing',
+  '/guide',
+  '/api-docs/errors',
+  '/developers',
+  '/controls',
+  '/security',
+  '/certifications',
+  ...[...references].map((name) => `/developers/${name}`),
+  ...legalDocuments.map((name) => `/legal/${name}`),
+];
+
+/** What programs look for at addresses that are agreed on. */
+@Controller()
+export class AddressesController {
+  constructor(
+    private readonly settings: Settings,
+    private readonly catalogue: CatalogueService,
+  ) {}
+
+  /** Accounts are nobody's to index; public pages are. */
+  @Get('/robots.txt')
+  @Access.anyone()
+  @Header('content-type', plainText)
+  @Header('cache-control', 'public, max-age=3600')
+  robots(): string {
+    const closed = ['/dashboard', '/account', '/api/', '/auth/', '/invite/', '/v1/'];
+    return [
+      'User-agent: *',
+      ...closed.map((path) => `Disallow: ${path}`),
+      '',
+      `Sitemap: ${this.settings.baseUrl}/sitemap.xml`,
+      '',
+    ].join('\n');
+  }
+
+  @Get('/sitemap.xml')
+  @Access.anyone()
+  @Header('content-type', 'application/xml; charset=utf-8')
+  @Header('cache-control', 'public, max-age=3600')
+  sitemap(): string {
+    const urls = pages.map((path) => `  <url><loc>${this.settings.baseUrl}${path}</loc></url>`);
+    return [
+      '<?xml version="1.0" encoding="UTF-8"?>',
+      '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">',
+      ...urls,
+      '</urlset>',
+      '',
+    ].join('\n');
+  }
+
+  /** RFC 9116. It expires a year from now at most, so that nobody trusts a copy for ever. */
+  @Get('/.well-known/security.txt')
+  @Access.anyone()
+  @Header('content-type', plainText)
+  @Header('cache-control', 'public, max-age=3600')
+  security(): string {
+    const { baseUrl, securityContact } = this.settings;
+    const contact =
+      securityContact === undefined
+        ? `${baseUrl}/legal/security`
+        : securityContact.startsWith('https:')
+          ? securityContact
+          : `mailto:${securityContact}`;
+    const expires = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS + 180 * DAY_MS).toISOString();
+    return [
+      `Contact: ${contact}`,
+      `Expires: ${expires}`,
+      'Preferred-Languages: en',
+      `Canonical: ${baseUrl}/.well-known/security.txt`,
+      `Policy: ${baseUrl}/legal/security`,
+      '',
+    ].join('\n');
+  }
+
+  /** This site in one page of Markdown, for language models that help somebody to use it. */
+  @Get('/llms.txt')
+  @Access.anyone()
+  @Header('content-type', plainText)
+  @Header('cache-control', 'public, max-age=300')
+  languageModels(): string {
+    const { baseUrl, brandName } = this.settings;
+    const link = (path: string, title: string, about: string): string =>
+      `- [${title}](${baseUrl}${path}): ${about}`;
+    const models = publicModels(this.catalogue).filter(({ state }) => state === 'active');
+    return [
+      `# ${brandName}`,
+      '',
+      `> A model gateway. One key and one address, ${baseUrl}, for the models of several suppliers; OpenAI-style clients use ${baseUrl}/v1, messages-style clients ${baseUrl}.`,
+      '',
+      'Send the key as `Authorization: Bearer <key>`; `/v1/messages` also takes `x-api-key`. On an error read `error.code`, never the text; wait as long as `Retry-After` says.',
+      '',
+      '## Documentation',
+      '',
+      link('/guide', 'Guide', 'first request and the settings of clients'),
+      link('/v1/openapi.json', 'OpenAPI of the gateway', 'every route below /v1'),
+      link('/openapi.json', 'OpenAPI of the portal', 'pages, accounts, billing, administration'),
+      link('/v1/errors', 'Error codes', `${publicCatalogue().length} codes with status, class and next step`),
+      link('/controls', 'Limits and controls', 'each limit, where it is enforced, its error'),
+      ...[...references].map((name) => link(`/developers/${name}`, name, 'reference text')),
+      '',
+      '## Models',
+      '',
+      link('/models-public?format=json', 'Models and prices', 'as JSON, in force now'),
+      ...models.slice(0, 50).map(({ id, kind, displayName }) => `- \`${id}\`: ${displayName} (${kind})`),
+      '',
+    ].join('\n');
+  }
+}

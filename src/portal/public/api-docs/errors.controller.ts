@@ -1,0 +1,48 @@
+import { Controller, Query } from '@nestjs/common';
+import { IsIn, IsOptional, Matches } from 'class-validator';
+import { publicCatalogue } from '../../../kernel';
+import { Access, Page } from '../../../web';
+import { errorsPath } from '../documents/links';
+
+const classes = ['R', 'B', 'C', 'P', 'F'] as const;
+
+class ErrorsQuery {
+  @IsOptional()
+  @IsIn(['', ...classes])
+  class?: string;
+
+  @IsOptional()
+  @Matches(/^[^\p{Cc}]{0,100}$/u)
+  q?: string;
+
+  /** Only codes that this version can answer with. */
+  @IsOptional()
+  @IsIn(['', 'reachable'])
+  reach?: string;
+}
+
+/** Every error code with its class and its next step; the address of one is `#code`. */
+@Controller()
+export class ErrorPagesController {
+  @Page(errorsPath, 'pages/public/errors', Access.anyone())
+  errors(@Query() query: ErrorsQuery): object {
+    const { class: actionClass = '', q = '', reach = '' } = query;
+    const words = q.toLowerCase().trim().split(/\s+/);
+    const all = publicCatalogue();
+    const codes = all.filter((entry) => {
+      const text = `${entry.code} ${entry.status} ${entry.type} ${entry.human_message}`.toLowerCase();
+      return (
+        (actionClass === '' || entry.action_class === actionClass) &&
+        (reach === '' || entry.reach === reach) &&
+        words.every((word) => text.includes(word))
+      );
+    });
+    return {
+      codes,
+      total: all.length,
+      shown: codes.length,
+      asked: query,
+      classes: classes.map((name) => ({ name, asked: name === actionClass })),
+    };
+  }
+}

@@ -1,0 +1,43 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { IsOptional, Matches } from 'class-validator';
+import { fault } from '../../../kernel';
+import { renderMarkdown } from '../../../views';
+import { Access, type HttpRequest, localeOf, Page, pathOf } from '../../../web';
+import { legalDocuments, LegalLibrary } from './legal-library';
+
+class LegalQuery {
+  /** An earlier version; without it, the one in force. */
+  @IsOptional()
+  @Matches(/^[\w.-]{1,40}$/)
+  version?: string;
+}
+
+@Controller()
+export class LegalController {
+  constructor(private readonly library: LegalLibrary) {}
+
+  @Page(legalDocuments.map((name) => `/legal/${name}`), 'pages/public/document', Access.anyone())
+  legal(@Req() request: HttpRequest, @Query() { version }: LegalQuery): object {
+    const path = pathOf(request);
+    const name = legalDocuments.find((known) => path === `/legal/${known}`);
+    const found = name === undefined ? undefined : this.library.find(name, localeOf(request), version);
+    if (name === undefined || found === undefined) throw fault('not_found');
+    const versions = this.library.versions(name);
+    const { text, language, ...facts } = found;
+    return {
+      path,
+      titleKey: `public.link.${path}`,
+      language,
+      ...renderMarkdown(text, { copyLabel: 'Copy' }),
+      legal: {
+        ...facts,
+        language,
+        isOld: !versions.some((other) => other.isCurrent && other.version === found.version),
+        versions:
+          versions.length < 2
+            ? []
+            : versions.map((other) => ({ ...other, href: `${path}?version=${other.version}` })),
+      },
+    };
+  }
+}

@@ -1,0 +1,209 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { catalogue } from '../../../src/kernel';
+import type { Settings } from '../../../src/platform';
+import { LegalLibrary } from '../../../src/portal/public/legal/legal-library';
+import type { TestApp } from '../../support/app';
+import { readPage, startPublicSite } from '../../support/public-site';
+
+let app: TestApp;
+const folder = mkdtempSync(join(tmpdir(), 'switchboard-legal-'));
+const legal = (name: string, version: string, effective: string, language: string, text: string): void =>
+  writeFileSync(
+    join(folder, name),
+    `---\nversion: ${version}\neffective: ${effective}\nlanguage: ${language}\n---\n${text}\n`,
+  );
+
+beforeAll(async () => {
+  legal(
+    'terms.md',
+    '2',
+    '2026-02-01',
+    'en',
+    '## Ours\n\nSecond version. <script>alert(1)</script> [x](javascript:alert(1))',
+  );
+  legal('terms.de.md', '2', '2026-02-01', 'de', '## Unsere\n\nZweite Fassung.');
+  legal('terms.1.md', '1', '2025-02-01', 'en', '## Old\n\nFirst version.');
+  legal('terms.3.md', '3', '2199-01-01', 'en', '## Later\n\nThird version.');
+  app = await startPublicSite({
+    LEGAL_FOLDER: folder,
+    BASE_URL: 'http://127.0.0.1:3999',
+    BRAND_NAME: 'Ring & <Co>',
+    RECORD_RETENTION_MONTHS: '13',
+    SECURITY_CONTACT: 'security@ring.example',
+  });
+});
+afterAll(async () => {
+  await app.close();
+  rmSync(folder, { recursive: true });
+});
+
+const page = async (path: string, language = 'en'): Promise<string> => {
+  const { status, headers, text } = await readPage(app, path, {
+    accept: 'text/html',
+    'accept-language': language,
+  });
+  expect([path, status, headers.get('content-type')]).toEqual([path, 200, 'text/html; charset=utf-8']);
+  expect(text).not.toContain('{{');
+  expect(text).not.toContain('<Co>');
+  return text.replaceAll('&#x3D;', '=');
+};
+
+describe('pages about the product', () => {
+  test('features lead to what proves them', async () => {
+    const text = await page('/features');
+    expect(text).toContain('Ring &amp; &lt;Co&gt;');
+    expect(text.match(/<em>Proof:<\/em>/g)?.length).toBeGreaterThan(12);
+    expect(text).toContain('href="/api-docs/errors#sovereign_route_unavailable"');
+  });
+
+  test('the guide is filled with this deployment and its models', async () => {
+    const text = await page('/guide');
+    for (const id of [
+      'python',
+      'typescript',
+      'claude-code',
+      'codex',
+      'cline',
+      'librechat',
+      'open-webui',
+      'curl',
+    ])
+      expect(text).toContain(`id="${id}"`);
+    expect(text).toContain('http://127.0.0.1:3999/v1');
+    expect(text).toContain('ANTHROPIC_BASE_URL=http://127.0.0.1:3999\n');
+    expect(text).toContain('sim-large');
+    expect(text).toContain('sim-embed');
+  });
+
+  test('limits and security name the settings of this deployment', async () => {
+    expect(await page('/controls')).toContain('32 MiB');
+    expect(await page('/security')).toContain('for 13 months');
+    expect(await page('/certifications')).toContain('no certificate');
+    expect(await page('/developers')).toContain('href="/v1/openapi.json"');
+  });
+
+  test('say so where they are in English only', async () => {
+    const text = await page('/features', 'fr');
+    expect(text).toContain('<h1>Fonctions</h1>');
+    expect(text).toContain('Ce texte n’existe qu’en anglais.');
+    expect(text).toContain('lang="en"');
+    expect(await page('/features')).not.toContain('written in English');
+  });
+
+  test('reference texts come with the version; others stay with the sources', async () => {
+    const text = await page('/developers/keys');
+    expect(text).toContain('<h1>Keys and rates</h1>');
+    expect(text).toContain('href="/developers/money#how-much-is-set-aside"');
+    expect(text).not.toMatch(/href="[^"]*\.md/);
+    for (const name of ['nodes', '..%2fREADME', 'keys.md'])
+      expect((await readPage(app, `/developers/${name}`)).status).toBe(404);
+  });
+});
+
+describe('legal texts', () => {
+  const names = ['aup', 'privacy', 'cookies', 'dpa', 'refund', 'billing', 'security'];
+
+  test.each(names)('%s is a template, and says so', async (name) => {
+    const text = await page(`/legal/${name}`);
+    expect(text).toContain('Version template-1');
+    expect(text).toContain('A template.');
+  });
+
+  test('of the operator take the place of the template; the one in force is shown', async () => {
+    const text = await page('/legal/terms');
+    expect(text).toContain('Second version.');
+    expect(text).toContain('Version 2');
+    expect(text).not.toContain('A template.');
+    for (const version of ['1', '2', '3']) expect(text).toContain(`href="/legal/terms?version=${version}"`);
+    expect(text).toContain('<time datetime="2026-02-01T00:00:00.000Z"');
+  });
+
+  test('cannot bring scripts into the page', async () => {
+    const text = await page('/legal/terms');
+    expect(text).toContain('&lt;script&gt;alert(1)&lt;/script&gt;');
+    expect(text).not.toMatch(/<script>|javascript:/);
+  });
+
+  test('are shown in the language of the reader where there is one', async () => {
+    expect(await page('/legal/terms', 'de')).toContain('Zweite Fassung.');
+    expect(await page('/legal/terms', 'it')).toContain('Second version.');
+  });
+
+  test('stay readable in earlier versions', async () => {
+    const text = await page('/legal/terms?version=1');
+    expect(text).toContain('First version.');
+    expect(text).toContain('This version is not the one in force.');
+    expect((await readPage(app, '/legal/terms?version=9')).status).toBe(404);
+    expect((await readPage(app, '/legal/terms?version=../x')).status).toBe(422);
+  });
+
+  test('without a version stop the start, and the file is named', () => {
+    const wrong = mkdtempSync(join(tmpdir(), 'switchboard-legal-'));
+    writeFileSync(join(wrong, 'dpa.md'), '# No head');
+    const settings = { legalFolder: wrong } as Settings;
+    expect(() => new LegalLibrary(settings)).toThrow(/dpa\.md needs a line "version:"/);
+    rmSync(wrong, { recursive: true });
+  });
+});
+
+describe('error codes', () => {
+  test('all of them are there, each with its class, its next step and an address of its own', async () => {
+    const text = await page('/api-docs/errors');
+    expect(catalogue.size).toBe(268);
+    for (const [code] of catalogue) expect(text).toContain(`<tr id="${code}">`);
+    expect(text).toContain('Top up the paying account');
+  });
+
+  test('are narrowed by class, by words and to those that occur', async () => {
+    const rows = async (query: string): Promise<number> =>
+      (await page(`/api-docs/errors?${query}`)).match(/<tr id=/g)?.length ?? 0;
+    expect(await rows('class=F')).toBe(
+      [...catalogue.values()].filter((entry) => entry.actionClass === 'F').length,
+    );
+    expect(await rows('q=budget_exceeded')).toBe(1);
+    expect(await rows('reach=reachable')).toBe(
+      [...catalogue.values()].filter((entry) => entry.reach === 'reachable').length,
+    );
+    expect(await rows('q=%3Cb%3E')).toBe(0);
+  });
+});
+
+describe('addresses that programs know', () => {
+  const plain = async (path: string): Promise<string> => {
+    const { status, text } = await readPage(app, path, {});
+    expect([path, status]).toEqual([path, 200]);
+    return text;
+  };
+
+  test('robots.txt closes accounts and names the sitemap', async () => {
+    const text = await plain('/robots.txt');
+    expect(text).toContain('Disallow: /dashboard\n');
+    expect(text).toContain('Sitemap: http://127.0.0.1:3999/sitemap.xml');
+  });
+
+  test('every page of the sitemap is there', async () => {
+    const found = [
+      ...(await plain('/sitemap.xml')).matchAll(/<loc>http:\/\/127\.0\.0\.1:3999([^<]*)<\/loc>/g),
+    ];
+    expect(found.length).toBeGreaterThan(25);
+    for (const [, path = ''] of found)
+      expect([path, (await readPage(app, path)).status]).toEqual([path, 200]);
+  });
+
+  test('security.txt names a contact and a day on which it expires', async () => {
+    const text = await plain('/.well-known/security.txt');
+    expect(text).toContain('Contact: mailto:security@ring.example\n');
+    const expires = Date.parse(/^Expires: (.+)$/m.exec(text)?.[1] ?? '');
+    expect(expires).toBeGreaterThan(Date.now());
+    expect(expires).toBeLessThan(Date.now() + 366 * 86_400_000);
+  });
+
+  test('llms.txt names the interface and the models', async () => {
+    const text = await plain('/llms.txt');
+    expect(text).toMatch(/^# Ring & <Co>\n/);
+    expect(text).toContain('- `sim-small`: Simulated small (chat)');
+    expect(text).toContain('http://127.0.0.1:3999/v1/openapi.json');
+  });
+});
