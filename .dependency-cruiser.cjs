@@ -76,6 +76,13 @@ module.exports = {
   forbidden: [
     ...floorRules,
     ...indexRules,
+    {
+      name: 'boot-above-app',
+      comment: 'the start and the commands know the application, never the other way round',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(boot|commands|main\\.ts|cli\\.ts)' },
+      to: { path: '^src/(boot|commands)/' },
+    },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'plain-floors',

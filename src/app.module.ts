@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { parseJsonText } from './kernel';
 import { AuditModule } from './audit';
-import { FirstBoot } from './boot/first-boot';
-import { UpkeepModule } from './boot/upkeep';
 import { BillingModule } from './billing';
 import { catalogueEntities, CatalogueModule } from './catalogue';
 import { GatewayModule } from './gateway';
@@ -19,6 +17,7 @@ import {
   MailModule,
   MetricsModule,
   QueueModule,
+  RepeatingJobsModule,
   Settings,
 } from './platform';
 import { PortalModule } from './portal';
@@ -36,8 +35,11 @@ export interface AppOptions {
   readonly databaseUrl: string;
   /** Settles once the database is up to date; without it, it is. */
   readonly databaseCurrent?: Promise<void>;
-  /** What a test or an extension adds. */
-  readonly extraModules?: readonly Type[];
+  /**
+   * What the start, a test or an extension adds: controllers, providers, methods marked as repeating jobs. They may
+   * import every module of the project through its index.
+   */
+  readonly extraModules?: readonly (Type | DynamicModule)[];
 }
 
 /** The composition root: the one file that knows every module. */
@@ -63,19 +65,19 @@ export class AppModule {
           databaseCurrent: options.databaseCurrent,
           workersWait: true,
         }),
+        RepeatingJobsModule,
         MailModule.forRoot(),
         AuditModule,
         IdentityModule,
         CatalogueModule,
         BillingModule,
         KeysModule,
-        UpkeepModule,
         WebModule,
         GatewayModule,
         PortalModule.forRoot(settings),
         ...(options.extraModules ?? []),
       ],
-      providers: [adapterProvider, FirstBoot],
+      providers: [adapterProvider],
       exports: [adapterProvider],
     };
   }

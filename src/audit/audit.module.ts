@@ -3,6 +3,7 @@ import { ActivityLog } from './activity/activity-log';
 import { ActivityQuery } from './activity/activity-query';
 import { ActivityRetention } from './activity/activity-retention';
 import { Refusals } from './refusals';
+import { RecordRetention } from './record-retention';
 import { RequestRecordQuery } from './request-record-query';
 import { RequestRecords } from './request-records';
 
@@ -11,6 +12,7 @@ const providers = [
   ActivityQuery,
   ActivityRetention,
   Refusals,
+  RecordRetention,
   RequestRecords,
   RequestRecordQuery,
 ];

@@ -18,14 +18,15 @@ import {
   NestLogger,
   type OpeningDatabase,
   QueueSupervisor,
+  RepeatingJobs,
   Settings,
   startDatabase,
 } from '../platform';
 import { serveAssets } from '../web';
+import { BootModule } from './boot.module';
 import { FirstBoot, type FirstKeys } from './first-boot';
 import { isSandboxWanted, startSandbox, type Sandbox } from './sandbox';
 import { warnOfOtherNodes } from './lone-node';
-import { UpkeepSchedule } from './upkeep';
 
 export interface RunningService {
   readonly application: INestApplication;
@@ -63,7 +64,7 @@ export async function startService(
     application = await createApplication(settings, logger, {
       databaseUrl: database.url,
       databaseCurrent: database.current,
-      extraModules: options.extraModules,
+      extraModules: [BootModule, ...(options.extraModules ?? [])],
     });
     await application.init();
     const { providers } = application.get(CatalogueService).snapshot;
@@ -82,7 +83,7 @@ export async function startService(
       .get(MoneyWatch)
       .look()
       .catch((error: unknown) => logger.warn('money could not be verified', { error }));
-    await application.get(UpkeepSchedule).announce();
+    await application.get(RepeatingJobs).announce();
     const stopWatching = warnOfOtherNodes(settings, application.get(Database), logger);
     return {
       application,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../platform';
+import { Database, RepeatingJob } from '../platform';
 
 /** What can happen to a token of a pool. */
 export type TokenEventKind = 'refreshed' | 'refresh-failed' | 'limited' | 'rejected' | 'recovered';
@@ -35,6 +35,7 @@ export interface TokenEventQuery {
   readonly offset?: number;
 }
 
+const KEPT_MS = 90 * 86_400_000;
 const LONGEST_DETAIL = 500;
 const MOST_ROWS = 1_000;
 const FARTHEST_OFFSET = 100_000;
@@ -88,6 +89,11 @@ export class TokenEvents {
         within(query.offset, 0, FARTHEST_OFFSET),
       ],
     );
+  }
+
+  @RepeatingJob({ name: 'token-events', cron: '25 3 * * *' })
+  async forgetOld(): Promise<void> {
+    await this.forgetBefore(new Date(Date.now() - KEPT_MS));
   }
 
   /** Forgets what is older; answers how many there were. */

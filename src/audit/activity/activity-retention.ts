@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, Settings } from '../../platform';
+import { Database, RepeatingJob, Settings } from '../../platform';
 
 /** Removes entries of the activity log that are older than the setting keeps them. Without a setting, all are kept. */
 @Injectable()
@@ -8,6 +8,11 @@ export class ActivityRetention {
     private readonly database: Database,
     private readonly settings: Settings,
   ) {}
+
+  @RepeatingJob({ name: 'activity', cron: '35 3 * * *' })
+  async forget(): Promise<void> {
+    await this.forgetOld(new Date());
+  }
 
   /** Answers how many went. */
   async forgetOld(now: Date): Promise<number> {

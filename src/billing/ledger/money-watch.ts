@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, Logger } from '../../platform';
+import { Database, Logger, RepeatingJob } from '../../platform';
 import { verifyMoneyAlone } from './verify-money';
 
 /** Looks whether money adds up, and says so in the log when it does not. Of nodes that look at once, one does. */
@@ -9,6 +9,11 @@ export class MoneyWatch {
     private readonly database: Database,
     private readonly logger: Logger,
   ) {}
+
+  @RepeatingJob({ name: 'verify-money', cron: '40 2 * * *' })
+  verifyAll(): Promise<void> {
+    return this.look(true);
+  }
 
   /** What came since it last added up; `full`: everything. */
   async look(full = false): Promise<void> {

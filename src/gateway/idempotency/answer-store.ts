@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, SecretBox, type SecretPlace } from '../../platform';
+import { Database, RepeatingJob, SecretBox, type SecretPlace } from '../../platform';
 import type { Operation } from './operation';
 
 /**
@@ -122,6 +122,7 @@ export class AnswerStore {
   }
 
   /** Deletes what is older than a day, in portions, until nothing is left or the time is up. */
+  @RepeatingJob({ name: 'idempotent-answers', cron: '*/10 * * * *' })
   async removeExpired(signal: AbortSignal): Promise<number> {
     let removed = 0;
     while (!signal.aborted) {

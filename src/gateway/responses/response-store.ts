@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, SecretBox, type SecretPlace, Settings } from '../../platform';
+import { Database, RepeatingJob, SecretBox, type SecretPlace, Settings } from '../../platform';
 import { packSealed, unpackSealed } from './packed-secret';
 
 /** An answer of `/v1/responses` as it is kept for the key that got it. */
@@ -122,6 +122,7 @@ export class ResponseStore {
   }
 
   /** Deletes what is older than a day, and the oldest of keys that have too much, until the time is up. */
+  @RepeatingJob({ name: 'kept-responses', cron: '5-59/10 * * * *' })
   async removeExpired(signal: AbortSignal): Promise<number> {
     let removed = 0;
     while (!signal.aborted) {

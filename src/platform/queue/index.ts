@@ -1,5 +1,6 @@
 export { InjectQueue, Processor, WorkerHost } from '@nestjs/bullmq';
 export { type Job, Queue, UnrecoverableError } from 'bullmq';
 export { addJob, type NewJob, type ScheduledJob, scheduleJob } from './jobs';
+export { RepeatingJob, RepeatingJobs, RepeatingJobsModule } from './repeating-jobs';
 export { QueueModule, type QueueModuleOptions } from './queue.module';
 export { QueueSupervisor } from './queue-supervisor';

@@ -1,0 +1,29 @@
+import { Injectable } from '@nestjs/common';
+import { Logger, RepeatingJob, Settings } from '../platform';
+import { Refusals } from './refusals';
+import { RequestRecords } from './request-records';
+
+const PARTITIONS_AHEAD = 3;
+
+/** Makes partitions of request records ahead of time, and drops those that are older than the setting keeps them. */
+@Injectable()
+export class RecordRetention {
+  constructor(
+    private readonly records: RequestRecords,
+    private readonly refusals: Refusals,
+    private readonly settings: Settings,
+    private readonly logger: Logger,
+  ) {}
+
+  @RepeatingJob({ name: 'partitions', cron: '10 2 * * *' })
+  async turnPartitions(): Promise<void> {
+    const now = new Date();
+    const made = await this.records.makePartitions(PARTITIONS_AHEAD, now);
+    const { recordRetentionMonths: months } = this.settings;
+    if (months === undefined) return this.logger.info('partitions of request records are ready', { made });
+    const oldest = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
+    const dropped = await this.records.dropBefore(oldest);
+    await this.refusals.forgetBefore(oldest);
+    this.logger.info('partitions of request records are ready', { made, dropped });
+  }
+}
