@@ -1,57 +1,156 @@
+import type { DataSource } from 'typeorm';
 import type { Database } from '../../src/platform';
 
-const atOnce = 500_000;
 const recordsPerSettlement = 100;
 const keys = 200;
 const costNano = 1_000;
+const budgets = 24;
 
-/** Sixty days of records in even steps, a third of them of one key, with the ledger that belongs to them. */
-export async function fill(database: Database, rows: number): Promise<void> {
-  await database.query('SET synchronous_commit = off');
+interface Partition {
+  readonly name: string;
+  readonly bounds: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Sixty days of records in even steps, a third of them of one key, with the ledger that belongs to them. Partitions are
+ * filled apart from their table, two at a time, and get their indexes afterwards, as a restored backup would.
+ */
+export async function fill(source: DataSource, database: Database, rows: number): Promise<void> {
   await database.query(
     "SELECT ensure_request_record_partitions((now() - interval '60 days')::date, 4), open_wallets(array_agg(id::bigint)) FROM generate_series(1, $1::integer) AS id",
     [keys],
   );
-  for (let from = 0; from < rows; from += atOnce) {
-    await fillSome(database, from, Math.min(from + atOnce, rows), rows);
-    process.stdout.write(`${Math.min(from + atOnce, rows).toLocaleString('en')} records\n`);
+  await database.query('CREATE TABLE bench_span AS SELECT now() - interval $$60 days$$ AS began');
+  const parents = await indexesOfTable(database);
+  const waiting = await partitions(database);
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      await fillPartition(source, next, rows, parents);
+  };
+  await said('records and their indexes', () => Promise.all([worker(), worker()]));
+  await said('hours of usage', () => fillHours(database));
+  await said('ledger', () => fillLedger(database, rows));
+  await said('windows', () => openWindows(database));
+  await said('statistics', () => database.query('VACUUM ANALYZE'));
+}
+
+async function said(what: string, work: () => Promise<unknown>): Promise<void> {
+  const began = performance.now();
+  await work();
+  process.stdout.write(`        filled: ${what}, ${((performance.now() - began) / 1_000).toFixed(1)} s\n`);
+}
+
+const partitions = (database: Database): Promise<Partition[]> =>
+  database.query<Partition>(
+    `SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds,
+            to_date(right(c.relname, 6), 'YYYYMM')::text AS from,
+            (to_date(right(c.relname, 6), 'YYYYMM') + interval '1 month')::date::text AS to
+       FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = 'request_record'::regclass AND c.relname ~ '[0-9]{6}$'
+        AND to_date(right(c.relname, 6), 'YYYYMM') <= now() ORDER BY c.relname`,
+  );
+
+/** The definitions of the table's indexes; a partition is attached with what matches them. */
+async function indexesOfTable(database: Database): Promise<string[]> {
+  const found = await database.query<{ definition: string }>(
+    "SELECT pg_get_indexdef(indexrelid) AS definition FROM pg_index WHERE indrelid = 'request_record'::regclass",
+  );
+  return found.map(({ definition }) => definition);
+}
+
+async function fillPartition(
+  source: DataSource,
+  { name, bounds, from, to }: Partition,
+  rows: number,
+  indexes: readonly string[],
+): Promise<void> {
+  const runner = source.createQueryRunner();
+  try {
+    await runner.query(
+      "SET synchronous_commit = off; SET maintenance_work_mem = '512MB'; SET timezone = 'UTC'",
+    );
+    await runner.query(`ALTER TABLE request_record DETACH PARTITION ${name}`);
+    await runner.query(`DROP TABLE ${name}`);
+    await runner.query(`CREATE TABLE ${name} (LIKE request_record INCLUDING DEFAULTS INCLUDING CONSTRAINTS)`);
+    await runner.query(recordsBetween(name, from, to, rows));
+    for (const definition of indexes) {
+      const place = definition.indexOf(' USING ');
+      const unique = definition.startsWith('CREATE UNIQUE') ? 'UNIQUE ' : '';
+      await runner.query(`CREATE ${unique}INDEX ON ${name}${definition.slice(place)}`);
+    }
+    await runner.query(`ALTER TABLE request_record ATTACH PARTITION ${name} ${bounds}`);
+  } finally {
+    await runner.release();
   }
+}
+
+const step = (rows: number): string => `(interval '59 days 23 hours' / ${rows})`;
+const keyOf = (group: string): string =>
+  `CASE WHEN ${group} % 3 = 0 THEN 1 ELSE 2 + ${group} % ${keys - 1} END`;
+
+/** Records that fall into one month; their ids follow the time, as those of the product do. */
+const recordsBetween = (table: string, from: string, to: string, rows: number): string => `
+  INSERT INTO ${table} (request_id, created_at, settled_at, settlement_id, key_id, user_id, wallet_id, surface,
+    model, served_model, supplier, input_tokens, output_tokens, usage_source, cost_nano, status, stream, failover,
+    latency_ms)
+  SELECT uuidv7(at - clock_timestamp()), at, at, 1000000 + g, k, k, k, 'chat',
+         CASE WHEN g % 3 = 0 AND i % (${rows} / 20) < 1 THEN 'seldom' WHEN i % 4 = 0 THEN 'other' ELSE 'usual' END,
+         CASE WHEN i % 4 = 0 THEN 'other' ELSE 'usual-2026' END, 'supplier', 900, 300, 'reported', ${costNano}, 200,
+         false, false, 700
+    FROM (SELECT i, i / ${recordsPerSettlement} AS g, ${keyOf(`(i / ${recordsPerSettlement})`)} AS k,
+                 began + i * ${step(rows)} AS at
+            FROM bench_span, generate_series(
+              greatest(0, ceil(extract(epoch FROM '${from}'::timestamptz - began) / extract(epoch FROM ${step(rows)})))::bigint,
+              least(${rows}, ceil(extract(epoch FROM '${to}'::timestamptz - began) / extract(epoch FROM ${step(rows)})))::bigint - 1
+            ) AS i) AS row`;
+
+/** What the trigger would have added, record by record. */
+async function fillHours(database: Database): Promise<void> {
+  await database.query(
+    `INSERT INTO usage_hour (hour, key_id, user_id, wallet_id, model, served_model, supplier, requests, failures,
+       input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, audio_tokens,
+       image_tokens, cost_nano)
+     SELECT date_trunc('hour', created_at, 'UTC'), key_id, user_id, wallet_id, model, served_model, supplier,
+            count(*), count(code), sum(input_tokens), 0, 0, sum(output_tokens), 0, 0, 0, sum(cost_nano)
+       FROM request_record GROUP BY 1, 2, 3, 4, 5, 6, 7`,
+  );
+}
+
+async function fillLedger(database: Database, rows: number): Promise<void> {
+  // The sums are right by construction; to check each of them again at the commit takes minutes.
+  await database.query('ALTER TABLE ledger_transaction DISABLE TRIGGER ledger_transaction_balances');
+  await database.query('ALTER TABLE ledger_entry DISABLE TRIGGER ledger_entry_balances');
+  await database.query(
+    `WITH settled AS (
+       SELECT 1000000 + g AS id, ${keyOf('g')} AS k, began + g * ${recordsPerSettlement} * ${step(rows)} AS at
+         FROM bench_span, generate_series(0::bigint, (${rows}::bigint - 1) / ${recordsPerSettlement}) AS g),
+     made AS (
+       INSERT INTO ledger_transaction (id, kind, ref, created_at)
+       SELECT id, 'settlement', id::text, at FROM settled RETURNING id)
+     INSERT INTO ledger_entry (transaction_id, account_id, amount)
+     SELECT s.id, a.id, CASE a.kind WHEN 'wallet' THEN -1 ELSE 1 END
+            * ${costNano} * least(${recordsPerSettlement}, ${rows} - (s.id - 1000000) * ${recordsPerSettlement})
+       FROM settled s JOIN made ON made.id = s.id
+       JOIN ledger_account a ON a.kind = 'usage' OR (a.kind = 'wallet' AND a.owner_id = s.k)`,
+  );
+  await database.query('ALTER TABLE ledger_transaction ENABLE TRIGGER ledger_transaction_balances');
+  await database.query('ALTER TABLE ledger_entry ENABLE TRIGGER ledger_entry_balances');
+}
+
+/** Wallets, and budgets of both kinds: half of them by the calendar, half rolling. The first key has none yet. */
+async function openWindows(database: Database): Promise<void> {
   await database.query(
     `UPDATE spending_window w SET spent = used.spent FROM (
        SELECT wallet_id, sum(cost_nano) AS spent FROM usage_hour GROUP BY wallet_id) AS used
       WHERE w.kind = 'wallet' AND w.owner_id = used.wallet_id`,
   );
-  await database.query('VACUUM ANALYZE');
-}
-
-async function fillSome(database: Database, from: number, to: number, rows: number): Promise<void> {
-  const at = (place: string): string =>
-    `now() - interval '60 days' + ${place} * (interval '59 days 23 hours' / ${rows})`;
-  const keyOf = (group: string): string =>
-    `CASE WHEN ${group} % 3 = 0 THEN 1 ELSE 2 + ${group} % ${keys - 1} END`;
   await database.query(
-    `INSERT INTO request_record (request_id, created_at, settled_at, settlement_id, key_id, user_id, wallet_id, surface,
-       model, served_model, supplier, input_tokens, output_tokens, usage_source, cost_nano, status, stream, failover,
-       latency_ms)
-     SELECT gen_random_uuid(), ${at('i')}, ${at('i')}, 1000000 + g, k, k, k, 'chat',
-            CASE WHEN g % 3 = 0 AND i % (${rows} / 20) < 1 THEN 'seldom' WHEN i % 4 = 0 THEN 'other' ELSE 'usual' END,
-            CASE WHEN i % 4 = 0 THEN 'other' ELSE 'usual-2026' END, 'supplier', 900, 300, 'reported', ${costNano}, 200,
-            false, false, 700
-       FROM (SELECT i, i / ${recordsPerSettlement} AS g, ${keyOf(`(i / ${recordsPerSettlement})`)} AS k
-               FROM generate_series($1::bigint, $2::bigint - 1) AS i) AS row`,
-    [from, to],
+    `SELECT set_spending_limit(kind, 1 + id, CASE WHEN id % 2 = 0 THEN 'monthly' ELSE 'rolling' END, 1000000000000000)
+       FROM generate_series(1, ${budgets}::bigint) AS id, unnest(ARRAY['key', 'user']) AS kind`,
   );
   await database.query(
-    `WITH settled AS (
-       SELECT 1000000 + g AS id, ${keyOf('g')} AS k, ${at(`(g * ${recordsPerSettlement})`)} AS at
-         FROM generate_series($1::bigint / ${recordsPerSettlement}, ($2::bigint - 1) / ${recordsPerSettlement}) AS g),
-     made AS (
-       INSERT INTO ledger_transaction (id, kind, ref, created_at)
-       SELECT id, 'settlement', id::text, at FROM settled RETURNING id)
-     INSERT INTO ledger_entry (transaction_id, account_id, amount)
-     SELECT s.id, a.id, CASE a.kind WHEN 'wallet' THEN -1 ELSE 1 END * ${costNano * recordsPerSettlement}
-       FROM settled s JOIN made ON made.id = s.id
-       JOIN ledger_account a ON a.kind = 'usage' OR (a.kind = 'wallet' AND a.owner_id = s.k)`,
-    [from, to],
+    `SELECT open_spending_windows(array_agg(kind), array_agg(owner_id), now()) FROM spending_rule WHERE kind <> 'wallet'`,
   );
 }

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { writtenRecord } from '../../../src/audit';
-import { type LimitRef, PostgresMoneyStore } from '../../../src/billing';
+import { type LimitRef, PostgresMoneyStore, verifyMoney } from '../../../src/billing';
 import { type Batch, LeaseGone } from '../../../src/billing/engine/store/money-store';
+import { verifyMoneyAlone } from '../../../src/billing/ledger/verify-money';
 import { uuidv7 } from '../../../src/kernel';
 import { costing, expectMoneyToAddUp, MoneyHouse } from './money-support';
 
@@ -16,6 +17,7 @@ type Step =
   | { do: 'return' | 'late'; lease: number; share: number }
   | { do: 'settle'; lease: number; scope: number; costs: number[]; hoursAgo: number; share: number }
   | { do: 'again' }
+  | { do: 'seal' }
   | { do: 'sweep'; lease: number }
   | { do: 'limit'; period: 'daily' | 'monthly' | 'rolling'; amount: number | null }
   | { do: 'post'; amount: number }
@@ -53,6 +55,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
       }),
     },
     { weight: 2, arbitrary: fc.constant({ do: 'again' as const }) },
+    { weight: 2, arbitrary: fc.constant({ do: 'seal' as const }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('sweep' as const), lease }) },
     {
       weight: 2,
@@ -116,6 +119,7 @@ class Model {
     if (step.do === 'settle') return this.settle(step);
     if (step.do === 'again' && this.last)
       expect((await this.store.settle(this.last)).known).toHaveLength(this.last.records.length);
+    if (step.do === 'seal') return this.seal();
     if (step.do === 'sweep') return this.sweep(step.lease);
     if (step.do === 'post') await house.credit(this.id, BigInt(step.amount));
     if (step.do === 'limit') await this.limit(step.period, step.amount);
@@ -213,6 +217,17 @@ class Model {
     );
   }
 
+  /** An hour passes, so that everything so far can be sealed. */
+  private async seal(): Promise<void> {
+    await owner.query(`
+      ALTER TABLE ledger_transaction DISABLE TRIGGER USER;
+      UPDATE ledger_transaction SET created_at = created_at - interval '1 hour';
+      ALTER TABLE ledger_transaction ENABLE TRIGGER USER;
+      UPDATE request_record SET settled_at = settled_at - interval '1 hour';
+      UPDATE money_seal SET sealed_to = sealed_to - interval '1 hour'`);
+    expect(await verifyMoneyAlone(house.database)).toMatchObject({ addsUp: true });
+  }
+
   private change(place: number, windowId: string, by: bigint): void {
     const slices = this.slices[place]!;
     slices.set(windowId, (slices.get(windowId) ?? 0n) + by);
@@ -229,6 +244,7 @@ test('whatever the order, the database and the model agree, and the books add up
       for (const step of taken) await model.take(step);
       await model.check();
       await expectMoneyToAddUp(house.database);
+      expect(await verifyMoney(house.database, { full: false })).toMatchObject({ addsUp: true });
     }),
     { numRuns: 40, interruptAfterTimeLimit: 25_000 },
   );

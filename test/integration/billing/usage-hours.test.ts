@@ -68,6 +68,7 @@ test('the records of one model are found as asked for and as served, each once, 
 });
 
 test('what adds up is sealed and not read again, unless everything is asked for', async () => {
+  await asOwner("SELECT open_spending_windows('{key}', '{1}', now())");
   // As if it all had happened an hour ago.
   await asOwner(`
     ALTER TABLE ledger_transaction DISABLE TRIGGER USER;
@@ -91,6 +92,10 @@ test('what adds up is sealed and not read again, unless everything is asked for'
   await asOwner('UPDATE request_record SET cost_nano = cost_nano + 1 WHERE cost_nano = 40');
   expect(await wrong(true)).toBeGreaterThan(0);
   await asOwner('UPDATE request_record SET cost_nano = cost_nano - 1 WHERE cost_nano = 41');
+
+  await asOwner("UPDATE spending_window SET spent = spent + 1 WHERE kind = 'key'");
+  expect([await wrong(false), await wrong(true)]).toEqual([1, 1]);
+  await asOwner("UPDATE spending_window SET spent = spent - 1 WHERE kind = 'key'");
 
   await asOwner("UPDATE spending_window SET spent = spent + 1 WHERE kind = 'wallet'");
   expect(await verifyMoneyAlone(house.database)).toMatchObject({ addsUp: false });
