@@ -6,6 +6,7 @@ export * from './sse';
 export * from './ids';
 export * from './clock';
 export * from './swap-list';
+export * from './deadline';
 export * from './result';
 export * from './pieces';
 export * from './transitions';

@@ -1,10 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Attribution } from '../audit';
 import { limitRefs } from '../billing';
 import { PayerService, type Standing } from '../identity';
-import { type Fault, fault, fromUnknown } from '../kernel';
+import { type Fault, fault, fromUnknown, withDeadline } from '../kernel';
 import { Database, Notifications, RevisionWatch, Settings } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
 import type { Caller } from './caller';
@@ -128,7 +127,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   private load(fingerprint: string, publicId: string, text: string): Promise<KeyVerdict> {
     const underWay = this.loading.get(fingerprint);
     if (underWay !== undefined) return underWay;
-    const reading = within(LOOK_UP_DEADLINE_MS, this.lookUp(publicId, text))
+    const reading = withDeadline(LOOK_UP_DEADLINE_MS, this.lookUp(publicId, text))
       .then((verdict) => {
         if (this.loading.get(fingerprint) === reading) this.cache.put(fingerprint, verdict);
         return verdict;
@@ -164,19 +163,6 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     });
     const refusal = refusalOf(standing);
     return refusal ?? { caller: toCaller(row, standing, this.settings.keyRateLimitRpm), secretUntil };
-  }
-}
-
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  const late = new AbortController();
-  const deadline = delay(milliseconds, undefined, { signal: late.signal }).then(() => {
-    throw new Error(`no answer within ${milliseconds} ms`);
-  });
-  try {
-    return await Promise.race([work, deadline]);
-  } finally {
-    late.abort();
-    await deadline.catch(() => undefined);
   }
 }
 

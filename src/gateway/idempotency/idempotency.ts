@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Fault, fault, uuidv7 } from '../../kernel';
+import { Fault, fault, uuidv7, withDeadline } from '../../kernel';
 import { Settings } from '../../platform';
 import type { Call } from '../inference/describe';
 import type { Inbound } from '../inference/inbound';
@@ -153,17 +153,8 @@ function replay<T>({ sameRequest, standing, requestId, answer }: Earlier, codec:
   };
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(fault('service_unavailable', { retryAfterSeconds: 1 })), PATIENCE_MS);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const inTime = <T>(work: Promise<T>): Promise<T> =>
+  withDeadline(PATIENCE_MS, work, () => fault('service_unavailable', { retryAfterSeconds: 1 }));
 
 const inProgress = (): Fault => fault('operation_in_progress', { retryAfterSeconds: 1 });
 

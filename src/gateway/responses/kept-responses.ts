@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { editedJsonObject, fault, parseJsonInSlices, parseJsonText } from '../../kernel';
+import { editedJsonObject, fault, parseJsonInSlices, parseJsonText, withDeadline } from '../../kernel';
 import { Database, Notifications, Settings } from '../../platform';
 import type { Call } from '../inference/describe';
 import type { Inbound } from '../inference/inbound';
@@ -184,17 +184,11 @@ function recordIn(bytes: Buffer): Json {
 }
 
 async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${LOOK_UP_MS} ms`)), LOOK_UP_MS);
-  });
   try {
-    return await Promise.race([work, late]);
+    return await withDeadline(LOOK_UP_MS, work);
   } catch (cause) {
     const message =
       'Earlier answers cannot be looked up right now. Try again, or repeat the earlier items in input.';
     throw fault('service_unavailable', { message, retryAfterSeconds: 1, cause });
-  } finally {
-    clearTimeout(timer);
   }
 }

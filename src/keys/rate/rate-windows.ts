@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { monotonicMs, uuidv7 } from '../../kernel';
+import { monotonicMs, uuidv7, withDeadline } from '../../kernel';
 import { LocalWindows } from './local-windows';
 import type { RateWindow, Reading } from './reading';
 import type { RedisWindows, SharedReading } from './redis-windows';
@@ -105,7 +105,7 @@ export class RateWindows {
 
   private async ask<T>(answer: Promise<T>): Promise<T> {
     try {
-      const value = await within(ANSWER_MS, answer);
+      const value = await withDeadline(ANSWER_MS, answer);
       if (this.exact) this.failures = 0;
       return value;
     } catch (error) {
@@ -131,7 +131,7 @@ export class RateWindows {
   /** Only this brings an absent Redis back, so that callers do not wait to find out. */
   private async present(redis: RedisWindows, first: boolean): Promise<void> {
     try {
-      this.hearNodes(await within(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
+      this.hearNodes(await withDeadline(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
       if (this.exact) return;
       this.failures = 0;
       if (first) return;
@@ -149,14 +149,3 @@ const asWhole = (share: Reading, { limit }: RateWindow): Reading => ({
   limit,
   used: Math.max(share.used, limit - Math.max(0, share.limit - share.used)),
 });
-
-/** An answer that has arrived while this process was busy is in time: it is read before the failure is declared. */
-function within<T>(milliseconds: number, answer: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => setImmediate(() => reject(new Error(`no answer within ${milliseconds} ms`))),
-      milliseconds,
-    );
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
-}

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { fault } from '../../kernel';
+import { fault, withDeadline } from '../../kernel';
 
 export type Tx = EntityManager;
 
@@ -57,17 +57,10 @@ export class Database {
 
   /** Settles when the database answers; fails with service_unavailable when it does not within two seconds. */
   async ping(): Promise<void> {
-    const late = new AbortController();
-    const deadline = delay(pingDeadlineMs, undefined, { signal: late.signal }).then(() => {
-      throw new Error(`no answer within ${pingDeadlineMs} ms`);
-    });
     try {
-      await Promise.race([this.query('SELECT 1'), deadline]);
+      await withDeadline(pingDeadlineMs, this.query('SELECT 1'));
     } catch (cause) {
       throw fault('service_unavailable', { cause });
-    } finally {
-      late.abort();
-      await deadline.catch(() => undefined);
     }
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { monotonicMs } from '../../kernel';
+import { monotonicMs, withDeadline } from '../../kernel';
 import type { Database } from './database';
 import { DatabaseClock } from './database-clock';
 import type { Notifications } from './notifications';
@@ -137,22 +137,13 @@ export class RevisionWatch {
 
   private async read(): Promise<bigint> {
     const askedAt = this.clock.elapsedMs();
-    const late = new AbortController();
-    const deadline = delay(ANSWER_DEADLINE_MS, undefined, { signal: late.signal, ref: false }).then(() => {
-      throw new Error(`no answer within ${ANSWER_DEADLINE_MS} ms`);
-    });
-    try {
-      const reading = this.database.query<{ revision: string; now: number }>(
-        `SELECT revision, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM ${this.options.table}`,
-      );
-      const [row] = await Promise.race([reading, deadline]);
-      if (row === undefined) throw new Error(`${this.options.table} is empty`);
-      this.clock.hear(row.now, askedAt);
-      return BigInt(row.revision);
-    } finally {
-      late.abort();
-      await deadline.catch(() => undefined);
-    }
+    const reading = this.database.query<{ revision: string; now: number }>(
+      `SELECT revision, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM ${this.options.table}`,
+    );
+    const [row] = await withDeadline(ANSWER_DEADLINE_MS, reading);
+    if (row === undefined) throw new Error(`${this.options.table} is empty`);
+    this.clock.hear(row.now, askedAt);
+    return BigInt(row.revision);
   }
 
   private async poll(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { JobsOptions, Queue } from 'bullmq';
-import { uuidv7 } from '../../kernel';
+import { uuidv7, withDeadline } from '../../kernel';
 
 export interface NewJob<Data> {
   readonly name: string;
@@ -16,7 +16,7 @@ export interface ScheduledJob<Data> {
   readonly data: Data;
 }
 
-const patience = 5_000;
+const ANSWER_DEADLINE_MS = 5_000;
 
 /**
  * Queues a job, or fails after a few seconds: a caller must not hang because the store behind the queue does.
@@ -28,7 +28,7 @@ export async function addJob<Data>(
   { name, data, id = uuidv7(), options }: NewJob<Data>,
 ): Promise<void> {
   if (!/^[\w.-]+$/.test(id)) throw new RangeError('a job id has characters it may not have');
-  await inTime(queue.add(name, data, { ...options, jobId: id }), queue);
+  await answerOf(queue, queue.add(name, data, { ...options, jobId: id }));
 }
 
 /** Sets up a job that recurs. Saying it again, or from several nodes, changes nothing; a new cron replaces the old. */
@@ -37,7 +37,7 @@ export async function scheduleJob<Data>(
   { name, cron, data }: ScheduledJob<Data>,
 ): Promise<void> {
   try {
-    await inTime(queue.upsertJobScheduler(name, { pattern: cron, tz: 'UTC' }, { name, data }), queue);
+    await answerOf(queue, queue.upsertJobScheduler(name, { pattern: cron, tz: 'UTC' }, { name, data }));
   } catch (error) {
     // On PostgreSQL two nodes saying the same at the same moment collide; then the other one has done it.
     const existing = await queue.getJobScheduler(name);
@@ -45,14 +45,5 @@ export async function scheduleJob<Data>(
   }
 }
 
-async function inTime(work: Promise<unknown>, queue: Queue): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`the queue ${queue.name} does not answer`)), patience);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const answerOf = <T>(queue: Queue, work: Promise<T>): Promise<T> =>
+  withDeadline(ANSWER_DEADLINE_MS, work, () => new Error(`the queue ${queue.name} does not answer`));
