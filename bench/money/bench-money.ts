@@ -10,28 +10,10 @@ import { applicationUrl, Database } from '../../src/platform';
 import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
 import { migrate } from '../../src/platform/database/migrate';
 import { drain, hotPath, warmPath } from './engine';
+import { type Measured, StatementCount } from './measured';
 import { naive } from './naive';
 
-export interface Measured {
-  readonly what: string;
-  readonly value: number;
-  readonly unit: string;
-  readonly wanted?: string;
-  readonly held?: boolean;
-}
-
-/** Counts every statement that goes to the server, BEGIN and COMMIT included. */
-export class StatementCount {
-  count = 0;
-  logQuery = (): void => void (this.count += 1);
-  logQueryError = (): void => undefined;
-  logQuerySlow = (): void => undefined;
-  logSchemaBuild = (): void => undefined;
-  logMigration = (): void => undefined;
-  log = (): void => undefined;
-}
-
-export const walletId = 1;
+const walletId = 1;
 
 async function main(): Promise<void> {
   Logger.overrideLogger(['error']);

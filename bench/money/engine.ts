@@ -4,7 +4,7 @@ import { type LimitRef, MoneyEngine, PostgresMoneyStore, type SettleOutcome } fr
 import type { MoneyStore } from '../../src/billing/engine/store/money-store';
 import { uuidv7 } from '../../src/kernel';
 import { type Database, Notifications } from '../../src/platform';
-import type { Measured, StatementCount } from './bench-money';
+import type { Measured, StatementCount } from './measured';
 import { recordOf } from './record';
 
 const refs: readonly LimitRef[] = [

@@ -1,7 +1,7 @@
 import { insertRequestRecords, writtenRecord } from '../../src/audit';
 import { monotonicMs, uuidv7 } from '../../src/kernel';
 import type { Database, Tx } from '../../src/platform';
-import type { Measured, StatementCount } from './bench-money';
+import type { Measured, StatementCount } from './measured';
 import { recordOf } from './record';
 
 const requests = 2_000;

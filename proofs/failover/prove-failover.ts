@@ -8,7 +8,8 @@ import { recovery } from './drills/recovery';
 import { oneFailure, oneLimit, persistentFailure, persistentLimits, reset } from './drills/refusals';
 import { lateFirstToken, noAnswer, stall } from './drills/silences';
 import { callersFaults, probeAwaited, sameLane, standIn } from './drills/lanes';
-import { House, longLimits, shortLimits } from './house';
+import { House } from './house';
+import { longLimits, shortLimits } from './limits';
 import { Report } from './report';
 
 const drills: readonly Drill[] = [

@@ -1,7 +1,7 @@
 import { type Answer, ask, type CallerOptions } from './caller';
 import { type Layout, modelName, type Place, places, providerName, upstreamName } from './catalogue';
 import type { Question } from './dialects';
-import type { Limits } from './house';
+import type { Limits } from './limits';
 import type { SeenCall, Supplier, SupplierFault } from './supplier';
 
 export interface AskOptions {
