@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import type { INestApplication } from '@nestjs/common';
 import type { Application } from 'express';
 import { migrations } from '../../migrations';
-import { AppModule, type AppOptions } from '../app.module';
+import { AppModule, type AppOptions } from './app.module';
 import { MoneyWatch } from '../billing';
 import { CatalogueService } from '../catalogue';
 import { Lifecycle } from '../gateway';

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { migrations } from '../../migrations';
-import { entities } from '../app.module';
+import { entities } from '../boot/app.module';
 import type { CommandContext } from './command';
 import {
   applicationUrl,

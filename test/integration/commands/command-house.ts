@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
-import { entities } from '../../../src/app.module';
+import { entities } from '../../../src/boot/app.module';
 import { loadSnapshot } from '../../../src/catalogue/snapshot-loader';
 import type { CatalogueSnapshot } from '../../../src/catalogue';
 import { executeCommand } from '../../../src/commands/run-command';

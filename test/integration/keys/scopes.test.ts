@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
-import { entities } from '../../../src/app.module';
+import { entities } from '../../../src/boot/app.module';
 import { Limits } from '../../../src/billing';
 import type { Ownership } from '../../../src/identity';
 import { platformScope, type Scope } from '../../../src/kernel';

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
-import { parseJsonText } from './kernel';
-import { AuditModule } from './audit';
-import { BillingModule } from './billing';
-import { catalogueEntities, CatalogueModule } from './catalogue';
-import { GatewayModule } from './gateway';
-import { IdentityModule, identityEntities } from './identity';
-import { keyEntities, KeysModule } from './keys';
+import { parseJsonText } from '../kernel';
+import { AuditModule } from '../audit';
+import { BillingModule } from '../billing';
+import { catalogueEntities, CatalogueModule } from '../catalogue';
+import { GatewayModule } from '../gateway';
+import { IdentityModule, identityEntities } from '../identity';
+import { keyEntities, KeysModule } from '../keys';
 import {
   ConfigModule,
   DatabaseModule,
@@ -19,10 +19,10 @@ import {
   QueueModule,
   RepeatingJobsModule,
   Settings,
-} from './platform';
-import { PortalModule } from './portal';
-import { projectFolder } from './views';
-import { WebModule } from './web';
+} from '../platform';
+import { PortalModule } from '../portal';
+import { projectFolder } from '../views';
+import { WebModule } from '../web';
 
 const { version } = parseJsonText(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
   version: string;
