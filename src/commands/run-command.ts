@@ -1,6 +1,7 @@
 import { errorCode, EXIT_CONFIGURATION, SettingsError } from '../platform';
 import { type Command, type CommandContext, UsageError } from './command';
 import { configCheck } from './config-check';
+import { demoSeed } from './demo';
 import { doctor } from './doctor';
 import { applyGateway, planGateway } from './gateway-file';
 import { journalForget } from './journal-forget';
@@ -33,6 +34,7 @@ const commands: Readonly<Record<string, Command>> = {
   'config check': configCheck,
   'money:verify': moneyVerify,
   'journal:forget': journalForget,
+  'demo:seed': demoSeed,
   'money:rerate': moneyRerate,
 };
 

@@ -1,0 +1,84 @@
+import { parseArgs } from 'node:util';
+import { migrations } from '../../../migrations';
+import { Organisation } from '../../identity';
+import { attachDatabase, type Database } from '../../platform';
+import { type Command, type CommandContext, UsageError } from '../command';
+import { wholeNumberOf } from '../readers';
+import { withDatabase } from '../with-database';
+import { DEMO_SLUG, makeOrganisation } from './organisation';
+import { removeDemo } from './removal';
+import { makeTraffic } from './traffic';
+
+export const demoSeed: Command = {
+  usage: 'demo:seed [--days 90] [--requests 60000] [--remove]',
+  summary:
+    'Fills a development installation with an organisation, people, keys and plausible traffic of the last days, so ' +
+    'that every page can be looked at. With --remove takes all of it away. Refused in production.',
+  run(words, context) {
+    const { values } = parseArgs({
+      args: words,
+      options: {
+        days: { type: 'string', default: '90' },
+        requests: { type: 'string', default: '60000' },
+        remove: { type: 'boolean', default: false },
+      },
+    });
+    const days = within(wholeNumberOf(values.days, '--days'), 1, 365, '--days');
+    const requests = within(wholeNumberOf(values.requests, '--requests'), 1, 2_000_000, '--requests');
+    return withDatabase(async (database, settings) => {
+      if (settings.environment === 'production') {
+        context.complain('Demonstration data has no place in production. Nothing was changed.\n');
+        return 1;
+      }
+      const isThere = await database.source.getRepository(Organisation).existsBy({ slug: DEMO_SLUG });
+      if (values.remove) return isThere ? remove(settings, context) : nothingToRemove(context);
+      if (isThere) {
+        context.write('The demonstration is there already. "demo:seed --remove" takes it away.\n');
+        return 0;
+      }
+      return seed(database, settings, { days, requests }, context);
+    }, context);
+  },
+};
+
+type Settings = Parameters<typeof makeOrganisation>[2];
+
+async function seed(
+  database: Database,
+  settings: Settings,
+  span: { days: number; requests: number },
+  context: CommandContext,
+): Promise<number> {
+  const organisation = await database.transaction((tx) => makeOrganisation(tx, database, settings));
+  await makeTraffic(database, organisation, { ...span, now: Date.now() }, (made) => {
+    context.complain(`${made.toLocaleString('en')} of ${span.requests.toLocaleString('en')} requests\n`);
+  });
+  context.write(`Organisation "${DEMO_SLUG}" with ${organisation.keys.length} keys is there.\n`);
+  return 0;
+}
+
+/** What an application may not delete, the owner of the schema may. */
+async function remove(settings: Settings, context: CommandContext): Promise<number> {
+  const { migrationDatabaseUrl } = settings;
+  const open =
+    migrationDatabaseUrl === undefined
+      ? await attachDatabase(settings, migrations)
+      : { url: migrationDatabaseUrl, close: () => Promise.resolve() };
+  try {
+    await removeDemo(open.url);
+  } finally {
+    await open.close();
+  }
+  context.write('The demonstration is gone.\n');
+  return 0;
+}
+
+function nothingToRemove(context: CommandContext): number {
+  context.write('There is no demonstration here.\n');
+  return 0;
+}
+
+function within(value: number, least: number, most: number, option: string): number {
+  if (value < least || value > most) throw new UsageError(`${option} takes ${least} to ${most}.`);
+  return value;
+}

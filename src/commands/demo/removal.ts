@@ -1,0 +1,56 @@
+import { Client } from 'pg';
+import { DEMO_SLUG } from './organisation';
+
+/** What belongs to the organisation by its own column, in an order that no foreign key minds. */
+const byOrganisation = ['request_record', 'usage_hour', 'api_key'];
+
+/** All or nothing, as the owner of the schema: the service itself may not delete records. */
+export async function removeDemo(ownerUrl: string): Promise<void> {
+  const client = new Client({ connectionString: ownerUrl });
+  await client.connect();
+  try {
+    await client.query('BEGIN');
+    const found = await client.query<{ id: number }>(
+      'SELECT id FROM organisation WHERE slug = $1 FOR UPDATE',
+      [DEMO_SLUG],
+    );
+    const id = found.rows[0]?.id;
+    if (id !== undefined) await removeOrganisation(client, id);
+    await client.query('COMMIT');
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+async function removeOrganisation(client: Client, id: number): Promise<void> {
+  const owners = `
+    SELECT 'organisation' AS kind, $1::bigint AS owner_id
+    UNION ALL SELECT 'key', id FROM api_key WHERE organisation_id = $1
+    UNION ALL SELECT 'user', id FROM user_account WHERE organisation_id = $1
+    UNION ALL SELECT 'department', id FROM department WHERE organisation_id = $1
+    UNION ALL SELECT 'project', id FROM project WHERE organisation_id = $1`;
+  const windows = `SELECT w.id FROM spending_window w JOIN (${owners}) AS o USING (kind, owner_id)`;
+  const refusals = 'SELECT id FROM api_key WHERE organisation_id = $1';
+  await client.query(`DELETE FROM spending_bucket WHERE window_id IN (${windows})`, [id]);
+  await client.query(`DELETE FROM escrow_slice WHERE window_id IN (${windows})`, [id]);
+  await client.query(`DELETE FROM spending_window WHERE id IN (${windows})`, [id]);
+  await client.query(
+    `DELETE FROM spending_rule r USING (${owners}) AS o WHERE r.kind = o.kind AND r.owner_id = o.owner_id`,
+    [id],
+  );
+  await client.query(`DELETE FROM refusal_hour WHERE key_id IN (${refusals})`, [id]);
+  for (const table of byOrganisation)
+    await client.query(`DELETE FROM ${table} WHERE organisation_id = $1`, [id]);
+  await client.query('UPDATE organisation SET billing_user_id = NULL WHERE id = $1', [id]);
+  await client.query('DELETE FROM project WHERE organisation_id = $1', [id]);
+  await client.query(
+    'DELETE FROM session WHERE user_id IN (SELECT id FROM user_account WHERE organisation_id = $1)',
+    [id],
+  );
+  await client.query('DELETE FROM user_account WHERE organisation_id = $1', [id]);
+  await client.query('DELETE FROM department WHERE organisation_id = $1', [id]);
+  await client.query('DELETE FROM organisation WHERE id = $1', [id]);
+}

@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import { type AttemptRecord, insertRequestRecords, type RecordFacts, writtenRecord } from '../../audit';
+import { ratesOf, type StoredRates } from '../../catalogue';
+import { costOf, NO_USAGE, type PriceRates, type UsageCounts } from '../../kernel';
+import type { Database, Tx } from '../../platform';
+import type { DemoKey, DemoOrganisation } from './organisation';
+
+const DAY_MS = 86_400_000;
+const AT_ONCE = 2_000;
+
+interface PricedModel {
+  readonly name: string;
+  readonly priceId: number;
+  readonly rates: PriceRates;
+}
+
+/** Where requests of the demonstration went: names of suppliers that do not exist. */
+const lanes = [
+  { supplier: 'northcloud', region: 'eu-central' },
+  { supplier: 'direct', region: 'us-east' },
+] as const;
+
+/** What each style of work asks for, and of which size. */
+const styles = {
+  agent: {
+    models: ['sim-large', 'sim-reason', 'sim-small'],
+    prompt: 9_000,
+    answer: 700,
+    cached: 0.6,
+    stream: true,
+  },
+  batch: { models: ['sim-small', 'sim-large'], prompt: 2_500, answer: 350, cached: 0.1, stream: false },
+  chat: { models: ['sim-small', 'sim-reason'], prompt: 1_200, answer: 260, cached: 0.3, stream: true },
+  search: {
+    models: ['sim-embed', 'sim-rerank', 'sim-small'],
+    prompt: 600,
+    answer: 180,
+    cached: 0,
+    stream: false,
+  },
+} as const;
+
+const surfaces: Readonly<Record<string, string>> = { 'sim-embed': 'embeddings', 'sim-rerank': 'rerank' };
+
+/** Writes the traffic of so many days up to now, in steps, and tells how far it is. */
+export async function makeTraffic(
+  database: Database,
+  organisation: DemoOrganisation,
+  span: { days: number; requests: number; now: number },
+  progress: (made: number) => void,
+): Promise<void> {
+  const models = await pricedModels(database);
+  const since = span.now - span.days * DAY_MS;
+  await database.query('SELECT ensure_request_record_partitions($1::date, $2)', [
+    new Date(since).toISOString(),
+    Math.ceil(span.days / 28) + 1,
+  ]);
+  const instants = instantsOf(since, span.now, span.requests);
+  for (let from = 0; from < instants.length; from += AT_ONCE) {
+    const some = instants.slice(from, from + AT_ONCE);
+    const records = some.map((at) => {
+      const key = weighted(organisation.keys);
+      return writtenRecord(randomUUID(), at, factsOf(key, organisation.id, models));
+    });
+    await database.transaction(async (tx: Tx) => void (await insertRequestRecords(tx, records)));
+    progress(from + some.length);
+  }
+}
+
+async function pricedModels(database: Database): Promise<ReadonlyMap<string, PricedModel>> {
+  const models = await database.query<{ id: number; name: string; price_id: string }>(
+    `SELECT DISTINCT ON (m.id) m.id, m.name, p.id AS price_id FROM model m JOIN price p ON p.model_id = m.id
+      WHERE m.name LIKE 'sim-%' AND p.lane_id IS NULL AND p.valid_from <= now()
+      ORDER BY m.id, p.valid_from DESC, p.id DESC`,
+  );
+  const rows = await database.source.getRepository<StoredRates & { id: number }>('Price').find();
+  const prices = new Map(rows.map((row) => [Number(row.id), ratesOf(row)]));
+  return new Map(
+    models.flatMap(({ name, price_id }) => {
+      const rates = prices.get(Number(price_id));
+      return rates === undefined ? [] : [[name, { name, priceId: Number(price_id), rates }]];
+    }),
+  );
+}
+
+/** More by day than by night, less at week-ends, a little more every week. */
+function instantsOf(since: number, until: number, count: number): number[] {
+  const instants: number[] = [];
+  while (instants.length < count) {
+    const at = since + Math.random() * (until - since);
+    const date = new Date(at);
+    const hour = date.getUTCHours() + date.getUTCMinutes() / 60;
+    const byDay = 0.12 + 0.88 * Math.max(0, Math.sin(((hour - 5) / 16) * Math.PI));
+    const byWeek = [0, 6].includes(date.getUTCDay()) ? 0.25 : 1;
+    const growth = 0.5 + (0.5 * (at - since)) / (until - since);
+    if (Math.random() < byDay * byWeek * growth) instants.push(at);
+  }
+  return instants.sort((a, b) => a - b);
+}
+
+function factsOf(
+  key: DemoKey,
+  organisationId: number,
+  models: ReadonlyMap<string, PricedModel>,
+): RecordFacts {
+  const style = styles[key.style];
+  const model = models.get(skewed(style.models));
+  if (model === undefined) throw new Error('the models of the sandbox are not there: start the service once');
+  const refusal = refusalOf();
+  const usage = refusal === null ? usageOf(style, model.name) : NO_USAGE;
+  const attempts = refusal === null ? attemptsOf(model.name) : [];
+  const last = attempts.at(-1);
+  const latencyMs =
+    attempts.reduce((sum, { milliseconds }) => sum + milliseconds, 0) + Math.ceil(Math.random() * 9);
+  const streamed = style.stream && surfaces[model.name] === undefined;
+  return {
+    ...usage,
+    keyId: key.id,
+    userId: key.userId,
+    organisationId,
+    departmentId: key.departmentId,
+    projectId: key.projectId,
+    walletId: null,
+    surface: surfaces[model.name] ?? 'chat',
+    model: model.name,
+    servedModel: last === undefined ? null : model.name,
+    supplier: last?.supplier ?? null,
+    region: last?.region ?? null,
+    priceId: last === undefined ? null : model.priceId,
+    usageSource: last === undefined ? 'none' : 'supplier',
+    costNano: last === undefined ? 0n : costOf(usage, model.rates),
+    status: refusal?.status ?? 200,
+    code: refusal?.code ?? null,
+    stream: streamed,
+    failover: attempts.length > 1,
+    attempts: attempts.length > 1 ? attempts : null,
+    latencyMs,
+    firstTokenMs:
+      streamed && last !== undefined ? Math.round(latencyMs * (0.15 + 0.2 * Math.random())) : null,
+    finishReason: last === undefined ? null : 'stop',
+    sessionKey: null,
+    dropped: null,
+  };
+}
+
+function usageOf(style: (typeof styles)[DemoKey['style']], model: string): UsageCounts {
+  const prompt = around(style.prompt);
+  if (model === 'sim-embed') return { ...NO_USAGE, inputTokens: prompt };
+  if (model === 'sim-rerank') return { ...NO_USAGE, calls: 1 };
+  const cacheReadTokens = Math.random() < style.cached ? Math.round(prompt * 0.7) : 0;
+  const answer = around(style.answer);
+  const reasoningTokens = model === 'sim-reason' ? answer * 2 : 0;
+  return {
+    ...NO_USAGE,
+    inputTokens: prompt - cacheReadTokens,
+    cacheReadTokens,
+    outputTokens: answer,
+    reasoningTokens,
+  };
+}
+
+/** One in forty moved on, because the first supplier was limited or failed. */
+function attemptsOf(model: string): AttemptRecord[] {
+  const [first, second] = lanes;
+  const served = { ...first, model, status: 200, milliseconds: around(900), outcome: 'served' };
+  if (Math.random() >= 1 / 40) return [served];
+  const limited = Math.random() < 0.7;
+  return [
+    {
+      ...first,
+      model,
+      status: limited ? 429 : 503,
+      milliseconds: around(180),
+      outcome: limited ? 'limited' : 'failed',
+    },
+    { ...served, ...second },
+  ];
+}
+
+const refusals = [
+  { status: 429, code: 'rate_limit_exceeded' },
+  { status: 402, code: 'budget_exceeded' },
+  { status: 400, code: 'invalid_request' },
+] as const;
+
+const refusalOf = (): (typeof refusals)[number] | null => (Math.random() < 0.015 ? skewed(refusals) : null);
+
+/** Mostly near the number, now and then far above it, as sizes of prompts are. */
+const around = (usual: number): number =>
+  Math.max(1, Math.round(usual * Math.exp(0.6 * (Math.random() + Math.random() + Math.random() - 1.5) * 2)));
+
+/** The first of a list more often than the last. */
+function skewed<T>(list: readonly T[]): T {
+  const chosen = list[Math.floor(Math.random() ** 1.8 * list.length)];
+  if (chosen === undefined) throw new Error('nothing to choose from');
+  return chosen;
+}
+
+function weighted(keys: readonly DemoKey[]): DemoKey {
+  let left = Math.random() * keys.reduce((sum, { weight }) => sum + weight, 0);
+  for (const key of keys) {
+    left -= key.weight;
+    if (left < 0) return key;
+  }
+  throw new Error('the organisation has no keys');
+}
