@@ -1,6 +1,4 @@
 export { GatewayModule } from './gateway.module';
-export { AnswerStore } from './idempotency/answer-store';
-export { IdempotencyModule } from './idempotency/idempotency.module';
 export { ResponseStore } from './responses/response-store';
 export { ResponsesModule } from './responses/responses.module';
 export { Lifecycle } from './lifecycle';

@@ -4,8 +4,7 @@ import { type AttemptRecord, Refusals } from '../../audit';
 import { Escrow } from '../../billing';
 import { fault, fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
-import type { HttpRequest } from '../../web';
-import { Idempotency } from '../idempotency/idempotency';
+import { type HttpRequest, Idempotency } from '../../web';
 import { KeptResponses } from '../responses/kept-responses';
 import { OpenStreams } from '../reply/open-streams';
 import type { Reply } from '../reply/reply';
@@ -24,6 +23,7 @@ import { Observer } from './observer';
 import { planFor, rememberLane } from './plan';
 import { recordRefusal } from './refuse';
 import { relayStream } from './relay-stream';
+import { replayOr } from './replay';
 import { settle, settleAbandoned } from './settle';
 import { isText, type Surface } from './surface';
 
@@ -83,7 +83,7 @@ export class Pipeline {
       request = described;
       const admission = this.admissions.admit(inbound, call);
       model = admission.model.name;
-      return await this.idempotency.replayOr(received, call, work, () => this.answer(described, admission));
+      return await replayOr(this.idempotency, received, described, () => this.answer(described, admission));
     } catch (error) {
       this.observer.failed(surface.name, model, error, tries);
       if (model !== '') http.attempted = { model, supplier: tries.at(-1)?.supplier ?? null };

@@ -14,10 +14,16 @@ import {
   shownStatuses,
 } from '../../keys';
 import { Settings } from '../../platform';
-import { Access, type HttpRequest, pageRequestOf, presentPage, queryOf } from '../../web';
+import {
+  Access,
+  Idempotency,
+  objectCodec,
+  type HttpRequest,
+  pageRequestOf,
+  presentPage,
+  queryOf,
+} from '../../web';
 import { callerOf } from '../caller-of';
-import { objectCodec } from '../idempotency/codecs';
-import { Idempotency } from '../idempotency/idempotency';
 import { readJsonBody } from '../read-json-body';
 
 const PAGES = { usual: 20, most: 100 };
@@ -44,7 +50,7 @@ export class ManageKeysController {
     const form = readNewKey(body, this.catalogue.snapshot);
     const caller = callerOf(request);
     const { requestId, headers } = request;
-    const asked = { requestId, caller, headers, bytes, form: null };
+    const asked = { requestId, keyId: caller.keyId, headers, content: () => [bytes] };
     const made = await this.idempotency.once(asked, 'manage/keys', objectCodec, async () =>
       presentIssued(await this.keys.create(platformScope, form, `root key ${caller.publicId}`), form.name),
     );

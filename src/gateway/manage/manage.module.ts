@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit';
 import { CatalogueModule } from '../../catalogue';
-import { WebModule } from '../../web';
-import { IdempotencyModule } from '../idempotency/idempotency.module';
+import { IdempotencyModule, WebModule } from '../../web';
 import { KeyAuditController } from './key-audit.controller';
 import { ManageKeysController } from './manage-keys.controller';
 import { OwnKeyController } from './own-key.controller';

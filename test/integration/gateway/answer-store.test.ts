@@ -1,6 +1,6 @@
 import { getQueueToken } from '@nestjs/bullmq';
 import { randomUUID } from 'node:crypto';
-import { AnswerStore } from '../../../src/gateway';
+import { AnswerStore } from '../../../src/web/idempotency/answer-store';
 import { addJob, type Queue } from '../../../src/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../keys/http';

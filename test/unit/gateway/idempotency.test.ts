@@ -1,8 +1,9 @@
 import { Logger } from '@nestjs/common';
-import type { AnswerStore } from '../../../src/gateway';
-import { Idempotency } from '../../../src/gateway/idempotency/idempotency';
-import { Leases } from '../../../src/gateway/idempotency/leases';
-import { operationOf } from '../../../src/gateway/idempotency/operation';
+import { Idempotency } from '../../../src/web/idempotency/idempotency';
+import type { AnswerStore } from '../../../src/web/idempotency/answer-store';
+import { Leases } from '../../../src/web/idempotency/leases';
+import { operationOf } from '../../../src/web/idempotency/operation';
+import { contentOf, replayOr } from '../../../src/gateway/inference/replay';
 import type { Call } from '../../../src/gateway/inference/describe';
 import { parseForm } from '../../../src/gateway/inference/form';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
@@ -51,7 +52,9 @@ test.each([
 ])('%s the very promise of the call comes back, and no table is asked', (_name, headers, call) => {
   const running = Promise.resolve(null);
   const idempotency = new Idempotency(undefined as unknown as AnswerStore, settings);
-  expect(idempotency.replayOr(inbound(headers), call, new Work(), () => running)).toBe(running);
+  expect(replayOr(idempotency, inbound(headers), { call: call, work: new Work() }, () => running)).toBe(
+    running,
+  );
 });
 
 // What goes wrong here is meant to.
@@ -67,8 +70,11 @@ test.each<[ErrorCode, string[]]>([
   ['supplier_settlement_failed', []],
 ])('%s: a call that failed is free again, unless it may yet be charged', async (code, expected) => {
   const notes: string[] = [];
-  const call = new Idempotency(storeThat(notes), settings).replayOr(keyed, chat, new Work(), () =>
-    Promise.reject<Reply>(fault(code)),
+  const call = replayOr(
+    new Idempotency(storeThat(notes), settings),
+    keyed,
+    { call: chat, work: new Work() },
+    () => Promise.reject<Reply>(fault(code)),
   );
   await expect(call).rejects.toMatchObject({ code });
   expect(notes).toEqual(expected);
@@ -81,19 +87,23 @@ test('a call that is kept goes on without its caller, any other one ends with hi
     work.leave();
     return Promise.resolve(reply);
   };
-  expect(await idempotency.replayOr(keyed, chat, works.kept, leaving(works.kept))).toBe(reply);
+  expect(await replayOr(idempotency, keyed, { call: chat, work: works.kept }, leaving(works.kept))).toBe(
+    reply,
+  );
   expect(works.kept).toMatchObject({ callerLeft: true, stopped: null });
   const stream = { ...chat, stream: true };
-  await idempotency.replayOr(keyed, stream, works.streamed, leaving(works.streamed));
+  await replayOr(idempotency, keyed, { call: stream, work: works.streamed }, leaving(works.streamed));
   expect(works.streamed.stopped).toMatchObject({ status: 499, outcome: 'caller_left' });
 });
 
 test('an answer is kept before it is handed out', async () => {
   const notes: string[] = [];
   const idempotency = new Idempotency(storeThat(notes), settings);
-  expect(await idempotency.replayOr(keyed, chat, new Work(), () => Promise.resolve(reply))).toBe(reply);
+  expect(
+    await replayOr(idempotency, keyed, { call: chat, work: new Work() }, () => Promise.resolve(reply)),
+  ).toBe(reply);
   expect(notes).toEqual(['keep']);
-  await idempotency.replayOr(keyed, chat, new Work(), () =>
+  await replayOr(idempotency, keyed, { call: chat, work: new Work() }, () =>
     Promise.resolve({ ...reply, body: Buffer.alloc(1_001) }),
   );
   expect(notes).toEqual(['keep', 'bar']);
@@ -105,7 +115,7 @@ test('whoever always comes between two others is told to wait', async () => {
     tries += 1;
     return false;
   });
-  const call = new Idempotency(busy, settings).replayOr(keyed, chat, new Work(), () =>
+  const call = replayOr(new Idempotency(busy, settings), keyed, { call: chat, work: new Work() }, () =>
     Promise.resolve(reply),
   );
   await expect(call).rejects.toMatchObject({ code: 'operation_in_progress' });
@@ -119,7 +129,8 @@ test('a form is the same whatever boundary it has, and another one when any part
     const sent = part('name="model"', text) + part('name="file"; filename="a.wav"', file) + `--${boundary}--`;
     const bytes = Buffer.from(sent);
     const form = parseForm(bytes, `multipart/form-data; boundary=${boundary}`);
-    const asked = { ...inbound({ 'idempotency-key': 'k' }), bytes, form };
+    const { requestId, headers } = inbound({ 'idempotency-key': 'k' });
+    const asked = { requestId, keyId: 1, headers, content: () => contentOf({ bytes, form }) };
     return operationOf(asked, 'transcription', 'pepper')?.requestHash.toString('hex') ?? '';
   };
   expect(hashOf('one', 'a', 'xyz')).toBe(hashOf('two', 'a', 'xyz'));
@@ -136,7 +147,12 @@ describe('a database that does not answer', () => {
   test('holds up a call for five seconds, then it is refused without having run', async () => {
     const silent = { claim: () => silence } as unknown as AnswerStore;
     const execute = jest.fn(() => Promise.resolve(reply));
-    const call = new Idempotency(silent, settings).replayOr(keyed, chat, new Work(), execute);
+    const call = replayOr(
+      new Idempotency(silent, settings),
+      keyed,
+      { call: chat, work: new Work() },
+      execute,
+    );
     const refused = expect(call).rejects.toMatchObject({ code: 'service_unavailable' });
     await jest.advanceTimersByTimeAsync(5_000);
     await refused;
@@ -145,7 +161,7 @@ describe('a database that does not answer', () => {
 
   test('holds up an answer that was paid for no longer', async () => {
     const silent = { ...storeThat([]), keep: () => silence } as unknown as AnswerStore;
-    const call = new Idempotency(silent, settings).replayOr(keyed, chat, new Work(), () =>
+    const call = replayOr(new Idempotency(silent, settings), keyed, { call: chat, work: new Work() }, () =>
       Promise.resolve(reply),
     );
     await jest.advanceTimersByTimeAsync(5_000);

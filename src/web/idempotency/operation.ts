@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import { fault } from '../../kernel';
-import type { Inbound } from '../inference/inbound';
 
 /** Something that has to happen once, whoever repeats it. */
 export interface Operation {
@@ -13,14 +13,21 @@ export interface Operation {
 }
 
 /** Of a request, what it is known again by. */
-export type Asked = Pick<Inbound, 'requestId' | 'caller' | 'headers' | 'bytes' | 'form'>;
+export interface Asked {
+  readonly requestId: string;
+  /** The API key that asks: idempotency keys of others are others. */
+  readonly keyId: number;
+  readonly headers: IncomingHttpHeaders;
+  /** What two sendings of one request have in common. */
+  content(): readonly (string | Buffer)[];
+}
 
 const HEADER = 'idempotency-key';
 const VISIBLE = /^[\x21-\x7e]{1,255}$/;
 
 /** Null: the caller did not ask for it. */
 export function operationOf(asked: Asked, route: string, secret: string): Operation | null {
-  const { headers, caller, requestId } = asked;
+  const { headers, keyId, requestId } = asked;
   const key = headers[HEADER];
   if (key === undefined) return null;
   if (typeof key !== 'string' || !VISIBLE.test(key)) {
@@ -30,18 +37,11 @@ export function operationOf(asked: Asked, route: string, secret: string): Operat
     });
   }
   return {
-    keyId: caller.keyId,
-    keyHash: hashOf(secret, `key ${caller.keyId}`, [key]),
-    requestHash: hashOf(secret, `request ${route}`, contentOf(asked)),
+    keyId,
+    keyHash: hashOf(secret, `key ${keyId}`, [key]),
+    requestHash: hashOf(secret, `request ${route}`, asked.content()),
     requestId,
   };
-}
-
-/** A form counts by its parts: each time it is sent, another boundary stands between them. */
-function contentOf({ bytes, form }: Asked): readonly (string | Buffer)[] {
-  if (form === null) return [bytes];
-  const files = form.files.map((file) => [file.field, file.name, file.type, file.bytes.length]);
-  return [JSON.stringify([form.fields, files]), ...form.files.map((file) => file.bytes)];
 }
 
 /** Keyed, so that nobody who sees the hash can try out what it may be of. */

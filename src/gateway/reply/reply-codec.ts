@@ -1,12 +1,7 @@
 import { parseJsonText } from '../../kernel';
-import type { Reply } from '../reply/reply';
-import type { CallFacts } from '../reply/svc-headers';
-
-/** How an answer becomes bytes and comes back the same. */
-export interface Codec<T> {
-  encode(answer: T): Buffer;
-  decode(bytes: Buffer): T;
-}
+import type { Codec } from '../../web';
+import type { Reply } from './reply';
+import type { CallFacts } from './svc-headers';
 
 interface ReplyHead {
   readonly status: number;
@@ -32,9 +27,4 @@ export const replyCodec: Codec<Reply> = {
       facts: { ...facts, costNano: BigInt(facts.costNano) },
     };
   },
-};
-
-export const objectCodec: Codec<object> = {
-  encode: (answer) => Buffer.from(JSON.stringify(answer)),
-  decode: (bytes) => parseJsonText(bytes.toString('utf8')) as object,
 };

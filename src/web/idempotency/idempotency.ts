@@ -1,12 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Fault, fault, uuidv7, withDeadline } from '../../kernel';
 import { Settings } from '../../platform';
-import type { Call } from '../inference/describe';
-import type { Inbound } from '../inference/inbound';
-import type { Reply } from '../reply/reply';
-import type { Work } from '../work';
 import { AnswerStore, type Earlier } from './answer-store';
-import { type Codec, replyCodec } from './codecs';
+import type { Codec } from './codec';
 import { Leases } from './leases';
 import { type Asked, type Operation, operationOf } from './operation';
 
@@ -37,20 +33,7 @@ export class Idempotency {
     this.leases = new Leases((claims) => this.renew(claims), RENEW_MS);
   }
 
-  /** Not asynchronous itself: whoever does not send the header, or asks for a stream, waits for nothing. */
-  replayOr<T extends Reply | null>(
-    inbound: Inbound,
-    call: Call,
-    work: Work,
-    execute: () => Promise<T>,
-  ): Promise<Reply | T> {
-    if (inbound.headers['idempotency-key'] === undefined || call.stream) return execute();
-    // A caller who timed out asks again, for the answer that was paid for.
-    work.outliveCaller();
-    return this.replayReplyOr(inbound, call, execute);
-  }
-
-  /** The same for whatever a codec can keep; `route` says what the body was sent to. */
+  /** Once, for whatever a codec can keep; `route` says what the body was sent to. */
   async once<T>(
     asked: Asked,
     route: string,
@@ -70,20 +53,6 @@ export class Idempotency {
     } finally {
       this.leases.end(claim);
     }
-  }
-
-  private async replayReplyOr<T extends Reply | null>(
-    inbound: Inbound,
-    call: Call,
-    execute: () => Promise<T>,
-  ): Promise<Reply> {
-    const { answer, headers } = await this.once(inbound, call.surface.name, replyCodec, async () => {
-      const reply = await execute();
-      // Only a stream leaves without a reply, and streams do not come here.
-      if (reply === null) throw fault('internal_error');
-      return reply;
-    });
-    return headers === undefined ? answer : { ...answer, headers, facts: { ...answer.facts, costNano: 0n } };
   }
 
   /** Null: the operation is the caller's. */
