@@ -53,7 +53,7 @@ export abstract class EventWatcher implements StreamWatcher {
     return false;
   }
 
-  abstract failureEvent(problem: Fault, requestId: string, model: string): string;
+  abstract failureEvent(problem: Fault, requestId: string, model: string, echo?: JsonObject): string;
   protected abstract failureIn(event: JsonObject): SupplierError | undefined;
   protected abstract read(event: JsonObject): void;
   protected abstract usageIn(event: JsonObject): unknown;

@@ -13,6 +13,8 @@ export interface Inbound extends JsonObjectText {
   readonly headers: IncomingHttpHeaders;
   /** Null where the body is JSON; else `body` holds the fields of the form. */
   readonly form: Form | null;
+  /** What `previous_response_id` said, once the body holds what it stands for. */
+  readonly previousResponseId?: string;
 }
 
 /** Only a body that is late or large makes it a promise. */

@@ -1,4 +1,4 @@
-import { fault, findMembers, findSoleMember, parseJsonText } from '../../kernel';
+import { fault, findSoleMember, parseJsonText } from '../../kernel';
 import {
   type CanonicalAnswer,
   collect,
@@ -9,6 +9,7 @@ import {
   type SupplierSide,
 } from '../../protocol';
 import { answerId } from '../responses/answer-id';
+import { echoOf } from '../responses/echo';
 import type { LaneAnswer, WholeDelivery } from './answered';
 import { completionOf } from './answer-shapes/completions';
 import { usageOfWhole } from './delivery';
@@ -18,7 +19,7 @@ import { withServedUses } from './fees';
 import type { Inbound } from './inbound';
 import { soldPictures } from './pictures';
 import { soldSound } from './speech';
-import { applyEdits } from './stream/edits';
+import { applyEdits, type Edit, memberEdits } from './stream/edits';
 import { isText, type Surface } from './surface';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -92,28 +93,21 @@ interface Told {
   readonly model: string;
 }
 
-/** As the caller asked for it, under the name of the catalogue. */
-function shaped({ body: request }: Inbound, surface: Surface, { bytes, told, model }: Told): Buffer {
-  const answer = surface.shape?.(told, request) ?? told;
+/** As the caller asked for it, under the name of the catalogue. Other bytes stay, as numbers that a double would round. */
+function shaped(inbound: Inbound, surface: Surface, { bytes, told, model }: Told): Buffer {
+  const answer = surface.shape?.(told, inbound.body) ?? told;
   const isNamed = isText(surface) || answer.model !== undefined;
   if (answer !== told) return Buffer.from(JSON.stringify(isNamed ? { ...answer, model } : answer));
-  return isNamed ? named(bytes, told, JSON.stringify(model)) : bytes;
+  if (!isNamed) return bytes;
+  const edits = [...namesIn(bytes, told, model), ...memberEdits(bytes, [], told, echoOf(surface, inbound))];
+  return applyEdits(bytes, 0, edits.length === 1 ? edits : edits.sort((a, b) => a.start - b.start));
 }
 
-/** Only the name of the model is another: every other byte stays, as numbers that a double would round. */
-function named(bytes: Buffer, told: Body, model: string): Buffer {
-  const text = Buffer.from(model);
+/** Where the name of the model stands, found by a search where that settles it. */
+function namesIn(bytes: Buffer, told: Body, model: string): Edit[] {
   const sole = Object.hasOwn(told, 'model') ? findSoleMember(bytes.toString('latin1'), 'model') : null;
-  const places = sole === null ? findMembers(bytes, 'model') : [sole];
-  if (places.length > 0)
-    return applyEdits(
-      bytes,
-      0,
-      places.map(({ start, end }) => ({ start, end, text })),
-    );
-  const start = bytes.indexOf(OPEN_OBJECT) + 1;
-  const comma = Object.keys(told).length === 0 ? '' : ',';
-  return applyEdits(bytes, 0, [{ start, end: start, text: Buffer.from(`"model":${model}${comma}`) }]);
+  if (sole === null) return memberEdits(bytes, [], told, { model });
+  return [{ ...sole, text: Buffer.from(JSON.stringify(model)) }];
 }
 
 /** What was understood, in the dialect of the caller: an answer, or as many as were asked for. */
@@ -133,6 +127,7 @@ function render(
   const encoded = answers.map((answer) =>
     surface.dialect.encodeAnswer(answer, {
       ...answerId(surface),
+      echo: echoOf(surface, inbound),
       requestId: inbound.requestId,
       model,
       estimate: () => usage,

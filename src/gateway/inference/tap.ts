@@ -9,7 +9,7 @@ import {
   type ValuePlace,
 } from '../../kernel';
 import { type Dialect, type OmittedMember, type StreamWatcher, supplierFault } from '../../protocol';
-import { applyEdits, type Edit } from './stream/edits';
+import { applyEdits, type Edit, memberEdits } from './stream/edits';
 
 export interface TapOptions {
   readonly dialect: Dialect;
@@ -21,6 +21,8 @@ export interface TapOptions {
   readonly keepsFailure: (data: Buffer) => boolean;
   /** The name of the model that every event is to carry; null leaves the supplier's. */
   readonly model: string | null;
+  /** What the response object of an event is to say of the request. */
+  readonly echo?: object;
   /** What is added to the event with the final usage; null leaves every byte alone. */
   readonly facts: (() => object) | null;
 }
@@ -189,6 +191,9 @@ export class Tap {
     if (options.model !== null && namesAnother(event, watcher.modelPath, options.model)) {
       for (const { start, end } of this.modelPlaces(text)) changes.push({ start, end, text: this.modelText });
     }
+    const { response } = event;
+    if (options.echo !== undefined && typeof response === 'object' && response !== null)
+      changes.push(...memberEdits(scanner.data(), ['response'], response, options.echo));
     if (watcher.reported && watcher.finished) {
       this.keep();
       if (options.facts !== null) changes.push(this.placeForFacts());

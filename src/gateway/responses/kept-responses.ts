@@ -80,6 +80,12 @@ export class KeptResponses implements OnApplicationBootstrap {
     return kept === undefined ? null : recordIn(kept.answer);
   }
 
+  /** What led to a response; null when this key has none of this id, or its input was too much to keep. */
+  async inputOf(keyId: number, responseId: string): Promise<readonly unknown[] | null> {
+    const [kept] = await this.find(keyId, [responseId], []);
+    return kept === undefined || kept.input === null ? null : listIn(await parseJsonInSlices(kept.input));
+  }
+
   /** Every node forgets it; true when it was there. */
   async remove(keyId: number, responseId: string): Promise<boolean> {
     const wasHere = this.cache.response(keyId, responseId) !== undefined;
@@ -110,7 +116,7 @@ export class KeptResponses implements OnApplicationBootstrap {
         'The request and the earlier items it refers to are larger together than a request may be.';
       throw fault('request_too_large', { param: 'input', message });
     }
-    return { ...inbound, ...whole };
+    return { ...inbound, ...whole, ...(previous !== null && { previousResponseId: previous }) };
   }
 
   /** From this node's memory as far as it goes, the rest from the database. */

@@ -1,7 +1,8 @@
 import { Controller, Delete, Get, Param, Req } from '@nestjs/common';
 import { fault, type Fault } from '../../kernel';
-import { Access, type HttpRequest } from '../../web';
+import { Access, type HttpRequest, queryOf } from '../../web';
 import { callerOf } from '../caller-of';
+import { type InputItemPage, inputItemPage } from './input-items';
 import { KeptResponses } from './kept-responses';
 
 /** Answers of `/v1/responses` that are kept for this key. */
@@ -17,6 +18,13 @@ export class ResponsesController {
     return response;
   }
 
+  @Get(':response_id/input_items')
+  async inputItems(@Param('response_id') id: string, @Req() request: HttpRequest): Promise<InputItemPage> {
+    const input = await this.kept.inputOf(callerOf(request).keyId, id);
+    if (input === null) throw unknown(id);
+    return inputItemPage(id, input, queryOf(request));
+  }
+
   @Delete(':response_id')
   async remove(@Param('response_id') id: string, @Req() request: HttpRequest): Promise<object> {
     if (!(await this.kept.remove(callerOf(request).keyId, id))) throw unknown(id);
@@ -27,5 +35,5 @@ export class ResponsesController {
 const unknown = (id: string): Fault =>
   fault('not_found', {
     param: 'response_id',
-    message: `There is no response ${id} of this key, or it is older than 24 hours or was not stored.`,
+    message: `There is no response ${id} of this key, or it is older than 24 hours, was not stored, or was too much to keep.`,
   });

@@ -112,7 +112,7 @@ export interface StreamWatcher {
   /** Takes data that is no JSON; whether it means the end. */
   watchText(text: string): boolean;
   /** The last event of a stream that ends in this failure. `model` is the caller's name of the model. */
-  failureEvent(problem: Fault, requestId: string, model: string): string;
+  failureEvent(problem: Fault, requestId: string, model: string, echo?: JsonObject): string;
 }
 
 export interface EncoderOptions {

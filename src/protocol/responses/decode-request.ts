@@ -73,12 +73,11 @@ const instructionsTurn = (text: string): SystemTurn => ({
 });
 
 function essentials(fields: Fields): Opaque[] {
-  // Not storing is what happens anyway.
-  const stores = fields.flag('store') === true;
+  // Answers are kept here, and by no supplier.
+  fields.flag('store');
   const later = fields.flag('background') === true;
   return [
     ...STATE.map((name) => fields.opaque(name, ['responses'], {})),
-    stores ? fields.opaque('store', ['responses'], {}) : undefined,
     later ? fields.opaque('background', ['responses'], {}) : undefined,
   ].filter((opaque) => opaque !== undefined);
 }

@@ -13,7 +13,7 @@ const REPEATED: JsonObject = {
   parallel_tool_calls: true,
   previous_response_id: null,
   reasoning: { effort: null, summary: null },
-  store: false,
+  store: null,
   temperature: 1,
   text: { format: { type: 'text' } },
   tool_choice: 'auto',

@@ -71,8 +71,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   failInstead(failure: Fault): string {
     this.ended = true;
     this.sequence = this.endsAt ?? this.sequence;
-    const { requestId, model = '', createdAt = secondsNow() } = this.options;
-    const response = this.open ?? envelope(responsesId(requestId), model, createdAt);
+    const { requestId, model = '', createdAt = secondsNow(), echo } = this.options;
+    const response = this.open ?? envelope(responsesId(requestId), model, createdAt, echo);
     const finished = this.output.filter(({ type }) => type !== undefined);
     return failureEvent(this.sequence++, response, finished, failure, requestId);
   }

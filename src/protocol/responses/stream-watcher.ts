@@ -27,9 +27,9 @@ export class ResponsesStreamWatcher extends EventWatcher {
   private readonly named = new Set<unknown>();
   private readonly written = new Set<unknown>();
 
-  failureEvent(problem: Fault, requestId: string, model: string): string {
+  failureEvent(problem: Fault, requestId: string, model: string, echo?: JsonObject): string {
     const { id, createdAt } = this.begun ?? { id: responsesId(requestId), createdAt: secondsNow() };
-    const response = envelope(id, model, createdAt);
+    const response = envelope(id, model, createdAt, echo);
     return failureEvent(this.sequence + 1, response, this.output, problem, requestId);
   }
 

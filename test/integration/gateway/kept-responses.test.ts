@@ -95,6 +95,11 @@ describe('answers of /v1/responses that are kept', () => {
     const { error } = (await response.json()) as { error: Json };
     return { status: response.status, code: error.code, param: error.param, message: error.message };
   };
+  const lookUp = async (path: string, at = app): Promise<{ status: number; body: Json }> => {
+    const headers = { authorization: `Bearer ${app.firstKeys?.demo}` };
+    const response = await fetch(`${at.url}/v1/responses/${path}`, { headers });
+    return { status: response.status, body: (await response.json()) as Json };
+  };
   const sentLast = async (): Promise<Json> => {
     const last = (await supplier.requests()).at(-1);
     return (typeof last?.body === 'string' ? JSON.parse(last.body) : last?.body) as Json;
@@ -130,10 +135,32 @@ describe('answers of /v1/responses that are kept', () => {
       expect(text).toMatch(/Remember 4711.*Noted: 0815.*And\?/s);
       expect(text).not.toContain('pirate');
       expect(sent.previous_response_id).toBeUndefined();
+      expect([first.store, first.previous_response_id]).toEqual([null, null]);
+      expect([next.store, next.previous_response_id]).toEqual([null, first.id]);
       await ask(manner, { model, previous_response_id: next.id, input: [say('Third')] });
       expect(JSON.stringify(await sentLast())).toMatch(/4711.*0815.*And\?.*Twice.*Third/s);
     });
   });
+
+  test.each(models.flatMap((model) => [true, false].map((store) => [model, store] as const)))(
+    'say what was asked of them, in every event and when they are read again: %s, store %p',
+    async (model, store) => {
+      const first = await ask('whole', { model, input: 'Hello', store: true });
+      const body = { model, input: `And, with store ${store}?`, store, previous_response_id: first.id };
+      const said = { store, previous_response_id: first.id };
+      const whole = await ask('whole', body);
+      expect(whole).toMatchObject(said);
+      const text = await (await send({ ...body, stream: true })).text();
+      const responses = [...text.matchAll(/^data: (.*)$/gm)].flatMap(([, data]) => {
+        const { response } = JSON.parse(data!) as { response?: Answer };
+        return response === undefined ? [] : [response];
+      });
+      expect(responses.length).toBeGreaterThan(1);
+      for (const response of responses) expect(response).toMatchObject(said);
+      const again = await lookUp(whole.id);
+      expect(again).toMatchObject(store ? { status: 200, body: said } : { status: 404 });
+    },
+  );
 
   test('a supplier that could keep them is not asked to, and looks nothing up', async () => {
     const model = 'on-responses';

@@ -326,7 +326,7 @@ export const probes: readonly Probe[] = [
   { feature: 'Earlier response by identifier', fields: responses({ previous_response_id: 'resp_1' }) },
   { feature: 'Item by identifier', fields: responses({ input: [{ type: 'item_reference', id: 'msg_1' }] }) },
   { feature: 'Answer later', fields: responses({ background: true }) },
-  { feature: 'Keep the answer', fields: { chat: { store: true }, responses: { store: true } } },
+  { feature: 'Keep the answer at the supplier', fields: { chat: { store: true } } },
   { feature: 'Do not keep the answer', fields: responses({ store: false }), fulfilled: true },
   { feature: 'Further output', fields: responses({ include: ['reasoning.encrypted_content'] }) },
   { feature: 'Unknown field', fields: everywhere({ brand_new: 1 }, { brand_new: 1 }, { brand_new: 1 }) },

@@ -120,11 +120,14 @@ describe('responses', () => {
     });
   });
 
+  test.each([true, false])('store: %p is between the caller and this service', (store) => {
+    expect(converted('responses', 'chat', { model: 'm', input: 'Hi', store })).not.toHaveProperty('store');
+  });
+
   test.each([
     ['previous_response_id', 'resp_1'],
     ['conversation', 'conv_1'],
     ['background', true],
-    ['store', true],
     ['prompt', { id: 'p' }],
   ])('%s cannot be carried', (param, value) => {
     const fault = refusal('responses', 'chat', { model: 'm', input: 'Hi', [param]: value });

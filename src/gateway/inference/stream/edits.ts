@@ -1,8 +1,21 @@
+import { findMembers } from '../../../kernel';
+
 /** What stands in a stream from `start` to `end` goes on as `text`. Places are counted from its beginning. */
 export interface Edit {
   start: number;
   end: number;
   text: Buffer;
+}
+
+/** The object at a path of a JSON text, with these members as they are given here. */
+export function memberEdits(json: Buffer, path: readonly string[], held: object, wanted: object): Edit[] {
+  return Object.entries(wanted).flatMap(([name, value]) => {
+    const text = JSON.stringify(value);
+    const places = findMembers(json, ...path, name);
+    if (places.length > 0) return places.map((place) => ({ ...place, text: Buffer.from(text) }));
+    const added = Buffer.from(`${JSON.stringify(name)}:${text}${Object.keys(held).length === 0 ? '' : ','}`);
+    return findMembers(json, ...path).map(({ start }) => ({ start: start + 1, end: start + 1, text: added }));
+  });
 }
 
 /** The bytes, which begin at `from` in the stream, with the edits that lie in them; those are taken from the list. */

@@ -1,4 +1,6 @@
 import type { Fault } from '../../../kernel';
+import type { JsonObject } from '../../../protocol';
+import { echoOf } from '../../responses/echo';
 import type { AnswerContext } from '../answer-context';
 import { usageOfStream } from '../delivery';
 import { hidesUsage } from '../outbound';
@@ -8,17 +10,20 @@ import { failureOf, type LaneStream, type StreamDelivery } from './lane-stream';
 /** Both sides speak one dialect: the supplier's bytes go on, but for the name of the model and what is added to the usage. */
 export class PassingStream implements LaneStream {
   private readonly tap: Tap;
+  private readonly echo: JsonObject;
   private delivery: StreamDelivery | null = null;
 
   constructor(private readonly context: AnswerContext) {
     const { surface, call, model } = context;
     const isNative = surface.name === 'native';
+    this.echo = echoOf(surface, context.inbound);
     this.tap = new Tap({
       dialect: surface.dialect,
       hidesUsage: hidesUsage(call),
       manyAnswers: call.choices > 1,
       keepsFailure: (data) => isNative && !context.secrets.areIn(data),
       model: isNative ? null : model,
+      echo: this.echo,
       facts: isNative ? null : () => context.facts(this.usage()),
     });
   }
@@ -46,7 +51,7 @@ export class PassingStream implements LaneStream {
 
   fail(problem: Fault): string {
     const { inbound, model } = this.context;
-    return this.tap.watcher.failureEvent(problem, inbound.requestId, model);
+    return this.tap.watcher.failureEvent(problem, inbound.requestId, model, this.echo);
   }
 
   private deliver(broken: Fault | null): StreamDelivery {
@@ -70,7 +75,7 @@ export class PassingStream implements LaneStream {
   private last(problem: Fault | null, requestId: string, model: string): Buffer | string {
     const { tap } = this;
     if (problem === null) return tap.last();
-    return tap.failureTold ? '' : tap.watcher.failureEvent(problem, requestId, model);
+    return tap.failureTold ? '' : tap.watcher.failureEvent(problem, requestId, model, this.echo);
   }
 
   private usage() {

@@ -1,6 +1,7 @@
 import { type Fault, fault, monotonicMs } from '../../../kernel';
 import type { CanonicalEvent, EncoderOptions, StreamDecoder, StreamEncoder } from '../../../protocol';
 import { answerId } from '../../responses/answer-id';
+import { echoOf } from '../../responses/echo';
 import type { AnswerContext } from '../answer-context';
 import { estimateUsage, usageOfStream } from '../delivery';
 import { failureOf, type LaneStream, type StreamDelivery } from './lane-stream';
@@ -10,6 +11,7 @@ const encoderOptions = (
   textBytes: () => number,
 ): EncoderOptions => ({
   ...answerId(surface),
+  echo: echoOf(surface, inbound),
   requestId: inbound.requestId,
   model,
   includeUsage: call.includeUsage,
