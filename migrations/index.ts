@@ -20,6 +20,7 @@ import { AddModelBounds1763700540000 } from './1763700540000-add-model-bounds';
 import { CountRefusals1763700550000 } from './1763700550000-count-refusals';
 import { CreateActivity1763800100000 } from './1763800100000-create-activity';
 import { SealWindows1763800300000 } from './1763800300000-seal-windows';
+import { CreateAccountTokens1763800200000 } from './1763800200000-create-account-tokens';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -45,4 +46,5 @@ export const migrations = [
   CountRefusals1763700550000,
   CreateActivity1763800100000,
   SealWindows1763800300000,
+  CreateAccountTokens1763800200000,
 ];

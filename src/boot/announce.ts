@@ -11,17 +11,23 @@ export function announce(service: RunningService, settings: Settings, millisecon
         'supplier is configured.',
     );
   }
-  if (service.firstKeys !== null) lines.push(...firstStart(service.url, service.firstKeys, service.sandbox));
+  if (service.firstKeys !== null) {
+    const portal = settings.environment === 'production' ? settings.baseUrl : service.url;
+    lines.push(...firstStart(portal, service.firstKeys));
+    lines.push(...(service.sandbox ? firstRequest(service.url, service.firstKeys.demo) : firstSupplier));
+  }
   process.stdout.write(`\n${lines.join('\n')}\n\n`);
 }
 
-const firstStart = (url: string, keys: FirstKeys, sandbox: boolean): string[] => [
+const firstStart = (portal: string, keys: FirstKeys): string[] => [
   '',
   'This is the first start. Two keys were made; they are shown only now:',
   `  root admin key  ${keys.root}`,
   `  demo key        ${keys.demo}`,
   '',
-  ...(sandbox ? firstRequest(url, keys.demo) : firstSupplier),
+  'The owner signs in with this link, once, within 24 hours:',
+  `  ${portal}/sign-in-link?token=${keys.signIn}`,
+  '',
 ];
 
 const firstRequest = (url: string, key: string): string[] => [

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, ensureSandbox, retireSandbox } from '../catalogue';
-import { Organisation, UserAccount } from '../identity';
+import { AccountTokens, Organisation, UserAccount } from '../identity';
 import { platformScope } from '../kernel';
 import { KeysService } from '../keys';
 import { Database, Settings, type Tx } from '../platform';
@@ -8,18 +8,21 @@ import { Database, Settings, type Tx } from '../platform';
 export interface FirstKeys {
   readonly root: string;
   readonly demo: string;
+  /** What the owner signs in with, once, within a day. */
+  readonly signIn: string;
 }
 
 /** Nodes that boot on one empty database at the same time take turns; the number means nothing. */
 const FIRST_BOOT_LOCK = 5_719_025;
 
-/** An empty installation gets an owner, an organisation and two keys, all in one transaction or not at all. */
+/** An empty installation gets an owner with a link to sign in, an organisation and two keys, all in one transaction or not at all. */
 @Injectable()
 export class FirstBoot {
   constructor(
     private readonly database: Database,
     private readonly keys: KeysService,
     private readonly catalogue: CatalogueService,
+    private readonly tokens: AccountTokens,
     private readonly settings: Settings,
   ) {}
 
@@ -70,6 +73,7 @@ export class FirstBoot {
       userId: owner.id,
       organisationId: organisation.id,
     });
-    return { root: root.text, demo: demo.text };
+    const signIn = await this.tokens.issue(tx, 'sign_in_link', { userId: owner.id });
+    return { root: root.text, demo: demo.text, signIn };
   }
 }

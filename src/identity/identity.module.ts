@@ -1,6 +1,10 @@
 import { Module } from '@nestjs/common';
+import { AuditModule } from '../audit';
+import { accountProviders } from './accounts';
 import { PayerService } from './payer.service';
 import { SessionsService } from './sessions.service';
 
-@Module({ providers: [PayerService, SessionsService], exports: [PayerService, SessionsService] })
+const providers = [PayerService, SessionsService, ...accountProviders];
+
+@Module({ imports: [AuditModule], providers, exports: providers })
 export class IdentityModule {}

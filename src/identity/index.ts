@@ -1,13 +1,39 @@
+import { accountEntities } from './accounts';
 import { Department } from './department.entity';
+import { LegalAcceptance } from './legal-acceptance.entity';
 import { Organisation } from './organisation.entity';
 import { Project, ProjectMember } from './project.entity';
 import { Session } from './session.entity';
 import { UserAccount } from './user-account.entity';
 
+export {
+  type AccountMail,
+  AccountMailService,
+  AccountTokens,
+  AttemptThrottle,
+  type MailWish,
+  PASSWORD_LEAST,
+  PASSWORD_MOST,
+  PasswordResetService,
+  RegistrationService,
+  type SignedIn,
+  type SignInOrigin,
+  SignInService,
+} from './accounts';
 export { IdentityModule } from './identity.module';
+export { currentLegalVersion } from './legal';
 export { type Ownership, PayerService, type Standing } from './payer.service';
 export { type SessionReading, SessionsService } from './sessions.service';
 export { type UserStatus, userTransitions } from './user-status';
 export { Organisation, UserAccount };
 
-export const identityEntities = [Organisation, Department, UserAccount, Project, ProjectMember, Session];
+export const identityEntities = [
+  Organisation,
+  Department,
+  UserAccount,
+  Project,
+  ProjectMember,
+  Session,
+  LegalAcceptance,
+  ...accountEntities,
+];

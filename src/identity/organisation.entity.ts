@@ -24,6 +24,10 @@ export class Organisation {
   @Column('text', { name: 'allowed_regions', array: true, nullable: true })
   allowedRegions: string[] | null;
 
+  /** Members sign in through an identity provider alone; their passwords open nothing. */
+  @Column('boolean', { name: 'sso_only', default: false })
+  ssoOnly: boolean;
+
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 }

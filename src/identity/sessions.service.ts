@@ -26,8 +26,8 @@ interface SessionRow {
 }
 
 export type SessionReading =
-  | { readonly kind: 'actor'; readonly actor: Actor }
-  | { readonly kind: 'inactive'; readonly status: string }
+  | { readonly kind: 'actor'; readonly userId: number; readonly actor: Actor }
+  | { readonly kind: 'inactive'; readonly userId: number; readonly status: string; readonly actor: Actor }
   | { readonly kind: 'absent' };
 
 /** Sessions are rows: a new one at every sign-in, found by the hash of the cookie, ended by deleting them. */
@@ -62,9 +62,11 @@ export class SessionsService {
       [this.hashOf(token)],
     );
     if (row === undefined || this.hasIdledOut(row)) return { kind: 'absent' };
-    if (row.status !== 'active') return { kind: 'inactive', status: row.status };
+    if (row.status !== 'active') {
+      return { kind: 'inactive', userId: row.user_id, status: row.status, actor: toActor(row) };
+    }
     await this.touch(row);
-    return { kind: 'actor', actor: toActor(row) };
+    return { kind: 'actor', userId: row.user_id, actor: toActor(row) };
   }
 
   async end(tx: Tx, token: string): Promise<void> {

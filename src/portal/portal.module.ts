@@ -1,6 +1,7 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { Settings } from '../platform';
 import { WebModule } from '../web';
+import { AccountModule } from './account/account.module';
 import { DevelopmentController } from './development.controller';
 import { LanguageController } from './language.controller';
 import { PublicModule } from './public/public.module';
@@ -11,7 +12,7 @@ export class PortalModule {
     const development = settings.environment === 'development' ? [DevelopmentController] : [];
     return {
       module: PortalModule,
-      imports: [WebModule, PublicModule],
+      imports: [WebModule, PublicModule, AccountModule],
       controllers: [LanguageController, ...development],
     };
   }

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Settings } from '../platform';
 
 const isSecure = (settings: Settings): boolean => settings.baseUrl.startsWith('https:');
@@ -34,4 +34,15 @@ export function setCookie(
     ...(isSecure(settings) ? ['Secure'] : []),
     ...(options.maxAgeSeconds === undefined ? [] : [`Max-Age=${options.maxAgeSeconds}`]),
   ].join('; ');
+}
+
+/** Beside the cookies that the answer sets already. A maximal age of 0 takes the cookie away. */
+export function addCookie(
+  response: ServerResponse,
+  settings: Settings,
+  name: string,
+  value: string,
+  maxAgeSeconds: number,
+): void {
+  response.appendHeader('set-cookie', setCookie(settings, name, value, { maxAgeSeconds }));
 }

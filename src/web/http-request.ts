@@ -32,3 +32,8 @@ export function queryOf(request: IncomingMessage & { originalUrl?: string }): UR
   const question = url.indexOf('?');
   return new URLSearchParams(question === -1 ? '' : url.slice(question + 1));
 }
+
+/** Browsers name HTML first when a person is looking; programs do not ask for it. */
+export function wantsPage({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return headers.accept?.includes('text/html') ?? false;
+}

@@ -1,12 +1,13 @@
 export { Access } from './access';
 export { Audited, type AuditRule } from './audited';
 export { ClientAddress } from './client-address';
-export { cookieOf, sessionCookieName, setCookie } from './cookies';
-export { type HttpRequest, pathOf, queryOf, requestOf } from './http-request';
 export { type Codec, objectCodec } from './idempotency/codec';
 export { Idempotency } from './idempotency/idempotency';
 export { IdempotencyModule } from './idempotency/idempotency.module';
 export { pageRequestOf, type PageSizes, presentPage } from './lists';
+export { addCookie, cookieOf, sessionCookieName, setCookie } from './cookies';
+export { localPath } from './local-path';
+export { type HttpRequest, pathOf, queryOf, requestOf, wantsPage } from './http-request';
 export { serveAssets } from './pages/assets';
 export { languageCookie, localeOf, PageRenderer } from './pages/page-renderer';
 export { csvLine } from './routes/csv';

@@ -341,6 +341,25 @@ export abstract class ServiceSettings {
   readonly keyFailuresPerMinute: number;
 
   @Setting({
+    name: 'ACCOUNT_FREE_ATTEMPTS',
+    group: 'Accounts',
+    describe:
+      'How many sign-ins, or requests for a mail, one account may try in an hour; each one after that makes the next wait longer, up to 15 minutes.',
+    as: wholeNumber(1, 1_000_000),
+    default: '5',
+  })
+  readonly accountFreeAttempts: number;
+
+  @Setting({
+    name: 'ADDRESS_FREE_ATTEMPTS',
+    group: 'Accounts',
+    describe: 'The same for one address (IPv6: one /64 network), whatever the accounts.',
+    as: wholeNumber(1, 1_000_000),
+    default: '50',
+  })
+  readonly addressFreeAttempts: number;
+
+  @Setting({
     name: 'SMTP_URL',
     group: 'Mail',
     describe: 'The mail server, such as smtps://user:word@mail.example.com.',

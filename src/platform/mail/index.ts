@@ -1,4 +1,4 @@
-export type { Mail } from './mail';
+export { type Mail, mailAddress } from './mail';
 export { MailModule } from './mail.module';
 export { Mailer } from './mailer';
 export { Outbox, type OutboxMail } from './outbox';

@@ -8,10 +8,11 @@ export interface Mail {
   readonly id?: string;
 }
 
-const address = /^[^\s@<>"(),;:\\]+@[^\s@<>"(),;:\\]+$/;
+/** One address and nothing else: no list, no name, no header. */
+export const mailAddress = /^[^\s@<>"(),;:\\]+@[^\s@<>"(),;:\\]+$/;
 
 /** Refuses what could end a header and begin another: nobody but us writes headers. */
 export function assertMail({ to, subject }: Mail): void {
-  if (!address.test(to) || to.length > 254) throw new RangeError('not a mail address');
+  if (!mailAddress.test(to) || to.length > 254) throw new RangeError('not a mail address');
   if (/\p{Cc}/u.test(subject) || subject.length > 200) throw new RangeError('not a subject of one line');
 }

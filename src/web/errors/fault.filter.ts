@@ -11,7 +11,7 @@ import {
   underlyingCause,
 } from '../../kernel';
 import { isGatewayPath, LeanAdapter, Logger } from '../../platform';
-import { type HttpRequest, pathOf } from '../http-request';
+import { type HttpRequest, pathOf, wantsPage } from '../http-request';
 import { PageRenderer } from '../pages/page-renderer';
 
 type Surface = 'gateway' | 'messages' | 'page' | 'portal';
@@ -58,6 +58,12 @@ export class FaultFilter implements ExceptionFilter {
 
   private answer(problem: Fault, request: HttpRequest, response: ServerResponse): void {
     const surface = surfaceOf(request);
+    const elsewhere = surface === 'page' ? placeFor(problem, request) : null;
+    if (elsewhere !== null) {
+      response.setHeader('location', elsewhere);
+      send(response, { status: 303, headers: {}, type: 'text/plain; charset=utf-8', text: '' });
+      return;
+    }
     if (surface === 'page') {
       const { html, status, headers } = this.pages.fault(problem, request);
       send(response, { status, headers, type: 'text/html; charset=utf-8', text: html });
@@ -107,9 +113,14 @@ function surfaceOf(request: HttpRequest): Surface {
   return wantsPage(request) ? 'page' : 'portal';
 }
 
-/** Browsers name HTML first when a person is looking; programs do not ask for it. */
-function wantsPage(request: HttpRequest): boolean {
-  return request.headers.accept?.includes('text/html') ?? false;
+/** A visitor of a page is led to where the refusal can be dealt with. */
+function placeFor({ code, options }: Fault, request: HttpRequest): string | null {
+  if (request.method !== 'GET') return null;
+  if (code === 'authentication_required' || code === 'invalid_session') {
+    return `/login?next=${encodeURIComponent(request.originalUrl)}`;
+  }
+  const status = code === 'account_status' ? options.details?.status : undefined;
+  return status === 'suspended' || status === 'archived' ? `/account/${status}` : null;
 }
 
 interface Answer {

@@ -6,6 +6,7 @@ import {
   isLocale,
   type Locale,
   locales,
+  type Translate,
   type ViewContext,
   ViewEngine,
 } from '../../views';
@@ -39,6 +40,19 @@ export class PageRenderer {
       status: model.status,
       headers: model.headers,
     };
+  }
+
+  localeOf(request: HttpRequest): Locale {
+    return localeOf(request);
+  }
+
+  timeZoneOf(request: HttpRequest): string {
+    return timeZoneOf(cookieOf(request.headers, timeZoneCookie));
+  }
+
+  /** The texts in the visitor's language. */
+  textsFor(request: HttpRequest): Translate {
+    return this.engine.translator(localeOf(request));
   }
 
   private contextOf(request: HttpRequest): ViewContext {

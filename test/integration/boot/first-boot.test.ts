@@ -91,6 +91,16 @@ const chat = (node: Node, key: string) =>
     body: JSON.stringify({ model: 'sim-small', messages: [{ role: 'user', content: 'Hello' }] }),
   });
 
+/** The owner's link works once, on whichever node. */
+const signInBy = async (node: Node, token: string): Promise<number> => {
+  const answer = await fetch(`${node.url}/sign-in-link`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token }),
+  });
+  return answer.status;
+};
+
 test('two nodes on one empty database make one set of keys, show it once, and it works on both', async () => {
   const nodes = await Promise.all([boot(), boot()]);
   const announced = nodes.map(({ printed }) => [...new Set(printed.match(keyPattern) ?? [])]);
@@ -110,6 +120,11 @@ test('two nodes on one empty database make one set of keys, show it once, and it
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('chat.completion')]);
     expect((await chat(node, root)).status).toBe(403);
   }
+  const [link = ''] = nodes.flatMap(
+    ({ printed }) => /sign-in-link\?token=([\w-]{43})$/m.exec(printed)?.[1] ?? [],
+  );
+  const signIns = await Promise.all(nodes.map((node) => signInBy(node, link)));
+  expect(signIns.sort()).toEqual([200, 401]);
   const later = await Promise.all(nodes.map(stop));
 
   // The terminal showed them once; they are in no line of the log and in no row.
@@ -120,8 +135,7 @@ test('two nodes on one empty database make one set of keys, show it once, and it
     "SELECT table_schema || '.' || table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
   );
   expect(tables.map(({ name }) => name)).toContain('public.request_record');
-  for (const key of keys) {
-    const secret = key.slice(12);
+  for (const secret of [link, ...keys.map((key) => key.slice(12))]) {
     expect(logged).not.toContain(secret);
     for (const { name } of tables) {
       const found = await rows(`SELECT 1 FROM ${name} AS t WHERE strpos(t::text, '${secret}') > 0`);

@@ -1,0 +1,81 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Settings, type Tx } from '../../platform';
+import { AccountToken } from './account-token.entity';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+const lifetimes = {
+  verify_email: 24 * HOUR,
+  reset_password: HOUR,
+  sign_in_link: 24 * HOUR,
+} as const;
+
+export type TokenPurpose = keyof typeof lifetimes;
+
+export interface NewToken {
+  readonly userId: number | null;
+  readonly data?: object;
+}
+
+export interface SpentToken {
+  readonly userId: number | null;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+interface TokenRow {
+  user_id: number | null;
+  data: Record<string, unknown>;
+}
+
+const FORM = /^[\w-]{43}$/;
+
+/** Tokens that work once: rows found by a hash, deleted by being used. */
+@Injectable()
+export class AccountTokens {
+  constructor(private readonly settings: Settings) {}
+
+  /** Returns the token's text; only its hash is kept. */
+  async issue(tx: Tx, purpose: TokenPurpose, { userId, data = {} }: NewToken): Promise<string> {
+    const text = randomBytes(32).toString('base64url');
+    await tx.getRepository(AccountToken).insert({
+      tokenHash: this.hashOf(purpose, text),
+      purpose,
+      userId,
+      data,
+      expiresAt: new Date(Date.now() + lifetimes[purpose]),
+    });
+    return text;
+  }
+
+  /** Of two that bring the same token one gets it: deleting the row is using it. */
+  async spend(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
+    if (!FORM.test(text)) return null;
+    const [rows] = await tx.query<[TokenRow[], number]>(
+      'DELETE FROM account_token WHERE token_hash = $1 AND purpose = $2 AND expires_at > now() RETURNING user_id, data',
+      [this.hashOf(purpose, text), purpose],
+    );
+    const [row] = rows;
+    return row === undefined ? null : { userId: row.user_id, data: row.data };
+  }
+
+  /** Reads without using, for the page that asks before it does something. */
+  async look(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
+    if (!FORM.test(text)) return null;
+    const [row] = await tx.query<TokenRow[]>(
+      'SELECT user_id, data FROM account_token WHERE token_hash = $1 AND purpose = $2 AND expires_at > now()',
+      [this.hashOf(purpose, text), purpose],
+    );
+    return row === undefined ? null : { userId: row.user_id, data: row.data };
+  }
+
+  async revokeAll(tx: Tx, purpose: TokenPurpose, userId: number): Promise<void> {
+    await tx.getRepository(AccountToken).delete({ purpose, userId });
+  }
+
+  private hashOf(purpose: TokenPurpose, text: string): Buffer {
+    return createHmac('sha256', this.settings.sessionSecret).update(`${purpose}:${text}`).digest();
+  }
+}

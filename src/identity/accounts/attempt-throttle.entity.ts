@@ -1,0 +1,17 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+@Entity('attempt_throttle')
+export class AttemptCount {
+  /** Hashed: addresses of people without an account are not kept. */
+  @PrimaryColumn('bytea', { name: 'key_hash', primaryKeyConstraintName: 'attempt_throttle_pkey' })
+  keyHash: Buffer;
+
+  @Column('integer')
+  attempts: number;
+
+  @Column('timestamptz', { name: 'last_at' })
+  lastAt: Date;
+
+  @Column('timestamptz', { name: 'blocked_until', nullable: true })
+  blockedUntil: Date | null;
+}

@@ -1,0 +1,34 @@
+import { AccountMailService } from './account-mail.service';
+import { AccountToken } from './account-token.entity';
+import { AccountTokens } from './account-tokens.service';
+import { AccountUpkeep } from './account-upkeep.service';
+import { AttemptCount } from './attempt-throttle.entity';
+import { AttemptThrottle } from './attempt-throttle.service';
+import { PasswordResetService } from './password-reset.service';
+import { Passwords } from './passwords.service';
+import { RegistrationService } from './registration.service';
+import { SignInService } from './sign-in.service';
+
+export { type AccountMail, AccountMailService, type MailWish } from './account-mail.service';
+export { PASSWORD_LEAST, PASSWORD_MOST } from './password-rules';
+export type { SignedIn, SignInOrigin } from './sign-in.service';
+export {
+  AccountTokens,
+  AccountUpkeep,
+  AttemptThrottle,
+  PasswordResetService,
+  RegistrationService,
+  SignInService,
+};
+
+export const accountEntities = [AccountToken, AttemptCount];
+export const accountProviders = [
+  AccountMailService,
+  AccountTokens,
+  AccountUpkeep,
+  AttemptThrottle,
+  PasswordResetService,
+  Passwords,
+  RegistrationService,
+  SignInService,
+];

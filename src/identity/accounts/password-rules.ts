@@ -1,0 +1,46 @@
+import { fault } from '../../kernel';
+
+export const PASSWORD_LEAST = 12;
+export const PASSWORD_MOST = 256;
+
+const frequent = [
+  'password', 'passwort', 'passwortpasswort', 'motdepasse', 'contrasena', 'contraseña', 'parola', 'qwerty', 'qwertz',
+  'azerty', 'letmein', 'welcome', 'willkommen', 'bienvenue', 'benvenuto', 'iloveyou', 'admin', 'administrator',
+  'changeme', 'secret', 'geheim', 'monkey', 'dragon', 'football', 'baseball', 'superman', 'batman', 'princess',
+  'sunshine', 'starwars', 'abcdef', 'asdfgh', 'zxcvbn', 'switchboard',
+]; // prettier-ignore
+const runs = [
+  '01234567890123456789',
+  'abcdefghijklmnopqrstuvwxyz',
+  'qwertyuiopasdfghjklzxcvbnm',
+  'qwertzuiopasdfghjklyxcvbnm',
+];
+
+/** Length counts; what is guessed first does not: frequent words, runs, repetitions and the person's own address. */
+export function assertStrongPassword(password: string, email: string): void {
+  if ([...password].length < PASSWORD_LEAST || substanceOf(password, email) < 6) throw fault('weak_password');
+}
+
+/** How many different characters are left after everything that is guessed first. */
+function substanceOf(password: string, email: string): number {
+  let rest = password.toLowerCase();
+  const own = email
+    .toLowerCase()
+    .split(/[@.+_-]/)
+    .filter((part) => part.length >= 4);
+  for (const word of [...frequent, ...own]) rest = rest.replaceAll(word, '');
+  for (const run of runs) {
+    for (const text of [run, [...run].reverse().join('')]) rest = withoutRun(rest, text);
+  }
+  return new Set(rest).size;
+}
+
+function withoutRun(password: string, run: string): string {
+  let rest = password;
+  for (let length = run.length; length >= 4; length -= 1) {
+    for (let start = 0; start + length <= run.length; start += 1) {
+      rest = rest.replaceAll(run.slice(start, start + length), '');
+    }
+  }
+  return rest;
+}

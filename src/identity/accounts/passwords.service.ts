@@ -1,0 +1,53 @@
+import { hash, verify } from '@node-rs/argon2';
+import { Injectable } from '@nestjs/common';
+import { fault } from '../../kernel';
+
+/** Argon2id, the package's default: OWASP's smallest recommended cost, some 20 ms and 19 MiB a hash. */
+const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
+const currentForm = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`;
+/** Of no password: checked where there is no account, so that both take as long. */
+const nobodysHash = `${currentForm}${'A'.repeat(22)}$${'A'.repeat(43)}`;
+
+/** Hashes run in the thread pool that files and names need too: half of it stays free. */
+const AT_ONCE = 2;
+const MOST_WAITING = 64;
+
+@Injectable()
+export class Passwords {
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  hash(password: string): Promise<string> {
+    return this.inTurn(() => hash(normal(password), cost));
+  }
+
+  /** Takes as long without a hash as with one. */
+  async matches(password: string, stored: string | null): Promise<boolean> {
+    const right = await this.inTurn(() => verify(stored ?? nobodysHash, normal(password)).catch(() => false));
+    return right && stored !== null;
+  }
+
+  /** True for what was hashed under an older cost: the next sign-in hashes it anew. */
+  isOutdated(stored: string): boolean {
+    return !stored.startsWith(currentForm);
+  }
+
+  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.running >= AT_ONCE) {
+      if (this.waiting.length >= MOST_WAITING) throw fault('auth_unavailable', { retryAfterSeconds: 2 });
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
+    } else {
+      this.running += 1;
+    }
+    try {
+      return await work();
+    } finally {
+      const next = this.waiting.shift();
+      if (next === undefined) this.running -= 1;
+      else next();
+    }
+  }
+}
+
+/** The same characters typed on another keyboard are the same password. */
+const normal = (password: string): string => password.normalize('NFKC');

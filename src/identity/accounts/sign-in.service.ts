@@ -1,0 +1,156 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { fault } from '../../kernel';
+import { ActivityLog } from '../../audit';
+import { Database, Settings, type Tx } from '../../platform';
+import { actorOf } from '../activity-actor';
+import { SessionsService } from '../sessions.service';
+import { UserAccount } from '../user-account.entity';
+import type { UserStatus } from '../user-status';
+import { AccountTokens } from './account-tokens.service';
+import { type Attempt, AttemptThrottle } from './attempt-throttle.service';
+import { Passwords } from './passwords.service';
+
+/** Where a sign-in comes from. */
+export interface SignInOrigin {
+  readonly address: string;
+  readonly userAgent?: string;
+  /** The session that the browser had before; it ends. */
+  readonly previousSession?: string | null;
+  /** What this browser was given at an earlier sign-in. */
+  readonly knownDevice?: string | null;
+}
+
+export interface SignedIn {
+  readonly session: string;
+  readonly knownDevice: string;
+  readonly userId: number;
+  readonly status: UserStatus;
+  readonly language: string;
+}
+
+interface AccountRow {
+  id: number;
+  email: string;
+  password_hash: string | null;
+  status: UserStatus;
+  sso_only: boolean;
+}
+
+@Injectable()
+export class SignInService {
+  constructor(
+    private readonly database: Database,
+    private readonly passwords: Passwords,
+    private readonly throttle: AttemptThrottle,
+    private readonly sessions: SessionsService,
+    private readonly tokens: AccountTokens,
+    private readonly activity: ActivityLog,
+    private readonly settings: Settings,
+  ) {}
+
+  /** Whose password it is; the same refusal, after the same time, for a wrong one and for an unknown address. */
+  async checkPassword(email: string, password: string, from: SignInOrigin): Promise<number> {
+    const attempt = await this.takeAttempt(email, from);
+    const account = await this.accountOf(email);
+    const right = await this.passwords.matches(password, account?.password_hash ?? null);
+    if (!right || account === undefined || account.status === 'deleted') throw fault('invalid_credentials');
+    if (account.status === 'pending_verification') throw fault('email_not_verified');
+    if (account.sso_only) throw fault('sso_only');
+    await this.throttle.succeeded(attempt);
+    if (account.password_hash !== null && this.passwords.isOutdated(account.password_hash)) {
+      const passwordHash = await this.passwords.hash(password);
+      await this.database.source.getRepository(UserAccount).update(account.id, { passwordHash });
+    }
+    return account.id;
+  }
+
+  /** Opens the session, whichever way the person was recognised. Suspended people get one, for what is left to them. */
+  async open(tx: Tx, userId: number, from: SignInOrigin): Promise<SignedIn> {
+    const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
+    if (account.status === 'deleted') throw fault('invalid_credentials');
+    if (account.status === 'pending_verification') throw fault('email_not_verified');
+    if (typeof from.previousSession === 'string') await this.sessions.end(tx, from.previousSession);
+    const session = await this.sessions.open(tx, userId, from);
+    await tx.query('UPDATE user_account SET last_seen_at = now() WHERE id = $1', [userId]);
+    await this.activity.write(tx, {
+      action: 'session.signed-in',
+      object: { type: 'session', label: from.userAgent },
+      actor: actorOf(account),
+    });
+    return {
+      session,
+      knownDevice: this.knownDeviceOf(userId),
+      userId,
+      status: account.status,
+      language: account.preferredLanguage,
+    };
+  }
+
+  openNow(userId: number, from: SignInOrigin): Promise<SignedIn> {
+    return this.database.transaction((tx) => this.open(tx, userId, from));
+  }
+
+  /** By the link that the first start prints. */
+  byLink(token: string, from: SignInOrigin): Promise<SignedIn> {
+    return this.database.transaction(async (tx) => {
+      const spent = await this.tokens.spend(tx, 'sign_in_link', token);
+      const userId = spent?.userId ?? null;
+      if (userId === null) throw fault('invalid_token');
+      return this.open(tx, userId, from);
+    });
+  }
+
+  async signOut(session: string): Promise<void> {
+    const reading = await this.sessions.read(session);
+    if (reading.kind === 'absent') return this.activity.nothingChanged();
+    const { userId } = reading;
+    await this.database.transaction(async (tx) => {
+      const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
+      await this.sessions.end(tx, session);
+      const object = { type: 'session' } as const;
+      await this.activity.write(tx, { action: 'session.signed-out', object, actor: actorOf(account) });
+    });
+  }
+
+  private async takeAttempt(email: string, from: SignInOrigin): Promise<Attempt> {
+    const device = await this.deviceOf(email, from.knownDevice ?? null);
+    const attempt: Attempt = {
+      purpose: 'sign-in',
+      account: device === null ? email : `device:${device}`,
+      address: from.address,
+    };
+    await this.throttle.take(attempt);
+    return attempt;
+  }
+
+  /** The device's name, when it was given to a browser that has signed in to this very account. */
+  private async deviceOf(email: string, knownDevice: string | null): Promise<string | null> {
+    if (knownDevice === null) return null;
+    const [name = '', given = ''] = knownDevice.split('.');
+    const account = await this.accountOf(email);
+    const expected = this.deviceProof(account?.id ?? 0, name);
+    const proof = Buffer.from(given, 'base64url');
+    const genuine = proof.length === expected.length && timingSafeEqual(proof, expected);
+    return genuine && account !== undefined ? name : null;
+  }
+
+  private knownDeviceOf(userId: number): string {
+    const name = randomBytes(12).toString('base64url');
+    return `${name}.${this.deviceProof(userId, name).toString('base64url')}`;
+  }
+
+  private deviceProof(userId: number, name: string): Buffer {
+    return createHmac('sha256', this.settings.sessionSecret).update(`device:${userId}:${name}`).digest();
+  }
+
+  private async accountOf(email: string): Promise<AccountRow | undefined> {
+    const [row] = await this.database.query<AccountRow>(
+      `SELECT u.id, u.email, u.password_hash, u.status, coalesce(o.sso_only, false) AS sso_only
+       FROM user_account u LEFT JOIN organisation o ON o.id = u.organisation_id
+       WHERE lower(u.email) = lower($1)`,
+      [email],
+    );
+    return row;
+  }
+}

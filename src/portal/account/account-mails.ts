@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { type AccountMail, AccountMailService, type MailWish } from '../../identity';
+import {
+  addJob,
+  InjectQueue,
+  type Job,
+  Mailer,
+  Processor,
+  type Queue,
+  Settings,
+  WorkerHost,
+} from '../../platform';
+import { defaultViewContext, isLocale, type MailNoticeModel, ViewEngine } from '../../views';
+import { ClientAddress, type HttpRequest } from '../../web';
+
+export const accountMailQueue = 'account-mail';
+
+/** Why routes that answer the same to everybody write no entry themselves. */
+export const laterOnRecord = {
+  none: 'whether there is an account is decided, and put on record, after the answer',
+} as const;
+
+/** What a mail of an account says: a key below `mail`, the values of its sentences, and where its button leads. */
+export interface AccountNotice {
+  readonly notice: string;
+  readonly to: string;
+  readonly language: string;
+  readonly values: Readonly<Record<string, string>>;
+  readonly path?: string;
+  /** Of two mails with the same id only the first is sent. */
+  readonly id?: string;
+}
+
+interface MailJob {
+  readonly wish: MailWish;
+  readonly email: string;
+  readonly requestId: string;
+  readonly address: string;
+}
+
+const paths: Readonly<Record<AccountMail['notice'], string>> = {
+  verify: '/verify-email?token=',
+  'registered-already': '/login',
+  reset: '/reset-password?token=',
+  'reset-by-provider': '/login',
+};
+
+@Injectable()
+export class AccountMails {
+  constructor(
+    @InjectQueue(accountMailQueue) private readonly queue: Queue,
+    private readonly engine: ViewEngine,
+    private readonly mailer: Mailer,
+    private readonly addresses: ClientAddress,
+    private readonly settings: Settings,
+  ) {}
+
+  /** Answers as soon as the wish is kept, for a known address as for an unknown one. */
+  async wish(wish: MailWish, email: string, request: HttpRequest): Promise<void> {
+    const data: MailJob = { wish, email, requestId: request.requestId, address: this.addresses.of(request) };
+    await addJob(this.queue, { name: 'account-mail', data, options: { removeOnComplete: true } });
+  }
+
+  async send({ notice, to, language, values, path, id }: AccountNotice): Promise<void> {
+    const locale = isLocale(language) ? language : 'en';
+    const texts = this.engine.translator(locale);
+    const named = { brand: this.settings.brandName, ...values };
+    const heading = texts(`mail.${notice}.heading`, named);
+    const paragraphs = texts(`mail.${notice}.text`, named).split('\n');
+    const href = path === undefined ? undefined : this.settings.baseUrl + path;
+    const model: MailNoticeModel = {
+      heading,
+      paragraphs,
+      ...(href !== undefined && { action: { href, label: texts(`mail.${notice}.action`) } }),
+    };
+    const context = defaultViewContext({ locale, baseUrl: this.settings.baseUrl });
+    await this.mailer.send({
+      to,
+      subject: heading,
+      text: [heading, ...paragraphs, ...(href === undefined ? [] : [href])].join('\n\n'),
+      html: this.engine.render('mail/notice', model, context),
+      ...(id !== undefined && { id }),
+    });
+  }
+}
+
+@Processor(accountMailQueue)
+export class AccountMailWorker extends WorkerHost {
+  constructor(
+    private readonly decisions: AccountMailService,
+    private readonly activity: ActivityLog,
+    private readonly mails: AccountMails,
+  ) {
+    super();
+  }
+
+  override async process(job: Job<MailJob>): Promise<void> {
+    const { wish, email, requestId, address } = job.data;
+    const request = () => ({ requestId, address, actor: null });
+    const mail = await this.activity.during(request, [], () => this.decisions.mailFor(wish, email));
+    if (mail === null) return;
+    const { notice, to, language, name, token = '' } = mail;
+    await this.mails.send({ notice, to, language, values: { name }, path: paths[notice] + token });
+  }
+}

@@ -1,0 +1,19 @@
+import { Injectable } from '@nestjs/common';
+import { UserAccount } from '../../identity';
+import { Database } from '../../platform';
+import { AccountMails } from './account-mails';
+
+/** Tells the owner of an account what has happened to it. */
+@Injectable()
+export class AccountNotices {
+  constructor(
+    private readonly database: Database,
+    private readonly mails: AccountMails,
+  ) {}
+
+  async tell(userId: number, notice: string, values: Readonly<Record<string, string>> = {}): Promise<void> {
+    const account = await this.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId });
+    const { email: to, displayName: name, preferredLanguage: language } = account;
+    await this.mails.send({ notice, to, language, values: { name, ...values } });
+  }
+}

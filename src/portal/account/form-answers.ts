@@ -1,0 +1,101 @@
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { type Fault, fromUnknown, type ValidationIssue } from '../../kernel';
+import { FormPipe, type HttpRequest, PageRenderer, wantsPage } from '../../web';
+
+/** What a form's handler has done, and where the visitor of a page goes next. */
+export interface Done {
+  readonly body: object;
+  readonly to: string;
+}
+
+export interface FormView<Form> {
+  readonly form: new () => Form;
+  /** Shown again, with what was wrong, when the form is refused. */
+  readonly view: string;
+  /** Names of the fields that are filled in again; never a secret. */
+  readonly keeps?: readonly string[];
+  readonly model?: (values: Readonly<Record<string, string>>) => object;
+}
+
+interface Problem {
+  readonly text: string;
+  readonly code: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** Forms of pages and of programs: the same work; a page is shown again or left, a program gets JSON. */
+@Injectable()
+export class FormAnswers {
+  private readonly pipe = new FormPipe();
+
+  constructor(
+    private readonly pages: PageRenderer,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  async answer<Form extends object>(
+    request: HttpRequest,
+    response: ServerResponse,
+    shown: FormView<Form>,
+    work: (form: Form) => Promise<Done>,
+  ): Promise<object | string> {
+    try {
+      const form = (await this.pipe.transform(request.body, { type: 'body', metatype: shown.form })) as Form;
+      const done = await work(form);
+      if (!wantsPage(request)) return done.body;
+      response.statusCode = 303;
+      response.setHeader('location', done.to);
+      return '';
+    } catch (error) {
+      if (!wantsPage(request)) throw error;
+      const problem = fromUnknown(error);
+      if (problem.status >= 500 && problem.status !== 503) throw error;
+      this.activity.nothingChanged();
+      return this.again(problem, request, response, shown);
+    }
+  }
+
+  private again<Form>(
+    problem: Fault,
+    request: HttpRequest,
+    response: ServerResponse,
+    { view, keeps = [], model }: FormView<Form>,
+  ): string {
+    response.statusCode = problem.status;
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    const seconds = problem.options.retryAfterSeconds;
+    if (seconds !== undefined) response.setHeader('retry-after', String(seconds));
+    const values = keptValues(request.body, keeps);
+    return this.pages.page(
+      view,
+      { values, ...model?.(values), problem: this.shown(problem, request) },
+      request,
+    );
+  }
+
+  private shown(problem: Fault, request: HttpRequest): Problem {
+    const texts = this.pages.textsFor(request);
+    const issues = (problem.options.details?.errors ?? []) as ValidationIssue[];
+    const key = `account.problem.${problem.code}`;
+    const text = texts(key, { count: problem.options.retryAfterSeconds ?? 0 });
+    return {
+      text: text === key ? problem.humanMessage : text,
+      code: problem.code,
+      fields: Object.fromEntries(
+        issues.map(({ loc }) => [String(loc[1] ?? ''), texts('account.field-invalid')]),
+      ),
+    };
+  }
+}
+
+function keptValues(body: unknown, names: readonly string[]): Record<string, string> {
+  const given = (body ?? {}) as Record<string, unknown>;
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = given[name];
+      return typeof value === 'string' ? [[name, value.slice(0, 2_000)]] : [];
+    }),
+  );
+}

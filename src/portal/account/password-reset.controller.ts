@@ -1,0 +1,87 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Query, Req, Res } from '@nestjs/common';
+import { IsOptional } from 'class-validator';
+import { AttemptThrottle, PASSWORD_LEAST, PasswordResetService } from '../../identity';
+import { Access, Action, ClientAddress, type HttpRequest, Page } from '../../web';
+import { AccountMails, laterOnRecord } from './account-mails';
+import { AccountNotices } from './account-notices';
+import { IsLine, IsMail, IsPassword, IsToken } from './fields';
+import { FormAnswers } from './form-answers';
+import { Visitor } from './visitor';
+
+class ForgotForm {
+  @IsMail()
+  email: string;
+}
+
+class ForgotQuery {
+  @IsOptional()
+  @IsLine(20)
+  sent?: string;
+}
+
+class ResetForm {
+  @IsToken()
+  token: string;
+
+  @IsPassword()
+  password: string;
+}
+
+class ResetQuery {
+  @IsOptional()
+  @IsToken()
+  token?: string;
+}
+
+@Controller()
+export class PasswordResetController {
+  constructor(
+    private readonly answers: FormAnswers,
+    private readonly resets: PasswordResetService,
+    private readonly throttle: AttemptThrottle,
+    private readonly mails: AccountMails,
+    private readonly notices: AccountNotices,
+    private readonly addresses: ClientAddress,
+    private readonly visitor: Visitor,
+  ) {}
+
+  @Page('/forgot-password', 'pages/account/forgot-password', Access.anyone())
+  forgotPage(@Query() query: ForgotQuery): object {
+    return { sent: query.sent !== undefined };
+  }
+
+  @Action('/auth/forgot-password', Access.anyone(), { audit: laterOnRecord })
+  forgot(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    const shown = { form: ForgotForm, view: 'pages/account/forgot-password', keeps: ['email'] };
+    return this.answers.answer(request, response, shown, async ({ email }) => {
+      await this.throttle.take({ purpose: 'mail', account: email, address: this.addresses.of(request) });
+      await this.mails.wish('reset', email, request);
+      return { to: '/forgot-password?sent=yes', body: { ok: true } };
+    });
+  }
+
+  @Page('/reset-password', 'pages/account/reset-password', Access.anyone())
+  async resetPage(@Query() { token = '' }: ResetQuery): Promise<object> {
+    return { token, open: await this.resets.isOpen(token), least: PASSWORD_LEAST };
+  }
+
+  @Action('/auth/reset-password', Access.anyone(), { audit: 'account.password-reset' })
+  reset(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
+    const shown = {
+      form: ResetForm,
+      view: 'pages/account/reset-password',
+      keeps: ['token'],
+      model: ({ token = '' }) => ({ token, open: true, least: PASSWORD_LEAST }),
+    };
+    return this.answers.answer(request, response, shown, async ({ token, password }) => {
+      const userId = await this.resets.reset(token, password);
+      await this.notices.tell(userId, 'password-changed');
+      this.visitor.letOut(response);
+      return { to: '/login?notice=password-changed', body: { ok: true } };
+    });
+  }
+}

@@ -1,0 +1,121 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Query, Req, Res } from '@nestjs/common';
+import { IsOptional } from 'class-validator';
+import { AttemptThrottle, currentLegalVersion, PASSWORD_LEAST, RegistrationService } from '../../identity';
+import { fault } from '../../kernel';
+import { Access, Action, ClientAddress, type HttpRequest, Page, PageRenderer } from '../../web';
+import { AccountMails, laterOnRecord } from './account-mails';
+import { IsLine, IsMail, IsPassword, IsTicked, IsToken } from './fields';
+import { FormAnswers } from './form-answers';
+
+class RegisterForm {
+  @IsMail()
+  email: string;
+
+  @IsPassword()
+  password: string;
+
+  @IsOptional()
+  @IsLine(100)
+  display_name?: string;
+
+  @IsTicked()
+  terms?: unknown;
+}
+
+class VerifyForm {
+  @IsToken()
+  token: string;
+}
+
+class VerifyQuery {
+  @IsOptional()
+  @IsToken()
+  token?: string;
+
+  @IsOptional()
+  @IsLine(20)
+  sent?: string;
+}
+
+class ResendForm {
+  @IsMail()
+  email: string;
+}
+
+const signUpModel = { least: PASSWORD_LEAST, version: currentLegalVersion };
+
+@Controller()
+export class RegistrationController {
+  constructor(
+    private readonly answers: FormAnswers,
+    private readonly registrations: RegistrationService,
+    private readonly throttle: AttemptThrottle,
+    private readonly mails: AccountMails,
+    private readonly pages: PageRenderer,
+    private readonly addresses: ClientAddress,
+  ) {}
+
+  @Page('/signup', 'pages/account/signup', Access.anyone())
+  signUp(): object {
+    return signUpModel;
+  }
+
+  @Action('/auth/register', Access.anyone(), { audit: laterOnRecord })
+  register(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    const shown = {
+      form: RegisterForm,
+      view: 'pages/account/signup',
+      keeps: ['email', 'display_name'],
+      model: () => signUpModel,
+    };
+    return this.answers.answer(request, response, shown, async (form) => {
+      if (form.terms === undefined)
+        throw fault('tos_not_accepted', { details: { version: currentLegalVersion } });
+      const registration = {
+        email: form.email,
+        password: form.password,
+        displayName: form.display_name ?? form.email.split('@')[0] ?? form.email,
+        language: this.pages.localeOf(request),
+        timeZone: this.pages.timeZoneOf(request),
+      };
+      await this.registrations.register(registration, this.addresses.of(request));
+      await this.mails.wish('register', form.email, request);
+      return { to: '/verify-email?sent=register', body: { ok: true } };
+    });
+  }
+
+  @Page('/verify-email', 'pages/account/verify-email', Access.anyone())
+  verifyPage(@Query() query: VerifyQuery): object {
+    return { token: query.token, sent: query.sent !== undefined };
+  }
+
+  /** Mail scanners open links; only the button confirms. */
+  @Action('/verify-email', Access.anyone(), { audit: 'account.email-verified' })
+  verify(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    const shown = { form: VerifyForm, view: 'pages/account/verify-email' };
+    return this.answers.answer(request, response, shown, async ({ token }) => {
+      await this.registrations.verify(token);
+      return { to: '/login?notice=verified', body: { ok: true } };
+    });
+  }
+
+  @Action('/auth/resend-verification', Access.anyone(), { audit: laterOnRecord })
+  resend(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    const shown = { form: ResendForm, view: 'pages/account/verify-email', keeps: ['email'] };
+    return this.answers.answer(request, response, shown, async ({ email }) => {
+      await this.throttle.take({ purpose: 'mail', account: email, address: this.addresses.of(request) });
+      await this.mails.wish('resend', email, request);
+      return { to: '/verify-email?sent=again', body: { ok: true } };
+    });
+  }
+}

@@ -1,0 +1,126 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
+import { IsOptional } from 'class-validator';
+import { ActivityLog } from '../../audit';
+import { SignInService } from '../../identity';
+import { Fault, fault } from '../../kernel';
+import { Access, Action, Audited, type HttpRequest, localPath, Page } from '../../web';
+import { AccountMails } from './account-mails';
+import { IsLine, IsMail, IsNext, IsPassword, IsToken } from './fields';
+import { FormAnswers } from './form-answers';
+import { PasswordStrategy } from './password-strategy';
+import { Visitor } from './visitor';
+
+class LoginForm {
+  @IsMail()
+  email: string;
+
+  @IsPassword()
+  password: string;
+
+  @IsNext()
+  next?: string;
+}
+
+class LoginQuery {
+  @IsNext()
+  next?: string;
+
+  @IsOptional()
+  @IsLine(40)
+  notice?: string;
+}
+
+class LinkForm {
+  @IsToken()
+  token: string;
+}
+
+class LinkQuery {
+  @IsOptional()
+  @IsToken()
+  token?: string;
+}
+
+const notices = new Set(['verified', 'password-changed', 'signed-out', 'deleted', 'address-changed']);
+
+@Controller()
+export class SignInController {
+  constructor(
+    private readonly answers: FormAnswers,
+    private readonly passwords: PasswordStrategy,
+    private readonly signIn: SignInService,
+    private readonly activity: ActivityLog,
+    private readonly mails: AccountMails,
+    private readonly visitor: Visitor,
+  ) {}
+
+  @Page('/login', 'pages/account/login', Access.anyone())
+  login(@Query() query: LoginQuery): object {
+    const notice = notices.has(query.notice ?? '') ? query.notice : undefined;
+    return { values: { next: localPath(query.next, '') }, notice };
+  }
+
+  @Action('/auth/login', Access.anyone(), { audit: 'session.signed-in' })
+  enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
+    const shown = { form: LoginForm, view: 'pages/account/login', keeps: ['email', 'next'] };
+    return this.answers.answer(request, response, shown, async ({ email, next }) => {
+      const userId = await this.recognise(email, request);
+      const signedIn = await this.signIn.openNow(userId, this.visitor.originOf(request));
+      const to = this.visitor.letIn(response, signedIn, next);
+      return { to, body: { ok: true, status: signedIn.status, next: to } };
+    });
+  }
+
+  private async recognise(email: string, request: HttpRequest): Promise<number> {
+    try {
+      return await this.passwords.userOf(request);
+    } catch (error) {
+      if (error instanceof Fault && error.code === 'invalid_credentials') {
+        await this.mails.wish('failed', email, request);
+      }
+      throw error;
+    }
+  }
+
+  /** Other sites can lead a browser here, and then nothing happens. */
+  @Get('/logout')
+  @Access.anyone()
+  @Audited('session.signed-out')
+  @Header('cache-control', 'no-store')
+  async logout(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const site = request.headers['sec-fetch-site'];
+    if (site !== undefined && site !== 'same-origin' && site !== 'none') throw fault('csrf_rejected');
+    const session = this.visitor.sessionOf(request);
+    if (session !== null) await this.signIn.signOut(session);
+    else this.activity.nothingChanged();
+    this.visitor.letOut(response);
+    if (request.headers.accept?.includes('text/html') === true) {
+      response.statusCode = 303;
+      response.setHeader('location', '/login?notice=signed-out');
+    }
+    return { ok: true };
+  }
+
+  @Page('/sign-in-link', 'pages/account/sign-in-link', Access.anyone())
+  link(@Query() query: LinkQuery): object {
+    return { token: query.token ?? '' };
+  }
+
+  /** Only the button uses the link: programs that open links in mails or terminals do not. */
+  @Action('/sign-in-link', Access.anyone(), { audit: 'session.signed-in' })
+  enterByLink(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    const shown = { form: LinkForm, view: 'pages/account/sign-in-link' };
+    return this.answers.answer(request, response, shown, async ({ token }) => {
+      const signedIn = await this.signIn.byLink(token, this.visitor.originOf(request));
+      const to = this.visitor.letIn(response, signedIn, '/dashboard/settings');
+      return { to, body: { ok: true, next: to } };
+    });
+  }
+}

@@ -1,0 +1,53 @@
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import type { SignedIn, SignInOrigin } from '../../identity';
+import { Settings } from '../../platform';
+import {
+  addCookie,
+  ClientAddress,
+  cookieOf,
+  type HttpRequest,
+  languageCookie,
+  localPath,
+  sessionCookieName,
+} from '../../web';
+
+const deviceCookie = 'svc_device';
+const MONTH_SECONDS = 30 * 86_400;
+const YEAR_SECONDS = 365 * 86_400;
+
+/** Who is at the door, and what their browser is given when they are let in. */
+@Injectable()
+export class Visitor {
+  constructor(
+    private readonly addresses: ClientAddress,
+    private readonly settings: Settings,
+  ) {}
+
+  originOf(request: HttpRequest): SignInOrigin {
+    const { headers } = request;
+    return {
+      address: this.addresses.of(request),
+      userAgent: headers['user-agent'],
+      previousSession: this.sessionOf(request),
+      knownDevice: cookieOf(headers, deviceCookie),
+    };
+  }
+
+  sessionOf({ headers }: HttpRequest): string | null {
+    return cookieOf(headers, sessionCookieName(this.settings));
+  }
+
+  /** Returns where to go: suspended and archived people have one page. */
+  letIn(response: ServerResponse, signedIn: SignedIn, next?: string): string {
+    addCookie(response, this.settings, sessionCookieName(this.settings), signedIn.session, MONTH_SECONDS);
+    addCookie(response, this.settings, deviceCookie, signedIn.knownDevice, YEAR_SECONDS);
+    addCookie(response, this.settings, languageCookie, signedIn.language, YEAR_SECONDS);
+    const { status } = signedIn;
+    return status === 'suspended' || status === 'archived' ? `/account/${status}` : localPath(next);
+  }
+
+  letOut(response: ServerResponse): void {
+    addCookie(response, this.settings, sessionCookieName(this.settings), '', 0);
+  }
+}

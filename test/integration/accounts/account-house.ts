@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto';
+import { Outbox, type OutboxMail } from '../../../src/platform';
+import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
+
+export const goodPassword = 'kettle orbit mosaic thunder';
+
+export const newAddress = (): string => `${randomBytes(6).toString('hex')}@example.com`;
+
+/** The service, with as many attempts as tests need unless they are about attempts. */
+export function startAccountHouse(options: TestAppOptions = {}): Promise<TestApp> {
+  return startTestApp({
+    ...options,
+    environment: { ACCOUNT_FREE_ATTEMPTS: '1000', ADDRESS_FREE_ATTEMPTS: '100000', ...options.environment },
+  });
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly location: string | null;
+  readonly text: string;
+  readonly headers: Headers;
+  json(): Record<string, unknown>;
+}
+
+/** A browser as far as accounts need one: it keeps cookies, sends forms and does not follow redirects by itself. */
+export class Browser {
+  private readonly cookies = new Map<string, string>();
+
+  constructor(
+    readonly url: string,
+    private readonly usual: Readonly<Record<string, string>> = {},
+  ) {}
+
+  cookie(name: string): string | undefined {
+    return this.cookies.get(name);
+  }
+
+  keep(name: string, value: string): void {
+    this.cookies.set(name, value);
+  }
+
+  page(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.ask(path, { headers: { accept: 'text/html', ...headers } });
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.ask(path, { headers: { accept: 'application/json', ...headers } });
+  }
+
+  /** As a page's form is sent. */
+  submit(
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
+    return this.ask(path, {
+      method: 'POST',
+      headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin', ...headers },
+      body: new URLSearchParams(fields),
+    });
+  }
+
+  /** As a program sends it. */
+  post(path: string, body: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return this.ask(path, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/json',
+        'sec-fetch-site': 'same-origin',
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    });
+  }
+
+  async ask(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Answer> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const answer = await fetch(new URL(path, this.url), {
+      redirect: 'manual',
+      signal: AbortSignal.timeout(20_000),
+      ...init,
+      headers: { ...this.usual, ...(cookie === '' ? {} : { cookie }), ...init.headers },
+    });
+    for (const line of answer.headers.getSetCookie()) this.hear(line);
+    const text = await answer.text();
+    const { status, headers } = answer;
+    return {
+      status,
+      headers,
+      text,
+      location: headers.get('location'),
+      json: () => JSON.parse(text) as Record<string, unknown>,
+    };
+  }
+
+  private hear(line: string): void {
+    const [pair = '', ...attributes] = line.split('; ');
+    const equals = pair.indexOf('=');
+    const name = pair.slice(0, equals);
+    if (attributes.includes('Max-Age=0')) this.cookies.delete(name);
+    else this.cookies.set(name, pair.slice(equals + 1));
+  }
+}
+
+/** Mails come through the queue, which says nothing when it is done. */
+export async function mailTo(app: TestApp, to: string, subject: RegExp, skip = 0): Promise<OutboxMail> {
+  const outbox = app.application.get(Outbox, { strict: false });
+  const deadline = Date.now() + 15_000;
+  for (;;) {
+    const mails = (await outbox.list()).filter((mail) => mail.to === to && subject.test(mail.subject));
+    const found = mails.at(-1 - skip);
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`no mail to ${to} with ${String(subject)}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+export const tokenIn = (mail: OutboxMail): string => /token=([\w-]{43})/.exec(mail.text)?.[1] ?? '';
+
+export const registration = (email: string, password = goodPassword): Record<string, string> => ({
+  email,
+  password,
+  display_name: 'Anna Weber',
+  terms: 'on',
+});
+
+/** A person with a confirmed address, not signed in. */
+export async function registered(
+  app: TestApp,
+  email = newAddress(),
+  password = goodPassword,
+): Promise<string> {
+  const browser = new Browser(app.url);
+  expect((await browser.post('/auth/register', registration(email, password))).status).toBe(200);
+  const token = tokenIn(await mailTo(app, email, /Confirm your email/));
+  expect((await browser.post('/verify-email', { token })).status).toBe(200);
+  return email;
+}
+
+/** A browser in which this person is signed in. */
+export async function signedIn(app: TestApp, email: string, password = goodPassword): Promise<Browser> {
+  const browser = new Browser(app.url);
+  const answer = await browser.post('/auth/login', { email, password });
+  expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"ok":true')]);
+  return browser;
+}
