@@ -19,6 +19,7 @@ import { AddLaneRetries1763700530000 } from './1763700530000-add-lane-retries';
 import { AddModelBounds1763700540000 } from './1763700540000-add-model-bounds';
 import { CountRefusals1763700550000 } from './1763700550000-count-refusals';
 import { CreateActivity1763800100000 } from './1763800100000-create-activity';
+import { AddAdminView1763800110000 } from './1763800110000-add-admin-view';
 import { SealWindows1763800300000 } from './1763800300000-seal-windows';
 import { CreateAccountTokens1763800200000 } from './1763800200000-create-account-tokens';
 
@@ -45,6 +46,7 @@ export const migrations = [
   AddModelBounds1763700540000,
   CountRefusals1763700550000,
   CreateActivity1763800100000,
+  AddAdminView1763800110000,
   SealWindows1763800300000,
   CreateAccountTokens1763800200000,
 ];

@@ -14,7 +14,12 @@ export {
   systemActor,
 } from './activity/activity';
 export { ActivityLog } from './activity/activity-log';
-export { type ActivityEntry, type ActivityFilter, ActivityQuery } from './activity/activity-query';
+export {
+  type ActivityDay,
+  type ActivityEntry,
+  type ActivityFilter,
+  ActivityQuery,
+} from './activity/activity-query';
 export { ActivityRetention } from './activity/activity-retention';
 export { type Changes, changesOf } from './activity/changes';
 export { AuditModule } from './audit.module';

@@ -1,10 +1,12 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit';
 import { accountProviders } from './accounts';
+import { AdminViewService } from './admin-view.service';
 import { PayerService } from './payer.service';
+import { ProfileService } from './profile.service';
 import { SessionsService } from './sessions.service';
 
-const providers = [PayerService, SessionsService, ...accountProviders];
+const providers = [AdminViewService, PayerService, ProfileService, SessionsService, ...accountProviders];
 
 @Module({ imports: [AuditModule], providers, exports: providers })
 export class IdentityModule {}

@@ -20,10 +20,12 @@ export {
   type SignInOrigin,
   SignInService,
 } from './accounts';
+export { AdminViewService, type OrganisationName } from './admin-view.service';
 export { IdentityModule } from './identity.module';
 export { currentLegalVersion } from './legal';
 export { type Ownership, PayerService, type Standing } from './payer.service';
-export { type SessionReading, SessionsService } from './sessions.service';
+export { ProfileService } from './profile.service';
+export { type SessionReading, SessionsService, type Viewing } from './sessions.service';
 export { type UserStatus, userTransitions } from './user-status';
 export { Organisation, UserAccount };
 

@@ -27,4 +27,12 @@ export class Session {
 
   @Column('text', { name: 'user_agent', nullable: true })
   userAgent: string | null;
+
+  /** The role with which the administration's view was opened; null while it is closed. */
+  @Column('text', { name: 'admin_role', nullable: true })
+  adminRole: string | null;
+
+  /** What that view is narrowed to. */
+  @Column('integer', { name: 'admin_organisation_id', nullable: true })
+  adminOrganisationId: number | null;
 }

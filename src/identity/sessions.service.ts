@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { type Actor, isAdministrator, type Role, scopeOf } from '../kernel';
+import { type Actor, atLeast, isAdministrator, type Role, scopeOf } from '../kernel';
 import { Database, Settings, type Tx } from '../platform';
 import { Session } from './session.entity';
 
@@ -23,10 +23,25 @@ interface SessionRow {
   status: string;
   organisation_id: number | null;
   department_id: number | null;
+  preferred_language: string;
+  time_zone: string;
+  organisation_name: string | null;
+  admin_role: string | null;
+  admin_organisation_id: number | null;
+  admin_organisation_name: string | null;
+}
+
+/** How a signed-in person sees pages, beside what they may see. */
+export interface Viewing {
+  readonly language: string;
+  readonly timeZone: string;
+  readonly organisationName: string | null;
+  /** Open while an administrator looks with an administrator's eyes; narrowed to an organisation, or to none. */
+  readonly adminView: { readonly organisation: { readonly id: number; readonly name: string } | null } | null;
 }
 
 export type SessionReading =
-  | { readonly kind: 'actor'; readonly userId: number; readonly actor: Actor }
+  | { readonly kind: 'actor'; readonly userId: number; readonly actor: Actor; readonly viewing: Viewing }
   | { readonly kind: 'inactive'; readonly userId: number; readonly status: string; readonly actor: Actor }
   | { readonly kind: 'absent' };
 
@@ -55,9 +70,12 @@ export class SessionsService {
   async read(token: string): Promise<SessionReading> {
     const [row] = await this.database.query<SessionRow>(
       `SELECT s.public_id, s.user_id, u.email, u.display_name, u.role, u.status,
-              u.organisation_id, u.department_id,
+              u.organisation_id, u.department_id, u.preferred_language, u.time_zone, o.name AS organisation_name,
+              s.admin_role, s.admin_organisation_id, a.name AS admin_organisation_name,
               (extract(epoch FROM clock_timestamp() - s.last_seen_at) * 1000)::float8 AS idle_ms
        FROM session s JOIN user_account u ON u.id = s.user_id
+       LEFT JOIN organisation o ON o.id = u.organisation_id
+       LEFT JOIN organisation a ON a.id = s.admin_organisation_id
        WHERE s.token_hash = $1 AND s.expires_at > now()`,
       [this.hashOf(token)],
     );
@@ -66,7 +84,7 @@ export class SessionsService {
       return { kind: 'inactive', userId: row.user_id, status: row.status, actor: toActor(row) };
     }
     await this.touch(row);
-    return { kind: 'actor', userId: row.user_id, actor: toActor(row) };
+    return { kind: 'actor', userId: row.user_id, actor: toActor(row), viewing: viewingOf(row) };
   }
 
   async end(tx: Tx, token: string): Promise<void> {
@@ -107,5 +125,19 @@ function toActor(row: SessionRow): Actor {
     displayName: row.display_name,
     sessionId: row.public_id,
     scope: scopeOf(user),
+  };
+}
+
+function viewingOf(row: SessionRow): Viewing {
+  const isOpen = isAdministrator(row.role) && row.admin_role === row.role;
+  const organisation =
+    row.admin_organisation_id === null || !atLeast(row.role, 'platform_admin')
+      ? null
+      : { id: row.admin_organisation_id, name: row.admin_organisation_name ?? '' };
+  return {
+    language: row.preferred_language,
+    timeZone: row.time_zone,
+    organisationName: row.organisation_name,
+    adminView: isOpen ? { organisation } : null,
   };
 }

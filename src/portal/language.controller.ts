@@ -1,9 +1,20 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { IsIn, IsOptional, Matches } from 'class-validator';
+import { ProfileService, SessionsService } from '../identity';
 import { Settings } from '../platform';
 import { type Locale, locales } from '../views';
-import { Access, Action, type HttpRequest, languageCookie, setCookie } from '../web';
+import {
+  Access,
+  Action,
+  addCookie,
+  cookieOf,
+  type HttpRequest,
+  languageCookie,
+  localPath,
+  sessionCookieName,
+  wantsPage,
+} from '../web';
 
 class LanguageForm {
   @IsIn(locales)
@@ -19,25 +30,36 @@ const YEAR_SECONDS = 31_536_000;
 
 @Controller()
 export class LanguageController {
-  constructor(private readonly settings: Settings) {}
+  constructor(
+    private readonly settings: Settings,
+    private readonly sessions: SessionsService,
+    private readonly profiles: ProfileService,
+  ) {}
 
-  /** Remembers the language. The page reloads itself where scripts run, and is gone back to where they do not. */
+  /**
+   * Remembers the language, in the profile of a signed-in person as well. The page reloads itself where scripts run,
+   * and is gone back to where they do not.
+   */
   @Action('/set-language', Access.anyone(), { audit: { none: 'how pages are shown, not what is in them' } })
-  choose(
+  async choose(
     @Body() form: LanguageForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): { ok: true; language: Locale } {
-    response.setHeader(
-      'set-cookie',
-      setCookie(this.settings, languageCookie, form.language, { maxAgeSeconds: YEAR_SECONDS }),
-    );
+  ): Promise<{ ok: true; language: Locale }> {
+    await this.keepInProfile(request, form.language);
+    addCookie(response, this.settings, languageCookie, form.language, YEAR_SECONDS);
     if (request.headers['hx-request'] === 'true') {
       response.setHeader('hx-refresh', 'true');
-    } else if (request.headers.accept?.includes('text/html') === true) {
+    } else if (wantsPage(request)) {
       response.statusCode = 303;
-      response.setHeader('location', form.next ?? '/');
+      response.setHeader('location', localPath(form.next, '/'));
     }
     return { ok: true, language: form.language };
+  }
+
+  private async keepInProfile(request: HttpRequest, language: Locale): Promise<void> {
+    const token = cookieOf(request.headers, sessionCookieName(this.settings));
+    const reading = token === null ? null : await this.sessions.read(token);
+    if (reading?.kind === 'actor') await this.profiles.setLanguage(reading.actor.userId, language);
   }
 }

@@ -2,7 +2,9 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { Settings } from '../platform';
 import { WebModule } from '../web';
 import { AccountModule } from './account/account.module';
+import { ActivityModule } from './activity/activity.module';
 import { DevelopmentController } from './development.controller';
+import { FrameModule } from './frame/frame.module';
 import { LanguageController } from './language.controller';
 import { PublicModule } from './public/public.module';
 
@@ -12,7 +14,7 @@ export class PortalModule {
     const development = settings.environment === 'development' ? [DevelopmentController] : [];
     return {
       module: PortalModule,
-      imports: [WebModule, PublicModule, AccountModule],
+      imports: [WebModule, PublicModule, AccountModule, FrameModule, ActivityModule],
       controllers: [LanguageController, ...development],
     };
   }

@@ -25,8 +25,9 @@ export interface Viewer {
 /** Shown as a coloured strip while somebody acts with an administrator's eyes. */
 export interface AdminStrip {
   organisation: string;
-  switchHref: string;
   leaveAction: string;
+  /** What the view may be narrowed to, where that is a choice. */
+  organisations?: { value: string; label: string; selected: boolean }[];
 }
 
 export interface ViewContext {
@@ -43,6 +44,11 @@ export interface ViewContext {
   viewer?: Viewer;
   navigation?: NavigationGroup[];
   adminStrip?: AdminStrip;
+  /** Whether the administration's view may be opened from here. */
+  mayAdminister?: boolean;
+  helpHref?: string;
+  /** Shown once, after a change. */
+  notices?: { tone: 'ok' | 'warn' | 'bad' | 'info'; text: string }[];
 }
 
 export function isLocale(value: unknown): value is Locale {

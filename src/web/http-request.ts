@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { ExecutionContext } from '@nestjs/common';
+import type { FrameFacts } from './frame-facts';
 import type { Actor } from '../kernel';
+import type { Viewing } from '../identity';
 import type { Caller } from '../keys';
 
 /** A request as guards leave it: identified, and with whoever it turned out to be. */
@@ -12,6 +14,10 @@ export interface HttpRequest extends IncomingMessage {
   caller?: Caller;
   /** Set by the session guard. */
   actor?: Actor;
+  /** Set with the actor: language, zone and view of the administration. */
+  viewing?: Viewing;
+  /** What the frame of a page shows beside its own content; set before the page is made. */
+  frame?: FrameFacts;
   /** Set where a change in the portal is read; the gateway reads its own. */
   body?: unknown;
   rawBody?: Buffer;

@@ -9,6 +9,8 @@ import { ViewsModule } from '../views';
 import { refuseHandlersWithoutAccess } from './boot-check';
 import { ClientAddress } from './client-address';
 import { FaultFilter } from './errors/fault.filter';
+import { Notices } from './notices';
+import { PageFrames } from './pages/page-frame';
 import { PageRenderer } from './pages/page-renderer';
 import { PortalHosts } from './portal-hosts';
 import { securityHeaders } from './security-headers';
@@ -31,8 +33,15 @@ const MINUTE_MS = 60_000;
       }),
     }),
   ],
-  providers: [PageRenderer, ClientAddress, PortalHosts, { provide: APP_FILTER, useClass: FaultFilter }],
-  exports: [PageRenderer, ClientAddress, AuditModule, IdentityModule, KeysModule],
+  providers: [
+    PageFrames,
+    PageRenderer,
+    Notices,
+    ClientAddress,
+    PortalHosts,
+    { provide: APP_FILTER, useClass: FaultFilter },
+  ],
+  exports: [PageFrames, PageRenderer, Notices, ClientAddress, AuditModule, IdentityModule, KeysModule],
 })
 export class WebModule implements NestModule {
   constructor(

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { fault, type Scope } from '../../kernel';
-import { Database } from '../../platform';
+import type { Scope } from '../../kernel';
+import { Database, everyRow, Keyset, type Page, type PageRequest } from '../../platform';
 import type { ActionName, ObjectType } from './action-names';
 import type { ActivityActor } from './activity';
 import type { Changes } from './changes';
@@ -25,11 +25,9 @@ export interface ActivityEntry {
   readonly reason: string | null;
   readonly address: string | null;
   readonly requestId: string | null;
-  /** Where the page after this entry begins. */
-  readonly cursor: string;
 }
 
-export interface ActivityFilter {
+export interface ActivityFilter extends PageRequest {
   readonly from?: Date | null;
   /** Not included. */
   readonly to?: Date | null;
@@ -38,15 +36,10 @@ export interface ActivityFilter {
   readonly object?: { readonly type: ObjectType; readonly id?: string | null } | null;
   /** Any part of the actor's or the object's label. */
   readonly text?: string | null;
-  readonly cursor?: string | null;
-  /** Towards newer entries, away from the cursor. */
-  readonly backwards?: boolean;
-  readonly limit: number;
 }
 
-interface Row {
+interface Row extends Readonly<Record<string, unknown>> {
   readonly id: string;
-  readonly instant: string;
   readonly occurred_at: Date;
   readonly action: ActionName;
   readonly actor_kind: ActivityActor['kind'];
@@ -63,7 +56,7 @@ interface Row {
   readonly object_label: string | null;
   readonly changes: Changes | null;
   readonly reason: string | null;
-  readonly address: string | null;
+  readonly host: string | null;
   readonly request_id: string | null;
 }
 
@@ -74,43 +67,40 @@ export interface ActivityDay {
 }
 
 const ROWS_AT_ONCE = 1_000;
-const CURSOR = /^(\d{1,18})_(\d{1,18})$/;
+const newestFirst = new Keyset(
+  [
+    { sql: 'occurred_at', kind: 'instant' },
+    { sql: 'id', kind: 'integer' },
+  ],
+  'descending',
+);
 
 /** Reads the activity log, newest first, along its indexes. */
 @Injectable()
 export class ActivityQuery {
   constructor(private readonly database: Database) {}
 
-  async page(scope: Scope, filter: ActivityFilter): Promise<ActivityEntry[]> {
+  async page(scope: Scope, filter: ActivityFilter): Promise<Page<ActivityEntry>> {
     const parameters = new Parameters();
     const where = conditionsOf(filter, parameters);
-    const order = filter.backwards === true ? 'ASC' : 'DESC';
-    const limit = parameters.add(filter.limit);
+    const keyset = newestFirst.clause(filter, parameters.values.length + 1);
+    parameters.values.push(...keyset.parameters);
+    const limit = parameters.add(keyset.limit);
     const parts = branchesOf(scope, parameters).map(
-      (branch) => `(SELECT * FROM activity WHERE ${[branch, ...where].join(' AND ')}
-        ORDER BY occurred_at ${order}, id ${order} LIMIT ${limit})`,
+      (branch) => `(SELECT *, host(address) AS host, ${newestFirst.positions} FROM activity
+        WHERE ${[branch, ...where, keyset.where].join(' AND ')} ORDER BY ${keyset.orderBy} LIMIT ${limit})`,
     );
     const rows = await this.database.query<Row>(
-      `SELECT *, host(address) AS address, (extract(epoch FROM occurred_at) * 1000000)::bigint::text AS instant
-         FROM (${parts.join(' UNION ALL ')}) AS page
-        ORDER BY occurred_at ${order}, id ${order} LIMIT ${limit}`,
+      `SELECT * FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${keyset.orderBy} LIMIT ${limit}`,
       parameters.values,
     );
-    const entries = rows.map(entryOf);
-    return filter.backwards === true ? entries.reverse() : entries;
+    const page = newestFirst.page(rows, filter);
+    return { ...page, rows: page.rows.map(entryOf) };
   }
 
-  /** The same as far as the filter's limit, one page after the other. */
-  async *all(scope: Scope, filter: ActivityFilter): AsyncGenerator<ActivityEntry> {
-    let cursor = filter.cursor ?? null;
-    for (let left = filter.limit; left > 0;) {
-      const limit = Math.min(left, ROWS_AT_ONCE);
-      const page = await this.page(scope, { ...filter, cursor, limit });
-      yield* page;
-      left -= page.length;
-      cursor = page.at(-1)?.cursor ?? null;
-      if (page.length < limit) return;
-    }
+  /** The same, in as many pages as it takes. */
+  all(scope: Scope, filter: ActivityFilter): AsyncGenerator<ActivityEntry> {
+    return everyRow(filter.limit, ROWS_AT_ONCE, (page) => this.page(scope, { ...filter, ...page }));
   }
 
   /** How many entries each day of the zone has, of the days that have any. */
@@ -185,21 +175,7 @@ function conditionsOf(filter: ActivityFilter, parameters: Parameters): string[] 
     (parameter) =>
       `(strpos(lower(actor_label), lower(${parameter})) > 0 OR strpos(lower(object_label), lower(${parameter})) > 0)`,
   );
-  if (filter.cursor !== null && filter.cursor !== undefined) {
-    const [instant, id] = readCursor(filter.cursor);
-    conditions.push(
-      `(occurred_at, id) ${filter.backwards === true ? '>' : '<'} (timestamptz 'epoch' + ${parameters.add(instant)}::bigint * interval '1 microsecond', ${parameters.add(id)}::bigint)`,
-    );
-  }
   return conditions;
-}
-
-function readCursor(text: string): [instant: string, id: string] {
-  const [, instant, id] = CURSOR.exec(text) ?? [];
-  if (instant === undefined || id === undefined) {
-    throw fault('invalid_request', { param: 'cursor', message: 'cursor must be one of an earlier page.' });
-  }
-  return [instant, id];
 }
 
 const entryOf = (row: Row): ActivityEntry => ({
@@ -220,7 +196,6 @@ const entryOf = (row: Row): ActivityEntry => ({
   object: { type: row.object_type, id: row.object_id, label: row.object_label },
   changes: row.changes,
   reason: row.reason,
-  address: row.address,
+  address: row.host,
   requestId: row.request_id,
-  cursor: `${row.instant}_${row.id}`,
 });

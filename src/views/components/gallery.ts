@@ -55,7 +55,14 @@ const dollars = (value: number): string => formatMoney('en', value.toFixed(2));
 /** What the shell shows around the gallery. */
 const shell: GalleryModel['shell'] = {
   viewer: { name: 'Anna Becker', email: 'anna@acme.example', organisation: 'Acme GmbH' },
-  adminStrip: { organisation: 'Acme GmbH', switchHref: '#admin-strip', leaveAction: '#admin-strip' },
+  adminStrip: {
+    organisation: 'Acme GmbH',
+    leaveAction: '#admin-strip',
+    organisations: [
+      { value: '', label: 'All organisations', selected: false },
+      { value: '1', label: 'Acme GmbH', selected: true },
+    ],
+  },
   navigation: [
     {
       items: [

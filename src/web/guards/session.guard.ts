@@ -25,6 +25,7 @@ export class SessionGuard implements CanActivate {
       });
     }
     request.actor = reading.actor;
+    request.viewing = reading.viewing;
     return true;
   }
 }

@@ -11,6 +11,7 @@ import {
   ViewEngine,
 } from '../../views';
 import { cookieOf } from '../cookies';
+import { PageFrames } from './page-frame';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
 
 export const languageCookie = 'svc_language';
@@ -23,6 +24,7 @@ export class PageRenderer {
   constructor(
     private readonly engine: ViewEngine,
     private readonly settings: Settings,
+    private readonly frames: PageFrames,
   ) {}
 
   page(view: string, model: object, request: HttpRequest): string {
@@ -47,7 +49,7 @@ export class PageRenderer {
   }
 
   timeZoneOf(request: HttpRequest): string {
-    return timeZoneOf(cookieOf(request.headers, timeZoneCookie));
+    return timeZoneOf(request.viewing?.timeZone ?? cookieOf(request.headers, timeZoneCookie));
   }
 
   /** The texts in the visitor's language. */
@@ -56,23 +58,25 @@ export class PageRenderer {
   }
 
   private contextOf(request: HttpRequest): ViewContext {
-    const { actor, headers } = request;
+    const { headers } = request;
     return defaultViewContext({
       locale: localeOf(request),
       theme: themeOf(cookieOf(headers, themeCookie)),
-      timeZone: timeZoneOf(cookieOf(headers, timeZoneCookie)),
+      timeZone: this.timeZoneOf(request),
       path: pathOf(request),
       query: Object.fromEntries(queryOf(request)),
       requestId: request.requestId,
       baseUrl: this.settings.baseUrl,
       fragment: headers['hx-request'] === 'true',
-      ...(actor === undefined ? {} : { viewer: { name: actor.displayName, email: actor.email } }),
+      ...this.frames.contextOf(request, this.textsFor(request)),
     });
   }
 }
 
-/** The visitor's choice, else the first of the browser's languages that there is. */
+/** What a signed-in person set, a visitor's choice, else the first of the browser's languages that there is. */
 export function localeOf(request: HttpRequest): Locale {
+  const own = request.viewing?.language;
+  if (isLocale(own)) return own;
   const chosen = cookieOf(request.headers, languageCookie);
   if (isLocale(chosen)) return chosen;
   const wanted = (request.headers['accept-language'] ?? '')

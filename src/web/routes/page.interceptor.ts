@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { map, type Observable } from 'rxjs';
+import { mergeMap, type Observable } from 'rxjs';
 import { queryOf, requestOf } from '../http-request';
+import { PageFrames } from '../pages/page-frame';
 import { PageRenderer } from '../pages/page-renderer';
 
 export const viewMetadata = 'switchboard:view';
@@ -24,6 +25,7 @@ export class PageInterceptor implements NestInterceptor {
   constructor(
     private readonly reflector: Reflector,
     private readonly pages: PageRenderer,
+    private readonly frames: PageFrames,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -32,10 +34,11 @@ export class PageInterceptor implements NestInterceptor {
     const request = requestOf(context);
     const asksForData = page.data === true && queryOf(request).get('format') === 'json';
     return next.handle().pipe(
-      map((answer: unknown) => {
+      mergeMap(async (answer: unknown) => {
         const model = (answer as { data?: unknown } | undefined) ?? {};
         setCaching(response, page, asksForData);
         if (asksForData) return model.data;
+        if (page.cacheSeconds === undefined) await this.frames.load(request, response);
         response.setHeader('content-type', 'text/html; charset=utf-8');
         return this.pages.page(page.view, model, request);
       }),

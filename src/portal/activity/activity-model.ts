@@ -1,0 +1,173 @@
+import {
+  type ActivityDay,
+  type ActivityEntry,
+  type Changes,
+  actionTextKey,
+  objectTextKey,
+  objectTypes,
+} from '../../audit';
+import {
+  barChart,
+  type ChartModel,
+  type FieldModel,
+  formatNumber,
+  type LabelledFigure,
+  type Locale,
+  type RowModel,
+  type Translate,
+} from '../../views';
+import { type HttpRequest, pathOf, queryOf } from '../../web';
+import { addressOf, type ListDescription, periodWords, scopeWords } from '../lists/list-page';
+import { addressFor } from './activity-csv';
+import { type ActivityPageQuery, daysOf, periods } from './activity-query.form';
+
+/** The language and zone in which a page is shown. */
+export interface Looks {
+  readonly locale: Locale;
+  readonly timeZone: string;
+  readonly translate: Translate;
+}
+
+export function activityList(
+  request: HttpRequest,
+  query: ActivityPageQuery,
+  { timeZone, translate }: Looks,
+): ListDescription<ActivityEntry> {
+  return {
+    heading: translate('activity.page.heading'),
+    scope: `${periodWords(daysOf(query), timeZone, translate)} · ${scopeWords(request, translate)}`,
+    columns: [
+      { label: translate('activity.page.time') },
+      { label: translate('activity.page.what') },
+      { label: translate('activity.page.object') },
+      { label: translate('activity.page.who'), minor: true },
+    ],
+    fields: fieldsOf(query, translate),
+    row: (entry) => rowOf(entry, request, query, translate),
+    nothingYet: {
+      title: translate('activity.page.nothing-title'),
+      text: translate('activity.page.nothing-text'),
+    },
+  };
+}
+
+function fieldsOf(query: ActivityPageQuery, translate: Translate): FieldModel[] {
+  return [
+    {
+      id: 'filter-days',
+      name: 'days',
+      type: 'select',
+      label: translate('period.label'),
+      options: periods.map((days) => ({
+        value: String(days),
+        label: translate('list.last-days', { count: days }),
+        selected: days === daysOf(query),
+      })),
+    },
+    {
+      id: 'filter-type',
+      name: 'type',
+      type: 'select',
+      label: translate('activity.page.object'),
+      options: [
+        { value: '', label: translate('list.all'), selected: !query.type },
+        ...objectTypes.map((type) => ({
+          value: type,
+          label: translate(objectTextKey(type)),
+          selected: query.type === type,
+        })),
+      ],
+    },
+    {
+      id: 'filter-text',
+      name: 'q',
+      type: 'search',
+      label: translate('activity.page.search'),
+      value: query.q,
+      filterKey: true,
+    },
+  ];
+}
+
+function rowOf(
+  entry: ActivityEntry,
+  request: HttpRequest,
+  { open }: ActivityPageQuery,
+  translate: Translate,
+): RowModel {
+  const { id, label, type } = { ...entry.object };
+  const title = translate(actionTextKey(entry.action));
+  const items = detailsOf(entry, request, translate);
+  return {
+    cells: [
+      { kind: 'time', value: entry.occurredAt },
+      { kind: 'text', value: title, heading: true },
+      { kind: 'text', value: label ?? id ?? translate(objectTextKey(type)) },
+      { kind: 'text', value: entry.actor.label, minor: true },
+    ],
+    detail: {
+      id: `entry-${entry.id}`,
+      name: title,
+      href: `${addressOf(pathOf(request), queryOf(request), { open: entry.id })}#entry-${entry.id}`,
+      open: open === entry.id,
+      items,
+    },
+  };
+}
+
+function detailsOf(entry: ActivityEntry, request: HttpRequest, translate: Translate): LabelledFigure[] {
+  const address = addressFor(request, entry);
+  const text = (key: string, value: string | null): LabelledFigure[] =>
+    value === null ? [] : [{ label: translate(key), figure: { kind: 'text', value } }];
+  return [
+    ...text('activity.page.who', entry.actor.label),
+    ...text('activity.page.reason', entry.reason),
+    ...changeItems(entry.changes ?? {}),
+    ...text('activity.page.address', address),
+    ...(entry.requestId === null
+      ? []
+      : [
+          {
+            label: translate('activity.page.request'),
+            figure: { kind: 'copy', value: entry.requestId } as const,
+          },
+        ]),
+  ];
+}
+
+const changeItems = (changes: Changes): LabelledFigure[] =>
+  Object.entries(changes).map(([name, [before, after]]) => ({
+    label: name,
+    figure: { kind: 'text', value: `${shown(before)} → ${shown(after)}` },
+  }));
+
+const shown = (value: unknown): string =>
+  value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
+
+const DAY_MS = 86_400_000;
+
+/** One bar a day of the period, in the reader's zone. */
+export function dayChart(
+  found: readonly ActivityDay[],
+  days: number,
+  now: number,
+  { locale, timeZone, translate }: Looks,
+): { days: ChartModel } {
+  const nameOfDay = new Intl.DateTimeFormat('en-CA', { timeZone });
+  const label = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
+  const counts = new Map(found.map(({ day, count }) => [day, count]));
+  const names = new Set<string>();
+  for (let back = days; back >= 0; back -= 1) names.add(nameOfDay.format(now - back * DAY_MS));
+  return {
+    days: barChart({
+      title: translate('activity.page.days'),
+      labels: [...names].map((name) => label.format(new Date(`${name}T00:00:00Z`))),
+      series: [
+        { name: translate('activity.page.entries'), values: [...names].map((name) => counts.get(name) ?? 0) },
+      ],
+      format: (value) => formatNumber(locale, value),
+      totalLabel: translate('list.total'),
+      pointLabel: translate('activity.page.day'),
+    }),
+  };
+}

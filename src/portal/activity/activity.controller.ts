@@ -1,0 +1,53 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { ActivityQuery } from '../../audit';
+import { Settings } from '../../platform';
+import { Access, Csv, type CsvTable, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import { type ListPageModel, listPage } from '../lists/list-page';
+import { activityColumns, activityRow } from './activity-csv';
+import { activityList, dayChart } from './activity-model';
+import { ActivityPageQuery, daysOf, filterOf } from './activity-query.form';
+
+const ROWS_A_PAGE = 50;
+
+/** What happened: to one's own account, or in the administration's view to all that the role may see. */
+@Controller()
+export class ActivityController {
+  constructor(
+    private readonly activity: ActivityQuery,
+    private readonly pages: PageRenderer,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page('/dashboard/activity', 'pages/dashboard/activity', Access.session())
+  async show(@Query() query: ActivityPageQuery, @Req() request: HttpRequest): Promise<ListPageModel> {
+    const now = Date.now();
+    const scope = viewScope(request);
+    const filter = filterOf(query, now);
+    const looks = {
+      locale: this.pages.localeOf(request),
+      timeZone: this.pages.timeZoneOf(request),
+      translate: this.pages.textsFor(request),
+    };
+    const [page, days] = await Promise.all([
+      this.activity.page(scope, { ...filter, cursor: query.cursor, limit: ROWS_A_PAGE }),
+      this.activity.days(scope, filter, looks.timeZone),
+    ]);
+    const model = listPage(request, page, activityList(request, query, looks), looks.translate);
+    return days.length === 0 ? model : { ...model, ...dayChart(days, daysOf(query), now, looks) };
+  }
+
+  @Csv('/dashboard/activity/export', Access.session(), 'activity')
+  export(@Query() query: ActivityPageQuery, @Req() request: HttpRequest): CsvTable {
+    const scope = viewScope(request);
+    const limit = this.settings.auditExportMaxRows;
+    const entries = this.activity.all(scope, { ...filterOf(query, Date.now()), limit });
+    return { columns: activityColumns, rows: rowsOf(entries, request), cappedAt: limit };
+  }
+}
+
+async function* rowsOf(
+  entries: AsyncIterable<Parameters<typeof activityRow>[0]>,
+  request: HttpRequest,
+): AsyncGenerator<readonly unknown[]> {
+  for await (const entry of entries) yield activityRow(entry, request);
+}

@@ -1,0 +1,137 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Type } from 'class-transformer';
+import { IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { ActivityLog } from '../../audit';
+import { AdminViewService, type OrganisationName } from '../../identity';
+import { Database } from '../../platform';
+import { Access, Action, actorOf, afterChange, type HttpRequest, localPath, Notices } from '../../web';
+
+class AdminModeForm {
+  /** Without it, the view changes to the other one. */
+  @IsOptional()
+  @IsIn(['on', 'off'])
+  admin_mode?: 'on' | 'off';
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(2_000)
+  next?: string;
+}
+
+class OrganisationForm {
+  /** Empty for all organisations. */
+  @IsOptional()
+  @Type(() => String)
+  @Matches(/^\d{0,9}$/)
+  org_id?: string | null;
+
+  /** What older clients send: the organisation's slug. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(63)
+  domain?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(2_000)
+  next?: string;
+}
+
+/** The administration's view: opened, narrowed to an organisation, and closed again. Each is on record. */
+@Controller()
+export class AdminViewController {
+  constructor(
+    private readonly database: Database,
+    private readonly views: AdminViewService,
+    private readonly activity: ActivityLog,
+    private readonly notices: Notices,
+  ) {}
+
+  @Action('/dashboard/toggle-admin-mode', Access.role('department_admin'), {
+    audit: ['admin-mode.entered', 'admin-mode.left'],
+  })
+  async toggle(
+    @Body() form: AdminModeForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const actor = actorOf(request);
+    const isOpen = Boolean(request.viewing?.adminView);
+    const shallOpen = form.admin_mode === undefined ? !isOpen : form.admin_mode === 'on';
+    if (shallOpen === isOpen) this.activity.nothingChanged();
+    else {
+      await this.database.transaction(async (tx) => {
+        await this.views.setOpen(tx, actor, shallOpen);
+        await this.activity.write(tx, {
+          action: shallOpen ? 'admin-mode.entered' : 'admin-mode.left',
+          object: { type: 'session', id: actor.sessionId },
+        });
+      });
+      this.notices.leave(response, { tone: 'info', text: shallOpen ? 'admin.opened' : 'admin.closed' });
+    }
+    return afterChange(request, response, localPath(form.next), { ok: true, admin_mode: shallOpen });
+  }
+
+  @Action('/dashboard/set-admin-org', Access.role('platform_admin'), {
+    audit: 'admin-mode.organisation-chosen',
+  })
+  narrow(
+    @Body() form: OrganisationForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.narrowTo(form, request, response);
+  }
+
+  /** The older address of the same. */
+  @Action('/dashboard/set-admin-domain', Access.role('platform_admin'), {
+    audit: 'admin-mode.organisation-chosen',
+  })
+  narrowByDomain(
+    @Body() form: OrganisationForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.narrowTo(form, request, response);
+  }
+
+  private async narrowTo(
+    form: OrganisationForm,
+    request: HttpRequest,
+    response: ServerResponse,
+  ): Promise<object> {
+    const actor = actorOf(request);
+    const organisation = await this.wanted(form);
+    const before = request.viewing?.adminView?.organisation ?? null;
+    const isSame = Boolean(request.viewing?.adminView) && before?.id === organisation?.id;
+    if (isSame) this.activity.nothingChanged();
+    else {
+      await this.database.transaction(async (tx) => {
+        await this.views.narrow(tx, actor, organisation);
+        await this.activity.write(tx, {
+          action: 'admin-mode.organisation-chosen',
+          object: { type: 'session', id: actor.sessionId, label: organisation?.name },
+          changes: { organisation: [before?.name ?? null, organisation?.name ?? null] },
+        });
+      });
+      this.notices.leave(
+        response,
+        organisation === null
+          ? { tone: 'info', text: 'admin.opened' }
+          : { tone: 'info', text: 'admin.narrowed', values: { organisation: organisation.name } },
+      );
+    }
+    const facts = { ok: true, admin_mode: true, org_id: organisation?.id ?? null };
+    return afterChange(request, response, localPath(form.next), facts);
+  }
+
+  /** Null stands for all of them. */
+  private async wanted({ org_id: id, domain }: OrganisationForm): Promise<OrganisationName | null> {
+    if (id !== undefined && id !== null && id !== '') return this.views.organisation(Number(id));
+    if (id === undefined && domain !== undefined && domain !== null && domain !== '') {
+      return this.views.organisation(domain);
+    }
+    return null;
+  }
+}

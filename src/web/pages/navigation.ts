@@ -1,0 +1,71 @@
+import { atLeast, type Role } from '../../kernel';
+import type { NavigationGroup, Translate } from '../../views';
+
+interface NavigationPage {
+  /** `navigation.<name>` in the locales. */
+  readonly name: string;
+  readonly href: string;
+  readonly icon: string;
+  readonly minimum: Role;
+}
+
+const page = (name: string, href: string, icon: string, minimum: Role = 'user'): NavigationPage => ({
+  name,
+  href,
+  icon,
+  minimum,
+});
+
+const ownPages = [
+  page('overview', '/dashboard', 'overview'),
+  page('keys', '/dashboard/keys', 'key'),
+  page('models', '/dashboard/models', 'model'),
+  page('usage', '/dashboard/usage', 'usage'),
+  page('requests', '/dashboard/request-log', 'log'),
+  page('activity', '/dashboard/activity', 'activity'),
+  page('chat', '/dashboard/webchat', 'chat'),
+  page('autorouter', '/dashboard/autorouter', 'route'),
+  page('quality', '/dashboard/qualitative', 'quality'),
+  page('billing', '/dashboard/billing', 'billing'),
+  page('settings', '/dashboard/settings', 'settings'),
+];
+
+const administrationPages = [
+  page('users', '/dashboard/admin/users', 'user', 'department_admin'),
+  page('projects', '/dashboard/admin/projects', 'overview', 'department_admin'),
+  page('organisations', '/dashboard/admin/organisations', 'switchboard', 'platform_admin'),
+  page('catalogue', '/dashboard/admin/models', 'model', 'org_admin'),
+  page('promotions', '/dashboard/admin/promotions', 'billing', 'platform_admin'),
+  page('conversations', '/dashboard/admin/conversations', 'chat', 'org_admin'),
+  page('audit', '/dashboard/admin/audit', 'shield', 'org_admin'),
+];
+
+export interface NavigationReader {
+  readonly role: Role;
+  readonly isAdminView: boolean;
+  readonly path: string;
+  /** Whether this installation serves a page; none leads nowhere. */
+  readonly isServed: (path: string) => boolean;
+}
+
+/** The pages a person may open, the one they are on marked. */
+export function navigationFor(reader: NavigationReader, translate: Translate): NavigationGroup[] {
+  const itemsOf = (pages: readonly NavigationPage[]) =>
+    pages
+      .filter(({ href, minimum }) => atLeast(reader.role, minimum) && reader.isServed(href))
+      .map(({ name, href, icon }) => ({
+        label: translate(`navigation.${name}`),
+        href,
+        icon,
+        ...(isCurrent(href, reader.path) ? { current: true } : {}),
+      }));
+  const administration = reader.isAdminView ? itemsOf(administrationPages) : [];
+  const groups: NavigationGroup[] = [{ items: itemsOf(ownPages) }];
+  if (administration.length > 0) {
+    groups.push({ label: translate('navigation.administration'), items: administration });
+  }
+  return groups;
+}
+
+const isCurrent = (href: string, path: string): boolean =>
+  path === href || (href !== '/dashboard' && path.startsWith(`${href}/`));

@@ -1,0 +1,89 @@
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { AdminViewService, type OrganisationName } from '../../identity';
+import { type Actor, atLeast, isAdministrator } from '../../kernel';
+import { LeanAdapter } from '../../platform';
+import type { AdminStrip, NavigationGroup, Translate, ViewContext } from '../../views';
+import type { FrameFacts } from '../frame-facts';
+import { type HttpRequest, pathOf } from '../http-request';
+import { Notices } from '../notices';
+import { navigationFor } from './navigation';
+
+/** What surrounds every page of a signed-in person: navigation, name, the administration's strip, a notice. */
+@Injectable()
+export class PageFrames {
+  constructor(
+    private readonly adapter: LeanAdapter,
+    private readonly adminViews: AdminViewService,
+    private readonly notices: Notices,
+  ) {}
+
+  async load(request: HttpRequest, response: ServerResponse): Promise<void> {
+    const { actor, viewing } = request;
+    const mayNarrow = viewing?.adminView && actor !== undefined && atLeast(actor.role, 'platform_admin');
+    request.frame = {
+      notice: this.notices.take(request, response),
+      organisations: mayNarrow ? await this.adminViews.organisations() : [],
+    };
+  }
+
+  contextOf(request: HttpRequest, translate: Translate): Partial<ViewContext> {
+    const { actor, frame } = request;
+    const notices =
+      frame?.notice === null || frame === undefined
+        ? []
+        : [{ tone: frame.notice.tone, text: translate(frame.notice.text, { ...frame.notice.values }) }];
+    return { notices, ...(actor === undefined ? {} : this.signedIn(request, actor, translate)) };
+  }
+
+  /** The pages that the person may open and this installation serves. */
+  navigationOf(request: HttpRequest, { role }: Actor, translate: Translate): NavigationGroup[] {
+    const isServed = (page: string): boolean => this.adapter.routes.methodsOf(page).includes('GET');
+    const isAdminView = Boolean(request.viewing?.adminView);
+    return navigationFor({ role, isAdminView, path: pathOf(request), isServed }, translate);
+  }
+
+  private signedIn(request: HttpRequest, actor: Actor, translate: Translate): Partial<ViewContext> {
+    const { viewing, frame } = request;
+    const adminView = viewing?.adminView ?? null;
+    return {
+      viewer: {
+        name: actor.displayName === '' ? actor.email : actor.displayName,
+        email: actor.email,
+        organisation: viewing?.organisationName ?? undefined,
+      },
+      navigation: this.navigationOf(request, actor, translate),
+      helpHref: '/dashboard/guide',
+      mayAdminister: isAdministrator(actor.role) && adminView === null,
+      ...(adminView === null
+        ? {}
+        : { adminStrip: stripOf(actor, viewing?.organisationName, adminView, frame, translate) }),
+    };
+  }
+}
+
+function stripOf(
+  actor: Actor,
+  ownOrganisation: string | null | undefined,
+  { organisation }: { readonly organisation: OrganisationName | null },
+  frame: FrameFacts | undefined,
+  translate: Translate,
+): AdminStrip {
+  const leaveAction = '/dashboard/toggle-admin-mode';
+  const all = translate('admin.all-organisations');
+  if (actor.scope.kind !== 'platform') {
+    return { organisation: ownOrganisation ?? '', leaveAction };
+  }
+  return {
+    organisation: organisation?.name ?? all,
+    leaveAction,
+    organisations: [
+      { value: '', label: all, selected: organisation === null },
+      ...(frame?.organisations ?? []).map(({ id, name }) => ({
+        value: String(id),
+        label: name,
+        selected: id === organisation?.id,
+      })),
+    ],
+  };
+}

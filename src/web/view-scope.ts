@@ -1,0 +1,26 @@
+import { type Actor, fault, type Scope } from '../kernel';
+import type { HttpRequest } from './http-request';
+
+/** Who is signed in: for handlers behind a session. */
+export function actorOf({ actor }: Pick<HttpRequest, 'actor'>): Actor {
+  if (actor === undefined) throw fault('authentication_required');
+  return actor;
+}
+
+/**
+ * What a page of the dashboard shows: one's own, and in the administration's view what the role may see, narrowed to the
+ * organisation that was chosen. Every read of such a page takes it.
+ */
+export function viewScope(request: HttpRequest): Scope {
+  const { userId } = actorOf(request);
+  return request.viewing?.adminView ? adminScope(request) : { kind: 'user', userId };
+}
+
+/** What a page of the administration shows, whatever the view: all that the role may see, narrowed likewise. */
+export function adminScope(request: HttpRequest): Scope {
+  const { scope } = actorOf(request);
+  const chosen = request.viewing?.adminView?.organisation ?? null;
+  return scope.kind === 'platform' && chosen !== null
+    ? { kind: 'organisation', organisationId: chosen.id }
+    : scope;
+}
