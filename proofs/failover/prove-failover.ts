@@ -7,6 +7,7 @@ import { totalOutage } from './drills/outage';
 import { recovery } from './drills/recovery';
 import { oneFailure, oneLimit, persistentFailure, persistentLimits, reset } from './drills/refusals';
 import { lateFirstToken, noAnswer, stall } from './drills/silences';
+import { noAnswers } from './drills/no-answers';
 import { callersFaults, probeAwaited, sameLane, standIn } from './drills/lanes';
 import { House } from './house';
 import { longLimits, shortLimits } from './limits';
@@ -34,6 +35,7 @@ const drills: readonly Drill[] = [
   callersFaults,
   probeAwaited,
   standIn,
+  noAnswers,
 ];
 
 /** With numbers, only the drills of these numbers; with --long, at the product's own limits. */
