@@ -17,6 +17,7 @@ COPY --from=build /app/dist ./dist
 COPY --from=build /app/views ./views
 COPY --from=build /app/public ./public
 COPY --from=build /app/locales ./locales
+COPY --from=build /app/migrations/sql ./migrations/sql
 COPY --from=build /app/docs ./docs
 USER node
 VOLUME /data

@@ -22,6 +22,7 @@ import { CreateActivity1763800100000 } from './1763800100000-create-activity';
 import { AddAdminView1763800110000 } from './1763800110000-add-admin-view';
 import { SealWindows1763800300000 } from './1763800300000-seal-windows';
 import { CreateAccountTokens1763800200000 } from './1763800200000-create-account-tokens';
+import { LoadMoneyFunctions1763800310000 } from './1763800310000-load-money-functions';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -49,4 +50,5 @@ export const migrations = [
   AddAdminView1763800110000,
   SealWindows1763800300000,
   CreateAccountTokens1763800200000,
+  LoadMoneyFunctions1763800310000,
 ];
