@@ -2,17 +2,17 @@ import type { AttemptRecord } from '../../audit';
 import { type ErrorCode, type Fault, monotonicMs, underlyingCause } from '../../kernel';
 import type { LanePermit, PlannedLane } from '../../routing';
 import type { Answered, Sending } from './answered';
-import { isOfLane, lanesIn, recordOf } from './attempt-record';
+import { recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import { exhausted } from './exhausted';
 import { isCredentialRefused, type Judgement } from './judge';
 import { blameOf } from './lane-blame';
+import { LaneTurns } from './lane-turns';
 import { LaneCall, type LaneTry, type StreamOf, type Tried } from './lane-call';
 import { ProbeWait } from './probe-wait';
 import { SameLane } from './same-lane';
 import { laneStream } from './stream/lane-stream-of';
 
-const MOST_LANES = 3;
 const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_providers_available']);
 
 /**
@@ -23,14 +23,12 @@ const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_provid
 export class Attempts {
   /** The lane that was at work on an answer when the caller left. */
   abandoned: Pick<LaneTry, 'route' | 'failover'> | null = null;
-  private next = 0;
-  /** The next try is paid for already. */
-  private reserved = false;
   /** The try before, if it failed. */
   private failed: { readonly route: PlannedLane; readonly tried: Judgement } | null = null;
   private readonly startedMs = monotonicMs();
   private readonly keyId: number;
-  private readonly sameLane: SameLane;
+  private readonly turns: LaneTurns;
+  private sameLane: SameLane | null = null;
 
   constructor(
     private readonly sending: Sending,
@@ -39,7 +37,7 @@ export class Attempts {
     private readonly records: AttemptRecord[],
   ) {
     this.keyId = sending.inbound.caller.keyId;
-    this.sameLane = new SameLane(sending, tools);
+    this.turns = new LaneTurns(sending, tools, records, this.startedMs);
   }
 
   /** Nobody waits for an answer any more. */
@@ -47,25 +45,37 @@ export class Attempts {
     return this.sending.work.stopped !== null;
   }
 
-  /** Whether another lane could be tried. Healthy ones come first in a plan. */
+  /** Whether another lane could be tried. */
   get hasMore(): boolean {
-    const next = this.sending.plan.lanes[this.next];
-    if (next === undefined || next.why === 'open' || lanesIn(this.records) >= MOST_LANES) return false;
-    return this.tools.health.budgetOf(next.lane.provider.name).affords(monotonicMs());
+    return this.turns.hasMore;
   }
 
   async answer(streamOf: StreamOf = laneStream): Promise<Answered> {
-    const { plan, work } = this.sending;
+    const { sending, turns } = this;
     const outcomes: Judgement[] = [];
-    const probes = new ProbeWait(this.sending, this.tools.health);
+    let probes: ProbeWait | null = null;
     do {
-      const answered = await this.tryLanes(streamOf, outcomes);
-      if (answered !== null) return answered;
-      this.next = 0;
+      for (let route = turns.next(outcomes); route !== null; route = turns.next(outcomes)) {
+        let outcome: Judgement | null = null;
+        let permit = turns.acquire(route, monotonicMs());
+        while (permit !== null) {
+          const call = this.begin(route, permit, streamOf);
+          const startedMs = monotonicMs();
+          const tried = this.ended(call, await call.run(), startedMs);
+          if (tried.kind === 'answered') return tried.answered;
+          // The caller's own mistake is one everywhere, unless it is only a backup that minds.
+          if (tried.kind === 'refused' && !isUnasked(tried) && outcomes.length === 0) throw tried.problem;
+          outcome = tried;
+          permit = await this.again(route, tried);
+        }
+        if (outcome !== null) outcomes.push(outcome);
+      }
+      turns.restart();
+      probes ??= new ProbeWait(sending, this.tools.health);
       // Where no lane may be tried, the request waits for the one that finds out whether a lane is well again.
     } while (outcomes.length === 0 && (await probes.succeeded()));
-    if (work.stopped !== null) throw work.stopped;
-    throw exhausted(outcomes, plan, this.tools.health, this.keyId);
+    if (sending.work.stopped !== null) throw sending.work.stopped;
+    throw exhausted(outcomes, sending.plan, this.tools.health, this.keyId);
   }
 
   /** A streamed answer has become whole. */
@@ -82,89 +92,34 @@ export class Attempts {
     permit.failed(monotonicMs(), { ...blameOf(this.sending.inbound, failure), status });
   }
 
-  /** Null when none of them answered. */
-  private async tryLanes(streamOf: StreamOf, outcomes: Judgement[]): Promise<Answered | null> {
-    const { plan } = this.sending;
-    while (this.next < plan.lanes.length && this.mayGoOn(outcomes)) {
-      const route = plan.lanes[this.next++]!;
-      let outcome: Judgement | null = null;
-      let permit = this.acquire(route, monotonicMs());
-      while (permit !== null) {
-        const tried = await this.tryLane(route, permit, streamOf);
-        if (tried.kind === 'answered') return tried.answered;
-        // The caller's own mistake is one everywhere, unless it is only a backup that minds.
-        if (tried.kind === 'refused' && !isUnasked(tried) && outcomes.length === 0) throw tried.problem;
-        outcome = tried;
-        permit = await this.sameLane.again(route, tried);
-      }
-      if (outcome !== null) outcomes.push(outcome);
-    }
-    return null;
+  private begin(route: PlannedLane, permit: LanePermit, streamOf: StreamOf): LaneCall {
+    if (this.failed !== null) this.logMove(this.failed, route);
+    const failover = this.turns.isFailover(route);
+    return new LaneCall(this.sending, this.tools, { route, permit, streamOf, failover, turns: this.turns });
   }
 
-  private async tryLane(route: PlannedLane, permit: LanePermit, streamOf: StreamOf): Promise<Tried> {
+  /** Remembers what became of a try. Throws where the request was stopped meanwhile. */
+  private ended(call: LaneCall, tried: Tried, startedMs: number): Tried {
     const { work } = this.sending;
-    const startedMs = monotonicMs();
-    const failover = this.isFailover(route);
-    const call = new LaneCall(this.sending, this.tools, {
-      route,
-      permit,
-      streamOf,
-      failover,
-      reserve: () => this.reserve(),
-    });
-    if (this.failed !== null) this.logMove(this.failed, route);
-    const tried = await call.run();
-    const endedMs = monotonicMs();
-    if (!isUnasked(tried)) this.records.push(recordOf(route, tried, endedMs - startedMs));
-    if (tried.kind !== 'answered') this.failed = { route, tried };
-    this.note(route, permit, tried, call.isContinuation, { startedMs, endedMs });
-    if (tried.kind === 'answered') this.tools.health.began(route.lane, endedMs - startedMs, endedMs);
+    const { route } = call.given;
+    const now = monotonicMs();
+    if (!isUnasked(tried)) this.records.push(recordOf(route, tried, now - startedMs));
+    this.note(call, tried, { startedMs, endedMs: now });
+    if (tried.kind === 'answered') this.tools.health.began(route.lane, now - startedMs, now);
+    else this.failed = { route, tried };
     const isWhole = tried.kind === 'answered' && tried.answered.whole !== null;
     // An answer that is whole already is one, even when nobody waits for it any more.
     if (work.stopped !== null && !isWhole) {
-      if (work.stoppedByCaller && call.begun) this.abandoned = { route, failover };
+      if (work.stoppedByCaller && call.begun) this.abandoned = call.given;
       throw work.stopped;
     }
     return tried;
   }
 
-  /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
-  private reserve(): boolean {
-    if (!this.hasMore) return false;
-    const { provider } = this.sending.plan.lanes[this.next]!.lane;
-    this.reserved ||= this.tools.health.budgetOf(provider.name).spend(monotonicMs());
-    return this.reserved;
-  }
-
-  /** One who found every lane resting tries one of them, and nobody waits for a third answer that is long in coming. */
-  private mayGoOn(outcomes: readonly Judgement[]): boolean {
-    if (outcomes.length === 0) return true;
-    const { plan } = this.sending;
-    const isLate =
-      outcomes.length > 1 && monotonicMs() - this.startedMs > this.tools.settings.supplierFirstByteTimeoutMs;
-    return lanesIn(this.records) < MOST_LANES && plan.lanes[0]?.why !== 'open' && !isLate;
-  }
-
-  /** The right to try a lane: it must not rest, unless all of them do, and a retry has to be affordable. */
-  private acquire({ lane }: PlannedLane, now: number): LanePermit | null {
-    const { health } = this.tools;
-    const { lanes } = this.sending.plan;
-    if (lanes[0]?.why === 'open') return health.acquireAsLast(lane, this.keyId, now);
-    if (health.stateOf(lane, this.keyId, now) === 'open') return null;
-    const isRetry = this.records.length > 0;
-    if (isRetry && !this.reserved && !health.budgetOf(lane.provider.name).spend(now)) return null;
-    this.reserved = false;
-    if (!isRetry) for (const each of lanes) health.budgetOf(each.lane.provider.name).firstTry();
-    return health.acquire(lane, this.keyId, now);
-  }
-
-  /** Another lane than the first served: that one failed before, or was passed over, be it by a session's habit. */
-  private isFailover({ lane }: PlannedLane): boolean {
-    return (
-      this.records.some((record) => !isOfLane(record, lane)) ||
-      this.sending.plan.lanes.some(({ lane: other }) => other.priority < lane.priority)
-    );
+  private again(route: PlannedLane, tried: Tried): Promise<LanePermit | null> | null {
+    if (route.lane.retries === 0) return null;
+    this.sameLane ??= new SameLane(this.sending, this.tools, this.startedMs);
+    return this.sameLane.again(route, tried);
   }
 
   /** One line for every move to another lane, and for every lane that is asked again. */
@@ -190,12 +145,11 @@ export class Attempts {
   }
 
   private note(
-    { lane }: PlannedLane,
-    permit: LanePermit,
+    { given: { route, permit }, isContinuation }: LaneCall,
     tried: Tried,
-    isContinuation: boolean,
     { startedMs, endedMs: now }: { readonly startedMs: number; readonly endedMs: number },
   ): void {
+    const { lane } = route;
     if (this.stopped || tried.kind === 'refused') return permit.neutral();
     if (tried.kind === 'answered') {
       this.tools.credentials.accepted(lane);

@@ -11,6 +11,7 @@ import type {
 import { type AnswerContext, svcFacts } from './answer-context';
 import type { Answered, LaneAnswer, Sending } from './answered';
 import type { AttemptTools } from './attempt-tools';
+import type { LaneTurns } from './lane-turns';
 import { judge, judgeBegun, type Judgement } from './judge';
 import { type Outbound, outboundFor } from './outbound';
 import { relayWhole } from './relay-whole';
@@ -30,8 +31,8 @@ export interface LaneTry {
   /** Another lane should have answered and could not. */
   readonly failover: boolean;
   readonly streamOf: StreamOf;
-  /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
-  readonly reserve: () => boolean;
+  /** Pay for the next try, if there can be one: only then is it worth giving up this one. */
+  readonly turns: LaneTurns;
 }
 
 /** One try at one lane, from the request to the first useful event of a stream, or to the whole answer. */
@@ -41,7 +42,7 @@ export class LaneCall {
   constructor(
     private readonly sending: Sending,
     private readonly tools: AttemptTools,
-    private readonly given: LaneTry,
+    readonly given: LaneTry,
   ) {}
 
   /** Whether bytes may have left: the supplier may be at work. */
@@ -133,7 +134,7 @@ export class LaneCall {
     this.exchange = exchange;
     this.sending.work.watch(exchange);
     firstToken?.onEnd(() => {
-      if (this.given.reserve()) exchange.abort(fault('upstream_timeout'));
+      if (this.given.turns.reserve()) exchange.abort(fault('upstream_timeout'));
     });
   }
 
@@ -174,6 +175,6 @@ export class LaneCall {
       secrets,
       facts,
     });
-    return openStream(answer.exchange, stream, firstToken, this.given.reserve);
+    return openStream(answer.exchange, stream, firstToken, () => this.given.turns.reserve());
   }
 }

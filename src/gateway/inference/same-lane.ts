@@ -15,11 +15,11 @@ const INTERNAL_ERROR = 500;
 export class SameLane {
   private repeats = 0;
   private hadInternalError = false;
-  private readonly startedMs = monotonicMs();
 
   constructor(
     private readonly sending: Sending,
     private readonly tools: AttemptTools,
+    private readonly startedMs: number,
   ) {}
 
   /** The right to ask again, when there is one; a limit has been waited for by then. */

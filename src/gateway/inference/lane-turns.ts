@@ -1,0 +1,82 @@
+import type { AttemptRecord } from '../../audit';
+import { monotonicMs } from '../../kernel';
+import type { LanePermit, PlannedLane } from '../../routing';
+import type { Sending } from './answered';
+import { isOfLane, lanesIn } from './attempt-record';
+import type { AttemptTools } from './attempt-tools';
+import type { Judgement } from './judge';
+
+const MOST_LANES = 3;
+
+/** Which lane of a request has its turn, by what right, and out of whose retry budget. */
+export class LaneTurns {
+  private place = 0;
+  /** The next try is paid for already. */
+  private reserved = false;
+
+  constructor(
+    private readonly sending: Sending,
+    private readonly tools: AttemptTools,
+    /** Every try for this request, of an earlier model too. */
+    private readonly records: readonly AttemptRecord[],
+    private readonly startedMs: number,
+  ) {}
+
+  /** Whether another lane could be tried. Healthy ones come first in a plan. */
+  get hasMore(): boolean {
+    const next = this.sending.plan.lanes[this.place];
+    if (next === undefined || next.why === 'open' || lanesIn(this.records) >= MOST_LANES) return false;
+    return this.tools.health.budgetOf(next.lane.provider.name).affords(monotonicMs());
+  }
+
+  /** The lane whose turn it is after these outcomes; null when there is none. */
+  next(outcomes: readonly Judgement[]): PlannedLane | null {
+    const route = this.sending.plan.lanes[this.place];
+    if (route === undefined || !this.mayGoOn(outcomes)) return null;
+    this.place += 1;
+    return route;
+  }
+
+  restart(): void {
+    this.place = 0;
+  }
+
+  /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
+  reserve(): boolean {
+    if (!this.hasMore) return false;
+    const { provider } = this.sending.plan.lanes[this.place]!.lane;
+    this.reserved ||= this.tools.health.budgetOf(provider.name).spend(monotonicMs());
+    return this.reserved;
+  }
+
+  /** The right to try a lane: it must not rest, unless all of them do, and a retry has to be affordable. */
+  acquire({ lane }: PlannedLane, now: number): LanePermit | null {
+    const { health } = this.tools;
+    const { lanes } = this.sending.plan;
+    const { keyId } = this.sending.inbound.caller;
+    if (lanes[0]?.why === 'open') return health.acquireAsLast(lane, keyId, now);
+    if (health.stateOf(lane, keyId, now) === 'open') return null;
+    const isRetry = this.records.length > 0;
+    if (isRetry && !this.reserved && !health.budgetOf(lane.provider.name).spend(now)) return null;
+    this.reserved = false;
+    if (!isRetry) for (const each of lanes) health.budgetOf(each.lane.provider.name).firstTry();
+    return health.acquire(lane, keyId, now);
+  }
+
+  /** Another lane than the first served: that one failed before, or was passed over, be it by a session's habit. */
+  isFailover({ lane }: PlannedLane): boolean {
+    return (
+      this.records.some((record) => !isOfLane(record, lane)) ||
+      this.sending.plan.lanes.some(({ lane: other }) => other.priority < lane.priority)
+    );
+  }
+
+  /** One who found every lane resting tries one of them, and nobody waits for a third answer that is long in coming. */
+  private mayGoOn(outcomes: readonly Judgement[]): boolean {
+    if (outcomes.length === 0) return true;
+    const { plan } = this.sending;
+    const isLate =
+      outcomes.length > 1 && monotonicMs() - this.startedMs > this.tools.settings.supplierFirstByteTimeoutMs;
+    return lanesIn(this.records) < MOST_LANES && plan.lanes[0]?.why !== 'open' && !isLate;
+  }
+}
