@@ -1,4 +1,7 @@
-import { fault, type Fault } from '../../kernel';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import { Fault, fault } from '../../kernel';
 import type { FormFile } from '../../routing';
 
 /** A form as it was sent, every part once, in the order it came in. */
@@ -10,34 +13,29 @@ export interface Form {
 const MOST_PARTS = 64;
 const MOST_HEAD_BYTES = 4 * 1024;
 const MOST_FIELD_BYTES = 64 * 1024;
-
-const line = Buffer.from('\r\n');
-const headEnd = Buffer.from('\r\n\r\n');
+/** How much is read before other requests get their turn. */
+const SLICE_BYTES = 1024 * 1024;
 
 export const isForm = (contentType: string | undefined): contentType is string =>
   contentType !== undefined && /^multipart\/form-data\s*(;|$)/i.test(contentType);
 
-/**
- * Reads `multipart/form-data`, fields and files in any order. A file is a view of the bytes that came, so that a large
- * one costs a search for the next boundary and no copy; the platform's own reader holds up everybody else for a tenth
- * of a second over 25 MB, and puts no bound on how many parts it makes.
- */
-export function parseForm(bytes: Buffer, contentType: string): Form {
-  const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;,"]{1,70}))/i.exec(contentType);
-  if (boundary === null) throw malformed('Its content type names no boundary.');
-  const marker = Buffer.from(`\r\n--${boundary[1] ?? boundary[2]}`);
-  const fields: [string, string][] = [];
-  const files: FormFile[] = [];
-  let at = behindFirst(bytes, marker);
-  for (let parts = 0; !isLast(bytes, at); parts += 1) {
-    if (parts === MOST_PARTS) throw malformed(`It may have at most ${MOST_PARTS} parts.`);
-    const { head, start } = headAt(bytes, at);
-    const next = bytes.indexOf(marker, start);
-    if (next === -1) throw malformed('It ends in the middle of a part.');
-    addPart(head, bytes.subarray(start, next), fields, files);
-    at = next + marker.length;
+/** Reads `multipart/form-data`, fields and files in any order. */
+export async function parseForm(bytes: Buffer, contentType: string): Promise<Form> {
+  try {
+    const parser = new Busboy({
+      headers: { 'content-type': contentType },
+      preservePath: true,
+      isPartAFile: (_field, _type, fileName) => fileName !== undefined,
+      limits: { parts: MOST_PARTS, headerSize: MOST_HEAD_BYTES, fieldSize: MOST_FIELD_BYTES },
+    });
+    const form = collect(parser);
+    await pipeline(Readable.from(slicesOf(bytes)), parser);
+    const { fields, files } = form();
+    if (fields.length + files.length === partsIn(bytes, contentType)) return { fields, files };
+    throw malformed('A part of it has no header of a usable kind and length.');
+  } catch (error) {
+    throw error instanceof Fault ? error : malformed('It has no boundary, or ends in the middle of a part.');
   }
-  return { fields, files };
 }
 
 /** The fields by name; one whose name ends in `[]` may stand there several times and is a list. */
@@ -58,81 +56,68 @@ export function withoutBoundary({ fields, files }: Form): Buffer {
   return Buffer.concat([Buffer.from(JSON.stringify([fields, heads])), ...files.map(({ bytes }) => bytes)]);
 }
 
-/** The first boundary has no line end before it, unless something was written in front of the form. */
-function behindFirst(bytes: Buffer, marker: Buffer): number {
-  const bare = marker.subarray(line.length);
-  if (bytes.subarray(0, bare.length).equals(bare)) return bare.length;
-  const found = bytes.indexOf(marker);
-  if (found === -1) throw malformed('Its boundary does not occur in it.');
-  return found + marker.length;
+/** Counted apart, since the parser passes over parts that it cannot read: none of them is left out unsaid. */
+function partsIn(bytes: Buffer, contentType: string): number {
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;,"]+))/i.exec(contentType) ?? [];
+  const line = Buffer.from(`\r\n--${quoted ?? plain}`);
+  const bare = line.subarray(2);
+  let count = bytes.subarray(0, bare.length).equals(bare) ? 1 : 0;
+  for (let at = bytes.indexOf(line); at !== -1; at = bytes.indexOf(line, at + line.length)) count += 1;
+  // The last one ends the form.
+  return count - 1;
 }
 
-const isLast = (bytes: Buffer, at: number): boolean => bytes.toString('latin1', at, at + 2) === '--';
-
-function headAt(bytes: Buffer, at: number): { head: string; start: number } {
-  const window = bytes.subarray(at, at + MOST_HEAD_BYTES);
-  const end = window.indexOf(headEnd);
-  const head = window.toString('utf8', 0, Math.max(0, end));
-  if (!/^[ \t]*\r\n/.test(head)) throw malformed('A part of it has no header of a usable length.');
-  if (/\r(?!\n)|(?<!\r)\n/.test(head)) throw malformed('A header of it has a line end of another kind.');
-  return { head, start: at + end + headEnd.length };
-}
-
-function addPart(head: string, bytes: Buffer, fields: [string, string][], files: FormFile[]): void {
-  const disposition = /^form-data[ \t]*(;.*)$/is.exec(header(head, 'content-disposition') ?? '')?.[1] ?? '';
-  const field = nameOf(parameter(disposition, 'name'));
-  const name = fileName(disposition);
-  if (name !== undefined) {
-    const type = header(head, 'content-type');
-    files.push({ field, name, type: type || 'application/octet-stream', bytes });
-    return;
+async function* slicesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+    yield bytes.subarray(at, at + SLICE_BYTES);
+    await new Promise(setImmediate);
   }
-  if (bytes.length > MOST_FIELD_BYTES) {
-    const most = MOST_FIELD_BYTES.toLocaleString('en');
-    throw fault('request_too_large', { param: field, message: `${field} may have at most ${most} bytes.` });
-  }
-  fields.push([field, bytes.toString('utf8')]);
 }
 
-/** Only the form's own line ends divide it: to a pattern, U+2028 in a file's name would end the line as well. */
-function header(head: string, name: string): string | undefined {
-  const written = head.split('\r\n').find((text) => text.toLowerCase().startsWith(`${name}:`));
-  return written?.slice(name.length + 1).trim();
+/** What the parser finds; the form is to be asked for once the parser is done. */
+function collect(parser: BusboyInstance): () => Form {
+  const fields: [string, string][] = [];
+  const files: (Omit<FormFile, 'bytes'> & { readonly pieces: Buffer[] })[] = [];
+  parser.on('field', (field, value, _nameCut, isCut) => {
+    const problem = problemOf(field) ?? (isCut ? tooLong(field) : null);
+    if (problem === null) fields.push([field, value]);
+    else parser.destroy(problem);
+  });
+  parser.on('file', (field, stream, name, _encoding, type) => {
+    const pieces: Buffer[] = [];
+    stream.on('data', (piece: Buffer) => pieces.push(piece));
+    // The parser reports the same itself.
+    stream.on('error', () => undefined);
+    const problem = problemOf(field);
+    if (problem === null) files.push({ field, name: unescaped(name), type: fileType(type), pieces });
+    else parser.destroy(problem);
+  });
+  parser.on('partsLimit', () => parser.destroy(malformed(`It may have at most ${MOST_PARTS} parts.`)));
+  return () => ({
+    fields,
+    files: files.map(({ pieces, ...file }) => ({ ...file, bytes: Buffer.concat(pieces) })),
+  });
 }
 
 /** Flat names only: neither paths into objects nor what every object has already. */
-function nameOf(name: string | undefined): string {
-  if (name === undefined) throw malformed('A part of it has no name.');
-  if (/^[a-z][a-z0-9_-]{0,63}(\[\])?$/i.test(name) && !(name.replace('[]', '') in {})) return name;
+function problemOf(name: string | undefined): Fault | null {
+  if (name === undefined) return malformed('A part of it has no name.');
+  if (/^[a-z][a-z0-9_-]{0,63}(\[\])?$/i.test(name) && !(name.replace('[]', '') in {})) return null;
   const param = name.slice(0, 64);
-  throw fault('invalid_request', { param, message: 'This is not a name that a field of a form can have.' });
+  return fault('invalid_request', { param, message: 'This is not a name that a field of a form can have.' });
 }
 
-function fileName(disposition: string): string | undefined {
-  const extended = parameter(disposition, 'filename*')?.match(/^utf-8'[^']*'(.*)$/is)?.[1];
-  return (extended === undefined ? undefined : decoded(extended)) ?? parameter(disposition, 'filename');
+function tooLong(field: string): Fault {
+  const most = MOST_FIELD_BYTES.toLocaleString('en');
+  return fault('request_too_large', { param: field, message: `${field} may have at most ${most} bytes.` });
 }
 
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}
+/** What the parser says where nothing was said. */
+const fileType = (type: string): string => (type === 'text/plain' ? 'application/octet-stream' : type);
 
-function parameter(disposition: string, wanted: string): string | undefined {
-  for (const [, name, quoted, plain] of disposition.matchAll(
-    /;[ \t]*([\w*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gs,
-  )) {
-    if (name?.toLowerCase() === wanted) return quoted === undefined ? plain : unescaped(quoted);
-  }
-  return undefined;
-}
-
-/** Quotes come as `%22` from browsers and behind a backslash from older tools. */
-const unescaped = (text: string): string =>
-  text.replaceAll('\\"', '"').replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n');
+/** Browsers write these as `%22`, `%0D` and `%0A`. */
+const unescaped = (name: string): string =>
+  name.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n');
 
 const malformed = (reason: string): Fault =>
   fault('invalid_request', { message: `The body is not a well-formed multipart form. ${reason}` });

@@ -17,7 +17,7 @@ export interface Inbound extends JsonObjectText {
   readonly previousResponseId?: string;
 }
 
-/** Only a body that is late or large makes it a promise. */
+/** Only a form, and a body that is late or large, makes it a promise. */
 export function intake(request: HttpRequest, caller: Caller, bodyLimit: number): Inbound | Promise<Inbound> {
   const startedMs = monotonicMs();
   const { headers, requestId } = request;
@@ -36,15 +36,17 @@ type Envelope = Pick<Inbound, 'requestId' | 'startedMs' | 'caller' | 'headers'>;
 function read(envelope: Envelope, bytes: Buffer): Inbound | Promise<Inbound> {
   const { headers } = envelope;
   const contentType = headers['content-type'];
-  if (contentType !== JSON_TYPE && isForm(contentType)) {
-    const form = parseForm(bytes, contentType);
-    const kept = headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form);
-    return { ...envelope, bytes: kept, body: fieldsOf(form), members: [], form };
-  }
+  if (contentType !== JSON_TYPE && isForm(contentType)) return readForm(envelope, bytes, contentType);
   const text = readJsonObject(bytes);
   return text instanceof Promise
     ? text.then((late) => ({ ...envelope, ...late, form: null }))
     : { ...envelope, ...text, form: null };
+}
+
+async function readForm(envelope: Envelope, bytes: Buffer, contentType: string): Promise<Inbound> {
+  const form = await parseForm(bytes, contentType);
+  const kept = envelope.headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form);
+  return { ...envelope, bytes: kept, body: fieldsOf(form), members: [], form };
 }
 
 const JSON_TYPE = 'application/json';

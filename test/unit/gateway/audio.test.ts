@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import fc from 'fast-check';
 import { recordingIn, soldAudio } from '../../../src/gateway/inference/audio';
 import { parseForm } from '../../../src/gateway/inference/form';
@@ -78,7 +79,7 @@ describe('what a recording is sold for', () => {
   });
 });
 
-test('a form as large as may be is read in a moment, however much it looks like its boundary', () => {
+test('a form as large as may be holds nobody up for long, however much it looks like its boundary', async () => {
   const size = 25 * 1024 * 1024;
   const head = Buffer.from(
     '--frontier-of-parts\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n',
@@ -86,14 +87,15 @@ test('a form as large as may be is read in a moment, however much it looks like 
   const end = Buffer.from('\r\n--frontier-of-parts--\r\n');
   for (const filling of ['\r\n--frontier-of-part', '-', 'OggS', 'mvhd']) {
     const form = Buffer.concat([head, Buffer.alloc(size, filling), end]);
-    const took = Math.min(
-      ...Array.from({ length: 3 }, () => {
-        const startedAt = performance.now();
-        const { files } = parseForm(form, 'multipart/form-data; boundary=frontier-of-parts');
-        expect(files[0]?.bytes.length).toBe(size);
-        return performance.now() - startedAt;
-      }),
-    );
-    expect(took).toBeLessThan(100);
+    let longest = Infinity;
+    for (let round = 0; round < 3; round += 1) {
+      const delay = monitorEventLoopDelay({ resolution: 1 });
+      delay.enable();
+      const { files } = await parseForm(form, 'multipart/form-data; boundary=frontier-of-parts');
+      delay.disable();
+      expect(files[0]?.bytes.length).toBe(size);
+      longest = Math.min(longest, delay.max / 1e6);
+    }
+    expect(longest).toBeLessThan(100);
   }
 });

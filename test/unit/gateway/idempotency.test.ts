@@ -122,21 +122,21 @@ test('whoever always comes between two others is told to wait', async () => {
   expect(tries).toBe(3);
 });
 
-test('a form is the same whatever boundary it has, and another one when any part differs', () => {
-  const hashOf = (boundary: string, text: string, file: string): string => {
+test('a form is the same whatever boundary it has, and another one when any part differs', async () => {
+  const hashOf = async (boundary: string, text: string, file: string): Promise<string> => {
     const part = (head: string, body: string): string =>
       `--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
     const sent = part('name="model"', text) + part('name="file"; filename="a.wav"', file) + `--${boundary}--`;
     const bytes = Buffer.from(sent);
-    const form = parseForm(bytes, `multipart/form-data; boundary=${boundary}`);
+    const form = await parseForm(bytes, `multipart/form-data; boundary=${boundary}`);
     const { requestId, headers } = inbound({ 'idempotency-key': 'k' });
     const asked = { requestId, keyId: 1, headers, content: () => contentOf({ bytes, form }) };
     return operationOf(asked, 'transcription', 'pepper')?.requestHash.toString('hex') ?? '';
   };
-  expect(hashOf('one', 'a', 'xyz')).toBe(hashOf('two', 'a', 'xyz'));
-  expect(
-    new Set([hashOf('one', 'a', 'xyz'), hashOf('one', 'b', 'xyz'), hashOf('one', 'a', 'xyw')]).size,
-  ).toBe(3);
+  const first = await hashOf('one', 'a', 'xyz');
+  expect(first).toBe(await hashOf('two', 'a', 'xyz'));
+  const others = [await hashOf('one', 'b', 'xyz'), await hashOf('one', 'a', 'xyw')];
+  expect(new Set([first, ...others]).size).toBe(3);
 });
 
 describe('a database that does not answer', () => {
