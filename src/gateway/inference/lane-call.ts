@@ -11,7 +11,6 @@ import type {
 import { type AnswerContext, svcFacts } from './answer-context';
 import type { Answered, LaneAnswer, Sending } from './answered';
 import type { AttemptTools } from './attempt-tools';
-import type { LaneTurns } from './lane-turns';
 import { judge, judgeBegun, type Judgement } from './judge';
 import { type Outbound, outboundFor } from './outbound';
 import { relayWhole } from './relay-whole';
@@ -31,8 +30,8 @@ export interface LaneTry {
   /** Another lane should have answered and could not. */
   readonly failover: boolean;
   readonly streamOf: StreamOf;
-  /** Pay for the next try, if there can be one: only then is it worth giving up this one. */
-  readonly turns: LaneTurns;
+  /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
+  readonly turns: { reserve(): boolean };
 }
 
 /** One try at one lane, from the request to the first useful event of a stream, or to the whole answer. */
