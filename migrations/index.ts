@@ -20,8 +20,8 @@ import { AddModelBounds1763700540000 } from './1763700540000-add-model-bounds';
 import { CountRefusals1763700550000 } from './1763700550000-count-refusals';
 import { CreateActivity1763800100000 } from './1763800100000-create-activity';
 import { AddAdminView1763800110000 } from './1763800110000-add-admin-view';
-import { SealWindows1763800300000 } from './1763800300000-seal-windows';
 import { CreateAccountTokens1763800200000 } from './1763800200000-create-account-tokens';
+import { SealWindows1763800300000 } from './1763800300000-seal-windows';
 import { LoadMoneyFunctions1763800310000 } from './1763800310000-load-money-functions';
 
 /** In the order in which they run. */
@@ -48,7 +48,7 @@ export const migrations = [
   CountRefusals1763700550000,
   CreateActivity1763800100000,
   AddAdminView1763800110000,
-  SealWindows1763800300000,
   CreateAccountTokens1763800200000,
+  SealWindows1763800300000,
   LoadMoneyFunctions1763800310000,
 ];
