@@ -2,45 +2,12 @@ import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
 import { Chance } from '../support/chance';
 import { numberGiven, runProof } from '../support/findings';
+import { type Caller, callers } from './callers';
+import { formOf } from './form';
 import { eventsOf, meaningOf, saidIn, saysFailed, saysWhole } from './reading';
-import { allRecordings, type Recording, type Wire } from './recordings';
+import { allRecordings, type Recording } from './recordings';
 import { framedEvents, plain, spelled, type Spelling, spellings, writtenEvents } from './spellings';
-import { type Heard, models, type Script, Stage } from './stage';
-
-/** How a caller asks, and for which suppliers. */
-interface Caller {
-  readonly name: string;
-  readonly path: string;
-  readonly wires: readonly Wire[];
-  readonly body: object;
-}
-
-const messages = [{ role: 'user', content: 'Hello' }];
-const translated: readonly Wire[] = ['chat', 'messages', 'gemini', 'bedrock'];
-const callers: readonly Caller[] = [
-  {
-    name: 'chat',
-    path: '/v1/chat/completions',
-    wires: translated,
-    body: { messages, max_tokens: 500, stream_options: { include_usage: true } },
-  },
-  { name: 'messages', path: '/v1/messages', wires: translated, body: { messages, max_tokens: 500 } },
-  {
-    name: 'responses',
-    path: '/v1/responses',
-    wires: ['responses', 'messages', 'gemini', 'bedrock'],
-    body: { input: 'Hello', max_output_tokens: 500, store: false },
-  },
-  {
-    name: 'chat, two choices',
-    path: '/v1/chat/completions',
-    wires: ['choices'],
-    body: { messages, n: 2, max_tokens: 500, stream_options: { include_usage: true } },
-  },
-  { name: 'embeddings', path: '/v1/embeddings', wires: ['embeddings'], body: { input: 'Hello' } },
-  { name: 'moderations', path: '/v1/moderations', wires: ['moderation'], body: { input: 'Hello' } },
-  { name: 'images', path: '/v1/images/generations', wires: ['image'], body: { prompt: 'A cat' } },
-];
+import { type Heard, models, type Script, SPEECH, Stage } from './stage';
 
 interface Outcome {
   readonly kind: string;
@@ -68,6 +35,7 @@ class Proof {
     for (const recording of recordings)
       for (const caller of callers)
         if (caller.wires.includes(recording.wire)) await this.compare(recording, caller);
+    await this.speak();
     const sources = await this.stage.sources(this.alike.flatMap(({ plain: one, found }) => [one, found]));
     for (const { plain: one, found, what } of this.alike) {
       const [wanted, source] = [sources.get(one), sources.get(found)];
@@ -90,6 +58,7 @@ class Proof {
   }
 
   private async compare(recording: Recording, caller: Caller): Promise<void> {
+    if (recording.events === null && caller.streams === true) return;
     if (recording.events === null) await this.compareWhole(recording, caller);
     else await this.compareStream(recording, caller);
   }
@@ -124,6 +93,25 @@ class Proof {
       stream: false,
     });
     await this.noAnswers(recording, caller);
+  }
+
+  /** Sound is no text: every byte arrives as it was, however it was cut. */
+  private async speak(): Promise<void> {
+    const sound = Buffer.from(Array.from({ length: 4_096 }, () => this.chance.whole(0, 255)));
+    const ask = (pieces: readonly Buffer[]): Promise<Heard> =>
+      this.stage.ask(
+        '/v1/audio/speech',
+        { model: SPEECH, input: 'Hello', voice: 'alloy' },
+        { type: 'audio/mpeg', pieces },
+      );
+    for (let at = 1; at < sound.length; at += Math.ceil(sound.length / this.borders)) {
+      const heard = await ask([sound.subarray(0, at), sound.subarray(at)]);
+      const isSame = heard.status === 200 && heard.bytes.equals(sound);
+      this.note('sound', isSame, () => `cut at ${at}: ${heard.status}, ${heard.bytes.length} bytes`);
+    }
+    const nothing = await ask([]);
+    this.note('whole answers that are none', nothing.status >= 500, () => `no sound gave ${nothing.status}`);
+    this.free.push(nothing.requestId);
   }
 
   /** A 200 that is no answer: never passed on, never charged. */
@@ -269,12 +257,12 @@ class Proof {
   private ask(recording: Recording, caller: Caller, stream: boolean, script: Script): Promise<Heard> {
     const { stream_options: options, ...body } = caller.body as Record<string, unknown>;
     const asked = {
-      model: models[recording.wire],
+      model: caller.model ?? models[recording.wire],
       ...(stream ? { stream } : {}),
       ...(stream && options ? { stream_options: options } : {}),
       ...body,
     };
-    return this.stage.ask(caller.path, asked, script);
+    return this.stage.ask(caller.path, caller.sound === true ? formOf(asked) : asked, script);
   }
 
   /** So that no lane rests: two good answers for every bad one. */

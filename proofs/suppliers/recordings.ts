@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export type Shot = 'embeddings' | 'moderation' | 'image';
+export type Shot = 'embeddings' | 'moderation' | 'image' | 'rerank' | 'transcription' | 'verbose';
 export type Wire = 'chat' | 'messages' | 'responses' | 'gemini' | 'bedrock' | Shot | 'choices';
 
 export interface RecordedEvent {
@@ -247,6 +247,27 @@ function choices(): Recording[] {
 }
 
 const shots = (): Recording[] => [
+  whole('rerank/whole', 'rerank', {
+    id: 'rerank-1',
+    results: [
+      { index: 1, relevance_score: 0.98 },
+      { index: 0, relevance_score: 1e-7 },
+    ],
+    meta: { api_version: { version: '2' }, billed_units: { search_units: 1 } },
+  }),
+  whole('transcription/json', 'transcription', {
+    text,
+    usage: { type: 'tokens', input_tokens: 12, output_tokens: 3, total_tokens: 15 },
+  }),
+  whole('transcription/verbose_json', 'verbose', {
+    task: 'transcribe',
+    language: 'german',
+    duration: 2.5,
+    text,
+    segments: [{ id: 0, seek: 0, start: 0, end: 2.5, text, tokens: [1, 2], avg_logprob: -0.25 }],
+    words: [{ word: 'Grüße', start: 0, end: 0.5 }],
+    usage: { type: 'tokens', input_tokens: 12, output_tokens: 3, total_tokens: 15 },
+  }),
   whole('embeddings/whole', 'embeddings', {
     object: 'list',
     model: 'upstream/m',

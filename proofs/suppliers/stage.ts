@@ -15,6 +15,7 @@ export interface Heard {
   readonly status: number;
   readonly requestId: string;
   readonly body: string;
+  readonly bytes: Buffer;
   readonly tokensIn: string;
   readonly tokensOut: string;
   readonly cost: string;
@@ -32,7 +33,13 @@ export const models: Readonly<Record<string, string>> = {
   embeddings: 'of-embedding',
   moderation: 'of-moderation',
   image: 'of-image',
+  rerank: 'of-rerank',
+  transcription: 'of-transcription',
+  verbose: 'of-transcription',
 };
+/** Models that a caller asks for by another name than that of the wire. */
+export const NATIVE = 'on-native';
+export const SPEECH = 'of-speech';
 
 /**
  * The whole service, called over HTTP. Only the connection to suppliers is replaced: pieces are handed over one by one,
@@ -63,11 +70,14 @@ export class Stage {
     return stage;
   }
 
+  /** A body that is a form goes as one; any other as JSON. */
   async ask(path: string, body: object, script: Script): Promise<Heard> {
     this.script = script;
     this.written = 0;
     this.firstAfter = -1;
-    const bytes = JSON.stringify(body);
+    const encoded = new Response(body instanceof FormData ? body : JSON.stringify(body));
+    const type = body instanceof FormData ? encoded.headers.get('content-type')! : 'application/json';
+    const bytes = Buffer.from(await encoded.arrayBuffer());
     return new Promise((resolve, reject) => {
       const sending = request(
         this.gateway.service.url + path,
@@ -76,8 +86,8 @@ export class Stage {
           agent: this.agent,
           headers: {
             authorization: `Bearer ${this.key}`,
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(bytes),
+            'content-type': type,
+            'content-length': bytes.length,
           },
         },
         (answer) => {
@@ -91,6 +101,7 @@ export class Stage {
               status: answer.statusCode ?? 0,
               requestId: told('x-request-id'),
               body: Buffer.concat(chunks).toString(),
+              bytes: Buffer.concat(chunks),
               tokensIn: told('x-svc-input-tokens'),
               tokensOut: told('x-svc-output-tokens'),
               cost: told('x-svc-cost-usd'),
@@ -175,17 +186,26 @@ export class Stage {
     const credentials = application.get(CredentialEditor, { strict: false });
     const editor = new CatalogueEditor();
     const baseUrl = 'http://127.0.0.1:9';
+    const pool = {
+      accessToken: 'token-of-the-proof',
+      refreshToken: 'none',
+      expiresAt: Date.now() + 3_600_000,
+    };
+    const oauth = { oauth: { token_url: `${baseUrl}/token`, client_id: 'proof' } };
     const signing = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'secret-of-the-proof' };
     const suppliers = [
       ['chat', 'openai-style', 'bearer', 'key-of-the-proof', { profile: 'openai' }],
       ['messages', 'messages-style', 'header', 'key-of-the-proof', {}],
       ['gemini', 'gemini', 'header', 'key-of-the-proof', {}],
       ['bedrock', 'bedrock', 'sigv4', signing, {}],
+      ['native', 'native-oauth', 'oauth-pool', pool, oauth],
+      ['rerank', 'cohere-rerank', 'bearer', 'key-of-the-proof', {}],
     ] as const;
     await application.get(Database).transaction(async (tx) => {
       for (const [name, style, kind, secret, settings] of suppliers) {
         const { id: providerId } = await editor.upsertProvider(tx, { name, style, baseUrl, settings });
         await credentials.put(tx, { providerId, label: 'one', kind, secret });
+        if (name === 'rerank') continue;
         const model = `on-${name}`;
         const limits = { contextTokens: 200_000, maxOutputTokens: 8_000 };
         await editor.upsertModel(tx, { name: model, kind: 'chat', ownedBy: 'proof', ...limits });
@@ -193,11 +213,15 @@ export class Stage {
         const rates = priceRates({ input: parseUsdPerMillion('0.01'), output: parseUsdPerMillion('0.02') });
         await new PriceService().addPrice(tx, { model, source: 'proof', rates });
       }
-      for (const kind of ['embedding', 'moderation', 'image'] as const) {
+      for (const kind of ['embedding', 'moderation', 'image', 'rerank', 'transcription', 'speech'] as const) {
         const model = `of-${kind}`;
         await editor.upsertModel(tx, { name: model, kind, ownedBy: 'proof' });
-        await editor.setLanes(tx, model, [{ provider: 'chat', upstreamModel: 'upstream/m', region: 'eu' }]);
-        const rates = priceRates({ input: parseUsdPerMillion('0.01'), output: parseUsdPerMillion('0.02') });
+        const provider = kind === 'rerank' ? 'rerank' : 'chat';
+        await editor.setLanes(tx, model, [{ provider, upstreamModel: 'upstream/m', region: 'eu' }]);
+        const rates =
+          kind === 'rerank'
+            ? priceRates({ perCallNano: 2_000_000n })
+            : priceRates({ input: parseUsdPerMillion('0.01'), output: parseUsdPerMillion('0.02') });
         await new PriceService().addPrice(tx, { model, source: 'proof', rates });
       }
     });
