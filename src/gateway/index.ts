@@ -3,3 +3,5 @@ export { ResponseStore } from './responses/response-store';
 export { ResponsesModule } from './responses/responses.module';
 export { Lifecycle } from './lifecycle';
 export { presentRecord, recordColumns } from './manage/record-presenter';
+export { gatewayComponents } from './openapi/components';
+export { describedGatewayRoutes, gatewayNotes, gatewayTags, isGatewayRoute } from './openapi/operations';

@@ -6,8 +6,11 @@ import { join } from 'node:path';
 export const assetBase = '/assets/';
 
 /** Files that packages ship and the pages load, by their address below the asset base. */
+const { resolve } = createRequire(__filename);
 export const vendorFiles: ReadonlyMap<string, string> = new Map([
-  ['vendor/htmx.min.js', createRequire(__filename).resolve('htmx.org/dist/htmx.min.js')],
+  ['vendor/htmx.min.js', resolve('htmx.org/dist/htmx.min.js')],
+  ['vendor/swagger-ui.css', resolve('swagger-ui-dist/swagger-ui.css')],
+  ['vendor/swagger-ui-bundle.js', resolve('swagger-ui-dist/swagger-ui-bundle.js')],
 ]);
 
 export type AssetResolver = (name: string) => string;

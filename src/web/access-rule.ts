@@ -4,7 +4,7 @@ export const accessMetadata = 'switchboard:access';
 
 export type AccessRule =
   | { readonly kind: 'anyone' }
-  | { readonly kind: 'key' }
+  | { readonly kind: 'key'; readonly header: 'bearer' | 'either' }
   | { readonly kind: 'root' }
   | { readonly kind: 'session' }
   | { readonly kind: 'role'; readonly minimum: Role };

@@ -30,9 +30,9 @@ export const Access = {
   /** Everybody, as often as they like: for probes, which come often and cost nothing. */
   probe: (): AccessDecorator => declare({ kind: 'anyone' }),
   /** A client key as `Authorization: Bearer`. */
-  bearer: (): AccessDecorator => declare({ kind: 'key' }, BearerGuard),
+  bearer: (): AccessDecorator => declare({ kind: 'key', header: 'bearer' }, BearerGuard),
   /** A client key as `x-api-key` or as Bearer: the two families of clients differ. */
-  eitherHeader: (): AccessDecorator => declare({ kind: 'key' }, ApiKeyGuard),
+  eitherHeader: (): AccessDecorator => declare({ kind: 'key', header: 'either' }, ApiKeyGuard),
   rootKey: (): AccessDecorator => declare({ kind: 'root' }, RootKeyGuard),
   session: (): AccessDecorator => declare({ kind: 'session' }, SessionGuard),
   role: (minimum: Role): AccessDecorator => declare({ kind: 'role', minimum }, SessionGuard, RoleGuard),

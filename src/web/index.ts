@@ -20,3 +20,14 @@ export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { FormPipe } from './validation';
 export { actorOf, adminScope, viewScope } from './view-scope';
 export { WebModule } from './web.module';
+export {
+  openApiDocument,
+  type Media,
+  type OpenApiDocument,
+  type OpenApiOperation,
+  type OpenApiResponse,
+  type OperationNotes,
+  type Parameter,
+} from './openapi/document';
+export { registeredRoutes, type RegisteredRoute } from './openapi/registered-routes';
+export type { Schema } from './openapi/schema';

@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../../catalogue';
 import { WebModule } from '../../web';
 import { AddressesController } from './addresses/addresses.controller';
+import { ApiDocsController } from './api-docs/api-docs.controller';
+import { Descriptions } from './api-docs/descriptions';
 import { ErrorPagesController } from './api-docs/errors.controller';
 import { DocumentLibrary } from './documents/document-library';
 import { DocumentsController } from './documents/documents.controller';
@@ -21,8 +23,9 @@ import { PricingController } from './pricing.controller';
     DocumentsController,
     LegalController,
     ErrorPagesController,
+    ApiDocsController,
     AddressesController,
   ],
-  providers: [DocumentLibrary, LegalLibrary],
+  providers: [DocumentLibrary, LegalLibrary, Descriptions],
 })
 export class PublicModule {}

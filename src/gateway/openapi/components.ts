@@ -1,0 +1,243 @@
+import { catalogue } from '../../kernel';
+import type { Schema } from '../../web';
+
+const text: Schema = { type: 'string' };
+const integer: Schema = { type: 'integer' };
+const amount: Schema = { type: 'number' };
+const time: Schema = { type: 'string', format: 'date-time' };
+const maybe = (schema: Schema): Schema => ({ ...schema, type: [schema.type ?? 'string', 'null'].flat() });
+const object = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
+  type: 'object',
+  properties,
+  ...(required.length === 0 ? {} : { required }),
+});
+const listOf = (items: Schema): Schema =>
+  object({ object: { const: 'list' }, data: { type: 'array', items }, has_more: { type: 'boolean' } }, [
+    'object',
+    'data',
+  ]);
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+
+const errorFields = {
+  code: {
+    type: 'string',
+    enum: [...catalogue.keys()],
+    description: 'Read this; a supplier may add codes of its own.',
+  },
+  type: text,
+  message: { type: 'string', description: 'The code, a hyphen, and the text for people.' },
+  human_message: text,
+  param: maybe(text),
+  request_id: text,
+  retryable: { type: 'boolean' },
+  action_class: { enum: ['R', 'B', 'C', 'P', 'F'] },
+  details: { type: 'object' },
+} as const;
+const required = ['code', 'type', 'message', 'human_message'];
+
+const usage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
+
+/** Fields of the answers; callers may rely on those that are named, and suppliers add others. */
+export const gatewaySchemas: Readonly<Record<string, Schema>> = {
+  Error: object({ error: object(errorFields, required) }, ['error']),
+  MessagesError: object(
+    { type: { const: 'error' }, error: object(errorFields, required), request_id: text },
+    ['type', 'error'],
+  ),
+  ErrorEntry: object({
+    code: text,
+    type: text,
+    status: integer,
+    action_class: { enum: ['R', 'B', 'C', 'P', 'F'] },
+    human_message: text,
+    action: text,
+    retryable: { type: 'boolean' },
+    reach: { enum: ['reachable', 'reserved'] },
+  }),
+  ErrorList: listOf(ref('ErrorEntry')),
+  Health: object({ status: { const: 'ok' } }, ['status']),
+  Model: object(
+    {
+      id: text,
+      object: { const: 'model' },
+      type: { const: 'model' },
+      owned_by: text,
+      created: integer,
+      created_at: time,
+      display_name: text,
+      kind: text,
+      context_tokens: maybe(integer),
+      max_output_tokens: maybe(integer),
+      input_modalities: { type: 'array', items: text },
+      output_modalities: { type: 'array', items: text },
+      capabilities: { type: 'array', items: text },
+    },
+    ['id', 'object', 'owned_by'],
+  ),
+  ModelList: object(
+    {
+      object: { const: 'list' },
+      data: { type: 'array', items: ref('Model') },
+      has_more: { type: 'boolean' },
+      first_id: maybe(text),
+      last_id: maybe(text),
+    },
+    ['object', 'data'],
+  ),
+  ChatCompletion: object({
+    id: text,
+    object: { const: 'chat.completion' },
+    model: text,
+    choices: {
+      type: 'array',
+      items: object({
+        index: integer,
+        message: object({ role: { const: 'assistant' }, content: maybe(text) }),
+        finish_reason: text,
+      }),
+    },
+    usage,
+  }),
+  Completion: object({
+    id: text,
+    object: { const: 'text_completion' },
+    model: text,
+    choices: { type: 'array', items: object({ index: integer, text, finish_reason: text }) },
+    usage,
+  }),
+  Message: object({
+    id: text,
+    type: { const: 'message' },
+    role: { const: 'assistant' },
+    model: text,
+    content: { type: 'array', items: { type: 'object' } },
+    stop_reason: maybe(text),
+    usage: object({ input_tokens: integer, output_tokens: integer }),
+  }),
+  Response: object({
+    id: text,
+    object: { const: 'response' },
+    status: text,
+    model: text,
+    output: { type: 'array', items: { type: 'object' } },
+    usage: { type: ['object', 'null'] },
+  }),
+  DeletedResponse: object({ id: text, object: { const: 'response' }, deleted: { const: true } }),
+  TokenCount: object({ input_tokens: integer }, ['input_tokens']),
+  Embeddings: object({
+    object: { const: 'list' },
+    model: text,
+    data: {
+      type: 'array',
+      items: object({
+        object: { const: 'embedding' },
+        index: integer,
+        embedding: {
+          anyOf: [
+            { type: 'array', items: amount },
+            { type: 'string', format: 'byte' },
+          ],
+        },
+      }),
+    },
+    usage: object({ prompt_tokens: integer, total_tokens: integer }),
+  }),
+  Ranking: object({
+    model: text,
+    results: { type: 'array', items: object({ index: integer, relevance_score: amount }) },
+  }),
+  Transcript: object({ text }, ['text']),
+  Images: object({
+    created: integer,
+    data: { type: 'array', items: object({ url: text, b64_json: text }) },
+    usage: { type: 'object' },
+  }),
+  Moderation: object({ id: text, model: text, results: { type: 'array', items: { type: 'object' } } }),
+  NewKey: object(
+    {
+      id: text,
+      key: { type: 'string', description: 'The secret: shown here and nowhere else.' },
+      name: text,
+      created: time,
+    },
+    ['id', 'key', 'name', 'created'],
+  ),
+  Key: object(
+    {
+      id: text,
+      name: text,
+      status: { enum: ['active', 'disabled', 'revoked', 'expired'] },
+      budget_limit: maybe(amount),
+      budget_used: maybe(amount),
+      budget_remaining: maybe(amount),
+      budget_period: maybe(text),
+      resets_at: maybe(time),
+      allowed_models: { type: ['array', 'null'], items: text },
+      rate_limit_rpm: maybe(integer),
+      metadata: { type: 'object', additionalProperties: text },
+      expires_at: maybe(time),
+      created: time,
+    },
+    ['id', 'name', 'status'],
+  ),
+  KeyList: listOf(ref('Key')),
+  AuditRecord: object({
+    timestamp: time,
+    key_id: text,
+    request_id: text,
+    model: text,
+    supplier: maybe(text),
+    region: maybe(text),
+    input_tokens: integer,
+    output_tokens: integer,
+    cost_usd: amount,
+    latency_ms: integer,
+    status: integer,
+    code: maybe(text),
+    failover: { type: 'boolean' },
+  }),
+  AuditPage: listOf(ref('AuditRecord')),
+  Generation: { type: 'object', description: 'The record of one request, with its attempts and prices.' },
+};
+
+const header = (description: string, schema: Schema): object => ({ description, schema });
+
+/** What answers of inference say beside their body; a stream has the last four as trailers. */
+const svcHeaders = {
+  'x-svc-supplier': header('The supplier that answered.', text),
+  'x-svc-region': header('The region that answered.', text),
+  'x-svc-failover': header('Whether another supplier answered than the first.', { enum: ['true', 'false'] }),
+  'x-svc-latency-ms': header('Milliseconds until the answer was whole.', integer),
+  'x-svc-input-tokens': header('Tokens that went in.', integer),
+  'x-svc-output-tokens': header('Tokens that came out.', integer),
+  'x-svc-cost-usd': header('What the request cost, in US dollars.', amount),
+};
+
+const errorHeaders = {
+  'x-request-id': header('Names the request; give it to support.', text),
+  'Retry-After': header('Whole seconds to wait, on 429 and 503.', integer),
+};
+
+export const gatewayComponents = {
+  schemas: gatewaySchemas,
+  headers: { ...svcHeaders, ...errorHeaders },
+  responses: Object.fromEntries(
+    ['Error', 'MessagesError'].map((name) => [
+      name,
+      {
+        description: 'A code of the catalogue: GET /v1/errors.',
+        headers: refsTo(errorHeaders),
+        content: { 'application/json': { schema: ref(name) } },
+      },
+    ]),
+  ),
+};
+
+function refsTo(headers: object): Record<string, { $ref: string }> {
+  return Object.fromEntries(
+    Object.keys(headers).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+  );
+}
+
+export const svcHeaderRefs = refsTo(svcHeaders);
+export const schemaRef = ref;

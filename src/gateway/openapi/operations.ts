@@ -1,0 +1,343 @@
+import type { OperationNotes, RegisteredRoute, Schema } from '../../web';
+import { schemaRef } from './components';
+import { call, type CallInput, json, orStream, read, stream } from './describe';
+
+const text: Schema = { type: 'string' };
+const page = (most: number): Schema => ({ type: 'integer', minimum: 1, maximum: most });
+
+const keyFields: Readonly<Record<string, Schema>> = {
+  name: { type: 'string', minLength: 1, maxLength: 200 },
+  allowed_models: { type: ['array', 'null'], items: text, maxItems: 1_000 },
+  allowed_regions: { anyOf: [{ type: 'string' }, { type: 'array', items: text }, { type: 'null' }] },
+  budget_limit: { type: ['number', 'null'], minimum: 0, description: 'US dollars.' },
+  budget_period: { enum: ['daily', 'monthly', 'rolling'] },
+  rate_limit_rpm: { type: ['integer', 'null'], minimum: 1, maximum: 1_000_000 },
+  metadata: { type: ['object', 'null'], additionalProperties: { type: 'string', maxLength: 512 } },
+  expires_at: { type: ['string', 'null'], format: 'date-time' },
+};
+const owners: Readonly<Record<string, Schema>> = Object.fromEntries(
+  ['user_id', 'organisation_id', 'department_id', 'project_id'].map((name) => [name, { type: 'integer' }]),
+);
+
+const speechTypes = ['audio/mpeg', 'audio/wav', 'audio/opus', 'audio/aac', 'audio/flac', 'audio/pcm'];
+const rerank: Omit<CallInput, 'id' | 'summary'> = {
+  tag: 'Vectors and ranking',
+  operation: 'rerank',
+  required: ['model', 'query', 'documents'],
+  answer: json(schemaRef('Ranking')),
+};
+/** Where the messages dialect means something else by a name. */
+const messagesFields: Readonly<Record<string, Schema>> = {
+  temperature: { type: 'number', minimum: 0, maximum: 1 },
+  speed: { type: 'string', description: 'As the supplier names it; its price must be known.' },
+};
+const chatTag = 'Text';
+const audioTag = 'Audio';
+const keysTag = 'Key management';
+const serviceTag = 'Service';
+
+/** In the order in which a reader needs them. */
+export const gatewayTags = [
+  chatTag,
+  'Vectors and ranking',
+  audioTag,
+  'Images and moderation',
+  'Models and own key',
+  keysTag,
+  serviceTag,
+] as const;
+
+/** What a reader needs to know of each route of the gateway beside what its registration says. */
+const notes: Readonly<Record<string, OperationNotes>> = {
+  'POST /v1/chat/completions': call({
+    id: 'createChatCompletion',
+    summary: 'Chat completion',
+    description: 'Whole, or with stream: true as events that end in [DONE].',
+    tag: chatTag,
+    operation: 'chat',
+    required: ['model', 'messages'],
+    answer: orStream('ChatCompletion'),
+  }),
+  'POST /v1/messages': call({
+    id: 'createMessage',
+    summary: 'Message',
+    description: 'The messages dialect, with every model of the catalogue; `auto` lets the gateway choose.',
+    tag: chatTag,
+    operation: 'messages',
+    required: ['model', 'max_tokens', 'messages'],
+    own: messagesFields,
+    answer: orStream('Message'),
+    errors: 'MessagesError',
+  }),
+  'POST /v1/messages/count_tokens': call({
+    id: 'countTokens',
+    summary: 'Count the tokens of a message',
+    description: 'Free. x-svc-token-count says whether the count is exact or an estimate.',
+    tag: chatTag,
+    operation: 'count_tokens',
+    required: ['model', 'messages'],
+    own: messagesFields,
+    answer: json(schemaRef('TokenCount')),
+    free: true,
+    errors: 'MessagesError',
+  }),
+  'POST /v1/responses': call({
+    id: 'createResponse',
+    summary: 'Response',
+    tag: chatTag,
+    operation: 'responses',
+    required: ['model', 'input'],
+    answer: orStream('Response'),
+  }),
+  'GET /v1/responses/{response_id}': read({
+    id: 'readResponse',
+    summary: 'A kept response',
+    tag: chatTag,
+    answer: json(schemaRef('Response')),
+  }),
+  'DELETE /v1/responses/{response_id}': read({
+    id: 'deleteResponse',
+    summary: 'Remove a kept response',
+    tag: chatTag,
+    answer: json(schemaRef('DeletedResponse')),
+  }),
+  'POST /v1/native/responses': call({
+    id: 'createNativeResponse',
+    summary: 'Response of the native agent client',
+    description: 'Passed on untouched to native suppliers; stream must be true and input a list.',
+    tag: chatTag,
+    operation: 'native',
+    required: ['model', 'input', 'stream'],
+    own: { stream: { const: true }, input: { type: 'array', items: {} } },
+    answer: { 'text/event-stream': stream },
+  }),
+  'POST /v1/completions': call({
+    id: 'createCompletion',
+    summary: 'Completion of a text',
+    tag: chatTag,
+    operation: 'completions',
+    required: ['model', 'prompt'],
+    answer: orStream('Completion'),
+  }),
+  'POST /v1/embeddings': call({
+    id: 'createEmbeddings',
+    summary: 'Embeddings',
+    tag: 'Vectors and ranking',
+    operation: 'embeddings',
+    required: ['model', 'input'],
+    own: { input: { anyOf: [{ type: 'string' }, { type: 'array', items: {}, maxItems: 2_048 }] } },
+    answer: json(schemaRef('Embeddings')),
+  }),
+  'POST /v1/rerank': call({ ...rerank, id: 'rerank', summary: 'Rerank documents' }),
+  'POST /v2/rerank': call({ ...rerank, id: 'rerankV2', summary: 'Rerank documents, where newer SDKs ask' }),
+  'POST /v1/audio/transcriptions': call({
+    id: 'transcribe',
+    summary: 'Speech to text',
+    tag: audioTag,
+    operation: 'transcription',
+    required: ['file'],
+    own: { stream: { const: false }, model: { type: 'string', default: 'whisper' } },
+    answer: { ...json(schemaRef('Transcript')), 'text/plain': { schema: text } },
+    form: true,
+  }),
+  'POST /v1/audio/translations': call({
+    id: 'translateSpeech',
+    summary: 'Speech to English text',
+    tag: audioTag,
+    operation: 'translation',
+    required: ['file', 'model'],
+    own: { stream: { const: false } },
+    answer: { ...json(schemaRef('Transcript')), 'text/plain': { schema: text } },
+    form: true,
+  }),
+  'POST /v1/audio/speech': call({
+    id: 'speak',
+    summary: 'Text to speech',
+    tag: audioTag,
+    operation: 'speech',
+    required: ['model', 'input'],
+    own: {
+      input: { type: 'string', minLength: 1, maxLength: 4_096 },
+      response_format: { enum: ['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm'], default: 'mp3' },
+      stream_format: { enum: ['audio'] },
+    },
+    answer: Object.fromEntries(
+      speechTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+    ),
+  }),
+  'POST /v1/images/generations': call({
+    id: 'createImage',
+    summary: 'Image from a text',
+    tag: 'Images and moderation',
+    operation: 'image',
+    required: ['model', 'prompt'],
+    own: {
+      prompt: { type: 'string', minLength: 1, maxLength: 32_000 },
+      n: { type: 'integer', minimum: 1, maximum: 10 },
+      stream: { const: false },
+      background: text,
+      response_format: text,
+    },
+    answer: json(schemaRef('Images')),
+  }),
+  'POST /v1/moderations': call({
+    id: 'moderate',
+    summary: 'Moderation',
+    tag: 'Images and moderation',
+    operation: 'moderation',
+    required: ['model', 'input'],
+    answer: json(schemaRef('Moderation')),
+  }),
+  'GET /v1/models': read({
+    id: 'listModels',
+    summary: 'Models this key may call',
+    tag: 'Models and own key',
+    answer: json(schemaRef('ModelList')),
+  }),
+  'GET /v1/models/{model}': read({
+    id: 'readModel',
+    summary: 'One model',
+    tag: 'Models and own key',
+    answer: json(schemaRef('Model')),
+  }),
+  'GET /v1/key': read({
+    id: 'readOwnKey',
+    summary: 'This key: its limits and what is used of them',
+    tag: 'Models and own key',
+    answer: json(schemaRef('Key')),
+  }),
+  'GET /v1/generations/{request_id}': read({
+    id: 'readGeneration',
+    summary: 'The record of a request of this key',
+    tag: 'Models and own key',
+    answer: json(schemaRef('Generation')),
+  }),
+  'POST /v1/manage/keys': read({
+    id: 'createKey',
+    summary: 'Make a key',
+    tag: keysTag,
+    body: {
+      type: 'object',
+      required: ['name'],
+      properties: { ...keyFields, ...owners },
+      additionalProperties: false,
+    },
+    answer: json(schemaRef('NewKey')),
+  }),
+  'GET /v1/manage/keys': read({
+    id: 'listKeys',
+    summary: 'Keys, the newest first',
+    tag: keysTag,
+    query: {
+      limit: page(100),
+      cursor: text,
+      status: { enum: ['active', 'disabled', 'revoked', 'expired'] },
+      name: text,
+    },
+    answer: json(schemaRef('KeyList')),
+  }),
+  'GET /v1/manage/keys/{key_id}': read({
+    id: 'readKey',
+    summary: 'One key',
+    tag: keysTag,
+    answer: json(schemaRef('Key')),
+  }),
+  'PATCH /v1/manage/keys/{key_id}': read({
+    id: 'changeKey',
+    summary: 'Change what is named of a key',
+    tag: keysTag,
+    body: {
+      type: 'object',
+      properties: { ...keyFields, status: { enum: ['active', 'disabled'] } },
+      additionalProperties: false,
+    },
+    answer: json(schemaRef('Key')),
+  }),
+  'DELETE /v1/manage/keys/{key_id}': read({
+    id: 'revokeKey',
+    summary: 'Revoke a key, at once and for good',
+    tag: keysTag,
+    answer: json(schemaRef('Key')),
+  }),
+  'POST /v1/manage/keys/{key_id}/rotate': read({
+    id: 'rotateKey',
+    summary: 'Give a key a new secret',
+    tag: keysTag,
+    body: {
+      type: 'object',
+      properties: { grace_seconds: { type: 'integer', minimum: 0, maximum: 2_592_000, default: 0 } },
+      additionalProperties: false,
+    },
+    optionalBody: true,
+    answer: json(schemaRef('NewKey')),
+  }),
+  'GET /v1/manage/keys/{key_id}/audit': read({
+    id: 'readKeyAudit',
+    summary: 'What was done with a key, request by request',
+    tag: keysTag,
+    query: {
+      from: { type: 'string', format: 'date-time' },
+      to: { type: 'string', format: 'date-time' },
+      model: text,
+      limit: page(1_000),
+      cursor: text,
+      format: { enum: ['json', 'csv'], default: 'json' },
+    },
+    answer: { ...json(schemaRef('AuditPage')), 'text/csv': { schema: text } },
+  }),
+  'GET /v1/errors': read({
+    id: 'listErrors',
+    summary: 'The error catalogue',
+    tag: serviceTag,
+    answer: json(schemaRef('ErrorList')),
+  }),
+  'GET /v1/errors/{code}': read({
+    id: 'readError',
+    summary: 'One error code',
+    tag: serviceTag,
+    answer: json(schemaRef('ErrorEntry')),
+  }),
+  'GET /v1/openapi.json': read({
+    id: 'describeGateway',
+    summary: 'This description',
+    tag: serviceTag,
+    answer: json({ type: 'object' }),
+  }),
+  'GET /health': read({
+    id: 'health',
+    summary: 'Whether the service answers',
+    tag: serviceTag,
+    answer: json(schemaRef('Health')),
+  }),
+  'GET /health/live': read({
+    id: 'healthLive',
+    summary: 'Whether the process answers',
+    tag: serviceTag,
+    answer: json(schemaRef('Health')),
+  }),
+  'GET /health/ready': read({
+    id: 'healthReady',
+    summary: 'Whether new work may come',
+    tag: serviceTag,
+    answer: json(schemaRef('Health')),
+  }),
+  'HEAD /api/hello': {
+    operationId: 'hello',
+    summary: 'Whether anybody is there, for clients that ask before they say who they are',
+    tags: [serviceTag],
+    responses: { 200: { description: 'Yes.' } },
+  },
+};
+
+/** Whether a route is the gateway's; all others are the portal's. */
+export const isGatewayRoute = ({ method, path }: RegisteredRoute): boolean =>
+  /^\/(v\d+|health)(\/|$)/.test(path) || `${method} ${path}` === 'HEAD /api/hello';
+
+/** Throws for a route that is not described: a description must not leave anything out. */
+export function gatewayNotes({ method, path }: RegisteredRoute): OperationNotes {
+  const found = notes[`${method} ${path}`];
+  if (found === undefined) throw new Error(`${method} ${path} is not described in src/gateway/openapi`);
+  return found;
+}
+
+export const describedGatewayRoutes: readonly string[] = Object.keys(notes);

@@ -1,0 +1,207 @@
+import type { RegisteredRoute } from './registered-routes';
+import type { Schema } from './schema';
+import { schemaOfForm } from './schema-of-form';
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+}
+
+export interface Media {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+}
+
+export interface OpenApiResponse {
+  readonly $ref?: string;
+  readonly description?: string;
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>;
+  readonly content?: Readonly<Record<string, Media>>;
+}
+
+export interface OpenApiOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<Record<string, OpenApiResponse>>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: '3.1.0';
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
+  readonly components: Readonly<Record<string, object>>;
+}
+
+/** What only a person can say of an operation; what is left out follows from the route. */
+export type OperationNotes = Partial<OpenApiOperation>;
+
+export interface DocumentInput {
+  readonly info: OpenApiDocument['info'];
+  readonly serverUrl: string;
+  readonly routes: readonly RegisteredRoute[];
+  readonly notesOf: (route: RegisteredRoute) => OperationNotes;
+  readonly components: OpenApiDocument['components'];
+  /** Subjects that come first, in their order. */
+  readonly tagOrder?: readonly string[];
+}
+
+export function openApiDocument({
+  info,
+  serverUrl,
+  routes,
+  notesOf,
+  components,
+  tagOrder = [],
+}: DocumentInput): OpenApiDocument {
+  const paths: Record<string, Record<string, OpenApiOperation>> = {};
+  const ids = new Set<string>();
+  for (const route of routes) {
+    const operation = operationOf(route, notesOf(route));
+    if (ids.has(operation.operationId)) throw new Error(`two operations are called ${operation.operationId}`);
+    ids.add(operation.operationId);
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation;
+  }
+  const used = new Set(
+    Object.values(paths).flatMap((path) => Object.values(path).flatMap(({ tags }) => tags)),
+  );
+  const tags = new Set([...tagOrder.filter((name) => used.has(name)), ...used]);
+  return {
+    openapi: '3.1.0',
+    info,
+    servers: [{ url: serverUrl }],
+    tags: [...tags].map((name) => ({ name })),
+    paths,
+    components: { ...components, securitySchemes },
+  };
+}
+
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A client key.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same key in another header.' },
+  rootKey: { type: 'http', scheme: 'bearer', description: 'The root admin key.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-svc_session',
+    description: 'The session of a person who signed in; svc_session on plain http.',
+  },
+};
+
+function operationOf(route: RegisteredRoute, notes: OperationNotes): OpenApiOperation {
+  const { forms, method } = route;
+  const parameters = [...parametersOf(route), ...(notes.parameters ?? [])];
+  const body =
+    method === 'GET' || forms.body === undefined
+      ? undefined
+      : { required: true, content: formContent(forms.body) };
+  return {
+    operationId: operationIdOf(route),
+    summary: summaryOf(route),
+    tags: [tagOf(route)],
+    security: securityOf(route),
+    ...(body === undefined ? {} : { requestBody: body }),
+    ...notes,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    responses: {
+      default: { $ref: '#/components/responses/Error' },
+      ...(notes.responses ?? { 200: answerOf(route) }),
+    },
+  };
+}
+
+function formContent(form: NonNullable<RegisteredRoute['forms']['body']>): Record<string, Media> {
+  const schema = schemaOfForm(form);
+  return { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } };
+}
+
+function parametersOf({ path, forms, queryNames }: RegisteredRoute): Parameter[] {
+  const ofPath = forms.param === undefined ? {} : (schemaOfForm(forms.param).properties ?? {});
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']): Parameter => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: ofPath[name] ?? { type: 'string' },
+  }));
+  const query = forms.query === undefined ? {} : schemaOfForm(forms.query);
+  const inQuery = Object.entries(query.properties ?? {}).map(([name, schema]): Parameter => ({
+    name,
+    in: 'query',
+    required: query.required?.includes(name) ?? false,
+    schema,
+  }));
+  const single = queryNames.map((name): Parameter => ({
+    name,
+    in: 'query',
+    required: false,
+    schema: { type: 'string' },
+  }));
+  return [...inPath, ...inQuery, ...single];
+}
+
+const contentTypes = { page: 'text/html', table: 'text/csv', data: 'application/json' } as const;
+
+function answerOf({ answer, hasData }: RegisteredRoute): OpenApiResponse {
+  if (answer === 'redirect') return { description: 'Moved: the answer is 302 with the new address.' };
+  return {
+    description: answer === 'page' ? 'The page.' : answer === 'table' ? 'A file of rows.' : 'Done.',
+    content: {
+      [contentTypes[answer]]: { schema: { type: answer === 'data' ? 'object' : 'string' } },
+      ...(hasData ? { 'application/json': { schema: { type: 'object' } } } : {}),
+    },
+  };
+}
+
+/** The verb and the path: it stays the same for as long as the address does. */
+function operationIdOf({ method, path }: RegisteredRoute): string {
+  const words = path.split(/[^a-zA-Z0-9]+/).filter((word) => word !== '');
+  const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  return method.toLowerCase() + (name === '' ? 'Home' : name);
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  POST: 'Change',
+  PATCH: 'Change',
+  PUT: 'Change',
+  DELETE: 'Delete',
+};
+const nouns = { page: 'Page', table: 'Export', redirect: 'Moved address', data: 'Data' } as const;
+
+function summaryOf({ method, path, answer }: RegisteredRoute): string {
+  const subject =
+    path
+      .replaceAll(/[{}]/g, '')
+      .replaceAll(/[/_-]+/g, ' ')
+      .trim() || 'start page';
+  return `${verbs[method] ?? nouns[answer]}: ${subject}`;
+}
+
+function tagOf({ path }: RegisteredRoute): string {
+  const [first = '', second = ''] = path.split('/').slice(1);
+  if (path.startsWith('/dashboard/admin')) return 'administration';
+  if (first === 'api') return second === '' ? 'api' : second.replaceAll(/[{}]/g, '');
+  return ['dashboard', 'auth', 'account', 'legal', 'invite', 'dev'].includes(first) ? first : 'public';
+}
+
+function securityOf({ access }: RegisteredRoute): OpenApiOperation['security'] {
+  switch (access.kind) {
+    case 'anyone':
+      return [];
+    case 'key':
+      return access.header === 'either' ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }];
+    case 'root':
+      return [{ rootKey: [] }];
+    case 'session':
+    case 'role':
+      return [{ session: [] }];
+  }
+}

@@ -1,0 +1,71 @@
+import type { Browser } from 'playwright-core';
+import type { TestApp } from '../support/app';
+import { startPublicSite } from '../support/public-site';
+import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { checkPage, noFaults } from './page-gate';
+
+const paths = [
+  '/',
+  '/pricing',
+  '/pricing?amount=1',
+  '/models-public',
+  '/models-public?q=nothing',
+  '/features',
+  '/api-docs',
+  '/api-docs/errors',
+  '/guide',
+  '/security',
+  '/controls',
+  '/certifications',
+  '/developers',
+  '/developers/api',
+  '/legal/terms',
+  '/legal/privacy',
+];
+const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
+
+describeWithBrowser('public pages in a real browser', () => {
+  let browser: Browser;
+  let site: TestApp;
+
+  beforeAll(async () => {
+    [browser, site] = await Promise.all([launchBrowser(), startPublicSite()]);
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await site?.close();
+  });
+
+  describe.each(viewings)('$theme, $width px', (viewing) => {
+    test.each(paths)(
+      '%s is accessible, obeys the policy and fits',
+      async (path) => {
+        const faults = await withPage(browser, viewing, (page) => checkPage(page, site.url + path));
+        expect(faults).toEqual(noFaults);
+      },
+      60_000,
+    );
+
+    // What Swagger UI draws is not ours to make accessible; the reference beside it says the same and is.
+    test('a request can be tried under the policy, and nothing leaves this host', async () => {
+      await withPage(browser, viewing, async (page) => {
+        const foreign: string[] = [];
+        page.on('request', (request) => {
+          const { protocol, origin } = new URL(request.url());
+          if (protocol !== 'data:' && origin !== site.url) foreign.push(request.url());
+        });
+        const faults = await checkPage(page, `${site.url}/api-docs/try`, async () => {
+          await page.click('#operations-Service-health .opblock-summary-control');
+          await page.click('#operations-Service-health .try-out__btn');
+          await page.click('#operations-Service-health .execute');
+          await page.waitForSelector(
+            '#operations-Service-health .live-responses-table .response-col_status:text("200")',
+          );
+        });
+        expect({ ...faults, accessibility: [] }).toEqual(noFaults);
+        expect(foreign).toEqual([]);
+      });
+    }, 60_000);
+  });
+});
