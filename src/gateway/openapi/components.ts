@@ -122,6 +122,7 @@ export const gatewaySchemas: Readonly<Record<string, Schema>> = {
     output: { type: 'array', items: { type: 'object' } },
     usage: { type: ['object', 'null'] },
   }),
+  ItemList: listOf({ type: 'object' }),
   DeletedResponse: object({ id: text, object: { const: 'response' }, deleted: { const: true } }),
   TokenCount: object({ input_tokens: integer }, ['input_tokens']),
   Embeddings: object({

@@ -95,6 +95,13 @@ const notes: Readonly<Record<string, OperationNotes>> = {
     tag: chatTag,
     answer: json(schemaRef('Response')),
   }),
+  'GET /v1/responses/{response_id}/input_items': read({
+    id: 'listInputItems',
+    summary: 'What led to a kept response',
+    tag: chatTag,
+    query: { order: { enum: ['asc', 'desc'], default: 'desc' }, limit: page(100), after: text },
+    answer: json(schemaRef('ItemList')),
+  }),
   'DELETE /v1/responses/{response_id}': read({
     id: 'deleteResponse',
     summary: 'Remove a kept response',
@@ -333,11 +340,8 @@ const notes: Readonly<Record<string, OperationNotes>> = {
 export const isGatewayRoute = ({ method, path }: RegisteredRoute): boolean =>
   /^\/(v\d+|health)(\/|$)/.test(path) || `${method} ${path}` === 'HEAD /api/hello';
 
-/** Throws for a route that is not described: a description must not leave anything out. */
-export function gatewayNotes({ method, path }: RegisteredRoute): OperationNotes {
-  const found = notes[`${method} ${path}`];
-  if (found === undefined) throw new Error(`${method} ${path} is not described in src/gateway/openapi`);
-  return found;
-}
+/** Nothing for a route that is not described here: a test names it. */
+export const gatewayNotes = ({ method, path }: RegisteredRoute): OperationNotes =>
+  notes[`${method} ${path}`] ?? {};
 
 export const describedGatewayRoutes: readonly string[] = Object.keys(notes);
