@@ -154,7 +154,7 @@ describe('a database that does not answer', () => {
       execute,
     );
     const refused = expect(call).rejects.toMatchObject({ code: 'service_unavailable' });
-    await jest.advanceTimersByTimeAsync(5_000);
+    await jest.advanceTimersByTimeAsync(5_001);
     await refused;
     expect(execute).not.toHaveBeenCalled();
   });
@@ -164,7 +164,7 @@ describe('a database that does not answer', () => {
     const call = replayOr(new Idempotency(silent, settings), keyed, { call: chat, work: new Work() }, () =>
       Promise.resolve(reply),
     );
-    await jest.advanceTimersByTimeAsync(5_000);
+    await jest.advanceTimersByTimeAsync(5_001);
     expect(await call).toBe(reply);
     expect(jest.getTimerCount()).toBe(0);
   });
