@@ -154,6 +154,7 @@ describe('a change comes from our own pages', () => {
     });
 
   const own: Record<string, string>[] = [
+    { origin: 'null', 'sec-fetch-site': 'same-origin' },
     { 'sec-fetch-site': 'same-origin' },
     { 'sec-fetch-site': 'none' },
     { origin: 'http://portal.example' },

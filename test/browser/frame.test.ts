@@ -1,0 +1,81 @@
+import type { Browser, BrowserContext } from 'playwright-core';
+import { ActivityLog } from '../../src/audit';
+import { Organisation } from '../../src/identity';
+import { startTestApp, type TestApp } from '../support/app';
+import { addUser, signIn } from '../support/people';
+import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { checkPage, noFaults } from './page-gate';
+
+const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
+
+describeWithBrowser('the frame of the dashboard', () => {
+  let browser: Browser;
+  let app: TestApp;
+  let owner: string;
+
+  beforeAll(async () => {
+    [browser, app] = await Promise.all([
+      launchBrowser(),
+      startTestApp({ environment: { NODE_ENV: 'development', LOG_LEVEL: 'error' } }),
+    ]);
+    const organisations = app.database.source.getRepository(Organisation);
+    await organisations.insert(organisations.create({ name: 'Acme GmbH', slug: 'acme' }));
+    const userId = await addUser(app, 'platform_owner');
+    owner = await signIn(app, userId);
+    await app.database.transaction(async (tx) => {
+      for (let index = 0; index < 60; index += 1) {
+        await app.application.get(ActivityLog, { strict: false }).write(tx, {
+          action: 'organisation.changed',
+          object: {
+            type: 'organisation',
+            id: index,
+            label: `A rather long name of an organisation, number ${index}`,
+          },
+          concerns: { userId },
+          changes: { name: ['before', 'after'] },
+          reason: 'asked by letter',
+          actor: { kind: 'system', label: 'the command line' },
+        });
+      }
+    });
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await app?.close();
+  });
+
+  const enter = (context: BrowserContext, session = owner): Promise<void> => {
+    const [name = '', value = ''] = session.split('=');
+    return context.addCookies([{ name, value, url: app.url }]);
+  };
+
+  describe.each(viewings)('$theme, $width px', (viewing) => {
+    test.each(['/dashboard/activity', '/dashboard/activity?q=absent', '/dashboard/jump?q=zzz'])(
+      '%s is accessible, obeys the policy and fits',
+      async (path) => {
+        const faults = await withPage(browser, viewing, async (page, context) => {
+          await enter(context);
+          return checkPage(page, app.url + path);
+        });
+        expect(faults).toEqual(noFaults);
+      },
+      60_000,
+    );
+
+    test('so does the administration’s view, with its notice and an open detail', async () => {
+      const faults = await withPage(browser, viewing, async (page, context) => {
+        const [name = '', value = ''] = (await signIn(app, await addUser(app, 'platform_owner'))).split('=');
+        await context.addCookies([{ name, value, url: app.url }]);
+        await page.goto(`${app.url}/dashboard/activity`);
+        await page.click('form[action="/dashboard/toggle-admin-mode"] button');
+        await page.waitForURL('**/dashboard');
+        return checkPage(page, `${app.url}/dashboard/activity`, async () => {
+          await page.waitForSelector('.admin-strip select');
+          await page.click('[data-toggle-row] >> nth=0');
+        });
+      });
+      expect(faults).toEqual(noFaults);
+    }, 60_000);
+  });
+});
