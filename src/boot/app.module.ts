@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DynamicModule, Module, type Type } from '@nestjs/common';
 import { parseJsonText } from '../kernel';
+import { AdminModule } from '../admin';
 import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
 import { catalogueEntities, CatalogueModule } from '../catalogue';
@@ -75,6 +76,7 @@ export class AppModule {
         WebModule,
         GatewayModule,
         PortalModule.forRoot(settings),
+        AdminModule,
         ...(options.extraModules ?? []),
       ],
       providers: [adapterProvider],

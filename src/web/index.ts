@@ -12,6 +12,14 @@ export { pageRequestOf, type PageSizes, presentPage } from './lists';
 export { localPath } from './local-path';
 export { Notices } from './notices';
 export { serveAssets } from './pages/assets';
+export {
+  addressOf,
+  type ListDescription,
+  type ListPageModel,
+  listPage,
+  periodWords,
+  scopeWords,
+} from './pages/list-page';
 export { PageFrames } from './pages/page-frame';
 export { languageCookie, localeOf, PageRenderer } from './pages/page-renderer';
 export { csvLine } from './routes/csv';

@@ -1,0 +1,133 @@
+import type { Scope } from '../../kernel';
+import type { Page } from '../../platform';
+import type {
+  ColumnModel,
+  EmptyModel,
+  FieldModel,
+  FilterBarModel,
+  PagerModel,
+  RowModel,
+  TableModel,
+  Translate,
+} from '../../views';
+import { type HttpRequest, pathOf, queryOf } from '../http-request';
+import { actorOf, viewScope } from '../view-scope';
+
+/** One list of the dashboard: what differs from the other ones. */
+export interface ListDescription<Row> {
+  readonly heading: string;
+  /** Period, zone and whose: every figure on the page is of these. */
+  readonly scope: string;
+  readonly columns: readonly ColumnModel[];
+  readonly row: (row: Row) => RowModel;
+  /** The filters; the address is their only state. */
+  readonly fields: readonly FieldModel[];
+  /** Shown while there is nothing at all yet. */
+  readonly nothingYet: EmptyModel;
+}
+
+/** What `views/layouts/list.hbs` shows; a view may add something of its own between filter and table. */
+export interface ListPageModel {
+  readonly list: {
+    readonly heading: string;
+    readonly scope: string;
+    readonly filter: FilterBarModel;
+    readonly table: TableModel;
+    readonly pager: PagerModel;
+    readonly csvHref: string;
+  };
+}
+
+export function listPage<Row>(
+  request: HttpRequest,
+  page: Page<Row>,
+  description: ListDescription<Row>,
+  translate: Translate,
+): ListPageModel {
+  const { heading, scope, columns, fields } = description;
+  const path = pathOf(request);
+  const query = queryOf(request);
+  const isFiltered = fields.some(({ name }) => (query.get(name) ?? '') !== '');
+  const rows = page.rows.map(description.row);
+  const hasDetail = rows.some(({ detail }) => detail !== undefined);
+  return {
+    list: {
+      heading,
+      scope,
+      filter: {
+        label: translate('list.filter', { heading }),
+        action: path,
+        fields: [...fields],
+        ...(isFiltered ? { clearHref: path } : {}),
+      },
+      table: {
+        caption: heading,
+        columns: [...columns],
+        rows,
+        hasDetail,
+        span: columns.length + (hasDetail ? 1 : 0),
+        empty: isFiltered ? filteredToNothing(path, translate) : description.nothingYet,
+      },
+      pager: {
+        label: translate('list.pages', { heading }),
+        summary: translate('list.shown', { count: rows.length }),
+        ...hrefs(path, query, page),
+      },
+      csvHref: addressOf(`${path}/export`, query, { cursor: null }),
+    },
+  };
+}
+
+function hrefs<Row>(
+  path: string,
+  query: URLSearchParams,
+  { next, previous }: Page<Row>,
+): Pick<PagerModel, 'newerHref' | 'olderHref'> {
+  return {
+    ...(previous === null ? {} : { newerHref: addressOf(path, query, { cursor: previous }) }),
+    ...(next === null ? {} : { olderHref: addressOf(path, query, { cursor: next }) }),
+  };
+}
+
+const filteredToNothing = (path: string, translate: Translate): EmptyModel => ({
+  title: translate('list.no-match-title'),
+  text: translate('list.no-match-text'),
+  action: { label: translate('filter.clear'), href: path, quiet: true },
+});
+
+/** This address with some of its query changed; null takes a parameter away. */
+export function addressOf(
+  path: string,
+  query: URLSearchParams,
+  changes: Readonly<Record<string, string | null>>,
+): string {
+  const changed = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) changed.delete(name);
+    else changed.set(name, value);
+  }
+  const search = changed.toString();
+  return search === '' ? path : `${path}?${search}`;
+}
+
+/** Whose data a page shows, in words; pages of the administration say their `adminScope`. */
+export function scopeWords(
+  request: HttpRequest,
+  translate: Translate,
+  scope: Scope = viewScope(request),
+): string {
+  const { viewing } = request;
+  switch (scope.kind) {
+    case 'platform':
+      return translate('admin.all-organisations');
+    case 'organisation':
+      return viewing?.adminView?.organisation?.name ?? viewing?.organisationName ?? '';
+    case 'department':
+      return translate('list.department');
+    case 'user':
+      return actorOf(request).displayName;
+  }
+}
+
+export const periodWords = (days: number, timeZone: string, translate: Translate): string =>
+  `${translate('list.last-days', { count: days })} · ${timeZone}`;
