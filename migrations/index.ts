@@ -23,6 +23,7 @@ import { AddAdminView1763800110000 } from './1763800110000-add-admin-view';
 import { CreateAccountTokens1763800200000 } from './1763800200000-create-account-tokens';
 import { SealWindows1763800300000 } from './1763800300000-seal-windows';
 import { LoadMoneyFunctions1763800310000 } from './1763800310000-load-money-functions';
+import { CreateLinkedIdentities1763800210000 } from './1763800210000-create-linked-identities';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -51,4 +52,5 @@ export const migrations = [
   CreateAccountTokens1763800200000,
   SealWindows1763800300000,
   LoadMoneyFunctions1763800310000,
+  CreateLinkedIdentities1763800210000,
 ];

@@ -11,8 +11,11 @@ export {
   AccountMailService,
   AccountTokens,
   AttemptThrottle,
+  InvitesService,
+  LinkedIdentities,
   type MailWish,
   PASSWORD_LEAST,
+  type ProvenIdentity,
   PASSWORD_MOST,
   PasswordResetService,
   RegistrationService,
@@ -21,8 +24,8 @@ export {
   SignInService,
 } from './accounts';
 export { AdminViewService, type OrganisationName } from './admin-view.service';
+export { actorOf } from './activity-actor';
 export { IdentityModule } from './identity.module';
-export { currentLegalVersion } from './legal';
 export { type Ownership, PayerService, type Standing } from './payer.service';
 export { ProfileService } from './profile.service';
 export { type SessionReading, SessionsService, type Viewing } from './sessions.service';

@@ -14,7 +14,10 @@ const loopback = /^(?:localhost|(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$
 export class PortalHosts {
   private readonly base: URL;
 
+  private readonly others: ReadonlySet<string>;
+
   constructor(private readonly settings: Settings) {
+    this.others = new Set(settings.portalOrigins.map((origin) => new URL(origin).host));
     this.base = new URL(settings.baseUrl);
   }
 
@@ -22,7 +25,7 @@ export class PortalHosts {
     const named = `${this.base.protocol}//${host ?? ''}`;
     if (host === undefined || !URL.canParse(named)) return false;
     const url = new URL(named);
-    if (url.host === this.base.host) return true;
+    if (url.host === this.base.host || this.others.has(url.host)) return true;
     return this.settings.environment !== 'production' && loopback.test(url.hostname);
   }
 

@@ -11,6 +11,8 @@ const lifetimes = {
   verify_email: 24 * HOUR,
   reset_password: HOUR,
   sign_in_link: 24 * HOUR,
+  provider_state: 10 * MINUTE,
+  sso_handoff: MINUTE,
 } as const;
 
 export type TokenPurpose = keyof typeof lifetimes;

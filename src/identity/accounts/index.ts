@@ -4,6 +4,10 @@ import { AccountTokens } from './account-tokens.service';
 import { AccountUpkeep } from './account-upkeep.service';
 import { AttemptCount } from './attempt-throttle.entity';
 import { AttemptThrottle } from './attempt-throttle.service';
+import { Invite } from './invite.entity';
+import { InvitesService } from './invites.service';
+import { LinkedIdentities } from './linked-identities.service';
+import { LinkedIdentity } from './linked-identity.entity';
 import { PasswordResetService } from './password-reset.service';
 import { Passwords } from './passwords.service';
 import { RegistrationService } from './registration.service';
@@ -11,22 +15,27 @@ import { SignInService } from './sign-in.service';
 
 export { type AccountMail, AccountMailService, type MailWish } from './account-mail.service';
 export { PASSWORD_LEAST, PASSWORD_MOST } from './password-rules';
+export type { ProvenIdentity } from './linked-identities.service';
 export type { SignedIn, SignInOrigin } from './sign-in.service';
 export {
   AccountTokens,
   AccountUpkeep,
   AttemptThrottle,
+  InvitesService,
+  LinkedIdentities,
   PasswordResetService,
   RegistrationService,
   SignInService,
 };
 
-export const accountEntities = [AccountToken, AttemptCount];
+export const accountEntities = [AccountToken, AttemptCount, Invite, LinkedIdentity];
 export const accountProviders = [
   AccountMailService,
   AccountTokens,
   AccountUpkeep,
   AttemptThrottle,
+  InvitesService,
+  LinkedIdentities,
   PasswordResetService,
   Passwords,
   RegistrationService,

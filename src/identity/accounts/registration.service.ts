@@ -3,7 +3,6 @@ import { fault } from '../../kernel';
 import { ActivityLog } from '../../audit';
 import { Database } from '../../platform';
 import { actorOf } from '../activity-actor';
-import { currentLegalVersion } from '../legal';
 import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
 import { type Attempt, AttemptThrottle } from './attempt-throttle.service';
@@ -16,6 +15,8 @@ export interface Registration {
   readonly displayName: string;
   readonly language: string;
   readonly timeZone: string;
+  /** Of the terms that were accepted. */
+  readonly legalVersion: string;
 }
 
 /**
@@ -59,7 +60,7 @@ export class RegistrationService {
       hash,
       registration.language,
       registration.timeZone,
-      currentLegalVersion,
+      registration.legalVersion,
       this.throttle.addressKeyOf(attempt),
     ]);
   }

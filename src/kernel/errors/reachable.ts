@@ -18,6 +18,7 @@ export const reachableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'context_length_exceeded',
   'csrf_rejected',
   'email_not_verified',
+  'email_taken',
   'empty_response',
   'empty_stream',
   'expired_api_key',

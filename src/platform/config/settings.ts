@@ -1,12 +1,12 @@
 import 'reflect-metadata';
 import { allowedNetworks, type AllowedNetwork, duration, oneOf, text, toggle, wholeNumber } from './readers';
-import { ServiceSettings } from './service-settings';
+import { SignInSettings } from './sign-in-settings';
 import { Setting } from './setting.decorator';
 
 const timeOut = duration('100ms', '24h');
 
 /** Everything the service can be told from outside: read once, checked, frozen. */
-export class Settings extends ServiceSettings {
+export class Settings extends SignInSettings {
   @Setting({
     name: 'SUPPLIER_ALLOW',
     group: 'Suppliers',

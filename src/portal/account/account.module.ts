@@ -10,11 +10,35 @@ import { PasswordResetController } from './password-reset.controller';
 import { PasswordStrategy } from './password-strategy';
 import { RegistrationController } from './registration.controller';
 import { SignInController } from './sign-in.controller';
+import { PublicModule } from '../public/public.module';
+import { LegalAcceptanceController } from './legal-acceptance.controller';
+import { AcceptedTerms } from './providers/accepted-terms';
+import { ProviderStates } from './providers/provider-states';
+import { Providers } from './providers/providers';
+import { ProvidersController } from './providers/providers.controller';
+import { StandingController } from './standing.controller';
 import { Visitor } from './visitor';
 
 @Module({
-  imports: [AuditModule, WebModule, ViewsModule, QueueModule.registerQueue(accountMailQueue)],
-  controllers: [SignInController, RegistrationController, PasswordResetController],
-  providers: [AccountMails, AccountMailWorker, AccountNotices, FormAnswers, PasswordStrategy, Visitor],
+  imports: [AuditModule, PublicModule, WebModule, ViewsModule, QueueModule.registerQueue(accountMailQueue)],
+  controllers: [
+    SignInController,
+    RegistrationController,
+    PasswordResetController,
+    ProvidersController,
+    LegalAcceptanceController,
+    StandingController,
+  ],
+  providers: [
+    AccountMails,
+    AccountMailWorker,
+    AccountNotices,
+    FormAnswers,
+    PasswordStrategy,
+    Visitor,
+    AcceptedTerms,
+    ProviderStates,
+    Providers,
+  ],
 })
 export class AccountModule {}

@@ -1,12 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
 import { IsOptional } from 'class-validator';
-import { AttemptThrottle, currentLegalVersion, PASSWORD_LEAST, RegistrationService } from '../../identity';
+import { AttemptThrottle, PASSWORD_LEAST, RegistrationService } from '../../identity';
 import { fault } from '../../kernel';
 import { Access, Action, ClientAddress, type HttpRequest, Page, PageRenderer } from '../../web';
 import { AccountMails, laterOnRecord } from './account-mails';
 import { IsLine, IsMail, IsPassword, IsTicked, IsToken } from './fields';
 import { FormAnswers } from './form-answers';
+import { LegalLibrary } from '../public/legal/legal-library';
+import { Providers } from './providers/providers';
 
 class RegisterForm {
   @IsMail()
@@ -21,6 +23,16 @@ class RegisterForm {
 
   @IsTicked()
   terms?: unknown;
+}
+
+class SignUpQuery {
+  @IsOptional()
+  @IsLine(20)
+  notice?: string;
+
+  @IsOptional()
+  @IsMail()
+  email?: string;
 }
 
 class VerifyForm {
@@ -43,8 +55,6 @@ class ResendForm {
   email: string;
 }
 
-const signUpModel = { least: PASSWORD_LEAST, version: currentLegalVersion };
-
 @Controller()
 export class RegistrationController {
   constructor(
@@ -54,11 +64,17 @@ export class RegistrationController {
     private readonly mails: AccountMails,
     private readonly pages: PageRenderer,
     private readonly addresses: ClientAddress,
+    private readonly legal: LegalLibrary,
+    private readonly providers: Providers,
   ) {}
 
+  private model(): object {
+    return { least: PASSWORD_LEAST, version: this.legal.currentTerms, providers: this.providers.shown() };
+  }
+
   @Page('/signup', 'pages/account/signup', Access.anyone())
-  signUp(): object {
-    return signUpModel;
+  signUp(@Query() { notice, email }: SignUpQuery): object {
+    return { ...this.model(), ...(notice === 'terms' && { notice }), values: { email } };
   }
 
   @Action('/auth/register', Access.anyone(), { audit: laterOnRecord })
@@ -70,17 +86,18 @@ export class RegistrationController {
       form: RegisterForm,
       view: 'pages/account/signup',
       keeps: ['email', 'display_name'],
-      model: () => signUpModel,
+      model: () => this.model(),
     };
     return this.answers.answer(request, response, shown, async (form) => {
       if (form.terms === undefined)
-        throw fault('tos_not_accepted', { details: { version: currentLegalVersion } });
+        throw fault('tos_not_accepted', { details: { version: this.legal.currentTerms } });
       const registration = {
         email: form.email,
         password: form.password,
         displayName: form.display_name ?? form.email.split('@')[0] ?? form.email,
         language: this.pages.localeOf(request),
         timeZone: this.pages.timeZoneOf(request),
+        legalVersion: this.legal.currentTerms,
       };
       await this.registrations.register(registration, this.addresses.of(request));
       await this.mails.wish('register', form.email, request);

@@ -9,6 +9,7 @@ import { AccountMails } from './account-mails';
 import { IsLine, IsMail, IsNext, IsPassword, IsToken } from './fields';
 import { FormAnswers } from './form-answers';
 import { PasswordStrategy } from './password-strategy';
+import { Providers } from './providers/providers';
 import { Visitor } from './visitor';
 
 class LoginForm {
@@ -53,17 +54,24 @@ export class SignInController {
     private readonly activity: ActivityLog,
     private readonly mails: AccountMails,
     private readonly visitor: Visitor,
+    private readonly providers: Providers,
   ) {}
 
   @Page('/login', 'pages/account/login', Access.anyone())
   login(@Query() query: LoginQuery): object {
     const notice = notices.has(query.notice ?? '') ? query.notice : undefined;
-    return { values: { next: localPath(query.next, '') }, notice };
+    const next = localPath(query.next, '');
+    return { values: { next }, notice, providers: this.providers.shown(next) };
   }
 
   @Action('/auth/login', Access.anyone(), { audit: 'session.signed-in' })
   enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
-    const shown = { form: LoginForm, view: 'pages/account/login', keeps: ['email', 'next'] };
+    const shown = {
+      form: LoginForm,
+      view: 'pages/account/login',
+      keeps: ['email', 'next'],
+      model: () => ({ providers: this.providers.shown() }),
+    };
     return this.answers.answer(request, response, shown, async ({ email, next }) => {
       const userId = await this.recognise(email, request);
       const signedIn = await this.signIn.openNow(userId, this.visitor.originOf(request));

@@ -27,5 +27,6 @@ import { PricingController } from './pricing.controller';
     AddressesController,
   ],
   providers: [DocumentLibrary, LegalLibrary, Descriptions],
+  exports: [LegalLibrary],
 })
 export class PublicModule {}

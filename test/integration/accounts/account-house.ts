@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { request } from 'undici';
 import { Outbox, type OutboxMail } from '../../../src/platform';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 
@@ -20,6 +21,12 @@ export interface Answer {
   readonly text: string;
   readonly headers: Headers;
   json(): Record<string, unknown>;
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | URLSearchParams;
 }
 
 /** A browser as far as accounts need one: it keeps cookies, sends forms and does not follow redirects by itself. */
@@ -74,19 +81,28 @@ export class Browser {
     });
   }
 
-  async ask(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Answer> {
+  async ask(path: string, init: Sent): Promise<Answer> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const answer = await fetch(new URL(path, this.url), {
-      redirect: 'manual',
-      signal: AbortSignal.timeout(20_000),
-      ...init,
-      headers: { ...this.usual, ...(cookie === '' ? {} : { cookie }), ...init.headers },
+    // Not fetch: that one decides by itself which host it names.
+    const answer = await request(new URL(path, this.url), {
+      method: (init.method ?? 'GET') as 'GET',
+      headersTimeout: 20_000,
+      headers: {
+        ...this.usual,
+        ...(cookie === '' ? {} : { cookie }),
+        ...(init.body instanceof URLSearchParams && { 'content-type': 'application/x-www-form-urlencoded' }),
+        ...init.headers,
+      },
+      body: init.body?.toString() ?? null,
     });
-    for (const line of answer.headers.getSetCookie()) this.hear(line);
-    const text = await answer.text();
-    const { status, headers } = answer;
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(answer.headers)) {
+      for (const line of [value ?? []].flat()) headers.append(name, line);
+    }
+    for (const line of headers.getSetCookie()) this.hear(line);
+    const text = await answer.body.text();
     return {
-      status,
+      status: answer.statusCode,
       headers,
       text,
       location: headers.get('location'),

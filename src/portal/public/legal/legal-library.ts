@@ -55,6 +55,13 @@ export class LegalLibrary {
     );
   }
 
+  /** The version of the terms that people accept. */
+  get currentTerms(): string {
+    const current = this.versions('terms').find(({ isCurrent }) => isCurrent);
+    if (current === undefined) throw new Error('there are no terms of service');
+    return current.version;
+  }
+
   /** The newest first; current is the last one that has taken effect. */
   versions(document: LegalDocument): { version: string; effective: Date; isCurrent: boolean }[] {
     const ofVersion = new Map(

@@ -1,0 +1,125 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { type Actor, fault, mayGrant, type Role } from '../../kernel';
+import { Database, Settings, type Tx } from '../../platform';
+import { actorOf } from '../activity-actor';
+import { UserAccount } from '../user-account.entity';
+import { Invite } from './invite.entity';
+
+const WEEK_MS = 7 * 86_400_000;
+const FORM = /^[\w-]{43}$/;
+
+export interface NewInvite {
+  readonly email: string;
+  readonly role: Role;
+  readonly organisationId: number;
+  readonly departmentId: number | null;
+}
+
+export interface InviteShown {
+  readonly state: 'pending' | 'accepted' | 'revoked' | 'expired';
+  readonly email: string;
+  readonly role: Role;
+  readonly organisation: string;
+  readonly invitedBy: string;
+  readonly expiresAt: Date;
+}
+
+interface InviteRow {
+  email: string;
+  role: Role;
+  organisation: string;
+  invited_by: string;
+  expires_at: Date;
+  accepted_at: Date | null;
+  revoked_at: Date | null;
+  is_over: boolean;
+}
+
+@Injectable()
+export class InvitesService {
+  constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+    private readonly settings: Settings,
+  ) {}
+
+  /** Returns the row's number and what the mail carries. The caller has checked whose organisation it is. */
+  async create(tx: Tx, actor: Actor, wanted: NewInvite): Promise<{ id: number; token: string }> {
+    if (!mayGrant(actor.role, wanted.role)) throw fault('permission_denied');
+    const token = randomBytes(32).toString('base64url');
+    const invites = tx.getRepository(Invite);
+    const invite = invites.create({
+      ...wanted,
+      tokenHash: this.hashOf(token),
+      invitedBy: actor.userId,
+      expiresAt: new Date(Date.now() + WEEK_MS),
+    });
+    await invites.insert(invite);
+    await this.activity.write(tx, {
+      action: 'invite.created',
+      object: { type: 'invite', id: invite.id, label: invite.email },
+      concerns: { organisationId: wanted.organisationId, departmentId: wanted.departmentId },
+    });
+    return { id: invite.id, token };
+  }
+
+  async find(token: string): Promise<InviteShown | null> {
+    if (!FORM.test(token)) return null;
+    const [row] = await this.database.query<InviteRow>(
+      `SELECT i.email, i.role, o.name AS organisation, u.display_name AS invited_by, i.expires_at, i.accepted_at,
+              i.revoked_at, i.expires_at <= now() AS is_over
+       FROM invite i JOIN organisation o ON o.id = i.organisation_id JOIN user_account u ON u.id = i.invited_by
+       WHERE i.token_hash = $1`,
+      [this.hashOf(token)],
+    );
+    if (row === undefined) return null;
+    const { email, role, organisation, invited_by: invitedBy, expires_at: expiresAt } = row;
+    return { state: stateOf(row), email, role, organisation, invitedBy, expiresAt };
+  }
+
+  /** For the person it was sent to, signed in under that very address. Of two that accept it, one does. */
+  async accept(token: string, actor: Actor): Promise<void> {
+    if (!FORM.test(token)) throw fault('invalid_token');
+    await this.database.transaction(async (tx) => {
+      const [rows] = await tx.query<
+        [{ id: number; role: Role; organisation_id: number; department_id: number | null }[], number]
+      >(
+        `UPDATE invite SET accepted_at = now()
+         WHERE token_hash = $1 AND lower(email) = lower($2) AND accepted_at IS NULL AND revoked_at IS NULL
+           AND expires_at > now()
+         RETURNING id, role, organisation_id, department_id`,
+        [this.hashOf(token), actor.email],
+      );
+      const [invite] = rows;
+      if (invite === undefined) throw fault('invalid_token');
+      const accounts = tx.getRepository(UserAccount);
+      const account = await accounts.findOneByOrFail({ id: actor.userId });
+      if (account.organisationId !== null && account.organisationId !== invite.organisation_id) {
+        throw fault('conflict', { message: 'This account belongs to another organisation already.' });
+      }
+      const { role, organisation_id: organisationId, department_id: departmentId } = invite;
+      // An invite adds; whoever is more than it offers stays so.
+      const granted = mayGrant(account.role, role) ? account.role : role;
+      await accounts.update(account.id, { organisationId, departmentId, role: granted });
+      await this.activity.write(tx, {
+        action: 'invite.accepted',
+        object: { type: 'invite', id: invite.id, label: account.email },
+        actor: actorOf(account),
+        concerns: { userId: account.id, organisationId, departmentId },
+        changes: { role: [account.role, granted], organisation: [account.organisationId, organisationId] },
+      });
+    });
+  }
+
+  private hashOf(token: string): Buffer {
+    return createHmac('sha256', this.settings.sessionSecret).update(`invite:${token}`).digest();
+  }
+}
+
+function stateOf(row: InviteRow): InviteShown['state'] {
+  if (row.revoked_at !== null) return 'revoked';
+  if (row.accepted_at !== null) return 'accepted';
+  return row.is_over ? 'expired' : 'pending';
+}

@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { fault, type Role } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { actorOf } from '../activity-actor';
+import { UserAccount } from '../user-account.entity';
+import { LinkedIdentity } from './linked-identity.entity';
+import { SignInService, type SignedIn, type SignInOrigin } from './sign-in.service';
+
+/** Who a provider says somebody is. Only issuer and subject identify; an address may be given to somebody else. */
+export interface ProvenIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string | null;
+  readonly emailVerified: boolean;
+  readonly name: string | null;
+  /** What its groups mean here; null where the provider does not decide on roles. */
+  readonly role: Exclude<Role, 'platform_owner'> | null;
+}
+
+export interface Newcomer {
+  readonly language: string;
+  readonly timeZone: string;
+  /** The version of the terms that was accepted before leaving for the provider. */
+  readonly acceptedVersion: string | null;
+  /** The version that has to be accepted. */
+  readonly currentVersion: string;
+}
+
+@Injectable()
+export class LinkedIdentities {
+  constructor(
+    private readonly database: Database,
+    private readonly signIn: SignInService,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  /** Signs in the account that is linked; opens one for somebody new; never links by an address that matches. */
+  enter(identity: ProvenIdentity, newcomer: Newcomer, from: SignInOrigin): Promise<SignedIn> {
+    return this.database.transaction(async (tx) => {
+      const userId = (await this.ownerOf(tx, identity)) ?? (await this.open(tx, identity, newcomer));
+      await this.applyRole(tx, userId, identity);
+      return this.signIn.open(tx, userId, from);
+    });
+  }
+
+  /** For somebody who is signed in already. */
+  async link(identity: ProvenIdentity, userId: number): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const owner = await this.ownerOf(tx, identity);
+      if (owner !== null && owner !== userId) {
+        throw fault('conflict', { message: 'This identity is linked to another account.' });
+      }
+      const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
+      if (owner === null) await this.insert(tx, identity, userId);
+      await this.activity.write(tx, {
+        action: 'account.identity-linked',
+        object: { type: 'account', id: userId, label: identity.issuer },
+        actor: actorOf(account),
+      });
+    });
+  }
+
+  private async ownerOf(tx: Tx, { issuer, subject }: ProvenIdentity): Promise<number | null> {
+    const [rows] = await tx.query<[{ user_id: number }[], number]>(
+      'UPDATE linked_identity SET last_used_at = now() WHERE issuer = $1 AND subject = $2 RETURNING user_id',
+      [issuer, subject],
+    );
+    return rows[0]?.user_id ?? null;
+  }
+
+  private async open(tx: Tx, identity: ProvenIdentity, newcomer: Newcomer): Promise<number> {
+    const { email, emailVerified, name } = identity;
+    if (email === null || !emailVerified) throw fault('email_not_verified');
+    if (newcomer.acceptedVersion !== newcomer.currentVersion) throw fault('tos_not_accepted');
+    const made = await tx.query<{ id: number }[]>(
+      `INSERT INTO user_account (email, display_name, status, preferred_language, time_zone)
+       VALUES ($1, $2, 'active', $3, $4) ON CONFLICT (lower(email)) DO NOTHING RETURNING id`,
+      [email, name ?? email.split('@')[0], newcomer.language, newcomer.timeZone],
+    );
+    const userId = made[0]?.id;
+    if (userId === undefined) {
+      throw fault('email_taken', {
+        message: 'This address has an account already. Sign in to it, then link this provider.',
+      });
+    }
+    await tx.query('INSERT INTO legal_acceptance (user_id, version) VALUES ($1, $2)', [
+      userId,
+      newcomer.currentVersion,
+    ]);
+    await this.insert(tx, identity, userId);
+    const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
+    await this.activity.write(tx, {
+      action: 'account.registered',
+      object: { type: 'account', id: userId, label: account.email },
+      actor: actorOf(account),
+    });
+    return userId;
+  }
+
+  private async insert(tx: Tx, { issuer, subject, email }: ProvenIdentity, userId: number): Promise<void> {
+    await tx.getRepository(LinkedIdentity).insert({ issuer, subject, userId, email: email ?? '' });
+  }
+
+  /** A provider that decides on roles does so at every sign-in; it neither makes nor unmakes a platform owner. */
+  private async applyRole(tx: Tx, userId: number, { role, issuer }: ProvenIdentity): Promise<void> {
+    const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
+    if (role === null || account.role === role || account.role === 'platform_owner') return;
+    await tx.getRepository(UserAccount).update(userId, { role });
+    await this.activity.write(tx, {
+      action: 'user.role-changed',
+      object: { type: 'account', id: userId, label: account.email },
+      actor: { kind: 'system', label: issuer },
+      concerns: { ...account, userId },
+      changes: { role: [account.role, role] },
+    });
+  }
+}

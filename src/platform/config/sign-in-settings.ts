@@ -1,0 +1,159 @@
+import { isRole, type Role } from '../../kernel';
+import { publicOrigin, type Reader, text } from './readers';
+import { ServiceSettings } from './service-settings';
+import { Setting } from './setting.decorator';
+
+type MappedRole = Exclude<Role, 'platform_owner'>;
+
+/** Groups of a provider and the role that each means. */
+type RoleMap = readonly (readonly [group: string, role: MappedRole])[];
+
+const roleMap: Reader<RoleMap> = {
+  expects:
+    'a comma list of group=role, such as staff=user,gateway-admins=platform_admin; never platform_owner',
+  read(value) {
+    const pairs = value.split(',').map((part) => part.trim().split('='));
+    const mapped = pairs.flatMap(([group = '', role = '', ...rest]): (readonly [string, MappedRole])[] =>
+      group !== '' && rest.length === 0 && isRole(role) && role !== 'platform_owner' ? [[group, role]] : [],
+    );
+    return mapped.length === pairs.length ? mapped : undefined;
+  },
+};
+
+const issuer = text('an address such as https://accounts.example.com', (value) =>
+  /^https?:\/\/[^\s?#]+$/.test(value),
+);
+
+const origins: Reader<readonly string[]> = {
+  expects: 'a comma list of addresses such as https://models.reseller.example',
+  read(value) {
+    const parts = value.split(',').map((part) => publicOrigin.read(part.trim()));
+    return value === '' ? [] : parts.every((part) => part !== undefined) ? parts : undefined;
+  },
+};
+
+const group = 'Sign-in';
+const none = 'no such provider';
+
+/** Identity providers: any that speaks OpenID Connect. */
+export abstract class SignInSettings extends ServiceSettings {
+  @Setting({
+    name: 'IDP1_NAME',
+    group,
+    describe: 'What people know the first identity provider by.',
+    as: text(),
+    unset: 'its host',
+  })
+  readonly idp1Name?: string;
+
+  @Setting({
+    name: 'IDP1_ISSUER',
+    group,
+    describe: 'Its issuer; its other addresses are found from there.',
+    as: issuer,
+    unset: none,
+  })
+  readonly idp1Issuer?: string;
+
+  @Setting({
+    name: 'IDP1_CLIENT_ID',
+    group,
+    describe: 'What it knows this service by.',
+    as: text(),
+    unset: none,
+  })
+  readonly idp1ClientId?: string;
+
+  @Setting({
+    name: 'IDP1_CLIENT_SECRET',
+    group,
+    describe: 'The secret that goes with it.',
+    as: text(),
+    unset: none,
+    secret: true,
+  })
+  readonly idp1ClientSecret?: string;
+
+  @Setting({
+    name: 'IDP1_ROLE_CLAIM',
+    group,
+    describe: 'The claim that lists groups; a dot goes into an object.',
+    as: text(),
+    default: 'groups',
+  })
+  readonly idp1RoleClaim: string;
+
+  @Setting({
+    name: 'IDP1_ROLES',
+    group,
+    describe: 'Which groups mean which role, at every sign-in.',
+    as: roleMap,
+    unset: 'roles are given here only',
+  })
+  readonly idp1Roles?: RoleMap;
+
+  @Setting({
+    name: 'IDP2_NAME',
+    group,
+    describe: 'The same of the second identity provider.',
+    as: text(),
+    unset: 'its host',
+  })
+  readonly idp2Name?: string;
+
+  @Setting({
+    name: 'IDP2_ISSUER',
+    group,
+    describe: 'Its issuer; its other addresses are found from there.',
+    as: issuer,
+    unset: none,
+  })
+  readonly idp2Issuer?: string;
+
+  @Setting({
+    name: 'IDP2_CLIENT_ID',
+    group,
+    describe: 'What it knows this service by.',
+    as: text(),
+    unset: none,
+  })
+  readonly idp2ClientId?: string;
+
+  @Setting({
+    name: 'IDP2_CLIENT_SECRET',
+    group,
+    describe: 'The secret that goes with it.',
+    as: text(),
+    unset: none,
+    secret: true,
+  })
+  readonly idp2ClientSecret?: string;
+
+  @Setting({
+    name: 'IDP2_ROLE_CLAIM',
+    group,
+    describe: 'The claim that lists groups; a dot goes into an object.',
+    as: text(),
+    default: 'groups',
+  })
+  readonly idp2RoleClaim: string;
+
+  @Setting({
+    name: 'IDP2_ROLES',
+    group,
+    describe: 'Which groups mean which role, at every sign-in.',
+    as: roleMap,
+    unset: 'roles are given here only',
+  })
+  readonly idp2Roles?: RoleMap;
+
+  @Setting({
+    name: 'PORTAL_ORIGINS',
+    group,
+    describe:
+      'Further addresses under which resellers show the portal; sign-in with a provider passes through BASE_URL.',
+    as: origins,
+    default: '',
+  })
+  readonly portalOrigins: readonly string[];
+}
