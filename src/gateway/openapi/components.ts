@@ -38,7 +38,7 @@ const required = ['code', 'type', 'message', 'human_message'];
 const usage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
 
 /** Fields of the answers; callers may rely on those that are named, and suppliers add others. */
-export const gatewaySchemas: Readonly<Record<string, Schema>> = {
+const gatewaySchemas: Readonly<Record<string, Schema>> = {
   Error: object({ error: object(errorFields, required) }, ['error']),
   MessagesError: object(
     { type: { const: 'error' }, error: object(errorFields, required), request_id: text },

@@ -53,7 +53,7 @@ export class ModelQuery {
   format?: string;
 }
 
-export const MODELS_A_PAGE = 100;
+const MODELS_A_PAGE = 100;
 
 export interface ModelPage {
   readonly models: readonly PublicModel[];

@@ -21,7 +21,7 @@ export interface PublicModel {
   readonly price: PublicPrice | null;
 }
 
-export interface PublicPrice {
+interface PublicPrice {
   readonly input: bigint;
   readonly output: bigint;
   readonly cacheRead: bigint;
