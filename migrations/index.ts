@@ -21,9 +21,11 @@ import { CountRefusals1763700550000 } from './1763700550000-count-refusals';
 import { CreateActivity1763800100000 } from './1763800100000-create-activity';
 import { AddAdminView1763800110000 } from './1763800110000-add-admin-view';
 import { CreateAccountTokens1763800200000 } from './1763800200000-create-account-tokens';
+import { CreateLinkedIdentities1763800210000 } from './1763800210000-create-linked-identities';
 import { SealWindows1763800300000 } from './1763800300000-seal-windows';
 import { LoadMoneyFunctions1763800310000 } from './1763800310000-load-money-functions';
-import { CreateLinkedIdentities1763800210000 } from './1763800210000-create-linked-identities';
+import { AddRecordLabels1763800700000 } from './1763800700000-add-record-labels';
+import { IndexRequestLog1763800701000 } from './1763800701000-index-request-log';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -50,7 +52,9 @@ export const migrations = [
   CreateActivity1763800100000,
   AddAdminView1763800110000,
   CreateAccountTokens1763800200000,
+  CreateLinkedIdentities1763800210000,
   SealWindows1763800300000,
   LoadMoneyFunctions1763800310000,
-  CreateLinkedIdentities1763800210000,
+  AddRecordLabels1763800700000,
+  IndexRequestLog1763800701000,
 ];

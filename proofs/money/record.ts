@@ -41,5 +41,7 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   finishReason: 'stop',
   sessionKey: null,
   dropped: null,
+  endUser: null,
+  tags: null,
   ...rest,
 });

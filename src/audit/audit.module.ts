@@ -4,8 +4,10 @@ import { ActivityQuery } from './activity/activity-query';
 import { ActivityRetention } from './activity/activity-retention';
 import { Refusals } from './refusals';
 import { RecordRetention } from './record-retention';
+import { RequestLogQuery } from './request-log/request-log-query';
 import { RequestRecordQuery } from './request-record-query';
 import { RequestRecords } from './request-records';
+import { UsageQuery } from './usage/usage-query';
 
 const providers = [
   ActivityLog,
@@ -15,6 +17,8 @@ const providers = [
   RecordRetention,
   RequestRecords,
   RequestRecordQuery,
+  RequestLogQuery,
+  UsageQuery,
 ];
 
 @Module({ providers, exports: providers })

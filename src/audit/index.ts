@@ -30,3 +30,16 @@ export { type RefusalHour, Refusals } from './refusals';
 export { RequestRecords } from './request-records';
 export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './request-record-query';
 export { readRecord, readRecords, renamedRecord, type WrittenRecord, writtenRecord } from './written-record';
+export { type RequestLogFilter, type StatusClass, statusClasses } from './request-log/log-filter';
+export { type LoggedRequest, type RequestLogPage, RequestLogQuery } from './request-log/request-log-query';
+export type { RecordScope } from './record-scope';
+export { type UsageAnswer, type UsageGroup, UsageQuery } from './usage/usage-query';
+export {
+  type UsageBucket,
+  usageBuckets,
+  type UsageFilter,
+  type UsageGrouping,
+  usageGroupings,
+  type UsageQuestion,
+} from './usage/usage-question';
+export { allTokens, NO_SUMS, type UsageSums } from './usage/usage-sums';

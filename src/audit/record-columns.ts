@@ -20,6 +20,7 @@ const sqlTypes = {
   flag: 'boolean',
   json: 'jsonb',
   names: 'jsonb',
+  labels: 'jsonb',
 } as const;
 
 /** Everything that is written of a record, in the order of its text; only the settlement is known later. */
@@ -65,6 +66,8 @@ const recordColumns = {
   finishReason: 'foreign',
   sessionKey: 'foreign',
   dropped: 'names',
+  endUser: 'foreign',
+  tags: 'labels',
 } as const satisfies Readonly<Record<Exclude<keyof RequestRecord, 'settlementId'>, ColumnKind>>;
 
 export type RecordField = keyof typeof recordColumns;
@@ -102,6 +105,7 @@ function cellOf(kind: ColumnKind, value: unknown): unknown {
   if (value === null) return null;
   if (kind === 'nano') return (value as bigint).toString();
   if (kind === 'foreign') return storable(value as string);
+  if (kind === 'labels') return (value as readonly string[]).map(storable);
   return kind === 'names' ? storableNames(value as Readonly<Record<string, number>>) : value;
 }
 

@@ -23,6 +23,7 @@ export class RecordRetention {
     if (months === undefined) return this.logger.info('partitions of request records are ready', { made });
     const oldest = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
     const dropped = await this.records.dropBefore(oldest);
+    await this.records.forgetLabelsBefore(oldest);
     await this.refusals.forgetBefore(oldest);
     this.logger.info('partitions of request records are ready', { made, dropped });
   }

@@ -44,6 +44,10 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly sessionKey: string | null;
   /** Fields that a translation lost, and how often each; null when nothing was. */
   readonly dropped: Readonly<Record<string, number>> | null;
+  /** Who the caller asked for, in the caller's own words. */
+  readonly endUser: string | null;
+  /** What the caller sorts its requests by; null when there are none. */
+  readonly tags: readonly string[] | null;
 }
 
 /** What happened, apart from which request it was and when. */

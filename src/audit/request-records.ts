@@ -23,6 +23,11 @@ export class RequestRecords {
     );
     return row?.dropped ?? [];
   }
+
+  /** Labels are words of callers: they go with the records. */
+  async forgetLabelsBefore(day: Date): Promise<void> {
+    await this.database.query('DELETE FROM usage_label_hour WHERE hour < $1', [day]);
+  }
 }
 
 const isoDate = (instant: Date): string => instant.toISOString().slice(0, 10);

@@ -1,3 +1,4 @@
+-- Serves databases that were not migrated past 1763800700000; add_record_usage stands in its place since.
 -- Adds inserted records to the hours of usage (trigger request_record_usage). Rows are added in one order, so that two
 -- nodes that settle at once wait for one another and never in a circle. A name that no lane served is not kept.
 CREATE OR REPLACE FUNCTION add_usage_hours() RETURNS trigger
@@ -32,3 +33,78 @@ BEGIN
     cost_nano = u.cost_nano + excluded.cost_nano;
   RETURN NULL;
 END $$;
+
+-- Adds inserted records to the hours of usage, and those with an end user or tags to the hours of labels.
+CREATE OR REPLACE FUNCTION add_record_usage() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+  INSERT INTO usage_hour AS u (
+    hour, key_id, user_id, organisation_id, department_id, project_id, wallet_id, model, served_model, supplier,
+    region, requests, failures, failovers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
+    reasoning_tokens, audio_tokens, image_tokens, image_output_tokens, latency_ms, first_token_ms, first_tokens,
+    cost_nano, highest_cost_nano, highest_latency_ms)
+  SELECT date_trunc('hour', created_at, 'UTC'), key_id, user_id, organisation_id, department_id, project_id,
+         wallet_id, CASE WHEN served_model IS NOT NULL THEN model END, served_model, supplier, region, count(*),
+         count(code), count(*) FILTER (WHERE failover), sum(input_tokens), sum(cache_read_tokens),
+         sum(cache_write_tokens::bigint + cache_write_long_tokens), sum(output_tokens), sum(reasoning_tokens),
+         sum(audio_input_tokens::bigint + audio_output_tokens), sum(image_tokens), sum(image_output_tokens),
+         sum(latency_ms), coalesce(sum(first_token_ms), 0), count(first_token_ms), sum(cost_nano),
+         max(cost_nano), max(latency_ms)
+    FROM added GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+  ON CONFLICT ON CONSTRAINT usage_hour_once DO UPDATE SET
+    requests = u.requests + excluded.requests, failures = u.failures + excluded.failures,
+    failovers = u.failovers + excluded.failovers, input_tokens = u.input_tokens + excluded.input_tokens,
+    cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
+    cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
+    output_tokens = u.output_tokens + excluded.output_tokens,
+    reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens,
+    audio_tokens = u.audio_tokens + excluded.audio_tokens,
+    image_tokens = u.image_tokens + excluded.image_tokens,
+    image_output_tokens = u.image_output_tokens + excluded.image_output_tokens,
+    latency_ms = u.latency_ms + excluded.latency_ms,
+    first_token_ms = u.first_token_ms + excluded.first_token_ms,
+    first_tokens = u.first_tokens + excluded.first_tokens, cost_nano = u.cost_nano + excluded.cost_nano,
+    highest_cost_nano = greatest(u.highest_cost_nano, excluded.highest_cost_nano),
+    highest_latency_ms = greatest(u.highest_latency_ms, excluded.highest_latency_ms);
+  IF NOT EXISTS (SELECT FROM added WHERE end_user IS NOT NULL OR tags IS NOT NULL) THEN
+    RETURN NULL;
+  END IF;
+  INSERT INTO usage_label_hour AS u (
+    hour, kind, label, key_id, user_id, organisation_id, department_id, project_id, wallet_id, model,
+    served_model, supplier, region, requests, failures, failovers, input_tokens, cache_read_tokens,
+    cache_write_tokens, output_tokens, reasoning_tokens, audio_tokens, image_tokens, image_output_tokens,
+    latency_ms, first_token_ms, first_tokens, cost_nano, highest_cost_nano, highest_latency_ms)
+  SELECT date_trunc('hour', created_at, 'UTC'), kind, label, key_id, user_id, organisation_id, department_id,
+         project_id, wallet_id, CASE WHEN served_model IS NOT NULL THEN model END, served_model, supplier,
+         region, count(*), count(code), count(*) FILTER (WHERE failover), sum(input_tokens),
+         sum(cache_read_tokens), sum(cache_write_tokens::bigint + cache_write_long_tokens), sum(output_tokens),
+         sum(reasoning_tokens), sum(audio_input_tokens::bigint + audio_output_tokens), sum(image_tokens),
+         sum(image_output_tokens), sum(latency_ms), coalesce(sum(first_token_ms), 0), count(first_token_ms),
+         sum(cost_nano), max(cost_nano), max(latency_ms)
+    FROM added, record_labels(end_user, tags) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13
+  ON CONFLICT ON CONSTRAINT usage_label_hour_once DO UPDATE SET
+    requests = u.requests + excluded.requests, failures = u.failures + excluded.failures,
+    failovers = u.failovers + excluded.failovers, input_tokens = u.input_tokens + excluded.input_tokens,
+    cache_read_tokens = u.cache_read_tokens + excluded.cache_read_tokens,
+    cache_write_tokens = u.cache_write_tokens + excluded.cache_write_tokens,
+    output_tokens = u.output_tokens + excluded.output_tokens,
+    reasoning_tokens = u.reasoning_tokens + excluded.reasoning_tokens,
+    audio_tokens = u.audio_tokens + excluded.audio_tokens,
+    image_tokens = u.image_tokens + excluded.image_tokens,
+    image_output_tokens = u.image_output_tokens + excluded.image_output_tokens,
+    latency_ms = u.latency_ms + excluded.latency_ms,
+    first_token_ms = u.first_token_ms + excluded.first_token_ms,
+    first_tokens = u.first_tokens + excluded.first_tokens, cost_nano = u.cost_nano + excluded.cost_nano,
+    highest_cost_nano = greatest(u.highest_cost_nano, excluded.highest_cost_nano),
+    highest_latency_ms = greatest(u.highest_latency_ms, excluded.highest_latency_ms);
+  RETURN NULL;
+END $$;
+
+-- The labels of one record, each once.
+CREATE OR REPLACE FUNCTION record_labels(end_user text, tags jsonb) RETURNS TABLE (kind text, label text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT 'end_user', end_user WHERE end_user IS NOT NULL
+  UNION SELECT 'tag', tag FROM jsonb_array_elements_text(tags) AS tag
+$$;
+
+REVOKE ALL ON FUNCTION add_record_usage FROM PUBLIC;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../kernel';
 import { Database, everyRow, Keyset, type Page, type PageRequest } from '../../platform';
+import { SqlParameters } from '../sql-parameters';
 import type { ActionName, ObjectType } from './action-names';
 import type { ActivityActor } from './activity';
 import type { Changes } from './changes';
@@ -81,7 +82,7 @@ export class ActivityQuery {
   constructor(private readonly database: Database) {}
 
   async page(scope: Scope, filter: ActivityFilter): Promise<Page<ActivityEntry>> {
-    const parameters = new Parameters();
+    const parameters = new SqlParameters();
     const where = conditionsOf(filter, parameters);
     const keyset = newestFirst.clause(filter, parameters.values.length + 1);
     parameters.values.push(...keyset.parameters);
@@ -109,7 +110,7 @@ export class ActivityQuery {
     filter: Omit<ActivityFilter, 'limit' | 'cursor'>,
     timeZone: string,
   ): Promise<ActivityDay[]> {
-    const parameters = new Parameters();
+    const parameters = new SqlParameters();
     const where = conditionsOf({ ...filter, limit: 0 }, parameters);
     const zone = parameters.add(timeZone);
     const parts = branchesOf(scope, parameters).map(
@@ -123,20 +124,11 @@ export class ActivityQuery {
   }
 }
 
-class Parameters {
-  readonly values: unknown[] = [];
-
-  add(value: unknown): string {
-    this.values.push(value);
-    return `$${this.values.length}`;
-  }
-}
-
 /**
  * What a scope may read, as conditions that exclude one another: each is read along an index of its own. A person
  * reads what concerns their account and what they did themselves.
  */
-function branchesOf(scope: Scope, parameters: Parameters): string[] {
+function branchesOf(scope: Scope, parameters: SqlParameters): string[] {
   switch (scope.kind) {
     case 'platform':
       return ['true'];
@@ -152,12 +144,12 @@ function branchesOf(scope: Scope, parameters: Parameters): string[] {
   }
 }
 
-function ownBranches(userId: number, parameters: Parameters): string[] {
+function ownBranches(userId: number, parameters: SqlParameters): string[] {
   const user = parameters.add(userId);
   return [`user_id = ${user}`, `(actor_user_id = ${user} AND user_id IS DISTINCT FROM ${user})`];
 }
 
-function conditionsOf(filter: ActivityFilter, parameters: Parameters): string[] {
+function conditionsOf(filter: ActivityFilter, parameters: SqlParameters): string[] {
   const { from, to, action, actorUserId, object, text } = filter;
   const conditions: string[] = [];
   const narrow = (value: unknown, condition: (parameter: string) => string): void => {

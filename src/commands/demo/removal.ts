@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { DEMO_SLUG } from './organisation';
 
 /** What belongs to the organisation by its own column, in an order that no foreign key minds. */
-const byOrganisation = ['request_record', 'usage_hour', 'api_key'];
+const byOrganisation = ['request_record', 'usage_hour', 'usage_label_hour', 'api_key'];
 
 /** All or nothing, as the owner of the schema: the service itself may not delete records. */
 export async function removeDemo(ownerUrl: string): Promise<void> {

@@ -140,6 +140,8 @@ function factsOf(
     finishReason: last === undefined ? null : 'stop',
     sessionKey: null,
     dropped: null,
+    endUser: null,
+    tags: null,
   };
 }
 

@@ -6,6 +6,7 @@ import type { Inbound } from './inbound';
 import { type AskedInput, inputEstimateOf, textBound } from './input-size';
 import { serverToolsOf } from './server-tools';
 import { checkNotStreamed } from './limits';
+import { endUserOf, tagsOf } from './labels';
 import { sessionOf } from './session';
 import { type Speech, speechIn } from './speech';
 import { isConversation, isText, type Surface } from './surface';
@@ -35,6 +36,10 @@ export interface Call extends AskedInput {
   readonly region: string | null;
   /** The conversation it says it belongs to; null when it says nothing. */
   readonly session: string | null;
+  /** Who it is made for, in the caller's words; null when it does not say. */
+  readonly endUser: string | null;
+  /** What the caller sorts its requests by; null when there are none. */
+  readonly tags: readonly string[] | null;
   /** About as many as the input has: what is charged when nobody reports it. */
   readonly inputEstimate: number;
 }
@@ -73,6 +78,8 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
     maxOutputTokens:
       sound?.outputBound ?? firstCount(body, surface.limitFields) ?? surface.usualOutput ?? null,
     session: sessionOf(inbound),
+    endUser: endUserOf(body),
+    tags: tagsOf(body),
     region: textIn(body.region, 'region', REGION_LENGTH),
     measure,
     serverTools,

@@ -58,6 +58,8 @@ export async function recordRefusal(
     finishReason: null,
     sessionKey: call?.session ?? null,
     dropped: null,
+    endUser: call?.endUser ?? null,
+    tags: call?.tags ?? null,
   });
   // It cost nothing: the caller hears why it was refused, also where that cannot be put on record.
   await kept?.catch(() => undefined);

@@ -67,6 +67,8 @@ export function settle(
     finishReason: delivery.finishReason,
     sessionKey: call.session,
     dropped: countsOf(dropped, delivery.dropped),
+    endUser: call.endUser,
+    tags: call.tags,
   });
   const facts = {
     supplier: lane.provider.name,

@@ -101,9 +101,16 @@ export class Keyset {
     };
   }
 
-  private cursorOf(direction: Direction, row: PositionedRow): string {
-    const values = this.columns.map((_, place) => row[`position_${place}`]);
+  /** A cursor beside values that no row needs to have, as they are written in cursors. */
+  cursorAt(direction: Direction, values: readonly unknown[]): string {
     return Buffer.from(JSON.stringify([direction, ...values])).toString('base64url');
+  }
+
+  private cursorOf(direction: Direction, row: PositionedRow): string {
+    return this.cursorAt(
+      direction,
+      this.columns.map((_, place) => row[`position_${place}`]),
+    );
   }
 
   private readCursor(text: string | null): { direction: Direction; values: readonly string[] } {

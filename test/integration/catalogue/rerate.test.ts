@@ -65,6 +65,8 @@ function record(fields: Partial<RequestRecord>): RequestRecord {
     finishReason: 'stop',
     sessionKey: null,
     dropped: null,
+    endUser: null,
+    tags: null,
     ...fields,
   };
 }

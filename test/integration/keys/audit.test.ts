@@ -42,6 +42,8 @@ const record = (place: number, fields: Partial<RequestRecord> = {}): RequestReco
   finishReason: 'stop',
   sessionKey: null,
   dropped: null,
+  endUser: null,
+  tags: null,
   ...fields,
 });
 

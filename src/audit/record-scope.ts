@@ -1,0 +1,24 @@
+import type { Scope } from '../kernel';
+import type { SqlParameters } from './sql-parameters';
+
+/** Whose requests are meant: those an actor may see, or those of one key. */
+export type RecordScope = Scope | { readonly kind: 'key'; readonly keyId: number };
+
+/** The condition on a table that has the columns of an attribution. */
+export function withinRecordScope(scope: RecordScope, parameters: SqlParameters, table: string): string {
+  const is = (column: string, value: number): string =>
+    `${table}.${column} = ${parameters.add(value)}::bigint`;
+  switch (scope.kind) {
+    case 'platform':
+      return 'true';
+    case 'organisation':
+      return is('organisation_id', scope.organisationId);
+    case 'department':
+      return `((${is('organisation_id', scope.organisationId)} AND ${is('department_id', scope.departmentId)})
+        OR ${is('user_id', scope.userId)})`;
+    case 'user':
+      return is('user_id', scope.userId);
+    case 'key':
+      return is('key_id', scope.keyId);
+  }
+}

@@ -1,0 +1,114 @@
+import type { SqlParameters } from '../sql-parameters';
+
+export const statusClasses = ['2xx', '4xx', '5xx'] as const;
+export type StatusClass = (typeof statusClasses)[number];
+
+export interface RequestLogFilter {
+  readonly from?: Date | null;
+  /** Not included. */
+  readonly to?: Date | null;
+  /** As it was asked for, or as it was served. */
+  readonly model?: string | null;
+  readonly keyId?: number | null;
+  readonly userId?: number | null;
+  readonly projectId?: number | null;
+  readonly supplier?: string | null;
+  readonly region?: string | null;
+  readonly statusClass?: StatusClass | null;
+  readonly code?: string | null;
+  readonly failoverOnly?: boolean;
+  readonly minCostNano?: bigint | null;
+  readonly minLatencyMs?: number | null;
+  readonly session?: string | null;
+  readonly requestId?: string | null;
+  readonly endUser?: string | null;
+  readonly tag?: string | null;
+}
+
+/** The conditions on `request_record r`. */
+export function recordConditions(filter: RequestLogFilter, parameters: SqlParameters): string[] {
+  const conditions: string[] = [];
+  const narrow = (value: unknown, condition: (parameter: string) => string): void => {
+    if (value !== null && value !== undefined) conditions.push(condition(parameters.add(value)));
+  };
+  narrow(filter.from, (value) => `r.created_at >= ${value}`);
+  narrow(filter.to, (value) => `r.created_at < ${value}`);
+  narrow(filter.model, (value) => `(r.model = ${value} OR r.served_model = ${value})`);
+  narrow(filter.keyId, (value) => `r.key_id = ${value}::bigint`);
+  narrow(filter.userId, (value) => `r.user_id = ${value}::bigint`);
+  narrow(filter.projectId, (value) => `r.project_id = ${value}::bigint`);
+  narrow(filter.supplier, (value) => `r.supplier = ${value}`);
+  narrow(filter.region, (value) => `r.region = ${value}`);
+  narrow(filter.code, (value) => `r.code = ${value}`);
+  narrow(filter.minCostNano, (value) => `r.cost_nano >= ${value}::bigint`);
+  narrow(filter.minLatencyMs, (value) => `r.latency_ms >= ${value}`);
+  narrow(filter.session, (value) => `r.session_key = ${value}`);
+  narrow(filter.requestId, (value) => `r.request_id = ${value}::uuid`);
+  narrow(filter.endUser, (value) => `r.end_user = ${value}`);
+  narrow(filter.tag, (value) => `r.tags ? ${value}`);
+  if (filter.failoverOnly === true) conditions.push('r.failover');
+  if (filter.statusClass) {
+    const hundreds = Number(filter.statusClass[0]) * 100;
+    conditions.push(`r.status >= ${hundreds} AND r.status < ${hundreds + 100}`);
+  }
+  // An index knows the failures: a request without a code has none of these.
+  if (filter.code || filter.statusClass === '4xx' || filter.statusClass === '5xx')
+    conditions.push('r.code IS NOT NULL');
+  return conditions;
+}
+
+/** Whether the hours of usage can tell where to look: no index of records knows such a filter. */
+export const isGuided = (filter: RequestLogFilter): boolean =>
+  !hasOwnIndex(filter) &&
+  (isSet(filter.model) ||
+    isSet(filter.supplier) ||
+    isSet(filter.region) ||
+    isSet(filter.userId) ||
+    isSet(filter.projectId) ||
+    isSet(filter.minCostNano) ||
+    isSet(filter.minLatencyMs) ||
+    isSet(filter.endUser) ||
+    isSet(filter.tag) ||
+    filter.failoverOnly === true);
+
+const hasOwnIndex = ({ session, requestId, code, statusClass }: RequestLogFilter): boolean =>
+  isSet(session) || isSet(requestId) || isSet(code) || statusClass === '4xx' || statusClass === '5xx';
+
+const isSet = (value: unknown): boolean => value !== null && value !== undefined;
+
+/** What an hour of usage has to fulfil before any of its records can; and how many of them then may. */
+export function hourConditions(
+  filter: RequestLogFilter,
+  parameters: SqlParameters,
+): { table: string; conditions: string[]; hits: string } {
+  const conditions: string[] = [];
+  const narrow = (value: unknown, condition: (parameter: string) => string): void => {
+    if (isSet(value)) conditions.push(condition(parameters.add(value)));
+  };
+  narrow(filter.from, (value) => `u.hour >= date_trunc('hour', ${value}::timestamptz, 'UTC')`);
+  narrow(filter.to, (value) => `u.hour < ${value}`);
+  // Of requests that no lane served the model is not kept.
+  narrow(
+    filter.model,
+    (value) => `(u.model = ${value} OR u.served_model = ${value} OR u.served_model IS NULL)`,
+  );
+  narrow(filter.keyId, (value) => `u.key_id = ${value}::bigint`);
+  narrow(filter.userId, (value) => `u.user_id = ${value}::bigint`);
+  narrow(filter.projectId, (value) => `u.project_id = ${value}::bigint`);
+  narrow(filter.supplier, (value) => `u.supplier = ${value}`);
+  narrow(filter.region, (value) => `u.region = ${value}`);
+  narrow(filter.minCostNano, (value) => `u.highest_cost_nano >= ${value}::bigint`);
+  narrow(filter.minLatencyMs, (value) => `u.highest_latency_ms >= ${value}`);
+  if (filter.failoverOnly === true) conditions.push('u.failovers > 0');
+  const label = filter.endUser ?? filter.tag;
+  if (isSet(label)) {
+    conditions.push(`u.kind = ${parameters.add(isSet(filter.endUser) ? 'end_user' : 'tag')}`);
+    conditions.push(`u.label = ${parameters.add(label)}`);
+  }
+  const isExact = !isSet(filter.minCostNano) && !isSet(filter.minLatencyMs);
+  return {
+    table: isSet(label) ? 'usage_label_hour' : 'usage_hour',
+    conditions,
+    hits: filter.failoverOnly === true ? 'sum(u.failovers)' : isExact ? 'sum(u.requests)' : 'count(*)',
+  };
+}

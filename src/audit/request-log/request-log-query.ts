@@ -1,0 +1,176 @@
+import { Injectable } from '@nestjs/common';
+import { Database, Keyset, type Page, type PageRequest } from '../../platform';
+import { columns, valueOfRow } from '../record-columns';
+import { type RecordScope, withinRecordScope } from '../record-scope';
+import type { RequestRecord } from '../request-record';
+import { SqlParameters } from '../sql-parameters';
+import { hourConditions, isGuided, recordConditions, type RequestLogFilter } from './log-filter';
+
+export interface LoggedRequest extends Omit<RequestRecord, 'settlementId'> {
+  /** When it was put on record, and its charge into the ledger. */
+  readonly settledAt: Date;
+  readonly settlementId: string | null;
+  readonly keyName: string | null;
+  readonly userName: string | null;
+}
+
+export interface RequestLogPage extends Page<LoggedRequest> {
+  /** Where the search was broken off before the page was full; it goes on with `next` or `previous`. */
+  readonly searchedTo: Date | null;
+}
+
+type Row = Readonly<Record<string, unknown>> & {
+  readonly settled_at: Date;
+  readonly key_name: string | null;
+  readonly user_name: string | null;
+};
+
+/** An hour in which there may be something, and the keys it may be of. */
+interface Place {
+  readonly hour: Date;
+  readonly keys: readonly (string | null)[];
+  readonly hits: number;
+}
+
+interface Search {
+  readonly scope: RecordScope;
+  readonly filter: RequestLogFilter;
+  readonly page: PageRequest;
+}
+
+const newestFirst = new Keyset(
+  [
+    { sql: 'r.created_at', kind: 'instant' },
+    { sql: 'r.request_id', kind: 'uuid' },
+  ],
+  'descending',
+);
+
+const HOUR_MS = 3_600_000;
+const HOURS_AT_ONCE = 400;
+const KEYS_AT_ONCE = 1_000;
+const MOST_ROUNDS = 8;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * The log of requests, newest first, within a scope and any filter. Where no index of the records knows a filter, the
+ * hours of usage tell which hours of which keys to look into.
+ */
+@Injectable()
+export class RequestLogQuery {
+  constructor(private readonly database: Database) {}
+
+  async page(scope: RecordScope, filter: RequestLogFilter, page: PageRequest): Promise<RequestLogPage> {
+    const search = { scope, filter, page };
+    if (isGuided(filter)) return this.guided(search);
+    return { ...pageOf(await this.read(search, null), page), searchedTo: null };
+  }
+
+  private async guided(search: Search): Promise<RequestLogPage> {
+    const { page } = search;
+    const { orderBy, limit } = newestFirst.clause(page, 1);
+    const isDown = orderBy.endsWith('DESC');
+    const rows: Row[] = [];
+    let after: Date | null = null;
+    for (let round = 0; round < MOST_ROUNDS; round += 1) {
+      const places = await this.places(search, isDown, after);
+      const some = enough(places, limit - rows.length);
+      if (some.length > 0) rows.push(...(await this.read(search, some)));
+      after = some.at(-1)?.hour ?? after;
+      const isAll = some.length === places.length && places.length < HOURS_AT_ONCE;
+      if (isAll || rows.length >= limit) return { ...pageOf(rows.slice(0, limit), page), searchedTo: null };
+    }
+    return brokenOff(rows, page, isDown, after ?? new Date());
+  }
+
+  private places({ scope, filter, page }: Search, isDown: boolean, after: Date | null): Promise<Place[]> {
+    const parameters = new SqlParameters();
+    const { table, conditions, hits } = hourConditions(filter, parameters);
+    conditions.push(withinRecordScope(scope, parameters, 'u'));
+    const [begin] = newestFirst.clause(page, 1).parameters;
+    if (begin !== undefined) {
+      const hour = parameters.add(new Date(Math.floor(Number(begin) / 1_000 / HOUR_MS) * HOUR_MS));
+      conditions.push(`u.hour ${isDown ? '<=' : '>='} ${hour}`);
+    }
+    if (after !== null) conditions.push(`u.hour ${isDown ? '<' : '>'} ${parameters.add(after)}`);
+    return this.database.query<Place>(
+      `SELECT u.hour, array_agg(DISTINCT u.key_id)::text[] AS keys, ${hits}::integer AS hits
+         FROM ${table} u WHERE ${conditions.join(' AND ')}
+        GROUP BY u.hour ORDER BY u.hour ${isDown ? 'DESC' : 'ASC'} LIMIT ${HOURS_AT_ONCE}`,
+      parameters.values,
+    );
+  }
+
+  private read({ scope, filter, page }: Search, places: readonly Place[] | null): Promise<Row[]> {
+    const parameters = new SqlParameters();
+    const conditions = recordConditions(filter, parameters);
+    conditions.push(withinRecordScope(scope, parameters, 'r'));
+    const first = newestFirst.clause(page, parameters.values.length + 1);
+    const firstValues = first.parameters.map((value) => parameters.add(value));
+    if (firstValues.length > 0) conditions.push(first.where);
+    const from = placesIn(places, parameters);
+    const { orderBy } = first;
+    return this.database.query<Row>(
+      `SELECT r.*, k.name AS key_name, coalesce(nullif(u.display_name, ''), u.email) AS user_name
+         FROM (SELECT r.*, ${newestFirst.positions} FROM ${from} WHERE ${conditions.join(' AND ')}
+                ORDER BY ${orderBy} LIMIT ${parameters.add(first.limit)}) AS r
+         LEFT JOIN api_key k ON k.id = r.key_id LEFT JOIN user_account u ON u.id = r.user_id
+        ORDER BY ${orderBy}`,
+      parameters.values,
+    );
+  }
+}
+
+/** Each hour of each key is read along the index of keys. */
+function placesIn(places: readonly Place[] | null, parameters: SqlParameters): string {
+  if (places === null) return 'request_record r';
+  const pairs = places.flatMap(({ hour, keys }) => keys.map((key) => [hour, key] as const));
+  const hours = parameters.add(pairs.map(([hour]) => hour));
+  const keys = parameters.add(pairs.map(([, key]) => key));
+  return `unnest(${hours}::timestamptz[], ${keys}::bigint[]) AS place (hour, key_id)
+    CROSS JOIN LATERAL (
+      SELECT * FROM request_record o WHERE o.key_id = place.key_id
+         AND o.created_at >= place.hour AND o.created_at < place.hour + interval '1 hour'
+      UNION ALL
+      SELECT * FROM request_record o WHERE place.key_id IS NULL AND o.key_id IS NULL
+         AND o.created_at >= place.hour AND o.created_at < place.hour + interval '1 hour') AS r`;
+}
+
+/** As many hours as may have so many hits, but not too much to read at once. */
+function enough(places: readonly Place[], wanted: number): readonly Place[] {
+  let hits = 0;
+  let keys = 0;
+  const cut = places.findIndex((place) => {
+    hits += place.hits;
+    keys += place.keys.length;
+    return hits >= wanted || keys >= KEYS_AT_ONCE;
+  });
+  return cut === -1 ? places : places.slice(0, cut + 1);
+}
+
+function pageOf(rows: readonly Row[], page: PageRequest): Page<LoggedRequest> {
+  const found = newestFirst.page(rows, page);
+  return { ...found, rows: found.rows.map(requestOf) };
+}
+
+/** A page that is not full although there may be more: its cursor stands at the edge of what was looked into. */
+function brokenOff(rows: readonly Row[], page: PageRequest, isDown: boolean, hour: Date): RequestLogPage {
+  const edge = isDown ? hour : new Date(hour.getTime() + HOUR_MS);
+  const cursor = newestFirst.cursorAt(isDown ? 'next' : 'previous', [
+    String(edge.getTime() * 1_000),
+    FIRST_ID,
+  ]);
+  const found = pageOf(rows, page);
+  return { ...found, ...(isDown ? { next: cursor } : { previous: cursor }), searchedTo: edge };
+}
+
+function requestOf(row: Row): LoggedRequest {
+  const named = columns.map((column) => [column.field, valueOfRow(column, row)]);
+  return {
+    ...(Object.fromEntries(named) as Omit<RequestRecord, 'settlementId'>),
+    settledAt: row.settled_at,
+    settlementId: row.settlement_id as string | null,
+    keyName: row.key_name,
+    userName: row.user_name,
+  };
+}

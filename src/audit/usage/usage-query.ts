@@ -1,0 +1,125 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform';
+import type { RecordScope } from '../record-scope';
+import { SqlParameters } from '../sql-parameters';
+import { groupNames } from './usage-names';
+import { checkUsageQuestion, cutsOf, type UsageBucket, type UsageQuestion } from './usage-question';
+import { isLabel, usageStatement } from './usage-sql';
+import { addSums, lessSums, NO_SUMS, type SumsRow, sumsOfRow, type UsageSums } from './usage-sums';
+
+export interface UsageGroup {
+  /** `named`: one value of what is grouped by. `none`: requests without one. `others`: those that cost less. */
+  readonly kind: 'named' | 'none' | 'others';
+  /** What a filter takes: a name, or an id; null where there is none. */
+  readonly value: string | null;
+  /** As people know it. */
+  readonly label: string | null;
+  readonly sums: UsageSums;
+  /** One a bucket. */
+  readonly buckets: readonly UsageSums[];
+}
+
+export interface UsageAnswer {
+  /** The first instant of each bucket; each ends where the next begins, the last one at `to`. */
+  readonly borders: readonly Date[];
+  readonly total: UsageSums;
+  /** One a bucket. */
+  readonly buckets: readonly UsageSums[];
+  /** The costliest first; none where nothing is grouped by. Requests with several tags stand under each of them. */
+  readonly groups: readonly UsageGroup[];
+}
+
+type CellRow = SumsRow & { readonly bucket: number; readonly rank: number; readonly name: string | null };
+
+/** Steps in the time of the zone, so that a change of clocks moves no border. */
+const BORDERS = `
+  SELECT DISTINCT greatest(step AT TIME ZONE $4, $1::timestamptz) AS border
+    FROM generate_series(date_trunc($3, $1::timestamptz AT TIME ZONE $4), $2::timestamptz AT TIME ZONE $4,
+                         ('1 ' || $3)::interval) AS step
+   WHERE step AT TIME ZONE $4 < $2::timestamptz ORDER BY 1`;
+
+const USUAL_GROUPS = 50;
+
+/** What requests came to: sums over a period, by bucket and group. Every page, file and interface of usage asks here. */
+@Injectable()
+export class UsageQuery {
+  constructor(private readonly database: Database) {}
+
+  async ask(scope: RecordScope, question: UsageQuestion): Promise<UsageAnswer> {
+    checkUsageQuestion(question);
+    const borders = await this.bordersOf(question);
+    const mostGroups = question.groupBy ? (question.mostGroups ?? USUAL_GROUPS) : 0;
+    const [cells, all] = await Promise.all([
+      this.cells(scope, { ...question, mostGroups }, borders),
+      // Labels are no division of all requests: some have none, and some have several.
+      isLabel(question.groupBy) ? this.cells(scope, { ...question, groupBy: null }, borders) : null,
+    ]);
+    const buckets = bucketsOf(all ?? cells, borders.length);
+    const groups = question.groupBy ? groupsOf(cells, borders.length, mostGroups) : [];
+    if (question.groupBy === 'end_user') groups.push(...withoutLabel(groups, buckets));
+    const names = await groupNames(this.database, question.groupBy ?? null, groups);
+    return {
+      borders,
+      total: buckets.reduce(addSums, NO_SUMS),
+      buckets,
+      groups: groups.map((group) => ({ ...group, label: names.get(group.value ?? '') ?? group.value })),
+    };
+  }
+
+  private async bordersOf({ from, to, bucket, zone }: UsageQuestion): Promise<Date[]> {
+    const rows = await this.database.query<{ border: Date }>(BORDERS, [
+      from,
+      to,
+      bucket,
+      zoneOf(bucket, zone),
+    ]);
+    return rows.map(({ border }) => border);
+  }
+
+  private cells(scope: RecordScope, question: UsageQuestion, borders: readonly Date[]): Promise<CellRow[]> {
+    const parameters = new SqlParameters();
+    const cuts = cutsOf(borders, question.to, Date.now());
+    const statement = usageStatement(scope, question, cuts, parameters);
+    return this.database.query<CellRow>(statement, parameters.values);
+  }
+}
+
+/** Hours are the same everywhere, but for zones that are half an hour off: those see hours that begin at half past. */
+const zoneOf = (bucket: UsageBucket, zone: string): string => (bucket === 'hour' ? 'UTC' : zone);
+
+function bucketsOf(cells: readonly CellRow[], count: number): UsageSums[] {
+  const buckets = Array.from({ length: count }, () => NO_SUMS);
+  for (const cell of cells) {
+    const place = cell.bucket - 1;
+    buckets[place] = addSums(buckets[place] ?? NO_SUMS, sumsOfRow(cell));
+  }
+  return buckets;
+}
+
+function groupsOf(cells: readonly CellRow[], count: number, most: number): UsageGroup[] {
+  const byRank = new Map<number, CellRow[]>();
+  for (const cell of cells) {
+    const known = byRank.get(cell.rank);
+    if (known === undefined) byRank.set(cell.rank, [cell]);
+    else known.push(cell);
+  }
+  return [...byRank].map(([rank, some]) => {
+    const value = some[0]?.name ?? null;
+    const buckets = bucketsOf(some, count);
+    return {
+      kind: rank > most ? 'others' : value === null ? 'none' : 'named',
+      value,
+      label: null,
+      sums: buckets.reduce(addSums, NO_SUMS),
+      buckets,
+    };
+  });
+}
+
+function withoutLabel(groups: readonly UsageGroup[], all: readonly UsageSums[]): UsageGroup[] {
+  const buckets = all.map((sums, place) =>
+    groups.reduce((left, group) => lessSums(left, group.buckets[place] ?? NO_SUMS), sums),
+  );
+  const sums = buckets.reduce(addSums, NO_SUMS);
+  return sums.requests === 0 ? [] : [{ kind: 'none', value: null, label: null, sums, buckets }];
+}

@@ -1,0 +1,22 @@
+type Fields = Readonly<Record<string, unknown>>;
+
+const LONGEST_END_USER = 256;
+const LONGEST_TAG = 64;
+const MOST_TAGS = 10;
+
+/** Who the caller makes a request for; cut, not refused, as it changes nothing of the answer. */
+export const endUserOf = ({ user }: Fields): string | null =>
+  typeof user === 'string' && user !== '' ? user.slice(0, LONGEST_END_USER) : null;
+
+/** What the caller sorts its requests by: each tag once, the first ten. Most requests have no metadata at all. */
+export function tagsOf({ metadata }: Fields): readonly string[] | null {
+  if (typeof metadata !== 'object' || metadata === null) return null;
+  const given: unknown = Reflect.get(metadata, 'tags');
+  if (!Array.isArray(given)) return null;
+  const tags = new Set<string>();
+  for (const tag of given as readonly unknown[]) {
+    if (tags.size === MOST_TAGS) break;
+    if (typeof tag === 'string' && tag.trim() !== '') tags.add(tag.trim().slice(0, LONGEST_TAG));
+  }
+  return tags.size === 0 ? null : [...tags];
+}
