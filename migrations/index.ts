@@ -24,6 +24,7 @@ import { CreateAccountTokens1763800200000 } from './1763800200000-create-account
 import { CreateLinkedIdentities1763800210000 } from './1763800210000-create-linked-identities';
 import { SealWindows1763800300000 } from './1763800300000-seal-windows';
 import { LoadMoneyFunctions1763800310000 } from './1763800310000-load-money-functions';
+import { AddKeyCreationToken1763800600000 } from './1763800600000-add-key-creation-token';
 import { AddRecordLabels1763800700000 } from './1763800700000-add-record-labels';
 import { IndexRequestLog1763800701000 } from './1763800701000-index-request-log';
 
@@ -55,6 +56,7 @@ export const migrations = [
   CreateLinkedIdentities1763800210000,
   SealWindows1763800300000,
   LoadMoneyFunctions1763800310000,
+  AddKeyCreationToken1763800600000,
   AddRecordLabels1763800700000,
   IndexRequestLog1763800701000,
 ];

@@ -148,6 +148,14 @@ document.addEventListener('submit', (event) => {
   location.assign(option.dataset.href);
 });
 
+/** A second click must not send a form again whose answer is shown once. */
+document.addEventListener('submit', ({ target }) => {
+  if (target.matches('[data-once]')) for (const button of findAll('button', target)) button.disabled = true;
+});
+window.addEventListener('pageshow', () => {
+  for (const button of findAll('[data-once] button')) button.disabled = false;
+});
+
 document.addEventListener('input', (event) => {
   const { target } = event;
   if (target.matches('.chart-scrub')) showPoint(target);

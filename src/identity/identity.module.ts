@@ -2,11 +2,19 @@ import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit';
 import { accountProviders } from './accounts';
 import { AdminViewService } from './admin-view.service';
+import { OwnProjects } from './own-projects.service';
 import { PayerService } from './payer.service';
 import { ProfileService } from './profile.service';
 import { SessionsService } from './sessions.service';
 
-const providers = [AdminViewService, PayerService, ProfileService, SessionsService, ...accountProviders];
+const providers = [
+  AdminViewService,
+  OwnProjects,
+  PayerService,
+  ProfileService,
+  SessionsService,
+  ...accountProviders,
+];
 
 @Module({ imports: [AuditModule], providers, exports: providers })
 export class IdentityModule {}

@@ -27,6 +27,7 @@ export {
 export { AdminViewService, type OrganisationName } from './admin-view.service';
 export { actorOf } from './activity-actor';
 export { IdentityModule } from './identity.module';
+export { OwnProjects, type ProjectName } from './own-projects.service';
 export { type Ownership, PayerService, type Standing } from './payer.service';
 export { ProfileService } from './profile.service';
 export { type SessionReading, SessionsService, type Viewing } from './sessions.service';

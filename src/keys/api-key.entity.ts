@@ -71,6 +71,10 @@ export class ApiKey {
   @Column('text', { name: 'created_by' })
   createdBy: string;
 
+  /** Of the form that made it. */
+  @Column('uuid', { name: 'creation_token', nullable: true })
+  creationToken: string | null;
+
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   revokedAt: Date | null;
 }

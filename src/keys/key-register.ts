@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Limits, type LimitState } from '../billing';
-import { type Fault, fault } from '../kernel';
+import { type Fault, fault, type Scope } from '../kernel';
 import { Database, Keyset, type Page, type Tx } from '../platform';
 import type { KeyKind } from './api-key.entity';
 import { type KeyScope, OWNERS, withinScope } from './key-scope';
@@ -28,6 +28,8 @@ interface RegisterRow extends Readonly<Record<string, unknown>> {
   previous_until: Date | null;
 }
 
+/** Budgets are reckoned one by one. */
+const MOST_LOOKED_AT = 1_000;
 const newestFirst = new Keyset([{ sql: 'k.id', kind: 'integer' }], 'descending');
 
 const SHOWN_STATUS = `CASE WHEN k.status = 'active' AND k.expires_at <= now() THEN 'expired' ELSE k.status END`;
@@ -57,18 +59,56 @@ export class KeyRegister {
 
   /** The newest first. */
   async list(scope: KeyScope, filter: KeyFilter): Promise<Page<ManagedKey>> {
-    const { status = null, name = null, projectId = null, userId = null } = filter;
-    const within = withinScope(scope, 6);
-    const page = newestFirst.clause(filter, 6 + within.parameters.length);
+    const { kind = null, status = null, name = null, projectId = null, userId = null } = filter;
+    const within = withinScope(scope, 7);
+    const page = newestFirst.clause(filter, 7 + within.parameters.length);
     const rows = await this.read(
       `${MANAGED} AND ($1::text IS NULL OR ${SHOWN_STATUS} = $1)
          AND ($2::text IS NULL OR strpos(lower(k.name), lower($2)) > 0)
          AND ($3::integer IS NULL OR k.project_id = $3) AND ($4::integer IS NULL OR k.user_id = $4)
+         AND ($6::text IS NULL OR k.kind = $6)
          AND ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT $5`,
-      [status, name, projectId, userId, page.limit, ...within.parameters, ...page.parameters],
+      [status, name, projectId, userId, page.limit, kind, ...within.parameters, ...page.parameters],
     );
     const shown = newestFirst.page(rows, filter);
     return { ...shown, rows: await this.withBudgets(shown.rows) };
+  }
+
+  /** The key that this form made; null when it made none yet. */
+  async madeWith(creationToken: string): Promise<Pick<ManagedKey, 'publicId' | 'userId'> | null> {
+    const [row] = await this.database.query<{ public_id: string; user_id: number | null }>(
+      'SELECT public_id, user_id FROM api_key WHERE creation_token = $1',
+      [creationToken],
+    );
+    return row === undefined ? null : { publicId: row.public_id, userId: row.user_id };
+  }
+
+  /** When each key was last asked with, by its id; a key that never was is left out. */
+  async lastUsed(keys: readonly Pick<ManagedKey, 'id'>[]): Promise<ReadonlyMap<number, Date>> {
+    const rows = await this.database.query<{ id: number; created_at: Date }>(
+      `SELECT k.id, r.created_at FROM unnest($1::integer[]) AS k (id)
+        CROSS JOIN LATERAL (SELECT created_at FROM request_record WHERE key_id = k.id
+          ORDER BY created_at DESC, request_id DESC LIMIT 1) AS r`,
+      [keys.map(({ id }) => id)],
+    );
+    return new Map(rows.map(({ id, created_at }) => [id, created_at]));
+  }
+
+  /** Active keys that have used up most of their budget or end soon: the worst first, at most `limit`. */
+  async inTrouble(scope: Scope, limit: number): Promise<ManagedKey[]> {
+    const within = withinScope(scope, 2);
+    const rows = await this.read(
+      `${MANAGED} AND k.status = 'active' AND k.kind = 'client' AND ${within.sql} AND k.id IN (
+         SELECT r.owner_id FROM spending_rule r CROSS JOIN LATERAL spending_state('key', r.owner_id) s
+          WHERE r.kind = 'key' AND r.limit_nano IS NOT NULL AND s.spent::numeric * 5 >= s.limit_nano::numeric * 4
+            AND r.owner_id IN (SELECT k.id FROM api_key k ${OWNERS} WHERE k.status = 'active' AND ${within.sql}
+              ORDER BY k.id DESC LIMIT ${MOST_LOOKED_AT})
+         UNION ALL SELECT k.id FROM api_key k WHERE k.status = 'active'
+            AND k.expires_at BETWEEN now() - interval '7 days' AND now() + interval '7 days')
+       ORDER BY k.expires_at <= now() DESC NULLS LAST, k.id DESC LIMIT $1`,
+      [limit, ...within.parameters],
+    );
+    return this.withBudgets(rows);
   }
 
   /** By the id of the key; a key without requests in the window is left out. */

@@ -36,8 +36,9 @@ export class KeysService {
       expiresAt: key.expiresAt ?? null,
       metadata: { ...key.metadata },
       createdBy: key.createdBy,
+      creationToken: key.creationToken ?? null,
     });
-    await tx.getRepository(ApiKey).insert(row).catch(refuseUnknownOwner);
+    await tx.getRepository(ApiKey).insert(row).catch(refuseConflict);
     if (key.budget) await this.limits.set(tx, budgetOf(row), key.budget);
     return { id: row.id, publicId, text, createdAt: row.createdAt };
   }
@@ -156,8 +157,10 @@ async function lock(scope: KeyScope, tx: Tx, publicId: string): Promise<ApiKey> 
 }
 
 /** Foreign keys carry the name of what they refer to. */
-function refuseUnknownOwner(error: unknown): never {
+function refuseConflict(error: unknown): never {
   const { constraint = '' } = (error as { driverError?: { constraint?: string } }).driverError ?? {};
+  if (constraint === 'api_key_creation_token')
+    throw fault('conflict', { message: 'This form was sent before, and its key was made.' });
   const owner = /^api_key_(user|organisation|department|project)_fkey$/.exec(constraint)?.[1];
   if (owner === undefined) throw error;
   throw fault('invalid_request', { param: `${owner}_id`, message: `There is no ${owner} with this id.` });

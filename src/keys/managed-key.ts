@@ -25,6 +25,8 @@ export interface NewKey extends Ownership {
   readonly expiresAt?: Date | null;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly budget?: KeyBudget | null;
+  /** A form that is sent twice makes one key. */
+  readonly creationToken?: string | null;
 }
 
 /** Only what is there changes; null takes a restriction away. */
@@ -76,6 +78,7 @@ export interface ManagedKey extends Ownership {
 }
 
 export interface KeyFilter extends PageRequest {
+  readonly kind?: KeyKind | null;
   readonly status?: ShownStatus | null;
   /** Part of a name, in upper or lower case. */
   readonly name?: string | null;

@@ -5,6 +5,7 @@ import { AccountModule } from './account/account.module';
 import { ActivityModule } from './activity/activity.module';
 import { DevelopmentController } from './development.controller';
 import { FrameModule } from './frame/frame.module';
+import { KeyPagesModule } from './keys/keys.module';
 import { LanguageController } from './language.controller';
 import { PublicModule } from './public/public.module';
 
@@ -14,7 +15,7 @@ export class PortalModule {
     const development = settings.environment === 'development' ? [DevelopmentController] : [];
     return {
       module: PortalModule,
-      imports: [WebModule, PublicModule, AccountModule, FrameModule, ActivityModule],
+      imports: [WebModule, PublicModule, AccountModule, FrameModule, ActivityModule, KeyPagesModule],
       controllers: [LanguageController, ...development],
     };
   }

@@ -12,21 +12,15 @@ import {
   type FieldModel,
   formatNumber,
   type LabelledFigure,
-  type Locale,
   type RowModel,
   type Translate,
 } from '../../views';
 import { type HttpRequest, pathOf, queryOf } from '../../web';
 import { addressOf, type ListDescription, periodWords, scopeWords } from '../lists/list-page';
+import { dayLabels, dayNames } from '../lists/days';
+import type { Looks } from '../lists/looks';
 import { addressFor } from './activity-csv';
 import { type ActivityPageQuery, daysOf, periods } from './activity-query.form';
-
-/** The language and zone in which a page is shown. */
-export interface Looks {
-  readonly locale: Locale;
-  readonly timeZone: string;
-  readonly translate: Translate;
-}
 
 export function activityList(
   request: HttpRequest,
@@ -144,8 +138,6 @@ const changeItems = (changes: Changes): LabelledFigure[] =>
 const shown = (value: unknown): string =>
   value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
 
-const DAY_MS = 86_400_000;
-
 /** One bar a day of the period, in the reader's zone. */
 export function dayChart(
   found: readonly ActivityDay[],
@@ -153,17 +145,14 @@ export function dayChart(
   now: number,
   { locale, timeZone, translate }: Looks,
 ): { days: ChartModel } {
-  const nameOfDay = new Intl.DateTimeFormat('en-CA', { timeZone });
-  const label = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
   const counts = new Map(found.map(({ day, count }) => [day, count]));
-  const names = new Set<string>();
-  for (let back = days; back >= 0; back -= 1) names.add(nameOfDay.format(now - back * DAY_MS));
+  const names = dayNames(days, now, timeZone);
   return {
     days: barChart({
       title: translate('activity.page.days'),
-      labels: [...names].map((name) => label.format(new Date(`${name}T00:00:00Z`))),
+      labels: dayLabels(names, { locale }),
       series: [
-        { name: translate('activity.page.entries'), values: [...names].map((name) => counts.get(name) ?? 0) },
+        { name: translate('activity.page.entries'), values: names.map((name) => counts.get(name) ?? 0) },
       ],
       format: (value) => formatNumber(locale, value),
       totalLabel: translate('list.total'),

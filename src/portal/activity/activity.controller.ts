@@ -3,6 +3,7 @@ import { ActivityQuery } from '../../audit';
 import { Settings } from '../../platform';
 import { Access, Csv, type CsvTable, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
 import { type ListPageModel, listPage } from '../lists/list-page';
+import { looksOf } from '../lists/looks';
 import { activityColumns, activityRow } from './activity-csv';
 import { activityList, dayChart } from './activity-model';
 import { ActivityPageQuery, daysOf, filterOf } from './activity-query.form';
@@ -23,11 +24,7 @@ export class ActivityController {
     const now = Date.now();
     const scope = viewScope(request);
     const filter = filterOf(query, now);
-    const looks = {
-      locale: this.pages.localeOf(request),
-      timeZone: this.pages.timeZoneOf(request),
-      translate: this.pages.textsFor(request),
-    };
+    const looks = looksOf(this.pages, request);
     const [page, days] = await Promise.all([
       this.activity.page(scope, { ...filter, cursor: query.cursor, limit: ROWS_A_PAGE }),
       this.activity.days(scope, filter, looks.timeZone),

@@ -76,7 +76,11 @@ export class JumpController {
 
   private async keysLike(wanted: string, request: HttpRequest): Promise<JumpTarget[]> {
     const { rows } = await this.keys.list(viewScope(request), { name: wanted, limit: MOST_OF_A_KIND });
-    return rows.map(({ id, name }) => ({ label: name, href: `/dashboard/keys/${id}`, kind: 'key' }));
+    return rows.map(({ publicId, name }) => ({
+      label: name,
+      href: `/dashboard/keys/${publicId}`,
+      kind: 'key',
+    }));
   }
 
   private modelsLike(wanted: string, { organisationId, departmentId }: Actor): JumpTarget[] {

@@ -100,6 +100,7 @@ test('every partial is shown in the gallery, or is a part of one that is', () =>
   visit('views/pages/dev/components.hbs');
   const partsOfPublicPages = [
     'views/partials/field-table.hbs',
+    'views/partials/key-fields.hbs',
     'views/partials/language-switch.hbs',
     'views/partials/model-other-price.hbs',
     'views/partials/model-prices.hbs',

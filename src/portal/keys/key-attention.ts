@@ -1,0 +1,29 @@
+import type { ManagedKey } from '../../keys';
+import { type BannerModel, formatMoney, formatPercent, formatTime } from '../../views';
+import type { Looks } from '../lists/looks';
+import { isUsedUp, resetWords } from './key-words';
+
+/** Why a key wants looking at: its budget, or its end. */
+export function attentionOf(key: ManagedKey, { locale, translate }: Looks): BannerModel {
+  const action = { label: translate('action.details'), href: `/dashboard/keys/${key.publicId}` };
+  const { name, budget, expiresAt } = key;
+  if (key.status === 'expired')
+    return { tone: 'bad', text: translate('keys.attention.expired', { name }), action };
+  if (budget !== null && budget.spent * 5n >= budget.limit * 4n) {
+    const share = budget.limit === 0n ? 1 : Number((budget.spent * 1_000n) / budget.limit) / 1_000;
+    const used = formatPercent(locale, Math.min(1, share));
+    const limit = formatMoney(locale, budget.limit);
+    const text = translate(isUsedUp(key) ? 'keys.attention.used-up' : 'keys.attention.budget', {
+      name,
+      used,
+      limit,
+    });
+    return {
+      tone: isUsedUp(key) ? 'bad' : 'warn',
+      text: `${text} ${resetWords(budget, locale, translate)}`,
+      action,
+    };
+  }
+  const at = expiresAt === null ? '' : `${formatTime(locale, 'UTC', expiresAt, 'minute')} UTC`;
+  return { tone: 'warn', text: translate('keys.attention.expires', { name, at }), action };
+}

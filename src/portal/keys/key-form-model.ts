@@ -1,0 +1,188 @@
+import type { CatalogueSnapshot, ModelAudience, ModelView } from '../../catalogue';
+import type { ProjectName } from '../../identity';
+import { budgetPeriods, type Fault } from '../../kernel';
+import type { ChecklistPickerModel, FieldModel, MoneyFieldModel, Translate } from '../../views';
+import type { KeyFormValues } from './key-form';
+
+export interface KeyFormChoices {
+  readonly models: readonly ModelView[];
+  readonly regions: readonly string[];
+  readonly projects: readonly ProjectName[];
+}
+
+/** What may be picked: models that are open to this person, and the regions that serve them. */
+export function choicesOf(
+  snapshot: CatalogueSnapshot,
+  audience: ModelAudience,
+  projects: readonly ProjectName[],
+): KeyFormChoices {
+  const models = snapshot.models.filter(
+    (model) => (model.state === 'active' || model.state === 'paused') && snapshot.isOpenTo(model, audience),
+  );
+  const regions = new Set(models.flatMap(({ lanes }) => lanes.map(({ region }) => region)));
+  return { models, regions: [...regions].filter((region) => region !== '').sort(), projects };
+}
+
+export interface KeyFormModel {
+  readonly fields: {
+    readonly name: FieldModel;
+    readonly project?: FieldModel;
+    readonly budget: MoneyFieldModel;
+    readonly rate: FieldModel;
+    readonly expires: FieldModel;
+    readonly labels: FieldModel;
+  };
+  readonly models: ChecklistPickerModel;
+  readonly regions?: ChecklistPickerModel;
+  readonly problem: KeyProblem | null;
+}
+
+export interface KeyProblem {
+  readonly text: string;
+  readonly code: string;
+}
+
+interface Asked {
+  readonly values: KeyFormValues;
+  readonly choices: KeyFormChoices;
+  readonly usualRate: number;
+  readonly refusal: Fault | null;
+}
+
+export function keyFormModel(
+  { values, choices, usualRate, refusal }: Asked,
+  translate: Translate,
+): KeyFormModel {
+  const fault = refusal?.options.param?.split('.')[0] ?? '';
+  const errorOf = (param: string) =>
+    fault === param ? { error: translate(`keys.problem.${param}`, { least: 1 }) } : {};
+  const text = (name: string, param = name) => ({
+    id: `key-${name}`,
+    name,
+    label: translate(`keys.field.${name}`),
+    ...errorOf(param),
+  });
+  return {
+    fields: {
+      name: { ...text('name'), value: values.name, required: true, autocomplete: 'off' },
+      ...(choices.projects.length === 0
+        ? {}
+        : { project: projectField(values, choices, text('project_id'), translate) }),
+      budget: {
+        ...text('budget_limit'),
+        value: values.budgetLimit,
+        optional: true,
+        help: translate('keys.field.budget-help'),
+        period: {
+          name: 'budget_period',
+          options: budgetPeriods.map((period) => ({
+            value: period,
+            label: translate(`keys.period.${period}`),
+            selected: period === values.budgetPeriod,
+          })),
+        },
+      },
+      rate: {
+        ...text('rate_limit_rpm'),
+        value: values.rate,
+        inputMode: 'numeric',
+        optional: true,
+        help: translate('keys.field.rate-help', { count: usualRate }),
+      },
+      expires: {
+        ...text('expires_on', 'expires_at'),
+        type: 'date',
+        value: values.expiresOn,
+        optional: true,
+        help: translate('keys.field.expires-help'),
+      },
+      labels: {
+        ...text('labels', 'metadata'),
+        type: 'textarea',
+        rows: 3,
+        value: values.labels,
+        optional: true,
+        help: translate('keys.field.labels-help'),
+      },
+    },
+    models: modelPicker(values, choices, translate),
+    ...(choices.regions.length === 0 ? {} : { regions: regionPicker(values, choices, translate) }),
+    problem: refusal === null ? null : { text: problemText(refusal, fault, translate), code: refusal.code },
+  };
+}
+
+function problemText(refusal: Fault, param: string, translate: Translate): string {
+  const key = `keys.problem.${param}`;
+  const text = translate(key, { least: 1 });
+  return text === key ? refusal.humanMessage : text;
+}
+
+const projectField = (
+  { projectId }: KeyFormValues,
+  { projects }: KeyFormChoices,
+  field: Pick<FieldModel, 'id' | 'name' | 'label' | 'error'>,
+  translate: Translate,
+): FieldModel => ({
+  ...field,
+  type: 'select',
+  optional: true,
+  help: translate('keys.field.project-help'),
+  options: [
+    { value: '', label: translate('keys.no-project'), selected: projectId === '' },
+    ...projects.map(({ id, name }) => ({
+      value: String(id),
+      label: name,
+      selected: String(id) === projectId,
+    })),
+  ],
+});
+
+function modelPicker(
+  { picksModels, models: picked }: KeyFormValues,
+  { models }: KeyFormChoices,
+  translate: Translate,
+): ChecklistPickerModel {
+  const owners = Map.groupBy(models, ({ ownedBy }) => ownedBy);
+  const listed = new Set(models.map(({ name }) => name));
+  // Models a key names already stay in the list, also when they are not offered any more.
+  const others = picked.filter((name) => !listed.has(name));
+  return {
+    legend: translate('keys.field.models'),
+    name: 'allowed_models',
+    modeName: 'models_mode',
+    modes: [
+      { value: 'all', label: translate('keys.all-models'), checked: !picksModels },
+      { value: 'pick', label: translate('keys.picked-models'), checked: picksModels },
+    ],
+    searchId: 'key-model-search',
+    groups: [
+      ...[...owners].map(([owner, ofOwner]) => ({
+        label: owner,
+        items: ofOwner.map(({ name }) => ({ value: name, label: name, checked: picked.includes(name) })),
+      })),
+      ...(others.length === 0
+        ? []
+        : [{ items: others.map((name) => ({ value: name, label: name, checked: true })) }]),
+    ],
+    help: translate('keys.field.models-help'),
+  };
+}
+
+const regionPicker = (
+  { regions: picked }: KeyFormValues,
+  { regions }: KeyFormChoices,
+  translate: Translate,
+): ChecklistPickerModel => ({
+  legend: translate('keys.field.regions'),
+  name: 'allowed_regions',
+  groups: [
+    {
+      items: [...new Set([...regions, ...picked])].map((region) => ({
+        value: region,
+        label: region,
+        checked: picked.includes(region),
+      })),
+    },
+  ],
+  help: translate('keys.field.regions-help'),
+});

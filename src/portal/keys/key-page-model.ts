@@ -1,0 +1,227 @@
+import { type ActivityEntry, actionTextKey, type Changes, type RequestEntry } from '../../audit';
+import { type KeyUsage, maskKey, type ManagedKey, type RateState } from '../../keys';
+import type {
+  BannerModel,
+  Cell,
+  ChartModel,
+  LabelledFigure,
+  TableModel,
+  TimelineModel,
+  Translate,
+} from '../../views';
+import { formatPercent } from '../../views';
+import type { Looks } from '../lists/looks';
+import { periodWords } from '../lists/list-page';
+import { requestColumns, requestRow } from '../overview/request-rows';
+import { spendChart } from '../overview/usage-chart';
+import { type ModelDay, sumOf } from '../overview/usage-figures';
+import { attentionOf } from './key-attention';
+import { budgetMeter, isUsedUp, resetWords, statusBadge } from './key-words';
+import type { LimitInForce, LimitsInForce } from './limits-in-force';
+
+const USAGE_DAYS = 30;
+const GRACES = [0, 3_600, 86_400, 604_800] as const;
+
+interface Facts {
+  readonly key: ManagedKey;
+  readonly limits: LimitsInForce;
+  readonly rate: RateState;
+  readonly days: readonly ModelDay[];
+  readonly lastDay: KeyUsage | undefined;
+  readonly requests: readonly RequestEntry[];
+  readonly history: readonly ActivityEntry[];
+  readonly now: number;
+}
+
+export interface KeyPageModel {
+  readonly key: object;
+  readonly attention: BannerModel | null;
+  readonly figures: { items: LabelledFigure[] };
+  readonly facts: { items: LabelledFigure[] };
+  readonly limits: TableModel;
+  readonly chart: ChartModel | null;
+  readonly scope: string;
+  readonly requests: TableModel;
+  readonly history: TimelineModel | null;
+  readonly acts: object;
+}
+
+export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
+  const { key, days, now, lastDay } = facts;
+  const { translate } = looks;
+  const isFinal = key.status === 'revoked';
+  const needsLook = key.status === 'expired' || (key.status === 'active' && isUsedUp(key));
+  return {
+    key: {
+      publicId: key.publicId,
+      name: key.name,
+      masked: maskKey(key.publicId),
+      badge: statusBadge(key, translate),
+      href: `/dashboard/keys/${key.publicId}`,
+      logHref: `/dashboard/request-log?key=${key.publicId}`,
+    },
+    attention: needsLook ? attentionOf(key, looks) : null,
+    figures: figuresOf(facts, translate),
+    facts: factsOf(facts, translate),
+    limits: limitsTable(facts, looks),
+    chart: days.length === 0 ? null : spendChart(days, { days: USAGE_DAYS, now }, looks),
+    scope: `${periodWords(USAGE_DAYS, looks.timeZone, translate)} · ${key.name}`,
+    requests: {
+      caption: translate('requests.latest'),
+      columns: requestColumns(translate),
+      rows: facts.requests.map((entry) => requestRow(entry, translate)),
+      empty: { title: translate('keys.unused-title'), text: translate('keys.unused-text') },
+    },
+    history: facts.history.length === 0 ? null : historyOf(facts.history, translate),
+    acts: {
+      mayChange: !isFinal,
+      mayPause: key.status === 'active',
+      mayResume: key.status === 'disabled',
+      callers: lastDay?.requests ?? 0,
+      graces: GRACES.map((seconds) => ({
+        value: String(seconds),
+        label: translate(`keys.grace.${seconds}`),
+        selected: seconds === GRACES[2],
+      })),
+    },
+  };
+}
+
+function figuresOf({ days, rate }: Facts, translate: Translate): { items: LabelledFigure[] } {
+  const { requests, failures, tokens, cost } = sumOf(days);
+  return {
+    items: [
+      { label: translate('keys.spend'), figure: { kind: 'money', value: cost } },
+      { label: translate('overview.requests'), figure: { kind: 'compact', value: requests } },
+      { label: translate('overview.tokens'), figure: { kind: 'compact', value: Number(tokens) } },
+      {
+        label: translate('overview.errors'),
+        figure: { kind: 'percent', value: requests === 0 ? null : failures / requests },
+      },
+      {
+        label: translate('keys.rate-now'),
+        figure: { kind: 'text', value: translate('keys.rate-used', { used: rate.used, limit: rate.limit }) },
+      },
+    ],
+  };
+}
+
+function factsOf({ key, requests }: Facts, translate: Translate): { items: LabelledFigure[] } {
+  const all = translate('list.all');
+  const text = (label: string, value: string): LabelledFigure => ({ label, figure: { kind: 'text', value } });
+  const labels = Object.entries(key.metadata).map(([name, value]) => `${name}=${value}`);
+  return {
+    items: [
+      { label: translate('keys.created'), figure: { kind: 'time', value: key.createdAt } },
+      text(translate('keys.created-by'), key.createdBy),
+      { label: translate('keys.last-used'), figure: { kind: 'time', value: requests[0]?.createdAt ?? null } },
+      { label: translate('keys.field.expires_on'), figure: { kind: 'time', value: key.expiresAt } },
+      text(translate('keys.models'), key.allowedModels?.join(', ') ?? all),
+      text(translate('keys.regions'), key.allowedRegions?.join(', ') ?? all),
+      ...(labels.length === 0 ? [] : [text(translate('keys.field.labels'), labels.join(', '))]),
+      ...(key.previousUntil === null
+        ? []
+        : [
+            {
+              label: translate('keys.previous-until'),
+              figure: { kind: 'time' as const, value: key.previousUntil },
+            },
+          ]),
+      ...(key.revokedAt === null
+        ? []
+        : [{ label: translate('keys.revoked-at'), figure: { kind: 'time' as const, value: key.revokedAt } }]),
+    ],
+  };
+}
+
+/** Whichever of these is reached first stops the key; the nearest is marked. */
+function limitsTable({ limits, rate }: Facts, looks: Looks): TableModel {
+  const { translate, locale } = looks;
+  const mark = (isTightest: boolean): Cell =>
+    isTightest
+      ? { kind: 'badge', value: { tone: 'info', label: translate('keys.tightest') } }
+      : { kind: 'text', value: '' };
+  const rows = limits.limits.map((limit) => ({
+    cells: [
+      { kind: 'text' as const, value: translate(`keys.limit.${limit.kind}`), heading: true },
+      usedCell(limit, looks),
+      limit.showsAmounts
+        ? { kind: 'money' as const, value: limit.state.remaining, align: 'end' as const }
+        : { kind: 'text' as const, value: translate('keys.not-shown'), align: 'end' as const },
+      mark(limit.isTightest),
+    ],
+  }));
+  const walletCell: Cell =
+    limits.wallet === null
+      ? { kind: 'text', value: translate(limits.isExempt ? 'keys.exempt' : 'keys.no-payer') }
+      : {
+          kind: 'text',
+          value: translate(limits.wallet.remaining > 0n ? 'keys.wallet-filled' : 'keys.wallet-empty'),
+        };
+  return {
+    caption: translate('keys.limits'),
+    columns: [
+      { label: translate('keys.limit-of') },
+      { label: translate('keys.limit-used') },
+      { label: translate('keys.limit-left'), align: 'end' },
+      { label: translate('keys.tightest-column') },
+    ],
+    rows: [
+      ...rows,
+      {
+        cells: [
+          { kind: 'text', value: translate('keys.limit.wallet'), heading: true },
+          walletCell,
+          limits.wallet?.showsAmounts === true
+            ? { kind: 'money', value: limits.wallet.remaining, align: 'end' }
+            : {
+                kind: 'text',
+                value: limits.wallet === null ? '–' : translate('keys.not-shown'),
+                align: 'end',
+              },
+          mark(limits.wallet?.isTightest ?? false),
+        ],
+      },
+      {
+        cells: [
+          { kind: 'text', value: translate('keys.limit.rate'), heading: true },
+          { kind: 'text', value: translate('keys.rate-used', { used: rate.used, limit: rate.limit }) },
+          { kind: 'number', value: rate.remaining, align: 'end' },
+          { kind: 'text', value: '' },
+        ],
+      },
+    ],
+    empty: { title: translate('keys.limits'), text: formatPercent(locale, 0) },
+  };
+}
+
+function usedCell({ kind, state, showsAmounts }: LimitInForce, looks: Looks): Cell {
+  const { translate, locale } = looks;
+  const label = translate(`keys.limit.${kind}`);
+  const shown = budgetMeter(label, state, looks);
+  if (showsAmounts) return { kind: 'meter', value: shown };
+  const text = translate('keys.used-share', {
+    share: formatPercent(locale, shown.filled / 100),
+    period: translate(`keys.period.${state.period}`),
+  });
+  return { kind: 'meter', value: { ...shown, text, note: resetWords(state, locale, translate) } };
+}
+
+const historyOf = (entries: readonly ActivityEntry[], translate: Translate): TimelineModel => ({
+  items: entries.map((entry) => ({
+    title: translate(actionTextKey(entry.action)),
+    tone: entry.action === 'key.revoked' ? 'bad' : entry.action === 'key.disabled' ? 'warn' : 'neutral',
+    text: [
+      entry.actor.label,
+      ...changeWords(entry.changes ?? {}),
+      ...(entry.reason === null ? [] : [entry.reason]),
+    ].join(' · '),
+    at: entry.occurredAt,
+  })),
+});
+
+const changeWords = (changes: Changes): string[] =>
+  Object.entries(changes).map(([name, [before, after]]) => `${name}: ${shown(before)} → ${shown(after)}`);
+
+const shown = (value: unknown): string =>
+  value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);

@@ -1,0 +1,56 @@
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { CatalogueService } from '../../catalogue';
+import { Settings } from '../../platform';
+import { requestSnippets, type SecretOnceModel } from '../../views';
+import { type HttpRequest, PageFrames, PageRenderer } from '../../web';
+import { exampleModels } from '../public/example-models';
+import { publicModels } from '../public/public-models';
+
+interface FreshSecret {
+  /** A text of the locales. */
+  readonly heading: string;
+  readonly name: string;
+  readonly publicId: string;
+  readonly secret: string;
+  readonly models: readonly string[] | null;
+}
+
+/** The answer that shows a secret: the only one, never kept by a browser or a server. */
+@Injectable()
+export class KeySecrets {
+  constructor(
+    private readonly frames: PageFrames,
+    private readonly pages: PageRenderer,
+    private readonly catalogue: CatalogueService,
+    private readonly settings: Settings,
+  ) {}
+
+  page(request: HttpRequest, response: ServerResponse, fresh: FreshSecret): Promise<string> {
+    const translate = this.pages.textsFor(request);
+    const usual = exampleModels(publicModels(this.catalogue)).chat;
+    const secret: SecretOnceModel = {
+      id: 'fresh-key',
+      heading: translate(fresh.heading, { name: fresh.name }),
+      secret: fresh.secret,
+      environmentName: 'SVC_API_KEY',
+      snippets: requestSnippets({
+        id: 'fresh-key-use',
+        label: translate('keys.use'),
+        baseUrl: this.settings.baseUrl,
+        key: fresh.secret,
+        model: fresh.models?.[0] ?? usual,
+      }),
+      doneHref: `/dashboard/keys/${fresh.publicId}`,
+    };
+    return this.render('pages/dashboard/keys/secret', { name: fresh.name, secret }, request, response);
+  }
+
+  /** A page in answer to a form. */
+  async render(view: string, model: object, request: HttpRequest, response: ServerResponse): Promise<string> {
+    await this.frames.load(request, response);
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    response.setHeader('cache-control', 'no-store');
+    return this.pages.page(view, model, request);
+  }
+}

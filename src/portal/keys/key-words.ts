@@ -1,0 +1,56 @@
+import type { LimitState } from '../../billing';
+import { type KeyUsage, type ManagedKey } from '../../keys';
+import {
+  type BadgeModel,
+  formatMoney,
+  formatTime,
+  type Locale,
+  meter,
+  type MeterModel,
+  type Translate,
+} from '../../views';
+
+export const isUsedUp = ({ budget }: Pick<ManagedKey, 'budget'>): boolean => budget?.remaining === 0n;
+
+export function statusBadge(key: Pick<ManagedKey, 'status' | 'budget'>, translate: Translate): BadgeModel {
+  if (key.status === 'active' && isUsedUp(key))
+    return { tone: 'bad', label: translate('keys.status.used-up') };
+  const tones = { active: 'ok', disabled: 'warn', expired: 'bad', revoked: 'neutral' } as const;
+  return { tone: tones[key.status], label: translate(`keys.status.${key.status}`) };
+}
+
+/** Budgets reset in UTC, and say so. */
+export function resetWords(
+  { resetsAt }: Pick<LimitState, 'resetsAt'>,
+  locale: Locale,
+  translate: Translate,
+): string {
+  return resetsAt === null
+    ? translate('keys.no-reset')
+    : translate('keys.resets', { at: `${formatTime(locale, 'UTC', resetsAt, 'minute')} UTC` });
+}
+
+export function budgetMeter(
+  label: string,
+  state: LimitState,
+  { locale, translate }: { readonly locale: Locale; readonly translate: Translate },
+): MeterModel {
+  return meter({
+    label,
+    used: state.spent,
+    limit: state.limit,
+    text: translate('keys.used-of', {
+      used: formatMoney(locale, ofCents(state.spent)),
+      limit: formatMoney(locale, state.limit),
+      period: translate(`keys.period.${state.period}`),
+    }),
+    note: resetWords(state, locale, translate),
+  });
+}
+
+const NANO_PER_CENT = 10_000_000n;
+
+/** Rounded up, so that what is left never looks like more than it is. */
+const ofCents = (amount: bigint): bigint => ((amount + NANO_PER_CENT - 1n) / NANO_PER_CENT) * NANO_PER_CENT;
+
+export const noUsage: KeyUsage = { requests: 0, failures: 0, inputTokens: 0n, outputTokens: 0n, cost: 0n };

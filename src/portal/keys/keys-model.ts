@@ -1,0 +1,186 @@
+import type { ProjectName } from '../../identity';
+import { formatUsd } from '../../kernel';
+import { type KeyUsage, type ManagedKey, maskKey, shownStatuses } from '../../keys';
+import type { BannerModel, Cell, FieldModel, RowModel, Translate } from '../../views';
+import type { HttpRequest } from '../../web';
+import { type ListDescription, periodWords, scopeWords } from '../lists/list-page';
+import type { Looks } from '../lists/looks';
+import { attentionOf } from './key-attention';
+import { budgetMeter, noUsage, statusBadge } from './key-words';
+import type { KeysQuery } from './keys-query.form';
+
+const USAGE_DAYS = 30;
+
+interface Facts {
+  readonly usage: ReadonlyMap<number, KeyUsage>;
+  readonly lastUsed: ReadonlyMap<number, Date>;
+  readonly usualRate: number;
+}
+
+interface Asked {
+  readonly request: HttpRequest;
+  readonly query: KeysQuery;
+  readonly projects: readonly ProjectName[];
+  readonly facts: Facts;
+  readonly isOwnView: boolean;
+  readonly troubled: readonly ManagedKey[];
+}
+
+export function keysList(
+  { request, query, projects, facts, isOwnView, troubled }: Asked,
+  looks: Looks,
+): { list: ListDescription<ManagedKey>; attention: BannerModel[] } {
+  const { translate, timeZone } = looks;
+  const end = 'end' as const;
+  return {
+    attention: troubled.map((key) => attentionOf(key, looks)),
+    list: {
+      heading: translate('navigation.keys'),
+      scope: `${periodWords(USAGE_DAYS, timeZone, translate)} · ${scopeWords(request, translate)}`,
+      columns: [
+        { label: translate('keys.name') },
+        { label: translate('keys.key'), minor: true },
+        { label: translate('keys.status-label') },
+        { label: translate('keys.budget'), minor: true },
+        { label: translate('keys.spend'), align: end },
+        { label: translate('keys.models'), minor: true },
+        { label: translate('keys.regions'), minor: true },
+        { label: translate('keys.rate'), align: end, minor: true },
+        { label: translate('keys.last-used'), minor: true },
+        ...(isOwnView ? [] : [{ label: translate('keys.created-by'), minor: true }]),
+      ],
+      fields: fieldsOf(query, projects, translate),
+      row: (key) => rowOf(key, facts, isOwnView, looks),
+      nothingYet: {
+        title: translate('keys.none-title'),
+        text: translate('keys.none-text'),
+        action: { label: translate('keys.new'), href: '/dashboard/keys/new' },
+      },
+    },
+  };
+}
+
+function fieldsOf(query: KeysQuery, projects: readonly ProjectName[], translate: Translate): FieldModel[] {
+  const all = translate('list.all');
+  return [
+    {
+      id: 'filter-status',
+      name: 'status',
+      type: 'select',
+      label: translate('keys.status-label'),
+      options: [
+        { value: '', label: all, selected: query.status === undefined },
+        ...shownStatuses.map((status) => ({
+          value: status,
+          label: translate(`keys.status.${status}`),
+          selected: query.status === status,
+        })),
+      ],
+    },
+    ...(projects.length === 0
+      ? []
+      : [
+          {
+            id: 'filter-project',
+            name: 'project',
+            type: 'select' as const,
+            label: translate('keys.field.project_id'),
+            options: [
+              { value: '', label: all, selected: query.project === undefined },
+              ...projects.map(({ id, name }) => ({
+                value: String(id),
+                label: name,
+                selected: query.project === id,
+              })),
+            ],
+          },
+        ]),
+    {
+      id: 'filter-text',
+      name: 'q',
+      type: 'search',
+      label: translate('keys.name'),
+      value: query.q,
+      filterKey: true,
+    },
+  ];
+}
+
+function rowOf(
+  key: ManagedKey,
+  { usage, lastUsed, usualRate }: Facts,
+  isOwnView: boolean,
+  looks: Looks,
+): RowModel {
+  const { translate } = looks;
+  const used = usage.get(key.id) ?? noUsage;
+  const models = key.allowedModels;
+  const budget: Cell =
+    key.budget === null
+      ? { kind: 'text', value: translate('keys.no-budget'), minor: true }
+      : {
+          kind: 'meter',
+          value: budgetMeter(`${translate('keys.budget')}: ${key.name}`, key.budget, looks),
+          minor: true,
+        };
+  return {
+    href: `/dashboard/keys/${key.publicId}`,
+    cells: [
+      { kind: 'text', value: key.name, heading: true },
+      { kind: 'code', value: maskKey(key.publicId), minor: true },
+      { kind: 'badge', value: statusBadge(key, translate) },
+      budget,
+      { kind: 'cost', value: used.cost, align: 'end' },
+      {
+        kind: 'text',
+        value:
+          models === null
+            ? translate('list.all')
+            : models.length === 1
+              ? (models[0] ?? '')
+              : translate('models.count', { count: models.length }),
+        minor: true,
+      },
+      { kind: 'text', value: key.allowedRegions?.join(', ') ?? translate('list.all'), minor: true },
+      { kind: 'number', value: key.rateLimitRpm ?? usualRate, align: 'end', minor: true },
+      { kind: 'time', value: lastUsed.get(key.id) ?? null, minor: true },
+      ...(isOwnView ? [] : [{ kind: 'text' as const, value: key.createdBy, minor: true }]),
+    ],
+  };
+}
+
+export const keyColumns = [
+  'key_id',
+  'name',
+  'status',
+  'budget_limit_usd',
+  'budget_used_usd',
+  'budget_period',
+  'resets_at',
+  'allowed_models',
+  'allowed_regions',
+  'rate_limit_rpm',
+  'expires_at',
+  'created_at',
+  'created_by',
+  'user_id',
+  'project_id',
+] as const;
+
+export const keyRow = (key: ManagedKey): readonly unknown[] => [
+  key.publicId,
+  key.name,
+  key.status,
+  key.budget === null ? null : formatUsd(key.budget.limit),
+  key.budget === null ? null : formatUsd(key.budget.spent),
+  key.budget?.period,
+  key.budget?.resetsAt,
+  key.allowedModels?.join(' '),
+  key.allowedRegions?.join(' '),
+  key.rateLimitRpm,
+  key.expiresAt,
+  key.createdAt,
+  key.createdBy,
+  key.userId,
+  key.projectId,
+];

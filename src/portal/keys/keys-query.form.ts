@@ -1,0 +1,38 @@
+import { Transform } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { type KeyFilter, type ShownStatus, shownStatuses } from '../../keys';
+
+/** A form sends the fields that were left empty, too. */
+const emptyIsAbsent = ({ value }: { value: unknown }): unknown => (value === '' ? undefined : value);
+
+export class KeysQuery {
+  @IsOptional()
+  @Transform(emptyIsAbsent)
+  @IsIn(shownStatuses)
+  status?: ShownStatus;
+
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (value === '' ? undefined : Number(value)))
+  @IsInt()
+  @Min(1)
+  @Max(2 ** 31 - 1)
+  project?: number;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  q?: string;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(1_000)
+  cursor?: string;
+}
+
+/** Keys of the chat are not people's own to manage. */
+export const filterOf = ({ status, project, q = '' }: KeysQuery): Omit<KeyFilter, 'limit' | 'cursor'> => ({
+  kind: 'client',
+  status: status ?? null,
+  projectId: project ?? null,
+  name: q.trim() === '' ? null : q.trim(),
+});

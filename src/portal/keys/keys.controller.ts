@@ -1,0 +1,72 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { OwnProjects } from '../../identity';
+import { KeyRegister, type ManagedKey } from '../../keys';
+import { everyRow, Settings } from '../../platform';
+import {
+  Access,
+  actorOf,
+  Csv,
+  type CsvTable,
+  type HttpRequest,
+  Page,
+  PageRenderer,
+  viewScope,
+} from '../../web';
+import { DAY_MS } from '../lists/days';
+import { listPage } from '../lists/list-page';
+import { looksOf } from '../lists/looks';
+import { keyColumns, keyRow, keysList } from './keys-model';
+import { filterOf, KeysQuery } from './keys-query.form';
+
+const ROWS_A_PAGE = 50;
+const ROWS_AT_ONCE = 500;
+const USAGE_DAYS = 30;
+
+/** The keys of a view: one's own, or in the administration's view all that the role may see. */
+@Controller()
+export class KeysController {
+  constructor(
+    private readonly register: KeyRegister,
+    private readonly projects: OwnProjects,
+    private readonly pages: PageRenderer,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page('/dashboard/keys', 'pages/dashboard/keys/list', Access.session())
+  async show(@Query() query: KeysQuery, @Req() request: HttpRequest): Promise<object> {
+    const scope = viewScope(request);
+    const looks = looksOf(this.pages, request);
+    const now = Date.now();
+    const [page, projects] = await Promise.all([
+      this.register.list(scope, { ...filterOf(query), cursor: query.cursor, limit: ROWS_A_PAGE }),
+      this.projects.list(actorOf(request).userId),
+    ]);
+    const window = { from: new Date(now - USAGE_DAYS * DAY_MS), to: new Date(now) };
+    const [usage, lastUsed, troubled] = await Promise.all([
+      this.register.usage(scope, page.rows, window),
+      this.register.lastUsed(page.rows),
+      query.cursor === undefined ? this.register.inTrouble(scope, 5) : [],
+    ]);
+    const facts = { usage, lastUsed, usualRate: this.settings.keyRateLimitRpm };
+    const isOwnView = scope.kind === 'user';
+    const description = keysList({ request, query, projects, facts, isOwnView, troubled }, looks);
+    return {
+      ...listPage(request, page, description.list, looks.translate),
+      attention: description.attention,
+    };
+  }
+
+  @Csv('/dashboard/keys/export', Access.session(), 'keys')
+  export(@Query() query: KeysQuery, @Req() request: HttpRequest): CsvTable {
+    const limit = this.settings.auditExportMaxRows;
+    const scope = viewScope(request);
+    const keys = everyRow(limit, ROWS_AT_ONCE, (page) =>
+      this.register.list(scope, { ...filterOf(query), ...page }),
+    );
+    return { columns: keyColumns, rows: rowsOf(keys), cappedAt: limit };
+  }
+}
+
+async function* rowsOf(keys: AsyncIterable<ManagedKey>): AsyncGenerator<readonly unknown[]> {
+  for await (const key of keys) yield keyRow(key);
+}

@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import { type BudgetScope, Ledger, type LimitRef, limitRefs, Limits, type LimitState } from '../../billing';
+import { PayerService } from '../../identity';
+import type { Scope } from '../../kernel';
+import type { ManagedKey } from '../../keys';
+
+export interface LimitInForce {
+  readonly kind: BudgetScope['kind'];
+  readonly state: LimitState;
+  /** Whether this reader may see amounts; others see how much of it is used. */
+  readonly showsAmounts: boolean;
+  /** The one with the least left. */
+  readonly isTightest: boolean;
+}
+
+export interface PayingWallet {
+  /** What may still be spent, the credit limit included. */
+  readonly remaining: bigint;
+  readonly showsAmounts: boolean;
+  readonly isTightest: boolean;
+}
+
+export interface LimitsInForce {
+  readonly limits: readonly LimitInForce[];
+  /** Null where nobody pays, or nothing is charged. */
+  readonly wallet: PayingWallet | null;
+  readonly isExempt: boolean;
+}
+
+/** Every limit that a request of a key has to pass: its own, those of all it belongs to, and the wallet that pays. */
+@Injectable()
+export class LimitsOfKey {
+  constructor(
+    private readonly limits: Limits,
+    private readonly ledger: Ledger,
+    private readonly payers: PayerService,
+  ) {}
+
+  async of(scope: Scope, key: ManagedKey): Promise<LimitsInForce> {
+    const standing = await this.payers.standingOf(key);
+    const refs = limitRefs({ ...standing, keyId: key.id, walletId: null }).filter(isBudget);
+    const payer = standing.billingExempt ? null : standing.payerUserId;
+    const [states, wallet] = await Promise.all([
+      this.limits.states(refs),
+      payer === null ? null : this.ledger.wallet(payer),
+    ]);
+    const found = refs.flatMap((ref, place) => {
+      const state = states[place] ?? null;
+      return state === null ? [] : [{ ref, state }];
+    });
+    const walletLeft = wallet === null ? null : wallet.balance + wallet.creditLimit;
+    const least = leastOf([
+      ...found.map(({ state }) => state.remaining),
+      ...(walletLeft === null ? [] : [walletLeft]),
+    ]);
+    return {
+      limits: found.map(({ ref, state }) => ({
+        kind: ref.kind,
+        state,
+        showsAmounts: maySeeAmounts(scope, ref),
+        isTightest: state.remaining === least,
+      })),
+      wallet:
+        walletLeft === null
+          ? null
+          : {
+              remaining: walletLeft > 0n ? walletLeft : 0n,
+              showsAmounts: coversPeople(scope) || (scope.kind === 'user' && scope.userId === payer),
+              isTightest: walletLeft === least,
+            },
+      isExempt: standing.billingExempt,
+    };
+  }
+}
+
+const isBudget = (ref: LimitRef): ref is BudgetScope => ref.kind !== 'wallet';
+
+const coversPeople = ({ kind }: Scope): boolean => kind === 'platform' || kind === 'organisation';
+
+/** What an organisation or department may spend is the business of those who run it. */
+function maySeeAmounts(scope: Scope, { kind, id }: BudgetScope): boolean {
+  if (coversPeople(scope) || kind === 'key' || kind === 'project') return true;
+  if (kind === 'user') return scope.kind !== 'user' || scope.userId === id;
+  return kind === 'department' && scope.kind === 'department';
+}
+
+const leastOf = (amounts: readonly bigint[]): bigint | null =>
+  amounts.reduce<bigint | null>((least, amount) => (least === null || amount < least ? amount : least), null);

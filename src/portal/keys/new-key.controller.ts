@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Query, Req, Res } from '@nestjs/common';
+import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { ActivityLog } from '../../audit';
+import { CatalogueService } from '../../catalogue';
+import { OwnProjects } from '../../identity';
+import { type Fault, fault, fromUnknown, isUuid, refused, type Scope } from '../../kernel';
+import { type IssuedKey, KeyRegister, type NewKeyForm, presentIssued, readNewKey } from '../../keys';
+import { Settings } from '../../platform';
+import {
+  Access,
+  Action,
+  actorOf,
+  adminScope,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageRenderer,
+  wantsPage,
+} from '../../web';
+import { bodyOfForm, emptyKeyForm, type KeyFormValues, valuesOfPost } from './key-form';
+import { choicesOf, keyFormModel } from './key-form-model';
+import { KeySecrets } from './key-secrets';
+import { RecordedKeys } from './recorded-keys';
+
+class NewKeyQuery {
+  /** Comes from the list of models: the key is for this one. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  model?: string;
+}
+
+type Posted = Readonly<Record<string, unknown>>;
+
+/** A key is made once a form, and its secret is in the answer to that form alone. */
+@Controller()
+export class NewKeyController {
+  constructor(
+    private readonly keys: RecordedKeys,
+    private readonly register: KeyRegister,
+    private readonly projects: OwnProjects,
+    private readonly catalogue: CatalogueService,
+    private readonly secrets: KeySecrets,
+    private readonly activity: ActivityLog,
+    private readonly notices: Notices,
+    private readonly pages: PageRenderer,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page('/dashboard/keys/new', 'pages/dashboard/keys/new', Access.session())
+  form(@Query() { model }: NewKeyQuery, @Req() request: HttpRequest): Promise<object> {
+    const named = model === undefined ? undefined : this.catalogue.snapshot.model(model)?.name;
+    const values =
+      named === undefined ? emptyKeyForm : { ...emptyKeyForm, picksModels: true, models: [named] };
+    return this.formModel(request, values, randomUUID(), null);
+  }
+
+  @Action('/dashboard/keys/new', Access.session(), { audit: 'key.created' })
+  async create(
+    @Body() posted: Posted,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    if (!wantsPage(request)) {
+      const { creation_token: token, ...body } = posted;
+      const form = readNewKey(body, this.catalogue.snapshot);
+      return presentIssued(await this.make(request, form, tokenOf(token)), form.name);
+    }
+    const token = tokenOf(posted.creation_token);
+    const earlier = token === null ? null : await this.register.madeWith(token);
+    if (earlier !== null) return this.alreadyMade(earlier, request, response);
+    try {
+      const form = readNewKey({ ...bodyOfForm(posted), ...projectOf(posted) }, this.catalogue.snapshot);
+      const issued = await this.make(request, form, token);
+      return await this.secrets.page(request, response, {
+        heading: 'keys.made',
+        name: form.name,
+        publicId: issued.publicId,
+        secret: issued.text,
+        models: form.allowedModels ?? null,
+      });
+    } catch (error) {
+      const refusal = fromUnknown(error);
+      if (refusal.status >= 500) throw error;
+      this.activity.nothingChanged();
+      response.statusCode = refusal.status;
+      const model = await this.formModel(request, valuesOfPost(posted), token ?? randomUUID(), refusal);
+      return this.secrets.render('pages/dashboard/keys/new', model, request, response);
+    }
+  }
+
+  private make(request: HttpRequest, form: NewKeyForm, creationToken: string | null): Promise<IssuedKey> {
+    const { userId } = actorOf(request);
+    const { scope, owner } = this.ownerOf(form, request);
+    return this.keys.create(scope, { ...form, ...owner, createdBy: `user ${userId}`, creationToken });
+  }
+
+  /** A key is one's own, unless its maker names another owner, whom their role must cover. */
+  private ownerOf(form: NewKeyForm, request: HttpRequest): { scope: Scope; owner: Partial<NewKeyForm> } {
+    const { userId } = actorOf(request);
+    const isOwn = form.userId === null && form.organisationId === null && form.departmentId === null;
+    return isOwn || form.userId === userId
+      ? { scope: { kind: 'user', userId }, owner: { userId } }
+      : { scope: adminScope(request), owner: {} };
+  }
+
+  /** A page that is loaded again sends its form again. The secret is not kept anywhere, so it cannot be shown again. */
+  private alreadyMade(
+    { publicId, userId }: { readonly publicId: string; readonly userId: number | null },
+    request: HttpRequest,
+    response: ServerResponse,
+  ): string {
+    if (userId !== actorOf(request).userId) throw fault('conflict');
+    this.activity.nothingChanged();
+    this.notices.leave(response, { tone: 'info', text: 'keys.already-made' });
+    response.statusCode = 303;
+    response.setHeader('location', `/dashboard/keys/${publicId}`);
+    return '';
+  }
+
+  private async formModel(
+    request: HttpRequest,
+    values: KeyFormValues,
+    creationToken: string,
+    refusal: Fault | null,
+  ): Promise<object> {
+    const actor = actorOf(request);
+    const projects = await this.projects.list(actor.userId);
+    const choices = choicesOf(this.catalogue.snapshot, actor, projects);
+    const usualRate = this.settings.keyRateLimitRpm;
+    const asked = { values, choices, usualRate, refusal };
+    return { creationToken, form: keyFormModel(asked, this.pages.textsFor(request)) };
+  }
+}
+
+function tokenOf(value: unknown): string | null {
+  if (value === undefined || value === '') return null;
+  if (typeof value === 'string' && isUuid(value)) return value;
+  throw refused('creation_token', 'a UUID');
+}
+
+const projectOf = ({ project_id: id }: Posted): Posted =>
+  id === undefined || id === '' ? {} : { project_id: id };
