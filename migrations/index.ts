@@ -27,6 +27,7 @@ import { LoadMoneyFunctions1763800310000 } from './1763800310000-load-money-func
 import { AddKeyCreationToken1763800600000 } from './1763800600000-add-key-creation-token';
 import { AddRecordLabels1763800700000 } from './1763800700000-add-record-labels';
 import { IndexRequestLog1763800701000 } from './1763800701000-index-request-log';
+import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -59,4 +60,5 @@ export const migrations = [
   AddKeyCreationToken1763800600000,
   AddRecordLabels1763800700000,
   IndexRequestLog1763800701000,
+  CreatePayments1763801200000,
 ];

@@ -1,14 +1,40 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { AuditModule } from '../audit';
 import { Database, Notifications, Settings } from '../platform';
+import { ViewsModule } from '../views';
 import { Escrow } from './engine/escrow/escrow';
 import { Ledger } from './ledger/ledger';
 import { Limits } from './ledger/limits';
 import { MoneyWatch } from './ledger/money-watch';
 import { MoneyEngine } from './engine/money-engine';
 import { PostgresMoneyStore } from './engine/store/postgres-money-store';
+import { AutomaticTopUp } from './processor/automatic-top-up';
+import { BillingAccounts } from './processor/billing-accounts';
+import { BillingMails } from './processor/billing-mails';
+import { Cards } from './processor/cards';
+import { Checkout } from './processor/checkout';
+import { PaymentFacts } from './processor/payment-facts';
+import { LOADED_SDK, loadSdk, PaymentProcessor } from './processor/payment-processor';
+import { Payments } from './processor/payments';
+import { ProcessorInbox } from './processor/processor-inbox';
+
+const processing = [
+  AutomaticTopUp,
+  BillingAccounts,
+  Cards,
+  Checkout,
+  PaymentProcessor,
+  Payments,
+  ProcessorInbox,
+];
 
 @Module({
+  imports: [AuditModule, ViewsModule],
   providers: [
+    ...processing,
+    BillingMails,
+    PaymentFacts,
+    { provide: LOADED_SDK, inject: [Settings], useFactory: loadSdk },
     Ledger,
     Limits,
     MoneyWatch,
@@ -26,7 +52,7 @@ import { PostgresMoneyStore } from './engine/store/postgres-money-store';
     },
     { provide: Escrow, inject: [MoneyEngine], useFactory: (engine: MoneyEngine) => engine.escrow },
   ],
-  exports: [Escrow, Ledger, Limits, MoneyEngine, MoneyWatch],
+  exports: [Escrow, Ledger, Limits, MoneyEngine, MoneyWatch, ...processing],
 })
 export class BillingModule implements OnApplicationShutdown {
   constructor(@Inject(MoneyEngine) private readonly engine: MoneyEngine) {}

@@ -9,3 +9,26 @@ export { MoneyEngine, type MoneyEngineOptions } from './engine/money-engine';
 export { type LimitRef, limitRefs, type ScopeKind } from './scope';
 export type { UnreadJournal } from './engine/store/money-store';
 export { PostgresMoneyStore } from './engine/store/postgres-money-store';
+export { AutomaticTopUp } from './processor/automatic-top-up';
+export {
+  type AutomaticTopUpRule,
+  type BillingAccount,
+  BillingAccounts,
+  type InvoiceDetails,
+  type WalletOwner,
+} from './processor/billing-accounts';
+export { type Card, Cards } from './processor/cards';
+export { Checkout, type StartedCheckout } from './processor/checkout';
+export { handledEvents, readEvent } from './processor/events';
+export { PaymentProcessor } from './processor/payment-processor';
+export { type Payment, Payments, type PaymentStatus } from './processor/payments';
+export { type EventOutcome, ProcessorInbox, type QuarantinedEvent } from './processor/processor-inbox';
+export {
+  isTopUp,
+  LEAST_TOP_UP_CENTS,
+  MOST_TOP_UP_CENTS,
+  readCents,
+  readTopUpCents,
+  topUpCents,
+  topUpOf,
+} from './top-up';

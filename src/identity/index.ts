@@ -13,7 +13,6 @@ export {
   AttemptThrottle,
   InvitesService,
   LinkedIdentities,
-  OwnAccountService,
   type MailWish,
   PASSWORD_LEAST,
   type ProvenIdentity,

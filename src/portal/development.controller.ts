@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import { Controller, Query } from '@nestjs/common';
 import { IsOptional, Matches } from 'class-validator';
 import { Outbox, type OutboxMail, Settings } from '../platform';
+import { galleryModel } from '../views';
 import { Access, Page } from '../web';
 
 class OutboxQuery {
@@ -10,12 +10,6 @@ class OutboxQuery {
   id?: string;
 }
 
-interface Gallery {
-  readonly galleryModel: (baseUrl: string) => object;
-}
-
-/** Beside the sources and their compiled form, and in no artefact: what it shows is for development alone. */
-const gallery = join(__dirname, '..', '..', 'gallery', 'index');
 const LISTED = 50;
 const link = /https?:\/\/[^\s<>"]+/g;
 
@@ -28,8 +22,7 @@ export class DevelopmentController {
   ) {}
 
   @Page('components', 'pages/dev/components', Access.anyone())
-  async components(): Promise<object> {
-    const { galleryModel } = (await import(gallery)) as Gallery;
+  components(): object {
     return galleryModel(this.settings.baseUrl);
   }
 

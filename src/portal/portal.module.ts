@@ -3,6 +3,7 @@ import { Settings } from '../platform';
 import { WebModule } from '../web';
 import { AccountModule } from './account/account.module';
 import { ActivityModule } from './activity/activity.module';
+import { BillingPagesModule } from './billing/billing.module';
 import { DevelopmentController } from './development.controller';
 import { FrameModule } from './frame/frame.module';
 import { KeyPagesModule } from './keys/keys.module';
@@ -15,7 +16,15 @@ export class PortalModule {
     const development = settings.environment === 'development' ? [DevelopmentController] : [];
     return {
       module: PortalModule,
-      imports: [WebModule, PublicModule, AccountModule, FrameModule, ActivityModule, KeyPagesModule],
+      imports: [
+        WebModule,
+        PublicModule,
+        AccountModule,
+        FrameModule,
+        ActivityModule,
+        BillingPagesModule,
+        KeyPagesModule,
+      ],
       controllers: [LanguageController, ...development],
     };
   }

@@ -6,5 +6,6 @@ export type AccessRule =
   | { readonly kind: 'anyone' }
   | { readonly kind: 'key'; readonly header: 'bearer' | 'either' }
   | { readonly kind: 'root' }
+  | { readonly kind: 'signed' }
   | { readonly kind: 'session' }
   | { readonly kind: 'role'; readonly minimum: Role };

@@ -29,6 +29,8 @@ export const Access = {
   anyone: (): AccessDecorator => declare({ kind: 'anyone' }, PublicRateGuard),
   /** Everybody, as often as they like: for probes, which come often and cost nothing. */
   probe: (): AccessDecorator => declare({ kind: 'anyone' }),
+  /** A sender whose signature over the body the handler checks before anything else. */
+  signed: (): AccessDecorator => declare({ kind: 'signed' }),
   /** A client key as `Authorization: Bearer`. */
   bearer: (): AccessDecorator => declare({ kind: 'key', header: 'bearer' }, BearerGuard),
   /** A client key as `x-api-key` or as Bearer: the two families of clients differ. */

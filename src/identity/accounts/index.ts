@@ -8,7 +8,6 @@ import { Invite } from './invite.entity';
 import { InvitesService } from './invites.service';
 import { LinkedIdentities } from './linked-identities.service';
 import { LinkedIdentity } from './linked-identity.entity';
-import { OwnAccountService } from './own-account.service';
 import { PasswordResetService } from './password-reset.service';
 import { Passwords } from './passwords.service';
 import { RegistrationService } from './registration.service';
@@ -24,7 +23,6 @@ export {
   AttemptThrottle,
   InvitesService,
   LinkedIdentities,
-  OwnAccountService,
   PasswordResetService,
   RegistrationService,
   SignInService,
@@ -38,7 +36,6 @@ export const accountProviders = [
   AttemptThrottle,
   InvitesService,
   LinkedIdentities,
-  OwnAccountService,
   PasswordResetService,
   Passwords,
   RegistrationService,

@@ -65,6 +65,7 @@ function crossFaults(settings: Settings): SettingFault[] {
   if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
     faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
   }
+  faults.push(...processorFaults(settings));
   if (settings.environment !== 'production') return faults;
   for (const property of secretProperties) {
     const problem = placeholderFault(settings[property]);
@@ -75,6 +76,17 @@ function crossFaults(settings: Settings): SettingFault[] {
     if (problem) faults.push({ name: nameOf(property), problem });
   }
   return faults;
+}
+
+/** Keys of two modes would sell in one and be paid in the other. */
+function processorFaults({ processorSecretKey, processorPublishableKey }: Settings): SettingFault[] {
+  const name = 'PROCESSOR_PUBLISHABLE_KEY';
+  if (processorPublishableKey === undefined) return [];
+  if (processorSecretKey === undefined) return [{ name, problem: 'needs PROCESSOR_SECRET_KEY beside it' }];
+  const modeOf = (key: string): string => key.slice(3, 7);
+  return modeOf(processorSecretKey) === modeOf(processorPublishableKey)
+    ? []
+    : [{ name, problem: 'is of another mode (test or live) than PROCESSOR_SECRET_KEY' }];
 }
 
 /**

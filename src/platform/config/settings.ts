@@ -1,12 +1,12 @@
 import 'reflect-metadata';
 import { allowedNetworks, type AllowedNetwork, duration, oneOf, text, toggle, wholeNumber } from './readers';
-import { SignInSettings } from './sign-in-settings';
+import { BillingSettings } from './billing-settings';
 import { Setting } from './setting.decorator';
 
 const timeOut = duration('100ms', '24h');
 
 /** Everything the service can be told from outside: read once, checked, frozen. */
-export class Settings extends SignInSettings {
+export class Settings extends BillingSettings {
   @Setting({
     name: 'SUPPLIER_ALLOW',
     group: 'Suppliers',

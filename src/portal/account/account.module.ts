@@ -9,7 +9,6 @@ import { FormAnswers } from './form-answers';
 import { PasswordResetController } from './password-reset.controller';
 import { PasswordStrategy } from './password-strategy';
 import { RegistrationController } from './registration.controller';
-import { SettingsController } from './settings.controller';
 import { SignInController } from './sign-in.controller';
 import { PublicModule } from '../public/public.module';
 import { LegalAcceptanceController } from './legal-acceptance.controller';
@@ -29,7 +28,6 @@ import { Visitor } from './visitor';
     ProvidersController,
     LegalAcceptanceController,
     StandingController,
-    SettingsController,
   ],
   providers: [
     AccountMails,

@@ -157,7 +157,6 @@ export function dayChart(
       format: (value) => formatNumber(locale, value),
       totalLabel: translate('list.total'),
       pointLabel: translate('activity.page.day'),
-      whole: true,
     }),
   };
 }

@@ -1,10 +1,10 @@
 import { Controller, Query } from '@nestjs/common';
 import { IsOptional, Length } from 'class-validator';
+import { LEAST_TOP_UP_CENTS, MOST_TOP_UP_CENTS, readTopUpCents, topUpOf } from '../../billing';
 import { CatalogueService } from '../../catalogue';
 import { nanoPerCent } from '../../kernel';
 import { Access, Page } from '../../web';
 import { publicModels } from './public-models';
-import { LEAST_TOP_UP_CENTS, MOST_TOP_UP_CENTS, readTopUpCents, topUpOf } from './top-up';
 
 class PricingQuery {
   @IsOptional()

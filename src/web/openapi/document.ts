@@ -86,6 +86,12 @@ export function openApiDocument({
 }
 
 const securitySchemes = {
+  signature: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'stripe-signature',
+    description: 'The signature of the payment processor over the body.',
+  },
   bearer: { type: 'http', scheme: 'bearer', description: 'A client key.' },
   apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same key in another header.' },
   rootKey: { type: 'http', scheme: 'bearer', description: 'The root admin key.' },
@@ -200,6 +206,8 @@ function securityOf({ access }: RegisteredRoute): OpenApiOperation['security'] {
       return access.header === 'either' ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }];
     case 'root':
       return [{ rootKey: [] }];
+    case 'signed':
+      return [{ signature: [] }];
     case 'session':
     case 'role':
       return [{ session: [] }];

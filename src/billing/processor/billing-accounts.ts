@@ -1,0 +1,169 @@
+import { Injectable } from '@nestjs/common';
+import { fault, type Nano } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { PaymentProcessor } from './payment-processor';
+
+/** Whom the processor and mails address, and what invoices say. */
+export interface WalletOwner {
+  readonly walletId: number;
+  readonly email: string;
+  readonly name: string;
+  readonly language: string;
+  readonly organisationId: number | null;
+}
+
+export interface InvoiceDetails {
+  readonly name: string | null;
+  readonly address: string | null;
+  readonly taxId: string | null;
+}
+
+export interface AutomaticTopUpRule {
+  readonly enabled: boolean;
+  /** Below this balance so much is charged, at most so much a calendar month of UTC. */
+  readonly threshold: Nano;
+  readonly amountCents: bigint;
+  readonly monthlyCeilingCents: bigint;
+}
+
+export interface BillingAccount {
+  readonly walletId: number;
+  readonly customerId: string | null;
+  readonly defaultMethodId: number | null;
+  readonly invoice: InvoiceDetails;
+  readonly lowBalance: Nano;
+  readonly automatic: AutomaticTopUpRule;
+  readonly failures: number;
+  readonly pausedUntil: Date | null;
+  readonly failureCode: string | null;
+}
+
+interface AccountRow {
+  wallet_id: number;
+  customer_id: string | null;
+  default_method_id: number | null;
+  invoice_name: string | null;
+  invoice_address: string | null;
+  tax_id: string | null;
+  low_balance_nano: string;
+  automatic: boolean;
+  threshold_nano: string;
+  top_up_cents: string;
+  monthly_ceiling_cents: string;
+  failures: number;
+  paused_until: Date | null;
+  failure_code: string | null;
+}
+
+/** What billing knows of a wallet beside its money. */
+@Injectable()
+export class BillingAccounts {
+  constructor(
+    private readonly database: Database,
+    private readonly processor: PaymentProcessor,
+  ) {}
+
+  /** Made with its first use. */
+  async of(walletId: number): Promise<BillingAccount> {
+    const find = (): Promise<AccountRow[]> =>
+      this.database.query<AccountRow>('SELECT * FROM billing_account WHERE wallet_id = $1', [walletId]);
+    const [known] = await find();
+    if (known !== undefined) return accountOf(known);
+    await this.database.query('INSERT INTO billing_account (wallet_id) VALUES ($1) ON CONFLICT DO NOTHING', [
+      walletId,
+    ]);
+    const [made] = await find();
+    if (made === undefined) throw fault('not_found');
+    return accountOf(made);
+  }
+
+  /** The account, held until the transaction ends. */
+  async locked(tx: Tx, walletId: number): Promise<BillingAccount> {
+    await tx.query('INSERT INTO billing_account (wallet_id) VALUES ($1) ON CONFLICT DO NOTHING', [walletId]);
+    const [row] = await tx.query<AccountRow[]>(
+      'SELECT * FROM billing_account WHERE wallet_id = $1 FOR NO KEY UPDATE',
+      [walletId],
+    );
+    if (row === undefined) throw fault('not_found');
+    return accountOf(row);
+  }
+
+  async owner(walletId: number): Promise<WalletOwner> {
+    const [row] = await this.database.query<{
+      email: string;
+      display_name: string;
+      preferred_language: string;
+      organisation_id: number | null;
+    }>('SELECT email, display_name, preferred_language, organisation_id FROM user_account WHERE id = $1', [
+      walletId,
+    ]);
+    if (row === undefined) throw fault('not_found');
+    const { email, display_name: name, preferred_language: language, organisation_id: organisationId } = row;
+    return { walletId, email, name, language, organisationId };
+  }
+
+  /** The customer at the processor. Two that ask at once get the same one: the key of the call says so. */
+  async customerOf(walletId: number): Promise<string> {
+    const { customerId } = await this.of(walletId);
+    if (customerId !== null) return customerId;
+    const { email, name } = await this.owner(walletId);
+    const customer = await this.processor.call((client) =>
+      client.customers.create(
+        { email, name, metadata: { wallet: String(walletId) } },
+        { idempotencyKey: `customer-${walletId}-${email}` },
+      ),
+    );
+    await this.database.query(
+      'UPDATE billing_account SET customer_id = $2 WHERE wallet_id = $1 AND customer_id IS NULL',
+      [walletId, customer.id],
+    );
+    return (await this.of(walletId)).customerId ?? customer.id;
+  }
+
+  async setAutomatic(tx: Tx, walletId: number, rule: AutomaticTopUpRule): Promise<void> {
+    await tx.query(
+      `UPDATE billing_account SET automatic = $2, threshold_nano = $3, top_up_cents = $4, monthly_ceiling_cents = $5,
+              failures = 0, paused_until = NULL, failure_code = NULL WHERE wallet_id = $1`,
+      [
+        walletId,
+        rule.enabled,
+        rule.threshold.toString(),
+        rule.amountCents.toString(),
+        rule.monthlyCeilingCents.toString(),
+      ],
+    );
+  }
+
+  async setInvoice(tx: Tx, walletId: number, { name, address, taxId }: InvoiceDetails): Promise<void> {
+    await tx.query(
+      'UPDATE billing_account SET invoice_name = $2, invoice_address = $3, tax_id = $4 WHERE wallet_id = $1',
+      [walletId, name, address, taxId],
+    );
+  }
+
+  async setLowBalance(tx: Tx, walletId: number, limit: Nano): Promise<void> {
+    await tx.query(
+      'UPDATE billing_account SET low_balance_nano = $2, low_balance_mailed_at = NULL WHERE wallet_id = $1',
+      [walletId, limit.toString()],
+    );
+  }
+}
+
+function accountOf(row: AccountRow): BillingAccount {
+  return {
+    walletId: row.wallet_id,
+    customerId: row.customer_id,
+    defaultMethodId: row.default_method_id,
+    invoice: { name: row.invoice_name, address: row.invoice_address, taxId: row.tax_id },
+    lowBalance: BigInt(row.low_balance_nano),
+    automatic: {
+      enabled: row.automatic,
+      threshold: BigInt(row.threshold_nano),
+      amountCents: BigInt(row.top_up_cents),
+      monthlyCeilingCents: BigInt(row.monthly_ceiling_cents),
+    },
+    failures: row.failures,
+    pausedUntil: row.paused_until,
+    failureCode: row.failure_code,
+  };
+}

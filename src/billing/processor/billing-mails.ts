@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import { type Nano } from '../../kernel';
+import { Logger, Mailer, Settings } from '../../platform';
+import { defaultViewContext, formatMoney, isLocale, type MailNoticeModel, ViewEngine } from '../../views';
+import { BillingAccounts } from './billing-accounts';
+
+/** Whom a mail goes to. */
+export interface MailRecipient {
+  readonly email: string;
+  readonly name: string;
+  readonly language: string;
+}
+
+interface BillingNotice {
+  /** A key below `billing.mail`. */
+  readonly notice: 'automatic-failed' | 'automatic-off' | 'ceiling' | 'low-balance' | 'budget';
+  readonly values: Readonly<Record<string, string>>;
+  readonly path: string;
+  /** Of two mails with the same id only the first is sent. */
+  readonly id: string;
+}
+
+/** What billing tells by mail, each in the language of its reader. */
+@Injectable()
+export class BillingMails {
+  constructor(
+    private readonly accounts: BillingAccounts,
+    private readonly engine: ViewEngine,
+    private readonly mailer: Mailer,
+    private readonly settings: Settings,
+    private readonly logger: Logger,
+  ) {}
+
+  /** The link leads to a top-up by hand, where the card's owner can confirm it. */
+  async automaticTopUpFailed(walletId: number, publicId: string, code: string): Promise<void> {
+    const [owner, account] = await Promise.all([this.accounts.owner(walletId), this.accounts.of(walletId)]);
+    const amount = Number(account.automatic.amountCents) / 100;
+    await this.send(owner, {
+      notice: account.automatic.enabled ? 'automatic-failed' : 'automatic-off',
+      values: { name: owner.name, code },
+      path: `/dashboard/billing?amount=${amount.toFixed(2)}`,
+      id: `automatic-failed-${publicId}`,
+    });
+  }
+
+  async ceilingReached(walletId: number, now = new Date()): Promise<void> {
+    const [owner, { automatic }] = await Promise.all([
+      this.accounts.owner(walletId),
+      this.accounts.of(walletId),
+    ]);
+    await this.send(owner, {
+      notice: 'ceiling',
+      values: { name: owner.name, ceiling: this.money(owner, automatic.monthlyCeilingCents * 10_000_000n) },
+      path: '/dashboard/billing',
+      id: `ceiling-${walletId}-${now.toISOString().slice(0, 7)}`,
+    });
+  }
+
+  async lowBalance(walletId: number, balance: Nano, at: Date): Promise<void> {
+    const owner = await this.accounts.owner(walletId);
+    await this.send(owner, {
+      notice: 'low-balance',
+      values: { name: owner.name, balance: this.money(owner, balance) },
+      path: '/dashboard/billing',
+      id: `low-balance-${walletId}-${at.getTime()}`,
+    });
+  }
+
+  async budget(
+    to: MailRecipient,
+    about: { readonly what: string; readonly percent: number; readonly spent: Nano; readonly limit: Nano },
+    id: string,
+  ): Promise<void> {
+    await this.send(to, {
+      notice: 'budget',
+      values: {
+        name: to.name,
+        what: about.what,
+        percent: String(about.percent),
+        spent: this.money(to, about.spent),
+        limit: this.money(to, about.limit),
+      },
+      path: '/dashboard',
+      id,
+    });
+  }
+
+  private money({ language }: MailRecipient, amount: Nano): string {
+    return formatMoney(isLocale(language) ? language : 'en', amount);
+  }
+
+  private async send(to: MailRecipient, { notice, values, path, id }: BillingNotice): Promise<void> {
+    const locale = isLocale(to.language) ? to.language : 'en';
+    const texts = this.engine.translator(locale);
+    const named = { brand: this.settings.brandName, ...values };
+    const heading = texts(`billing.mail.${notice}.heading`, named);
+    const paragraphs = texts(`billing.mail.${notice}.text`, named).split('\n');
+    const href = `${this.settings.baseUrl}${path}`;
+    const model: MailNoticeModel = {
+      heading,
+      paragraphs,
+      action: { href, label: texts(`billing.mail.${notice}.action`) },
+    };
+    const context = defaultViewContext({ locale, baseUrl: this.settings.baseUrl });
+    const mail = {
+      to: to.email,
+      subject: heading.slice(0, 200),
+      text: [heading, ...paragraphs, href].join('\n\n'),
+      html: this.engine.render('mail/notice', model, context),
+      id,
+    };
+    // What the mail tells has happened: a queue that is away must not undo it.
+    await this.mailer
+      .send(mail)
+      .catch((error: unknown) => this.logger.warn('a mail could not be queued', { error, notice }));
+  }
+}

@@ -1,0 +1,165 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { fault } from '../../kernel';
+import { Database, Logger, type Tx } from '../../platform';
+import { BillingAccounts } from './billing-accounts';
+import { PaymentProcessor } from './payment-processor';
+
+export interface Card {
+  /** Our row of it; the processor's own name of it beside. */
+  readonly id: number;
+  readonly processorId: string;
+  readonly brand: string;
+  readonly last4: string;
+  readonly expMonth: number;
+  readonly expYear: number;
+  readonly isDefault: boolean;
+}
+
+interface CardRow {
+  id: number;
+  processor_id: string;
+  brand: string;
+  last4: string;
+  exp_month: number;
+  exp_year: number;
+  is_default: boolean;
+}
+
+const MOST_CARDS = 100;
+
+/** Saved cards. The processor keeps them; we keep what is shown of them. */
+@Injectable()
+export class Cards {
+  constructor(
+    private readonly database: Database,
+    private readonly accounts: BillingAccounts,
+    private readonly processor: PaymentProcessor,
+    private readonly activity: ActivityLog,
+    private readonly logger: Logger,
+  ) {}
+
+  /** The default first, then the newest. */
+  async list(walletId: number): Promise<Card[]> {
+    const rows = await this.database.query<CardRow>(
+      `SELECT m.id, m.processor_id, m.brand, m.last4, m.exp_month, m.exp_year,
+              m.id = a.default_method_id IS TRUE AS is_default
+         FROM payment_method m JOIN billing_account a ON a.wallet_id = m.wallet_id
+        WHERE m.wallet_id = $1 AND m.removed_at IS NULL ORDER BY is_default DESC, m.id DESC LIMIT ${MOST_CARDS}`,
+      [walletId],
+    );
+    return rows.map(cardOf);
+  }
+
+  /** One's own card by either of its names; a foreign one is as absent as none. */
+  async find(walletId: number, id: string | number): Promise<Card> {
+    const cards = await this.list(walletId);
+    const card = cards.find((one) => (typeof id === 'number' ? one.id === id : one.processorId === id));
+    if (card === undefined) throw fault('not_found', { message: 'There is no such payment method.' });
+    return card;
+  }
+
+  async remove(walletId: number, card: Card): Promise<void> {
+    await this.processor.call((client) => client.paymentMethods.detach(card.processorId)).catch(ifGone);
+    await this.database.transaction(async (tx) => {
+      await this.accounts.locked(tx, walletId);
+      await tx.query('UPDATE payment_method SET removed_at = now() WHERE id = $1 AND removed_at IS NULL', [
+        card.id,
+      ]);
+      await chooseDefault(tx, walletId);
+      await this.activity.write(tx, { action: 'billing.card-removed', object: objectOf(card) });
+    });
+  }
+
+  async makeDefault(walletId: number, card: Card): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const { defaultMethodId } = await this.accounts.locked(tx, walletId);
+      if (defaultMethodId === card.id) {
+        this.activity.nothingChanged();
+        return;
+      }
+      await tx.query('UPDATE billing_account SET default_method_id = $2 WHERE wallet_id = $1', [
+        walletId,
+        card.id,
+      ]);
+      await this.activity.write(tx, { action: 'billing.default-card-changed', object: objectOf(card) });
+    });
+  }
+
+  /** Looks at what cards the processor has of this customer. A failure is told in the log alone. */
+  async refreshOf(customerId: string): Promise<void> {
+    const [account] = await this.database.query<{ wallet_id: number }>(
+      'SELECT wallet_id FROM billing_account WHERE customer_id = $1',
+      [customerId],
+    );
+    if (account === undefined) return;
+    try {
+      await this.refresh(account.wallet_id, customerId);
+    } catch (error) {
+      this.logger.warn('cards could not be refreshed', { error, wallet: account.wallet_id });
+    }
+  }
+
+  private async refresh(walletId: number, customerId: string): Promise<void> {
+    const cards = await this.processor.call((client) =>
+      client.paymentMethods
+        .list({ customer: customerId, type: 'card', limit: MOST_CARDS })
+        .autoPagingToArray({ limit: MOST_CARDS }),
+    );
+    await this.database.transaction(
+      async (tx) => {
+        await this.accounts.locked(tx, walletId);
+        for (const { id, card } of cards) {
+          await tx.query(
+            `INSERT INTO payment_method AS m (wallet_id, processor_id, brand, last4, exp_month, exp_year)
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (processor_id) DO UPDATE SET
+               exp_month = excluded.exp_month, exp_year = excluded.exp_year WHERE m.wallet_id = excluded.wallet_id`,
+            [
+              walletId,
+              id,
+              card?.brand ?? 'card',
+              card?.last4 ?? '',
+              card?.exp_month ?? 0,
+              card?.exp_year ?? 0,
+            ],
+          );
+        }
+        await tx.query(
+          `UPDATE payment_method SET removed_at = now()
+            WHERE wallet_id = $1 AND removed_at IS NULL AND processor_id <> ALL ($2)`,
+          [walletId, cards.map(({ id }) => id)],
+        );
+        await chooseDefault(tx, walletId);
+      },
+      { withoutActivity: 'what the processor keeps is mirrored' },
+    );
+  }
+}
+
+/** Whoever has cards has a default one: the newest, until another is chosen. */
+const chooseDefault = (tx: Tx, walletId: number): Promise<unknown> =>
+  tx.query(
+    `UPDATE billing_account a SET default_method_id = (SELECT max(m.id) FROM payment_method m
+        WHERE m.wallet_id = a.wallet_id AND m.removed_at IS NULL)
+      WHERE a.wallet_id = $1 AND NOT EXISTS (SELECT FROM payment_method m
+        WHERE m.id = a.default_method_id AND m.removed_at IS NULL)`,
+    [walletId],
+  );
+
+const objectOf = ({ id, brand, last4 }: Card) =>
+  ({ type: 'card', id, label: `${brand} •••• ${last4}` }) as const;
+
+/** Taken away at the processor's already. */
+function ifGone(error: unknown): void {
+  if ((error as { code?: unknown }).code !== 'not_found') throw error;
+}
+
+const cardOf = (row: CardRow): Card => ({
+  id: row.id,
+  processorId: row.processor_id,
+  brand: row.brand,
+  last4: row.last4,
+  expMonth: row.exp_month,
+  expYear: row.exp_year,
+  isDefault: row.is_default,
+});

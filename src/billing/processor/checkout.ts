@@ -1,0 +1,161 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { fault, formatUsd, nanoPerCent, uuidv7 } from '../../kernel';
+import { Database, Logger, RepeatingJob, Settings } from '../../platform';
+import { topUpCents } from '../top-up';
+import { BillingAccounts } from './billing-accounts';
+import { sessionFact } from './events';
+import { PaymentProcessor } from './payment-processor';
+import { Payments } from './payments';
+import { ProcessorInbox } from './processor-inbox';
+
+export interface StartedCheckout {
+  readonly publicId: string;
+  /** Of the processor's own page. */
+  readonly url: string;
+}
+
+interface Starter {
+  readonly userId: number;
+  readonly organisationId: number | null;
+}
+
+const POLLED_AT_ONCE = 200;
+
+/** Top-ups by the processor's own page: nothing is credited here, the events of the processor alone do that. */
+@Injectable()
+export class Checkout {
+  constructor(
+    private readonly database: Database,
+    private readonly processor: PaymentProcessor,
+    private readonly accounts: BillingAccounts,
+    private readonly payments: Payments,
+    private readonly inbox: ProcessorInbox,
+    private readonly activity: ActivityLog,
+    private readonly settings: Settings,
+    private readonly logger: Logger,
+  ) {}
+
+  async start(walletId: number, netCents: bigint, by: Starter): Promise<StartedCheckout> {
+    const customer = await this.accounts.customerOf(walletId);
+    const amount = topUpCents(netCents);
+    const publicId = uuidv7();
+    await this.database.transaction(async (tx) => {
+      await this.payments.add(tx, {
+        publicId,
+        walletId,
+        kind: 'checkout',
+        live: this.processor.isLiveMode,
+        amount,
+        startedBy: by.userId,
+      });
+      const label = `${formatUsd(netCents * nanoPerCent, { fixed: 2 })} USD`;
+      await this.activity.write(tx, {
+        action: 'billing.checkout-started',
+        object: { type: 'payment', id: publicId, label },
+        concerns: { userId: walletId, organisationId: by.organisationId },
+      });
+    });
+    const metadata = { payment: publicId, wallet: String(walletId) };
+    const session = await this.processor
+      .call((client) =>
+        client.checkout.sessions.create(
+          {
+            mode: 'payment',
+            customer,
+            client_reference_id: publicId,
+            line_items: [
+              {
+                quantity: 1,
+                price_data: {
+                  currency: 'usd',
+                  unit_amount: Number(amount.gross),
+                  product_data: { name: `${this.settings.brandName}: credit of ${dollars(netCents)} USD` },
+                },
+              },
+            ],
+            metadata,
+            payment_intent_data: { metadata, setup_future_usage: 'off_session' },
+            success_url: this.address(`/dashboard/billing/return?payment=${publicId}`),
+            cancel_url: this.address('/dashboard/billing?cancelled=1'),
+          },
+          { idempotencyKey: `checkout-${publicId}` },
+        ),
+      )
+      .catch(async (error: unknown) => {
+        await this.payments.abandon(publicId, 'not_started');
+        throw error;
+      });
+    await this.payments.linkSession(publicId, session.id);
+    return { publicId, url: urlOf(session) };
+  }
+
+  /** A card is added on the processor's page: our pages load nothing from other hosts. */
+  async addCard(walletId: number): Promise<string> {
+    const customer = await this.accounts.customerOf(walletId);
+    const session = await this.processor.call((client) =>
+      client.checkout.sessions.create({
+        mode: 'setup',
+        customer,
+        currency: 'usd',
+        metadata: { wallet: String(walletId) },
+        success_url: this.address('/dashboard/billing?card=added'),
+        cancel_url: this.address('/dashboard/billing?cancelled=1'),
+      }),
+    );
+    return urlOf(session);
+  }
+
+  /** Where a checkout that is still open is paid. */
+  async addressOf(sessionId: string): Promise<string | null> {
+    const session = await this.processor.call((client) => client.checkout.sessions.retrieve(sessionId));
+    return session.url;
+  }
+
+  /** Events may be lost on their way: what is open is asked for. */
+  @RepeatingJob({ name: 'poll-checkouts', cron: '7 * * * *', deadlineMs: 600_000 })
+  async pollOpen(signal?: AbortSignal): Promise<number> {
+    if (!this.processor.isConnected) return 0;
+    // The processor was never reached for these, or forgot to answer: an event would still be believed.
+    await this.database.query(
+      `UPDATE payment SET state = 'failed', failure_code = 'not_started'
+        WHERE state = 'open' AND kind = 'checkout' AND session_id IS NULL AND created_at < now() - interval '1 day'`,
+    );
+    const open = await this.database.query<{ id: string; session_id: string }>(
+      `SELECT id, session_id FROM payment
+        WHERE state = 'open' AND session_id IS NOT NULL AND created_at < now() - interval '10 minutes'
+        ORDER BY polled_at NULLS FIRST, id LIMIT ${POLLED_AT_ONCE}`,
+    );
+    let asked = 0;
+    for (const { id, session_id: sessionId } of open) {
+      if (signal?.aborted === true) break;
+      await this.poll(sessionId).catch((error: unknown) =>
+        this.logger.warn('an open checkout could not be asked for', { error, payment: id }),
+      );
+      await this.database.query('UPDATE payment SET polled_at = now() WHERE id = $1', [id]);
+      asked += 1;
+    }
+    return asked;
+  }
+
+  private async poll(sessionId: string): Promise<void> {
+    const session = await this.processor.call((client) => client.checkout.sessions.retrieve(sessionId));
+    const state =
+      session.payment_status === 'paid' ? 'paid' : session.status === 'expired' ? 'expired' : 'open';
+    const fact = sessionFact({ ...session }, state);
+    if (fact !== null) await this.inbox.learn(fact);
+  }
+
+  private address(path: string): string {
+    return `${this.settings.baseUrl}${path}`;
+  }
+}
+
+const dollars = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });
+
+function urlOf({ url }: { readonly url: string | null }): string {
+  if (url === null) {
+    throw fault('billing_unavailable', { message: 'The payment processor gave no page to pay on.' });
+  }
+  return url;
+}

@@ -1,0 +1,180 @@
+/** The events that are acted on; every other one is taken note of and left alone. */
+export const handledEvents = [
+  'checkout.session.completed',
+  'checkout.session.async_payment_succeeded',
+  'checkout.session.async_payment_failed',
+  'checkout.session.expired',
+  'payment_intent.succeeded',
+  'payment_intent.payment_failed',
+  'charge.refunded',
+  'charge.dispute.created',
+  'charge.dispute.closed',
+  'setup_intent.succeeded',
+] as const;
+
+type HandledEvent = (typeof handledEvents)[number];
+
+export interface ProcessorEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly live: boolean;
+  /** Null where we do not act on events of this type. */
+  readonly fact: Fact | null;
+}
+
+/** What an event says that matters here. Each can only be added to what is known, in any order and any number of times. */
+export type Fact =
+  | {
+      readonly kind: 'session';
+      readonly sessionId: string;
+      readonly reference: string | null;
+      readonly intentId: string | null;
+      readonly customerId: string | null;
+      readonly wallet: string | null;
+      readonly amountCents: number | null;
+      readonly currency: string | null;
+      readonly state: 'paid' | 'open' | 'failed' | 'expired';
+    }
+  | {
+      readonly kind: 'intent';
+      readonly intentId: string;
+      readonly reference: string | null;
+      readonly customerId: string | null;
+      readonly wallet: string | null;
+      readonly amountCents: number;
+      readonly currency: string;
+      readonly state: 'paid' | 'refused';
+      readonly failureCode: string | null;
+    }
+  | {
+      readonly kind: 'charge';
+      readonly intentId: string;
+      readonly amountCents: number;
+      readonly currency: string;
+      readonly refundedCents: number;
+    }
+  | {
+      readonly kind: 'dispute';
+      readonly disputeId: string;
+      readonly intentId: string;
+      readonly amountCents: number;
+      readonly currency: string;
+      readonly state: 'open' | 'won' | 'lost';
+    }
+  | { readonly kind: 'cards'; readonly customerId: string };
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Null for what does not look like an event at all. */
+export function readEvent(body: unknown): ProcessorEvent | null {
+  const event = recordOf(body);
+  const id = textOf(event['id']);
+  const type = textOf(event['type']);
+  if (id === null || type === null || typeof event['livemode'] !== 'boolean') return null;
+  const handled = handledEvents.find((known) => known === type);
+  const fact = handled === undefined ? null : factOf(handled, recordOf(recordOf(event['data'])['object']));
+  return { id: id.slice(0, 255), type: type.slice(0, 100), live: event['livemode'], fact };
+}
+
+function factOf(type: HandledEvent, object: Fields): Fact | null {
+  switch (type) {
+    case 'checkout.session.completed':
+    case 'checkout.session.async_payment_succeeded':
+      return sessionFact(object, object['payment_status'] === 'paid' ? 'paid' : 'open');
+    case 'checkout.session.async_payment_failed':
+      return sessionFact(object, 'failed');
+    case 'checkout.session.expired':
+      return sessionFact(object, 'expired');
+    case 'payment_intent.succeeded':
+      return intentFact(object, 'paid');
+    case 'payment_intent.payment_failed':
+      return intentFact(object, 'refused');
+    case 'charge.refunded':
+      return chargeFact(object);
+    case 'charge.dispute.created':
+    case 'charge.dispute.closed':
+      return disputeFact(object);
+    case 'setup_intent.succeeded':
+      return cardsFact(object);
+  }
+}
+
+/** A session as an event or a call to the processor shows it. */
+export function sessionFact(object: Fields, state: Extract<Fact, { kind: 'session' }>['state']): Fact | null {
+  if (object['mode'] === 'setup') return cardsFact(object);
+  const sessionId = textOf(object['id']);
+  if (sessionId === null) return null;
+  return {
+    kind: 'session',
+    sessionId,
+    reference: textOf(object['client_reference_id']),
+    intentId: idOf(object['payment_intent']),
+    customerId: idOf(object['customer']),
+    wallet: textOf(recordOf(object['metadata'])['wallet']),
+    amountCents: centsOf(object['amount_total']),
+    currency: textOf(object['currency']),
+    state,
+  };
+}
+
+export function intentFact(object: Fields, state: 'paid' | 'refused'): Fact | null {
+  const intentId = textOf(object['id']);
+  const amountCents = centsOf(state === 'paid' ? object['amount_received'] : object['amount']);
+  const currency = textOf(object['currency']);
+  if (intentId === null || amountCents === null || currency === null) return null;
+  const metadata = recordOf(object['metadata']);
+  const failure = recordOf(object['last_payment_error']);
+  return {
+    kind: 'intent',
+    intentId,
+    reference: textOf(metadata['payment']),
+    customerId: idOf(object['customer']),
+    wallet: textOf(metadata['wallet']),
+    amountCents,
+    currency,
+    state,
+    failureCode: textOf(failure['decline_code']) ?? textOf(failure['code']),
+  };
+}
+
+export function chargeFact(object: Fields): Fact | null {
+  const intentId = idOf(object['payment_intent']);
+  const amountCents = centsOf(object['amount']);
+  const refundedCents = centsOf(object['amount_refunded']);
+  const currency = textOf(object['currency']);
+  if (intentId === null || amountCents === null || refundedCents === null || currency === null) return null;
+  return { kind: 'charge', intentId, amountCents, refundedCents, currency };
+}
+
+function disputeFact(object: Fields): Fact | null {
+  const disputeId = textOf(object['id']);
+  const intentId = idOf(object['payment_intent']);
+  const amountCents = centsOf(object['amount']);
+  const currency = textOf(object['currency']);
+  const state = disputeState(textOf(object['status']));
+  if (disputeId === null || intentId === null || amountCents === null || currency === null) return null;
+  // An inquiry takes no money.
+  return state === null ? null : { kind: 'dispute', disputeId, intentId, amountCents, currency, state };
+}
+
+function disputeState(status: string | null): 'open' | 'won' | 'lost' | null {
+  if (status === null || status.startsWith('warning_') || status === 'prevented') return null;
+  return status === 'won' || status === 'lost' ? status : 'open';
+}
+
+function cardsFact(object: Fields): Fact | null {
+  const customerId = idOf(object['customer']);
+  return customerId === null ? null : { kind: 'cards', customerId };
+}
+
+const recordOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {};
+
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' && value.length <= 255 ? value : null;
+
+/** A reference is an id, or the object itself where it was asked for. */
+const idOf = (value: unknown): string | null => textOf(value) ?? textOf(recordOf(value)['id']);
+
+const centsOf = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;

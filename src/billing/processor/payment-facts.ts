@@ -1,0 +1,254 @@
+import { Injectable } from '@nestjs/common';
+import { type ActionName, ActivityLog, systemActor } from '../../audit';
+import { formatUsd, isUuid, nanoPerCent } from '../../kernel';
+import type { Tx } from '../../platform';
+import { Ledger } from '../ledger/ledger';
+import { creditThatStands } from '../top-up';
+import { failAutomatic, forgetFailures } from './automatic-failures';
+import type { Fact } from './events';
+import { type Payment, paymentOf, type PaymentRow } from './payments';
+
+/** Why a fact was not believed: it contradicts what we asked the processor for, or is about nothing we know. */
+export type Problem = 'payment' | 'amount' | 'currency' | 'wallet' | 'customer' | 'mode';
+
+export interface Applied {
+  readonly payment: Payment | null;
+  readonly problem: Problem | null;
+}
+
+type PaymentFact = Exclude<Fact, { kind: 'cards' }>;
+
+interface Posted {
+  readonly kind: 'top-up' | 'refund' | 'dispute' | 'dispute-won';
+  readonly action: ActionName;
+}
+
+/**
+ * What the processor told of payments. Facts only grow, and after each the credit that stands is worked out anew: the
+ * ledger gets the difference, so that order and repetition do not matter.
+ */
+@Injectable()
+export class PaymentFacts {
+  constructor(
+    private readonly ledger: Ledger,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  async apply(tx: Tx, fact: PaymentFact): Promise<Applied> {
+    // Facts of one charge come one after the other, even while nothing tells yet whose it is.
+    if (fact.intentId !== null) await lockIntent(tx, fact.intentId);
+    const payment = await this.find(tx, fact);
+    const problem = payment === null ? null : await mismatch(tx, payment, fact);
+    if (problem !== null) return { payment, problem };
+    await this.keep(tx, fact);
+    if (payment === null) return { payment, problem: 'payment' };
+    await this.learn(tx, payment, fact);
+    return { payment: await this.settle(tx, payment, fact), problem: null };
+  }
+
+  /** Refunds and disputes are kept before their payment is known. */
+  private async keep(tx: Tx, fact: PaymentFact): Promise<void> {
+    if (fact.kind === 'charge') {
+      await tx.query(
+        `INSERT INTO processor_charge AS c (payment_intent_id, refunded_cents) VALUES ($1, $2)
+         ON CONFLICT (payment_intent_id) DO UPDATE SET refunded_cents = greatest(c.refunded_cents, excluded.refunded_cents)`,
+        [fact.intentId, fact.refundedCents],
+      );
+    } else if (fact.kind === 'dispute') {
+      await tx.query(
+        `INSERT INTO processor_dispute AS d (dispute_id, payment_intent_id, amount_cents, state) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (dispute_id) DO UPDATE SET state = excluded.state WHERE d.state = 'open'`,
+        [fact.disputeId, fact.intentId, fact.amountCents, fact.state],
+      );
+    }
+  }
+
+  private async find(tx: Tx, fact: PaymentFact): Promise<Payment | null> {
+    const [where, values] = identification(fact);
+    const [row] = await tx.query<PaymentRow[]>(
+      `SELECT * FROM payment WHERE ${where} ORDER BY id LIMIT 1 FOR NO KEY UPDATE`,
+      values,
+    );
+    return row === undefined ? null : paymentOf(row);
+  }
+
+  private async learn(tx: Tx, payment: Payment, fact: PaymentFact): Promise<void> {
+    if (fact.kind !== 'session' && fact.kind !== 'intent') return;
+    const isPaid = fact.state === 'paid';
+    await tx.query(
+      `UPDATE payment SET payment_intent_id = coalesce(payment_intent_id, $2), session_id = coalesce(session_id, $3),
+              state = CASE WHEN $4 THEN 'paid' ELSE state END,
+              paid_at = CASE WHEN $4 THEN coalesce(paid_at, clock_timestamp()) ELSE paid_at END
+        WHERE id = $1`,
+      [payment.id, fact.intentId, fact.kind === 'session' ? fact.sessionId : null, isPaid],
+    );
+    if (isPaid) await forgetFailures(tx, payment);
+    else if (fact.kind === 'intent') await this.refuse(tx, payment, fact.failureCode ?? 'refused');
+    else if (fact.state !== 'open') await this.end(tx, payment, fact.state);
+  }
+
+  /** A checkout stays open after a card was refused: another one may be tried. */
+  private async refuse(tx: Tx, payment: Payment, code: string): Promise<void> {
+    if (payment.kind === 'checkout') {
+      await tx.query(`UPDATE payment SET failure_code = $2 WHERE id = $1 AND state = 'open'`, [
+        payment.id,
+        code.slice(0, 100),
+      ]);
+    } else if (!(await failAutomatic(tx, payment, code))) return;
+    await this.record(tx, 'billing.payment-failed', payment, { failure: [null, code] });
+  }
+
+  private async end(tx: Tx, payment: Payment, state: 'failed' | 'expired'): Promise<void> {
+    const [ended] = await tx.query<[object[], number]>(
+      `UPDATE payment SET state = $2 WHERE id = $1 AND state = 'open' RETURNING id`,
+      [payment.id, state],
+    );
+    if (ended.length === 0 || state === 'expired') return;
+    await this.record(tx, 'billing.payment-failed', payment, { failure: [null, state] });
+  }
+
+  /** Works out what should stand of the credit, and posts the difference to what does. */
+  private async settle(tx: Tx, before: Payment, fact: PaymentFact): Promise<Payment> {
+    const [[row]] = await tx.query<[PaymentRow[], number]>(
+      `UPDATE payment p SET
+          refunded_cents = greatest(p.refunded_cents, coalesce((SELECT c.refunded_cents FROM processor_charge c
+            WHERE c.payment_intent_id = p.payment_intent_id), 0)),
+          disputed_cents = coalesce((SELECT sum(d.amount_cents) FROM processor_dispute d
+            WHERE d.payment_intent_id = p.payment_intent_id AND d.state <> 'won'), 0)
+        WHERE id = $1 RETURNING p.*`,
+      [before.id],
+    );
+    if (row === undefined) throw new Error('a payment that is locked cannot be gone');
+    const payment = paymentOf(row);
+    const stands =
+      payment.state === 'paid'
+        ? creditThatStands(
+            payment.netCents,
+            payment.grossCents,
+            payment.refundedCents + payment.disputedCents,
+          )
+        : 0n;
+    const difference = stands - payment.creditedNano;
+    if (difference !== 0n) await this.post(tx, payment, difference, stands, before);
+    if (fact.kind === 'dispute') await this.recordDispute(tx, before, payment, fact.state);
+    if (payment.intentId !== null) await resolveEarlier(tx, payment);
+    return { ...payment, creditedNano: stands };
+  }
+
+  private async post(
+    tx: Tx,
+    payment: Payment,
+    amount: bigint,
+    stands: bigint,
+    before: Payment,
+  ): Promise<void> {
+    const { kind, action } = postingOf(payment, before, amount);
+    const ref = `payment:${payment.publicId}:${payment.postings + 1}`;
+    const isPosted = await this.ledger.post(tx, {
+      walletId: payment.walletId,
+      amount,
+      against: 'processor',
+      kind,
+      ref,
+    });
+    if (!isPosted) throw new Error(`the ledger has ${kind} ${ref} already, and the payment does not know`);
+    await tx.query('UPDATE payment SET credited_nano = $2, postings = postings + 1 WHERE id = $1', [
+      payment.id,
+      stands.toString(),
+    ]);
+    await this.record(tx, action, payment, {
+      credit_usd: [formatUsd(payment.creditedNano), formatUsd(stands)],
+    });
+  }
+
+  private async recordDispute(
+    tx: Tx,
+    before: Payment,
+    { disputedCents }: Payment,
+    state: 'open' | 'won' | 'lost',
+  ): Promise<void> {
+    if (state === 'open' && before.disputedCents === disputedCents) return;
+    await this.record(tx, state === 'open' ? 'billing.dispute-opened' : 'billing.dispute-closed', before, {
+      disputed_usd: [usdOf(before.disputedCents), usdOf(disputedCents)],
+      outcome: [null, state],
+    });
+  }
+
+  private async record(
+    tx: Tx,
+    action: ActionName,
+    payment: Payment,
+    changes: Record<string, [string | null, string]>,
+  ): Promise<void> {
+    const [owner] = await tx.query<{ organisation_id: number | null }[]>(
+      'SELECT organisation_id FROM user_account WHERE id = $1',
+      [payment.walletId],
+    );
+    await this.activity.write(tx, {
+      action,
+      actor: systemActor('payment processor'),
+      object: { type: 'payment', id: payment.id, label: `${usdOf(payment.netCents)} USD` },
+      concerns: { userId: payment.walletId, organisationId: owner?.organisation_id ?? null },
+      changes,
+    });
+  }
+}
+
+const usdOf = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });
+
+const lockIntent = (tx: Tx, intentId: string): Promise<unknown> =>
+  tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('payment intent ' || $1, 0))`, [intentId]);
+
+const uuidOrNull = (text: string | null): string | null => (isUuid(text) ? text : null);
+
+function identification(fact: PaymentFact): [where: string, values: unknown[]] {
+  switch (fact.kind) {
+    case 'session':
+      return [
+        '(session_id = $1 OR (session_id IS NULL AND public_id = $2))',
+        [fact.sessionId, uuidOrNull(fact.reference)],
+      ];
+    case 'intent':
+      return [
+        '(payment_intent_id = $1 OR (payment_intent_id IS NULL AND public_id = $2))',
+        [fact.intentId, uuidOrNull(fact.reference)],
+      ];
+    case 'charge':
+    case 'dispute':
+      return ['payment_intent_id = $1', [fact.intentId]];
+  }
+}
+
+/** An event must be of the charge that we asked for: its amount, its currency, its customer, its wallet. */
+async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Problem | null> {
+  if (fact.currency !== payment.currency) return 'currency';
+  if (fact.kind === 'dispute') return BigInt(fact.amountCents) > payment.grossCents ? 'amount' : null;
+  if (fact.amountCents === null || BigInt(fact.amountCents) !== payment.grossCents) return 'amount';
+  if (fact.kind === 'charge') return BigInt(fact.refundedCents) > payment.grossCents ? 'amount' : null;
+  if (fact.wallet !== String(payment.walletId)) return 'wallet';
+  if (payment.intentId !== null && fact.intentId !== null && payment.intentId !== fact.intentId)
+    return 'payment';
+  const [account] = await tx.query<{ customer_id: string | null }[]>(
+    'SELECT customer_id FROM billing_account WHERE wallet_id = $1',
+    [payment.walletId],
+  );
+  return account?.customer_id === fact.customerId ? null : 'customer';
+}
+
+/** Refunds are told apart from disputes by which of the two changed. */
+function postingOf(payment: Payment, before: Payment, difference: bigint): Posted {
+  if (difference > 0n && payment.postings === 0) return { kind: 'top-up', action: 'billing.topped-up' };
+  if (difference > 0n) return { kind: 'dispute-won', action: 'billing.dispute-closed' };
+  return payment.disputedCents > before.disputedCents
+    ? { kind: 'dispute', action: 'billing.dispute-opened' }
+    : { kind: 'refund', action: 'billing.refunded' };
+}
+
+/** Events that came before their payment was known are part of it now. */
+const resolveEarlier = (tx: Tx, payment: Payment): Promise<unknown> =>
+  tx.query(
+    `UPDATE processor_event SET outcome = 'applied', problem = NULL, payment_id = $2
+      WHERE outcome = 'quarantined' AND problem = 'payment' AND payment_intent_id = $1
+        AND type LIKE 'charge.%' AND resolved_at IS NULL`,
+    [payment.intentId, payment.id],
+  );

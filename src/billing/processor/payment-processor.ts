@@ -1,0 +1,120 @@
+import type Stripe from 'stripe';
+import { Inject, Injectable } from '@nestjs/common';
+import { fault } from '../../kernel';
+import { Settings } from '../../platform';
+
+/** The SDK as it was loaded, or null where no account is set up. */
+export const LOADED_SDK = Symbol('payment processor SDK');
+
+type Sdk = typeof import('stripe');
+
+const TIMEOUT_MS = 15_000;
+const RETRIES = 2;
+/** Within this time of now an event must have been signed. */
+const TOLERANCE_SECONDS = 300;
+
+/** It is loaded only where it is used: most installations start without it. */
+export async function loadSdk({ processorSecretKey }: Settings): Promise<Sdk | null> {
+  if (processorSecretKey === undefined) return null;
+  return (await import('stripe')).default as unknown as Sdk;
+}
+
+/** The account at the payment processor. */
+@Injectable()
+export class PaymentProcessor {
+  private readonly client: Stripe | null;
+
+  constructor(
+    @Inject(LOADED_SDK) private readonly sdk: Sdk | null,
+    private readonly settings: Settings,
+  ) {
+    const { processorSecretKey: key, processorApiUrl } = settings;
+    const { protocol, hostname, port } = new URL(processorApiUrl);
+    this.client =
+      sdk === null || key === undefined
+        ? null
+        : new sdk(key, {
+            host: hostname,
+            ...(port === '' ? {} : { port }),
+            protocol: protocol === 'http:' ? 'http' : 'https',
+            maxNetworkRetries: RETRIES,
+            timeout: TIMEOUT_MS,
+            telemetry: false,
+          });
+  }
+
+  /** A key to sell with, and a secret to believe what comes of it. */
+  get isConnected(): boolean {
+    return this.client !== null && this.settings.processorWebhookSecret !== undefined;
+  }
+
+  get isTestMode(): boolean {
+    return this.settings.processorSecretKey?.slice(3, 7) === 'test';
+  }
+
+  get isLiveMode(): boolean {
+    return this.settings.processorSecretKey?.slice(3, 7) === 'live';
+  }
+
+  /** Calls the processor. What it refuses, and what cannot be reached, leaves as a code of the catalogue. */
+  async call<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
+    if (this.client === null || !this.isConnected) {
+      throw fault('billing_unavailable', {
+        message: 'Payments are not set up here: the operator has not connected a payment processor.',
+      });
+    }
+    try {
+      return await work(this.client);
+    } catch (error) {
+      throw this.isCardError(error) ? error : this.translated(error);
+    }
+  }
+
+  /** Declined, or to be confirmed by the card's owner. */
+  isCardError(error: unknown): error is Stripe.errors.StripeCardError {
+    return this.sdk !== null && error instanceof this.sdk.errors.StripeCardError;
+  }
+
+  /** Said before a byte is read: without a secret nothing can be believed. */
+  requireSecret(): void {
+    if (this.sdk !== null && this.settings.processorWebhookSecret !== undefined) return;
+    throw fault('billing_unavailable', {
+      message: 'Events are not taken: no signing secret is set (PROCESSOR_WEBHOOK_SECRET).',
+    });
+  }
+
+  /** Refuses bytes that neither of our two secrets signed, or not within five minutes of now. */
+  verify(body: Buffer, header: string | undefined, now = Date.now()): void {
+    this.requireSecret();
+    const { processorWebhookSecret, processorWebhookSecretPrevious } = this.settings;
+    const secrets = [processorWebhookSecret, processorWebhookSecretPrevious].filter(
+      (secret) => secret !== undefined,
+    );
+    const signedAt = Number(/(?:^|,)t=(\d{1,12})(?:,|$)/.exec(header ?? '')?.[1] ?? NaN) * 1_000;
+    const isTimely = Math.abs(now - signedAt) <= TOLERANCE_SECONDS * 1_000;
+    if (header === undefined || !isTimely || !secrets.some((secret) => this.isSigned(body, header, secret))) {
+      throw fault('invalid_request', { message: 'The signature of this event does not hold.' });
+    }
+  }
+
+  private isSigned(body: Buffer, header: string, secret: string): boolean {
+    if (this.sdk === null) return false;
+    try {
+      // The time was looked at already, in both directions.
+      this.sdk.webhooks.signature?.verifyHeader(body, header, secret, Number.MAX_SAFE_INTEGER);
+      return this.sdk.webhooks.signature !== undefined;
+    } catch (error) {
+      if (error instanceof this.sdk.errors.StripeSignatureVerificationError) return false;
+      throw error;
+    }
+  }
+
+  private translated(error: unknown): unknown {
+    if (this.sdk === null || !(error instanceof this.sdk.errors.StripeError)) return error;
+    if (error.code === 'resource_missing') return fault('not_found', { cause: error });
+    return fault('billing_unavailable', {
+      message: 'The payment processor could not be asked. Nothing was charged; try again shortly.',
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,160 @@
+import { Injectable } from '@nestjs/common';
+import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import type { TopUpCents } from '../top-up';
+
+export type PaymentKind = 'checkout' | 'automatic';
+type PaymentState = 'open' | 'failed' | 'expired' | 'paid';
+/** What became of it, for people. */
+export type PaymentStatus = PaymentState | 'partially_refunded' | 'refunded' | 'disputed';
+
+export interface Payment {
+  readonly id: string;
+  readonly publicId: string;
+  readonly walletId: number;
+  readonly kind: PaymentKind;
+  readonly state: PaymentState;
+  readonly status: PaymentStatus;
+  readonly live: boolean;
+  readonly currency: string;
+  readonly netCents: bigint;
+  readonly feeCents: bigint;
+  readonly grossCents: bigint;
+  readonly refundedCents: bigint;
+  readonly disputedCents: bigint;
+  readonly creditedNano: bigint;
+  readonly postings: number;
+  readonly sessionId: string | null;
+  readonly intentId: string | null;
+  readonly failureCode: string | null;
+  readonly createdAt: Date;
+  readonly paidAt: Date | null;
+}
+
+export interface PaymentRow {
+  id: string;
+  public_id: string;
+  wallet_id: number;
+  kind: PaymentKind;
+  state: PaymentState;
+  live_mode: boolean;
+  currency: string;
+  net_cents: string;
+  fee_cents: string;
+  gross_cents: string;
+  refunded_cents: string;
+  disputed_cents: string;
+  credited_nano: string;
+  postings: number;
+  session_id: string | null;
+  payment_intent_id: string | null;
+  failure_code: string | null;
+  created_at: Date;
+  paid_at: Date | null;
+}
+
+export interface NewPayment {
+  readonly publicId: string;
+  readonly walletId: number;
+  readonly kind: PaymentKind;
+  readonly live: boolean;
+  readonly amount: TopUpCents;
+  readonly startedBy: number | null;
+}
+
+const newestFirst = new Keyset([{ sql: 'id', kind: 'integer' }], 'descending');
+
+/** Top-ups, from the moment somebody wants one. */
+@Injectable()
+export class Payments {
+  constructor(private readonly database: Database) {}
+
+  async add(tx: Tx, payment: NewPayment): Promise<void> {
+    const { net, fee, gross } = payment.amount;
+    await tx.query(
+      `INSERT INTO payment (public_id, wallet_id, kind, live_mode, net_cents, fee_cents, gross_cents, started_by)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [
+        payment.publicId,
+        payment.walletId,
+        payment.kind,
+        payment.live,
+        net.toString(),
+        fee.toString(),
+        gross.toString(),
+        payment.startedBy,
+      ],
+    );
+  }
+
+  async linkSession(publicId: string, sessionId: string): Promise<void> {
+    await this.database.query(
+      'UPDATE payment SET session_id = $2 WHERE public_id = $1 AND session_id IS NULL',
+      [publicId, sessionId],
+    );
+  }
+
+  /** Nothing was sold: the processor was never reached. */
+  async abandon(publicId: string, code: string): Promise<void> {
+    await this.database.query(
+      `UPDATE payment SET state = 'failed', failure_code = $2 WHERE public_id = $1 AND state = 'open'`,
+      [publicId, code],
+    );
+  }
+
+  /** The newest first. */
+  async page(walletId: number, request: PageRequest): Promise<Page<Payment>> {
+    const keyset = newestFirst.clause(request, 2);
+    const rows = await this.database.query<PaymentRow & Record<string, unknown>>(
+      `SELECT *, ${newestFirst.positions} FROM payment WHERE wallet_id = $1 AND ${keyset.where}
+        ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
+      [walletId, ...keyset.parameters],
+    );
+    const page = newestFirst.page(rows, request);
+    return { ...page, rows: page.rows.map(paymentOf) };
+  }
+
+  async byPublicId(publicId: string): Promise<Payment | null> {
+    const [row] = await this.database.query<PaymentRow>('SELECT * FROM payment WHERE public_id = $1', [
+      publicId,
+    ]);
+    return row === undefined ? null : paymentOf(row);
+  }
+}
+
+export function paymentOf(row: PaymentRow): Payment {
+  const amounts = {
+    netCents: BigInt(row.net_cents),
+    feeCents: BigInt(row.fee_cents),
+    grossCents: BigInt(row.gross_cents),
+    refundedCents: BigInt(row.refunded_cents),
+    disputedCents: BigInt(row.disputed_cents),
+  };
+  return {
+    id: row.id,
+    publicId: row.public_id,
+    walletId: row.wallet_id,
+    kind: row.kind,
+    state: row.state,
+    status: row.state === 'paid' ? statusOf(amounts) : row.state,
+    live: row.live_mode,
+    currency: row.currency,
+    ...amounts,
+    creditedNano: BigInt(row.credited_nano),
+    postings: row.postings,
+    sessionId: row.session_id,
+    intentId: row.payment_intent_id,
+    failureCode: row.failure_code,
+    createdAt: row.created_at,
+    paidAt: row.paid_at,
+  };
+}
+
+function statusOf({
+  grossCents,
+  refundedCents,
+  disputedCents,
+}: Pick<Payment, 'grossCents' | 'refundedCents' | 'disputedCents'>): PaymentStatus {
+  if (disputedCents > 0n) return 'disputed';
+  if (refundedCents === 0n) return 'paid';
+  return refundedCents >= grossCents ? 'refunded' : 'partially_refunded';
+}

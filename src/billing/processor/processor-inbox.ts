@@ -1,0 +1,157 @@
+import { Injectable } from '@nestjs/common';
+import { type ActivityActor, ActivityLog } from '../../audit';
+import { fault } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { BillingMails } from './billing-mails';
+import { Cards } from './cards';
+import type { Fact, ProcessorEvent } from './events';
+import { PaymentFacts, type Problem } from './payment-facts';
+import { PaymentProcessor } from './payment-processor';
+import type { Payment } from './payments';
+
+export type EventOutcome = 'applied' | 'ignored' | 'quarantined' | 'repeated';
+
+export interface QuarantinedEvent {
+  readonly eventId: string;
+  readonly type: string;
+  readonly receivedAt: Date;
+  readonly problem: Problem;
+  readonly fact: Fact | null;
+}
+
+interface QuarantineRow {
+  event_id: string;
+  type: string;
+  received_at: Date;
+  problem: Problem;
+  fact: Fact | null;
+}
+
+interface Entered {
+  readonly outcome: EventOutcome;
+  readonly problem: Problem | null;
+  readonly payment: Payment | null;
+}
+
+/** Every event once: its row and what it changes are one transaction. */
+@Injectable()
+export class ProcessorInbox {
+  constructor(
+    private readonly database: Database,
+    private readonly facts: PaymentFacts,
+    private readonly cards: Cards,
+    private readonly processor: PaymentProcessor,
+    private readonly mails: BillingMails,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  async receive(event: ProcessorEvent): Promise<EventOutcome> {
+    const entered = await this.database.transaction((tx) => this.enter(tx, event), { attempts: 3 });
+    if (entered.outcome === 'applied' && event.fact !== null)
+      await this.afterwards(event.fact, entered.payment);
+    return entered.outcome;
+  }
+
+  /** What a call to the processor told, which needs no inbox: asking again tells the same. */
+  async learn(fact: Fact): Promise<void> {
+    const { payment } =
+      fact.kind === 'cards'
+        ? { payment: null }
+        : await this.database.transaction((tx) => this.facts.apply(tx, fact), { attempts: 3 });
+    await this.afterwards(fact, payment);
+  }
+
+  /** The newest first. */
+  async quarantined(limit: number): Promise<QuarantinedEvent[]> {
+    const rows = await this.database.query<QuarantineRow>(
+      `SELECT event_id, type, received_at, problem, fact FROM processor_event
+        WHERE outcome = 'quarantined' AND resolved_at IS NULL ORDER BY received_at DESC, event_id LIMIT $1`,
+      [limit],
+    );
+    return rows.map((row) => ({
+      eventId: row.event_id,
+      type: row.type,
+      receivedAt: row.received_at,
+      problem: row.problem,
+      fact: row.fact,
+    }));
+  }
+
+  /** An operator looked at it: it is tried once more, or put away for good. */
+  async resolve(
+    eventId: string,
+    how: 'retry' | 'dismiss',
+    { reason, userId, actor }: { reason: string; userId: number; actor?: ActivityActor },
+  ): Promise<EventOutcome> {
+    return this.database.transaction(async (tx) => {
+      const [row] = await tx.query<QuarantineRow[]>(
+        `SELECT event_id, type, received_at, problem, fact FROM processor_event
+          WHERE event_id = $1 AND outcome = 'quarantined' AND resolved_at IS NULL FOR UPDATE`,
+        [eventId],
+      );
+      if (row === undefined) throw fault('not_found');
+      const { fact } = row;
+      const again = how === 'retry' && fact !== null && fact.kind !== 'cards' && row.problem !== 'mode';
+      const applied = again ? await this.facts.apply(tx, fact) : null;
+      if (how === 'retry' && applied?.problem !== null) {
+        throw fault('conflict', {
+          message: 'The event still contradicts what is known. It stays in quarantine.',
+        });
+      }
+      await tx.query(
+        `UPDATE processor_event SET resolved_at = clock_timestamp(), resolved_by = $2, resolution = $3,
+                outcome = $4, payment_id = coalesce($5, payment_id) WHERE event_id = $1`,
+        [eventId, userId, reason, how === 'retry' ? 'applied' : 'quarantined', applied?.payment?.id ?? null],
+      );
+      await this.activity.write(tx, {
+        action: 'billing.event-resolved',
+        object: { type: 'payment', id: eventId, label: row.type },
+        changes: { quarantine: [row.problem, how] },
+        reason,
+        ...(actor === undefined ? {} : { actor }),
+      });
+      return how === 'retry' ? 'applied' : 'quarantined';
+    });
+  }
+
+  private async enter(tx: Tx, { id, type, live, fact }: ProcessorEvent): Promise<Entered> {
+    const entered = await tx.query<object[]>(
+      `INSERT INTO processor_event (event_id, type, payment_intent_id, fact) VALUES ($1, $2, $3, $4)
+       ON CONFLICT (event_id) DO NOTHING RETURNING event_id`,
+      [id, type, intentOf(fact), fact === null ? null : JSON.stringify(fact)],
+    );
+    if (entered.length === 0) return { outcome: 'repeated', problem: null, payment: null };
+    const done = await this.act(tx, live, fact);
+    await tx.query(
+      'UPDATE processor_event SET outcome = $2, problem = $3, payment_id = $4 WHERE event_id = $1',
+      [id, done.outcome, done.problem, done.payment?.id ?? null],
+    );
+    return done;
+  }
+
+  private async act(tx: Tx, live: boolean, fact: Fact | null): Promise<Entered> {
+    if (fact === null) return { outcome: 'ignored', problem: null, payment: null };
+    if (live !== this.processor.isLiveMode) return { outcome: 'quarantined', problem: 'mode', payment: null };
+    if (fact.kind === 'cards') return { outcome: 'applied', problem: null, payment: null };
+    const { payment, problem } = await this.facts.apply(tx, fact);
+    // A charge that was refused moves no money, whoever it was for.
+    if (problem === 'payment' && fact.kind === 'intent' && fact.state === 'refused') {
+      return { outcome: 'ignored', problem: null, payment: null };
+    }
+    return { outcome: problem === null ? 'applied' : 'quarantined', problem, payment };
+  }
+
+  /** A payment may have left a card behind; one that nobody sits before is told by mail when it fails. */
+  private async afterwards(fact: Fact, payment: Payment | null): Promise<void> {
+    if (fact.kind === 'charge' || fact.kind === 'dispute') return;
+    const isRefused = fact.kind === 'intent' && fact.state === 'refused';
+    if (isRefused && payment?.kind === 'automatic' && payment.state === 'failed') {
+      await this.mails.automaticTopUpFailed(payment.walletId, payment.publicId, payment.failureCode ?? '');
+    }
+    const mayHaveCard = fact.kind === 'cards' || fact.state === 'paid';
+    if (mayHaveCard && fact.customerId !== null) await this.cards.refreshOf(fact.customerId);
+  }
+}
+
+const intentOf = (fact: Fact | null): string | null =>
+  fact === null || fact.kind === 'cards' ? null : fact.intentId;

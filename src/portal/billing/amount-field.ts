@@ -1,0 +1,42 @@
+import { isTopUp, LEAST_TOP_UP_CENTS, MOST_TOP_UP_CENTS } from '../../billing';
+import { findMembers, formatUsd, nanoPerCent, validationFault } from '../../kernel';
+import type { HttpRequest } from '../../web';
+
+const plainDecimal = /^\d{1,9}(?:\.\d{1,2})?$/;
+
+/** Cents of a field of the body, as it was written: 1e2 and 10.001 are refused, which as numbers look the same. */
+export function centsField(request: HttpRequest, name: string): bigint {
+  const text = writtenValue(request, name);
+  if (text === null) throw refusal(name, 'field required', 'missing');
+  if (!plainDecimal.test(text)) {
+    throw refusal(
+      name,
+      'must be a number of dollars with at most two decimals, such as 50 or 12.50',
+      'amount',
+    );
+  }
+  const [whole = '', fraction = ''] = text.split('.');
+  return BigInt(whole) * 100n + BigInt(fraction.padEnd(2, '0'));
+}
+
+export function topUpField(request: HttpRequest, name: string): bigint {
+  const cents = centsField(request, name);
+  if (isTopUp(cents)) return cents;
+  const [least, most] = [LEAST_TOP_UP_CENTS, MOST_TOP_UP_CENTS].map((limit) =>
+    formatUsd(limit * nanoPerCent, { fixed: 2 }),
+  );
+  throw refusal(name, `must be from ${least} to ${most} US dollars`, 'range');
+}
+
+function writtenValue({ rawBody, body, headers }: HttpRequest, name: string): string | null {
+  if (rawBody === undefined) return null;
+  if (headers['content-type']?.includes('json') === true) {
+    const [place] = findMembers(rawBody, name);
+    return place === undefined ? null : rawBody.subarray(place.start, place.end).toString('utf8').trim();
+  }
+  const value = (body as Readonly<Record<string, unknown>>)[name];
+  return typeof value === 'string' && value.trim() !== '' ? value.trim().replace(',', '.') : null;
+}
+
+export const refusal = (name: string, msg: string, type: string) =>
+  validationFault([{ loc: ['body', name], msg, type }], { message: `${name} ${msg}.` });

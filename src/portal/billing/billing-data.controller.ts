@@ -1,0 +1,247 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Allow, IsOptional, Length } from 'class-validator';
+import {
+  AutomaticTopUp,
+  type Card,
+  Cards,
+  isTopUp,
+  LEAST_TOP_UP_CENTS,
+  MOST_TOP_UP_CENTS,
+  type Payment,
+  PaymentProcessor,
+  Payments,
+} from '../../billing';
+import { fault, nanoPerCent, toJsonNumber } from '../../kernel';
+import { Settings } from '../../platform';
+import {
+  Access,
+  Action,
+  afterChange,
+  Data,
+  type HttpRequest,
+  Notices,
+  pageRequestOf,
+  presentPage,
+  queryOf,
+} from '../../web';
+import { centsField, refusal } from './amount-field';
+import { WalletParties } from './wallet-party';
+
+class PaymentsQuery {
+  @IsOptional()
+  @Length(1, 20)
+  limit?: string;
+
+  @IsOptional()
+  @Length(1, 1_000)
+  cursor?: string;
+}
+
+/** Read as they were written: see `centsField`. */
+class AutomaticTopUpForm {
+  @Allow()
+  enabled?: unknown;
+
+  @Allow()
+  threshold?: unknown;
+
+  @Allow()
+  amount?: unknown;
+
+  @Allow()
+  monthly_ceiling?: unknown;
+}
+
+const PAYMENT_PAGES = { usual: 50, most: 200 };
+const MOST_CENTS = 100_000_000n;
+const notLinked = { none: 'no account is ever linked: there is nothing to change' } as const;
+
+/** Cards, payments and automatic top-ups, as programs see them. */
+@Controller()
+export class BillingDataController {
+  constructor(
+    private readonly parties: WalletParties,
+    private readonly cards: Cards,
+    private readonly payments: Payments,
+    private readonly automatic: AutomaticTopUp,
+    private readonly processor: PaymentProcessor,
+    private readonly notices: Notices,
+    private readonly settings: Settings,
+  ) {}
+
+  @Data('/api/billing/processor-config', Access.session())
+  config(): object {
+    return {
+      connected: this.processor.isConnected,
+      publishable_key: this.settings.processorPublishableKey ?? null,
+      test_mode: this.processor.isTestMode,
+      currency: 'usd',
+      fee_percent: 5,
+      min_amount: toJsonNumber(LEAST_TOP_UP_CENTS * nanoPerCent),
+      max_amount: toJsonNumber(MOST_TOP_UP_CENTS * nanoPerCent),
+    };
+  }
+
+  @Data('/api/billing/payment-methods', Access.session())
+  async paymentMethods(@Req() request: HttpRequest): Promise<object> {
+    const { walletId } = await this.parties.mover(request);
+    return { object: 'list', data: (await this.cards.list(walletId)).map(presentCard) };
+  }
+
+  @Data('/api/billing/payments', Access.session())
+  async paymentList(@Query() _query: PaymentsQuery, @Req() request: HttpRequest): Promise<object> {
+    const { walletId } = await this.parties.mover(request);
+    const page = await this.payments.page(walletId, pageRequestOf(queryOf(request), PAYMENT_PAGES));
+    return presentPage(page, presentPayment, ({ publicId }) => publicId);
+  }
+
+  @Action('/api/billing/payment-methods/:pm_id', Access.session(), {
+    audit: 'billing.card-removed',
+    verb: 'delete',
+  })
+  removeCard(@Param('pm_id') id: string, @Req() request: HttpRequest): Promise<object> {
+    return this.remove(id, request);
+  }
+
+  /** Forms can only post. */
+  @Action('/api/billing/payment-methods/:pm_id/delete', Access.session(), { audit: 'billing.card-removed' })
+  async removeCardByForm(
+    @Param('pm_id') id: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const facts = await this.remove(id, request);
+    this.notices.leave(response, { tone: 'ok', text: 'billing.card-removed' });
+    return afterChange(request, response, '/dashboard/billing', facts);
+  }
+
+  @Action('/api/billing/payment-methods/:pm_id/default', Access.session(), {
+    audit: 'billing.default-card-changed',
+  })
+  makeDefault(
+    @Param('pm_id') id: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.choose(id, request, response);
+  }
+
+  @Action('/api/billing/payment-method/:pm_id', Access.session(), {
+    audit: 'billing.card-removed',
+    verb: 'delete',
+  })
+  removeRow(@Param('pm_id') id: string, @Req() request: HttpRequest): Promise<object> {
+    return this.remove(rowNumber(id), request);
+  }
+
+  @Action('/api/billing/payment-method/:pm_id/default', Access.session(), {
+    audit: 'billing.default-card-changed',
+  })
+  makeRowDefault(
+    @Param('pm_id') id: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.choose(rowNumber(id), request, response);
+  }
+
+  @Action('/api/billing/auto-topup', Access.session(), { audit: 'billing.auto-top-up-changed' })
+  async autoTopUp(
+    @Body() form: AutomaticTopUpForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { walletId } = await this.parties.mover(request);
+    const enabled = switchOf(form.enabled);
+    const rule = enabled
+      ? await this.ruleOf(request, walletId)
+      : { enabled, threshold: 0n, amountCents: 0n, monthlyCeilingCents: 0n };
+    await this.automatic.change(walletId, rule);
+    this.notices.leave(response, { tone: 'ok', text: 'billing.automatic-saved' });
+    return afterChange(request, response, '/dashboard/billing', { ok: true, enabled });
+  }
+
+  /** No outside account pays here: the answer says so. */
+  @Action('/api/billing/link-provider-account', Access.session(), { audit: notLinked })
+  async link(@Req() request: HttpRequest): Promise<object> {
+    await this.parties.mover(request);
+    return { ok: true, linked: false };
+  }
+
+  @Action('/api/billing/unlink-provider-account', Access.session(), { audit: notLinked })
+  async unlink(@Req() request: HttpRequest): Promise<object> {
+    await this.parties.mover(request);
+    return { ok: true, linked: false };
+  }
+
+  private async remove(id: string | number, request: HttpRequest): Promise<object> {
+    const { walletId } = await this.parties.mover(request);
+    await this.cards.remove(walletId, await this.cards.find(walletId, id));
+    return { ok: true };
+  }
+
+  private async choose(id: string | number, request: HttpRequest, response: ServerResponse): Promise<object> {
+    const { walletId } = await this.parties.mover(request);
+    await this.cards.makeDefault(walletId, await this.cards.find(walletId, id));
+    this.notices.leave(response, { tone: 'ok', text: 'billing.card-default' });
+    return afterChange(request, response, '/dashboard/billing', { ok: true });
+  }
+
+  private async ruleOf(request: HttpRequest, walletId: number) {
+    const [threshold, amountCents, monthlyCeilingCents] = (
+      ['threshold', 'amount', 'monthly_ceiling'] as const
+    ).map((name) => centsField(request, name)) as [bigint, bigint, bigint];
+    if (!isTopUp(amountCents)) throw refusal('amount', 'must be from 5.00 to 10000.00 US dollars', 'range');
+    if (threshold > MOST_CENTS) throw refusal('threshold', 'must be at most 1000000 US dollars', 'range');
+    if (monthlyCeilingCents < amountCents || monthlyCeilingCents > MOST_CENTS) {
+      throw refusal(
+        'monthly_ceiling',
+        'must be at least the amount, and at most 1000000 US dollars',
+        'range',
+      );
+    }
+    if ((await this.cards.list(walletId)).length === 0) {
+      throw fault('payment_required', { message: 'Save a card first: it is what is charged.' });
+    }
+    return { enabled: true, threshold: threshold * nanoPerCent, amountCents, monthlyCeilingCents };
+  }
+}
+
+/** A ticked box, or a truth value; anything else is asked back. */
+function switchOf(value: unknown): boolean {
+  if (value === true || value === 'true' || value === 'on') return true;
+  if (value === undefined || value === false || value === 'false' || value === 'off') return false;
+  throw refusal('enabled', 'must be true or false', 'boolean');
+}
+
+function rowNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw refusal('pm_id', 'must be a whole number', 'integer');
+}
+
+const presentCard = (card: Card): object => ({
+  id: card.processorId,
+  row_id: card.id,
+  brand: card.brand,
+  last4: card.last4,
+  exp_month: card.expMonth,
+  exp_year: card.expYear,
+  default: card.isDefault,
+});
+
+const usd = (cents: bigint): number => toJsonNumber(cents * nanoPerCent);
+
+const presentPayment = (payment: Payment): object => ({
+  id: payment.publicId,
+  created_at: payment.createdAt.toISOString(),
+  paid_at: payment.paidAt?.toISOString() ?? null,
+  kind: payment.kind,
+  status: payment.status,
+  amount_usd: usd(payment.grossCents),
+  fee_usd: usd(payment.feeCents),
+  credit_usd: usd(payment.netCents),
+  credited_usd: toJsonNumber(payment.creditedNano),
+  refunded_usd: usd(payment.refundedCents),
+  failure_code: payment.failureCode,
+});

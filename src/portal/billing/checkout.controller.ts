@@ -1,0 +1,96 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Allow } from 'class-validator';
+import { ActivityLog } from '../../audit';
+import { Checkout } from '../../billing';
+import { fromUnknown } from '../../kernel';
+import {
+  Access,
+  Action,
+  actorOf,
+  afterChange,
+  type HttpRequest,
+  Notices,
+  PageRenderer,
+  wantsPage,
+} from '../../web';
+import { topUpField } from './amount-field';
+import { WalletParties } from './wallet-party';
+
+class CheckoutForm {
+  /** Read as it was written: see `topUpField`. */
+  @Allow()
+  amount?: unknown;
+}
+
+const cardNotStored = { none: 'a card is put on record when the processor tells of it' } as const;
+
+/** Where money begins to come in: the processor's own page takes it from here. */
+@Controller()
+export class CheckoutController {
+  constructor(
+    private readonly checkout: Checkout,
+    private readonly parties: WalletParties,
+    private readonly activity: ActivityLog,
+    private readonly notices: Notices,
+    private readonly pages: PageRenderer,
+  ) {}
+
+  @Action('/api/billing/checkout', Access.session(), { audit: 'billing.checkout-started' })
+  start(
+    @Body() _form: CheckoutForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object | string> {
+    return this.topUp(request, response);
+  }
+
+  /** The older name of the same. */
+  @Action('/api/billing/add-funds', Access.session(), { audit: 'billing.checkout-started' })
+  addFunds(
+    @Body() _form: CheckoutForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object | string> {
+    return this.topUp(request, response);
+  }
+
+  @Action('/api/billing/payment-method', Access.session(), { audit: cardNotStored })
+  async addCard(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object | string> {
+    const { walletId } = await this.parties.mover(request);
+    return this.onward(await this.checkout.addCard(walletId), request, response);
+  }
+
+  private async topUp(request: HttpRequest, response: ServerResponse): Promise<object | string> {
+    try {
+      const { walletId, owner } = await this.parties.mover(request);
+      const { url } = await this.checkout.start(walletId, topUpField(request, 'amount'), {
+        userId: actorOf(request).userId,
+        organisationId: owner.organisationId,
+      });
+      return this.onward(url, request, response);
+    } catch (error) {
+      return this.backToPage(error, request, response);
+    }
+  }
+
+  /** A form may lead to our own pages only, so a page of ours leads on: at once, and by a link. */
+  private onward(url: string, request: HttpRequest, response: ServerResponse): object | string {
+    if (!wantsPage(request)) return { ok: true, url };
+    response.setHeader('refresh', `0; url=${new URL(url).href}`);
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    return this.pages.page('pages/billing/onward', { address: url }, request);
+  }
+
+  /** A person who mistyped is led back to the form, a program gets the refusal. */
+  private backToPage(error: unknown, request: HttpRequest, response: ServerResponse): object {
+    const problem = fromUnknown(error);
+    if (!wantsPage(request) || problem.code !== 'validation_error') throw error;
+    this.activity.nothingChanged();
+    this.notices.leave(response, { tone: 'bad', text: 'billing.amount-refused' });
+    return afterChange(request, response, '/dashboard/billing', { ok: false });
+  }
+}

@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import { BillingAccounts, type WalletOwner } from '../../billing';
+import { PayerService } from '../../identity';
+import { atLeast, fault } from '../../kernel';
+import { actorOf, type HttpRequest } from '../../web';
+
+/** The wallet that pays for the person who is signed in, and whether they may look into it and move its money. */
+export interface WalletParty {
+  readonly owner: WalletOwner;
+  readonly walletId: number;
+  readonly isOwn: boolean;
+  readonly mayMove: boolean;
+  readonly isExempt: boolean;
+}
+
+@Injectable()
+export class WalletParties {
+  constructor(
+    private readonly payers: PayerService,
+    private readonly accounts: BillingAccounts,
+  ) {}
+
+  async of(request: HttpRequest): Promise<WalletParty> {
+    const { userId, organisationId, departmentId, role } = actorOf(request);
+    const standing = await this.payers.standingOf({ userId, organisationId, departmentId, projectId: null });
+    const walletId = standing.payerUserId ?? userId;
+    const owner = await this.accounts.owner(walletId);
+    const isOwn = walletId === userId;
+    const isTheirs = organisationId !== null && owner.organisationId === organisationId;
+    return {
+      owner,
+      walletId,
+      isOwn,
+      mayMove: isOwn || (isTheirs && atLeast(role, 'org_admin')),
+      isExempt: standing.billingExempt,
+    };
+  }
+
+  /** For everything but the page, which says who pays instead. */
+  async mover(request: HttpRequest): Promise<WalletParty> {
+    const party = await this.of(request);
+    if (!party.mayMove) {
+      throw fault('permission_denied', {
+        message: `${party.owner.name || party.owner.email} pays for you: only they, and the owners and administrators of your organisation, act on that wallet.`,
+      });
+    }
+    return party;
+  }
+}
+
+/** Whom entries of the activity log about a wallet concern. */
+export const concernsOf = ({ walletId, owner }: WalletParty) => ({
+  userId: walletId,
+  organisationId: owner.organisationId,
+});

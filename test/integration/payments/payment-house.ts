@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { Ledger } from '../../../src/billing';
+import { UserAccount } from '../../../src/identity';
+import type { Role } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+import { signIn } from '../../support/people';
+import { deliver, ProcessorSimulator } from '../../support/processor/processor-simulator';
+
+export interface Payer {
+  readonly userId: number;
+  readonly cookie: string;
+}
+
+interface Answer {
+  readonly status: number;
+  // Tests read it as what they expect, and match it.
+  readonly body: ReturnType<typeof JSON.parse>;
+}
+
+/** A service whose payment processor is the simulator; events are brought when a test says so. */
+export class PaymentHouse {
+  private constructor(
+    readonly app: TestApp,
+    readonly simulator: ProcessorSimulator,
+  ) {}
+
+  static async start(environment: Readonly<Record<string, string>> = {}): Promise<PaymentHouse> {
+    const simulator = await ProcessorSimulator.start();
+    const app = await startTestApp({ environment: { ...simulator.environment, ...environment } });
+    return new PaymentHouse(app, simulator);
+  }
+
+  async payer(account: Partial<UserAccount> & { role?: Role } = {}): Promise<Payer> {
+    const accounts = this.app.database.source.getRepository(UserAccount);
+    const name = randomBytes(6).toString('hex');
+    const user = accounts.create({
+      email: `${name}@example.com`,
+      displayName: name,
+      status: 'active',
+      ...account,
+    });
+    await accounts.insert(user);
+    return { userId: user.id, cookie: await signIn(this.app, user.id) };
+  }
+
+  async send(method: string, path: string, payer: Payer | null, json?: unknown): Promise<Answer> {
+    return this.raw(method, path, payer, json === undefined ? undefined : JSON.stringify(json));
+  }
+
+  async raw(method: string, path: string, payer: Payer | null, body?: string): Promise<Answer> {
+    const response = await fetch(`${this.app.url}${path}`, {
+      method,
+      headers: {
+        ...(payer === null ? {} : { cookie: payer.cookie }),
+        ...(method === 'GET' ? {} : { origin: this.app.url, 'sec-fetch-site': 'same-origin' }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : { text } };
+  }
+
+  /** Begins a top-up and answers the session at the processor. */
+  async checkout(payer: Payer, amount: number): Promise<string> {
+    const { status, body } = await this.send('POST', '/api/billing/checkout', payer, { amount });
+    if (status !== 200) throw new Error(JSON.stringify(body));
+    return String(body['url']).split('/').at(-1) ?? '';
+  }
+
+  /** A top-up that was paid, its events brought. Answers the payment intent. */
+  async topUp(payer: Payer, amount: number, card?: string): Promise<string> {
+    const session = await this.checkout(payer, amount);
+    this.simulator.account.pay(session, card);
+    await this.deliverAll();
+    return String(this.simulator.account.sessions.get(session)?.['payment_intent']);
+  }
+
+  /** Brings every event that was not brought before, in the order in which they happened. */
+  async deliverAll(): Promise<number[]> {
+    const statuses: number[] = [];
+    for (const event of this.simulator.account.events.splice(0)) {
+      statuses.push((await deliver(this.app.url, event)).status);
+    }
+    return statuses;
+  }
+
+  async balance({ userId }: Payer): Promise<bigint> {
+    return (await this.app.application.get(Ledger, { strict: false }).wallet(userId)).balance;
+  }
+
+  rows<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
+    return this.app.database.query<Row>(sql, values);
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+    await this.simulator.stop();
+  }
+}
