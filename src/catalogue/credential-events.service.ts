@@ -37,7 +37,8 @@ export interface TokenEventQuery {
 
 const KEPT_MS = 90 * 86_400_000;
 const LONGEST_DETAIL = 500;
-const MOST_ROWS = 1_000;
+/** One more than a page may have: it tells whether there are more. */
+const MOST_ROWS = 1_001;
 const FARTHEST_OFFSET = 100_000;
 const LONGEST_WINDOW_HOURS = 24 * 90;
 

@@ -48,10 +48,11 @@ export class KeyRegister {
     private readonly limits: Limits,
   ) {}
 
-  /** A key outside the scope is not there. */
-  async get(scope: KeyScope, publicId: string, tx?: Tx): Promise<ManagedKey> {
+  /** By its public id, or by its number. A key outside the scope is not there. */
+  async get(scope: KeyScope, id: string | number, tx?: Tx): Promise<ManagedKey> {
     const { sql, parameters } = withinScope(scope, 2);
-    const rows = await this.read(`${MANAGED} AND k.public_id = $1 AND ${sql}`, [publicId, ...parameters], tx);
+    const column = typeof id === 'number' ? 'k.id' : 'k.public_id';
+    const rows = await this.read(`${MANAGED} AND ${column} = $1 AND ${sql}`, [id, ...parameters], tx);
     const [key] = await this.withBudgets(rows, tx);
     if (key === undefined) throw noSuchKey();
     return key;

@@ -34,7 +34,11 @@ export interface ActivityFilter extends PageRequest {
   readonly to?: Date | null;
   readonly action?: ActionName | null;
   readonly actorUserId?: number | null;
+  /** Any part of the actor's label. */
+  readonly actorText?: string | null;
   readonly object?: { readonly type: ObjectType; readonly id?: string | null } | null;
+  /** The object's id, or any part of its label. */
+  readonly objectText?: string | null;
   /** Any part of the actor's or the object's label. */
   readonly text?: string | null;
 }
@@ -150,7 +154,7 @@ function ownBranches(userId: number, parameters: SqlParameters): string[] {
 }
 
 function conditionsOf(filter: ActivityFilter, parameters: SqlParameters): string[] {
-  const { from, to, action, actorUserId, object, text } = filter;
+  const { from, to, action, actorUserId, actorText, object, objectText, text } = filter;
   const conditions: string[] = [];
   const narrow = (value: unknown, condition: (parameter: string) => string): void => {
     if (value !== null && value !== undefined && value !== '')
@@ -160,8 +164,13 @@ function conditionsOf(filter: ActivityFilter, parameters: SqlParameters): string
   narrow(to, (parameter) => `occurred_at < ${parameter}`);
   narrow(action, (parameter) => `action = ${parameter}`);
   narrow(actorUserId, (parameter) => `actor_user_id = ${parameter}`);
+  narrow(actorText, (parameter) => `strpos(lower(actor_label), lower(${parameter})) > 0`);
   narrow(object?.type, (parameter) => `object_type = ${parameter}`);
   narrow(object?.id, (parameter) => `object_id = ${parameter}`);
+  narrow(
+    objectText,
+    (parameter) => `(object_id = ${parameter} OR strpos(lower(object_label), lower(${parameter})) > 0)`,
+  );
   narrow(
     text,
     (parameter) =>

@@ -15,3 +15,4 @@ export {
   rollingResetsAt,
   type BucketRange,
 } from './rolling';
+export { dayAfter, startOfDay } from './start-of-day';

@@ -80,6 +80,7 @@ export interface RowDetail {
   href: string;
   open?: boolean;
   items?: LabelledFigure[];
+  diff?: DiffModel;
   timeline?: TimelineModel;
 }
 

@@ -1,0 +1,135 @@
+import { expect, expectStatus, jsonOf } from '../http';
+import type { Scenario } from '../scenario';
+import type { World } from '../world';
+
+const refusesOthers =
+  (path: string, role: 'user' | 'org_owner') =>
+  async (world: World): Promise<void> => {
+    expectStatus(await world.nobody.get(path), 401);
+    expectStatus(await (await world.person(role)).client.get(path), 403, 'permission_denied');
+  };
+
+/** Something on record in our organisation: an administrator takes the log away, once. */
+async function onRecord(world: World): Promise<void> {
+  const { client } = await world.person('org_admin');
+  expectStatus(await client.get('/dashboard/admin/audit/export?object=proof'), 200);
+}
+
+const audit = '/dashboard/admin/audit';
+
+export const oversightScenarios: readonly Scenario[] = [
+  {
+    operation: 'GET /dashboard/admin/audit',
+    success: async (world) => {
+      await onRecord(world);
+      const wanted = '?action=log.exported';
+      const own = await (await world.person('org_owner')).client.get(`${audit}${wanted}`);
+      expectStatus(own, 200);
+      const { email } = await world.person('org_admin');
+      expect(own.text.includes(email), 'the export of our administrator is on the log');
+      const foreign = await (await world.stranger('org_owner')).client.get(`${audit}${wanted}`);
+      expectStatus(foreign, 200);
+      expect(!foreign.text.includes(email), 'the other organisation does not see it');
+      const all = await (await world.person('platform_admin')).client.get(`${audit}${wanted}`);
+      expect(all.text.includes(email), 'the platform sees it');
+    },
+    badInput: async (world) =>
+      expectStatus(
+        await (await world.person('org_admin')).client.get(`${audit}?from=never`),
+        422,
+        'validation_error',
+      ),
+    withoutRights: refusesOthers(audit, 'user'),
+  },
+  {
+    operation: 'GET /dashboard/admin/audit/export',
+    success: async (world) => {
+      await onRecord(world);
+      const { client } = await world.person('org_admin');
+      const file = await client.get(`${audit}/export?action=log.exported`);
+      expectStatus(file, 200);
+      expect(file.headers.get('content-type')?.startsWith('text/csv') === true, 'it is a file');
+      expect(Number(file.headers.get('x-svc-export-capped-at')) > 0, 'the cap is told');
+      const [header, first] = file.text.split('\r\n');
+      expect(header?.startsWith('occurred_at,') === true, 'columns have names');
+      expect(first?.includes('log.exported') === true, 'the earlier export is in the file');
+    },
+    badInput: async (world) =>
+      expectStatus(
+        await (await world.person('org_admin')).client.get(`${audit}/export?type=none`),
+        422,
+        'validation_error',
+      ),
+    withoutRights: refusesOthers(`${audit}/export`, 'user'),
+  },
+  {
+    operation: 'GET /api/admin/token-logs',
+    success: async (world) => {
+      await world.rows(
+        `INSERT INTO provider_token_event (credential_id, provider, key_name, kind, source)
+         SELECT id, 'proof', 'proof', 'refreshed', 'refresh' FROM provider_credential LIMIT 1`,
+      );
+      const [known] = await world.rows<{ count: string }>(
+        `SELECT count(*) FROM provider_token_event WHERE provider = 'proof'`,
+      );
+      const answer = await (
+        await world.person('platform_admin')
+      ).client.get('/api/admin/token-logs?provider=proof&limit=1000');
+      expectStatus(answer, 200);
+      const { data, limit, offset, window_hours: hours } = jsonOf(answer);
+      expect((data as unknown[]).length === Number(known?.count), 'every event is told');
+      expect(limit === 1_000 && offset === 0 && hours === 24, 'what was asked for is said');
+    },
+    badInput: async (world) =>
+      expectStatus(
+        await (await world.person('platform_admin')).client.get('/api/admin/token-logs?limit=0'),
+        422,
+        'limit',
+      ),
+    withoutRights: refusesOthers('/api/admin/token-logs', 'org_owner'),
+  },
+  {
+    operation: 'GET /dashboard/admin/api/proxy-health',
+    success: async (world) => {
+      const answer = await (
+        await world.person('platform_admin')
+      ).client.get('/dashboard/admin/api/proxy-health');
+      expectStatus(answer, 200);
+      const [known] = await world.rows<{ count: string }>(
+        `SELECT count(DISTINCT provider_id) FROM provider_credential WHERE kind = 'oauth-pool' AND disabled_at IS NULL`,
+      );
+      expect((jsonOf(answer)['pools'] as unknown[]).length === Number(known?.count), 'each pool is told');
+    },
+    badInput: 'none',
+    withoutRights: refusesOthers('/dashboard/admin/api/proxy-health', 'org_owner'),
+  },
+  {
+    operation: 'GET /dashboard/admin/api/key-rate-limit-state',
+    success: async (world) => {
+      const key = await world.newKey(await world.person('user'));
+      const path = `/dashboard/admin/api/key-rate-limit-state?key_id=${key.id}`;
+      const { client } = await world.person('org_admin');
+      const before = Number(jsonOf(await client.get(path))['used']);
+      expectStatus(
+        await key.client.post('/v1/chat/completions', {
+          json: { model: 'sim-small', messages: [{ role: 'user', content: 'hello' }] },
+        }),
+        200,
+      );
+      const after = jsonOf(await client.get(path));
+      expect(before === 0 && after['used'] === 1, `the request counts: ${JSON.stringify(after)}`);
+    },
+    badInput: async (world) =>
+      expectStatus(
+        await (await world.person('org_admin')).client.get('/dashboard/admin/api/key-rate-limit-state'),
+        422,
+        'key_id',
+      ),
+    withoutRights: async (world) => {
+      const key = await world.newKey(await world.person('user'));
+      const path = `/dashboard/admin/api/key-rate-limit-state?key_id=${key.id}`;
+      await refusesOthers(path, 'user')(world);
+      expectStatus(await (await world.stranger('org_owner')).client.get(path), 404);
+    },
+  },
+];

@@ -1,0 +1,170 @@
+import {
+  actionNames,
+  type ActivityEntry,
+  actionTextKey,
+  type Changes,
+  objectTextKey,
+  objectTypes,
+} from '../../audit';
+import type { Scope } from '../../kernel';
+import type { Choice, DiffModel, FieldModel, LabelledFigure, RowModel, Translate } from '../../views';
+import { addressOf, type HttpRequest, type ListDescription, pathOf, queryOf, scopeWords } from '../../web';
+import type { AuditLogQuery } from './audit-log.form';
+
+export interface AuditLogShown {
+  readonly request: HttpRequest;
+  readonly query: AuditLogQuery;
+  readonly scope: Scope;
+  readonly timeZone: string;
+  readonly translate: Translate;
+  /** The names of the organisations whose entries are on the page. */
+  readonly organisations: ReadonlyMap<number, string>;
+}
+
+export function auditLogList(shown: AuditLogShown): ListDescription<ActivityEntry> {
+  const { request, scope, timeZone, translate } = shown;
+  return {
+    heading: translate('audit.heading'),
+    scope: `${scopeWords(request, translate, scope)} · ${timeZone}`,
+    columns: [
+      { label: translate('activity.page.time') },
+      { label: translate('activity.page.what') },
+      { label: translate('activity.page.object') },
+      { label: translate('activity.page.who') },
+      ...(showsOrganisation(scope) ? [{ label: translate('audit.organisation'), minor: true }] : []),
+      { label: translate('activity.page.address'), minor: true },
+    ],
+    fields: fieldsOf(shown),
+    row: (entry) => rowOf(entry, shown),
+    nothingYet: { title: translate('audit.nothing-title'), text: translate('audit.nothing-text') },
+  };
+}
+
+const showsOrganisation = (scope: Scope): boolean => scope.kind === 'platform';
+
+function fieldsOf({ query, translate }: AuditLogShown): FieldModel[] {
+  const chosen = (name: string, label: string, choices: readonly Choice[]): FieldModel => ({
+    id: `filter-${name}`,
+    name,
+    label: translate(label),
+    type: 'select',
+    options: [{ value: '', label: translate('list.all') }, ...choices],
+  });
+  const day = (name: 'from' | 'to'): FieldModel => ({
+    id: `filter-${name}`,
+    name,
+    label: translate(`audit.${name}`),
+    type: 'date',
+    value: query[name],
+  });
+  const written = (name: 'actor' | 'object', label: string): FieldModel => ({
+    id: `filter-${name}`,
+    name,
+    label: translate(label),
+    type: 'search',
+    value: query[name],
+    filterKey: name === 'actor',
+  });
+  return [
+    written('actor', 'audit.actor'),
+    chosen(
+      'action',
+      'activity.page.what',
+      actionNames.map((name) => ({
+        value: name,
+        label: translate(actionTextKey(name)),
+        selected: query.action === name,
+      })),
+    ),
+    chosen(
+      'type',
+      'activity.page.object',
+      objectTypes.map((type) => ({
+        value: type,
+        label: translate(objectTextKey(type)),
+        selected: query.type === type,
+      })),
+    ),
+    written('object', 'audit.object'),
+    day('from'),
+    day('to'),
+  ];
+}
+
+function rowOf(entry: ActivityEntry, shown: AuditLogShown): RowModel {
+  const { request, query, scope, translate } = shown;
+  const { id, label, type } = entry.object;
+  const title = translate(actionTextKey(entry.action));
+  const organisation = organisationOf(entry.organisationId, shown);
+  return {
+    cells: [
+      { kind: 'clock', value: entry.occurredAt },
+      { kind: 'text', value: title, heading: true },
+      {
+        kind: 'link',
+        value:
+          label ?? (id === null ? translate(objectTextKey(type)) : `${translate(objectTextKey(type))} ${id}`),
+        href: narrowed(request, { type, object: id ?? label ?? '' }),
+      },
+      actorCell(entry, request),
+      ...(showsOrganisation(scope) ? [{ kind: 'text', value: organisation, minor: true } as const] : []),
+      { kind: 'text', value: entry.address ?? '–', minor: true },
+    ],
+    detail: {
+      id: `entry-${entry.id}`,
+      name: title,
+      href: `${addressOf(pathOf(request), queryOf(request), { open: entry.id })}#entry-${entry.id}`,
+      open: query.open === entry.id,
+      items: detailsOf(entry, shown),
+      ...(entry.changes === null ? {} : { diff: diffOf(entry.changes, translate) }),
+    },
+  };
+}
+
+/** The same list, of this person or object alone; it begins anew. */
+const narrowed = (request: HttpRequest, changes: Readonly<Record<string, string>>): string =>
+  addressOf(pathOf(request), queryOf(request), { ...changes, cursor: null, open: null });
+
+function actorCell({ actor }: ActivityEntry, request: HttpRequest): RowModel['cells'][number] {
+  if (actor.userId === null || actor.kind !== 'user') return { kind: 'text', value: actor.label };
+  return { kind: 'link', value: actor.label, href: narrowed(request, { actor: String(actor.userId) }) };
+}
+
+const organisationOf = (id: number | null, { organisations }: AuditLogShown): string =>
+  id === null ? '–' : (organisations.get(id) ?? `#${id}`);
+
+/** What an administrator of one organisation did in another is said to be that. */
+function detailsOf(entry: ActivityEntry, shown: AuditLogShown): LabelledFigure[] {
+  const { translate } = shown;
+  const { actor, object } = entry;
+  const isElsewhere = actor.kind === 'user' && actor.organisationId !== entry.organisationId;
+  const text = (key: string, value: string | null): LabelledFigure[] =>
+    value === null ? [] : [{ label: translate(key), figure: { kind: 'text', value } }];
+  const copied = (key: string, value: string | null): LabelledFigure[] =>
+    value === null ? [] : [{ label: translate(key), figure: { kind: 'copy', value } }];
+  return [
+    ...text('activity.page.who', actor.label),
+    ...text('audit.role', actor.role === null ? null : translate(`audit.roles.${actor.role}`)),
+    ...text('audit.acting-in', isElsewhere ? organisationOf(entry.organisationId, shown) : null),
+    ...text('activity.page.object', object.label),
+    ...copied('audit.object-id', object.id),
+    ...text('activity.page.reason', entry.reason),
+    ...text('activity.page.address', entry.address),
+    ...copied('activity.page.request', entry.requestId),
+    ...copied('audit.entry', entry.id),
+  ];
+}
+
+function diffOf(changes: Changes, translate: Translate): DiffModel {
+  return {
+    caption: translate('audit.changes'),
+    rows: Object.entries(changes).map(([field, [before, after]]) => ({
+      field,
+      ...(before === null ? {} : { before: shownText(before) }),
+      ...(after === null ? {} : { after: shownText(after) }),
+      kind: before === null ? 'added' : after === null ? 'removed' : 'changed',
+    })),
+  };
+}
+
+const shownText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

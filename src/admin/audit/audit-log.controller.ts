@@ -1,0 +1,88 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { type ActivityEntry, ActivityLog, ActivityQuery } from '../../audit';
+import { Database, Settings } from '../../platform';
+import type { BannerModel } from '../../views';
+import {
+  Access,
+  adminScope,
+  Audited,
+  Csv,
+  type CsvTable,
+  type HttpRequest,
+  listPage,
+  type ListPageModel,
+  Page,
+  PageRenderer,
+} from '../../web';
+import { auditLogColumns, auditLogRow } from './audit-log-csv';
+import { auditLogList } from './audit-log-model';
+import { AuditLogQuery, filterOf } from './audit-log.form';
+
+const ROWS_A_PAGE = 50;
+
+/** Everything that people and keys changed: of their organisation for its administrators, of all for the platform's. */
+@Controller()
+export class AuditLogController {
+  constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityQuery,
+    private readonly log: ActivityLog,
+    private readonly pages: PageRenderer,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page('/dashboard/admin/audit', 'pages/admin/audit', Access.role('org_admin'))
+  async show(
+    @Query() query: AuditLogQuery,
+    @Req() request: HttpRequest,
+  ): Promise<ListPageModel & { cap: BannerModel }> {
+    const scope = adminScope(request);
+    const translate = this.pages.textsFor(request);
+    const timeZone = this.pages.timeZoneOf(request);
+    const page = await this.activity.page(scope, {
+      ...filterOf(query, timeZone),
+      cursor: query.cursor,
+      limit: ROWS_A_PAGE,
+    });
+    const organisations = await this.organisationsOf(page.rows);
+    const list = auditLogList({ request, query, scope, timeZone, translate, organisations });
+    const text = translate('audit.cap', { count: this.settings.auditExportMaxRows });
+    return { ...listPage(request, page, list, translate), cap: { tone: 'info', text } };
+  }
+
+  /** Who takes the log away is on it. */
+  @Csv('/dashboard/admin/audit/export', Access.role('org_admin'), 'audit')
+  @Audited('log.exported')
+  async export(@Query() query: AuditLogQuery, @Req() request: HttpRequest): Promise<CsvTable> {
+    const scope = adminScope(request);
+    const filter = filterOf(query, this.pages.timeZoneOf(request));
+    const limit = this.settings.auditExportMaxRows;
+    const { cursor: _cursor, open: _open, ...asked } = query;
+    await this.database.transaction((tx) =>
+      this.log.write(tx, {
+        action: 'log.exported',
+        object: { type: 'log', label: 'audit' },
+        ...(scope.kind === 'organisation' ? { concerns: { organisationId: scope.organisationId } } : {}),
+        changes: Object.fromEntries(
+          Object.entries(asked).flatMap(([name, value]) => (value ? [[name, [null, String(value)]]] : [])),
+        ),
+      }),
+    );
+    const entries = this.activity.all(scope, { ...filter, limit });
+    return { columns: auditLogColumns, rows: rowsOf(entries), cappedAt: limit };
+  }
+
+  private async organisationsOf(entries: readonly ActivityEntry[]): Promise<ReadonlyMap<number, string>> {
+    const ids = new Set(entries.flatMap(({ organisationId: id }) => (id === null ? [] : [id])));
+    if (ids.size === 0) return new Map();
+    const rows = await this.database.query<{ id: number; name: string }>(
+      'SELECT id, name FROM organisation WHERE id = ANY ($1::integer[])',
+      [[...ids]],
+    );
+    return new Map(rows.map(({ id, name }) => [id, name]));
+  }
+}
+
+async function* rowsOf(entries: AsyncIterable<ActivityEntry>): AsyncGenerator<readonly unknown[]> {
+  for await (const entry of entries) yield auditLogRow(entry);
+}

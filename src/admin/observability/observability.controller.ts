@@ -1,0 +1,93 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { Type } from 'class-transformer';
+import { IsInt, Max, Min } from 'class-validator';
+import { type StoredTokenEvent, TokenEvents } from '../../catalogue';
+import { KeyRegister, RateLimiter } from '../../keys';
+import { Settings } from '../../platform';
+import { Access, adminScope, Data, type HttpRequest } from '../../web';
+import { PoolHealthQuery } from './pool-health';
+import { TokenLogQuery } from './token-log.form';
+
+const LARGEST_ID = 2_147_483_647;
+
+class RateStateQuery {
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(LARGEST_ID)
+  key_id: number;
+}
+
+/** What operators ask about suppliers' tokens and about the limiter of a customer's key. */
+@Controller()
+export class ObservabilityController {
+  constructor(
+    private readonly events: TokenEvents,
+    private readonly health: PoolHealthQuery,
+    private readonly keys: KeyRegister,
+    private readonly rates: RateLimiter,
+    private readonly settings: Settings,
+  ) {}
+
+  @Data('/api/admin/token-logs', Access.role('platform_admin'))
+  async tokenLogs(@Query() query: TokenLogQuery): Promise<object> {
+    const { limit, offset } = query;
+    const found = await this.events.find({
+      provider: query.provider,
+      keyName: query.key_name,
+      kinds: query.kinds,
+      source: query.source,
+      errorKind: query.error_kind,
+      sinceMs: query.since_ms,
+      windowHours: query.window_hours,
+      limit: limit + 1,
+      offset,
+    });
+    return {
+      object: 'list',
+      data: found.slice(0, limit).map(presentEvent),
+      has_more: found.length > limit,
+      limit,
+      offset,
+      window_hours: query.window_hours,
+    };
+  }
+
+  @Data('/dashboard/admin/api/proxy-health', Access.role('platform_admin'))
+  async proxyHealth(): Promise<object> {
+    return { checked_at: new Date().toISOString(), pools: await this.health.pools() };
+  }
+
+  /** How a key stands in its minute; nothing is taken of it. */
+  @Data('/dashboard/admin/api/key-rate-limit-state', Access.role('department_admin'))
+  async rateState(@Query() { key_id: number }: RateStateQuery, @Req() request: HttpRequest): Promise<object> {
+    const key = await this.keys.get(adminScope(request), number);
+    const rateLimitRpm = key.rateLimitRpm ?? this.settings.keyRateLimitRpm;
+    const { limit, used, remaining, resetsAt } = await this.rates.stateOf({ keyId: key.id, rateLimitRpm });
+    return {
+      key_id: key.id,
+      id: key.publicId,
+      name: key.name,
+      status: key.status,
+      window_seconds: 60,
+      limit,
+      is_own_limit: key.rateLimitRpm !== null,
+      used,
+      remaining,
+      blocked: remaining === 0,
+      resets_at: resetsAt?.toISOString() ?? null,
+    };
+  }
+}
+
+const presentEvent = ({ id, at, provider, keyName, kind, source, errorKind, detail }: StoredTokenEvent) => ({
+  id,
+  at: at.toISOString(),
+  at_ms: at.getTime(),
+  provider,
+  key_name: keyName,
+  kind,
+  source,
+  error_kind: errorKind,
+  detail,
+});
