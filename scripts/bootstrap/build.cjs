@@ -5,7 +5,7 @@ const { join } = require('node:path');
 const { announced, inProject, run } = require('./run.cjs');
 
 const stamp = inProject('dist', '.stamp');
-const folders = ['src', 'migrations', 'simulator', 'proofs', 'bench'];
+const folders = ['src', 'migrations', 'simulator', 'gallery', 'proofs', 'bench'];
 const files = ['package-lock.json', '.swcrc', 'nest-cli.json', 'tsconfig.json', 'scripts/bundle.cjs'];
 
 /** The compiled code, and the artefact made of it. Contents decide, not times: a checkout makes everything look new. */

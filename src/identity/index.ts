@@ -13,6 +13,7 @@ export {
   AttemptThrottle,
   InvitesService,
   LinkedIdentities,
+  OwnAccountService,
   type MailWish,
   PASSWORD_LEAST,
   type ProvenIdentity,

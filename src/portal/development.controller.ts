@@ -1,7 +1,7 @@
+import { join } from 'node:path';
 import { Controller, Query } from '@nestjs/common';
 import { IsOptional, Matches } from 'class-validator';
 import { Outbox, type OutboxMail, Settings } from '../platform';
-import { galleryModel } from '../views';
 import { Access, Page } from '../web';
 
 class OutboxQuery {
@@ -10,6 +10,12 @@ class OutboxQuery {
   id?: string;
 }
 
+interface Gallery {
+  readonly galleryModel: (baseUrl: string) => object;
+}
+
+/** Beside the sources and their compiled form, and in no artefact: what it shows is for development alone. */
+const gallery = join(__dirname, '..', '..', 'gallery', 'index');
 const LISTED = 50;
 const link = /https?:\/\/[^\s<>"]+/g;
 
@@ -22,7 +28,8 @@ export class DevelopmentController {
   ) {}
 
   @Page('components', 'pages/dev/components', Access.anyone())
-  components(): object {
+  async components(): Promise<object> {
+    const { galleryModel } = (await import(gallery)) as Gallery;
     return galleryModel(this.settings.baseUrl);
   }
 

@@ -19,7 +19,6 @@ export {
   formatTime,
   isTimeZone,
 } from './formatting';
-export { galleryModel, type GalleryModel } from './components/gallery';
 export type * from './components/models';
 export { requestSnippets, type SnippetValues } from './components/snippets';
 export { projectFolder } from './project-folder';

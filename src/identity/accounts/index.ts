@@ -8,6 +8,7 @@ import { Invite } from './invite.entity';
 import { InvitesService } from './invites.service';
 import { LinkedIdentities } from './linked-identities.service';
 import { LinkedIdentity } from './linked-identity.entity';
+import { OwnAccountService } from './own-account.service';
 import { PasswordResetService } from './password-reset.service';
 import { Passwords } from './passwords.service';
 import { RegistrationService } from './registration.service';
@@ -23,6 +24,7 @@ export {
   AttemptThrottle,
   InvitesService,
   LinkedIdentities,
+  OwnAccountService,
   PasswordResetService,
   RegistrationService,
   SignInService,
@@ -36,6 +38,7 @@ export const accountProviders = [
   AttemptThrottle,
   InvitesService,
   LinkedIdentities,
+  OwnAccountService,
   PasswordResetService,
   Passwords,
   RegistrationService,

@@ -9,6 +9,7 @@ import { FormAnswers } from './form-answers';
 import { PasswordResetController } from './password-reset.controller';
 import { PasswordStrategy } from './password-strategy';
 import { RegistrationController } from './registration.controller';
+import { SettingsController } from './settings.controller';
 import { SignInController } from './sign-in.controller';
 import { PublicModule } from '../public/public.module';
 import { LegalAcceptanceController } from './legal-acceptance.controller';
@@ -28,6 +29,7 @@ import { Visitor } from './visitor';
     ProvidersController,
     LegalAcceptanceController,
     StandingController,
+    SettingsController,
   ],
   providers: [
     AccountMails,

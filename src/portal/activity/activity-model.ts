@@ -157,6 +157,7 @@ export function dayChart(
       format: (value) => formatNumber(locale, value),
       totalLabel: translate('list.total'),
       pointLabel: translate('activity.page.day'),
+      whole: true,
     }),
   };
 }

@@ -24,7 +24,11 @@ export interface ChartInput {
   format: (value: number) => string;
   totalLabel: string;
   pointLabel: string;
+  /** Of things that are counted: no line of the scale stands for half of one. */
+  whole?: boolean;
 }
+
+const scaleOf = ({ whole }: ChartInput, highest: number): number[] => niceScale(highest, whole === true ? 1 : 0);
 
 export interface ChartModel {
   title: string;
@@ -50,9 +54,9 @@ export function slotOf(name: string): number {
 }
 
 /** The top of the scale and its steps: 1, 2 or 5 times a power of ten, three to five lines. */
-export function niceScale(maximum: number): number[] {
+export function niceScale(maximum: number, smallestStep = 0): number[] {
   if (!(maximum > 0)) return [0, 1];
-  const magnitude = 10 ** Math.floor(Math.log10(maximum / 3));
+  const magnitude = Math.max(10 ** Math.floor(Math.log10(maximum / 3)), smallestStep);
   const step = [1, 2, 5, 10].map((factor) => factor * magnitude).find((size) => maximum / size <= 4) ?? maximum;
   // A whole number of steps that a division left a hair too high is still that number.
   const steps = Math.ceil(maximum / step - 1e-9);
@@ -70,7 +74,7 @@ const sumAt = (series: ChartSeries[], index: number): number =>
 
 function frame(input: ChartInput, highest: number): Omit<ChartModel, 'bars' | 'lines'> {
   const { title, labels, series, format } = input;
-  const ticks = niceScale(highest);
+  const ticks = scaleOf(input, highest);
   const top = ticks.at(-1) ?? 1;
   const legend = series.map(({ name, slot }, index) => ({ name, slot: slot ?? (index % seriesSlots) + 1 }));
   const readouts = labels.map((label, index) => {
@@ -116,7 +120,7 @@ function chartTable({ title, labels, series, format, totalLabel, pointLabel }: C
 export function barChart(input: ChartInput): ChartModel {
   const highest = Math.max(0, ...input.labels.map((_, index) => sumAt(input.series, index)));
   const base = frame(input, highest);
-  const top = niceScale(highest).at(-1) ?? 1;
+  const top = scaleOf(input, highest).at(-1) ?? 1;
   const slotWidth = plotWidth / Math.max(1, input.labels.length);
   const gap = 1;
   const bars = input.labels.flatMap((_, index) => {
@@ -144,7 +148,7 @@ export function barChart(input: ChartInput): ChartModel {
 export function lineChart(input: ChartInput): ChartModel {
   const highest = Math.max(0, ...input.series.flatMap(({ values }) => values));
   const base = frame(input, highest);
-  const top = niceScale(highest).at(-1) ?? 1;
+  const top = scaleOf(input, highest).at(-1) ?? 1;
   const slotWidth = plotWidth / Math.max(1, input.labels.length);
   const lines = input.series.map(({ values }, position) => ({
     slot: base.legend[position]?.slot ?? 1,

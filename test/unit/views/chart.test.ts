@@ -113,3 +113,8 @@ test.each([
 ])('%s of %s fills %s percent, %s', (used, limit, filled, tone) => {
   expect(meter({ label: 'Budget', used, limit, text: '' })).toMatchObject({ filled, tone });
 });
+
+test('a count has no line between two whole numbers', () => {
+  expect(barChart({ ...chart([[0, 1]]), whole: true }).scale).toEqual(['$1', '$0']);
+  expect(barChart({ ...chart([[0, 3]]), whole: true }).scale).toEqual(['$3', '$2', '$1', '$0']);
+});

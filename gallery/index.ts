@@ -1,7 +1,17 @@
-import { barChart, lineChart, meter, spark, type ChartInput, type ChartModel } from './chart';
-import { formatMoney, formatNumber } from '../formatting';
-import { galleryForms, type GalleryForms } from './gallery-forms';
-import { at, log, models, moved, ok, served, unavailable } from './gallery-tables';
+import {
+  barChart,
+  lineChart,
+  meter,
+  spark,
+  formatMoney,
+  formatNumber,
+  requestSnippets,
+  type ChartInput,
+  type ChartModel,
+  type ViewContext,
+} from '../src/views';
+import { galleryForms, type GalleryForms } from './forms';
+import { at, log, models, moved, ok, served, unavailable } from './tables';
 import type {
   BadgeModel,
   BannerModel,
@@ -18,9 +28,7 @@ import type {
   TileModel,
   TimelineModel,
   ToastModel,
-} from './models';
-import { requestSnippets } from './snippets';
-import type { ViewContext } from '../view-context';
+} from '../src/views';
 
 /** Every partial in all its states, with figures such as a real account has. Development only. */
 export interface GalleryModel extends GalleryForms {
@@ -91,7 +99,16 @@ const shell: GalleryModel['shell'] = {
 const partialNames = [
   ...['shell', 'nav', 'admin-strip', 'page-head', 'tile', 'stat-strip', 'card', 'table', 'filter-bar'],
   ...['period-picker', 'pager', 'badge', 'route-line', 'meter', 'chart', 'empty', 'banner', 'toast', 'field'],
-  ...['money-field', 'checklist-picker', 'secret-once', 'snippet-tabs', 'dialog', 'confirm', 'tabs', 'kv-list'],
+  ...[
+    'money-field',
+    'checklist-picker',
+    'secret-once',
+    'snippet-tabs',
+    'dialog',
+    'confirm',
+    'tabs',
+    'kv-list',
+  ],
   ...['diff', 'timeline', 'message'],
 ];
 
@@ -184,7 +201,10 @@ const empties: EmptyModel[] = [
     text: 'Period: last 7 days. Model: gpt-large. Status: failed.',
     action: { label: 'Clear the filters', href: '#empty', quiet: true },
   },
-  { title: 'Only owners see this', text: 'Ask Anna Becker, the owner of Acme GmbH, for the role “administrator”.' },
+  {
+    title: 'Only owners see this',
+    text: 'Ask Anna Becker, the owner of Acme GmbH, for the role “administrator”.',
+  },
 ];
 
 const banners: BannerModel[] = [
@@ -205,7 +225,11 @@ const banners: BannerModel[] = [
 ];
 
 const messages: MessageModel[] = [
-  { role: 'user', author: 'You', blocks: [{ text: 'Turn this invoice into JSON: number 2026-118, 412.00 EUR.' }] },
+  {
+    role: 'user',
+    author: 'You',
+    blocks: [{ text: 'Turn this invoice into JSON: number 2026-118, 412.00 EUR.' }],
+  },
   {
     role: 'assistant',
     author: 'claude-sonnet',
@@ -229,7 +253,12 @@ const messages: MessageModel[] = [
 const timeline: TimelineModel = {
   items: [
     { title: 'Key “ci” reached 80% of its budget', tone: 'warn', at: at('11:48:03') },
-    { title: 'Anna Becker added credit', tone: 'ok', figure: { kind: 'money', value: '50' }, at: at('09:12:44') },
+    {
+      title: 'Anna Becker added credit',
+      tone: 'ok',
+      figure: { kind: 'money', value: '50' },
+      at: at('09:12:44'),
+    },
     { title: 'Key “batch” was created', tone: 'neutral', text: 'Project Web, region EU', at: at('08:30:00') },
   ],
 };
@@ -244,44 +273,44 @@ const diff: DiffModel = {
 };
 
 const statStrip: GalleryModel['statStrip'] = {
-    items: [
-      { label: 'Duration', figure: { kind: 'latency', value: 1900 } },
-      { label: 'First token', figure: { kind: 'latency', value: 412 } },
-      { label: 'Tokens', figure: { kind: 'compact', value: 1595 } },
-      { label: 'Cost', figure: { kind: 'cost', value: 8_517_000n } },
-      { label: 'Cached', figure: { kind: 'percent', value: 0.4 } },
-    ],
-  };
+  items: [
+    { label: 'Duration', figure: { kind: 'latency', value: 1900 } },
+    { label: 'First token', figure: { kind: 'latency', value: 412 } },
+    { label: 'Tokens', figure: { kind: 'compact', value: 1595 } },
+    { label: 'Cost', figure: { kind: 'cost', value: 8_517_000n } },
+    { label: 'Cached', figure: { kind: 'percent', value: 0.4 } },
+  ],
+};
 
 const tabs: TabsModel = {
-    label: 'Model administration',
-    items: [
-      { label: 'Models', href: '#tabs', current: true, count: 24 },
-      { label: 'Providers', href: '#tabs', count: 6 },
-      { label: 'Prices', href: '#tabs' },
-      { label: 'Aliases', href: '#tabs' },
-    ],
-  };
+  label: 'Model administration',
+  items: [
+    { label: 'Models', href: '#tabs', current: true, count: 24 },
+    { label: 'Providers', href: '#tabs', count: 6 },
+    { label: 'Prices', href: '#tabs' },
+    { label: 'Aliases', href: '#tabs' },
+  ],
+};
 
 const facts: GalleryModel['facts'] = {
-    items: [
-      { label: 'Key', figure: { kind: 'copy', value: 'svc_ab12…9f' } },
-      { label: 'Status', figure: { kind: 'badge', value: ok } },
-      { label: 'Created', figure: { kind: 'date', value: at('08:30:00') } },
-      { label: 'Last used', figure: { kind: 'time', value: at('12:04:51') } },
-      { label: 'Project', figure: { kind: 'link', value: 'Web', href: '#kv-list' } },
-      { label: 'Expires', figure: { kind: 'date', value: null } },
-    ],
-  };
+  items: [
+    { label: 'Key', figure: { kind: 'copy', value: 'svc_ab12…9f' } },
+    { label: 'Status', figure: { kind: 'badge', value: ok } },
+    { label: 'Created', figure: { kind: 'date', value: at('08:30:00') } },
+    { label: 'Last used', figure: { kind: 'time', value: at('12:04:51') } },
+    { label: 'Project', figure: { kind: 'link', value: 'Web', href: '#kv-list' } },
+    { label: 'Expires', figure: { kind: 'date', value: null } },
+  ],
+};
 
 const period: PeriodPickerModel = {
-    zone: 'UTC',
-    options: [
-      { label: '7 days', href: '?days=7' },
-      { label: '30 days', href: '?days=30', current: true },
-      { label: '90 days', href: '?days=90' },
-    ],
-  };
+  zone: 'UTC',
+  options: [
+    { label: '7 days', href: '?days=7' },
+    { label: '30 days', href: '?days=30', current: true },
+    { label: '90 days', href: '?days=90' },
+  ],
+};
 
 export function galleryModel(baseUrl = 'http://127.0.0.1:3000'): GalleryModel {
   const snippets = requestSnippets({
@@ -294,7 +323,12 @@ export function galleryModel(baseUrl = 'http://127.0.0.1:3000'): GalleryModel {
     ...{ shell, tiles, log, models, meters, empties, banners, messages, timeline, diff },
     sections: partialNames.map((name) => ({ id: name, name })),
     emptyTable: { ...log, rows: [] },
-    pager: { label: 'Pages of requests', summary: 'Requests 51–100', newerHref: '?page=1', olderHref: '?page=3' },
+    pager: {
+      label: 'Pages of requests',
+      summary: 'Requests 51–100',
+      newerHref: '?page=1',
+      olderHref: '?page=3',
+    },
     lastPage: { label: 'The only page', summary: 'Requests 1–12 of 12' },
     badges: [
       { tone: 'ok', label: 'active' },

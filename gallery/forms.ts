@@ -6,7 +6,7 @@ import type {
   MoneyFieldModel,
   SecretOnceModel,
   SnippetTabsModel,
-} from './models';
+} from '../src/views';
 
 export interface GalleryForms {
   filter: FilterBarModel;
@@ -52,7 +52,14 @@ const fields: FieldModel[] = [
     help: 'Shown in logs and invoices.',
   },
   {
-    ...{ id: 'email', name: 'email', label: 'Email', type: 'email', value: 'anna@acme', autocomplete: 'email' },
+    ...{
+      id: 'email',
+      name: 'email',
+      label: 'Email',
+      type: 'email',
+      value: 'anna@acme',
+      autocomplete: 'email',
+    },
     error: 'Write the whole address, such as anna@acme.example.',
   },
   { id: 'password', name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' },
@@ -64,7 +71,14 @@ const fields: FieldModel[] = [
     ],
   },
   { id: 'note', name: 'note', label: 'Note', type: 'textarea', rows: 3, optional: true },
-  { id: 'role', name: 'role', label: 'Role', value: 'Owner', disabled: true, help: 'Only an owner can change it.' },
+  {
+    id: 'role',
+    name: 'role',
+    label: 'Role',
+    value: 'Owner',
+    disabled: true,
+    help: 'Only an owner can change it.',
+  },
   { id: 'alerts', name: 'alerts', label: 'Tell me at 80% of the budget', type: 'checkbox', checked: true },
 ];
 
@@ -101,7 +115,10 @@ const pickers: ChecklistPickerModel[] = [
           { value: 'claude-haiku', label: 'claude-haiku', note: '$0.80 / $4.00' },
         ],
       },
-      { label: 'azure', items: [{ value: 'gpt-large', label: 'gpt-large', checked: true, note: '$2.50 / $10.00' }] },
+      {
+        label: 'azure',
+        items: [{ value: 'gpt-large', label: 'gpt-large', checked: true, note: '$2.50 / $10.00' }],
+      },
     ],
   },
   {

@@ -1,4 +1,4 @@
-import type { BadgeModel, RouteLineModel, RowModel, TableModel, TimelineModel } from './models';
+import type { BadgeModel, RouteLineModel, RowModel, TableModel, TimelineModel } from '../src/views';
 
 const today = '2026-11-20';
 export const at = (clock: string): string => `${today}T${clock}Z`;
@@ -147,4 +147,3 @@ export const models: TableModel = {
   ],
   empty: { title: 'Nothing in this period', text: 'Choose a longer one.' },
 };
-

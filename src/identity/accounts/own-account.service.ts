@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog, changesOf } from '../../audit';
+import { fault } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { UserAccount } from '../user-account.entity';
+import { AttemptThrottle } from './attempt-throttle.service';
+import { LinkedIdentity } from './linked-identity.entity';
+import { assertStrongPassword } from './password-rules';
+import { Passwords } from './passwords.service';
+
+export interface ProfileChange {
+  readonly displayName?: string;
+  readonly preferredLanguage?: string;
+  readonly timeZone?: string;
+}
+
+export interface OwnSession {
+  readonly publicId: string;
+  readonly createdAt: Date;
+  readonly lastSeenAt: Date;
+  readonly address: string | null;
+  readonly userAgent: string | null;
+}
+
+const MOST_SHOWN = 100;
+
+/** What people change in their own account. */
+@Injectable()
+export class OwnAccountService {
+  constructor(
+    private readonly database: Database,
+    private readonly passwords: Passwords,
+    private readonly throttle: AttemptThrottle,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  find(userId: number): Promise<UserAccount> {
+    return this.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId });
+  }
+
+  async hasPassword(userId: number): Promise<boolean> {
+    return (await this.hashOf(this.database.source.manager, userId)) !== null;
+  }
+
+  async changeProfile(userId: number, change: ProfileChange): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const accounts = tx.getRepository(UserAccount);
+      const account = await accounts.findOneByOrFail({ id: userId });
+      const changes = changesOf(account, change);
+      if (Object.keys(changes).length === 0) return this.activity.nothingChanged();
+      await accounts.update(userId, change);
+      const object = { type: 'account', id: userId, label: account.email } as const;
+      await this.activity.write(tx, { action: 'account.settings-changed', object, changes });
+    });
+  }
+
+  /** Ends all other sessions. Who has no password yet, because a provider vouches for them, sets one without the old. */
+  async changePassword(
+    userId: number,
+    given: { current: string; next: string; sessionId: string; address: string },
+  ): Promise<void> {
+    const attempt = { purpose: 'sign-in', account: `password:${userId}`, address: given.address } as const;
+    await this.throttle.take(attempt);
+    const account = await this.find(userId);
+    const stored = await this.hashOf(this.database.source.manager, userId);
+    const right = await this.passwords.matches(given.current, stored);
+    if (stored !== null && !right) throw fault('invalid_credentials');
+    assertStrongPassword(given.next, account.email);
+    await this.throttle.succeeded(attempt);
+    const passwordHash = await this.passwords.hash(given.next);
+    await this.database.transaction(async (tx) => {
+      // Of two changes at once the second finds another hash than the one it was proven against.
+      const [, changed] = await tx.query<[unknown, number]>(
+        'UPDATE user_account SET password_hash = $2 WHERE id = $1 AND password_hash IS NOT DISTINCT FROM $3',
+        [userId, passwordHash, stored],
+      );
+      if (changed === 0) throw fault('conflict', { message: 'The password was changed in the meantime.' });
+      await tx.query('DELETE FROM session WHERE user_id = $1 AND public_id <> $2', [userId, given.sessionId]);
+      await tx.query(
+        "DELETE FROM account_token WHERE user_id = $1 AND purpose IN ('reset_password', 'sign_in_link', 'sso_handoff')",
+        [userId],
+      );
+      const object = { type: 'account', id: userId, label: account.email } as const;
+      await this.activity.write(tx, { action: 'account.password-changed', object });
+    });
+  }
+
+  async sessions(userId: number): Promise<OwnSession[]> {
+    return this.database.query<OwnSession>(
+      `SELECT public_id AS "publicId", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
+              host(address) AS address, user_agent AS "userAgent"
+       FROM session WHERE user_id = $1 AND expires_at > now() ORDER BY last_seen_at DESC LIMIT $2`,
+      [userId, MOST_SHOWN],
+    );
+  }
+
+  /** One session, or all but the one that is in use. */
+  async endSessions(userId: number, which: { publicId: string } | { allBut: string }): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const [condition, id] =
+        'publicId' in which ? ['public_id = $2', which.publicId] : ['public_id <> $2', which.allBut];
+      const [, ended] = await tx.query<[unknown, number]>(
+        `DELETE FROM session WHERE user_id = $1 AND ${condition}`,
+        [userId, id],
+      );
+      if (ended === 0 && 'publicId' in which) throw fault('not_found');
+      if (ended === 0) return this.activity.nothingChanged();
+      const object = { type: 'session', ...('publicId' in which && { id: which.publicId }) } as const;
+      await this.activity.write(tx, { action: 'session.ended', object });
+    });
+  }
+
+  async identities(userId: number): Promise<LinkedIdentity[]> {
+    return this.database.source
+      .getRepository(LinkedIdentity)
+      .find({ where: { userId }, order: { linkedAt: 'ASC' }, take: MOST_SHOWN });
+  }
+
+  /** The last way in stays. */
+  async unlink(userId: number, issuer: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx.query('SELECT 1 FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
+      const identities = tx.getRepository(LinkedIdentity);
+      const isLast = (await identities.countBy({ userId })) <= 1 && (await this.hashOf(tx, userId)) === null;
+      if (isLast)
+        throw fault('conflict', { message: 'Set a password first: this is the only way into the account.' });
+      const { affected } = await identities.delete({ userId, issuer });
+      if (affected === 0) throw fault('not_found');
+      const object = { type: 'account', id: userId, label: issuer } as const;
+      await this.activity.write(tx, { action: 'account.identity-unlinked', object });
+    });
+  }
+
+  private async hashOf(tx: Tx, userId: number): Promise<string | null> {
+    const [row] = await tx.query<{ password_hash: string | null }[]>(
+      'SELECT password_hash FROM user_account WHERE id = $1',
+      [userId],
+    );
+    return row?.password_hash ?? null;
+  }
+}

@@ -1,0 +1,218 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Query, Req, Res } from '@nestjs/common';
+import { IsIn, IsOptional, IsString, IsUUID, MaxLength, ValidateBy } from 'class-validator';
+import { OwnAccountService, PASSWORD_LEAST } from '../../identity';
+import { isTimeZone, type Locale, locales } from '../../views';
+import {
+  Access,
+  Action,
+  actorOf,
+  addCookie,
+  ClientAddress,
+  type HttpRequest,
+  languageCookie,
+  Page,
+} from '../../web';
+import { Settings } from '../../platform';
+import { AccountNotices } from './account-notices';
+import { IsLine, IsPassword } from './fields';
+import { type Done, FormAnswers, type FormView } from './form-answers';
+import { Providers } from './providers/providers';
+
+const IsZone = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'timeZone',
+    validator: { validate: (value) => typeof value === 'string' && isTimeZone(value) },
+  });
+
+class ProfileForm {
+  @IsOptional()
+  @IsLine(100)
+  display_name?: string;
+
+  @IsOptional()
+  @IsIn(locales)
+  preferred_language?: Locale;
+
+  @IsOptional()
+  @IsZone()
+  time_zone?: string;
+}
+
+class NameForm {
+  @IsLine(100)
+  display_name: string;
+}
+
+class PasswordForm {
+  /** Empty for somebody who has none yet. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(256)
+  current_password?: string;
+
+  @IsPassword()
+  password: string;
+}
+
+class SessionForm {
+  @IsOptional()
+  @IsUUID()
+  session?: string;
+}
+
+class UnlinkForm {
+  @IsLine(500)
+  issuer: string;
+}
+
+class SettingsQuery {
+  @IsOptional()
+  @IsIn(['profile', 'password', 'sessions', 'providers'])
+  saved?: string;
+}
+
+const view = 'pages/dashboard/settings';
+const YEAR_SECONDS = 365 * 86_400;
+
+/** What people set for themselves. */
+@Controller('/dashboard/settings')
+export class SettingsController {
+  constructor(
+    private readonly accounts: OwnAccountService,
+    private readonly answers: FormAnswers,
+    private readonly notices: AccountNotices,
+    private readonly providers: Providers,
+    private readonly addresses: ClientAddress,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page('/', view, Access.session())
+  async show(@Req() request: HttpRequest, @Query() { saved }: SettingsQuery): Promise<object> {
+    return { ...(await this.model(request)), saved };
+  }
+
+  @Action('/', Access.session(), { audit: 'account.settings-changed' })
+  save(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
+    return this.change(request, response, ProfileForm, 'profile', async (form) => {
+      const { display_name, preferred_language, time_zone } = form;
+      await this.accounts.changeProfile(actorOf(request).userId, {
+        ...(display_name !== undefined && { displayName: display_name }),
+        ...(preferred_language !== undefined && { preferredLanguage: preferred_language }),
+        ...(time_zone !== undefined && { timeZone: time_zone }),
+      });
+      if (preferred_language !== undefined) {
+        addCookie(response, this.settings, languageCookie, preferred_language, YEAR_SECONDS);
+      }
+      return { ok: true, ...form };
+    });
+  }
+
+  @Action('display-name', Access.session(), { audit: 'account.settings-changed' })
+  rename(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    return this.change(request, response, NameForm, 'profile', async ({ display_name }) => {
+      await this.accounts.changeProfile(actorOf(request).userId, { displayName: display_name });
+      return { ok: true, display_name };
+    });
+  }
+
+  @Action('password', Access.session(), { audit: 'account.password-changed' })
+  password(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    return this.change(
+      request,
+      response,
+      PasswordForm,
+      'password',
+      async ({ current_password = '', password }) => {
+        const { userId, sessionId } = actorOf(request);
+        const address = this.addresses.of(request);
+        await this.accounts.changePassword(userId, {
+          current: current_password,
+          next: password,
+          sessionId,
+          address,
+        });
+        await this.notices.tell(userId, 'password-changed');
+        return { ok: true };
+      },
+    );
+  }
+
+  /** Without a session named, all others end. */
+  @Action('sessions/end', Access.session(), { audit: 'session.ended' })
+  endSessions(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    return this.change(request, response, SessionForm, 'sessions', async ({ session }) => {
+      const { userId, sessionId } = actorOf(request);
+      await this.accounts.endSessions(
+        userId,
+        session === undefined ? { allBut: sessionId } : { publicId: session },
+      );
+      return { ok: true };
+    });
+  }
+
+  @Action('providers/unlink', Access.session(), { audit: 'account.identity-unlinked' })
+  unlink(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    return this.change(request, response, UnlinkForm, 'providers', async ({ issuer }) => {
+      await this.accounts.unlink(actorOf(request).userId, issuer);
+      return { ok: true };
+    });
+  }
+
+  private async change<Form extends object>(
+    request: HttpRequest,
+    response: ServerResponse,
+    form: new () => Form,
+    saved: string,
+    work: (form: Form) => Promise<object>,
+  ): Promise<unknown> {
+    const again = await this.model(request);
+    const shown: FormView<Form> = { form, view, model: () => again };
+    const done = async (given: Form): Promise<Done> => ({
+      body: await work(given),
+      to: `/dashboard/settings?saved=${saved}`,
+    });
+    return this.answers.answer(request, response, shown, done);
+  }
+
+  private async model(request: HttpRequest): Promise<object> {
+    const { userId, sessionId } = actorOf(request);
+    const [account, hasPassword, sessions, identities] = await Promise.all([
+      this.accounts.find(userId),
+      this.accounts.hasPassword(userId),
+      this.accounts.sessions(userId),
+      this.accounts.identities(userId),
+    ]);
+    return {
+      account: { displayName: account.displayName, email: account.email },
+      languages: locales.map((value) => ({
+        value,
+        label: nameOf(value),
+        selected: value === account.preferredLanguage,
+      })),
+      zones: Intl.supportedValuesOf('timeZone')
+        .concat('UTC')
+        .map((value) => ({ value, label: value, selected: value === account.timeZone })),
+      least: PASSWORD_LEAST,
+      hasPassword,
+      sessions: sessions.map((session) => ({ ...session, current: session.publicId === sessionId })),
+      identities: identities.map(({ issuer, email, linkedAt }) => ({ issuer, email, linkedAt })),
+      providers: this.providers.shown(),
+    };
+  }
+}
+
+const nameOf = (locale: Locale): string =>
+  new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;

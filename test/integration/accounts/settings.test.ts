@@ -1,0 +1,114 @@
+import type { TestApp } from '../../support/app';
+import { Browser, goodPassword, mailTo, registered, signedIn, startAccountHouse } from './account-house';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startAccountHouse();
+});
+afterAll(() => app.close());
+
+const account = async (email: string) => {
+  const [row] = await app.database.query<Record<string, unknown>>(
+    'SELECT id, display_name, preferred_language, time_zone FROM user_account WHERE email = $1',
+    [email],
+  );
+  return row;
+};
+
+test('name, language and time zone are saved from the page, and from a program one by one', async () => {
+  const email = await registered(app);
+  const browser = await signedIn(app, email);
+  const fields = { display_name: 'Ada Roth', preferred_language: 'it', time_zone: 'Europe/Rome' };
+  const saved = await browser.submit('/dashboard/settings', fields);
+  expect([saved.status, saved.location]).toEqual([303, '/dashboard/settings?saved=profile']);
+  expect(await account(email)).toMatchObject(fields);
+  expect((await browser.page('/dashboard/settings?saved=profile')).text).toContain('Il tuo profilo');
+  expect(
+    (await browser.post('/dashboard/settings/display-name', { display_name: 'Ada' })).json(),
+  ).toMatchObject({ ok: true });
+  expect(await account(email)).toMatchObject({ display_name: 'Ada', time_zone: 'Europe/Rome' });
+  for (const body of [
+    { time_zone: 'Mars/Base' },
+    { preferred_language: 'xx' },
+    { role: 'platform_owner' },
+    { display_name: ' ' },
+  ]) {
+    expect((await browser.post('/dashboard/settings', body)).status).toBe(422);
+  }
+});
+
+test('a new password needs the old one, ends every other session and keeps this one', async () => {
+  const email = await registered(app);
+  const [here, there] = [await signedIn(app, email), await signedIn(app, email)];
+  const next = 'a wholly different phrase';
+  const wrong = await here.post('/dashboard/settings/password', {
+    current_password: 'not this one',
+    password: next,
+  });
+  expect([wrong.status, wrong.json()['code']]).toEqual([401, 'invalid_credentials']);
+  const right = await here.post('/dashboard/settings/password', {
+    current_password: goodPassword,
+    password: next,
+  });
+  expect(right.status).toBe(200);
+  expect((await here.get('/api/legal/status')).status).toBe(200);
+  expect((await there.get('/api/legal/status')).json()['code']).toBe('invalid_session');
+  await mailTo(app, email, /password was changed/);
+  await signedIn(app, email, next);
+});
+
+test('sessions are listed, and end one by one or all but this one; those of others are not there', async () => {
+  const email = await registered(app);
+  const [here, second, third] = [
+    await signedIn(app, email),
+    await signedIn(app, email),
+    await signedIn(app, email),
+  ];
+  const stranger = await signedIn(app, await registered(app));
+  const ids = async (browser: Browser) =>
+    [...(await browser.page('/dashboard/settings')).text.matchAll(/name="session" value="([\w-]{36})"/g)].map(
+      ([, id]) => id ?? '',
+    );
+  const own = await ids(here);
+  expect(own).toHaveLength(3);
+  const [foreign = ''] = await ids(stranger);
+  expect((await here.post('/dashboard/settings/sessions/end', { session: foreign })).status).toBe(404);
+  expect((await stranger.get('/api/legal/status')).status).toBe(200);
+  expect((await here.post('/dashboard/settings/sessions/end', { session: own[0] })).status).toBe(200);
+  expect((await third.get('/api/legal/status')).status).toBe(401);
+  expect((await here.post('/dashboard/settings/sessions/end')).status).toBe(200);
+  expect((await second.get('/api/legal/status')).status).toBe(401);
+  expect((await here.get('/api/legal/status')).status).toBe(200);
+});
+
+test('a linked provider goes, unless it is the only way in', async () => {
+  const email = await registered(app);
+  const browser = await signedIn(app, email);
+  const issuer = 'https://id.example.com';
+  const link = () =>
+    app.database.query(
+      'INSERT INTO linked_identity (issuer, subject, user_id, email) SELECT $1, email, id, email FROM user_account WHERE email = $2',
+      [issuer, email],
+    );
+  await link();
+  expect((await browser.page('/dashboard/settings')).text).toContain(issuer);
+  expect((await browser.post('/dashboard/settings/providers/unlink', { issuer })).status).toBe(200);
+  expect((await browser.post('/dashboard/settings/providers/unlink', { issuer })).status).toBe(404);
+  await link();
+  await app.database.query('UPDATE user_account SET password_hash = NULL WHERE email = $1', [email]);
+  expect((await browser.post('/dashboard/settings/providers/unlink', { issuer })).json()['code']).toBe(
+    'conflict',
+  );
+});
+
+test('nobody without a session comes near, and a page leads to the sign-in and back', async () => {
+  const browser = new Browser(app.url);
+  expect((await browser.get('/dashboard/settings')).json()['code']).toBe('authentication_required');
+  expect((await browser.page('/dashboard/settings')).location).toBe('/login?next=%2Fdashboard%2Fsettings');
+  for (const path of ['', '/display-name', '/password', '/sessions/end', '/providers/unlink']) {
+    expect((await browser.post(`/dashboard/settings${path}`, {})).status).toBe(401);
+    const foreign = await browser.post(`/dashboard/settings${path}`, {}, { 'sec-fetch-site': 'cross-site' });
+    expect(foreign.json()['code']).toBe('csrf_rejected');
+  }
+});
