@@ -2,7 +2,8 @@ import { Module } from '@nestjs/common';
 import { WebModule } from '../web';
 import { AuditLogModule } from './audit/audit-log.module';
 import { ObservabilityModule } from './observability/observability.module';
+import { UserUsageModule } from './usage/user-usage.module';
 
 /** The pages and operations below /dashboard/admin and /api/admin; each area is a folder with a module of its own. */
-@Module({ imports: [WebModule, AuditLogModule, ObservabilityModule] })
+@Module({ imports: [WebModule, AuditLogModule, ObservabilityModule, UserUsageModule] })
 export class AdminModule {}

@@ -3,6 +3,7 @@ import { CatalogueService, type ModelView } from '../catalogue';
 import { fault } from '../kernel';
 import type { Caller } from '../keys';
 import { Access, type HttpRequest } from '../web';
+import { presentPrice } from './manage/price-presenter';
 import { callableModels } from './model-access';
 
 const LARGEST_PAGE = 1_000;
@@ -34,7 +35,7 @@ export class ModelsController {
       before === undefined ? all.slice(start, start + size) : all.slice(Math.max(0, end - size), end);
     return {
       object: 'list',
-      data: page.map(present),
+      data: page.map((model) => present(model, this.priceOf(model))),
       has_more: before === undefined ? start + size < all.length : end - size > 0,
       first_id: page[0]?.name ?? null,
       last_id: page.at(-1)?.name ?? null,
@@ -47,7 +48,7 @@ export class ModelsController {
     const found = this.catalogue.snapshot.model(name);
     const model = this.callable(caller).find(({ id }) => id === found?.id);
     if (model === undefined) throw fault('model_not_found', { param: 'model' });
-    return present(model);
+    return present(model, this.priceOf(model));
   }
 
   /** Some clients look whether anybody is there before they say who they are. */
@@ -55,6 +56,18 @@ export class ModelsController {
   @Access.probe()
   hello(): void {
     return;
+  }
+
+  /** The cheapest lane's price in force, in dollars a million tokens; null where nothing can be sold now. */
+  private priceOf({ name }: ModelView): object | null {
+    const resolution = this.catalogue.resolve(name);
+    if (resolution.kind !== 'found') return null;
+    const prices = new Map(resolution.lanes.map(({ price }) => [price.id, price.rates]));
+    const [lowest] = [...prices.values()].sort(
+      (a, b) => Number(a.input - b.input) || Number(a.output - b.output),
+    );
+    if (lowest === undefined) return null;
+    return { currency: 'USD', ...presentPrice(lowest), is_lowest: prices.size > 1 };
   }
 
   /** Only what this key may call is shown to it. */
@@ -74,7 +87,7 @@ function sizeOf(limit: string | undefined): number {
   });
 }
 
-function present(model: ModelView): object {
+function present(model: ModelView, price: object | null): object {
   return {
     id: model.name,
     object: 'model',
@@ -89,5 +102,6 @@ function present(model: ModelView): object {
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
     capabilities: [...model.capabilities],
+    price,
   };
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Scope } from '../kernel';
 import { Database } from '../platform';
 
 /** How a person wants pages to be shown. */
@@ -11,5 +12,33 @@ export class ProfileService {
       userId,
       language,
     ]);
+  }
+
+  /** Whether a person is there and within what somebody may see: a foreign one is as good as none. */
+  async isWithin(scope: Scope, userId: number): Promise<boolean> {
+    const [condition, ...values] = personWithin(scope);
+    const found = await this.database.query(`SELECT 1 FROM user_account WHERE id = $1 AND ${condition}`, [
+      userId,
+      ...values,
+    ]);
+    return found.length > 0;
+  }
+}
+
+function personWithin(scope: Scope): [condition: string, ...values: number[]] {
+  switch (scope.kind) {
+    case 'platform':
+      return ['true'];
+    case 'organisation':
+      return ['organisation_id = $2', scope.organisationId];
+    case 'department':
+      return [
+        '((organisation_id = $2 AND department_id = $3) OR id = $4)',
+        scope.organisationId,
+        scope.departmentId,
+        scope.userId,
+      ];
+    case 'user':
+      return ['id = $2', scope.userId];
   }
 }

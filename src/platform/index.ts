@@ -8,3 +8,4 @@ export * from './queue';
 export * from './redis';
 export * from './secrets';
 export * from './supplier-http';
+export { Given } from './given';

@@ -9,6 +9,8 @@ import { FrameModule } from './frame/frame.module';
 import { KeyPagesModule } from './keys/keys.module';
 import { LanguageController } from './language.controller';
 import { PublicModule } from './public/public.module';
+import { RequestLogModule } from './request-log/request-log.module';
+import { UsageModule } from './usage/usage.module';
 
 @Module({})
 export class PortalModule {
@@ -24,6 +26,8 @@ export class PortalModule {
         ActivityModule,
         BillingPagesModule,
         KeyPagesModule,
+        UsageModule,
+        RequestLogModule,
       ],
       controllers: [LanguageController, ...development],
     };

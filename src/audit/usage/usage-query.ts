@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database } from '../../platform';
 import type { RecordScope } from '../record-scope';
 import { SqlParameters } from '../sql-parameters';
+import { type UsageChoices, usageChoices } from './usage-choices';
 import { groupNames } from './usage-names';
 import { checkUsageQuestion, cutsOf, type UsageBucket, type UsageQuestion } from './usage-question';
 import { isLabel, usageStatement } from './usage-sql';
@@ -39,6 +40,8 @@ const BORDERS = `
    WHERE step AT TIME ZONE $4 < $2::timestamptz ORDER BY 1`;
 
 const USUAL_GROUPS = 50;
+/** Buckets times groups. */
+const MOST_CELLS = 20_000;
 
 /** What requests came to: sums over a period, by bucket and group. Every page, file and interface of usage asks here. */
 @Injectable()
@@ -48,7 +51,8 @@ export class UsageQuery {
   async ask(scope: RecordScope, question: UsageQuestion): Promise<UsageAnswer> {
     checkUsageQuestion(question);
     const borders = await this.bordersOf(question);
-    const mostGroups = question.groupBy ? (question.mostGroups ?? USUAL_GROUPS) : 0;
+    const room = Math.max(1, Math.floor(MOST_CELLS / borders.length));
+    const mostGroups = question.groupBy ? Math.min(question.mostGroups ?? USUAL_GROUPS, room) : 0;
     const [cells, all] = await Promise.all([
       this.cells(scope, { ...question, mostGroups }, borders),
       // Labels are no division of all requests: some have none, and some have several.
@@ -64,6 +68,11 @@ export class UsageQuery {
       buckets,
       groups: groups.map((group) => ({ ...group, label: names.get(group.value ?? '') ?? group.value })),
     };
+  }
+
+  /** What filters of this scope and period can be set to. */
+  choices(scope: RecordScope, period: Pick<UsageQuestion, 'from' | 'to'>): Promise<UsageChoices> {
+    return usageChoices(this.database, scope, period);
   }
 
   private async bordersOf({ from, to, bucket, zone }: UsageQuestion): Promise<Date[]> {

@@ -1,14 +1,30 @@
 import { Controller, Get, Param, Req } from '@nestjs/common';
-import { RequestRecordQuery } from '../../audit';
+import { presentUsage, RequestRecordQuery, UsageQuery, usageQuestionOf } from '../../audit';
 import { CatalogueService } from '../../catalogue';
-import { fault, isUuid } from '../../kernel';
+import { fault, isUuid, refuseUnknownFields, wholeNumberField } from '../../kernel';
 import { KeyRegister, presentBudget, presentRegions, RateLimiter } from '../../keys';
-import { Access, type HttpRequest } from '../../web';
+import { Access, type HttpRequest, queryOf } from '../../web';
 import { callerOf } from '../caller-of';
 import { presentGeneration } from './record-presenter';
 
 const NOT_ON_RECORD =
   'This key has made no request with this id, it is not settled yet, or it was refused before a supplier was asked: of such refusals only some are kept.';
+
+const MOST_DAYS = 800;
+const MOST_GROUPS = 100;
+const USAGE_PARAMETERS = [
+  'from',
+  'to',
+  'days',
+  'bucket',
+  'group_by',
+  'zone',
+  'model',
+  'supplier',
+  'region',
+  'end_user',
+  'tag',
+];
 
 /** What a key may ask about itself and about its own requests. */
 @Controller('/v1')
@@ -19,6 +35,7 @@ export class OwnKeyController {
     private readonly limiter: RateLimiter,
     private readonly records: RequestRecordQuery,
     private readonly catalogue: CatalogueService,
+    private readonly usage: UsageQuery,
   ) {}
 
   @Get('key')
@@ -47,6 +64,17 @@ export class OwnKeyController {
       expires_at: key.expiresAt?.toISOString() ?? null,
       created: key.createdAt.toISOString(),
     };
+  }
+
+  /** What this key used: sums by bucket, grouped and narrowed as asked. */
+  @Get('usage')
+  async usageOfKey(@Req() request: HttpRequest): Promise<object> {
+    const { keyId } = callerOf(request);
+    const asked = Object.fromEntries(queryOf(request));
+    refuseUnknownFields(asked, USAGE_PARAMETERS);
+    const days = asked.days === undefined ? null : wholeNumberField(asked.days, 'days', 1, MOST_DAYS);
+    const question = { ...usageQuestionOf({ ...asked, days }, Date.now()), mostGroups: MOST_GROUPS };
+    return presentUsage(question, await this.usage.ask({ kind: 'key', keyId }, question));
   }
 
   @Get('generations/:request_id')

@@ -71,6 +71,11 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       input_modalities: { type: 'array', items: text },
       output_modalities: { type: 'array', items: text },
       capabilities: { type: 'array', items: text },
+      price: {
+        type: ['object', 'null'],
+        description:
+          'Decimal dollars a million tokens, of the cheapest lane; null where nothing can be sold now.',
+      },
     },
     ['id', 'object', 'owned_by'],
   ),
@@ -199,6 +204,11 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
   }),
   AuditPage: listOf(ref('AuditRecord')),
   Generation: { type: 'object', description: 'The record of one request, with its attempts and prices.' },
+  Usage: {
+    type: 'object',
+    description:
+      'total, groups and data: sums over the period, by group, and by bucket. cost_nano and cost are exact.',
+  },
 };
 
 const header = (description: string, schema: Schema): object => ({ description, schema });

@@ -15,4 +15,4 @@ export {
   rollingResetsAt,
   type BucketRange,
 } from './rolling';
-export { dayAfter, startOfDay } from './start-of-day';
+export { dayAfter, dayIn, isZone, startOfDay } from './zone';

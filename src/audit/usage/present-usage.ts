@@ -1,0 +1,120 @@
+import { formatUsd, toJsonNumber } from '../../kernel';
+import type { UsageAnswer, UsageGroup } from './usage-query';
+import type { UsageQuestion } from './usage-question';
+import { allTokens, type UsageSums } from './usage-sums';
+
+const mean = (sum: number, count: number): number | null => (count === 0 ? null : Math.round(sum / count));
+
+/** Sums as programs read them; `cost` and `cost_nano` are exact. */
+const presentSums = (sums: UsageSums) => ({
+  requests: sums.requests,
+  failures: sums.failures,
+  failovers: sums.failovers,
+  input_tokens: sums.inputTokens,
+  cache_read_tokens: sums.cacheReadTokens,
+  cache_write_tokens: sums.cacheWriteTokens,
+  output_tokens: sums.outputTokens,
+  reasoning_tokens: sums.reasoningTokens,
+  audio_tokens: sums.audioTokens,
+  image_tokens: sums.imageTokens,
+  image_output_tokens: sums.imageOutputTokens,
+  total_tokens: allTokens(sums),
+  mean_latency_ms: mean(sums.latencyMs, sums.requests),
+  mean_first_token_ms: mean(sums.firstTokenMs, sums.firstTokens),
+  cost: formatUsd(sums.costNano),
+  cost_usd: toJsonNumber(sums.costNano),
+  cost_nano: sums.costNano.toString(),
+});
+
+const presentGroup = ({ kind, value, label }: UsageGroup) => ({
+  group_kind: kind,
+  group: value,
+  group_name: label,
+});
+
+/** The answer of `/v1/usage` and of the dashboard's data. */
+export function presentUsage(question: UsageQuestion, answer: UsageAnswer): object {
+  const { from, to, zone, bucket, groupBy } = question;
+  return {
+    object: 'usage',
+    from: from.toISOString(),
+    to: to.toISOString(),
+    zone,
+    bucket,
+    group_by: groupBy ?? null,
+    total: presentSums(answer.total),
+    groups: answer.groups.map((group) => ({ ...presentGroup(group), ...presentSums(group.sums) })),
+    data: answer.buckets.map((sums, place) => ({
+      ...edgesOf(answer, question, place),
+      ...presentSums(sums),
+      ...(groupBy
+        ? {
+            groups: answer.groups.flatMap((group) => {
+              const own = group.buckets[place];
+              return own === undefined || own.requests === 0
+                ? []
+                : [{ ...presentGroup(group), ...presentSums(own) }];
+            }),
+          }
+        : {}),
+    })),
+  };
+}
+
+const edgesOf = ({ borders }: UsageAnswer, { to }: UsageQuestion, place: number) => ({
+  start: borders[place]?.toISOString() ?? null,
+  end: (borders[place + 1] ?? to).toISOString(),
+});
+
+const sumNames = [
+  'requests',
+  'failures',
+  'failovers',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_tokens',
+  'image_tokens',
+  'image_output_tokens',
+  'total_tokens',
+  'mean_latency_ms',
+  'mean_first_token_ms',
+  'cost',
+  'cost_nano',
+] as const satisfies readonly (keyof ReturnType<typeof presentSums>)[];
+
+export const usageFileColumns = [
+  'start',
+  'end',
+  'group_by',
+  'group_kind',
+  'group',
+  'group_name',
+  ...sumNames,
+];
+
+/** One row a bucket and group, or one a bucket; those without requests are left out. */
+export function* usageFileRows(question: UsageQuestion, answer: UsageAnswer): Generator<readonly unknown[]> {
+  const { groupBy } = question;
+  for (const [place, all] of answer.buckets.entries()) {
+    const { start, end } = edgesOf(answer, question, place);
+    const rows = groupBy
+      ? answer.groups.map((group) => ({ ...presentGroup(group), sums: group.buckets[place] }))
+      : [{ group_kind: null, group: null, group_name: null, sums: all }];
+    for (const { sums, group_kind, group, group_name } of rows) {
+      if (sums === undefined || sums.requests === 0) continue;
+      const presented = presentSums(sums);
+      yield [
+        start,
+        end,
+        groupBy ?? null,
+        group_kind,
+        group,
+        group_name,
+        ...sumNames.map((name) => presented[name]),
+      ];
+    }
+  }
+}

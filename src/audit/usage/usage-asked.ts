@@ -1,0 +1,121 @@
+import { dayIn, fault, isZone, refused, startOfDay } from '../../kernel';
+import {
+  type UsageBucket,
+  usageBuckets,
+  type UsageFilter,
+  usageGroupings,
+  type UsageQuestion,
+} from './usage-question';
+
+/** A question as an address spells it. An empty text stands for nothing, as a form sends it. */
+export interface UsageAsked {
+  readonly from?: string | null;
+  readonly to?: string | null;
+  /** So many days up to `to`, the last one included; where `from` is not given. */
+  readonly days?: number | null;
+  readonly bucket?: string | null;
+  readonly group_by?: string | null;
+  readonly zone?: string | null;
+  readonly model?: string | null;
+  readonly key?: string | null;
+  readonly project?: string | null;
+  readonly user?: string | null;
+  readonly supplier?: string | null;
+  readonly region?: string | null;
+  readonly end_user?: string | null;
+  readonly tag?: string | null;
+}
+
+const USUAL_DAYS = 30;
+const DAY_MS = 86_400_000;
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+/** From here on a day says more than an hour, and a month more than a day. */
+const LONG_FOR_HOURS = 3 * DAY_MS;
+const LONG_FOR_DAYS = 190 * DAY_MS;
+
+export function usageQuestionOf(asked: UsageAsked, now: number, usualZone = 'UTC'): UsageQuestion {
+  const zone = zoneOf(asked.zone, usualZone);
+  const { from, to } = periodOf(asked, zone, now);
+  return {
+    from,
+    to,
+    zone,
+    bucket: choice(asked.bucket, 'bucket', usageBuckets) ?? usualBucket(to.getTime() - from.getTime()),
+    groupBy: choice(asked.group_by, 'group_by', usageGroupings),
+    filter: filterOf(asked),
+  };
+}
+
+export function zoneOf(asked: string | null | undefined, usual: string): string {
+  if (!asked) return usual;
+  if (!isZone(asked)) throw refused('zone', 'the name of a time zone, like Europe/Zurich');
+  return asked;
+}
+
+/** A day alone is a day of the zone: `from` begins with it, and `to` ends with it. An instant in `to` is not included. */
+export function periodOf(
+  { from, to, days }: Pick<UsageAsked, 'from' | 'to' | 'days'>,
+  zone: string,
+  now: number,
+): { from: Date; to: Date } {
+  const end = to ? edge(to, 'to', zone, 1) : new Date(now);
+  const begin = from
+    ? edge(from, 'from', zone, 0)
+    : startOfDay(dayIn(end.getTime() - 1, zone), zone, 1 - (days ?? USUAL_DAYS));
+  if (begin >= end) throw fault('invalid_request', { param: 'to', message: 'to must be later than from.' });
+  return { from: begin, to: end };
+}
+
+function edge(text: string, param: string, zone: string, days: number): Date {
+  const isDay = DAY.test(text) && !Number.isNaN(Date.parse(text));
+  const instant = isDay ? startOfDay(text, zone, days) : INSTANT.test(text) ? new Date(text) : null;
+  const year = instant?.getUTCFullYear() ?? 0;
+  if (instant !== null && year >= 2000 && year < 2200) return instant;
+  throw refused(
+    param,
+    'a day, like 2027-01-31, or an ISO 8601 time with its zone, like 2027-01-31T12:00:00Z',
+  );
+}
+
+function usualBucket(lengthMs: number): UsageBucket {
+  if (lengthMs <= LONG_FOR_HOURS) return 'hour';
+  return lengthMs <= LONG_FOR_DAYS ? 'day' : 'month';
+}
+
+function choice<Choice extends string>(
+  text: string | null | undefined,
+  param: string,
+  choices: readonly Choice[],
+): Choice | null {
+  if (!text) return null;
+  const found = choices.find((known) => known === text);
+  if (found === undefined) throw refused(param, `one of ${choices.join(', ')}`);
+  return found;
+}
+
+const filterOf = (asked: UsageAsked): UsageFilter => ({
+  model: textOf(asked.model, 'model'),
+  keyId: idOf(asked.key, 'key'),
+  projectId: idOf(asked.project, 'project'),
+  userId: idOf(asked.user, 'user'),
+  supplier: textOf(asked.supplier, 'supplier'),
+  region: textOf(asked.region, 'region'),
+  endUser: textOf(asked.end_user, 'end_user'),
+  tag: textOf(asked.tag, 'tag'),
+});
+
+const LONGEST_TEXT = 256;
+
+export function textOf(text: string | null | undefined, param: string): string | null {
+  if (!text) return null;
+  if (text.length > LONGEST_TEXT || /\0/.test(text))
+    throw refused(param, `a text of at most ${LONGEST_TEXT} characters`);
+  return text;
+}
+
+export function idOf(text: string | null | undefined, param: string): number | null {
+  if (!text) return null;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw refused(param, 'an id, a whole number');
+  return Number(text);
+}

@@ -1,0 +1,219 @@
+import {
+  type LoggedRequest,
+  type RequestLogFilter,
+  type RequestLogPage,
+  statusClasses,
+  type UsageChoices,
+} from '../../audit';
+import {
+  type ColumnModel,
+  type FieldModel,
+  formatTime,
+  type Link,
+  type PeriodPickerModel,
+} from '../../views';
+import {
+  addressOf,
+  type HttpRequest,
+  type ListPageModel,
+  listPage,
+  pathOf,
+  queryOf,
+  scopeWords,
+} from '../../web';
+import type { Looks } from '../lists/looks';
+import { choiceFields } from '../usage/usage-page';
+import { optionalCells, rowOf } from './request-row';
+import { optionalColumns, type RequestLogPageQuery, shownColumns } from './request-log.form';
+
+export interface RequestLogModel extends ListPageModel {
+  readonly log: {
+    readonly period: PeriodPickerModel;
+    readonly columns: readonly (Link & { readonly current: boolean })[];
+    /** Null where the page is not followed live. */
+    readonly live: { readonly href: string; readonly stopHref: string } | null;
+    readonly liveHref: string;
+    readonly note: string | null;
+  };
+}
+
+export interface LogFacts {
+  readonly request: HttpRequest;
+  readonly query: RequestLogPageQuery;
+  readonly filter: RequestLogFilter;
+  readonly page: RequestLogPage;
+  readonly choices: UsageChoices;
+  readonly looks: Looks;
+}
+
+const periods = [1, 7, 30, 90] as const;
+
+export function requestLogPage(facts: LogFacts): RequestLogModel {
+  const { request, query, page, looks } = facts;
+  const { translate, locale, timeZone } = looks;
+  const shown = shownColumns(query);
+  const model = listPage<LoggedRequest>(
+    request,
+    page,
+    {
+      heading: translate('request-log.heading'),
+      scope: `${periodWordsOf(facts)} · ${scopeWords(request, translate)}`,
+      columns: columnsOf(facts),
+      fields: fieldsOf(facts),
+      row: (entry) => rowOf(entry, { request, open: query.open, shown, looks }),
+      nothingYet: {
+        title: translate('request-log.nothing-title'),
+        text: translate('request-log.nothing-text'),
+      },
+    },
+    translate,
+  );
+  return {
+    list: { ...model.list, filter: { ...model.list.filter, hidden: hiddenOf(query) } },
+    log: {
+      period: periodOf(facts),
+      columns: chooserOf(facts),
+      live: query.live === 'on' ? liveOf(request) : null,
+      liveHref: addressOf(pathOf(request), queryOf(request), { live: 'on', cursor: null, open: null }),
+      note:
+        page.searchedTo === null
+          ? null
+          : translate('request-log.searched-to', {
+              time: formatTime(locale, timeZone, page.searchedTo, 'minute'),
+            }),
+    },
+  };
+}
+
+function periodWordsOf({ query, filter, looks: { translate, locale, timeZone } }: LogFacts): string {
+  if (filter.from === null || filter.from === undefined) return timeZone;
+  if (query.from === undefined && query.to === undefined)
+    return `${translate('list.last-days', { count: query.days ?? 30 })} · ${timeZone}`;
+  const time = (instant: Date): string => formatTime(locale, timeZone, instant, 'minute');
+  return `${time(filter.from)} – ${filter.to ? time(filter.to) : ''} · ${timeZone}`;
+}
+
+function columnsOf({ query, looks: { translate } }: LogFacts): ColumnModel[] {
+  const column = (name: string, more: Partial<ColumnModel> = {}): ColumnModel => ({
+    label: translate(`request-log.${name}`),
+    ...more,
+  });
+  const end = { align: 'end' } as const;
+  return [
+    column('time'),
+    column('model'),
+    column('key', { minor: true }),
+    column('route', { minor: true }),
+    column('input', { ...end, minor: true }),
+    column('output', { ...end, minor: true }),
+    column('cost', end),
+    column('latency', { ...end, minor: true }),
+    column('status', { minor: true }),
+    ...shownColumns(query).map((name) => column(name, optionalCells[name].column)),
+  ];
+}
+
+function fieldsOf(facts: LogFacts): FieldModel[] {
+  const { query, looks } = facts;
+  const { translate } = looks;
+  const text = (
+    name: 'code' | 'session' | 'request_id' | 'end_user' | 'tag' | 'min_cost' | 'min_latency',
+    more: Partial<FieldModel> = {},
+  ): FieldModel => ({
+    id: `filter-${name}`,
+    name,
+    type: 'search',
+    label: translate(`request-log.${name}`),
+    value: query[name],
+    ...more,
+  });
+  const date = (name: 'from' | 'to'): FieldModel => ({
+    id: `filter-${name}`,
+    name,
+    type: 'date',
+    label: translate(`usage.field.${name}`),
+    value: query[name]?.slice(0, 10),
+  });
+  return [
+    date('from'),
+    date('to'),
+    ...choiceFields(facts),
+    {
+      id: 'filter-status',
+      name: 'status',
+      type: 'select',
+      label: translate('request-log.status'),
+      options: [
+        { value: '', label: translate('list.all'), selected: query.status === undefined },
+        ...statusClasses.map((value) => ({
+          value,
+          label: translate(`request-log.class.${value}`),
+          selected: query.status === value,
+        })),
+      ],
+    },
+    text('code'),
+    text('min_cost', { inputMode: 'decimal' }),
+    text('min_latency', { inputMode: 'numeric' }),
+    text('session'),
+    text('request_id', { filterKey: true }),
+    text('end_user'),
+    text('tag'),
+    {
+      id: 'filter-failover',
+      name: 'failover',
+      type: 'checkbox',
+      label: translate('request-log.failover'),
+      value: 'yes',
+      checked: query.failover === 'yes',
+    },
+  ];
+}
+
+const hiddenOf = (query: RequestLogPageQuery): { name: string; value: string }[] =>
+  (['days', 'zone', 'columns', 'live', 'project', 'user'] as const).flatMap((name) => {
+    const value = query[name];
+    // A list of projects is a field of its own.
+    return value === undefined || name === 'project' ? [] : [{ name, value: String(value) }];
+  });
+
+function periodOf({ request, query, looks: { translate, timeZone } }: LogFacts): PeriodPickerModel {
+  const chosen = query.from === undefined && query.to === undefined ? (query.days ?? 30) : null;
+  return {
+    options: periods.map((days) => ({
+      label: translate('list.last-days', { count: days }),
+      href: addressOf(pathOf(request), queryOf(request), {
+        days: String(days),
+        from: null,
+        to: null,
+        cursor: null,
+      }),
+      current: days === chosen,
+    })),
+    zone: timeZone,
+  };
+}
+
+/** Each link shows a column or hides it: the address keeps the choice. */
+function chooserOf({ request, query, looks: { translate } }: LogFacts): RequestLogModel['log']['columns'] {
+  const shown = shownColumns(query);
+  return optionalColumns.map((name) => {
+    const isShown = shown.includes(name);
+    const chosen = optionalColumns.filter((other) => (other === name ? !isShown : shown.includes(other)));
+    return {
+      label: translate(isShown ? 'request-log.column-remove' : 'request-log.column-add', {
+        column: translate(`request-log.${name}`),
+      }),
+      href: addressOf(pathOf(request), queryOf(request), {
+        columns: chosen.length === 0 ? null : chosen.join(','),
+      }),
+      icon: isShown ? 'close' : 'plus',
+      current: isShown,
+    };
+  });
+}
+
+const liveOf = (request: HttpRequest): { href: string; stopHref: string } => ({
+  href: addressOf(pathOf(request), queryOf(request), { cursor: null, open: null }),
+  stopHref: addressOf(pathOf(request), queryOf(request), { live: null }),
+});

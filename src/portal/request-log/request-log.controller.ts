@@ -1,0 +1,55 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { type LoggedRequest, RequestLogQuery, UsageQuery } from '../../audit';
+import { everyRow } from '../../platform';
+import { Access, Csv, type CsvTable, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import { logFileColumns, logFileRow } from './request-log.csv';
+import { logFilterOf, RequestLogPageQuery } from './request-log.form';
+import { type RequestLogModel, requestLogPage } from './request-log-page';
+
+const ROWS_A_PAGE = 50;
+const USUAL_MS = 30 * 86_400_000;
+const ROWS_AT_ONCE = 1_000;
+const ROWS_IN_FILE = 1_000_000;
+
+/** Request by request: where each went, what it cost and why it failed. */
+@Controller()
+export class RequestLogController {
+  constructor(
+    private readonly log: RequestLogQuery,
+    private readonly usage: UsageQuery,
+    private readonly pages: PageRenderer,
+  ) {}
+
+  @Page('/dashboard/request-log', 'pages/dashboard/request-log', Access.session())
+  async show(@Query() query: RequestLogPageQuery, @Req() request: HttpRequest): Promise<RequestLogModel> {
+    const scope = viewScope(request);
+    const now = Date.now();
+    const timeZone = query.zone ?? this.pages.timeZoneOf(request);
+    const filter = logFilterOf(query, now, timeZone);
+    const [page, choices] = await Promise.all([
+      this.log.page(scope, filter, { cursor: query.cursor, limit: ROWS_A_PAGE }),
+      this.usage.choices(scope, {
+        from: filter.from ?? new Date(now - USUAL_MS),
+        to: filter.to ?? new Date(now),
+      }),
+    ]);
+    const looks = {
+      locale: this.pages.localeOf(request),
+      timeZone,
+      translate: this.pages.textsFor(request),
+    };
+    return requestLogPage({ request, query, filter, page, choices, looks });
+  }
+
+  @Csv('/dashboard/request-log/export', Access.session(), 'requests')
+  export(@Query() query: RequestLogPageQuery, @Req() request: HttpRequest): CsvTable {
+    const scope = viewScope(request);
+    const filter = logFilterOf(query, Date.now(), this.pages.timeZoneOf(request));
+    const entries = everyRow(ROWS_IN_FILE, ROWS_AT_ONCE, (page) => this.log.page(scope, filter, page));
+    return { columns: logFileColumns, rows: rowsOf(entries), cappedAt: ROWS_IN_FILE };
+  }
+}
+
+async function* rowsOf(entries: AsyncIterable<LoggedRequest>): AsyncGenerator<readonly unknown[]> {
+  for await (const entry of entries) yield logFileRow(entry);
+}

@@ -1,0 +1,132 @@
+import { Type } from 'class-transformer';
+import { IsIn, IsInt, IsTimeZone, IsUUID, Matches, Max, MaxLength, Min } from 'class-validator';
+import { idOf, periodOf, type RequestLogFilter, type StatusClass, statusClasses, zoneOf } from '../../audit';
+import { parseUsd } from '../../kernel';
+import { Given } from '../../platform';
+
+const DAY_OR_INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
+const ID = /^[1-9]\d{0,8}$/;
+
+/** Columns that are shown when they are asked for. */
+export const optionalColumns = [
+  'request_id',
+  'session',
+  'user',
+  'end_user',
+  'tags',
+  'cached',
+  'first-token',
+  'stream',
+  'finish',
+] as const;
+export type OptionalColumn = (typeof optionalColumns)[number];
+
+/** The filters of the request log. Days are those of the reader's zone; `to` as a day includes it. */
+export class RequestLogParameters {
+  @Given(Matches(DAY_OR_INSTANT))
+  from?: string;
+
+  @Given(Matches(DAY_OR_INSTANT))
+  to?: string;
+
+  /** So many days up to now, in place of `from`. */
+  @Given(Type(() => Number), IsInt(), Min(1), Max(800))
+  days?: number;
+
+  @Given(IsTimeZone())
+  zone?: string;
+
+  @Given(MaxLength(256))
+  model?: string;
+
+  @Given(Matches(ID))
+  key?: string;
+
+  @Given(Matches(ID))
+  project?: string;
+
+  @Given(Matches(ID))
+  user?: string;
+
+  @Given(MaxLength(256))
+  supplier?: string;
+
+  @Given(MaxLength(256))
+  region?: string;
+
+  @Given(IsIn(statusClasses))
+  status?: StatusClass;
+
+  @Given(Matches(/^[a-z0-9_.-]{1,64}$/))
+  code?: string;
+
+  @Given(IsIn(['yes']))
+  failover?: 'yes';
+
+  /** In US dollars. */
+  @Given(Matches(/^\d{1,9}(\.\d{1,9})?$/))
+  min_cost?: string;
+
+  /** In milliseconds. */
+  @Given(Matches(/^\d{1,9}$/))
+  min_latency?: string;
+
+  @Given(MaxLength(256))
+  session?: string;
+
+  @Given(IsUUID())
+  request_id?: string;
+
+  @Given(MaxLength(256))
+  end_user?: string;
+
+  @Given(MaxLength(64))
+  tag?: string;
+}
+
+/** What the page knows beside the filters. */
+export class RequestLogPageQuery extends RequestLogParameters {
+  /** Optional columns, with commas between. */
+  @Given(Matches(/^[a-z_,-]{1,200}$/))
+  columns?: string;
+
+  @Given(IsIn(['on']))
+  live?: 'on';
+
+  /** The request whose details are open; scripts open them in place. */
+  @Given(IsUUID())
+  open?: string;
+
+  @Given(MaxLength(1_000))
+  cursor?: string;
+}
+
+export function logFilterOf(asked: RequestLogParameters, now: number, usualZone: string): RequestLogFilter {
+  const zone = zoneOf(asked.zone, usualZone);
+  // A request is looked for by its id whenever it was.
+  const isOne = asked.request_id !== undefined && asked.from === undefined && asked.to === undefined;
+  const period = isOne ? { from: null, to: null } : periodOf(asked, zone, now);
+  return {
+    ...period,
+    // New requests belong to a period that has no end.
+    to: asked.to === undefined ? null : period.to,
+    model: asked.model,
+    keyId: idOf(asked.key, 'key'),
+    projectId: idOf(asked.project, 'project'),
+    userId: idOf(asked.user, 'user'),
+    supplier: asked.supplier,
+    region: asked.region,
+    statusClass: asked.status,
+    code: asked.code,
+    failoverOnly: asked.failover === 'yes',
+    minCostNano: asked.min_cost === undefined ? null : parseUsd(asked.min_cost),
+    minLatencyMs: asked.min_latency === undefined ? null : Number(asked.min_latency),
+    session: asked.session,
+    requestId: asked.request_id?.toLowerCase(),
+    endUser: asked.end_user,
+    tag: asked.tag,
+  };
+}
+
+export const shownColumns = ({ columns }: RequestLogPageQuery): readonly OptionalColumn[] =>
+  optionalColumns.filter((name) => (columns ?? '').split(',').includes(name));

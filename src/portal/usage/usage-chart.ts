@@ -1,0 +1,124 @@
+import {
+  allTokens,
+  NO_SUMS,
+  type UsageAnswer,
+  type UsageBucket,
+  type UsageQuestion,
+  type UsageSums,
+} from '../../audit';
+import {
+  barChart,
+  type ChartModel,
+  type ChartSeries,
+  formatCompact,
+  formatCost,
+  formatLatency,
+  formatMoney,
+  lineChart,
+  type Translate,
+} from '../../views';
+import type { Looks } from '../lists/looks';
+import type { Measure } from './usage.form';
+import { groupLabel } from './group-label';
+
+const MOST_SERIES = 7;
+
+export const measureNames = (measure: Measure, translate: Translate): string =>
+  translate(`usage.measure.${measure}`);
+
+/** Bars by bucket, the costliest groups apart; of latencies a line each, as they do not add up. */
+export function usageChart(
+  measure: Measure,
+  question: UsageQuestion,
+  answer: UsageAnswer,
+  looks: Looks,
+): ChartModel {
+  const { translate } = looks;
+  const input = {
+    title: measureNames(measure, translate),
+    labels: answer.borders.map((border) => bucketLabel(border, question.bucket, looks)),
+    series: seriesOf(measure, question, answer, looks),
+    format: formatOf(measure, looks),
+    totalLabel: translate('list.total'),
+    pointLabel: translate(`usage.bucket.${question.bucket}`),
+  };
+  return measure === 'latency' ? lineChart(input) : barChart(input);
+}
+
+export function bucketLabel(border: Date, bucket: UsageBucket, { locale, timeZone }: Looks): string {
+  const styles = {
+    hour: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+    day: { day: 'numeric', month: 'short' },
+    month: { month: 'short', year: 'numeric' },
+  } as const;
+  const tag = locale === 'en' ? 'en-GB' : locale;
+  return new Intl.DateTimeFormat(tag, { timeZone, ...styles[bucket] }).format(border);
+}
+
+function seriesOf(
+  measure: Measure,
+  question: UsageQuestion,
+  answer: UsageAnswer,
+  looks: Looks,
+): ChartSeries[] {
+  const { translate } = looks;
+  if (answer.groups.length === 0) {
+    return measure === 'tokens'
+      ? tokenSeries(answer, looks)
+      : [series(measureNames(measure, translate), measure, answer.buckets)];
+  }
+  const named = answer.groups.filter(({ kind }) => kind !== 'others').slice(0, MOST_SERIES);
+  const shown = named.map((group) => series(groupLabel(group, question, looks), measure, group.buckets));
+  const others = answer.groups.filter((group) => !named.includes(group));
+  if (others.length === 0 || measure === 'latency') return shown;
+  const values = answer.borders.map((_, place) =>
+    others.reduce((sum, { buckets }) => sum + valueOf(measure, buckets[place] ?? NO_SUMS), 0),
+  );
+  return [...shown, { name: translate('usage.others'), values, slot: 8 }];
+}
+
+const series = (name: string, measure: Measure, buckets: readonly UsageSums[]): ChartSeries => ({
+  name,
+  values: buckets.map((sums) => valueOf(measure, sums)),
+});
+
+const tokenSeries = ({ buckets }: UsageAnswer, { translate }: Looks): ChartSeries[] =>
+  (
+    [
+      ['input', (sums) => sums.inputTokens],
+      ['cache-read', (sums) => sums.cacheReadTokens],
+      ['cache-write', (sums) => sums.cacheWriteTokens],
+      ['output', (sums) => sums.outputTokens],
+      ['reasoning', (sums) => sums.reasoningTokens],
+      ['media', (sums) => sums.audioTokens + sums.imageTokens + sums.imageOutputTokens],
+    ] as readonly (readonly [string, (sums: UsageSums) => number])[]
+  ).map(([name, of]) => ({ name: translate(`usage.tokens.${name}`), values: buckets.map(of) }));
+
+/** Only what is drawn: amounts in tables are exact. */
+function valueOf(measure: Measure, sums: UsageSums): number {
+  switch (measure) {
+    case 'cost':
+      return Number(sums.costNano);
+    case 'tokens':
+      return allTokens(sums);
+    case 'requests':
+      return sums.requests;
+    case 'latency':
+      return sums.requests === 0 ? 0 : sums.latencyMs / sums.requests;
+  }
+}
+
+function formatOf(measure: Measure, { locale }: Looks): (value: number) => string {
+  switch (measure) {
+    case 'cost':
+      return (value) => {
+        const nano = BigInt(Math.round(value));
+        return nano === 0n || nano >= 1_000_000_000n ? formatMoney(locale, nano) : formatCost(locale, nano);
+      };
+    case 'latency':
+      return (value) => formatLatency(locale, value);
+    case 'tokens':
+    case 'requests':
+      return (value) => formatCompact(locale, value);
+  }
+}

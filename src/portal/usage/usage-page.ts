@@ -1,0 +1,263 @@
+import {
+  allTokens,
+  type UsageAnswer,
+  usageBuckets,
+  type UsageChoice,
+  type UsageChoices,
+  usageGroupings,
+  type UsageQuestion,
+  type UsageSums,
+} from '../../audit';
+import {
+  type ChartModel,
+  type EmptyModel,
+  type FieldModel,
+  type FilterBarModel,
+  formatPercent,
+  formatTime,
+  type LabelledFigure,
+  type PeriodPickerModel,
+  type TableModel,
+  type TabsModel,
+  type TileModel,
+} from '../../views';
+import { addressOf, type HttpRequest, pathOf, queryOf, scopeWords, viewScope } from '../../web';
+import { measureNames, usageChart } from './usage-chart';
+import { usageTable } from './usage-table';
+import type { Looks } from '../lists/looks';
+import { type Measure, measures, type UsagePageQuery } from './usage.form';
+
+export interface UsagePageModel {
+  readonly usage: {
+    readonly heading: string;
+    readonly scope: string;
+    readonly csvHref: string;
+    readonly period: PeriodPickerModel;
+    readonly filter: FilterBarModel;
+    readonly tiles: readonly TileModel[];
+    readonly tokens: { readonly items: readonly LabelledFigure[] };
+    readonly tabs: TabsModel;
+    readonly chart: ChartModel;
+    readonly chartHeading: string;
+    readonly table: TableModel;
+    readonly note: string | null;
+    readonly empty: EmptyModel | null;
+  };
+}
+
+export interface UsageFacts {
+  readonly request: HttpRequest;
+  readonly query: UsagePageQuery;
+  readonly question: UsageQuestion;
+  readonly answer: UsageAnswer;
+  readonly before: UsageAnswer;
+  readonly choices: UsageChoices;
+  readonly looks: Looks;
+}
+
+const periods = [1, 7, 30, 90, 365] as const;
+const filterNames = ['model', 'key', 'project', 'user', 'supplier', 'region', 'end_user', 'tag'] as const;
+
+export function usagePage(facts: UsageFacts): UsagePageModel {
+  const { request, query, question, answer, looks } = facts;
+  const { translate, locale, timeZone } = looks;
+  const measure = query.measure ?? 'cost';
+  const time = (instant: Date): string => formatTime(locale, timeZone, instant, 'minute');
+  const period = `${time(question.from)} – ${time(question.to)} · ${timeZone}`;
+  const isFiltered = filterNames.some((name) => query[name] !== undefined);
+  return {
+    usage: {
+      heading: translate('usage.heading'),
+      scope: `${period} · ${scopeWords(request, translate)}`,
+      csvHref: addressOf(`${pathOf(request)}/export`, queryOf(request), { measure: null }),
+      period: periodOf(facts),
+      filter: filterOf(facts, isFiltered),
+      tiles: tilesOf(facts),
+      tokens: { items: tokensOf(answer.total, looks) },
+      tabs: tabsOf(request, measure, looks),
+      chart: usageChart(measure, question, answer, looks),
+      chartHeading: measureNames(measure, translate),
+      table: usageTable(request, question, answer, looks),
+      note: question.groupBy === 'tag' ? translate('usage.tag-note') : null,
+      empty: answer.total.requests > 0 ? null : emptyOf(request, isFiltered, looks),
+    },
+  };
+}
+
+function periodOf({ request, query, looks: { translate, timeZone } }: UsageFacts): PeriodPickerModel {
+  const chosen = query.from === undefined && query.to === undefined ? (query.days ?? 30) : null;
+  return {
+    options: periods.map((days) => ({
+      label: translate('list.last-days', { count: days }),
+      href: addressOf(pathOf(request), queryOf(request), {
+        days: String(days),
+        from: null,
+        to: null,
+        bucket: null,
+      }),
+      current: days === chosen,
+    })),
+    zone: timeZone,
+  };
+}
+
+function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
+  const { request, query, question, looks } = facts;
+  const { translate } = looks;
+  const hidden = (['days', 'measure', 'zone'] as const).flatMap((name) => {
+    const value = query[name];
+    return value === undefined ? [] : [{ name, value: String(value) }];
+  });
+  const select = (name: string, wanted: string, options: readonly UsageChoice[]): FieldModel => ({
+    id: `filter-${name}`,
+    name,
+    type: 'select',
+    label: translate(`usage.field.${name}`),
+    options: options.map(({ value, label }) => ({ value, label, selected: value === wanted })),
+  });
+  const date = (name: 'from' | 'to'): FieldModel => ({
+    id: `filter-${name}`,
+    name,
+    type: 'date',
+    label: translate(`usage.field.${name}`),
+    value: query[name]?.slice(0, 10),
+  });
+  return {
+    label: translate('list.filter', { heading: translate('usage.heading') }),
+    action: pathOf(request),
+    hidden,
+    fields: [
+      select('group_by', question.groupBy ?? '', [
+        { value: '', label: translate('usage.not-grouped') },
+        ...usageGroupings
+          .filter((grouping) => grouping !== 'user' || viewScope(request).kind !== 'user')
+          .map((value) => ({ value, label: translate(`usage.group.${value}`) })),
+      ]),
+      select('bucket', query.bucket ?? '', [
+        { value: '', label: translate('usage.bucket.usual') },
+        ...usageBuckets.map((value) => ({ value, label: translate(`usage.bucket.${value}`) })),
+      ]),
+      date('from'),
+      date('to'),
+      ...choiceFields(facts),
+      ...(['end_user', 'tag'] as const).map((name) => ({
+        id: `filter-${name}`,
+        name,
+        type: 'search' as const,
+        label: translate(`usage.group.${name}`),
+        value: query[name],
+      })),
+    ],
+    ...(isFiltered || query.from !== undefined || query.to !== undefined
+      ? { clearHref: pathOf(request) }
+      : {}),
+  };
+}
+
+/** Lists of what was used; a value that the address names stays to choose also where it was not. */
+export function choiceFields({
+  query,
+  choices,
+  looks: { translate },
+}: Pick<UsageFacts, 'choices' | 'looks'> & {
+  readonly query: Pick<UsagePageQuery, 'model' | 'key' | 'supplier' | 'region' | 'project'>;
+}): FieldModel[] {
+  return (['model', 'key', 'project', 'supplier', 'region'] as const).flatMap((name) => {
+    const wanted = query[name];
+    const known = choices[name];
+    if (known.length === 0 && wanted === undefined) return [];
+    const isKnown = wanted === undefined || known.some(({ value }) => value === wanted);
+    const options = isKnown ? known : [...known, { value: wanted, label: wanted }];
+    return [
+      {
+        id: `filter-${name}`,
+        name,
+        type: 'select' as const,
+        label: translate(`usage.group.${name}`),
+        options: [
+          { value: '', label: translate('list.all'), selected: wanted === undefined },
+          ...options.map(({ value, label }) => ({ value, label, selected: value === wanted })),
+        ],
+      },
+    ];
+  });
+}
+
+const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
+
+function tilesOf({ answer: { total }, before, looks }: UsageFacts): TileModel[] {
+  const { translate } = looks;
+  const tile = (
+    name: string,
+    figure: LabelledFigure['figure'],
+    of: (sums: UsageSums) => number,
+    isGood: 'less' | 'neither',
+  ): TileModel => ({
+    label: translate(`usage.tile.${name}`),
+    figure,
+    ...changeOf(of(before.total), of(total), isGood, looks),
+  });
+  const errors = (sums: UsageSums): number => ratio(sums.failures, sums.requests);
+  const latency = (sums: UsageSums): number => ratio(sums.latencyMs, sums.requests);
+  const mean = total.requests === 0 ? null : latency(total);
+  return [
+    tile('cost', { kind: 'money', value: total.costNano }, ({ costNano }) => Number(costNano), 'neither'),
+    tile('requests', { kind: 'compact', value: total.requests }, ({ requests }) => requests, 'neither'),
+    tile('tokens', { kind: 'compact', value: allTokens(total) }, allTokens, 'neither'),
+    tile('errors', { kind: 'percent', value: errors(total) }, errors, 'less'),
+    tile('latency', { kind: 'latency', value: mean }, latency, 'less'),
+  ];
+}
+
+/** Against the period before, where there was something. */
+function changeOf(
+  before: number,
+  now: number,
+  isGood: 'less' | 'neither',
+  { locale, translate }: Looks,
+): Pick<TileModel, 'change' | 'note'> {
+  const note = translate('usage.before');
+  if (before === 0 || now === before) return {};
+  const isMore = now > before;
+  return {
+    change: {
+      tone: isGood === 'neither' ? 'neutral' : isMore ? 'bad' : 'ok',
+      icon: isMore ? 'arrow-up' : 'arrow-down',
+      text: formatPercent(locale, Math.abs(now / before - 1)),
+    },
+    note,
+  };
+}
+
+const tokensOf = (total: UsageSums, { translate }: Looks): LabelledFigure[] =>
+  (
+    [
+      ['input', total.inputTokens],
+      ['cache-read', total.cacheReadTokens],
+      ['cache-write', total.cacheWriteTokens],
+      ['output', total.outputTokens],
+      ['reasoning', total.reasoningTokens],
+      ['media', total.audioTokens + total.imageTokens + total.imageOutputTokens],
+    ] as const
+  ).map(([name, value]) => ({
+    label: translate(`usage.tokens.${name}`),
+    figure: { kind: 'compact', value },
+  }));
+
+const tabsOf = (request: HttpRequest, measure: Measure, { translate }: Looks): TabsModel => ({
+  label: translate('usage.measure-label'),
+  items: measures.map((name) => ({
+    label: translate(`usage.measure.${name}`),
+    href: addressOf(pathOf(request), queryOf(request), { measure: name }),
+    current: name === measure,
+  })),
+});
+
+const emptyOf = (request: HttpRequest, isFiltered: boolean, { translate }: Looks): EmptyModel =>
+  isFiltered
+    ? {
+        title: translate('list.no-match-title'),
+        text: translate('list.no-match-text'),
+        action: { label: translate('filter.clear'), href: pathOf(request), quiet: true },
+      }
+    : { title: translate('usage.nothing-title'), text: translate('usage.nothing-text') };

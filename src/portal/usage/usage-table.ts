@@ -1,0 +1,94 @@
+import {
+  allTokens,
+  type UsageAnswer,
+  type UsageGroup,
+  type UsageQuestion,
+  type UsageSums,
+} from '../../audit';
+import type { Cell, ColumnModel, RowModel, TableModel } from '../../views';
+import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
+import type { Looks } from '../lists/looks';
+import { groupLabel } from './group-label';
+import { bucketLabel } from './usage-chart';
+
+/** A row a group, or a row a bucket where nothing is grouped by; under all of them the total. */
+export function usageTable(
+  request: HttpRequest,
+  question: UsageQuestion,
+  answer: UsageAnswer,
+  looks: Looks,
+): TableModel {
+  const { translate } = looks;
+  const { groupBy, bucket } = question;
+  const first = groupBy ? translate(`usage.group.${groupBy}`) : translate(`usage.bucket.${bucket}`);
+  const rows = groupBy
+    ? answer.groups.map((group) => groupRow(group, request, question, answer.total, looks))
+    : answer.buckets.flatMap((sums, place) => {
+        const border = answer.borders[place];
+        return border === undefined
+          ? []
+          : [rowOf(bucketLabel(border, bucket, looks), undefined, sums, answer.total)];
+      });
+  return {
+    caption: translate('usage.table'),
+    columns: columnsOf(first, looks),
+    rows,
+    totals: [{ kind: 'text', value: translate('list.total') }, ...cellsOf(answer.total, answer.total)],
+    empty: { title: translate('usage.nothing-title'), text: translate('usage.nothing-text') },
+  };
+}
+
+function columnsOf(first: string, { translate }: Looks): ColumnModel[] {
+  const column = (name: string, minor = false): ColumnModel => ({
+    label: translate(`usage.column.${name}`),
+    align: 'end',
+    ...(minor ? { minor } : {}),
+  });
+  return [
+    { label: first },
+    column('cost'),
+    column('share', true),
+    column('requests'),
+    column('failures', true),
+    column('input', true),
+    column('output', true),
+    column('tokens', true),
+    column('latency', true),
+  ];
+}
+
+function groupRow(
+  group: UsageGroup,
+  request: HttpRequest,
+  question: UsageQuestion,
+  total: UsageSums,
+  looks: Looks,
+): RowModel {
+  const { groupBy } = question;
+  const href =
+    group.value === null || !groupBy
+      ? undefined
+      : addressOf(pathOf(request), queryOf(request), { [groupBy]: group.value, group_by: null });
+  return rowOf(groupLabel(group, question, looks), href, group.sums, total);
+}
+
+const rowOf = (label: string, href: string | undefined, sums: UsageSums, total: UsageSums): RowModel => ({
+  ...(href === undefined ? {} : { href }),
+  cells: [{ kind: 'text', value: label, heading: true }, ...cellsOf(sums, total)],
+});
+
+function cellsOf(sums: UsageSums, total: UsageSums): Cell[] {
+  const share = total.costNano === 0n ? 0 : Number((sums.costNano * 10_000n) / total.costNano) / 10_000;
+  const end = { align: 'end' } as const;
+  const minor = { align: 'end', minor: true } as const;
+  return [
+    { kind: 'cost', value: sums.costNano, ...end },
+    { kind: 'percent', value: share, ...minor },
+    { kind: 'number', value: sums.requests, ...end },
+    { kind: 'number', value: sums.failures, ...minor },
+    { kind: 'compact', value: sums.inputTokens + sums.cacheReadTokens + sums.cacheWriteTokens, ...minor },
+    { kind: 'compact', value: sums.outputTokens + sums.reasoningTokens, ...minor },
+    { kind: 'compact', value: allTokens(sums), ...minor },
+    { kind: 'latency', value: sums.requests === 0 ? null : sums.latencyMs / sums.requests, ...minor },
+  ];
+}

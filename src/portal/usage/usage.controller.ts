@@ -1,0 +1,67 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import {
+  presentUsage,
+  usageFileColumns,
+  usageFileRows,
+  UsageParameters,
+  UsageQuery,
+  type UsageQuestion,
+  usageQuestionOf,
+} from '../../audit';
+import { Access, Csv, type CsvTable, Data, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import { UsagePageQuery } from './usage.form';
+import { usagePage, type UsagePageModel } from './usage-page';
+
+const GROUPS_IN_FILE = 1_000;
+const GROUPS_IN_DATA = 100;
+
+/** What was used: one's own, and in the administration's view of all that the role may see. */
+@Controller()
+export class UsageController {
+  constructor(
+    private readonly usage: UsageQuery,
+    private readonly pages: PageRenderer,
+  ) {}
+
+  @Page('/dashboard/usage', 'pages/dashboard/usage', Access.session())
+  async show(@Query() query: UsagePageQuery, @Req() request: HttpRequest): Promise<UsagePageModel> {
+    const scope = viewScope(request);
+    const now = Date.now();
+    const question = this.questionOf(query, request, now);
+    const [answer, before, choices] = await Promise.all([
+      this.usage.ask(scope, question),
+      this.usage.ask(scope, periodBefore(question)),
+      this.usage.choices(scope, question),
+    ]);
+    const looks = {
+      locale: this.pages.localeOf(request),
+      timeZone: question.zone,
+      translate: this.pages.textsFor(request),
+    };
+    return usagePage({ request, query, question, answer, before, choices, looks });
+  }
+
+  @Csv('/dashboard/usage/export', Access.session(), 'usage')
+  async export(@Query() query: UsagePageQuery, @Req() request: HttpRequest): Promise<CsvTable> {
+    const question = { ...this.questionOf(query, request, Date.now()), mostGroups: GROUPS_IN_FILE };
+    const answer = await this.usage.ask(viewScope(request), question);
+    return { columns: usageFileColumns, rows: usageFileRows(question, answer) };
+  }
+
+  /** Usage by bucket, as `/dashboard/usage` shows it, for programs. */
+  @Data('/dashboard/api/usage', Access.session())
+  async data(@Query() query: UsageParameters, @Req() request: HttpRequest): Promise<object> {
+    const question = { ...this.questionOf(query, request, Date.now()), mostGroups: GROUPS_IN_DATA };
+    return presentUsage(question, await this.usage.ask(viewScope(request), question));
+  }
+
+  private questionOf(query: UsageParameters, request: HttpRequest, now: number): UsageQuestion {
+    return usageQuestionOf(query, now, this.pages.timeZoneOf(request));
+  }
+}
+
+/** As long as the period, and up to it, in one bucket. */
+function periodBefore({ from, to, zone, filter }: UsageQuestion): UsageQuestion {
+  const begin = new Date(2 * from.getTime() - to.getTime());
+  return { from: begin, to: from, zone, bucket: 'month', filter };
+}

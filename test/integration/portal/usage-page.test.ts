@@ -1,0 +1,152 @@
+import { type RecordFacts, insertRequestRecords, writtenRecord } from '../../../src/audit';
+import { uuidv7 } from '../../../src/kernel';
+import { ordinaryOutcome } from '../../../proofs/money/record';
+import { startTestApp, type TestApp } from '../../support/app';
+import { addCustomer, type Customer } from '../../support/customer';
+import { addUser, signIn } from '../../support/people';
+import { ask } from '../web/raw-exchange';
+
+let app: TestApp;
+let ada: Customer;
+let cookie: string;
+
+const nobody = { organisationId: null, departmentId: null, projectId: null, walletId: null };
+/** Costs are zero in the ledger of this house: what is tested are sums of records. */
+const put = (records: readonly [at: string, facts: Partial<RecordFacts>][]) =>
+  app.database.transaction(async (tx) => {
+    const written = records.map(([at, facts]) =>
+      writtenRecord(uuidv7(), Date.parse(at), {
+        ...ordinaryOutcome({ ...nobody, keyId: ada.keyId, userId: ada.userId, costNano: 0n }),
+        ...facts,
+      }),
+    );
+    await insertRequestRecords(tx, written);
+  });
+const open = (path: string, as = cookie) =>
+  ask(app.url, { path, headers: { cookie: as, accept: 'text/html' } });
+const data = async (path: string, as = cookie) => JSON.parse((await open(path, as)).body) as UsageData;
+
+interface Sums {
+  readonly requests: number;
+  readonly cost_nano: string;
+  readonly input_tokens: number;
+  readonly group?: string | null;
+  readonly group_kind?: string;
+}
+interface UsageData {
+  readonly total: Sums;
+  readonly groups: readonly Sums[];
+  readonly data: readonly (Sums & { readonly start: string; readonly groups?: readonly Sums[] })[];
+}
+
+beforeAll(async () => {
+  app = await startTestApp();
+  ada = await addCustomer(app, 'ada');
+  cookie = await signIn(app, ada.userId);
+  await app.database.query("SELECT ensure_request_record_partitions('2026-10-01', 2)");
+});
+afterAll(() => app.close());
+
+const hour = { bucket: 'hour', from: '2026-10-24T20:00:00Z', to: '2026-10-26T00:00:00Z' };
+const query = (asked: Record<string, string>) => new URLSearchParams(asked).toString();
+
+test('nothing yet, and filtered to nothing, are told apart', async () => {
+  expect((await open('/dashboard/usage')).body).toContain('Nothing was used in this period');
+  expect((await open('/dashboard/usage?model=none')).body).toContain('Nothing matches these filters');
+});
+
+test('page, file, data and the key see the same sums of the same instants', async () => {
+  await put([
+    // Berlin's 25th of October has 25 hours, from 22:00 to 23:00 UTC.
+    ['2026-10-24T21:59:59.999Z', { model: 'small', inputTokens: 1 }],
+    ['2026-10-24T22:00:00Z', { model: 'small', inputTokens: 10, endUser: 'grace', tags: ['a', 'b'] }],
+    ['2026-10-25T22:59:59.999Z', { model: 'large', inputTokens: 100, tags: ['a'] }],
+    ['2026-10-25T23:00:00Z', { model: 'large', inputTokens: 1000 }],
+  ]);
+  const day = {
+    from: '2026-10-25',
+    to: '2026-10-25',
+    zone: 'Europe/Berlin',
+    bucket: 'day',
+    group_by: 'model',
+  };
+  const seen = await data(`/dashboard/api/usage?${query(day)}`);
+  expect(seen.total).toMatchObject({ requests: 2, input_tokens: 110 });
+  expect(seen.data.map(({ start, requests }) => [start, requests])).toEqual([
+    ['2026-10-24T22:00:00.000Z', 2],
+  ]);
+  expect(seen.groups.map(({ group, input_tokens }) => [group, input_tokens]).sort()).toEqual([
+    ['large', 100],
+    ['small', 10],
+  ]);
+  const { group_by: _, ...plain } = day;
+  const own = await fetch(`${app.url}/v1/usage?${query(plain)}`, {
+    headers: { authorization: `Bearer ${ada.key}` },
+  });
+  expect([own.status, ((await own.json()) as UsageData).total]).toEqual([200, seen.total]);
+  const file = await open(`/dashboard/usage/export?${query(day)}`);
+  const lines = file.body.trimEnd().split('\r\n');
+  expect(lines).toHaveLength(3);
+  const place = lines[0]?.split(',').indexOf('input_tokens') ?? -1;
+  expect(lines.slice(1).reduce((sum, line) => sum + Number(line.split(',')[place]), 0)).toBe(110);
+  const page = (await open(`/dashboard/usage?${query(day)}`)).body;
+  expect(page).toMatch(/<tfoot>[^]*?<td class="align-end">\s*2\s*<\/td>/);
+  expect(page).toContain('Europe/Berlin');
+});
+
+test('groups of labels, and what has none', async () => {
+  const users = await data(`/dashboard/api/usage?${query({ ...hour, group_by: 'end_user' })}`);
+  expect(users.groups.map(({ group, group_kind, requests }) => [group, group_kind, requests])).toEqual([
+    ['grace', 'named', 1],
+    [null, 'none', 3],
+  ]);
+  const tags = await data(`/dashboard/api/usage?${query({ ...hour, group_by: 'tag' })}`);
+  expect(tags.groups.map(({ group, requests }) => [group, requests]).sort()).toEqual([
+    ['a', 2],
+    ['b', 1],
+  ]);
+  expect(tags.total.requests).toBe(4);
+  const page = (await open(`/dashboard/usage?${query({ ...hour, group_by: 'tag' })}`)).body;
+  expect(page).toContain('A request with several tags');
+  expect(page).toContain('tag&#x3D;a');
+});
+
+test('of another account nothing is seen; administrators see theirs', async () => {
+  const stranger = await signIn(app, await addUser(app));
+  expect((await data(`/dashboard/api/usage?${query(hour)}`, stranger)).total.requests).toBe(0);
+  const path = `/dashboard/admin/api/usage?${query({ ...hour, user_id: String(ada.userId) })}`;
+  expect((await open(path)).status).toBe(403);
+  const organisations = await app.database.query<{ id: number }>(
+    "INSERT INTO organisation (name, slug) VALUES ('Other', 'other') RETURNING id",
+  );
+  const foreign = await addUser(app, 'org_admin');
+  await app.database.query('UPDATE user_account SET organisation_id = $2 WHERE id = $1', [
+    foreign,
+    organisations[0]?.id,
+  ]);
+  expect((await open(path, await signIn(app, foreign))).status).toBe(404);
+  const owner = await signIn(app, await addUser(app, 'platform_owner'));
+  expect((await data(path, owner)).total.requests).toBe(4);
+  expect((await open('/dashboard/admin/api/usage', owner)).status).toBe(422);
+});
+
+test.each([
+  'group_by=colour',
+  'bucket=week',
+  'from=yesterday',
+  'zone=Mars/Base',
+  'key=x',
+  'org_id=1',
+  'days=0',
+])('what does not fit is refused: %s', async (wrong) => {
+  expect((await open(`/dashboard/api/usage?${wrong}`)).status).toBe(422);
+  expect((await open(`/dashboard/usage?${wrong}`)).status).toBe(422);
+});
+
+test('a key is told what does not fit', async () => {
+  for (const wrong of ['group_by=colour', 'from=2026-13-01', 'key=3', 'from=2026-02-01&to=2026-01-01']) {
+    const answer = await fetch(`${app.url}/v1/usage?${wrong}`, { headers: { 'x-api-key': ada.key } });
+    expect([wrong, answer.status]).toEqual([wrong, 400]);
+  }
+  expect((await fetch(`${app.url}/v1/usage`)).status).toBe(401);
+});
