@@ -25,6 +25,7 @@ import { CreateLinkedIdentities1763800210000 } from './1763800210000-create-link
 import { SealWindows1763800300000 } from './1763800300000-seal-windows';
 import { LoadMoneyFunctions1763800310000 } from './1763800310000-load-money-functions';
 import { AddKeyCreationToken1763800600000 } from './1763800600000-add-key-creation-token';
+import { CreateUserSettings1763800610000 } from './1763800610000-create-user-settings';
 import { AddRecordLabels1763800700000 } from './1763800700000-add-record-labels';
 import { IndexRequestLog1763800701000 } from './1763800701000-index-request-log';
 import { CreatePayments1763801200000 } from './1763801200000-create-payments';
@@ -58,6 +59,7 @@ export const migrations = [
   SealWindows1763800300000,
   LoadMoneyFunctions1763800310000,
   AddKeyCreationToken1763800600000,
+  CreateUserSettings1763800610000,
   AddRecordLabels1763800700000,
   IndexRequestLog1763800701000,
   CreatePayments1763801200000,

@@ -4,6 +4,8 @@ import { ActivityQuery } from './activity/activity-query';
 import { ActivityRetention } from './activity/activity-retention';
 import { Refusals } from './refusals';
 import { RecordRetention } from './record-retention';
+import { ChosenModelsQuery } from './chosen-models-query';
+import { LatencyQuery } from './latency-query';
 import { RequestLogQuery } from './request-log/request-log-query';
 import { RequestRecordQuery } from './request-record-query';
 import { RequestRecords } from './request-records';
@@ -17,6 +19,8 @@ const providers = [
   RecordRetention,
   RequestRecords,
   RequestRecordQuery,
+  ChosenModelsQuery,
+  LatencyQuery,
   RequestLogQuery,
   UsageQuery,
 ];

@@ -23,6 +23,8 @@ export {
 export { ActivityRetention } from './activity/activity-retention';
 export { type Changes, changesOf } from './activity/changes';
 export { AuditModule } from './audit.module';
+export { type ChosenModel, ChosenModelsQuery } from './chosen-models-query';
+export { type Latencies, LatencyQuery } from './latency-query';
 export { insertRequestRecords } from './insert-records';
 export { recordFields, usageOfRow, usageColumns } from './record-columns';
 export type { AttemptRecord, Attribution, RecordFacts, RequestRecord } from './request-record';

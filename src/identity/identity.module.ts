@@ -4,6 +4,7 @@ import { accountProviders } from './accounts';
 import { AdminViewService } from './admin-view.service';
 import { OwnProjects } from './own-projects.service';
 import { PayerService } from './payer.service';
+import { PersonalSettings } from './personal-settings.service';
 import { ProfileService } from './profile.service';
 import { SessionsService } from './sessions.service';
 
@@ -11,6 +12,7 @@ const providers = [
   AdminViewService,
   OwnProjects,
   PayerService,
+  PersonalSettings,
   ProfileService,
   SessionsService,
   ...accountProviders,

@@ -29,6 +29,13 @@ export { actorOf } from './activity-actor';
 export { IdentityModule } from './identity.module';
 export { OwnProjects, type ProjectName } from './own-projects.service';
 export { type Ownership, PayerService, type Standing } from './payer.service';
+export {
+  type HelpPage,
+  helpPages,
+  noticeTopics,
+  type NoticeTopic,
+  PersonalSettings,
+} from './personal-settings.service';
 export { ProfileService } from './profile.service';
 export { type SessionReading, SessionsService, type Viewing } from './sessions.service';
 export { type UserStatus, userTransitions } from './user-status';

@@ -8,9 +8,13 @@ import { DevelopmentController } from './development.controller';
 import { FrameModule } from './frame/frame.module';
 import { KeyPagesModule } from './keys/keys.module';
 import { LanguageController } from './language.controller';
+import { ModelPagesModule } from './models/models.module';
+import { OverviewModule } from './overview/overview.module';
+import { EnginePagesModule } from './engines/engines.module';
 import { PublicModule } from './public/public.module';
 import { RequestLogModule } from './request-log/request-log.module';
 import { UsageModule } from './usage/usage.module';
+import { SettingsModule } from './settings/settings.module';
 
 @Module({})
 export class PortalModule {
@@ -28,6 +32,10 @@ export class PortalModule {
         KeyPagesModule,
         UsageModule,
         RequestLogModule,
+        OverviewModule,
+        ModelPagesModule,
+        SettingsModule,
+        EnginePagesModule,
       ],
       controllers: [LanguageController, ...development],
     };

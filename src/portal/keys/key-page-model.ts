@@ -1,4 +1,11 @@
-import { type ActivityEntry, actionTextKey, type Changes, type RequestEntry } from '../../audit';
+import {
+  type ActivityEntry,
+  actionTextKey,
+  allTokens,
+  type Changes,
+  type LoggedRequest,
+  type UsageAnswer,
+} from '../../audit';
 import { type KeyUsage, maskKey, type ManagedKey, type RateState } from '../../keys';
 import type {
   BannerModel,
@@ -14,7 +21,6 @@ import type { Looks } from '../lists/looks';
 import { periodWords } from '../lists/list-page';
 import { requestColumns, requestRow } from '../overview/request-rows';
 import { spendChart } from '../overview/usage-chart';
-import { type ModelDay, sumOf } from '../overview/usage-figures';
 import { attentionOf } from './key-attention';
 import { budgetMeter, isUsedUp, resetWords, statusBadge } from './key-words';
 import type { LimitInForce, LimitsInForce } from './limits-in-force';
@@ -26,11 +32,10 @@ interface Facts {
   readonly key: ManagedKey;
   readonly limits: LimitsInForce;
   readonly rate: RateState;
-  readonly days: readonly ModelDay[];
+  readonly usage: UsageAnswer;
   readonly lastDay: KeyUsage | undefined;
-  readonly requests: readonly RequestEntry[];
+  readonly requests: readonly LoggedRequest[];
   readonly history: readonly ActivityEntry[];
-  readonly now: number;
 }
 
 export interface KeyPageModel {
@@ -47,7 +52,7 @@ export interface KeyPageModel {
 }
 
 export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
-  const { key, days, now, lastDay } = facts;
+  const { key, usage, lastDay } = facts;
   const { translate } = looks;
   const isFinal = key.status === 'revoked';
   const needsLook = key.status === 'expired' || (key.status === 'active' && isUsedUp(key));
@@ -64,7 +69,7 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
     figures: figuresOf(facts, translate),
     facts: factsOf(facts, translate),
     limits: limitsTable(facts, looks),
-    chart: days.length === 0 ? null : spendChart(days, { days: USAGE_DAYS, now }, looks),
+    chart: usage.groups.length === 0 ? null : spendChart(usage, looks),
     scope: `${periodWords(USAGE_DAYS, looks.timeZone, translate)} · ${key.name}`,
     requests: {
       caption: translate('requests.latest'),
@@ -87,13 +92,13 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
   };
 }
 
-function figuresOf({ days, rate }: Facts, translate: Translate): { items: LabelledFigure[] } {
-  const { requests, failures, tokens, cost } = sumOf(days);
+function figuresOf({ usage, rate }: Facts, translate: Translate): { items: LabelledFigure[] } {
+  const { requests, failures, costNano } = usage.total;
   return {
     items: [
-      { label: translate('keys.spend'), figure: { kind: 'money', value: cost } },
+      { label: translate('keys.spend'), figure: { kind: 'money', value: costNano } },
       { label: translate('overview.requests'), figure: { kind: 'compact', value: requests } },
-      { label: translate('overview.tokens'), figure: { kind: 'compact', value: Number(tokens) } },
+      { label: translate('overview.tokens'), figure: { kind: 'compact', value: allTokens(usage.total) } },
       {
         label: translate('overview.errors'),
         figure: { kind: 'percent', value: requests === 0 ? null : failures / requests },

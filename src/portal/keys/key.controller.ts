@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
-import { ActivityLog, ActivityQuery, RequestRecordQuery } from '../../audit';
+import { ActivityLog, ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { choiceField, type Fault, fromUnknown, textField } from '../../kernel';
 import {
@@ -27,7 +27,6 @@ import {
 } from '../../web';
 import { DAY_MS } from '../lists/days';
 import { looksOf } from '../lists/looks';
-import { UsageFigures } from '../overview/usage-figures';
 import { bodyOfForm, type KeyFormValues, valuesOfKey, valuesOfPost } from './key-form';
 import { choicesOf, keyFormModel } from './key-form-model';
 import { keyPage } from './key-page-model';
@@ -52,8 +51,8 @@ export class KeyController {
     private readonly register: KeyRegister,
     private readonly limits: LimitsOfKey,
     private readonly rates: RateLimiter,
-    private readonly usage: UsageFigures,
-    private readonly records: RequestRecordQuery,
+    private readonly usage: UsageQuery,
+    private readonly records: RequestLogQuery,
     private readonly activityQuery: ActivityQuery,
     private readonly activity: ActivityLog,
     private readonly catalogue: CatalogueService,
@@ -146,19 +145,35 @@ export class KeyController {
     const now = Date.now();
     const looks = looksOf(this.pages, request);
     const window = { from: new Date(now - USAGE_DAYS * DAY_MS), to: new Date(now) };
+    // The key was found within the view's scope: all of its requests are shown.
+    const keyScope = { kind: 'key', keyId: key.id } as const;
     const usualRate = this.settings.keyRateLimitRpm;
-    const [limits, rate, days, lastDay, requests, history] = await Promise.all([
+    const [limits, rate, usage, lastDay, requests, history] = await Promise.all([
       this.limits.of(scope, key),
       this.rates.stateOf({ keyId: key.id, rateLimitRpm: key.rateLimitRpm ?? usualRate }),
-      this.usage.days(scope, window, looks.timeZone, key.id),
+      this.usage.ask(keyScope, {
+        ...window,
+        bucket: 'day',
+        zone: looks.timeZone,
+        groupBy: 'model',
+        mostGroups: 7,
+      }),
       this.register.usage(scope, [key], { from: new Date(now - DAY_MS), to: new Date(now) }),
-      this.records.ofKey(key.id, { limit: REQUESTS_SHOWN }),
+      this.records.page(keyScope, {}, { limit: REQUESTS_SHOWN }),
       this.activityQuery.page(scope, { object: { type: 'key', id: key.publicId }, limit: ENTRIES_SHOWN }),
     ]);
     const choices = choicesOf(this.catalogue.snapshot, actorOf(request), []);
     return {
       ...keyPage(
-        { key, limits, rate, days, requests, history: history.rows, now, lastDay: lastDay.get(key.id) },
+        {
+          key,
+          limits,
+          rate,
+          usage,
+          requests: requests.rows,
+          history: history.rows,
+          lastDay: lastDay.get(key.id),
+        },
         looks,
       ),
       form: keyFormModel({ values, choices, usualRate, refusal }, looks.translate),

@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { BillingModule } from '../../billing';
 import { CatalogueModule } from '../../catalogue';
 import { WebModule } from '../../web';
-import { UsageFigures } from '../overview/usage-figures';
 import { KeyController } from './key.controller';
 import { KeySecrets } from './key-secrets';
 import { KeysController } from './keys.controller';
@@ -14,6 +13,6 @@ import { RecordedKeys } from './recorded-keys';
 @Module({
   imports: [WebModule, CatalogueModule, BillingModule],
   controllers: [KeysController, NewKeyController, KeyController],
-  providers: [RecordedKeys, KeySecrets, LimitsOfKey, UsageFigures],
+  providers: [RecordedKeys, KeySecrets, LimitsOfKey],
 })
 export class KeyPagesModule {}

@@ -1,4 +1,4 @@
-import type { RequestEntry } from '../../audit';
+import type { LoggedRequest } from '../../audit';
 import type { ColumnModel, Hop, RowModel, Translate } from '../../views';
 
 export const requestColumns = (translate: Translate): ColumnModel[] => [
@@ -12,7 +12,7 @@ export const requestColumns = (translate: Translate): ColumnModel[] => [
 ];
 
 /** One request in a short list; the log shows the rest of it. */
-export function requestRow(entry: RequestEntry, translate: Translate): RowModel {
+export function requestRow(entry: LoggedRequest, translate: Translate): RowModel {
   const { servedModel, model } = entry;
   const shown = servedModel ?? model ?? '–';
   return {
@@ -29,14 +29,14 @@ export function requestRow(entry: RequestEntry, translate: Translate): RowModel 
   };
 }
 
-const tokensOf = (entry: RequestEntry): number =>
+const tokensOf = (entry: LoggedRequest): number =>
   entry.inputTokens +
   entry.cacheReadTokens +
   entry.cacheWriteTokens +
   entry.cacheWriteLongTokens +
   entry.outputTokens;
 
-function hopsOf({ attempts, supplier, region, code }: RequestEntry): Hop[] {
+function hopsOf({ attempts, supplier, region, code }: LoggedRequest): Hop[] {
   const hops = (attempts ?? []).map((attempt, place, all): Hop => {
     const isServed = place === all.length - 1 && code === null;
     return {
@@ -49,7 +49,7 @@ function hopsOf({ attempts, supplier, region, code }: RequestEntry): Hop[] {
   return [{ supplier, ...(region === null ? {} : { region }), outcome: code === null ? 'served' : 'failed' }];
 }
 
-function statusOf({ code, failover }: RequestEntry, translate: Translate) {
+function statusOf({ code, failover }: LoggedRequest, translate: Translate) {
   if (code !== null) return { tone: 'bad' as const, label: code };
   return failover
     ? { tone: 'info' as const, label: translate('requests.moved') }

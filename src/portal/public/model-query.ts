@@ -127,3 +127,11 @@ export function modelChoices(all: readonly PublicModel[]): Record<string, readon
     regions: distinct(({ regions }) => regions),
   };
 }
+
+/** A column's heading sorts by it, and the other way when it is asked again. */
+export function columnOf(name: string, sort: string): { sort: string; sorted: string | null } {
+  return {
+    sort: sort === name ? `-${name}` : name,
+    sorted: sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : null,
+  };
+}

@@ -1,7 +1,7 @@
 import { Controller, Query } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
 import { Access, Page } from '../../web';
-import { modelChoices, modelSorts, ModelQuery, selectModels } from './model-query';
+import { columnOf, modelChoices, modelSorts, ModelQuery, selectModels } from './model-query';
 import { presentPublicModel, publicModels } from './public-models';
 
 const MINUTE_SECONDS = 60;
@@ -38,11 +38,3 @@ export class PublicModelsController {
 }
 
 const isFilter = new Set(['q', 'kind', 'modality', 'provider', 'region', 'max_price', 'tools']);
-
-/** A column's heading sorts by it, and the other way when it is asked again. */
-function columnOf(name: string, sort: string): { sort: string; sorted: string | null } {
-  return {
-    sort: sort === name ? `-${name}` : name,
-    sorted: sort === name ? 'ascending' : sort === `-${name}` ? 'descending' : null,
-  };
-}

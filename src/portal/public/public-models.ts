@@ -1,4 +1,4 @@
-import { type CatalogueService, type ModelView, type PriceView } from '../../catalogue';
+import { type CatalogueService, type ModelAudience, type ModelView, type PriceView } from '../../catalogue';
 import { resolveRates, toJsonNumber } from '../../kernel';
 
 /** What everybody may know of a model. Rates are nano-dollars a million tokens; null where nothing can be sold now. */
@@ -35,12 +35,12 @@ interface PublicPrice {
 
 const nobody = { organisationId: null, departmentId: null };
 
-/** Models that are on sale to everybody, in the order of the catalogue, with the prices in force now. */
-export function publicModels(catalogue: CatalogueService): PublicModel[] {
+/** Models that are open to everybody, or to this audience, in the order of the catalogue, with the prices in force now. */
+export function publicModels(catalogue: CatalogueService, audience: ModelAudience = nobody): PublicModel[] {
   const { snapshot } = catalogue;
   return snapshot.models
     .filter((model) => model.state === 'active' || model.state === 'paused')
-    .filter((model) => snapshot.isOpenTo(model, nobody))
+    .filter((model) => snapshot.isOpenTo(model, audience))
     .map((model) => publicModel(model, catalogue));
 }
 

@@ -27,6 +27,6 @@ import { PricingController } from './pricing.controller';
     AddressesController,
   ],
   providers: [DocumentLibrary, LegalLibrary, Descriptions],
-  exports: [LegalLibrary],
+  exports: [DocumentLibrary, LegalLibrary],
 })
 export class PublicModule {}

@@ -100,10 +100,13 @@ test('every partial is shown in the gallery, or is a part of one that is', () =>
   visit('views/pages/dev/components.hbs');
   const partsOfPublicPages = [
     'views/partials/field-table.hbs',
+    'views/partials/first-request.hbs',
     'views/partials/key-fields.hbs',
     'views/partials/language-switch.hbs',
+    'views/partials/model-filter.hbs',
     'views/partials/model-other-price.hbs',
     'views/partials/model-prices.hbs',
+    'views/partials/page-help.hbs',
   ];
   const all = templates.map(([name]) => name).filter((name) => name.startsWith('views/partials/'));
   expect(all.filter((name) => !used.has(name))).toEqual(partsOfPublicPages);

@@ -1,0 +1,37 @@
+import { type ManagedKey, maskKey } from '../../keys';
+import type { SnippetTabsModel, Translate } from '../../views';
+import type { Purse } from './purse.service';
+
+interface Step {
+  readonly label: string;
+  readonly isDone: boolean;
+  readonly href: string | null;
+  readonly state: string;
+}
+
+interface Facts {
+  readonly purse: Purse;
+  readonly key: ManagedKey | null;
+  readonly snippets: SnippetTabsModel;
+}
+
+/** What is left to do until the first request. Who is signed in has a confirmed address. */
+export function firstRunOf({ purse, key, snippets }: Facts, translate: Translate): object {
+  const hasCredit = purse.isExempt || purse.remaining === null || purse.remaining > 0n;
+  const step = (name: string, isDone: boolean, href: string | null): Step => ({
+    label: translate(`overview.step.${name}`),
+    isDone,
+    href: isDone ? null : href,
+    state: translate(isDone ? 'overview.done' : 'overview.to-do'),
+  });
+  return {
+    steps: [
+      step('account', true, null),
+      step('credit', hasCredit, '/dashboard/billing'),
+      step('key', key !== null, '/dashboard/keys/new'),
+      step('request', false, null),
+    ],
+    keyName: key === null ? null : `${key.name} (${maskKey(key.publicId)})`,
+    snippets,
+  };
+}

@@ -1,0 +1,159 @@
+import type { Latencies, LoggedRequest, UsageAnswer, UsageSums } from '../../audit';
+import type { ManagedKey } from '../../keys';
+import {
+  type BannerModel,
+  type ChartModel,
+  formatCompact,
+  formatLatency,
+  formatMoney,
+  formatPercent,
+  type PeriodPickerModel,
+  spark,
+  type TableModel,
+  type TileModel,
+} from '../../views';
+import type { HttpRequest } from '../../web';
+import { attentionOf } from '../keys/key-attention';
+import { budgetMeter } from '../keys/key-words';
+import { periodWords, scopeWords } from '../lists/list-page';
+import type { Looks } from '../lists/looks';
+import type { Purse } from './purse.service';
+import { requestColumns, requestRow } from './request-rows';
+import { spendChart } from './usage-chart';
+
+export const overviewPeriods = [7, 30, 90] as const;
+
+interface Facts {
+  readonly request: HttpRequest;
+  readonly days: number;
+  readonly usage: UsageAnswer;
+  readonly earlier: UsageAnswer;
+  readonly latest: readonly LoggedRequest[];
+  readonly latencies: Latencies;
+  readonly purse: Purse;
+  readonly troubled: readonly ManagedKey[];
+}
+
+export interface OverviewModel {
+  readonly scope: string;
+  readonly periods: PeriodPickerModel;
+  readonly attention: BannerModel[];
+  readonly tiles: TileModel[];
+  readonly chart: ChartModel | null;
+  readonly requests: TableModel;
+}
+
+export function overviewPage(facts: Facts, looks: Looks): OverviewModel {
+  const { request, days, usage, latest, purse, troubled } = facts;
+  const { translate, timeZone } = looks;
+  return {
+    scope: `${periodWords(days, timeZone, translate)} · ${scopeWords(request, translate)}`,
+    periods: {
+      options: overviewPeriods.map((choice) => ({
+        label: translate('overview.days', { count: choice }),
+        href: `/dashboard?days=${choice}`,
+        current: choice === days,
+      })),
+      zone: timeZone,
+    },
+    attention: [...walletAttention(purse, looks), ...troubled.map((key) => attentionOf(key, looks))],
+    tiles: [...purseTiles(purse, looks), ...usageTiles(facts, looks)],
+    chart: usage.groups.length === 0 ? null : spendChart(usage, looks),
+    requests: {
+      caption: translate('requests.latest'),
+      columns: requestColumns(translate),
+      rows: latest.map((entry) => requestRow(entry, translate)),
+      empty: { title: translate('overview.none-title'), text: translate('overview.none-text') },
+    },
+  };
+}
+
+const LOW_CREDIT = 5_000_000_000n;
+
+function walletAttention({ remaining }: Purse, { locale, translate }: Looks): BannerModel[] {
+  if (remaining === null || remaining >= LOW_CREDIT) return [];
+  const action = { label: translate('overview.top-up'), href: '/dashboard/billing' };
+  return remaining <= 0n
+    ? [{ tone: 'bad', text: translate('overview.wallet-empty'), action }]
+    : [
+        {
+          tone: 'warn',
+          text: translate('overview.wallet-low', { amount: formatMoney(locale, remaining) }),
+          action,
+        },
+      ];
+}
+
+function purseTiles({ isExempt, remaining, budget }: Purse, looks: Looks): TileModel[] {
+  const { translate } = looks;
+  const tiles: TileModel[] = [];
+  if (remaining !== null || isExempt) {
+    tiles.push({
+      label: translate('overview.wallet'),
+      href: '/dashboard/billing',
+      figure: isExempt
+        ? { kind: 'text', value: translate('overview.exempt') }
+        : { kind: 'money', value: remaining },
+    });
+  }
+  if (budget !== null) {
+    tiles.push({
+      label: translate('keys.budget'),
+      figure: { kind: 'money', value: budget.remaining },
+      meter: budgetMeter(translate('keys.budget'), budget, looks),
+    });
+  }
+  return tiles;
+}
+
+function usageTiles({ days, usage, earlier, latencies }: Facts, looks: Looks): TileModel[] {
+  const { translate, locale } = looks;
+  const { total, buckets } = usage;
+  const share = (part: number): number => (total.requests === 0 ? 0 : part / total.requests);
+  const line = (of: (sums: UsageSums) => number) =>
+    buckets.length > 1 && total.requests > 0 ? { spark: spark(buckets.map(of)) } : {};
+  return [
+    {
+      label: translate('overview.spend'),
+      figure: { kind: 'money', value: total.costNano },
+      href: `/dashboard/usage?days=${days}`,
+      ...changeOf(total.costNano, earlier.total.costNano, looks),
+      ...line(({ costNano }) => Number(costNano)),
+    },
+    {
+      label: translate('overview.requests'),
+      figure: { kind: 'compact', value: total.requests },
+      ...changeOf(BigInt(total.requests), BigInt(earlier.total.requests), looks),
+      ...line(({ requests }) => requests),
+    },
+    {
+      label: translate('overview.errors'),
+      figure: { kind: 'percent', value: total.requests === 0 ? null : share(total.failures) },
+      note: translate('overview.moved', {
+        share: formatPercent(locale, share(total.failovers)),
+        failures: formatCompact(locale, total.failures),
+      }),
+    },
+    {
+      label: translate('overview.slow'),
+      figure: { kind: 'latency', value: latencies.slowMs },
+      note: translate('overview.slow-note', {
+        first: latencies.firstTokenMs === null ? '–' : formatLatency(locale, latencies.firstTokenMs),
+        count: latencies.requests,
+      }),
+    },
+  ];
+}
+
+/** Against the same time before; without anything then, nothing is compared. */
+function changeOf(now: bigint, before: bigint, { locale, translate }: Looks): Pick<TileModel, 'change'> {
+  if (before === 0n) return {};
+  const ratio = Number(((now - before) * 10_000n) / before) / 10_000;
+  return {
+    change: {
+      tone: 'neutral',
+      icon: ratio < 0 ? 'arrow-down' : 'arrow-up',
+      text: translate('overview.change', { share: formatPercent(locale, Math.abs(ratio)) }),
+    },
+  };
+}

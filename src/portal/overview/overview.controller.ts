@@ -1,0 +1,111 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { Type } from 'class-transformer';
+import { IsIn, IsInt, IsOptional } from 'class-validator';
+import { LatencyQuery, RequestLogQuery, UsageQuery } from '../../audit';
+import { CatalogueService } from '../../catalogue';
+import type { Scope } from '../../kernel';
+import { KeyRegister } from '../../keys';
+import { Settings } from '../../platform';
+import { requestSnippets } from '../../views';
+import { Access, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import { DAY_MS } from '../lists/days';
+import { looksOf } from '../lists/looks';
+import { DocumentLibrary } from '../public/documents/document-library';
+import { exampleModels } from '../public/example-models';
+import { publicModels } from '../public/public-models';
+import { firstRunOf } from './first-run';
+import { overviewPage, overviewPeriods } from './overview-model';
+import { PurseService } from './purse.service';
+
+const USUAL_DAYS = 30;
+const MODELS_NAMED = 7;
+const REQUESTS_SHOWN = 10;
+const KEYS_CALLED = 5;
+const LATENCIES_LOOKED_AT = 1_000;
+
+class OverviewQuery {
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @IsIn(overviewPeriods)
+  days?: number;
+}
+
+/** The first page after signing in: how things stand, or what to do first. */
+@Controller()
+export class OverviewController {
+  constructor(
+    private readonly usage: UsageQuery,
+    private readonly requests: RequestLogQuery,
+    private readonly latencies: LatencyQuery,
+    private readonly purses: PurseService,
+    private readonly keys: KeyRegister,
+    private readonly catalogue: CatalogueService,
+    private readonly library: DocumentLibrary,
+    private readonly pages: PageRenderer,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page('/dashboard', 'pages/dashboard/overview', Access.session())
+  async show(@Query() { days = USUAL_DAYS }: OverviewQuery, @Req() request: HttpRequest): Promise<object> {
+    const scope = viewScope(request);
+    const looks = looksOf(this.pages, request);
+    const now = Date.now();
+    const [to, from, before] = [0, days, 2 * days].map((back) => new Date(now - back * DAY_MS)) as [
+      Date,
+      Date,
+      Date,
+    ];
+    const period = { bucket: 'day', zone: looks.timeZone } as const;
+    const [usage, earlier, latest, latencies, purse, troubled, own] = await Promise.all([
+      this.usage.ask(scope, { ...period, from, to, groupBy: 'model', mostGroups: MODELS_NAMED }),
+      this.usage.ask(scope, { ...period, from: before, to: from }),
+      this.requests.page(scope, {}, { limit: REQUESTS_SHOWN }),
+      this.latencies.newest(scope, new Date(now - DAY_MS), LATENCIES_LOOKED_AT),
+      this.purses.of(scope),
+      this.keys.inTrouble(scope, KEYS_CALLED),
+      this.keys.list(scope, { kind: 'client', limit: 1 }),
+    ]);
+    const facts = { request, days, usage, earlier, latest: latest.rows, latencies, purse, troubled };
+    const isFirstRun = scope.kind === 'user' && latest.rows.length === 0;
+    return {
+      ...overviewPage(facts, looks),
+      ...(isFirstRun
+        ? {
+            firstRun: firstRunOf(
+              { purse, key: own.rows[0] ?? null, snippets: this.snippets() },
+              looks.translate,
+            ),
+          }
+        : {}),
+    };
+  }
+
+  /** Asked by the first page every few seconds until there is a request; without scripts a page of its own. */
+  @Page('/dashboard/first-request', 'pages/dashboard/first-request', Access.session())
+  async firstRequest(@Req() request: HttpRequest): Promise<object> {
+    const latest = await this.latestOf(viewScope(request));
+    return { hasArrived: latest !== null, arrivedAt: latest?.createdAt };
+  }
+
+  @Page('/dashboard/guide', 'pages/dashboard/guide', Access.session())
+  async guide(@Req() request: HttpRequest): Promise<object> {
+    const { rows } = await this.keys.list(viewScope(request), { kind: 'client', status: 'active', limit: 1 });
+    return { ...this.library.page('guide'), key: rows[0] ?? null, baseUrl: this.settings.baseUrl };
+  }
+
+  private async latestOf(scope: Scope): Promise<{ readonly createdAt: Date } | null> {
+    const { rows } = await this.requests.page(scope, {}, { limit: 1 });
+    return rows[0] ?? null;
+  }
+
+  private snippets() {
+    return requestSnippets({
+      id: 'first',
+      label: 'Languages',
+      baseUrl: this.settings.baseUrl,
+      key: 'svc_…',
+      model: exampleModels(publicModels(this.catalogue)).chat,
+    });
+  }
+}

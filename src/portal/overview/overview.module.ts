@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { BillingModule } from '../../billing';
+import { CatalogueModule } from '../../catalogue';
+import { WebModule } from '../../web';
+import { PublicModule } from '../public/public.module';
+import { OverviewController } from './overview.controller';
+import { PurseService } from './purse.service';
+
+@Module({
+  imports: [WebModule, CatalogueModule, BillingModule, PublicModule],
+  controllers: [OverviewController],
+  providers: [PurseService],
+})
+export class OverviewModule {}

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { type BudgetScope, Ledger, Limits, type LimitState } from '../../billing';
+import { type Ownership, PayerService } from '../../identity';
+import type { Nano, Scope } from '../../kernel';
+
+/** What a view has to spend. */
+export interface Purse {
+  /** Nothing is charged to anybody. */
+  readonly isExempt: boolean;
+  /** What may still be spent, the credit limit included; null where somebody else's wallet pays, or none. */
+  readonly remaining: Nano | null;
+  readonly budget: LimitState | null;
+}
+
+const nobody: Ownership = { userId: null, organisationId: null, departmentId: null, projectId: null };
+
+@Injectable()
+export class PurseService {
+  constructor(
+    private readonly payers: PayerService,
+    private readonly ledger: Ledger,
+    private readonly limits: Limits,
+  ) {}
+
+  async of(scope: Scope): Promise<Purse> {
+    const [owner, budgetOf] = holderOf(scope);
+    if (owner === null || budgetOf === null) return { isExempt: false, remaining: null, budget: null };
+    const { payerUserId, billingExempt } = await this.payers.standingOf(owner);
+    const isShown =
+      payerUserId !== null && !billingExempt && (scope.kind !== 'user' || payerUserId === scope.userId);
+    const [wallet, budget] = await Promise.all([
+      isShown ? this.ledger.wallet(payerUserId) : null,
+      this.limits.state(budgetOf),
+    ]);
+    return {
+      isExempt: billingExempt,
+      remaining: wallet === null ? null : wallet.balance + wallet.creditLimit,
+      budget,
+    };
+  }
+}
+
+function holderOf(scope: Scope): [Ownership | null, BudgetScope | null] {
+  switch (scope.kind) {
+    case 'platform':
+      return [null, null];
+    case 'organisation': {
+      const id = scope.organisationId;
+      return [
+        { ...nobody, organisationId: id },
+        { kind: 'organisation', id },
+      ];
+    }
+    case 'department': {
+      const id = scope.departmentId;
+      return [
+        { ...nobody, departmentId: id },
+        { kind: 'department', id },
+      ];
+    }
+    case 'user':
+      return [
+        { ...nobody, userId: scope.userId },
+        { kind: 'user', id: scope.userId },
+      ];
+  }
+}

@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+import { ArrayMaxSize, IsArray, IsIn } from 'class-validator';
+import { ActivityLog, changesOf } from '../../audit';
+import { noticeTopics, type NoticeTopic, PersonalSettings } from '../../identity';
+import { Database } from '../../platform';
+import {
+  Access,
+  Action,
+  actorOf,
+  afterChange,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageRenderer,
+} from '../../web';
+
+/** Stands in the form for no topic at all: a browser does not name boxes that are not ticked. */
+const NONE = 'none';
+
+class NoticesForm {
+  /** Of these the person wants notices, of the other topics none. */
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
+  @IsArray()
+  @ArrayMaxSize(20)
+  @IsIn([...noticeTopics, NONE], { each: true })
+  notices: (NoticeTopic | typeof NONE)[];
+}
+
+const path = '/dashboard/settings/notices';
+
+/** What a person is told of, on their pages and by mail. */
+@Controller()
+export class NoticesController {
+  constructor(
+    private readonly settings: PersonalSettings,
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+    private readonly notices: Notices,
+    private readonly pages: PageRenderer,
+  ) {}
+
+  @Page(path, 'pages/dashboard/notices', Access.session())
+  async show(@Req() request: HttpRequest): Promise<object> {
+    const muted = await this.settings.mutedNotices(actorOf(request).userId);
+    const translate = this.pages.textsFor(request);
+    return {
+      topics: noticeTopics.map((topic) => ({
+        id: `notice-${topic}`,
+        name: 'notices',
+        type: 'checkbox',
+        value: topic,
+        label: translate(`notices.topic.${topic}`),
+        checked: !muted.includes(topic),
+      })),
+    };
+  }
+
+  @Action(path, Access.session(), { audit: 'account.settings-changed' })
+  async save(
+    @Body() { notices }: NoticesForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { userId, email } = actorOf(request);
+    const muted = noticeTopics.filter((topic) => !notices.includes(topic));
+    await this.database.transaction(async (tx) => {
+      const before = await this.settings.mutedNotices(userId, tx);
+      const changes = changesOf({ muted_notices: before }, { muted_notices: muted });
+      if (Object.keys(changes).length === 0) return this.activity.nothingChanged();
+      await this.settings.muteNotices(tx, userId, muted);
+      const object = { type: 'account', id: userId, label: email } as const;
+      await this.activity.write(tx, { action: 'account.settings-changed', object, changes });
+    });
+    this.notices.leave(response, { tone: 'ok', text: 'notices.saved' });
+    const kept = noticeTopics.filter((topic) => !muted.includes(topic));
+    return afterChange(request, response, path, { ok: true, notices: kept });
+  }
+}

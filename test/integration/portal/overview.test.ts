@@ -1,0 +1,185 @@
+import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
+import { UserAccount } from '../../../src/identity';
+import { NO_USAGE, uuidv7 } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+import { addCustomer } from '../../support/customer';
+import { addKey, addUser, signIn } from '../../support/people';
+import { written } from '../../unit/billing/a-record';
+import { ask } from '../web/raw-exchange';
+
+let app: TestApp;
+
+const open = (path: string, cookie: string, headers: Record<string, string> = {}) =>
+  ask(app.url, { path, headers: { cookie, accept: 'text/html', ...headers } });
+const tell = (path: string, cookie: string, body: object) =>
+  ask(app.url, {
+    method: 'POST',
+    path,
+    headers: {
+      cookie,
+      accept: 'application/json',
+      'content-type': 'application/json',
+      'sec-fetch-site': 'same-origin',
+    },
+    body: JSON.stringify(body),
+  });
+const person = async () => {
+  const userId = await addUser(app);
+  return { userId, cookie: await signIn(app, userId) };
+};
+const record = (userId: number, keyId: number, fields: Partial<RequestRecord> = {}): RequestRecord => ({
+  ...NO_USAGE,
+  requestId: uuidv7(),
+  createdAt: new Date(),
+  settlementId: null,
+  keyId,
+  userId,
+  organisationId: null,
+  departmentId: null,
+  projectId: null,
+  walletId: null,
+  surface: 'chat',
+  model: 'alpha',
+  servedModel: 'alpha',
+  supplier: 'north',
+  region: 'eu',
+  priceId: null,
+  usageSource: 'supplier',
+  costNano: 1_500_000_000n,
+  status: 200,
+  code: null,
+  stream: true,
+  failover: false,
+  attempts: null,
+  latencyMs: 840,
+  firstTokenMs: 210,
+  finishReason: 'stop',
+  sessionKey: null,
+  dropped: null,
+  endUser: null,
+  tags: null,
+  ...fields,
+});
+const put = (records: RequestRecord[]) =>
+  app.database.transaction((tx) => insertRequestRecords(tx, records.map(written)));
+
+beforeAll(async () => {
+  app = await startTestApp({ sandboxUrl: 'http://127.0.0.1:9' });
+});
+afterAll(() => app.close());
+
+describe('the overview', () => {
+  test('leads to the first request, and notices it', async () => {
+    const { userId, cookie } = await person();
+    const before = (await open('/dashboard', cookie)).body;
+    expect(before).toContain('To your first request');
+    expect(before).toMatch(/<a href="\/dashboard\/keys\/new">Make a key/);
+    expect(before).toContain('hx-get="/dashboard/first-request"');
+    const key = await addKey(app, userId);
+    expect((await open('/dashboard', cookie)).body).not.toMatch(
+      /<a href="\/dashboard\/keys\/new">Make a key/,
+    );
+
+    const fragment = { 'hx-request': 'true' };
+    const waiting = (await open('/dashboard/first-request', cookie, fragment)).body;
+    expect(waiting).toContain('every 3s');
+    expect(waiting).not.toContain('<html');
+    await put([record(userId, key.id)]);
+    const arrived = (await open('/dashboard/first-request', cookie, fragment)).body;
+    expect(arrived).toContain('The first request has arrived');
+    expect(arrived).not.toContain('hx-trigger');
+    expect((await open('/dashboard', cookie)).body).not.toContain('To your first request');
+  });
+
+  test('sums what one’s own requests came to, and nobody else’s', async () => {
+    const { userId, cookie } = await person();
+    const key = await addKey(app, userId);
+    const other = await person();
+    const foreign = await addKey(app, other.userId);
+    await put([
+      record(userId, key.id),
+      record(userId, key.id, { servedModel: 'beta', model: 'beta', costNano: 500_000_000n, failover: true }),
+      record(userId, key.id, { code: 'upstream_error', status: 502, costNano: 0n }),
+      record(userId, key.id, { createdAt: new Date(Date.now() - 40 * 86_400_000), costNano: 1_000_000_000n }),
+      record(other.userId, foreign.id, { servedModel: 'gamma', costNano: 7_000_000_000n }),
+    ]);
+    const body = (await open('/dashboard', cookie)).body;
+    expect(body).toContain('$2.00');
+    expect(body).toMatch(/100\s?% against the time before/);
+    expect(body).toContain('33%');
+    expect(body).toContain('840');
+    expect(body).toContain('upstream_error');
+    expect(body).not.toContain('gamma');
+    expect((await open('/dashboard?days=90', cookie)).body).toContain('$3.00');
+    expect((await open('/dashboard?days=8', cookie)).status).toBe(422);
+  });
+
+  test('calls a wallet that is nearly empty to attention', async () => {
+    const { userId } = await addCustomer(app, 'poor', 1_000_000_000n);
+    await app.database.source.getRepository(UserAccount).update(userId, { status: 'active' });
+    const body = (await open('/dashboard', await signIn(app, userId))).body;
+    expect(body).toContain('Only $1.00 is left');
+  });
+});
+
+test('the models one may call, with their filters and data', async () => {
+  const { cookie } = await person();
+  const body = (await open('/dashboard/models', cookie)).body;
+  expect(body).toContain('sim-small');
+  expect(body).toContain('/dashboard/keys/new?model&#x3D;sim-small');
+  expect((await open('/dashboard/models?q=no-such', cookie)).body).toContain('No model fits these filters');
+  const data = JSON.parse((await open('/dashboard/models?q=sim-small&format=json', cookie)).body) as {
+    data: { id: string }[];
+  };
+  expect(data.data.map(({ id }) => id)).toContain('sim-small');
+  expect((await open('/dashboard/models?sort=price', cookie)).status).toBe(422);
+  const form = (await open('/dashboard/keys/new?model=sim-small', cookie)).body;
+  expect(form).toContain('value="sim-small" checked');
+});
+
+test('the guide names one’s own key', async () => {
+  const { userId, cookie } = await person();
+  expect((await open('/dashboard/guide', cookie)).body).toContain('href="/dashboard/keys/new"');
+  const key = await addKey(app, userId);
+  expect((await open('/dashboard/guide', cookie)).body).toContain(`/dashboard/keys/${key.publicId}`);
+});
+
+test('the page of auto counts what asked for it', async () => {
+  const { userId, cookie } = await person();
+  const key = await addKey(app, userId);
+  expect((await open('/dashboard/autorouter', cookie)).body).toContain('No request asked for auto');
+  await put([record(userId, key.id, { model: 'auto' }), record(userId, key.id)]);
+  expect((await open('/dashboard/autorouter', cookie)).body).toContain('$1.5');
+  const data = JSON.parse((await open('/dashboard/api/autorouter?days=7', cookie)).body) as object;
+  expect(data).toMatchObject({ engine: 'off', requests: 1, models: [{ model: 'alpha', requests: 1 }] });
+  expect((await open('/dashboard/api/autorouter?days=0', cookie)).status).toBe(422);
+});
+
+test.each(['autorouter', 'qualitative'])(
+  'the explanation of %s is put away, and comes back',
+  async (page) => {
+    const { cookie } = await person();
+    const closed = async () =>
+      (await open(`/dashboard/${page}`, cookie)).body.includes('Show the explanation');
+    expect(await closed()).toBe(false);
+    expect((await tell(`/dashboard/${page}/help`, cookie, {})).status).toBe(200);
+    expect(await closed()).toBe(true);
+    expect((await tell(`/dashboard/${page}/help`, cookie, { help: 'open' })).status).toBe(200);
+    expect(await closed()).toBe(false);
+    expect((await tell(`/dashboard/${page}/help`, cookie, { help: 'x' })).status).toBe(422);
+  },
+);
+
+test('topics of notices are switched off for oneself', async () => {
+  const { cookie } = await person();
+  const path = '/dashboard/settings/notices';
+  const ticked = async () =>
+    [...(await open(path, cookie)).body.matchAll(/value="(\w+)" checked/g)].map(([, name]) => name);
+  expect(await ticked()).toEqual(['budget', 'balance', 'suppliers', 'models']);
+  expect((await tell(path, cookie, { notices: ['budget'] })).status).toBe(200);
+  expect(await ticked()).toEqual(['budget']);
+  expect((await tell(path, cookie, { notices: 'none' })).status).toBe(200);
+  expect(await ticked()).toEqual([]);
+  expect((await tell(path, cookie, { notices: ['weather'] })).status).toBe(422);
+  expect((await tell(path, cookie, {})).status).toBe(422);
+});
