@@ -26,7 +26,9 @@ const mayImport = {
     'protocol',
     'kernel',
   ],
+  chat: ['gateway', 'keys', 'billing', 'catalogue', 'identity', 'audit', 'platform', 'kernel'],
   portal: [
+    'chat',
     'gateway',
     'web',
     'keys',
@@ -41,6 +43,7 @@ const mayImport = {
     'kernel',
   ],
   admin: [
+    'chat',
     'web',
     'keys',
     'routing',

@@ -28,6 +28,7 @@ import { AddKeyCreationToken1763800600000 } from './1763800600000-add-key-creati
 import { CreateUserSettings1763800610000 } from './1763800610000-create-user-settings';
 import { AddRecordLabels1763800700000 } from './1763800700000-add-record-labels';
 import { IndexRequestLog1763800701000 } from './1763800701000-index-request-log';
+import { CreateConversations1763800800000 } from './1763800800000-create-conversations';
 import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 
 /** In the order in which they run. */
@@ -62,5 +63,6 @@ export const migrations = [
   CreateUserSettings1763800610000,
   AddRecordLabels1763800700000,
   IndexRequestLog1763800701000,
+  CreateConversations1763800800000,
   CreatePayments1763801200000,
 ];

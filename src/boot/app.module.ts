@@ -6,6 +6,7 @@ import { AdminModule } from '../admin';
 import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
 import { catalogueEntities, CatalogueModule } from '../catalogue';
+import { ChatModule } from '../chat';
 import { GatewayModule } from '../gateway';
 import { IdentityModule, identityEntities } from '../identity';
 import { keyEntities, KeysModule } from '../keys';
@@ -75,6 +76,7 @@ export class AppModule {
         KeysModule,
         WebModule,
         GatewayModule,
+        ChatModule,
         PortalModule.forRoot(settings),
         AdminModule,
         ...(options.extraModules ?? []),

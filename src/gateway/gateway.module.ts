@@ -10,6 +10,7 @@ import { HealthController } from './health.controller';
 import { Admissions } from './inference/admit';
 import { AttemptTools } from './inference/attempt-tools';
 import { RequestGate } from './request-gate';
+import { InnerChat } from './inner/inner-chat';
 import { Observer } from './inference/observer';
 import { Pipeline } from './inference/pipeline';
 import { Gauges } from './gauges';
@@ -50,8 +51,9 @@ import { TextController } from './text.controller';
     AttemptTools,
     Observer,
     Pipeline,
+    InnerChat,
     TokenCounter,
   ],
-  exports: [Lifecycle],
+  exports: [InnerChat, Lifecycle],
 })
 export class GatewayModule {}

@@ -1,4 +1,4 @@
-import type { CatalogueSnapshot, ModelKind, ModelView } from '../catalogue';
+import type { CatalogueSnapshot, ModelAudience, ModelKind, ModelView } from '../catalogue';
 import type { Caller } from '../keys';
 
 /**
@@ -13,7 +13,7 @@ export const isListed = (
 
 /** What a key may call, of one kind or of all, in the order of the catalogue. */
 export const callableModels = (
-  caller: Pick<Caller, 'allowedModels' | 'attribution'>,
+  caller: Pick<Caller, 'allowedModels'> & { readonly attribution: ModelAudience },
   snapshot: CatalogueSnapshot,
   kind?: ModelKind,
 ): ModelView[] =>

@@ -15,7 +15,7 @@ export class TextController {
   constructor(private readonly pipeline: Pipeline) {}
 
   @Post('/v1/chat/completions')
-  @Access.bearer()
+  @Access.chat()
   chat(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
     return this.answer(surfaces.chat, request, response);
   }

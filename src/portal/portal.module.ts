@@ -15,6 +15,7 @@ import { PublicModule } from './public/public.module';
 import { RequestLogModule } from './request-log/request-log.module';
 import { UsageModule } from './usage/usage.module';
 import { SettingsModule } from './settings/settings.module';
+import { WebchatModule } from './webchat/webchat.module';
 
 @Module({})
 export class PortalModule {
@@ -36,6 +37,7 @@ export class PortalModule {
         ModelPagesModule,
         SettingsModule,
         EnginePagesModule,
+        WebchatModule,
       ],
       controllers: [LanguageController, ...development],
     };

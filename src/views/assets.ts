@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 export const assetBase = '/assets/';
 
@@ -9,6 +9,8 @@ export const assetBase = '/assets/';
 const { resolve } = createRequire(__filename);
 export const vendorFiles: ReadonlyMap<string, string> = new Map([
   ['vendor/htmx.min.js', resolve('htmx.org/dist/htmx.min.js')],
+  ['vendor/marked.umd.js', join(dirname(resolve('marked/package.json')), 'lib/marked.umd.js')],
+  ['vendor/purify.min.js', resolve('dompurify/dist/purify.min.js')],
   ['vendor/swagger-ui.css', resolve('swagger-ui-dist/swagger-ui.css')],
   ['vendor/swagger-ui-bundle.js', resolve('swagger-ui-dist/swagger-ui-bundle.js')],
 ]);

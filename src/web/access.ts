@@ -2,6 +2,7 @@ import { applyDecorators, SetMetadata, UseGuards } from '@nestjs/common';
 import type { Role } from '../kernel';
 import { ApiKeyGuard } from './guards/api-key.guard';
 import { BearerGuard } from './guards/bearer.guard';
+import { ChatGuard } from './guards/chat.guard';
 import { PublicRateGuard } from './guards/public-rate.guard';
 import { RoleGuard } from './guards/role.guard';
 import { RootKeyGuard } from './guards/root-key.guard';
@@ -11,6 +12,7 @@ import { accessMetadata, type AccessRule } from './access-rule';
 type AccessDecorator = ClassDecorator & MethodDecorator;
 type GuardClass =
   | typeof BearerGuard
+  | typeof ChatGuard
   | typeof ApiKeyGuard
   | typeof RootKeyGuard
   | typeof SessionGuard
@@ -33,6 +35,8 @@ export const Access = {
   signed: (): AccessDecorator => declare({ kind: 'signed' }),
   /** A client key as `Authorization: Bearer`. */
   bearer: (): AccessDecorator => declare({ kind: 'key', header: 'bearer' }, BearerGuard),
+  /** The same, or the key of a person's web chat. */
+  chat: (): AccessDecorator => declare({ kind: 'key', header: 'bearer' }, ChatGuard),
   /** A client key as `x-api-key` or as Bearer: the two families of clients differ. */
   eitherHeader: (): AccessDecorator => declare({ kind: 'key', header: 'either' }, ApiKeyGuard),
   rootKey: (): AccessDecorator => declare({ kind: 'root' }, RootKeyGuard),

@@ -1,8 +1,11 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
 import type { Observable } from 'rxjs';
 import { fault, readJsonObject } from '../kernel';
 import { readBody, Settings } from '../platform';
 import { type HttpRequest, requestOf } from './http-request';
+
+export const bodyLimitMetadata = 'switchboard:body-limit';
 
 /**
  * Reads the body of a change in the portal, once the guards have let the request in: nobody else's bytes are worth
@@ -10,12 +13,16 @@ import { type HttpRequest, requestOf } from './http-request';
  */
 @Injectable()
 export class PortalBodyInterceptor implements NestInterceptor {
-  constructor(private readonly settings: Settings) {}
+  constructor(
+    private readonly settings: Settings,
+    private readonly reflector: Reflector,
+  ) {}
 
   async intercept(context: ExecutionContext, next: CallHandler): Promise<Observable<unknown>> {
     const request = requestOf(context);
     if (hasBody(request)) {
-      request.rawBody = await readBody(request, this.settings.portalBodyLimitBytes);
+      const own = this.reflector.get<number | undefined>(bodyLimitMetadata, context.getHandler());
+      request.rawBody = await readBody(request, own ?? this.settings.portalBodyLimitBytes);
       request.body = await parseBody(request.rawBody, mediaTypeOf(request));
     }
     return next.handle();

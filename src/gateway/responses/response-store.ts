@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { Database, RepeatingJob, SecretBox, type SecretPlace, Settings } from '../../platform';
-import { packSealed, unpackSealed } from './packed-secret';
+import {
+  Database,
+  packSealed,
+  RepeatingJob,
+  SecretBox,
+  type SecretPlace,
+  Settings,
+  unpackSealed,
+} from '../../platform';
 
 /** An answer of `/v1/responses` as it is kept for the key that got it. */
 export interface KeptResponse {

@@ -332,6 +332,16 @@ export abstract class ServiceSettings {
   readonly keyRateLimitRpm: number;
 
   @Setting({
+    name: 'WEBCHAT_BUDGET',
+    group: 'Keys',
+    describe:
+      'How many dollars a month a person may spend in the web chat, beside all other limits; 0 sets none.',
+    as: wholeNumber(0, 1_000_000),
+    default: '20',
+  })
+  readonly webchatBudgetUsd: number;
+
+  @Setting({
     name: 'KEY_FAILURES_PER_MINUTE',
     group: 'Keys',
     describe: 'How many wrong keys one address (IPv6: one /64 network) may try before it is told to wait.',

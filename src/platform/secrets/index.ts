@@ -1,3 +1,4 @@
 export { type MasterKey, masterKeyOf, MasterKeys } from './master-keys';
+export { packSealed, unpackSealed } from './packed-secret';
 export { rewrap, SecretBox, type SealedSecret, type SecretFault, type SecretPlace } from './secret-box';
 export { SecretsModule } from './secrets.module';

@@ -13,7 +13,7 @@ import {
 } from '@nestjs/common';
 import { Audited, type AuditRule } from '../audited';
 import { SameOriginGuard } from '../guards/same-origin.guard';
-import { PortalBodyInterceptor } from '../portal-body';
+import { bodyLimitMetadata, PortalBodyInterceptor } from '../portal-body';
 import { FormPipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
 import { PageInterceptor, type PageOptions, type PageView, viewMetadata } from './page.interceptor';
@@ -46,6 +46,8 @@ export interface ActionOptions {
   /** The entry the change leaves in the activity log; without it the handler fails and its transaction is undone. */
   readonly audit: AuditRule;
   readonly verb?: 'post' | 'delete';
+  /** Where a body may be larger than those of other changes. */
+  readonly bodyLimitBytes?: number;
 }
 
 /**
@@ -55,7 +57,7 @@ export interface ActionOptions {
 export const Action = (
   path: string,
   access: MethodDecorator,
-  { audit, verb = 'post' }: ActionOptions,
+  { audit, verb = 'post', bodyLimitBytes }: ActionOptions,
 ): MethodDecorator =>
   applyDecorators(
     verb === 'post' ? Post(path) : Delete(path),
@@ -63,6 +65,7 @@ export const Action = (
     UseGuards(SameOriginGuard),
     access,
     Header('cache-control', 'no-store'),
+    SetMetadata(bodyLimitMetadata, bodyLimitBytes),
     UseInterceptors(PortalBodyInterceptor),
     Audited(audit),
     UsePipes(FormPipe),

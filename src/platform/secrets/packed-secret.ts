@@ -1,4 +1,4 @@
-import type { SealedSecret } from '../../platform';
+import type { SealedSecret } from './secret-box';
 
 const LENGTH_BYTES = 2;
 

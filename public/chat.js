@@ -1,0 +1,436 @@
+/*
+ * The page of a conversation, which works without it: answers come as they are written, and what was said is shown as
+ * Markdown. What a model writes is never trusted: raw HTML stays text, and only what is on the lists below is shown.
+ */
+const find = (selector, within = document) => within.querySelector(selector);
+const composer = find('#chat-composer');
+const log = find('#chat-log');
+const words = composer.dataset;
+const input = find('#chat-message');
+const stopButton = find('#chat-stop');
+const sendButton = find('#chat-send');
+const latest = find('#chat-latest');
+
+/* Markdown */
+
+const escaped = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+const escape = (text) => text.replace(/[&<>"']/g, (character) => escaped[character]);
+const markdown = new window.marked.Marked({ gfm: true, breaks: true });
+markdown.use({
+  renderer: {
+    html: ({ text }) => escape(text),
+    image: ({ text, href }) => escape(`${text} (${href})`),
+    // What a model wants ticked is no control of this page.
+    checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
+  },
+});
+const allowed = {
+  ALLOWED_TAGS: [
+    ...['p', 'br', 'strong', 'em', 'del', 'code', 'pre', 'blockquote', 'ul', 'ol', 'li', 'hr', 'a'],
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'table', 'thead', 'tbody', 'tr', 'th', 'td'],
+  ],
+  ALLOWED_ATTR: ['href', 'class', 'start'],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  RETURN_DOM_FRAGMENT: true,
+};
+
+/** A link shows where it leads; what leads anywhere but to a web page or a mail is text. */
+function tameLink(link) {
+  const address = link.getAttribute('href') ?? '';
+  const target = URL.canParse(address) ? new URL(address) : null;
+  if (target === null || !['https:', 'mailto:'].includes(target.protocol)) {
+    link.replaceWith(...link.childNodes);
+    return;
+  }
+  link.rel = 'noopener noreferrer nofollow';
+  link.target = '_blank';
+  link.removeAttribute('class');
+  const place = target.protocol === 'https:' ? target.host : target.pathname;
+  if (!link.textContent.includes(place)) link.append(` (${place})`);
+}
+
+/** Headings of an answer lie below those of the page. */
+function lowerHeading(heading) {
+  const lower = document.createElement('p');
+  lower.className = 'said-heading';
+  lower.append(...heading.childNodes);
+  heading.replaceWith(lower);
+}
+
+function frameCode(pre) {
+  const language = /language-([\w+#.-]{1,30})/.exec(find('code', pre)?.className ?? '')?.[1] ?? words.code;
+  const frame = document.createElement('div');
+  frame.className = 'snippet';
+  const label = document.createElement('p');
+  label.className = 'snippet-language';
+  label.textContent = language;
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'button-icon';
+  button.dataset.copy = pre.textContent;
+  button.setAttribute('aria-label', words.copyCode);
+  button.append(copyIcon.cloneNode(true));
+  pre.replaceWith(frame);
+  pre.tabIndex = 0;
+  pre.setAttribute('role', 'group');
+  pre.setAttribute('aria-label', language);
+  frame.append(label, button, pre);
+}
+
+const copyIcon = find('[data-copy-said] svg', find('#chat-answer').content);
+
+function scrollTables(table) {
+  const region = document.createElement('div');
+  region.className = 'said-table';
+  region.tabIndex = 0;
+  region.setAttribute('role', 'group');
+  region.setAttribute('aria-label', words.code);
+  table.replaceWith(region);
+  region.append(table);
+}
+
+function rendered(text) {
+  const fragment = window.DOMPurify.sanitize(markdown.parse(text), allowed);
+  fragment.querySelectorAll('a').forEach(tameLink);
+  fragment.querySelectorAll('h1, h2, h3, h4, h5, h6').forEach(lowerHeading);
+  fragment.querySelectorAll('pre').forEach(frameCode);
+  fragment.querySelectorAll('table').forEach(scrollTables);
+  fragment.querySelectorAll(':not(pre) > code, p, li, td, th').forEach((part) => {
+    if (part.className !== 'said-heading') part.removeAttribute('class');
+  });
+  return fragment;
+}
+
+/** The text as it was written is kept for copying. */
+function show(message, text) {
+  const said = find('[data-said]', message);
+  said.classList.toggle('is-rendered', text !== '');
+  said.replaceChildren(rendered(text));
+  const copy = find('[data-copy-said]', message);
+  copy.dataset.copy = text;
+  copy.hidden = text === '';
+}
+
+for (const message of log.querySelectorAll('.message'))
+  show(message, find('[data-said]', message).textContent);
+
+/* Where the reader is */
+
+const NEAR = 120;
+const atEnd = () => window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - NEAR;
+const toEnd = () => window.scrollTo({ top: document.documentElement.scrollHeight });
+let follows = true;
+document.addEventListener('scroll', () => {
+  follows = atEnd();
+  if (follows) latest.hidden = true;
+});
+latest.addEventListener('click', () => {
+  follows = true;
+  latest.hidden = true;
+  toEnd();
+  input.focus();
+});
+const grown = () => (follows ? toEnd() : (latest.hidden = false));
+const announce = (text) => {
+  const announcer = find('#announcer');
+  announcer.textContent = '';
+  requestAnimationFrame(() => (announcer.textContent = text));
+};
+
+/* One turn */
+
+const RENDER_MS = 80;
+const WAIT_MS = 10_000;
+let running = null;
+
+/** Draws at most every 80 ms, in an animation frame, however many pieces come. */
+function painter(message) {
+  let text = '';
+  let due = false;
+  let last = 0;
+  const paint = () => {
+    due = false;
+    last = performance.now();
+    show(message, text);
+    grown();
+  };
+  return {
+    add(piece) {
+      text += piece;
+      if (due) return;
+      due = true;
+      setTimeout(() => requestAnimationFrame(paint), Math.max(0, RENDER_MS - (performance.now() - last)));
+    },
+    finish: paint,
+  };
+}
+
+function bubble(template, text) {
+  const message = find(template).content.cloneNode(true).firstElementChild;
+  message.removeAttribute('id');
+  log.append(message);
+  if (text !== '') show(message, text);
+  return message;
+}
+
+function setBadge(message, tone, label) {
+  find('.badge', message)?.remove();
+  if (label === undefined) return;
+  const badge = document.createElement('span');
+  badge.className = `badge badge-${tone}`;
+  badge.textContent = label;
+  find('.message-author', message).append(' ', badge);
+}
+
+function setNote(message, text) {
+  find('.message-note', message)?.remove();
+  if (!text) return;
+  const note = document.createElement('p');
+  note.className = 'message-note';
+  note.textContent = text;
+  find('.message-foot', message).before(note);
+}
+
+function setRoute(message, { supplier, region, failover }) {
+  find('.route', message)?.remove();
+  const route = document.createElement('span');
+  route.className = 'route';
+  const hop = document.createElement('span');
+  hop.className = 'hop hop-served';
+  const outcome = document.createElement('span');
+  outcome.className = 'visually-hidden';
+  outcome.textContent = `${words.served} `;
+  hop.append(outcome, supplier);
+  for (const [name, text] of [
+    ['hop-region', region],
+    ['hop-reason', failover ? words.moved : null],
+  ]) {
+    if (!text) continue;
+    const part = document.createElement('span');
+    part.className = name;
+    part.textContent = ` ${text}`;
+    hop.append(part);
+  }
+  route.append(hop);
+  find('.message-foot', message).prepend(route);
+}
+
+function setFacts(message, facts) {
+  const copy = find('[data-copy-said]', message);
+  for (const fact of facts) {
+    const part = document.createElement('span');
+    part.textContent = fact;
+    copy.before(part);
+  }
+}
+
+/** The events of the answer; one may come in pieces. */
+async function* eventsOf(body) {
+  let rest = '';
+  for await (const piece of body.pipeThrough(new TextDecoderStream())) {
+    const blocks = (rest + piece).split('\n\n');
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const event = /^event: (.*)$/m.exec(block)?.[1];
+      const data = /^data: (.*)$/m.exec(block)?.[1];
+      if (event && data) yield { event, data: JSON.parse(data) };
+    }
+  }
+}
+
+function isBusy(busy) {
+  log.setAttribute('aria-busy', String(busy));
+  stopButton.hidden = !busy;
+  sendButton.hidden = busy;
+  find('#chat-retry')?.toggleAttribute('hidden', true);
+}
+
+async function take(turn, message, signal) {
+  const painting = painter(message);
+  const waiting = setTimeout(() => setNote(message, words.waiting), WAIT_MS);
+  const heard = () => {
+    clearTimeout(waiting);
+    setNote(message, null);
+  };
+  let ended = null;
+  try {
+    const response = await fetch(composer.action, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+      body: JSON.stringify({ ...turn, stream: true }),
+      signal,
+    });
+    if (!response.ok) throw await refusalOf(response);
+    const handlers = {
+      turn: ({ message_id: id }) => (message.id = `message-${id}`),
+      route: (route) => setRoute(message, route),
+      text: ({ text }) => {
+        heard();
+        painting.add(text);
+      },
+      end: (end) => (ended = end),
+    };
+    for await (const { event, data } of eventsOf(response.body)) handlers[event]?.(data);
+  } finally {
+    heard();
+    painting.finish();
+  }
+  return ended;
+}
+
+async function refusalOf(response) {
+  const { human_message: text, message, code } = await response.json().catch(() => ({}));
+  const refusal = new Error(text ?? message ?? words.failed);
+  refusal.code = code;
+  return refusal;
+}
+
+function finish(message, { shown }) {
+  setBadge(message, shown.badge?.tone, shown.badge?.label);
+  setNote(message, shown.note);
+  setFacts(message, shown.facts);
+  find('#chat-total').textContent = shown.total;
+}
+
+/** A stopped answer has been charged by now: the page as the service has it shows for how much. */
+async function reloadMessage(message) {
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  const response = await fetch(location.pathname, { headers: { accept: 'text/html' } });
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const kept = message.id ? page.getElementById(message.id) : [...page.querySelectorAll('.message')].at(-1);
+  find('#chat-total').textContent = find('#chat-total', page)?.textContent ?? '';
+  if (!kept) return;
+  const text = find('[data-said]', kept).textContent;
+  message.replaceWith(kept);
+  show(kept, text);
+}
+
+async function send(turn) {
+  running = new AbortController();
+  const { signal } = running;
+  isBusy(true);
+  const message = bubble('#chat-answer', '');
+  setBadge(message, 'info', words.writing);
+  follows = true;
+  toEnd();
+  try {
+    const ended = await take(turn, message, signal);
+    if (ended === null) throw new Error(words.incomplete);
+    finish(message, ended);
+    announce(words.complete);
+  } catch (error) {
+    setBadge(message, 'warn', words.incomplete);
+    if (signal.aborted) await reloadMessage(message).catch(() => undefined);
+    else setNote(message, error.message);
+    announce(signal.aborted ? words.incomplete : error.message);
+  }
+  running = null;
+  isBusy(false);
+  offerRetry();
+  grown();
+}
+
+function offerRetry() {
+  let form = find('#chat-retry');
+  if (form === null) {
+    form = document.createElement('form');
+    form.id = 'chat-retry';
+    form.className = 'chat-retry';
+    const button = document.createElement('button');
+    button.className = 'button';
+    button.textContent = words.retry;
+    form.append(button);
+    form.addEventListener('submit', retry);
+    composer.before(form);
+  }
+  form.hidden = false;
+}
+
+function retry(event) {
+  event.preventDefault();
+  if (running === null) void send({ turn: newTurn(), retry: true });
+}
+
+/** Also where the page came over plain http, which has no `randomUUID`. */
+function newTurn() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const text = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return text.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+/* Pictures */
+
+const PICTURE_BYTES = 4_000_000;
+const MOST_PICTURES = 4;
+const pictures = find('#chat-pictures');
+const fileNames = find('#chat-file-names');
+
+async function readPictures() {
+  const files = [...pictures.files].slice(0, MOST_PICTURES);
+  return Promise.all(
+    files.map(async (file) => ({ name: file.name, type: file.type, data: await base64(file) })),
+  );
+}
+
+const base64 = (file) =>
+  new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(',') + 1));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+
+pictures.addEventListener('change', () => {
+  const files = [...pictures.files];
+  const isTooLarge = files.length > MOST_PICTURES || files.some(({ size }) => size > PICTURE_BYTES);
+  if (isTooLarge) pictures.value = '';
+  fileNames.textContent = isTooLarge ? words.tooLarge : files.map(({ name }) => name).join(', ');
+  input.required = pictures.files.length === 0;
+});
+
+/* Keys and buttons */
+
+composer.addEventListener('submit', async (event) => {
+  event.preventDefault();
+  if (running !== null) return;
+  const content = input.value;
+  const attachments = await readPictures();
+  if (content.trim() === '' && attachments.length === 0) return;
+  find('.chat-hint')?.remove();
+  const question = bubble('#chat-question', content);
+  if (attachments.length > 0) setNote(question, attachments.map(({ name }) => name).join(', '));
+  input.value = '';
+  pictures.value = '';
+  fileNames.textContent = '';
+  input.required = true;
+  input.focus();
+  await send({ content, turn: newTurn(), ...(attachments.length > 0 && { attachments }) });
+});
+find('#chat-retry')?.addEventListener('submit', retry);
+const stop = () => running?.abort();
+stopButton.addEventListener('click', () => {
+  stop();
+  input.focus();
+});
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape' && running !== null && !find('dialog[open]')) stop();
+});
+
+const enterSends = find('#chat-enter input');
+enterSends.checked = localStorage.getItem('chat-enter-sends') === 'yes';
+enterSends.addEventListener('change', () =>
+  localStorage.setItem('chat-enter-sends', enterSends.checked ? 'yes' : 'no'),
+);
+input.addEventListener('keydown', (event) => {
+  if (event.key !== 'Enter' || event.isComposing) return;
+  const isChord = event.ctrlKey || event.metaKey;
+  if (!isChord && (event.shiftKey || !enterSends.checked)) return;
+  event.preventDefault();
+  composer.requestSubmit();
+});
+find('#chat-enter').hidden = false;
+find('#chat-files').hidden = !composer.hasAttribute('data-takes-images');
+if (location.hash === '') toEnd();

@@ -1,0 +1,130 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { RequestRecordQuery } from '../audit';
+import type { InnerAccount } from '../gateway';
+import { completionTokens, promptTokens } from '../kernel';
+import { Database, type Tx } from '../platform';
+import { ConversationContent } from './conversation-content';
+import { OpenTurns } from './open-turns';
+import type { Turn, TurnEnd, TurnOutcome } from './turn';
+
+/** Longer than any answer may take: what is still open then was left behind by a node that died. */
+const STALE = `interval '25 minutes'`;
+/** What ended without a word is charged all the same: its record follows within this. */
+const RECORD_TRIES = 5;
+const RECORD_PAUSE_MS = 100;
+
+/** Keeps how turns ended: text, state, route and cost. */
+@Injectable()
+export class AnswerKeeper {
+  constructor(
+    private readonly database: Database,
+    private readonly content: ConversationContent,
+    private readonly records: RequestRecordQuery,
+    private readonly turns: OpenTurns,
+  ) {}
+
+  /** `stop` is called when the conversation is gone. */
+  watch(conversationId: number, stop: () => void): () => void {
+    return this.turns.add(conversationId, stop);
+  }
+
+  async keep(turn: Turn, outcome: TurnOutcome): Promise<TurnEnd> {
+    const { text } = outcome.answer;
+    const state = stateOf(outcome);
+    const problem = outcome.answer.problem ?? problemOf(outcome);
+    const account = outcome.account ?? (await this.recorded(turn, outcome));
+    await this.write(turn, outcome, {
+      state,
+      text,
+      code: state === 'stopped' ? null : problem?.code,
+      account,
+    });
+    return {
+      state,
+      text,
+      problem: state === 'stopped' ? null : problem,
+      refusal: state === 'failed' ? outcome.error : null,
+      account,
+      totalNano: await this.totalOf(turn.conversationId),
+    };
+  }
+
+  /** What a node left behind that died in the middle of an answer. */
+  async closeStale(tx: Tx | null, conversationId: number | null): Promise<void> {
+    await (tx ?? this.database.source).query(
+      `UPDATE conversation_message SET state = 'incomplete', code = 'stream_interrupted'
+        WHERE state = 'open' AND created_at < now() - ${STALE}
+          AND ($1::integer IS NULL OR conversation_id = $1)`,
+      [conversationId],
+    );
+  }
+
+  /** A conversation that was deleted meanwhile keeps nothing. */
+  private async write(
+    { conversationId, answerId }: Turn,
+    { route }: TurnOutcome,
+    kept: {
+      state: TurnEnd['state'];
+      text: string;
+      code: string | null | undefined;
+      account: InnerAccount | null;
+    },
+  ): Promise<void> {
+    const { state, text, code, account } = kept;
+    await this.database.query(
+      `UPDATE conversation_message SET state = $2, content = $3, code = $4, supplier = $5, region = $6, failover = $7,
+              input_tokens = $8, output_tokens = $9, cost_nano = $10, latency_ms = $11
+        WHERE id = $1`,
+      [
+        answerId,
+        state,
+        text === '' ? null : this.content.seal(conversationId, 'content', text),
+        code ?? null,
+        route?.supplier ?? null,
+        route?.region ?? null,
+        route?.failover ?? false,
+        account?.inputTokens ?? null,
+        account?.outputTokens ?? null,
+        account?.costNano.toString() ?? null,
+        account?.latencyMs ?? null,
+      ],
+    );
+  }
+
+  /** What was stopped before its first word has cost what the supplier was sent. */
+  private async recorded({ caller, requestId }: Turn, outcome: TurnOutcome): Promise<InnerAccount | null> {
+    if (!outcome.isStopped) return null;
+    for (let tries = 0; tries < RECORD_TRIES; tries += 1) {
+      const record = await this.records.ofRequest(caller.keyId, requestId);
+      if (record !== null) {
+        const { costNano, latencyMs } = record;
+        return {
+          inputTokens: promptTokens(record),
+          outputTokens: completionTokens(record),
+          costNano,
+          latencyMs,
+        };
+      }
+      await delay(RECORD_PAUSE_MS);
+    }
+    return null;
+  }
+
+  private async totalOf(conversationId: number): Promise<bigint> {
+    const [row] = await this.database.query<{ total: string }>(
+      `SELECT coalesce(sum(cost_nano), 0)::text AS total FROM conversation_message WHERE conversation_id = $1`,
+      [conversationId],
+    );
+    return BigInt(row?.total ?? 0);
+  }
+}
+
+function stateOf({ answer, isStopped, error }: TurnOutcome): TurnEnd['state'] {
+  if (isStopped) return 'stopped';
+  if (error === null && answer.problem === null) return 'complete';
+  return answer.text === '' ? 'failed' : 'incomplete';
+}
+
+const problemOf = ({ error }: TurnOutcome): TurnEnd['problem'] =>
+  error === null ? null : { code: error.code, message: error.humanMessage };

@@ -1,0 +1,177 @@
+import { Injectable } from '@nestjs/common';
+import { Database, everyRow, Keyset, type Page, type PageRequest, type Tx } from '../platform';
+import type { AttachmentHead, Message, MessageRole, MessageState } from './conversation';
+import { ConversationContent } from './conversation-content';
+
+interface MessageRow extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+  readonly role: MessageRole;
+  readonly state: MessageState;
+  readonly turn_id: string | null;
+  readonly model: string;
+  readonly content: Buffer | null;
+  readonly code: string | null;
+  readonly request_id: string | null;
+  readonly supplier: string | null;
+  readonly region: string | null;
+  readonly failover: boolean;
+  readonly input_tokens: string | null;
+  readonly output_tokens: string | null;
+  readonly cost_nano: string | null;
+  readonly latency_ms: number | null;
+  readonly created_at: Date;
+}
+
+interface AttachmentRow {
+  readonly message_id: string;
+  readonly place: number;
+  readonly media_type: string;
+  readonly bytes: number;
+  readonly name: Buffer;
+}
+
+/** A picture that belongs to a question. */
+export interface Attachment {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly content: Buffer;
+}
+
+const newestFirst = new Keyset([{ sql: 'm.id', kind: 'integer' }], 'descending');
+const ROWS_AT_ONCE = 100;
+const MOST_EXPORTED = 10_000;
+
+/** The messages of a conversation. Whoever reads them has found the conversation within their scope before. */
+@Injectable()
+export class ConversationMessages {
+  constructor(
+    private readonly database: Database,
+    private readonly content: ConversationContent,
+  ) {}
+
+  /** The newest first. */
+  async page(conversationId: number, request: PageRequest): Promise<Page<Message>> {
+    const keyset = newestFirst.clause(request, 3);
+    const rows = await this.database.query<MessageRow>(
+      `SELECT m.*, ${newestFirst.positions} FROM conversation_message m
+        WHERE m.conversation_id = $1 AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT $2`,
+      [conversationId, keyset.limit, ...keyset.parameters],
+    );
+    const page = newestFirst.page(rows, request);
+    return { ...page, rows: await this.messages(conversationId, page.rows) };
+  }
+
+  /** The newest first, all of them up to a bound. */
+  all(conversationId: number): AsyncGenerator<Message> {
+    return everyRow(MOST_EXPORTED, ROWS_AT_ONCE, (page) => this.page(conversationId, page));
+  }
+
+  async ofTurn(tx: Tx, conversationId: number, turnId: string): Promise<Message | null> {
+    const rows = await tx.query<MessageRow[]>(
+      `SELECT m.* FROM conversation_message m
+        WHERE m.conversation_id = $1 AND m.turn_id = $2 AND m.role = 'assistant'`,
+      [conversationId, turnId],
+    );
+    const [message] = await this.messages(conversationId, rows, tx);
+    return message ?? null;
+  }
+
+  async add(
+    tx: Tx,
+    conversationId: number,
+    message: { role: MessageRole; state: MessageState; model: string; turnId: string; text?: string },
+    origin: { requestId: string; keyId: number } | null = null,
+  ): Promise<string> {
+    const { role, state, model, turnId, text } = message;
+    const sealed = text === undefined ? null : this.content.seal(conversationId, 'content', text);
+    const [{ id }] = await tx.query<[{ id: string }]>(
+      `INSERT INTO conversation_message (conversation_id, role, state, model, turn_id, content, request_id, key_id)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`,
+      [conversationId, role, state, model, turnId, sealed, origin?.requestId ?? null, origin?.keyId ?? null],
+    );
+    return id;
+  }
+
+  async attach(
+    tx: Tx,
+    conversationId: number,
+    messageId: string,
+    attachments: readonly Attachment[],
+  ): Promise<void> {
+    for (const [place, { name, mediaType, content }] of attachments.entries()) {
+      await tx.query(
+        `INSERT INTO conversation_attachment (message_id, place, media_type, bytes, name, content)
+         VALUES ($1, $2, $3, $4, $5, $6)`,
+        [
+          messageId,
+          place,
+          mediaType,
+          content.length,
+          this.content.seal(conversationId, 'attachment-name', name),
+          this.content.seal(conversationId, 'attachment', content),
+        ],
+      );
+    }
+  }
+
+  async attachmentsOf(conversationId: number, messageId: string): Promise<Attachment[]> {
+    const rows = await this.database.query<AttachmentRow & { content: Buffer }>(
+      'SELECT * FROM conversation_attachment WHERE message_id = $1 ORDER BY place',
+      [messageId],
+    );
+    return rows.map(({ name, media_type: mediaType, content }) => ({
+      name: this.content.open(conversationId, 'attachment-name', name).toString('utf8'),
+      mediaType,
+      content: this.content.open(conversationId, 'attachment', content),
+    }));
+  }
+
+  private async messages(conversationId: number, rows: readonly MessageRow[], tx?: Tx): Promise<Message[]> {
+    const questions = rows.filter(({ role }) => role === 'user').map(({ id }) => id);
+    const attachments = await this.attachmentHeads(conversationId, questions, tx);
+    return rows.map((row) => ({
+      id: row.id,
+      role: row.role,
+      state: row.state,
+      turnId: row.turn_id,
+      model: row.model,
+      text: this.content.text(conversationId, 'content', row.content) ?? '',
+      code: row.code,
+      requestId: row.request_id,
+      supplier: row.supplier,
+      region: row.region,
+      failover: row.failover,
+      inputTokens: row.input_tokens === null ? null : Number(row.input_tokens),
+      outputTokens: row.output_tokens === null ? null : Number(row.output_tokens),
+      costNano: row.cost_nano === null ? null : BigInt(row.cost_nano),
+      latencyMs: row.latency_ms,
+      createdAt: row.created_at,
+      attachments: attachments.get(row.id) ?? [],
+    }));
+  }
+
+  private async attachmentHeads(
+    conversationId: number,
+    messageIds: readonly string[],
+    tx?: Tx,
+  ): Promise<Map<string, AttachmentHead[]>> {
+    const heads = new Map<string, AttachmentHead[]>();
+    if (messageIds.length === 0) return heads;
+    const rows = await (tx ?? this.database.source).query<AttachmentRow[]>(
+      `SELECT message_id, place, media_type, bytes, name FROM conversation_attachment
+        WHERE message_id = ANY ($1::bigint[]) ORDER BY message_id, place`,
+      [messageIds],
+    );
+    for (const { message_id: id, media_type: mediaType, bytes, name } of rows) {
+      const head = {
+        name: this.content.open(conversationId, 'attachment-name', name).toString('utf8'),
+        mediaType,
+        bytes,
+      };
+      const list = heads.get(id);
+      if (list === undefined) heads.set(id, [head]);
+      else list.push(head);
+    }
+    return heads;
+  }
+}

@@ -1,0 +1,115 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '../kernel';
+import { Database, type Page, type PageRequest, type Tx } from '../platform';
+import type { ConversationHead } from './conversation';
+import {
+  type ConversationRow,
+  Conversations,
+  headColumns,
+  newestFirst,
+  noSuchConversation,
+} from './conversations.service';
+
+/** A conversation as an administrator sees it: the title is of what was said, so that it is content as well. */
+export interface OverseenConversation extends Omit<ConversationHead, 'title'> {
+  readonly person: string;
+  readonly organisationId: number | null;
+  readonly departmentId: number | null;
+}
+
+export interface OversightFilter extends PageRequest {
+  /** Part of a name or a mail address. */
+  readonly person?: string | null;
+  readonly model?: string | null;
+}
+
+interface OverseenRow extends ConversationRow {
+  readonly person: string;
+  readonly organisation_id: number | null;
+  readonly department_id: number | null;
+}
+
+const COLUMNS = `${headColumns}, CASE WHEN u.display_name = '' THEN u.email ELSE u.display_name END AS person,
+  u.organisation_id, u.department_id`;
+
+/** What administrators may do with conversations of others. Content is read by `content`, which callers put on record. */
+@Injectable()
+export class ConversationOversight {
+  constructor(
+    private readonly database: Database,
+    private readonly conversations: Conversations,
+  ) {}
+
+  async list(scope: Scope, filter: OversightFilter): Promise<Page<OverseenConversation>> {
+    const { person = null, model = null } = filter;
+    const within = withinScope(scope, 4);
+    const keyset = newestFirst.clause(filter, 4 + within.parameters.length);
+    const rows = await this.database.query<OverseenRow>(
+      `SELECT ${COLUMNS}, ${newestFirst.positions} FROM conversation c JOIN user_account u ON u.id = c.user_id
+        WHERE ($1::text IS NULL OR strpos(lower(u.display_name || ' ' || u.email), lower($1)) > 0)
+          AND ($2::text IS NULL OR c.model = $2)
+          AND ${within.sql} AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT $3`,
+      [person, model, keyset.limit, ...within.parameters, ...keyset.parameters],
+    );
+    const page = newestFirst.page(rows, filter);
+    return { ...page, rows: page.rows.map(overseen) };
+  }
+
+  async get(scope: Scope, id: number, tx?: Tx): Promise<OverseenConversation> {
+    return overseen(await this.row(scope, id, tx));
+  }
+
+  /** With its title. */
+  async content(scope: Scope, id: number, tx: Tx): Promise<ConversationHead> {
+    return this.conversations.head(await this.row(scope, id, tx));
+  }
+
+  async remove(scope: Scope, id: number, tx: Tx): Promise<OverseenConversation> {
+    const found = overseen(await this.row(scope, id, tx));
+    await tx.query('DELETE FROM conversation WHERE id = $1', [id]);
+    return found;
+  }
+
+  private async row(scope: Scope, id: number, tx?: Tx): Promise<OverseenRow> {
+    const within = withinScope(scope, 2);
+    const [row] = await (tx ?? this.database.source).query<OverseenRow[]>(
+      `SELECT ${COLUMNS} FROM conversation c JOIN user_account u ON u.id = c.user_id
+        WHERE c.id = $1 AND ${within.sql}`,
+      [id, ...within.parameters],
+    );
+    if (row === undefined) throw noSuchConversation();
+    return row;
+  }
+}
+
+function overseen(row: OverseenRow): OverseenConversation {
+  return {
+    id: row.id,
+    userId: row.user_id,
+    model: row.model,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    costNano: BigInt(row.cost_nano),
+    messages: row.messages,
+    person: row.person,
+    organisationId: row.organisation_id,
+    departmentId: row.department_id,
+  };
+}
+
+/** The condition on the person `u`; its parameters are numbered from `first`. */
+function withinScope(scope: Scope, first: number): { sql: string; parameters: readonly number[] } {
+  switch (scope.kind) {
+    case 'platform':
+      return { sql: 'true', parameters: [] };
+    case 'organisation':
+      return { sql: `u.organisation_id = $${first}`, parameters: [scope.organisationId] };
+    case 'department':
+      return {
+        sql: `(u.department_id = $${first} OR u.id = $${first + 1})`,
+        parameters: [scope.departmentId, scope.userId],
+      };
+    case 'user':
+      return { sql: `u.id = $${first}`, parameters: [scope.userId] };
+  }
+}

@@ -1,0 +1,155 @@
+import { Injectable } from '@nestjs/common';
+import { type Fault, fault } from '../kernel';
+import { Database, Keyset, type Page, type PageRequest, type Tx } from '../platform';
+import type { ConversationHead } from './conversation';
+import { ConversationContent } from './conversation-content';
+
+export interface ConversationRow extends Readonly<Record<string, unknown>> {
+  readonly id: number;
+  readonly user_id: number;
+  readonly model: string;
+  readonly title: Buffer | null;
+  readonly created_at: Date;
+  readonly updated_at: Date;
+  readonly cost_nano: string;
+  readonly messages: number;
+}
+
+export const newestFirst = new Keyset(
+  [
+    { sql: 'c.updated_at', kind: 'instant' },
+    { sql: 'c.id', kind: 'integer' },
+  ],
+  'descending',
+);
+
+/** Of the conversations `c` that a query has chosen. */
+export const headColumns = `c.*,
+  (SELECT coalesce(sum(m.cost_nano), 0)::text FROM conversation_message m WHERE m.conversation_id = c.id) AS cost_nano,
+  (SELECT count(*)::integer FROM conversation_message m
+    WHERE m.conversation_id = c.id AND m.role <> 'model') AS messages`;
+
+const LONGEST_TITLE = 120;
+const MOST_CONVERSATIONS = 5_000;
+
+/** A person's own conversations: every read and change names whose they are. */
+@Injectable()
+export class Conversations {
+  constructor(
+    private readonly database: Database,
+    private readonly content: ConversationContent,
+  ) {}
+
+  async list(userId: number, request: PageRequest): Promise<Page<ConversationHead>> {
+    const keyset = newestFirst.clause(request, 3);
+    const rows = await this.database.query<ConversationRow>(
+      `SELECT ${headColumns}, ${newestFirst.positions} FROM conversation c
+        WHERE c.user_id = $1 AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT $2`,
+      [userId, keyset.limit, ...keyset.parameters],
+    );
+    const page = newestFirst.page(rows, request);
+    return { ...page, rows: page.rows.map((row) => this.head(row)) };
+  }
+
+  async get(userId: number, id: number): Promise<ConversationHead> {
+    const [row] = await this.database.query<ConversationRow>(
+      `SELECT ${headColumns} FROM conversation c WHERE c.user_id = $1 AND c.id = $2`,
+      [userId, id],
+    );
+    if (row === undefined) throw noSuchConversation();
+    return this.head(row);
+  }
+
+  async create(tx: Tx, userId: number, model: string, title: string | null): Promise<number> {
+    const [{ count }] = await tx.query<[{ count: number }]>(
+      'SELECT count(*)::integer AS count FROM conversation WHERE user_id = $1',
+      [userId],
+    );
+    if (count >= MOST_CONVERSATIONS) {
+      throw fault('conflict', {
+        message: `An account keeps at most ${MOST_CONVERSATIONS.toLocaleString('en')} conversations. Delete some first.`,
+      });
+    }
+    const [{ id }] = await tx.query<[{ id: number }]>(
+      'INSERT INTO conversation (user_id, model) VALUES ($1, $2) RETURNING id',
+      [userId, model],
+    );
+    if (title !== null) await this.setTitle(tx, id, title);
+    return id;
+  }
+
+  /** For a change within the transaction: nobody else changes it meanwhile. */
+  async lock(tx: Tx, userId: number, id: number): Promise<{ model: string; isTitled: boolean }> {
+    const [row] = await tx.query<{ model: string; titled: boolean }[]>(
+      `SELECT model, title IS NOT NULL AS titled FROM conversation WHERE user_id = $1 AND id = $2
+          FOR NO KEY UPDATE`,
+      [userId, id],
+    );
+    if (row === undefined) throw noSuchConversation();
+    return { model: row.model, isTitled: row.titled };
+  }
+
+  async rename(tx: Tx, userId: number, id: number, title: string): Promise<void> {
+    await this.lock(tx, userId, id);
+    await this.setTitle(tx, id, title);
+  }
+
+  /** Once is as good as twice for whoever looks; the second time there is nothing to delete. */
+  async remove(tx: Tx, userId: number, id: number): Promise<void> {
+    await this.lock(tx, userId, id);
+    await tx.query('DELETE FROM conversation WHERE id = $1', [id]);
+  }
+
+  /** From here another model answers; the thread says so, unless nothing was said yet. */
+  async chooseModel(tx: Tx, userId: number, id: number, model: string): Promise<void> {
+    const { model: before } = await this.lock(tx, userId, id);
+    if (before === model) return;
+    await tx.query('UPDATE conversation SET model = $2 WHERE id = $1', [id, model]);
+    const [last] = await tx.query<{ id: string; role: string }[]>(
+      'SELECT id, role FROM conversation_message WHERE conversation_id = $1 ORDER BY id DESC LIMIT 1',
+      [id],
+    );
+    if (last === undefined) return;
+    if (last.role === 'model')
+      await tx.query('UPDATE conversation_message SET model = $2 WHERE id = $1', [last.id, model]);
+    else
+      await tx.query(
+        `INSERT INTO conversation_message (conversation_id, role, model) VALUES ($1, 'model', $2)`,
+        [id, model],
+      );
+  }
+
+  /** The first words of the first message, until its owner gives it another title. */
+  async titleAfter(tx: Tx, id: number, firstMessage: string): Promise<void> {
+    const line = firstMessage.split('\n').find((text) => text.trim() !== '') ?? '';
+    const words = line.trim().slice(0, LONGEST_TITLE / 2);
+    if (words !== '') await this.setTitle(tx, id, words);
+  }
+
+  head(row: ConversationRow): ConversationHead {
+    return {
+      id: row.id,
+      userId: row.user_id,
+      model: row.model,
+      title: this.content.text(row.id, 'title', row.title),
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+      costNano: BigInt(row.cost_nano),
+      messages: row.messages,
+    };
+  }
+
+  private async setTitle(tx: Tx, id: number, title: string): Promise<void> {
+    const sealed = this.content.seal(id, 'title', title.slice(0, LONGEST_TITLE));
+    await tx.query('UPDATE conversation SET title = $2 WHERE id = $1', [id, sealed]);
+  }
+}
+
+/** The id of an address; what is none belongs to no conversation. */
+export function conversationIdOf(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw noSuchConversation();
+}
+
+export const noSuchConversation = (): Fault =>
+  fault('not_found', { param: 'conv_id', message: 'There is no conversation with this id.' });

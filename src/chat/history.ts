@@ -1,0 +1,65 @@
+import type { Message } from './conversation';
+import type { Attachment } from './conversation-messages';
+
+/** Questions and answers that still count, in the order in which they were said. */
+export interface Said {
+  readonly question: Message;
+  /** Null for the one that is to be answered now. */
+  readonly answer: Message | null;
+}
+
+/** The last answer to a question counts; questions without any are left out, but for the last one. */
+export function saidSoFar(oldestFirst: readonly Message[]): Said[] {
+  const said: Said[] = [];
+  for (const message of oldestFirst) {
+    if (message.role === 'user') said.push({ question: message, answer: null });
+    const last = said.at(-1);
+    if (message.role === 'assistant' && message.text !== '' && last !== undefined)
+      said[said.length - 1] = { ...last, answer: message };
+  }
+  return said.filter(({ answer }, at) => answer !== null || at === said.length - 1);
+}
+
+type Part = Readonly<Record<string, unknown>>;
+
+/** Pictures of earlier turns go along as long as they fit into one request. */
+const MOST_PICTURE_BYTES = 12 * 1024 * 1024;
+
+/** The conversation in the chat dialect; `picturesOf` reads the pictures of a question. */
+export async function chatMessages(
+  said: readonly Said[],
+  takesImages: boolean,
+  picturesOf: (question: Message) => Promise<readonly Attachment[]>,
+): Promise<object[]> {
+  const turns: object[][] = [];
+  let room = MOST_PICTURE_BYTES;
+  // The newest pictures first: those are what is being talked about.
+  for (const [at, { question, answer }] of [...said.entries()].reverse()) {
+    const size = question.attachments.reduce((sum, { bytes }) => sum + bytes, 0);
+    const fits = takesImages && size <= room;
+    if (fits) room -= size;
+    const pictures = fits && size > 0 ? await picturesOf(question) : [];
+    const isLast = at === said.length - 1;
+    turns.push([
+      { role: 'user', content: contentOf(question, pictures) },
+      ...(answer === null || isLast ? [] : [{ role: 'assistant', content: answer.text }]),
+    ]);
+  }
+  return turns.reverse().flat();
+}
+
+function contentOf({ text, attachments }: Message, pictures: readonly Attachment[]): string | Part[] {
+  if (attachments.length === 0) return text;
+  const said: Part[] = text === '' ? [] : [{ type: 'text', text }];
+  if (pictures.length === 0) {
+    const names = attachments.map(({ name }) => name).join(', ');
+    return [...said, { type: 'text', text: `(Pictures that are not sent along: ${names})` }];
+  }
+  return [
+    ...said,
+    ...pictures.map(({ mediaType, content }) => ({
+      type: 'image_url',
+      image_url: { url: `data:${mediaType};base64,${content.toString('base64')}` },
+    })),
+  ];
+}

@@ -1,0 +1,10 @@
+export { type ChatModel, ChatModels } from './chat-models';
+export { ChatModule } from './chat.module';
+export { ChatTurns } from './chat-turns.service';
+export type { AttachmentHead, ConversationHead, Message } from './conversation';
+export { type Attachment, ConversationMessages } from './conversation-messages';
+export { ConversationOversight, type OverseenConversation } from './conversation-oversight';
+export { ConversationRetention } from './conversation-retention';
+export { conversationIdOf, Conversations } from './conversations.service';
+export type { RunningTurn, Turn, TurnEnd } from './turn';
+export { type WebchatKey, WebchatKeys } from './webchat-keys.service';

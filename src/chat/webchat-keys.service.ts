@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../audit';
+import { Limits, type LimitState } from '../billing';
+import { type Actor, atLeast, nanoPerUsd } from '../kernel';
+import { type Caller, KeyDirectory, KeysService, type IssuedKey } from '../keys';
+import { Database, Settings, type Tx } from '../platform';
+
+interface KnownKey {
+  readonly key_id: number;
+  readonly public_id: string;
+  readonly status: string;
+  readonly is_alive: boolean;
+}
+
+export interface WebchatKey {
+  readonly publicId: string;
+  readonly text: string;
+  readonly expiresAt: Date;
+  readonly budget: LimitState | null;
+}
+
+const HOUR_MS = 3_600_000;
+const IDLE_MS = 7 * 24 * HOUR_MS;
+const IDLE_ADMINISTRATOR_MS = 12 * HOUR_MS;
+const NAME = 'Web chat';
+
+/**
+ * The key of a person's web chat. There is one a person, whose row keeps the month's budget from session to session; a
+ * new session gives it a new secret, and the end of that session takes it away.
+ */
+@Injectable()
+export class WebchatKeys {
+  constructor(
+    private readonly database: Database,
+    private readonly keys: KeysService,
+    private readonly directory: KeyDirectory,
+    private readonly limits: Limits,
+    private readonly activity: ActivityLog,
+    private readonly settings: Settings,
+  ) {}
+
+  /** A new secret, which ends the one before. */
+  async issue(actor: Actor): Promise<WebchatKey> {
+    const expiresAt = endOf(actor);
+    const { issued, budget } = await this.database.transaction(async (tx) => {
+      const issued = await this.renew(tx, actor, expiresAt);
+      return { issued, budget: await this.limits.state({ kind: 'key', id: issued.id }, tx) };
+    });
+    this.directory.forget({ what: 'key', id: issued.id });
+    return { publicId: issued.publicId, text: issued.text, expiresAt, budget };
+  }
+
+  /** Who calls in a turn of this person's chat. */
+  async callerFor(actor: Actor): Promise<Caller> {
+    const known = await this.knownOf(this.database.source.manager, actor);
+    if (known?.is_alive === true) return this.directory.callerOf(known.key_id);
+    const issued = await this.database.transaction(async (tx) => {
+      // Another turn may have made it meanwhile.
+      await this.takeTurns(tx, actor);
+      const current = await this.knownOf(tx, actor);
+      if (current?.is_alive === true) return { id: current.key_id };
+      return this.renew(tx, actor, endOf(actor));
+    });
+    this.directory.forget({ what: 'key', id: issued.id });
+    return this.directory.callerOf(issued.id);
+  }
+
+  private async renew(tx: Tx, actor: Actor, expiresAt: Date): Promise<IssuedKey> {
+    await this.takeTurns(tx, actor);
+    const known = await this.knownOf(tx, actor);
+    const isNew = known === null || known.status === 'revoked';
+    const issued = isNew
+      ? await this.make(tx, actor, expiresAt)
+      : await this.revive(tx, actor, known, expiresAt);
+    await tx.query(
+      `INSERT INTO webchat_key (user_id, key_id, session_id) VALUES ($1, $2, $3)
+       ON CONFLICT ON CONSTRAINT webchat_key_pkey
+       DO UPDATE SET key_id = excluded.key_id, session_id = excluded.session_id`,
+      [actor.userId, issued.id, actor.sessionId],
+    );
+    await this.activity.write(tx, {
+      action: isNew ? 'key.created' : 'key.rotated',
+      object: { type: 'key', id: issued.publicId, label: NAME },
+    });
+    return issued;
+  }
+
+  private make(tx: Tx, actor: Actor, expiresAt: Date): Promise<IssuedKey> {
+    const limit = BigInt(this.settings.webchatBudgetUsd) * nanoPerUsd;
+    return this.keys.issue({ kind: 'user', userId: actor.userId }, tx, {
+      kind: 'webchat',
+      name: NAME,
+      createdBy: `user ${actor.userId}`,
+      userId: actor.userId,
+      organisationId: null,
+      departmentId: null,
+      projectId: null,
+      expiresAt,
+      ...(limit === 0n ? {} : { budget: { limit, period: 'monthly' } }),
+    });
+  }
+
+  private async revive(
+    tx: Tx,
+    { userId }: Actor,
+    { public_id: publicId }: KnownKey,
+    expiresAt: Date,
+  ): Promise<IssuedKey> {
+    const scope = { kind: 'user', userId } as const;
+    await this.keys.change(scope, tx, publicId, { status: 'active', expiresAt });
+    return this.keys.rotate(scope, tx, publicId);
+  }
+
+  private takeTurns(tx: Tx, { userId }: Actor): Promise<unknown> {
+    return tx.query(`SELECT pg_advisory_xact_lock(hashtext('webchat key'), $1)`, [userId]);
+  }
+
+  private async knownOf(tx: Tx, { userId }: Actor): Promise<KnownKey | null> {
+    const [row] = await tx.query<KnownKey[]>(
+      `SELECT k.id AS key_id, k.public_id, k.status,
+              k.status = 'active' AND k.expires_at > now()
+                AND EXISTS (SELECT FROM session s WHERE s.public_id = w.session_id AND s.expires_at > now()) AS is_alive
+         FROM webchat_key w JOIN api_key k ON k.id = w.key_id WHERE w.user_id = $1`,
+      [userId],
+    );
+    return row ?? null;
+  }
+}
+
+/** As long as a session may be idle. */
+const endOf = ({ role }: Actor): Date =>
+  new Date(Date.now() + (atLeast(role, 'department_admin') ? IDLE_ADMINISTRATOR_MS : IDLE_MS));

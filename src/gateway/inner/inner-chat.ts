@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { type Nano, parseUsd } from '../../kernel';
+import type { Caller } from '../../keys';
+import { Pipeline } from '../inference/pipeline';
+import { surfaces } from '../inference/surface';
+import { InnerRequest, InnerResponse } from './inner-exchange';
+
+/** Where an answer comes from, known when the supplier has answered. */
+export interface InnerRoute {
+  readonly supplier: string;
+  readonly region: string | null;
+  readonly failover: boolean;
+}
+
+/** What an answer came to, known in the end. */
+export interface InnerAccount {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costNano: Nano;
+  readonly latencyMs: number;
+}
+
+export interface InnerReader {
+  route(route: InnerRoute): void;
+  /** Events of the chat dialect. False while there is no room for more; `goOn` tells when there is. */
+  data(chunk: Buffer): boolean;
+}
+
+export interface InnerCall {
+  readonly caller: Caller;
+  readonly requestId: string;
+  /** As it would be sent to `/v1/chat/completions`; always streamed. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The conversation that it belongs to. */
+  readonly session: string;
+}
+
+export interface InnerAnswer {
+  /** Rejects with what a caller would be told; null when the answer broke off without an account. */
+  readonly done: Promise<InnerAccount | null>;
+  readonly goOn: () => void;
+  readonly stop: () => void;
+}
+
+const PATH = '/v1/chat/completions';
+
+/** The chat route for parts of this process: the same stages, limits and records, without a connection. */
+@Injectable()
+export class InnerChat {
+  constructor(private readonly pipeline: Pipeline) {}
+
+  start({ caller, requestId, body, session }: InnerCall, reader: InnerReader): InnerAnswer {
+    const headers = { 'x-session-id': session };
+    const request = new InnerRequest(PATH, requestId, caller, { ...body, stream: true }, headers);
+    const response = new InnerResponse(request, {
+      head: (answer) => reader.route(routeOf(answer)),
+      data: (chunk) => reader.data(chunk),
+    });
+    const done = this.pipeline.run(surfaces.chat, request, response).then(() => accountOf(response));
+    return { done, goOn: () => response.goOn(), stop: () => response.leave() };
+  }
+}
+
+const UNSPECIFIED = 'unspecified';
+
+function routeOf(response: InnerResponse): InnerRoute {
+  const region = textOf(response, 'x-svc-region');
+  return {
+    supplier: textOf(response, 'x-svc-supplier'),
+    region: region === UNSPECIFIED ? null : region,
+    failover: textOf(response, 'x-svc-failover') === 'true',
+  };
+}
+
+const textOf = (response: InnerResponse, name: string): string => String(response.getHeader(name) ?? '');
+
+function accountOf({ settled }: InnerResponse): InnerAccount | null {
+  const cost = settled['x-svc-cost-usd'];
+  if (cost === undefined) return null;
+  return {
+    inputTokens: Number(settled['x-svc-input-tokens']),
+    outputTokens: Number(settled['x-svc-output-tokens']),
+    costNano: parseUsd(cost),
+    latencyMs: Number(settled['x-svc-latency-ms']),
+  };
+}

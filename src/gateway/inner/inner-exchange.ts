@@ -1,0 +1,82 @@
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Caller } from '../../keys';
+import type { HttpRequest } from '../../web';
+
+/** A request that a part of this process makes: what the pipeline reads of one that came over a connection. */
+export class InnerRequest extends IncomingMessage implements HttpRequest {
+  readonly originalUrl: string;
+  readonly params = {};
+
+  constructor(
+    path: string,
+    readonly requestId: string,
+    readonly caller: Caller,
+    body: object,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(new Socket());
+    const bytes = Buffer.from(JSON.stringify(body));
+    this.method = 'POST';
+    this.url = this.originalUrl = path;
+    this.headers = {
+      ...headers,
+      'content-type': 'application/json',
+      'content-length': String(bytes.length),
+    };
+    this.push(bytes);
+    this.push(null);
+    this.complete = true;
+  }
+}
+
+/** What becomes of an answer within this process. */
+export interface AnswerReader {
+  /** The supplier has answered; the headers are there. */
+  head(response: InnerResponse): void;
+  /** False while it can take no more; `InnerResponse.goOn` tells when it can. */
+  data(chunk: Buffer): boolean;
+}
+
+/** An answer that goes to a part of this process and over no connection. */
+export class InnerResponse extends ServerResponse {
+  readonly settled: Record<string, string> = {};
+
+  constructor(
+    request: IncomingMessage,
+    private readonly reader: AnswerReader,
+  ) {
+    super(request);
+  }
+
+  override flushHeaders(): void {
+    this.reader.head(this);
+  }
+
+  override write(chunk: unknown): boolean {
+    return this.reader.data(bytesOf(chunk));
+  }
+
+  override end(chunk?: unknown): this {
+    if (this.finished) return this;
+    if (chunk !== undefined && chunk !== null) this.reader.data(bytesOf(chunk));
+    this.finished = true;
+    return this;
+  }
+
+  override addTrailers(trailers: Record<string, string>): void {
+    Object.assign(this.settled, trailers);
+  }
+
+  /** Whoever reads it has room again. */
+  goOn(): void {
+    this.emit('drain');
+  }
+
+  /** Whoever reads it leaves. */
+  leave(): void {
+    if (!this.finished) this.emit('close');
+  }
+}
+
+const bytesOf = (chunk: unknown): Buffer => (Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk)));

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { ChatTurns, conversationIdOf, type Message, type Turn, type TurnEnd } from '../../chat';
+import { fault, formatUsd } from '../../kernel';
+import { Access, Action, actorOf, type HttpRequest, PageRenderer, wantsPage } from '../../web';
+import { formatCost } from '../../views';
+import { readAttachments } from './attachments';
+import { TurnStream } from './turn-stream';
+import { badgeOf, factsOf, type Looks } from './webchat-model';
+import { ChatTurnForm, LARGEST_TURN_BYTES } from './webchat.forms';
+
+/** One turn: the events of its answer for the page's script, a whole answer for programs, a page for everybody else. */
+@Controller()
+export class ChatController {
+  constructor(
+    private readonly turns: ChatTurns,
+    private readonly pages: PageRenderer,
+  ) {}
+
+  @Action('/api/chat/:conv_id', Access.session(), {
+    audit: { none: 'a turn is on record as the request that it makes' },
+    bodyLimitBytes: LARGEST_TURN_BYTES,
+  })
+  async send(
+    @Param('conv_id') id: string,
+    @Body() form: ChatTurnForm,
+    @Req() request: HttpRequest,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
+    const conversationId = conversationIdOf(id);
+    const turn = await this.turns.begin(actorOf(request), conversationId, {
+      text: form.content ?? '',
+      attachments: readAttachments(form.attachments ?? []),
+      turnId: form.turn ?? randomUUID(),
+      isRetry: form.retry === true,
+    });
+    if ('role' in turn) return this.again(conversationId, turn, form, request, response);
+    if (form.stream === true) return this.stream(turn, request, response);
+    await this.whole(turn, request, response);
+  }
+
+  private async stream(turn: Turn, request: HttpRequest, response: ServerResponse): Promise<void> {
+    const { conversationId, answerId, requestId, model } = turn;
+    const events = new TurnStream(response, {
+      conversation_id: conversationId,
+      message_id: answerId,
+      request_id: requestId,
+      model,
+    });
+    const running = this.turns.run(turn, {
+      route: ({ supplier, region, failover }) => events.send('route', { supplier, region, failover }),
+      text: (text) => events.send('text', { text }),
+    });
+    stopWhenGone(response, running.stop);
+    events.follow(running);
+    try {
+      const ended = await running.done;
+      // Nothing was sent yet: a refusal is an answer of its own.
+      if (ended.refusal !== null && !events.isOpen) throw ended.refusal;
+      if (ended.problem !== null) events.send('error', ended.problem);
+      events.end('end', { ...factsIn(ended), shown: this.shown(ended, request) });
+    } finally {
+      events.close();
+    }
+  }
+
+  private async whole(turn: Turn, request: HttpRequest, response: ServerResponse): Promise<void> {
+    const running = this.turns.run(turn, { route: () => undefined, text: () => true });
+    stopWhenGone(response, running.stop);
+    const ended = await running.done;
+    const { conversationId, answerId, model } = turn;
+    if (wantsPage(request)) return leadTo(response, conversationId, answerId);
+    if (ended.refusal !== null) throw ended.refusal;
+    sendJson(response, {
+      conversation_id: conversationId,
+      message: { id: answerId, role: 'assistant', model, content: ended.text, ...factsIn(ended) },
+      error: ended.problem,
+    });
+  }
+
+  /** Sent twice: the answer is the one that was given. */
+  private again(
+    conversationId: number,
+    message: Message,
+    form: ChatTurnForm,
+    request: HttpRequest,
+    response: ServerResponse,
+  ): void {
+    if (wantsPage(request)) return leadTo(response, conversationId, message.id);
+    if (form.stream === true)
+      throw fault('conflict', { message: 'This message was sent before. Load the conversation again.' });
+    const { id, role, model, text, state, inputTokens, outputTokens, costNano, latencyMs } = message;
+    const account =
+      costNano === null
+        ? null
+        : {
+            inputTokens: inputTokens ?? 0,
+            outputTokens: outputTokens ?? 0,
+            costNano,
+            latencyMs: latencyMs ?? 0,
+          };
+    sendJson(response, {
+      conversation_id: conversationId,
+      message: { id, role, model, content: text, ...answerFacts(state, account) },
+      error: message.code === null ? null : { code: message.code },
+    });
+  }
+
+  /** In the reader's language, as the page would show it after a reload. */
+  private shown({ state, account, problem, totalNano }: TurnEnd, request: HttpRequest): object {
+    const looks: Looks = {
+      locale: this.pages.localeOf(request),
+      timeZone: this.pages.timeZoneOf(request),
+      translate: this.pages.textsFor(request),
+    };
+    const { translate, locale } = looks;
+    return {
+      badge: badgeOf({ state }, translate),
+      note: problem === null ? null : translate('chat.broke-off', { code: problem.code }),
+      facts: account === null ? [] : factsOf(account, looks),
+      total: formatCost(locale, totalNano),
+    };
+  }
+}
+
+const answerFacts = (state: string, account: TurnEnd['account']): object => ({
+  state,
+  input_tokens: account?.inputTokens ?? null,
+  output_tokens: account?.outputTokens ?? null,
+  cost_usd: account === null ? null : formatUsd(account.costNano),
+  latency_ms: account?.latencyMs ?? null,
+});
+
+const factsIn = ({ state, account, totalNano }: TurnEnd): object => ({
+  ...answerFacts(state, account),
+  conversation_cost_usd: formatUsd(totalNano),
+});
+
+function stopWhenGone(response: ServerResponse, stop: () => void): void {
+  response.on('close', () => {
+    if (!response.writableFinished) stop();
+  });
+}
+
+function leadTo(response: ServerResponse, conversationId: number, messageId: string): void {
+  response.statusCode = 303;
+  response.setHeader('location', `/dashboard/webchat/${conversationId}#message-${messageId}`);
+  response.end();
+}
+
+function sendJson(response: ServerResponse, body: object): void {
+  response.setHeader('content-type', 'application/json; charset=utf-8');
+  response.end(JSON.stringify(body));
+}

@@ -1,0 +1,138 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { ChatModels, conversationIdOf, Conversations, WebchatKeys } from '../../chat';
+import { fault, toJsonNumber } from '../../kernel';
+import { Database } from '../../platform';
+import { Access, Action, actorOf, afterChange, type HttpRequest, Notices } from '../../web';
+import { ConversationModelForm, ConversationTitleForm, NewConversationForm } from './webchat.forms';
+
+const PATH = '/dashboard/webchat';
+const OWN = {
+  audit: { none: 'a conversation is its owner’s alone, and its requests are on record' },
+} as const;
+
+/** Changes of a person's own conversations. A foreign one is not there. */
+@Controller()
+export class ConversationsController {
+  constructor(
+    private readonly database: Database,
+    private readonly conversations: Conversations,
+    private readonly models: ChatModels,
+    private readonly keys: WebchatKeys,
+    private readonly activity: ActivityLog,
+    private readonly notices: Notices,
+  ) {}
+
+  /** The key of the chat itself: its text is told this once, and ends the one before. */
+  @Action('/api/webchat-key', Access.session(), { audit: ['key.created', 'key.rotated'] })
+  async key(@Req() request: HttpRequest): Promise<object> {
+    const { publicId, text, expiresAt, budget } = await this.keys.issue(actorOf(request));
+    return {
+      id: publicId,
+      key: text,
+      expires_at: expiresAt.toISOString(),
+      budget_limit: budget === null ? null : toJsonNumber(budget.limit),
+      budget_used: budget === null ? null : toJsonNumber(budget.spent),
+      budget_period: budget?.period ?? null,
+      routes: ['POST /v1/chat/completions'],
+    };
+  }
+
+  @Action('/api/conversations', Access.session(), OWN)
+  async create(
+    @Body() { title, model }: NewConversationForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const actor = actorOf(request);
+    const chosen = this.chosenModel(request, model);
+    const id = await this.database.transaction((tx) =>
+      this.conversations.create(tx, actor.userId, chosen, title?.trim() || null),
+    );
+    const { createdAt } = await this.conversations.get(actor.userId, id);
+    return afterChange(request, response, `${PATH}/${id}`, {
+      id,
+      title: title?.trim() || null,
+      model: chosen,
+      created_at: createdAt.toISOString(),
+    });
+  }
+
+  @Action('/api/conversations/:conv_id', Access.session(), { audit: 'conversation.deleted', verb: 'delete' })
+  remove(
+    @Param('conv_id') id: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.removed(conversationIdOf(id), request, response);
+  }
+
+  /** The same for forms, which know no DELETE. */
+  @Action('/dashboard/webchat/:conv_id/delete', Access.session(), { audit: 'conversation.deleted' })
+  removeByForm(
+    @Param('conv_id') id: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.removed(conversationIdOf(id), request, response);
+  }
+
+  @Action('/api/conversations/:conv_id/model', Access.session(), OWN)
+  async chooseModel(
+    @Param('conv_id') id: string,
+    @Body() { model }: ConversationModelForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const actor = actorOf(request);
+    const conversationId = conversationIdOf(id);
+    await this.conversations.get(actor.userId, conversationId);
+    const { name, takesImages } = this.models.one(actor, model);
+    await this.database.transaction((tx) =>
+      this.conversations.chooseModel(tx, actor.userId, conversationId, name),
+    );
+    return afterChange(request, response, `${PATH}/${conversationId}`, {
+      id: conversationId,
+      model: name,
+      takes_images: takesImages,
+    });
+  }
+
+  @Action('/api/conversations/:conv_id/title', Access.session(), OWN)
+  async rename(
+    @Param('conv_id') id: string,
+    @Body() { title }: ConversationTitleForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { userId } = actorOf(request);
+    const conversationId = conversationIdOf(id);
+    if (title.trim() === '') throw fault('missing_fields', { param: 'title' });
+    await this.database.transaction((tx) =>
+      this.conversations.rename(tx, userId, conversationId, title.trim()),
+    );
+    return afterChange(request, response, `${PATH}/${conversationId}`, {
+      id: conversationId,
+      title: title.trim(),
+    });
+  }
+
+  private async removed(id: number, request: HttpRequest, response: ServerResponse): Promise<object> {
+    const { userId } = actorOf(request);
+    await this.database.transaction(async (tx) => {
+      await this.conversations.remove(tx, userId, id);
+      await this.activity.write(tx, { action: 'conversation.deleted', object: { type: 'conversation', id } });
+    });
+    this.notices.leave(response, { tone: 'ok', text: 'chat.deleted' });
+    return afterChange(request, response, PATH, { id, deleted: true });
+  }
+
+  private chosenModel(request: HttpRequest, model: string | undefined): string {
+    const actor = actorOf(request);
+    if (model !== undefined && model !== '') return this.models.one(actor, model).name;
+    const [first] = this.models.for(actor);
+    if (first === undefined) throw fault('model_not_available', { param: 'model' });
+    return first.name;
+  }
+}

@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import type { ChatModel, ConversationHead, Message } from '../../chat';
+import type { Page } from '../../platform';
+import {
+  type BadgeModel,
+  type Choice,
+  formatCost,
+  formatLatency,
+  formatMoney,
+  type Locale,
+  type PagerModel,
+  type RouteLineModel,
+  type Translate,
+} from '../../views';
+
+export interface Looks {
+  readonly locale: Locale;
+  readonly timeZone: string;
+  readonly translate: Translate;
+}
+
+interface ListedConversation {
+  readonly title: string;
+  readonly href: string;
+  readonly current: boolean;
+}
+
+/** The list beside the thread. */
+export interface ConversationListModel {
+  readonly groups: readonly { readonly label: string; readonly items: readonly ListedConversation[] }[];
+  readonly olderHref: string | null;
+  readonly newestHref: string | null;
+}
+
+interface ThreadMessage {
+  readonly id: string;
+  /** Said instead of a message: from here another model answers. */
+  readonly divider?: string;
+  readonly role: 'user' | 'assistant';
+  readonly author: string;
+  readonly text: string;
+  readonly badge: BadgeModel | null;
+  readonly note: string | null;
+  readonly files: readonly string[];
+  readonly route: RouteLineModel | null;
+  readonly facts: readonly string[];
+}
+
+export interface ThreadModel {
+  readonly id: number;
+  readonly title: string;
+  readonly ownTitle: string;
+  readonly messages: readonly ThreadMessage[];
+  readonly older: PagerModel | null;
+  readonly total: string;
+  readonly model: string;
+  readonly models: readonly Choice[];
+  readonly takesImages: boolean;
+  /** A new name for the turn that the page sends next. */
+  readonly turn: string;
+  /** The last message may be asked again. */
+  readonly mayRetry: boolean;
+  readonly isEmpty: boolean;
+}
+
+const PATH = '/dashboard/webchat';
+
+export const titleOf = (
+  { id, title }: Pick<ConversationHead, 'id' | 'title'>,
+  translate: Translate,
+): string => title ?? translate('chat.untitled', { id });
+
+export function conversationList(
+  page: Page<ConversationHead>,
+  current: number | null,
+  { timeZone, translate }: Looks,
+): ConversationListModel {
+  const here = current === null ? PATH : `${PATH}/${current}`;
+  const groups = Map.groupBy(page.rows, ({ updatedAt }) => ageOf(updatedAt, Date.now(), timeZone));
+  return {
+    groups: ages.flatMap((age) => {
+      const found = groups.get(age);
+      if (found === undefined) return [];
+      const items = found.map((conversation) => ({
+        title: titleOf(conversation, translate),
+        href: `${PATH}/${conversation.id}`,
+        current: conversation.id === current,
+      }));
+      return [{ label: translate(`chat.age.${age}`), items }];
+    }),
+    olderHref: page.next === null ? null : `${here}?list=${encodeURIComponent(page.next)}`,
+    newestHref: page.previous === null ? null : here,
+  };
+}
+
+const ages = ['today', 'week', 'older'] as const;
+const WEEK_MS = 7 * 86_400_000;
+
+function ageOf(at: Date, now: number, timeZone: string): (typeof ages)[number] {
+  const day = new Intl.DateTimeFormat('en-CA', { timeZone });
+  if (day.format(at) === day.format(now)) return 'today';
+  return now - at.getTime() < WEEK_MS ? 'week' : 'older';
+}
+
+/** Models as the picker offers them, with what a million tokens cost. */
+export const modelChoices = (models: readonly ChatModel[], selected: string, { locale }: Looks): Choice[] =>
+  models.map(({ name, price }) => ({
+    value: name,
+    label:
+      price === null
+        ? name
+        : `${name} · ${formatMoney(locale, price.input)} / ${formatMoney(locale, price.output)}`,
+    selected: name === selected,
+  }));
+
+export function thread(
+  conversation: ConversationHead,
+  page: Page<Message>,
+  models: readonly ChatModel[],
+  looks: Looks,
+): ThreadModel {
+  const { translate, locale } = looks;
+  const { id, model } = conversation;
+  const oldestFirst = [...page.rows].reverse();
+  const last = page.previous === null ? oldestFirst.findLast(({ role }) => role !== 'model') : undefined;
+  const address = (cursor: string): string => `${PATH}/${id}?cursor=${encodeURIComponent(cursor)}`;
+  return {
+    id,
+    title: titleOf(conversation, translate),
+    ownTitle: conversation.title ?? '',
+    messages: oldestFirst.map((message) => threadMessage(message, looks)),
+    older:
+      page.next === null && page.previous === null
+        ? null
+        : {
+            label: translate('chat.pages'),
+            summary: translate('list.shown', { count: page.rows.length }),
+            ...(page.previous === null ? {} : { newerHref: address(page.previous) }),
+            ...(page.next === null ? {} : { olderHref: address(page.next) }),
+          },
+    total: formatCost(locale, conversation.costNano),
+    model,
+    models: modelChoices(models, model, looks),
+    takesImages: models.some(({ name, takesImages }) => name === model && takesImages),
+    turn: randomUUID(),
+    mayRetry: last?.role === 'assistant' && last.state !== 'open',
+    isEmpty: page.rows.length === 0 && page.previous === null,
+  };
+}
+
+function threadMessage(message: Message, looks: Looks): ThreadMessage {
+  const { translate } = looks;
+  const { id, role, model, text } = message;
+  return {
+    id,
+    ...(role === 'model' ? { divider: translate('chat.model-changed', { model }) } : {}),
+    role: role === 'user' ? 'user' : 'assistant',
+    author: role === 'user' ? translate('chat.you') : model,
+    text,
+    badge: badgeOf(message, translate),
+    note: noteOf(message, translate),
+    files: message.attachments.map(({ name }) => name),
+    route: routeOf(message, translate),
+    facts: factsOf(message, looks),
+  };
+}
+
+const badges = {
+  open: { tone: 'info', key: 'chat.state.open' },
+  stopped: { tone: 'neutral', key: 'chat.state.stopped' },
+  incomplete: { tone: 'warn', key: 'chat.state.incomplete' },
+  failed: { tone: 'bad', key: 'chat.state.failed' },
+} as const;
+
+export function badgeOf({ state }: Pick<Message, 'state'>, translate: Translate): BadgeModel | null {
+  if (state === 'complete') return null;
+  const { tone, key } = badges[state];
+  return { tone, label: translate(key) };
+}
+
+function noteOf({ state, code }: Message, translate: Translate): string | null {
+  if (code === null || (state !== 'incomplete' && state !== 'failed')) return null;
+  return translate('chat.broke-off', { code });
+}
+
+const routeOf = ({ supplier, region, failover }: Message, translate: Translate): RouteLineModel | null =>
+  supplier === null
+    ? null
+    : {
+        hops: [
+          {
+            supplier,
+            outcome: 'served',
+            ...(region === null ? {} : { region }),
+            ...(failover ? { reason: translate('chat.moved') } : {}),
+          },
+        ],
+      };
+
+/** Tokens, cost and time of an answer, in the reader's language. */
+export function factsOf(
+  facts: Pick<Message, 'outputTokens' | 'costNano' | 'latencyMs'>,
+  { locale, translate }: Looks,
+): string[] {
+  const { outputTokens, costNano, latencyMs } = facts;
+  return [
+    ...(outputTokens === null ? [] : [translate('message.tokens', { count: outputTokens })]),
+    ...(costNano === null ? [] : [formatCost(locale, costNano)]),
+    ...(latencyMs === null ? [] : [formatLatency(locale, latencyMs)]),
+  ];
+}

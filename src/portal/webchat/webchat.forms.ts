@@ -1,0 +1,112 @@
+import { Transform, Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBase64,
+  IsBoolean,
+  IsIn,
+  IsNotEmpty,
+  IsOptional,
+  IsString,
+  IsUUID,
+  MaxLength,
+  ValidateNested,
+} from 'class-validator';
+
+export const pictureTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
+const MOST_PICTURES = 4;
+/** In base64, a third more than its bytes. */
+const LONGEST_PICTURE = 5_600_000;
+const LONGEST_MESSAGE = 200_000;
+/** A message with as many and as large pictures as it may have. */
+export const LARGEST_TURN_BYTES = MOST_PICTURES * LONGEST_PICTURE + 2_000_000;
+const LONGEST_TITLE = 120;
+const LONGEST_MODEL = 256;
+
+/** Forms send words; programs send what they mean. */
+const Flag = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
+
+export class WebchatQuery {
+  @IsOptional()
+  @IsString()
+  @MaxLength(1_000)
+  cursor?: string;
+
+  /** Of the list of conversations beside the thread. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(1_000)
+  list?: string;
+}
+
+export class NewConversationForm {
+  @IsOptional()
+  @IsString()
+  @MaxLength(LONGEST_TITLE)
+  title?: string;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(LONGEST_MODEL)
+  model?: string;
+}
+
+export class ConversationModelForm {
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(LONGEST_MODEL)
+  model: string;
+}
+
+export class ConversationTitleForm {
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(LONGEST_TITLE)
+  title: string;
+}
+
+export class AttachmentForm {
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(200)
+  name: string;
+
+  @IsIn(pictureTypes)
+  type: (typeof pictureTypes)[number];
+
+  @IsString()
+  @MaxLength(LONGEST_PICTURE)
+  @IsBase64()
+  data: string;
+}
+
+export class ChatTurnForm {
+  @IsOptional()
+  @IsString()
+  @MaxLength(LONGEST_MESSAGE)
+  content?: string;
+
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MOST_PICTURES)
+  @ValidateNested({ each: true })
+  @Type(() => AttachmentForm)
+  attachments?: AttachmentForm[];
+
+  /** The sender's own name of the turn: sent twice, it is carried out once. */
+  @IsOptional()
+  @IsUUID()
+  turn?: string;
+
+  @IsOptional()
+  @Flag()
+  @IsBoolean()
+  stream?: boolean;
+
+  /** Asks the last question again, as a new request. */
+  @IsOptional()
+  @Flag()
+  @IsBoolean()
+  retry?: boolean;
+}

@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from '../../audit';
+import { ChatModule } from '../../chat';
+import { WebModule } from '../../web';
+import { ChatController } from './chat.controller';
+import { ConversationsController } from './conversations.controller';
+import { WebchatController } from './webchat.controller';
+
+@Module({
+  imports: [WebModule, AuditModule, ChatModule],
+  controllers: [WebchatController, ConversationsController, ChatController],
+})
+export class WebchatModule {}

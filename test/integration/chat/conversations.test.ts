@@ -1,0 +1,170 @@
+import { Organisation, UserAccount } from '../../../src/identity';
+import { startTestApp, type TestApp } from '../../support/app';
+import { addUser, signIn } from '../../support/people';
+import { type Simulator, startSimulator } from '../../support/simulator';
+import { ChatClient, messagesIn, type Person } from './chat-client';
+
+let app: TestApp;
+let supplier: Simulator;
+let client: ChatClient;
+let anna: Person;
+
+beforeAll(async () => {
+  supplier = await startSimulator();
+  app = await startTestApp({ sandboxUrl: supplier.url });
+  client = new ChatClient(app);
+  anna = await client.newPerson();
+});
+beforeEach(() => supplier.clearRequests());
+afterEach(() => supplier.clearFaults());
+afterAll(async () => {
+  await app.close();
+  await supplier.stop();
+});
+
+const post: ChatClient['post'] = (...sent) => client.post(...sent);
+const open: ChatClient['open'] = (...sent) => client.open(...sent);
+const begin = (person: Person = anna, model?: string) => client.begin(person, model);
+
+describe('whose it is', () => {
+  test('the conversation of another person is not there, for any operation', async () => {
+    const id = await begin();
+    const bruno = await client.newPerson();
+    const tries: [string, string, object?][] = [
+      ['GET', `/dashboard/webchat/${id}`],
+      ['GET', `/dashboard/webchat/${id}/export`],
+      ['POST', `/api/chat/${id}`, { content: 'x' }],
+      ['POST', `/api/conversations/${id}/model`, { model: 'sim-large' }],
+      ['POST', `/api/conversations/${id}/title`, { title: 'mine' }],
+      ['POST', `/dashboard/webchat/${id}/delete`, {}],
+      ['DELETE', `/api/conversations/${id}`],
+    ];
+    for (const [method, path, body] of tries) {
+      expect([path, (await client.send(method, path, bruno, body)).status]).toEqual([path, 404]);
+    }
+    expect((await open('/dashboard/webchat', bruno)).body).not.toContain(`/dashboard/webchat/${id}`);
+    expect((await open(`/dashboard/webchat/${id}`, anna)).status).toBe(200);
+    expect(await supplier.requests()).toEqual([]);
+  });
+
+  test('whose account is erased keeps no conversations', async () => {
+    const gone = await client.newPerson();
+    await begin(gone);
+    await app.database.source.getRepository(UserAccount).update(gone.userId, { status: 'deleted' });
+    expect(await app.database.query('SELECT id FROM conversation WHERE user_id = $1', [gone.userId])).toEqual(
+      [],
+    );
+  });
+});
+
+describe('titles, models and files', () => {
+  test('the first words are the title, until it is renamed', async () => {
+    const id = await begin();
+    await post(`/api/chat/${id}`, anna, { content: 'A question about bees\nand more' });
+    expect((await open('/dashboard/webchat', anna)).body).toContain('A question about bees');
+    await post(`/api/conversations/${id}/title`, anna, { title: ' Bees <b> ' });
+    const page = (await open(`/dashboard/webchat/${id}`, anna)).body;
+    expect(page).toContain('<h1>Bees &lt;b&gt;</h1>');
+    const [row] = await app.database.query<{ title: Buffer }>(
+      'SELECT title FROM conversation WHERE id = $1',
+      [id],
+    );
+    expect(row!.title.includes('Bees')).toBe(false);
+  });
+
+  test('a change of model is said in the thread, and answers the next turn', async () => {
+    const id = await begin();
+    await post(`/api/chat/${id}`, anna, { content: 'Hello' });
+    expect((await post(`/api/conversations/${id}/model`, anna, { model: 'sim-large' })).json).toMatchObject({
+      model: 'sim-large',
+    });
+    expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('From here sim-large answers');
+    const { json } = await post(`/api/chat/${id}`, anna, { content: 'Again' });
+    expect(json.message?.model).toBe('sim-large');
+    expect(await post(`/api/conversations/${id}/model`, anna, { model: 'none' })).toMatchObject({
+      status: 403,
+      json: { code: 'model_not_accessible' },
+    });
+  });
+
+  test('the file holds what was said, and what it cost', async () => {
+    const id = await begin();
+    await post(`/api/chat/${id}`, anna, { content: 'Write [[echo=**bold**]]' });
+    const file = await open(`/dashboard/webchat/${id}/export`, anna);
+    expect(file.headers['content-disposition']).toBe(`attachment; filename="conversation-${id}.md"`);
+    expect(file.body).toContain('## sim-small');
+    expect(file.body).toContain('**bold**');
+    expect(file.body).toMatch(/\$0\.\d+/);
+  });
+
+  test('pictures go to models that take them, and only pictures', async () => {
+    const png = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(40)]).toString('base64');
+    const picture = { name: 'bee.png', type: 'image/png', data: png };
+    const models = await app.database.query<{ name: string }>(
+      `SELECT name FROM model WHERE 'image' = ANY (input_modalities) AND kind = 'chat' LIMIT 1`,
+    );
+    const id = await begin(anna, models[0]!.name);
+    const { status } = await post(`/api/chat/${id}`, anna, { content: 'Look', attachments: [picture] });
+    expect(status).toBe(200);
+    expect(JSON.stringify(messagesIn(await supplier.requests()))).toContain(png.slice(0, 40));
+    expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('bee.png');
+    const lie = { ...picture, data: Buffer.from('<svg onload=x>').toString('base64') };
+    expect(await post(`/api/chat/${id}`, anna, { content: 'x', attachments: [lie] })).toMatchObject({
+      status: 400,
+      json: { code: 'invalid_request' },
+    });
+    expect(
+      (await post(`/api/chat/${id}`, anna, { attachments: [{ ...picture, type: 'image/svg+xml' }] })).status,
+    ).toBe(422);
+  });
+
+  test('the list has pages', async () => {
+    const many = await client.newPerson();
+    for (let count = 0; count < 31; count += 1) await begin(many);
+    const first = (await open('/dashboard/webchat', many)).body;
+    expect([...first.matchAll(/href="\/dashboard\/webchat\/\d+"/g)]).toHaveLength(30);
+    const older = /href="([^"]+)">Older conversations/.exec(first)?.[1]?.replaceAll('&#x3D;', '=') ?? '';
+    const second = (await open(older, many)).body;
+    expect([...second.matchAll(/href="\/dashboard\/webchat\/\d+"/g)]).toHaveLength(1);
+  });
+});
+
+describe('bad input', () => {
+  test.each([
+    ['no message', {}, 400, 'missing_fields'],
+    ['an empty one', { content: '  ' }, 400, 'missing_fields'],
+    ['a field that is not known', { content: 'x', system: 'y' }, 422, 'validation_error'],
+    ['a turn that is no uuid', { content: 'x', turn: '1' }, 422, 'validation_error'],
+    ['nothing to ask again', { retry: true }, 409, 'conflict'],
+  ])('%s', async (_what, body, status, code) => {
+    const id = await begin();
+    expect(await post(`/api/chat/${id}`, anna, body)).toMatchObject({ status, json: { code } });
+    expect(await supplier.requests()).toEqual([]);
+  });
+
+  test('another site sends nothing', async () => {
+    const id = await begin();
+    const answer = await client.send(
+      'POST',
+      `/api/chat/${id}`,
+      anna,
+      { content: 'x' },
+      { 'sec-fetch-site': 'cross-site' },
+    );
+    expect(answer.json.code).toBe('csrf_rejected');
+  });
+});
+
+test('a foreign organisation changes nothing of a person’s chat', async () => {
+  const organisations = app.database.source.getRepository(Organisation);
+  const organisation = organisations.create({ name: 'Acme', slug: 'acme-chat' });
+  await organisations.insert(organisation);
+  const admin = { userId: await addUser(app, 'org_owner'), cookie: '' };
+  await app.database.source
+    .getRepository(UserAccount)
+    .update(admin.userId, { organisationId: organisation.id });
+  const id = await begin();
+  expect(
+    (await open(`/dashboard/webchat/${id}`, { ...admin, cookie: await signIn(app, admin.userId) })).status,
+  ).toBe(404);
+});

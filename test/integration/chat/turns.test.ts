@@ -1,0 +1,208 @@
+import { startTestApp, type TestApp } from '../../support/app';
+import { type Simulator, startSimulator } from '../../support/simulator';
+import { ask } from '../web/raw-exchange';
+import { ChatClient, eventsIn, messagesIn, type Person, textIn } from './chat-client';
+
+let app: TestApp;
+let supplier: Simulator;
+let client: ChatClient;
+let anna: Person;
+
+beforeAll(async () => {
+  supplier = await startSimulator();
+  app = await startTestApp({ sandboxUrl: supplier.url });
+  client = new ChatClient(app);
+  anna = await client.newPerson();
+});
+beforeEach(() => supplier.clearRequests());
+afterEach(() => supplier.clearFaults());
+afterAll(async () => {
+  await app.close();
+  await supplier.stop();
+});
+
+const post: ChatClient['post'] = (...sent) => client.post(...sent);
+const open: ChatClient['open'] = (...sent) => client.open(...sent);
+const begin = (person: Person = anna, model?: string) => client.begin(person, model);
+
+const recordsOf = (requestId: string) =>
+  app.database.query<{
+    surface: string;
+    cost_nano: string;
+    status: number;
+    code: string | null;
+    key_id: number;
+  }>('SELECT surface, cost_nano::text, status, code, key_id FROM request_record WHERE request_id = $1', [
+    requestId,
+  ]);
+
+describe('a turn', () => {
+  test('a whole answer is what a request of the chat route is: on record, charged, kept encrypted', async () => {
+    const id = await begin();
+    const { status, json } = await post(`/api/chat/${id}`, anna, { content: 'Hello [[echo=well met]]' });
+    expect(status).toBe(200);
+    expect(json.message).toMatchObject({ content: 'well met', state: 'complete', role: 'assistant' });
+    expect(Number(json.message?.cost_usd)).toBeGreaterThan(0);
+    const [kept] = await app.database.query<{ request_id: string; content: Buffer; cost_nano: string }>(
+      `SELECT request_id, content, cost_nano::text FROM conversation_message
+        WHERE conversation_id = $1 AND role = 'assistant'`,
+      [id],
+    );
+    expect(kept!.content.includes('well met')).toBe(false);
+    const [record] = await recordsOf(kept!.request_id);
+    expect(record).toMatchObject({ surface: 'chat', status: 200, cost_nano: kept!.cost_nano });
+    const page = (await open(`/dashboard/webchat/${id}`, anna)).body;
+    expect(page).toContain('well met');
+    expect(page).toContain('Hello [[echo');
+    expect((await open('/dashboard/webchat', anna)).body).toContain(`/dashboard/webchat/${id}`);
+  });
+
+  test('a streamed one comes as it is written, and ends with its cost', async () => {
+    const id = await begin();
+    const answer = await post(`/api/chat/${id}`, anna, {
+      content: 'Hi [[echo=one two three]]',
+      stream: true,
+    });
+    expect(answer.headers['content-type']).toContain('text/event-stream');
+    const events = eventsIn(answer.body);
+    expect(events.map(({ event }) => event)).toEqual(
+      expect.arrayContaining(['turn', 'route', 'text', 'end']),
+    );
+    expect(events[0]!.event).toBe('turn');
+    expect(textIn(events)).toBe('one two three');
+    const end = events.at(-1)!;
+    expect(end).toMatchObject({ event: 'end', data: { state: 'complete' } });
+    expect(end.data.output_tokens).toBeGreaterThan(0);
+    expect(end.data.conversation_cost_usd).toBe(end.data.cost_usd);
+    expect(end.data.shown?.facts.join(' ')).toMatch(/\d tokens \$0/);
+  });
+
+  test('what was said before goes along, with the conversation as the session', async () => {
+    const id = await begin();
+    await post(`/api/chat/${id}`, anna, { content: 'First [[echo=alpha]]' });
+    await post(`/api/chat/${id}`, anna, { content: 'Second [[echo=beta]]' });
+    const requests = await supplier.requests();
+    expect(messagesIn(requests)).toEqual([
+      { role: 'user', content: 'First [[echo=alpha]]' },
+      { role: 'assistant', content: 'alpha' },
+      { role: 'user', content: 'Second [[echo=beta]]' },
+    ]);
+    const sessions = await app.database.query<{ session_key: string }>(
+      'SELECT DISTINCT session_key FROM request_record WHERE session_key = $1',
+      [`webchat-${id}`],
+    );
+    expect(sessions).toHaveLength(1);
+  });
+
+  test('sent twice it is carried out once', async () => {
+    const id = await begin();
+    const turn = '0199d0a0-0000-4000-8000-000000000001';
+    const first = await post(`/api/chat/${id}`, anna, { content: 'Once', turn });
+    const second = await post(`/api/chat/${id}`, anna, { content: 'Once', turn });
+    expect(second.json.message).toMatchObject({
+      id: first.json.message?.id,
+      content: first.json.message?.content,
+      cost_usd: first.json.message?.cost_usd,
+    });
+    expect(await supplier.requests()).toHaveLength(1);
+  });
+
+  test('a form without scripts is led to the answer', async () => {
+    const id = await begin();
+    const answer = await ask(app.url, {
+      method: 'POST',
+      path: `/api/chat/${id}`,
+      headers: {
+        cookie: anna.cookie,
+        accept: 'text/html',
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+      },
+      body: new URLSearchParams({
+        content: 'Plain [[echo=no scripts]]',
+        turn: '0199d0a0-0000-4000-8000-000000000002',
+      }).toString(),
+    });
+    expect(answer.status).toBe(303);
+    expect(answer.headers.location).toMatch(new RegExp(`^/dashboard/webchat/${id}#message-\\d+$`));
+    expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('no scripts');
+  });
+
+  test('an answer that breaks off keeps its text and its cost, and can be asked again', async () => {
+    const id = await begin();
+    await supplier.addFault({ times: 1, fault: { kind: 'cut', after: 6 } });
+    const answer = await post(`/api/chat/${id}`, anna, {
+      content: 'Long [[tokens=40]] [[pace=0]]',
+      stream: true,
+    });
+    const events = eventsIn(answer.body);
+    expect(events.map(({ event }) => event)).toContain('error');
+    const end = events.at(-1)!;
+    expect(end.data).toMatchObject({ state: 'incomplete' });
+    expect(textIn(events)).not.toBe('');
+    expect(Number(end.data.cost_usd)).toBeGreaterThan(0);
+    const page = (await open(`/dashboard/webchat/${id}`, anna)).body;
+    expect(page).toContain('incomplete');
+    expect(page).toContain('Ask again');
+    const again = await post(`/api/chat/${id}`, anna, { retry: true });
+    expect(again.json.message).toMatchObject({ state: 'complete' });
+    expect(messagesIn(await supplier.requests())).toEqual([
+      { role: 'user', content: 'Long [[tokens=40]] [[pace=0]]' },
+    ]);
+  });
+
+  test('a refusal before the first word is an answer of its own, and stays in the thread', async () => {
+    const id = await begin();
+    await supplier.addFault({ times: 5, fault: { kind: 'status', status: 400 } });
+    const answer = await post(`/api/chat/${id}`, anna, { content: 'Refused', stream: true });
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.json.code).toBeDefined();
+    expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('not answered');
+  });
+
+  test('whoever leaves pays for what was delivered', async () => {
+    const id = await begin();
+    const leaving = new AbortController();
+    await client.listen(id, anna, 'Slow [[tokens=60]] [[pace=50]]', leaving.signal);
+    leaving.abort();
+    await supplier.waitForClosed(1, 'client-closed');
+    const message = await settledMessage(id);
+    expect(message).toMatchObject({ state: 'stopped' });
+    expect(BigInt(message.cost_nano)).toBeGreaterThan(0n);
+    const [record] = await recordsOf(message.request_id);
+    expect(record).toMatchObject({ code: 'caller_left', cost_nano: message.cost_nano });
+  });
+
+  test('a conversation that is deleted meanwhile stops its answer', async () => {
+    const id = await begin();
+    const { rest } = await client.listen(id, anna, 'Slow [[tokens=60]] [[pace=50]]');
+    expect((await client.send('DELETE', `/api/conversations/${id}`, anna)).status).toBe(200);
+    expect(eventsIn(await rest()).at(-1)).toMatchObject({ event: 'end', data: { state: 'stopped' } });
+    expect((await open(`/dashboard/webchat/${id}`, anna)).status).toBe(404);
+  });
+
+  test('one answer at a time', async () => {
+    const id = await begin();
+    const first = post(`/api/chat/${id}`, anna, { content: 'Slow [[delay=600]]' });
+    await supplier.waitForRequests(1);
+    expect(await post(`/api/chat/${id}`, anna, { content: 'Too soon' })).toMatchObject({
+      status: 409,
+      json: { code: 'conflict' },
+    });
+    expect((await first).status).toBe(200);
+  });
+
+  async function settledMessage(id: number) {
+    const deadline = Date.now() + 5_000;
+    for (;;) {
+      const [row] = await app.database.query<{ state: string; cost_nano: string; request_id: string }>(
+        `SELECT state, cost_nano::text, request_id FROM conversation_message
+          WHERE conversation_id = $1 AND role = 'assistant'`,
+        [id],
+      );
+      if (row !== undefined && row.state !== 'open') return row;
+      if (Date.now() > deadline) throw new Error('the answer stays open');
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+  }
+});
