@@ -6,11 +6,17 @@ import { KeysService } from '../../src/keys';
 import { Database } from '../../src/platform';
 import { type ProofGateway, startGateway } from '../support/gateway';
 import { Client } from './http';
+import { type IdentityProvider, startIdentityProvider } from './identity-provider';
+
+/** A further address of the portal, as a reseller has one. */
+export const resellerOrigin = 'http://models.reseller.localhost';
 
 export interface Person {
   readonly userId: number;
   readonly email: string;
   readonly client: Client;
+  /** The session's cookie. */
+  readonly session: string;
 }
 
 /** One installation with the sandbox's models, two organisations, and a person of every role. */
@@ -21,15 +27,27 @@ export class World {
     readonly gateway: ProofGateway,
     readonly organisationId: number,
     readonly otherOrganisationId: number,
+    readonly provider: IdentityProvider,
   ) {}
 
   static async open(): Promise<World> {
-    const gateway = await startGateway({ SANDBOX: 'on', PUBLIC_REQUESTS_PER_MINUTE: '1000000' });
+    const provider = await startIdentityProvider();
+    const gateway = await startGateway({
+      SANDBOX: 'on',
+      PUBLIC_REQUESTS_PER_MINUTE: '1000000',
+      ACCOUNT_FREE_ATTEMPTS: '1000000',
+      ADDRESS_FREE_ATTEMPTS: '1000000',
+      PORTAL_ORIGINS: resellerOrigin,
+      ...provider.environment,
+    }).catch(async (error: unknown) => {
+      await provider.stop();
+      throw error;
+    });
     const organisations = gateway.service.application.get(Database).source.getRepository(Organisation);
     const [ours, theirs] = ['ours', 'theirs'].map((slug) => organisations.create({ name: slug, slug }));
     if (ours === undefined || theirs === undefined) throw new Error('two organisations are made');
     await organisations.insert([ours, theirs]);
-    return new World(gateway, ours.id, theirs.id);
+    return new World(gateway, ours.id, theirs.id, provider);
   }
 
   get url(): string {
@@ -84,7 +102,8 @@ export class World {
     await accounts.insert(user);
     const sessions = this.gateway.service.application.get(SessionsService, { strict: false });
     const token = await this.database.transaction((tx) => sessions.open(tx, user.id));
-    return { userId: user.id, email, client: this.nobody.with({ cookie: `svc_session=${token}` }) };
+    const client = this.nobody.with({ cookie: `svc_session=${token}` });
+    return { userId: user.id, email, client, session: token };
   }
 
   /** A client key of this person; its row and its text. */
@@ -109,8 +128,9 @@ export class World {
     return this.database.query<Row>(statement, values);
   }
 
-  close(): Promise<void> {
-    return this.gateway.stop();
+  async close(): Promise<void> {
+    await this.gateway.stop();
+    await this.provider.stop();
   }
 
   private remembered(name: string, make: () => Promise<Person>): Promise<Person> {

@@ -42,7 +42,13 @@ export interface Viewing {
 
 export type SessionReading =
   | { readonly kind: 'actor'; readonly userId: number; readonly actor: Actor; readonly viewing: Viewing }
-  | { readonly kind: 'inactive'; readonly userId: number; readonly status: string; readonly actor: Actor }
+  | {
+      readonly kind: 'inactive';
+      readonly userId: number;
+      readonly status: string;
+      readonly actor: Actor;
+      readonly viewing: Viewing;
+    }
   | { readonly kind: 'absent' };
 
 /** Sessions are rows: a new one at every sign-in, found by the hash of the cookie, ended by deleting them. */
@@ -81,7 +87,8 @@ export class SessionsService {
     );
     if (row === undefined || this.hasIdledOut(row)) return { kind: 'absent' };
     if (row.status !== 'active') {
-      return { kind: 'inactive', userId: row.user_id, status: row.status, actor: toActor(row) };
+      const viewing = { ...viewingOf(row), adminView: null };
+      return { kind: 'inactive', userId: row.user_id, status: row.status, actor: toActor(row), viewing };
     }
     await this.touch(row);
     return { kind: 'actor', userId: row.user_id, actor: toActor(row), viewing: viewingOf(row) };

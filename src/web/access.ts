@@ -6,7 +6,7 @@ import { ChatGuard } from './guards/chat.guard';
 import { PublicRateGuard } from './guards/public-rate.guard';
 import { RoleGuard } from './guards/role.guard';
 import { RootKeyGuard } from './guards/root-key.guard';
-import { SessionGuard } from './guards/session.guard';
+import { RestingSessionGuard, SessionGuard } from './guards/session.guard';
 import { accessMetadata, type AccessRule } from './access-rule';
 
 type AccessDecorator = ClassDecorator & MethodDecorator;
@@ -16,6 +16,7 @@ type GuardClass =
   | typeof ApiKeyGuard
   | typeof RootKeyGuard
   | typeof SessionGuard
+  | typeof RestingSessionGuard
   | typeof RoleGuard
   | typeof PublicRateGuard;
 
@@ -41,5 +42,7 @@ export const Access = {
   eitherHeader: (): AccessDecorator => declare({ kind: 'key', header: 'either' }, ApiKeyGuard),
   rootKey: (): AccessDecorator => declare({ kind: 'root' }, RootKeyGuard),
   session: (): AccessDecorator => declare({ kind: 'session' }, SessionGuard),
+  /** A session of an account that may be suspended or archived as well. */
+  restingSession: (): AccessDecorator => declare({ kind: 'session' }, RestingSessionGuard),
   role: (minimum: Role): AccessDecorator => declare({ kind: 'role', minimum }, SessionGuard, RoleGuard),
 } as const;

@@ -14,6 +14,8 @@ export interface HttpRequest extends IncomingMessage {
   caller?: Caller;
   /** Set by the session guard. */
   actor?: Actor;
+  /** Set with the actor of an account that is suspended or archived, on the routes that are left to it. */
+  restingAs?: string;
   /** Set with the actor: language, zone and view of the administration. */
   viewing?: Viewing;
   /** What the frame of a page shows beside its own content; set before the page is made. */

@@ -11,7 +11,8 @@ export interface Done {
 }
 
 export interface FormView<Form> {
-  readonly form: new () => Form;
+  /** Left out where a button says all. */
+  readonly form?: new () => Form;
   /** Shown again, with what was wrong, when the form is refused. */
   readonly view: string;
   /** Names of the fields that are filled in again; never a secret. */
@@ -42,8 +43,7 @@ export class FormAnswers {
     work: (form: Form) => Promise<Done>,
   ): Promise<object | string> {
     try {
-      const form = (await this.pipe.transform(request.body, { type: 'body', metatype: shown.form })) as Form;
-      const done = await work(form);
+      const done = await work(await this.read(request, shown));
       if (!wantsPage(request)) return done.body;
       response.statusCode = 303;
       response.setHeader('location', done.to);
@@ -55,6 +55,11 @@ export class FormAnswers {
       this.activity.nothingChanged();
       return this.again(problem, request, response, shown);
     }
+  }
+
+  private async read<Form extends object>(request: HttpRequest, { form }: FormView<Form>): Promise<Form> {
+    const given = form === undefined ? {} : request.body;
+    return (await this.pipe.transform(given, { type: 'body', metatype: form })) as Form;
   }
 
   private again<Form>(

@@ -1,11 +1,9 @@
-import { Controller, Param, Query, Req } from '@nestjs/common';
-import { IsOptional } from 'class-validator';
 import type { ServerResponse } from 'node:http';
-import { Res } from '@nestjs/common';
+import { Controller, Param, Req, Res } from '@nestjs/common';
 import { InvitesService, SessionsService } from '../../identity';
 import { fault } from '../../kernel';
 import { Access, Action, type HttpRequest, Page } from '../../web';
-import { IsLine, IsToken } from './fields';
+import { IsToken } from './fields';
 import { FormAnswers } from './form-answers';
 import { Visitor } from './visitor';
 
@@ -13,14 +11,6 @@ class InvitePath {
   @IsToken()
   token: string;
 }
-
-class NoticeQuery {
-  @IsOptional()
-  @IsLine(20)
-  notice?: string;
-}
-
-class NoFields {}
 
 /** What people see whose account rests, and people who were invited. */
 @Controller()
@@ -32,14 +22,14 @@ export class StandingController {
     private readonly answers: FormAnswers,
   ) {}
 
-  @Page('/account/archived', 'pages/account/standing', Access.anyone())
-  archived(@Query() _query: NoticeQuery): object {
-    return { status: 'archived' };
+  @Page('/account/archived', 'pages/account/standing', Access.restingSession())
+  archived(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): object {
+    return notice('archived', request, response);
   }
 
-  @Page('/account/suspended', 'pages/account/standing', Access.anyone())
-  suspended(@Query() _query: NoticeQuery): object {
-    return { status: 'suspended' };
+  @Page('/account/suspended', 'pages/account/standing', Access.restingSession())
+  suspended(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): object {
+    return notice('suspended', request, response);
   }
 
   @Page('/invite/:token', 'pages/account/invite', Access.anyone())
@@ -59,7 +49,6 @@ export class StandingController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
     const shown = {
-      form: NoFields,
       view: 'pages/account/invite',
       model: () => ({ token, state: 'expired' }),
     };
@@ -75,4 +64,13 @@ export class StandingController {
     const reading = session === null ? null : await this.sessions.read(session);
     return reading?.kind === 'actor' ? reading.actor.email : null;
   }
+}
+
+/** Who does not rest as the page says is led to where they belong. */
+function notice(status: string, { restingAs }: HttpRequest, response: ServerResponse): object {
+  if (restingAs !== status) {
+    response.statusCode = 303;
+    response.setHeader('location', restingAs === undefined ? '/dashboard' : `/account/${restingAs}`);
+  }
+  return { status };
 }

@@ -5,8 +5,13 @@ import { Settings } from '../../platform';
 import { requestOf } from '../http-request';
 import { cookieOf, sessionCookieName } from '../cookies';
 
+const resting: ReadonlySet<string> = new Set(['suspended', 'archived']);
+
 @Injectable()
 export class SessionGuard implements CanActivate {
+  /** Whether people get in whose account is suspended or archived. */
+  protected readonly admitsResting: boolean = false;
+
   constructor(
     private readonly sessions: SessionsService,
     private readonly settings: Settings,
@@ -19,6 +24,12 @@ export class SessionGuard implements CanActivate {
     const reading = await this.sessions.read(token);
     if (reading.kind === 'absent') throw fault('invalid_session');
     if (reading.kind === 'inactive') {
+      if (this.admitsResting && resting.has(reading.status)) {
+        request.actor = reading.actor;
+        request.viewing = reading.viewing;
+        request.restingAs = reading.status;
+        return true;
+      }
       throw fault('account_status', {
         message: `This account is ${reading.status}.`,
         details: { status: reading.status },
@@ -28,4 +39,10 @@ export class SessionGuard implements CanActivate {
     request.viewing = reading.viewing;
     return true;
   }
+}
+
+/** For what is left to people whose account rests: the notice, their data, their bills. */
+@Injectable()
+export class RestingSessionGuard extends SessionGuard {
+  protected override readonly admitsResting = true;
 }

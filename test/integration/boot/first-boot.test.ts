@@ -135,19 +135,17 @@ test('two nodes on one empty database make one set of keys, show it once, and it
     "SELECT table_schema || '.' || table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
   );
   expect(tables.map(({ name }) => name)).toContain('public.request_record');
-  for (const secret of [link, ...keys.map((key) => key.slice(12))]) {
-    expect(logged).not.toContain(secret);
-    for (const { name } of tables) {
-      const found = await rows(`SELECT 1 FROM ${name} AS t WHERE strpos(t::text, '${secret}') > 0`);
-      expect({ name, found }).toEqual({ name, found: [] });
-    }
-  }
+  const secrets = [link, ...keys.map((key) => key.slice(12))];
+  for (const secret of secrets) expect(logged).not.toContain(secret);
+  const held = secrets.map((secret) => `strpos(t::text, '${secret}') > 0`).join(' OR ');
+  const looks = tables.map(({ name }) => `SELECT '${name}' AS name FROM ${name} AS t WHERE ${held}`);
+  expect(await rows(looks.join(' UNION ALL '))).toEqual([]);
 
   const again = await boot();
   expect(again.printed.match(keyPattern)).toBeNull();
   expect((await chat(again, demo)).status).toBe(200);
   await stop(again);
-});
+}, 90_000);
 
 test('what nobody caught is reported, and the process lives', async () => {
   const node = await boot();

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { Outbox, type OutboxMail } from '../../src/platform';
+import { type Answer, type Client, expect, expectStatus } from './http';
+import type { World } from './world';
+
+export const password = 'kettle orbit mosaic thunder';
+
+export const newAddress = (): string => `${randomBytes(6).toString('hex')}@example.com`;
+
+/** Mails leave after the answer, through the queue. */
+export async function mailTo(world: World, to: string, subject: RegExp): Promise<OutboxMail> {
+  const outbox = world.gateway.service.application.get(Outbox, { strict: false });
+  const deadline = Date.now() + 20_000;
+  while (Date.now() < deadline) {
+    const found = (await outbox.list()).find((mail) => mail.to === to && subject.test(mail.subject));
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error(`no mail to ${to} with ${String(subject)}`);
+}
+
+export const tokenIn = (mail: OutboxMail): string => /token=([\w-]{43})/.exec(mail.text)?.[1] ?? '';
+
+export async function statusOf(world: World, email: string): Promise<string | undefined> {
+  const [row] = await world.rows<{ status: string }>('SELECT status FROM user_account WHERE email = $1', [
+    email,
+  ]);
+  return row?.status;
+}
+
+/** Registers, with the mail's token for whoever confirms it. */
+export async function registered(world: World): Promise<{ email: string; token: string }> {
+  const email = newAddress();
+  const body = { email, password, display_name: 'Anna Weber', terms: true };
+  expectStatus(await world.nobody.post('/auth/register', { json: body }), 200);
+  return { email, token: tokenIn(await mailTo(world, email, /Confirm your email/)) };
+}
+
+/** Somebody who registered and confirmed the address. */
+export async function confirmed(world: World): Promise<string> {
+  const { email, token } = await registered(world);
+  expectStatus(await world.nobody.post('/verify-email', { json: { token } }), 200);
+  return email;
+}
+
+/** The cookies that an answer has set, as a browser sends them back. */
+export const cookiesOf = (answer: Answer): string =>
+  answer.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ');
+
+/** A browser in which this person is signed in. */
+export async function signedIn(world: World, email: string, secret = password): Promise<Client> {
+  const answer = await world.nobody.post('/auth/login', { json: { email, password: secret } });
+  expectStatus(answer, 200);
+  return world.nobody.with({ cookie: cookiesOf(answer) });
+}
+
+/** Whether somebody is signed in here; the terms' status is the smallest thing only they may read. */
+export async function expectSession(client: Client, open: boolean): Promise<void> {
+  const { status } = await client.get('/api/legal/status');
+  expect(status === (open ? 200 : 401), `the session is ${open ? 'open' : 'over'}: ${status}`);
+}
+
+/** What a page shows: the texts it has to hold, in the words of its visitor. */
+export async function expectPage(client: Client, path: string, ...texts: string[]): Promise<void> {
+  const answer = await client.get(path, { headers: { accept: 'text/html' } });
+  expectStatus(answer, 200);
+  for (const text of texts) expect(answer.text.includes(text), `${path} does not hold "${text}"`);
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { ActivityLog } from '../../../src/audit';
+import { actorOf, InvitesService, SessionsService, UserAccount } from '../../../src/identity';
+import { expectPage, newAddress } from '../accounts';
+import { type Client, expect, expectStatus, jsonOf } from '../http';
+import type { Scenario } from '../scenario';
+import type { World } from '../world';
+
+const adminView = async (
+  world: World,
+  userId: number,
+): Promise<{ admin_role: string | null; org: number | null }> => {
+  const [row] = await world.rows<{ admin_role: string | null; org: number | null }>(
+    'SELECT admin_role, admin_organisation_id AS org FROM session WHERE user_id = $1',
+    [userId],
+  );
+  if (row === undefined) throw new Error('the session is gone');
+  return row;
+};
+
+async function expectLocation(client: Client, path: string, location: string): Promise<void> {
+  const answer = await client.get(path);
+  expect([301, 302, 307, 308].includes(answer.status), `it leads on: ${answer.status}`);
+  expect(answer.headers.get('location') === location, `to ${String(answer.headers.get('location'))}`);
+}
+
+/** Both addresses narrow the administration's view to an organisation. */
+const narrowing = (path: string, wanted: (world: World) => object, wrong: object): Scenario => ({
+  operation: `POST ${path}`,
+  success: async (world) => {
+    const { client, userId } = await world.newPerson({ role: 'platform_admin' });
+    expectStatus(await client.post(path, { json: wanted(world) }), 200);
+    const { org } = await adminView(world, userId);
+    expect(org === world.otherOrganisationId, `narrowed to ${String(org)}`);
+  },
+  badInput: async (world) => {
+    const { client } = await world.newPerson({ role: 'platform_admin' });
+    const { status } = await client.post(path, { json: wrong });
+    expect(status === 404 || status === 422, `no such organisation: ${status}`);
+  },
+  withoutRights: async (world) => {
+    expectStatus(await world.nobody.post(path, { json: wanted(world) }), 401);
+    const { client } = await world.person('org_admin');
+    expectStatus(await client.post(path, { json: wanted(world) }), 403, 'permission_denied');
+  },
+});
+
+/** What the mail of an invite to this address carries. */
+async function invited(world: World, email: string): Promise<string> {
+  const { application } = world.gateway.service;
+  const owner = await world.newPerson({ role: 'org_owner', organisationId: world.organisationId });
+  const reading = await application.get(SessionsService, { strict: false }).read(owner.session);
+  if (reading.kind !== 'actor') throw new Error('the owner is signed in');
+  const invites = application.get(InvitesService, { strict: false });
+  const wanted = {
+    email,
+    role: 'user' as const,
+    organisationId: world.organisationId,
+    departmentId: null,
+  };
+  const activity = application.get(ActivityLog, { strict: false });
+  const account = await world.database.source
+    .getRepository(UserAccount)
+    .findOneByOrFail({ id: owner.userId });
+  const request = { requestId: randomUUID(), address: '127.0.0.1', actor: actorOf(account) };
+  const { token } = await activity.during(
+    () => request,
+    [],
+    () => world.database.transaction((tx) => invites.create(tx, reading.actor, wanted)),
+  );
+  return token;
+}
+
+export const frameScenarios: readonly Scenario[] = [
+  {
+    operation: 'GET /dashboard/playground',
+    success: async (world) =>
+      expectLocation((await world.person('user')).client, '/dashboard/playground', '/dashboard/webchat'),
+    badInput: 'none',
+    withoutRights: async (world) => expectStatus(await world.nobody.get('/dashboard/playground'), 401),
+  },
+  {
+    operation: 'GET /dashboard/playground/{conv_id}',
+    success: async (world) => {
+      const { client } = await world.person('user');
+      await expectLocation(client, '/dashboard/playground/conv_1', '/dashboard/webchat/conv_1');
+    },
+    badInput: async (world) => {
+      const { client } = await world.person('user');
+      // What is no id stays one step of the path: it cannot lead elsewhere.
+      await expectLocation(
+        client,
+        '/dashboard/playground/..%2F..%2Flogout',
+        '/dashboard/webchat/..%2F..%2Flogout',
+      );
+    },
+    withoutRights: async (world) => expectStatus(await world.nobody.get('/dashboard/playground/1'), 401),
+  },
+  {
+    operation: 'POST /dashboard/toggle-admin-mode',
+    success: async (world) => {
+      const { client, userId } = await world.newPerson({ role: 'org_admin' });
+      const path = '/dashboard/toggle-admin-mode';
+      const opened = jsonOf(await client.post(path, { json: {} }));
+      expect(opened['admin_mode'] === true, 'the view opens');
+      expect((await adminView(world, userId)).admin_role === 'org_admin', 'the session knows it');
+      await client.post(path, { json: { admin_mode: 'off' } });
+      expect((await adminView(world, userId)).admin_role === null, 'and closes');
+    },
+    badInput: async (world) => {
+      const { client } = await world.newPerson({ role: 'org_admin' });
+      const json = { admin_mode: 'maybe' };
+      expectStatus(await client.post('/dashboard/toggle-admin-mode', { json }), 422, 'admin_mode');
+    },
+    withoutRights: async (world) => {
+      expectStatus(await world.nobody.post('/dashboard/toggle-admin-mode', { json: {} }), 401);
+      const { client } = await world.person('user');
+      const answer = await client.post('/dashboard/toggle-admin-mode', { json: {} });
+      expectStatus(answer, 403, 'permission_denied');
+    },
+  },
+  narrowing(
+    '/dashboard/set-admin-org',
+    ({ otherOrganisationId }) => ({ org_id: String(otherOrganisationId) }),
+    { org_id: '999999999' },
+  ),
+  narrowing('/dashboard/set-admin-domain', () => ({ domain: 'theirs' }), { domain: 'nowhere' }),
+  {
+    operation: 'GET /invite/{token}',
+    success: async (world) => {
+      const email = newAddress();
+      const token = await invited(world, email);
+      await expectPage(world.nobody, `/invite/${token}`, email, 'ours', `/login?next=/invite/${token}`);
+      const guest = await world.newPerson();
+      await expectPage(guest.client, `/invite/${token}`, 'signed in as somebody else');
+      const own = await invited(world, guest.email);
+      await expectPage(guest.client, `/invite/${own}`, `action="/invite/${own}/accept"`);
+      expectStatus(await guest.client.post(`/invite/${own}/accept`, { json: {} }), 200);
+      await expectPage(world.nobody, `/invite/${own}`, 'was accepted already');
+    },
+    badInput: async (world) => {
+      expectStatus(await world.nobody.get(`/invite/${'A'.repeat(43)}`), 404, 'not_found');
+      expectStatus(await world.nobody.get(`/invite/${'A'.repeat(101)}`), 422, 'token');
+    },
+    withoutRights: 'public',
+  },
+];

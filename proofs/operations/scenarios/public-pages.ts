@@ -1,0 +1,133 @@
+import { confirmed, expectPage, mailTo, password, registered, tokenIn } from '../accounts';
+import { expect, expectStatus, jsonOf } from '../http';
+import type { Scenario } from '../scenario';
+import type { World } from '../world';
+
+type BadInput = Scenario['badInput'];
+
+/** A page for everybody: what it has to hold in two languages, and a query that it refuses where it reads one. */
+function page(path: string, texts: readonly string[], german: string, badInput: BadInput = 'none'): Scenario {
+  return {
+    operation: `GET ${path}`,
+    success: async (world) => {
+      await expectPage(world.nobody, path, '</html>', ...texts);
+      await expectPage(world.nobody.with({ 'accept-language': 'de' }), path, '<html lang="de"', german);
+    },
+    badInput,
+    withoutRights: 'public',
+  };
+}
+
+const refuses =
+  (path: string, field: string): BadInput =>
+  async (world) =>
+    expectStatus(await world.nobody.get(path), 422, field);
+
+const long = 'x'.repeat(101);
+
+const inHtml = { headers: { accept: 'text/html' } };
+
+/** What people see of the portal whose account rests. */
+function resting(status: 'archived' | 'suspended'): Scenario {
+  const path = `/account/${status}`;
+  return {
+    operation: `GET ${path}`,
+    success: async (world) => {
+      const { client } = await world.newPerson({ status });
+      const sent = await client.get('/dashboard/settings', inHtml);
+      expect(sent.headers.get('location') === path, 'pages lead to the notice');
+      await expectPage(client, path, `This account is ${status}`, 'href="/logout"');
+    },
+    badInput: 'none',
+    withoutRights: async (world) => {
+      expectStatus(await world.nobody.get(path), 401, 'authentication_required');
+      const { client } = await world.person('user');
+      expect((await client.get(path, inHtml)).headers.get('location') === '/dashboard', 'others go on');
+    },
+  };
+}
+
+const accountPages: readonly Scenario[] = [
+  page(
+    '/login',
+    ['action="/auth/login"', 'autocomplete="current-password"', 'href="/auth/idp1"'],
+    'Anmelden',
+    refuses(`/login?notice=${long}`, 'notice'),
+  ),
+  page(
+    '/signup',
+    ['action="/auth/register"', 'autocomplete="new-password"'],
+    'Konto',
+    refuses('/signup?email=nobody', 'email'),
+  ),
+  page(
+    '/forgot-password',
+    ['action="/auth/forgot-password"'],
+    'Passwort',
+    refuses(`/forgot-password?sent=${long}`, 'sent'),
+  ),
+  {
+    operation: 'GET /reset-password',
+    success: async (world) => {
+      const email = await confirmed(world);
+      await world.nobody.post('/auth/forgot-password', { json: { email } });
+      const token = tokenIn(await mailTo(world, email, /Choose a new password/));
+      await expectPage(
+        world.nobody,
+        `/reset-password?token=${token}`,
+        'action="/auth/reset-password"',
+        token,
+      );
+      const json = { token, password: `${password} again` };
+      await world.nobody.post('/auth/reset-password', { json });
+      await expectPage(world.nobody, `/reset-password?token=${token}`, 'does not work any more');
+    },
+    badInput: refuses(`/reset-password?token=${long}`, 'token'),
+    withoutRights: 'public',
+  },
+  {
+    operation: 'GET /verify-email',
+    success: async (world) => {
+      const { token } = await registered(world);
+      await expectPage(world.nobody, `/verify-email?token=${token}`, 'action="/verify-email"', token);
+      // Opening it confirms nothing: the token still works.
+      expectStatus(await world.nobody.post('/verify-email', { json: { token } }), 200);
+    },
+    badInput: refuses(`/verify-email?token=${long}`, 'token'),
+    withoutRights: 'public',
+  },
+  resting('archived'),
+  resting('suspended'),
+];
+
+const productPages: readonly Scenario[] = [
+  page('/', ['/v1/chat/completions', 'href="/signup"'], 'Anmelden'),
+  page('/pricing', ['sim-small', 'name="amount"'], 'Preise', refuses(`/pricing?amount=${long}`, 'amount')),
+  page('/features', ['id="', 'href="/api-docs/errors#'], 'Funktionen'),
+  page('/api-docs', ['/v1/chat/completions', '/v1/embeddings', '/v1/manage/keys'], 'API'),
+  page('/guide', ['sim-large', 'id="python"', 'ANTHROPIC_BASE_URL'], 'Anleitung'),
+  page('/security', ['id="'], 'Sicherheit'),
+  {
+    operation: 'GET /models-public',
+    success: async (world) => {
+      await expectPage(world.nobody, '/models-public', 'sim-small', 'sim-large');
+      await expectPage(world.nobody, '/models-public?kind=embedding', 'sim-embed');
+      const data = jsonOf(await world.nobody.get('/models-public?format=json&q=sim-small'))['data'];
+      const ids = (data as { id: string }[]).map(({ id }) => id);
+      expect(ids.join() === 'sim-small', `the selection for programs: ${ids.join()}`);
+    },
+    badInput: refuses('/models-public?max_price=much', 'max_price'),
+    withoutRights: 'public',
+  },
+  page('/controls', ['1000000'], 'Grenzen'),
+  page('/certifications', ['</h1>'], 'Zertifi'),
+  page('/developers', ['href="/developers/api"'], 'Entwickl'),
+  ...['terms', 'aup', 'privacy', 'cookies', 'dpa', 'refund', 'billing', 'security'].map((name) =>
+    page(`/legal/${name}`, ['<article', '</h2>'], '<h2', async (world: World) => {
+      expectStatus(await world.nobody.get(`/legal/${name}?version=${'1'.repeat(41)}`), 422, 'version');
+      expectStatus(await world.nobody.get(`/legal/${name}?version=never`), 404, 'not_found');
+    }),
+  ),
+];
+
+export const publicPageScenarios: readonly Scenario[] = [...accountPages, ...productPages];
