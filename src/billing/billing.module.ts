@@ -6,6 +6,7 @@ import { Escrow } from './engine/escrow/escrow';
 import { Ledger } from './ledger/ledger';
 import { Limits } from './ledger/limits';
 import { MoneyWatch } from './ledger/money-watch';
+import { WalletHistory } from './ledger/wallet-history';
 import { MoneyEngine } from './engine/money-engine';
 import { PostgresMoneyStore } from './engine/store/postgres-money-store';
 import { AutomaticTopUp } from './processor/automatic-top-up';
@@ -26,6 +27,7 @@ const processing = [
   PaymentProcessor,
   Payments,
   ProcessorInbox,
+  WalletHistory,
 ];
 
 @Module({

@@ -4,6 +4,7 @@ export type { Hold, HoldRequest, SettleOutcome } from './engine/escrow/hold';
 export { type Counterpart, Ledger, type LedgerLine, type Posting, type WalletState } from './ledger/ledger';
 export { type BudgetScope, type LimitRule, Limits, type LimitState } from './ledger/limits';
 export { type Discrepancy, type MoneyCheck, type MoneyReport, verifyMoney } from './ledger/verify-money';
+export { type HistoryLine, type Statement, type UsageShare, WalletHistory } from './ledger/wallet-history';
 export { MoneyWatch } from './ledger/money-watch';
 export { MoneyEngine, type MoneyEngineOptions } from './engine/money-engine';
 export { type LimitRef, limitRefs, type ScopeKind } from './scope';

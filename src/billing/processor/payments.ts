@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { Database, everyRow, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
 import type { TopUpCents } from '../top-up';
 
 export type PaymentKind = 'checkout' | 'automatic';
@@ -61,6 +61,7 @@ export interface NewPayment {
   readonly startedBy: number | null;
 }
 
+const ROWS_AT_ONCE = 1_000;
 const newestFirst = new Keyset([{ sql: 'id', kind: 'integer' }], 'descending');
 
 /** Top-ups, from the moment somebody wants one. */
@@ -111,6 +112,10 @@ export class Payments {
     );
     const page = newestFirst.page(rows, request);
     return { ...page, rows: page.rows.map(paymentOf) };
+  }
+
+  all(walletId: number, limit: number): AsyncGenerator<Payment> {
+    return everyRow(limit, ROWS_AT_ONCE, (page) => this.page(walletId, page));
   }
 
   async byPublicId(publicId: string): Promise<Payment | null> {

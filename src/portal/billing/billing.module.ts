@@ -2,13 +2,23 @@ import { Module } from '@nestjs/common';
 import { BillingModule as WalletModule } from '../../billing';
 import { WebModule } from '../../web';
 import { BillingDataController } from './billing-data.controller';
+import { BillingPageController } from './billing-page.controller';
+import { BillingSettingsController } from './billing-settings.controller';
 import { CheckoutController } from './checkout.controller';
+import { BillingDocumentsController } from './documents.controller';
 import { WalletParties } from './wallet-party';
 import { WebhookController } from './webhook.controller';
 
 @Module({
   imports: [WebModule, WalletModule],
-  controllers: [BillingDataController, CheckoutController, WebhookController],
+  controllers: [
+    BillingDataController,
+    BillingDocumentsController,
+    BillingPageController,
+    BillingSettingsController,
+    CheckoutController,
+    WebhookController,
+  ],
   providers: [WalletParties],
 })
 export class BillingPagesModule {}

@@ -1,0 +1,153 @@
+import { Injectable } from '@nestjs/common';
+import type { Nano } from '../../kernel';
+import { Database, everyRow, Keyset, type Page, type PageRequest } from '../../platform';
+
+/** A change of a wallet: a posting of the ledger, or what a day of requests cost. */
+export interface HistoryLine {
+  readonly at: Date;
+  /** `usage`, or the kind of the posting. */
+  readonly kind: string;
+  readonly ref: string;
+  readonly amount: Nano;
+  /** What the wallet held right after it. */
+  readonly balance: Nano;
+  /** Of a day of usage. */
+  readonly requests: number | null;
+}
+
+/** What one member of an organisation, or one project, used. */
+export interface UsageShare {
+  readonly name: string;
+  readonly requests: number;
+  readonly cost: Nano;
+}
+
+export interface Statement {
+  readonly from: Date;
+  readonly to: Date;
+  readonly opening: Nano;
+  readonly closing: Nano;
+  readonly postings: readonly HistoryLine[];
+  readonly usage: Nano;
+  readonly requests: number;
+  readonly byMember: readonly UsageShare[];
+  readonly byProject: readonly UsageShare[];
+}
+
+interface LineRow extends Record<string, unknown> {
+  at: Date;
+  kind: string;
+  ref: string;
+  amount: string;
+  balance: string;
+  requests: string | null;
+}
+
+/**
+ * Postings as they are, and settlements as one line a day, at its end in UTC: a request is told on the day on which it
+ * was made. Lines of usage bear negative ids, so that no two lines have the same.
+ */
+const lines = `
+  SELECT t.created_at AS at, t.id AS id, t.kind, t.ref, e.amount::numeric AS amount, NULL::bigint AS requests
+    FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id JOIN ledger_transaction t ON t.id = e.transaction_id
+   WHERE a.kind = 'wallet' AND a.owner_id = $1 AND t.kind <> 'settlement'
+  UNION ALL
+  SELECT date_trunc('day', u.hour, 'UTC') + interval '1 day' - interval '1 microsecond',
+         -extract(epoch FROM date_trunc('day', u.hour, 'UTC'))::bigint, 'usage',
+         to_char(date_trunc('day', u.hour, 'UTC') AT TIME ZONE 'UTC', 'YYYY-MM-DD'),
+         -sum(u.cost_nano), sum(u.requests)::bigint
+    FROM usage_hour u WHERE u.wallet_id = $1 GROUP BY date_trunc('day', u.hour, 'UTC') HAVING sum(u.cost_nano) > 0`;
+
+const newestFirst = new Keyset(
+  [
+    { sql: 'at', kind: 'instant' },
+    { sql: 'id', kind: 'integer' },
+  ],
+  'descending',
+);
+const ROWS_AT_ONCE = 1_000;
+const MOST_POSTINGS = 1_000;
+const MOST_SHARES = 200;
+
+/** What became of a wallet's money, line by line. */
+@Injectable()
+export class WalletHistory {
+  constructor(private readonly database: Database) {}
+
+  /** The newest first, each with the balance that it left. */
+  async page(walletId: number, request: PageRequest): Promise<Page<HistoryLine>> {
+    const keyset = newestFirst.clause(request, 2);
+    const rows = await this.database.query<LineRow>(
+      `WITH line AS (${lines}),
+       told AS (SELECT *, sum(amount) OVER (ORDER BY at, id) AS balance FROM line)
+       SELECT at, id, kind, ref, amount::text, balance::text, requests::text, ${newestFirst.positions} FROM told
+        WHERE ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
+      [walletId, ...keyset.parameters],
+    );
+    const page = newestFirst.page(rows, request);
+    return { ...page, rows: page.rows.map(lineOf) };
+  }
+
+  all(walletId: number, limit: number): AsyncGenerator<HistoryLine> {
+    return everyRow(limit, ROWS_AT_ONCE, (page) => this.page(walletId, page));
+  }
+
+  /** From the beginning of one day of UTC to the beginning of another. */
+  async statement(walletId: number, from: Date, to: Date): Promise<Statement> {
+    const span = [walletId, from, to];
+    const [[totals], postings, byMember, byProject] = await Promise.all([
+      this.database.query<Record<'opening' | 'closing' | 'usage' | 'requests', string>>(totalsOfSpan, span),
+      this.database.query<LineRow>(
+        `WITH line AS (${lines}) SELECT at, kind, ref, amount::text, '0' AS balance, requests::text FROM line
+          WHERE kind <> 'usage' AND at >= $2 AND at < $3 ORDER BY at, id LIMIT ${MOST_POSTINGS}`,
+        span,
+      ),
+      this.shares(`coalesce(nullif(max(a.display_name), ''), max(a.email), '–')`, 'user', span),
+      this.shares(`coalesce(max(a.name), '–')`, 'project', span),
+    ]);
+    return {
+      from,
+      to,
+      opening: BigInt(totals?.opening ?? 0),
+      closing: BigInt(totals?.closing ?? 0),
+      usage: BigInt(totals?.usage ?? 0),
+      requests: Number(totals?.requests ?? 0),
+      postings: postings.map(lineOf),
+      byMember,
+      byProject,
+    };
+  }
+
+  private async shares(name: string, scope: 'user' | 'project', span: unknown[]): Promise<UsageShare[]> {
+    const table = scope === 'user' ? 'user_account' : 'project';
+    const rows = await this.database.query<{ name: string; requests: string; cost: string }>(
+      `SELECT ${name} AS name, sum(u.requests)::text AS requests, sum(u.cost_nano)::text AS cost
+         FROM usage_hour u LEFT JOIN ${table} a ON a.id = u.${scope}_id
+        WHERE u.wallet_id = $1 AND u.hour >= $2 AND u.hour < $3
+        GROUP BY u.${scope}_id HAVING sum(u.cost_nano) > 0 ORDER BY sum(u.cost_nano) DESC LIMIT ${MOST_SHARES}`,
+      span,
+    );
+    return rows.map((row) => ({ name: row.name, requests: Number(row.requests), cost: BigInt(row.cost) }));
+  }
+}
+
+const totalsOfSpan = `
+  WITH posted AS (SELECT t.created_at AS at, e.amount FROM ledger_account a
+     JOIN ledger_entry e ON e.account_id = a.id JOIN ledger_transaction t ON t.id = e.transaction_id
+    WHERE a.kind = 'wallet' AND a.owner_id = $1 AND t.kind <> 'settlement' AND t.created_at < $3),
+  used AS (SELECT hour, cost_nano, requests FROM usage_hour WHERE wallet_id = $1 AND hour < $3)
+  SELECT (coalesce((SELECT sum(amount) FROM posted WHERE at < $2), 0)
+          - coalesce((SELECT sum(cost_nano) FROM used WHERE hour < $2), 0))::text AS opening,
+         (coalesce((SELECT sum(amount) FROM posted), 0)
+          - coalesce((SELECT sum(cost_nano) FROM used), 0))::text AS closing,
+         coalesce((SELECT sum(cost_nano) FROM used WHERE hour >= $2), 0)::text AS usage,
+         coalesce((SELECT sum(requests) FROM used WHERE hour >= $2), 0)::text AS requests`;
+
+const lineOf = (row: LineRow): HistoryLine => ({
+  at: row.at,
+  kind: row.kind,
+  ref: row.ref,
+  amount: BigInt(row.amount),
+  balance: BigInt(row.balance),
+  requests: row.requests === null ? null : Number(row.requests),
+});

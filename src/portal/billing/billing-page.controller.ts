@@ -1,0 +1,143 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Query, Req, Res } from '@nestjs/common';
+import { IsOptional, Length, Matches } from 'class-validator';
+import { BillingAccounts, Cards, Ledger, PaymentProcessor, Payments, WalletHistory } from '../../billing';
+import { fault, isUuid } from '../../kernel';
+import { Settings } from '../../platform';
+import { Access, Csv, type CsvTable, type HttpRequest, Page, PageRenderer } from '../../web';
+import { listPage } from '../lists/list-page';
+import { ledgerColumns, ledgerList, ledgerRow } from './ledger-model';
+import { overviewModel } from './overview-model';
+import { billingTabs, paymentColumns, paymentList, paymentRow } from './payments-model';
+import { WalletParties } from './wallet-party';
+
+class OverviewQuery {
+  @IsOptional()
+  @Length(0, 20)
+  amount?: string;
+
+  @IsOptional()
+  @Length(0, 10)
+  cancelled?: string;
+
+  @IsOptional()
+  @Length(0, 10)
+  card?: string;
+}
+
+class ListQuery {
+  @IsOptional()
+  @Length(1, 1_000)
+  cursor?: string;
+}
+
+class ReturnQuery {
+  @Matches(/^[0-9a-f-]{36}$/)
+  payment: string;
+}
+
+const ROWS_A_PAGE = 50;
+const RECENT = 5;
+const LOOK_AGAIN_SECONDS = 2;
+
+/** The wallet that pays for whoever is signed in: what is in it, how it is filled, what became of it. */
+@Controller()
+export class BillingPageController {
+  constructor(
+    private readonly parties: WalletParties,
+    private readonly accounts: BillingAccounts,
+    private readonly cards: Cards,
+    private readonly ledger: Ledger,
+    private readonly history: WalletHistory,
+    private readonly payments: Payments,
+    private readonly processor: PaymentProcessor,
+    private readonly pages: PageRenderer,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page('/dashboard/billing', 'pages/billing/overview', Access.session())
+  async overview(@Query() query: OverviewQuery, @Req() request: HttpRequest): Promise<object> {
+    const party = await this.parties.of(request);
+    const { walletId, owner } = party;
+    if (!party.mayMove) return { elsewhere: { payer: owner.name || owner.email } };
+    const [wallet, account, cards, recent] = await Promise.all([
+      this.ledger.wallet(walletId),
+      this.accounts.of(walletId),
+      this.cards.list(walletId),
+      this.payments.page(walletId, { limit: RECENT }),
+    ]);
+    const { isConnected, isTestMode } = this.processor;
+    return overviewModel(
+      { party, wallet, account, cards, recent: recent.rows, query, isConnected, isTestMode },
+      { translate: this.pages.textsFor(request), locale: this.pages.localeOf(request) },
+    );
+  }
+
+  @Page('/dashboard/billing/payments', 'pages/billing/payments', Access.session())
+  async paymentPage(@Query() { cursor }: ListQuery, @Req() request: HttpRequest): Promise<object> {
+    const party = await this.parties.mover(request);
+    const page = await this.payments.page(party.walletId, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
+    const translate = this.pages.textsFor(request);
+    const list = listPage(request, page, paymentList(party, translate), translate);
+    return { ...list, tabs: billingTabs('payments', translate), isTestMode: this.processor.isTestMode };
+  }
+
+  @Csv('/dashboard/billing/payments/export', Access.session(), 'payments')
+  async paymentFile(@Query() _query: ListQuery, @Req() request: HttpRequest): Promise<CsvTable> {
+    const { walletId } = await this.parties.mover(request);
+    const cappedAt = this.settings.auditExportMaxRows;
+    return {
+      columns: paymentColumns,
+      rows: mapped(this.payments.all(walletId, cappedAt), paymentRow),
+      cappedAt,
+    };
+  }
+
+  @Page('/dashboard/billing/ledger', 'pages/billing/ledger', Access.session())
+  async ledgerPage(@Query() { cursor }: ListQuery, @Req() request: HttpRequest): Promise<object> {
+    const party = await this.parties.mover(request);
+    const page = await this.history.page(party.walletId, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
+    const translate = this.pages.textsFor(request);
+    const list = listPage(request, page, ledgerList(party, translate), translate);
+    return { ...list, tabs: billingTabs('ledger', translate), isTestMode: this.processor.isTestMode };
+  }
+
+  @Csv('/dashboard/billing/ledger/export', Access.session(), 'ledger')
+  async ledgerFile(@Query() _query: ListQuery, @Req() request: HttpRequest): Promise<CsvTable> {
+    const { walletId } = await this.parties.mover(request);
+    const cappedAt = this.settings.auditExportMaxRows;
+    return {
+      columns: ledgerColumns,
+      rows: mapped(this.history.all(walletId, cappedAt), ledgerRow),
+      cappedAt,
+    };
+  }
+
+  /** Waits for the event of the processor: to be led here proves nothing, and credits nothing. */
+  @Page('/dashboard/billing/return', 'pages/billing/return', Access.session())
+  async afterPayment(
+    @Query() { payment: publicId }: ReturnQuery,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { walletId } = await this.parties.mover(request);
+    const payment = isUuid(publicId) ? await this.payments.byPublicId(publicId) : null;
+    if (payment?.walletId !== walletId) throw fault('not_found');
+    const isOpen = payment.state === 'open';
+    if (isOpen) response.setHeader('refresh', String(LOOK_AGAIN_SECONDS));
+    return {
+      publicId,
+      isOpen,
+      isPaid: payment.state === 'paid',
+      credit: payment.creditedNano,
+      failure: payment.failureCode,
+    };
+  }
+}
+
+async function* mapped<Row>(
+  rows: AsyncIterable<Row>,
+  cells: (row: Row) => readonly unknown[],
+): AsyncGenerator<readonly unknown[]> {
+  for await (const row of rows) yield cells(row);
+}

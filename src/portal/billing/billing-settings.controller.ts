@@ -1,0 +1,102 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+import { Allow, IsOptional, Matches, MaxLength } from 'class-validator';
+import { ActivityLog, changesOf } from '../../audit';
+import { BillingAccounts } from '../../billing';
+import { nanoPerCent } from '../../kernel';
+import { Database } from '../../platform';
+import { Access, Action, afterChange, type HttpRequest, Notices } from '../../web';
+import { centsField } from './amount-field';
+import { concernsOf, WalletParties } from './wallet-party';
+
+const trimmed = ({ value }: { value: unknown }): unknown =>
+  typeof value === 'string' ? value.trim() : value;
+
+class InvoiceForm {
+  @IsOptional()
+  @Transform(trimmed)
+  @Matches(/^[^\p{Cc}]*$/u)
+  @MaxLength(200)
+  name?: string;
+
+  /** Several lines. */
+  @IsOptional()
+  @Transform(trimmed)
+  @Matches(/^[^\p{Cc}]*(\r?\n[^\p{Cc}]*){0,5}$/u)
+  @MaxLength(600)
+  address?: string;
+
+  @IsOptional()
+  @Transform(trimmed)
+  @Matches(/^[\w .:/-]*$/)
+  @MaxLength(40)
+  tax_id?: string;
+}
+
+class LowBalanceForm {
+  /** Read as it was written: see `centsField`. */
+  @Allow()
+  low_balance?: unknown;
+}
+
+/** What invoices say, and below which balance a mail is sent. */
+@Controller()
+export class BillingSettingsController {
+  constructor(
+    private readonly parties: WalletParties,
+    private readonly accounts: BillingAccounts,
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+    private readonly notices: Notices,
+  ) {}
+
+  @Action('/dashboard/billing/invoice-details', Access.session(), {
+    audit: 'billing.invoice-details-changed',
+  })
+  async invoice(
+    @Body() form: InvoiceForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const party = await this.parties.mover(request);
+    const details = { name: form.name || null, address: form.address || null, taxId: form.tax_id || null };
+    await this.database.transaction(async (tx) => {
+      const { invoice } = await this.accounts.locked(tx, party.walletId);
+      await this.accounts.setInvoice(tx, party.walletId, details);
+      await this.activity.write(tx, {
+        action: 'billing.invoice-details-changed',
+        object: { type: 'setting', id: party.walletId },
+        concerns: concernsOf(party),
+        changes: changesOf(invoice, details),
+      });
+    });
+    return this.saved(request, response);
+  }
+
+  @Action('/dashboard/billing/low-balance', Access.session(), { audit: 'billing.low-balance-changed' })
+  async lowBalance(
+    @Body() _form: LowBalanceForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const party = await this.parties.mover(request);
+    const limit = centsField(request, 'low_balance') * nanoPerCent;
+    await this.database.transaction(async (tx) => {
+      const { lowBalance } = await this.accounts.locked(tx, party.walletId);
+      await this.accounts.setLowBalance(tx, party.walletId, limit);
+      await this.activity.write(tx, {
+        action: 'billing.low-balance-changed',
+        object: { type: 'setting', id: party.walletId },
+        concerns: concernsOf(party),
+        changes: changesOf({ lowBalance }, { lowBalance: limit }),
+      });
+    });
+    return this.saved(request, response);
+  }
+
+  private saved(request: HttpRequest, response: ServerResponse): object {
+    this.notices.leave(response, { tone: 'ok', text: 'billing.saved' });
+    return afterChange(request, response, '/dashboard/billing', { ok: true });
+  }
+}

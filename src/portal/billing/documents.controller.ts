@@ -1,0 +1,113 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Get, Param, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
+import { IsOptional, Matches } from 'class-validator';
+import { BillingAccounts, PaymentProcessor, Payments, WalletHistory } from '../../billing';
+import { fault, formatUsd, isUuid } from '../../kernel';
+import { Settings } from '../../platform';
+import { Access, Csv, type CsvTable, FormPipe, type HttpRequest, Page, PageRenderer } from '../../web';
+import { type DocumentLooks, receiptPdf, statementPdf } from './documents';
+import { readSpan, statementModel } from './statement-model';
+import { type WalletParty, WalletParties } from './wallet-party';
+
+class SpanQuery {
+  @IsOptional()
+  @Matches(/^(\d{4}-\d{2}-\d{2})?$/)
+  from?: string;
+
+  /** The last day, included. */
+  @IsOptional()
+  @Matches(/^(\d{4}-\d{2}-\d{2})?$/)
+  to?: string;
+}
+
+/** Receipts and statements. */
+@Controller()
+export class BillingDocumentsController {
+  constructor(
+    private readonly parties: WalletParties,
+    private readonly accounts: BillingAccounts,
+    private readonly payments: Payments,
+    private readonly history: WalletHistory,
+    private readonly processor: PaymentProcessor,
+    private readonly pages: PageRenderer,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page('/dashboard/billing/statements', 'pages/billing/statements', Access.session())
+  async statements(@Query() query: SpanQuery, @Req() request: HttpRequest): Promise<object> {
+    const party = await this.parties.mover(request);
+    const span = readSpan(query);
+    const statement = await this.history.statement(party.walletId, span.from, span.to);
+    return statementModel(statement, span, party, this.looksOf(request));
+  }
+
+  @Csv('/dashboard/billing/statements/export', Access.session(), 'statement')
+  async statementFile(@Query() query: SpanQuery, @Req() request: HttpRequest): Promise<CsvTable> {
+    const { walletId } = await this.parties.mover(request);
+    const { from, to } = readSpan(query);
+    const { opening, closing, postings, byMember, byProject } = await this.history.statement(
+      walletId,
+      from,
+      to,
+    );
+    const rows: (readonly unknown[])[] = [
+      ['opening', from, '', '', formatUsd(opening)],
+      ...postings.map(({ at, kind, ref, amount }) => ['posting', at, kind, ref, formatUsd(amount)]),
+      ...byMember.map(({ name, requests, cost }) => ['member', '', name, requests, formatUsd(-cost)]),
+      ...byProject.map(({ name, requests, cost }) => ['project', '', name, requests, formatUsd(-cost)]),
+      ['closing', to, '', '', formatUsd(closing)],
+    ];
+    return { columns: ['line', 'at', 'name', 'detail', 'amount_usd'], rows };
+  }
+
+  @Get('/dashboard/billing/statements/pdf')
+  @Access.session()
+  @UsePipes(FormPipe)
+  async statement(
+    @Query() query: SpanQuery,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<StreamableFile> {
+    const party = await this.parties.mover(request);
+    const { from, to, first, last } = readSpan(query);
+    const statement = await this.history.statement(party.walletId, from, to);
+    const pdf = await statementPdf(statement, await this.addressee(party), this.looksOf(request));
+    return fileOf(pdf, `statement_${first}_${last}.pdf`, response);
+  }
+
+  @Get('/dashboard/billing/receipts/:payment')
+  @Access.session()
+  async receipt(
+    @Param('payment') publicId: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<StreamableFile> {
+    const party = await this.parties.mover(request);
+    const payment = isUuid(publicId) ? await this.payments.byPublicId(publicId) : null;
+    if (payment?.walletId !== party.walletId || payment.state !== 'paid') throw fault('not_found');
+    const pdf = await receiptPdf(payment, await this.addressee(party), this.looksOf(request));
+    return fileOf(pdf, `receipt_${payment.id}.pdf`, response);
+  }
+
+  private async addressee({ owner, walletId }: WalletParty) {
+    return { owner, invoice: (await this.accounts.of(walletId)).invoice };
+  }
+
+  private looksOf(request: HttpRequest): DocumentLooks {
+    return {
+      locale: this.pages.localeOf(request),
+      translate: this.pages.textsFor(request),
+      brand: this.settings.brandName,
+      isTestMode: this.processor.isTestMode,
+    };
+  }
+}
+
+function fileOf(pdf: Buffer, name: string, response: ServerResponse): StreamableFile {
+  response.setHeader('cache-control', 'no-store');
+  return new StreamableFile(pdf, {
+    type: 'application/pdf',
+    disposition: `attachment; filename="${name}"`,
+    length: pdf.length,
+  });
+}

@@ -1,0 +1,103 @@
+import type { InvoiceDetails, Payment, Statement, UsageShare, WalletOwner } from '../../billing';
+import { nanoPerCent } from '../../kernel';
+import { formatMoney, formatTime, type Locale, type Translate } from '../../views';
+import { kindWords } from './ledger-model';
+import { type PdfDocument, renderPdf } from './pdf';
+
+export interface DocumentLooks {
+  readonly locale: Locale;
+  readonly translate: Translate;
+  readonly brand: string;
+  readonly isTestMode: boolean;
+}
+
+interface Addressee {
+  readonly owner: WalletOwner;
+  readonly invoice: InvoiceDetails;
+}
+
+/** Receipts bear the number of the payment, which is never given twice. */
+const receiptNumber = ({ id }: Payment): string => `R-${id.padStart(8, '0')}`;
+
+export function receiptPdf(payment: Payment, to: Addressee, looks: DocumentLooks): Promise<Buffer> {
+  const { locale, translate } = looks;
+  const money = (cents: bigint): string => formatMoney(locale, cents * nanoPerCent);
+  const paidAt = formatTime(locale, 'UTC', payment.paidAt ?? payment.createdAt, 'full');
+  const refund = [translate('billing.receipt.refunded'), money(payment.refundedCents)];
+  return renderPdf({
+    ...frameOf(translate('billing.receipt.heading'), to, looks),
+    facts: [
+      [translate('billing.receipt.number'), receiptNumber(payment)],
+      [translate('billing.payments.date'), `${paidAt} UTC`],
+      [translate('billing.receipt.payment'), payment.publicId],
+      [translate('billing.payments.status'), translate(`billing.status.${payment.status}`)],
+    ],
+    tables: [
+      {
+        heading: translate('billing.receipt.amounts'),
+        columns: [translate('billing.ledger.what'), translate('billing.ledger.amount')],
+        rows: [
+          [translate('pricing.credit'), money(payment.netCents)],
+          [translate('pricing.fee'), money(payment.feeCents)],
+        ],
+        total: [translate('billing.receipt.charged'), money(payment.grossCents)],
+        ...(payment.refundedCents > 0n ? { after: refund } : {}),
+      },
+    ],
+  });
+}
+
+export function statementPdf(statement: Statement, to: Addressee, looks: DocumentLooks): Promise<Buffer> {
+  const { locale, translate } = looks;
+  const money = (amount: bigint): string => formatMoney(locale, amount);
+  const day = (at: Date): string => formatTime(locale, 'UTC', at, 'date');
+  const lastDay = new Date(statement.to.getTime() - 1);
+  const columns = [translate('billing.ledger.what'), translate('billing.ledger.amount')];
+  const shares = (heading: string, rows: readonly UsageShare[]) => ({
+    heading,
+    columns,
+    rows: rows.map(({ name, cost }) => [name, money(cost)]),
+    total: [translate('list.total'), money(rows.reduce((sum, { cost }) => sum + cost, 0n))],
+  });
+  return renderPdf({
+    ...frameOf(translate('billing.statement.heading'), to, looks),
+    facts: [
+      [translate('billing.statement.span'), `${day(statement.from)} – ${day(lastDay)} (UTC)`],
+      [translate('billing.statement.opening'), money(statement.opening)],
+      [translate('billing.kind.usage'), money(-statement.usage)],
+      [translate('billing.statement.closing'), money(statement.closing)],
+    ],
+    tables: [
+      {
+        heading: translate('billing.statement.postings'),
+        columns: [translate('billing.payments.date'), ...columns],
+        rows: statement.postings.map(({ at, kind, amount }) => [
+          day(at),
+          kindWords(kind, translate),
+          money(amount),
+        ]),
+      },
+      shares(translate('billing.statement.members'), statement.byMember),
+      shares(translate('billing.statement.projects'), statement.byProject),
+    ].filter(({ rows }) => rows.length > 0),
+  });
+}
+
+function frameOf(
+  heading: string,
+  { owner, invoice }: Addressee,
+  { brand, translate, isTestMode, locale }: DocumentLooks,
+): Pick<PdfDocument, 'heading' | 'brand' | 'to' | 'note' | 'language'> {
+  return {
+    heading,
+    brand,
+    language: locale,
+    to: [
+      invoice.name ?? owner.name,
+      ...(invoice.address?.split(/\r?\n/) ?? []),
+      owner.email,
+      ...(invoice.taxId === null ? [] : [`${translate('billing.invoice.tax_id')}: ${invoice.taxId}`]),
+    ],
+    note: isTestMode ? translate('billing.banner.test') : null,
+  };
+}

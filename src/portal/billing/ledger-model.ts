@@ -1,0 +1,54 @@
+import type { HistoryLine } from '../../billing';
+import { formatUsd } from '../../kernel';
+import type { RowModel, Translate } from '../../views';
+import type { ListDescription } from '../lists/list-page';
+import { walletWords } from './payments-model';
+import type { WalletParty } from './wallet-party';
+
+const knownKinds = ['usage', 'top-up', 'refund', 'dispute', 'dispute-won', 'adjustment', 'promotion'];
+
+/** What a line of the ledger is called; a kind of another origin keeps its own name. */
+export const kindWords = (kind: string, translate: Translate): string =>
+  knownKinds.includes(kind) ? translate(`billing.kind.${kind}`) : kind;
+
+function lineCells({ at, kind, amount, balance, requests }: HistoryLine, translate: Translate): RowModel {
+  const note = requests === null ? '' : translate('billing.ledger.requests', { count: requests });
+  return {
+    cells: [
+      { kind: requests === null ? 'time' : 'date', value: at, heading: true },
+      { kind: 'text', value: kindWords(kind, translate) },
+      { kind: 'text', value: note, minor: true },
+      { kind: 'money', value: amount, align: 'end' },
+      { kind: 'money', value: balance, align: 'end' },
+    ],
+  };
+}
+
+export const ledgerList = (party: WalletParty, translate: Translate): ListDescription<HistoryLine> => ({
+  heading: translate('billing.ledger.heading'),
+  scope: `${walletWords(party, translate)} · ${translate('billing.ledger.days')}`,
+  columns: [
+    { label: translate('billing.payments.date') },
+    { label: translate('billing.ledger.what') },
+    { label: translate('billing.ledger.note'), minor: true },
+    { label: translate('billing.ledger.amount'), align: 'end' },
+    { label: translate('billing.ledger.balance'), align: 'end' },
+  ],
+  fields: [],
+  row: (line) => lineCells(line, translate),
+  nothingYet: {
+    title: translate('billing.ledger.nothing-title'),
+    text: translate('billing.ledger.nothing-text'),
+  },
+});
+
+export const ledgerColumns = ['at', 'kind', 'reference', 'requests', 'amount_usd', 'balance_usd'];
+
+export const ledgerRow = ({ at, kind, ref, requests, amount, balance }: HistoryLine): readonly unknown[] => [
+  at,
+  kind,
+  ref,
+  requests,
+  formatUsd(amount),
+  formatUsd(balance),
+];

@@ -1,0 +1,186 @@
+import {
+  type BillingAccount,
+  type Card,
+  LEAST_TOP_UP_CENTS,
+  MOST_TOP_UP_CENTS,
+  type Payment,
+  readTopUpCents,
+  topUpOf,
+  type WalletState,
+} from '../../billing';
+import { formatUsd, nanoPerCent } from '../../kernel';
+import {
+  type BannerModel,
+  type FieldModel,
+  formatMoney,
+  type Locale,
+  type MoneyFieldModel,
+  type TileModel,
+  type Translate,
+} from '../../views';
+import { billingTabs, nothingPaid, paymentCells, paymentColumnsOf, walletWords } from './payments-model';
+import type { WalletParty } from './wallet-party';
+
+export interface OverviewFacts {
+  readonly party: WalletParty;
+  readonly wallet: WalletState;
+  readonly account: BillingAccount;
+  readonly cards: readonly Card[];
+  readonly recent: readonly Payment[];
+  readonly query: { readonly amount?: string; readonly cancelled?: string; readonly card?: string };
+  readonly isConnected: boolean;
+  readonly isTestMode: boolean;
+}
+
+interface Looks {
+  readonly translate: Translate;
+  readonly locale: Locale;
+}
+
+const USUAL_AMOUNT = '50.00';
+
+export function overviewModel(facts: OverviewFacts, looks: Looks): object {
+  const { party, account, cards, recent, query, isConnected } = facts;
+  const { translate } = looks;
+  const amount = query.amount === undefined || query.amount === '' ? USUAL_AMOUNT : query.amount;
+  const cents = readTopUpCents(amount);
+  return {
+    scope: walletWords(party, translate),
+    tabs: billingTabs('overview', translate),
+    banners: bannersOf(facts, looks),
+    tiles: tilesOf(facts, looks),
+    isConnected,
+    topUp: {
+      amount,
+      worked: cents === null ? null : topUpOf(cents),
+      least: LEAST_TOP_UP_CENTS * nanoPerCent,
+      most: MOST_TOP_UP_CENTS * nanoPerCent,
+    },
+    cards: cards.map((card) => ({
+      processorId: card.processorId,
+      isDefault: card.isDefault,
+      label: `${card.brand} •••• ${card.last4}`,
+      expires: `${String(card.expMonth).padStart(2, '0')}/${card.expYear}`,
+    })),
+    automatic: automaticFields(account, cards.length > 0, translate),
+    lowBalance: lowBalanceField(account, translate),
+    invoice: invoiceFields(account, translate),
+    recent: {
+      caption: translate('billing.payments.recent'),
+      columns: paymentColumnsOf(translate),
+      rows: recent.map((payment) => paymentCells(payment, translate)),
+      empty: nothingPaid(translate),
+    },
+  };
+}
+
+function tilesOf({ wallet, party }: OverviewFacts, { translate, locale }: Looks): TileModel[] {
+  const { balance, creditLimit, escrowed } = wallet;
+  const free = balance + creditLimit - escrowed;
+  const limit = formatMoney(locale, creditLimit);
+  const note =
+    creditLimit > 0n
+      ? translate('billing.tile.credit-limit', { amount: limit })
+      : translate(party.isExempt ? 'billing.tile.exempt' : 'billing.tile.available-note');
+  return [
+    {
+      label: translate('billing.tile.balance'),
+      figure: { kind: 'money', value: balance },
+      note: translate(balance < 0n ? 'billing.tile.debt' : 'billing.tile.balance-note'),
+    },
+    {
+      label: translate('billing.tile.available'),
+      figure: { kind: 'money', value: free > 0n ? free : 0n },
+      note,
+    },
+    {
+      label: translate('billing.tile.held'),
+      figure: { kind: 'money', value: escrowed },
+      note: translate('billing.tile.held-note'),
+    },
+  ];
+}
+
+function bannersOf(
+  { account, query, isConnected, isTestMode, wallet }: OverviewFacts,
+  { translate, locale }: Looks,
+): BannerModel[] {
+  const { failureCode } = account;
+  const shown: [boolean, BannerModel['tone'], string, Record<string, string>?][] = [
+    [!isConnected, 'info', 'connect'],
+    [isConnected && isTestMode, 'warn', 'test'],
+    [wallet.balance < 0n, 'bad', 'debt', { amount: formatMoney(locale, -wallet.balance) }],
+    [failureCode !== null && failureCode !== 'ceiling', 'bad', 'automatic', { code: failureCode ?? '' }],
+    [failureCode === 'ceiling', 'warn', 'ceiling'],
+    [query.cancelled !== undefined, 'info', 'cancelled'],
+    [query.card !== undefined, 'ok', 'card'],
+  ];
+  return shown
+    .filter(([isShown]) => isShown)
+    .map(([, tone, name, values]) => ({
+      tone,
+      title: translate(`billing.banner.${name}-title`),
+      text: translate(`billing.banner.${name}`, values),
+    }));
+}
+
+const dollars = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });
+
+interface AutomaticFields {
+  readonly hasCard: boolean;
+  readonly enabled: FieldModel;
+  readonly amounts: readonly MoneyFieldModel[];
+}
+
+function automaticFields(
+  { automatic }: BillingAccount,
+  hasCard: boolean,
+  translate: Translate,
+): AutomaticFields {
+  const { enabled, threshold, amountCents, monthlyCeilingCents } = automatic;
+  const amount = (name: string, field: string, value: string): MoneyFieldModel => ({
+    id: `automatic-${name}`,
+    name: field,
+    label: translate(`billing.automatic.${name}`),
+    value,
+  });
+  return {
+    hasCard,
+    enabled: {
+      id: 'automatic-enabled',
+      name: 'enabled',
+      type: 'checkbox',
+      label: translate('billing.automatic.enabled'),
+      checked: enabled,
+    },
+    amounts: [
+      amount('threshold', 'threshold', enabled ? formatUsd(threshold, { fixed: 2 }) : '20.00'),
+      amount('amount', 'amount', enabled ? dollars(amountCents) : '50.00'),
+      amount('monthly-ceiling', 'monthly_ceiling', enabled ? dollars(monthlyCeilingCents) : '200.00'),
+    ],
+  };
+}
+
+const lowBalanceField = ({ lowBalance }: BillingAccount, translate: Translate): MoneyFieldModel => ({
+  id: 'low-balance',
+  name: 'low_balance',
+  label: translate('billing.notices.low-balance'),
+  help: translate('billing.notices.help'),
+  value: formatUsd(lowBalance, { fixed: 2 }),
+});
+
+function invoiceFields({ invoice }: BillingAccount, translate: Translate): FieldModel[] {
+  const field = (name: string, value: string | null, autocomplete: string): FieldModel => ({
+    id: `invoice-${name}`,
+    name,
+    label: translate(`billing.invoice.${name}`),
+    value: value ?? '',
+    optional: true,
+    autocomplete,
+  });
+  return [
+    field('name', invoice.name, 'organization'),
+    { ...field('address', invoice.address, 'street-address'), type: 'textarea', rows: 3 },
+    field('tax_id', invoice.taxId, 'off'),
+  ];
+}

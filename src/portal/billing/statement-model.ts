@@ -1,0 +1,151 @@
+import type { Statement, UsageShare } from '../../billing';
+import { validationFault } from '../../kernel';
+import { type Locale, type TableModel } from '../../views';
+import type { DocumentLooks } from './documents';
+import { kindWords } from './ledger-model';
+import { billingTabs, walletWords } from './payments-model';
+import type { WalletParty } from './wallet-party';
+
+/** Days of UTC; `to` is the beginning of the day after the last. */
+export interface Span {
+  readonly from: Date;
+  readonly to: Date;
+  readonly first: string;
+  readonly last: string;
+}
+
+const DAY_MS = 86_400_000;
+const MOST_DAYS = 3_660;
+const MONTHS_SHOWN = 12;
+
+/** Without a span, the month that runs; with a first day alone, that day. */
+export function readSpan(query: { readonly from?: string; readonly to?: string }, now = new Date()): Span {
+  const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
+  const first = dayOf(query.from, 'from');
+  const from = first ?? month;
+  const last = dayOf(query.to, 'to') ?? first ?? lastDayOf(month);
+  const days = (last.getTime() - from.getTime()) / DAY_MS;
+  if (days < 0 || days > MOST_DAYS)
+    throw refused('to', 'must be a day from the first one to ten years after it');
+  return { from, to: new Date(last.getTime() + DAY_MS), first: isoDay(from), last: isoDay(last) };
+}
+
+function dayOf(text: string | undefined, name: string): Date | null {
+  if (text === undefined || text === '') return null;
+  const day = new Date(`${text}T00:00:00Z`);
+  if (Number.isNaN(day.getTime()) || isoDay(day) !== text)
+    throw refused(name, 'must be a day such as 2027-01-31');
+  return day;
+}
+
+const refused = (name: string, msg: string) =>
+  validationFault([{ loc: ['query', name], msg, type: 'date' }], { message: `${name} ${msg}.` });
+
+const isoDay = (day: Date): string => day.toISOString().slice(0, 10);
+const lastDayOf = (month: Date): Date =>
+  new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1, 0));
+
+export function statementModel(
+  statement: Statement,
+  { first, last }: Span,
+  party: WalletParty,
+  { translate, locale }: DocumentLooks,
+): object {
+  const query = `from=${first}&to=${last}`;
+  const money = (label: string, value: bigint) => ({ label, figure: { kind: 'money', value } });
+  return {
+    scope: `${first} – ${last} · UTC · ${walletWords(party, translate)}`,
+    tabs: billingTabs('statements', translate),
+    pdfHref: `/dashboard/billing/statements/pdf?${query}`,
+    csvHref: `/dashboard/billing/statements/export?${query}`,
+    spanFields: [
+      {
+        id: 'span-from',
+        name: 'from',
+        type: 'date',
+        label: translate('billing.statement.from'),
+        value: first,
+      },
+      { id: 'span-to', name: 'to', type: 'date', label: translate('billing.statement.to'), value: last },
+    ],
+    totals: {
+      items: [
+        money(translate('billing.statement.opening'), statement.opening),
+        money(translate('billing.kind.usage'), -statement.usage),
+        {
+          label: translate('billing.statement.requests'),
+          figure: { kind: 'number', value: statement.requests },
+        },
+        money(translate('billing.statement.closing'), statement.closing),
+      ],
+    },
+    postings: postingTable(statement, translate),
+    members: shareTable(translate('billing.statement.members'), statement.byMember, translate),
+    projects: shareTable(translate('billing.statement.projects'), statement.byProject, translate),
+    months: monthTable(locale, translate),
+  };
+}
+
+type Translate = DocumentLooks['translate'];
+
+const postingTable = ({ postings }: Statement, translate: Translate): TableModel => ({
+  caption: translate('billing.statement.postings'),
+  columns: [
+    { label: translate('billing.payments.date') },
+    { label: translate('billing.ledger.what') },
+    { label: translate('billing.ledger.amount'), align: 'end' },
+  ],
+  rows: postings.map(({ at, kind, amount }) => ({
+    cells: [
+      { kind: 'time', value: at, heading: true },
+      { kind: 'text', value: kindWords(kind, translate) },
+      { kind: 'money', value: amount, align: 'end' },
+    ],
+  })),
+  empty: {
+    title: translate('billing.statement.no-postings'),
+    text: translate('billing.statement.no-postings-text'),
+  },
+});
+
+const shareTable = (caption: string, rows: readonly UsageShare[], translate: Translate): TableModel => ({
+  caption,
+  columns: [
+    { label: translate('billing.statement.name') },
+    { label: translate('billing.statement.requests'), align: 'end' },
+    { label: translate('billing.ledger.amount'), align: 'end' },
+  ],
+  rows: rows.map(({ name, requests, cost }) => ({
+    cells: [
+      { kind: 'text', value: name, heading: true },
+      { kind: 'number', value: requests, align: 'end' },
+      { kind: 'money', value: cost, align: 'end' },
+    ],
+  })),
+  empty: {
+    title: translate('billing.statement.no-usage'),
+    text: translate('billing.statement.no-usage-text'),
+  },
+});
+
+const monthTable = (locale: Locale, translate: Translate): TableModel => ({
+  caption: translate('billing.statement.months'),
+  columns: [{ label: translate('billing.statement.months') }],
+  rows: monthsBefore(new Date()).map((month) => ({
+    href: `/dashboard/billing/statements?from=${isoDay(month)}&to=${isoDay(lastDayOf(month))}`,
+    cells: [{ kind: 'text', value: monthWords(month, locale), heading: true }],
+  })),
+  empty: {
+    title: translate('billing.statement.no-usage'),
+    text: translate('billing.statement.no-usage-text'),
+  },
+});
+
+const monthsBefore = (now: Date): Date[] =>
+  Array.from(
+    { length: MONTHS_SHOWN },
+    (_, back) => new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)),
+  );
+
+const monthWords = (month: Date, locale: Locale): string =>
+  new Intl.DateTimeFormat(locale, { timeZone: 'UTC', month: 'long', year: 'numeric' }).format(month);

@@ -1,0 +1,95 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import type { Browser, BrowserContext } from 'playwright-core';
+import { type Payer, PaymentHouse } from '../integration/payments/payment-house';
+import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { checkPage, noFaults } from './page-gate';
+
+const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+describeWithBrowser('the pages of billing', () => {
+  let browser: Browser;
+  let house: PaymentHouse;
+  let payer: Payer;
+
+  beforeAll(async () => {
+    const port = await freePort();
+    [browser, house] = await Promise.all([
+      launchBrowser(),
+      PaymentHouse.start({
+        NODE_ENV: 'development',
+        PORT: String(port),
+        BASE_URL: `http://127.0.0.1:${port}`,
+        LOG_LEVEL: 'error',
+      }),
+    ]);
+    payer = await house.payer({ displayName: 'Ada Lovelace' });
+    const intent = await house.topUp(payer, 50);
+    await house.topUp(payer, 25, '5555555555554444');
+    house.simulator.account.refund(intent, 1000);
+    await house.deliverAll();
+    await house.checkout(payer, 10);
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await house?.close();
+  });
+
+  const enter = (context: BrowserContext): Promise<void> => {
+    const [name = '', value = ''] = payer.cookie.split('=');
+    return context.addCookies([{ name, value, url: house.app.url }]);
+  };
+
+  const pages = ['', '?amount=3', '/payments', '/ledger', '/statements'];
+
+  describe.each(viewings)('$theme, $width px', ({ theme, width }) => {
+    test.each(pages)(
+      '/dashboard/billing%s is accessible, obeys the policy and fits',
+      async (path) => {
+        const faults = await withPage(browser, { theme, width }, async (page, context) => {
+          await enter(context);
+          const found = await checkPage(page, `${house.app.url}/dashboard/billing${path}`);
+          const folder = process.env['SCREENSHOTS'];
+          if (folder !== undefined) {
+            const name = path.replaceAll(/\W+/g, '-');
+            await page.screenshot({ path: `${folder}/billing${name}-${theme}-${width}.png`, fullPage: true });
+          }
+          return found;
+        });
+        expect(faults).toEqual(noFaults);
+      },
+      60_000,
+    );
+  });
+
+  test('from the form to the credit: worked out, paid on the processor’s page, credited by its event', async () => {
+    const before = await house.balance(payer);
+    await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {
+      await enter(context);
+      await page.goto(`${house.app.url}/dashboard/billing`);
+      await page.fill('#top-up-amount', '40');
+      await page.click('button[formmethod="get"]');
+      await page.waitForURL('**/dashboard/billing?amount=40');
+      expect(await page.textContent('.total')).toContain('$42.11');
+      await page.click('form[action="/api/billing/checkout"] .button-primary');
+      await page.waitForURL('**/c/pay/cs_test_*');
+      await page.click('button');
+      await page.waitForURL('**/dashboard/billing/return?payment=*');
+      await page.getByText('Payment received, crediting…').waitFor();
+      expect(await house.balance(payer)).toBe(before);
+      await house.deliverAll();
+      await page.getByText('$40.00 is on the wallet.').waitFor();
+    });
+    expect(await house.balance(payer)).toBe(before + 40_000_000_000n);
+  }, 60_000);
+});

@@ -1,0 +1,185 @@
+import { WalletHistory } from '../../../src/billing';
+import { deliver } from '../../support/processor/processor-simulator';
+import { type Payer, PaymentHouse } from './payment-house';
+
+const USD = 1_000_000_000n;
+
+describe('the pages of billing', () => {
+  let house: PaymentHouse;
+  let payer: Payer;
+
+  beforeAll(async () => {
+    house = await PaymentHouse.start();
+  });
+  beforeEach(async () => {
+    payer = await house.payer();
+  });
+  afterAll(() => house.close());
+
+  const get = (path: string, one: Payer = payer): Promise<Response> =>
+    fetch(house.app.url + path, { headers: { cookie: one.cookie, accept: 'text/html' }, redirect: 'manual' });
+  const text = async (path: string, one: Payer = payer): Promise<string> => (await get(path, one)).text();
+  const submit = (path: string, form: Record<string, string>): Promise<Response> =>
+    fetch(house.app.url + path, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: payer.cookie, accept: 'text/html', origin: house.app.url },
+      body: new URLSearchParams(form),
+    });
+
+  /** A day of usage, as settlements leave it: booked in the ledger and summed by hours. */
+  async function use(one: Payer, day: string, nano: bigint): Promise<void> {
+    await house.app.database.transaction((tx) =>
+      tx.query(`SELECT money_credit($1, $2, 'adjustment', 'adjustment', $3)`, [
+        one.userId,
+        (-nano).toString(),
+        `${one.userId}-${day}`,
+      ]),
+    );
+  }
+
+  test('the overview works the fee out before anybody pays', async () => {
+    const page = await text('/dashboard/billing?amount=100');
+    for (const shown of ['$100.00', '$5.27', '$105.27', 'Test mode.']) expect(page).toContain(shown);
+    expect(await text('/dashboard/billing?amount=1')).toContain('role="alert"');
+  });
+
+  test('a form leads to the page of the processor by a page of ours, and back to the form when it was mistyped', async () => {
+    const answer = await submit('/api/billing/checkout', { amount: '50.00' });
+    expect(answer.status).toBe(200);
+    const refresh = answer.headers.get('refresh') ?? '';
+    expect(refresh).toMatch(new RegExp(`^0; url=${house.simulator.url}/c/pay/cs_test_`));
+    expect(await answer.text()).toContain(refresh.slice('0; url='.length));
+    const mistyped = await submit('/api/billing/checkout', { amount: '3' });
+    expect([mistyped.status, mistyped.headers.get('location')]).toEqual([303, '/dashboard/billing']);
+  });
+
+  test('the return page waits for the event and credits nothing itself', async () => {
+    const session = await house.checkout(payer, 10);
+    house.simulator.account.pay(session);
+    const back = String(house.simulator.account.sessions.get(session)?.['success_url']);
+    const path = new URL(back).pathname + new URL(back).search;
+    const waiting = await get(path);
+    expect(waiting.headers.get('refresh')).toBe('2');
+    expect(await waiting.text()).toContain('Payment received, crediting…');
+    expect(await house.balance(payer)).toBe(0n);
+    await house.deliverAll();
+    const credited = await get(path);
+    expect(credited.headers.get('refresh')).toBeNull();
+    expect(await credited.text()).toContain('$10.00 is on the wallet.');
+    expect((await get(path, await house.payer())).status).toBe(404);
+  });
+
+  test('payments and the ledger with its running balance, as pages and as files', async () => {
+    const intent = await house.topUp(payer, 30);
+    await house.topUp(payer, 20);
+    house.simulator.account.refund(intent);
+    await house.deliverAll();
+    const payments = await text('/dashboard/billing/payments');
+    for (const shown of ['$31.58', '$21.06', 'refunded', 'credited']) expect(payments).toContain(shown);
+    const ledger = await text('/dashboard/billing/ledger/export');
+    const lines = ledger.trim().split('\r\n');
+    expect(lines[0]).toBe('at,kind,reference,requests,amount_usd,balance_usd');
+    expect(lines.slice(1).map((line) => line.split(',').slice(-2).map(Number))).toEqual([
+      [-30, 20],
+      [20, 50],
+      [30, 30],
+    ]);
+    expect((await text('/dashboard/billing/payments/export')).split('\r\n')).toHaveLength(4);
+    const page = await text('/dashboard/billing/ledger');
+    expect(page).toContain('Refund');
+    expect(page).toContain('-$30.00');
+  });
+
+  test('the newest line of the ledger leaves what the wallet holds', async () => {
+    await house.topUp(payer, 30);
+    await use(payer, '1', 5n * USD);
+    const { rows } = await house.app.application
+      .get(WalletHistory, { strict: false })
+      .page(payer.userId, { limit: 1 });
+    expect(rows[0]?.balance).toBe(await house.balance(payer));
+    expect(rows[0]?.balance).toBe(25n * USD);
+  });
+
+  test('a statement begins with the balance before it and ends with the one after it', async () => {
+    await house.topUp(payer, 30);
+    const page = await text('/dashboard/billing/statements');
+    expect(page).toContain('Opening balance');
+    expect(page).toContain('$30.00');
+    const earlier = await text('/dashboard/billing/statements/export?from=2020-01-01&to=2020-01-31');
+    expect(earlier).toContain('closing,2020-02-01T00:00:00.000Z,,,0');
+    for (const wrong of ['from=2020-02-30', 'from=2020-02-10&to=2020-02-01', 'from=yesterday']) {
+      expect((await get(`/dashboard/billing/statements?${wrong}`)).status).toBe(422);
+    }
+  });
+
+  test('receipts and statements are PDF, say what was given for them, and are nobody else’s', async () => {
+    await house.topUp(payer, 30);
+    const details = {
+      name: 'Müller & Søn GmbH',
+      address: 'Hauptstraße 1\r\n8000 Zürich',
+      tax_id: 'CHE-123.456.789',
+    };
+    const saved = await submit('/dashboard/billing/invoice-details', details);
+    expect([saved.status, saved.headers.get('location')]).toEqual([303, '/dashboard/billing']);
+    expect(await text('/dashboard/billing')).toContain('CHE-123.456.789');
+    const { body } = await house.send('GET', '/api/billing/payments', payer);
+    const receipt = `/dashboard/billing/receipts/${body['data'][0].id}`;
+    for (const path of [receipt, '/dashboard/billing/statements/pdf']) {
+      const file = await get(path);
+      expect(file.headers.get('content-type')).toBe('application/pdf');
+      expect(
+        Buffer.from(await file.arrayBuffer())
+          .subarray(0, 5)
+          .toString(),
+      ).toBe('%PDF-');
+    }
+    expect((await get(receipt, await house.payer())).status).toBe(404);
+    expect((await submit('/dashboard/billing/invoice-details', { tax_id: '<script>' })).status).toBe(422);
+  });
+
+  test('a member whose organisation pays is told who does, and sees nothing of the wallet', async () => {
+    const [organisation] = await house.rows<{ id: number }>(
+      `INSERT INTO organisation (name, slug) VALUES ('Acme', $1) RETURNING id`,
+      [`acme-${payer.userId}`],
+    );
+    const organisationId = organisation?.id ?? 0;
+    const owner = await house.payer({ organisationId, role: 'org_owner', displayName: 'Ada Owner' });
+    const member = await house.payer({ organisationId, role: 'user' });
+    await house.rows('UPDATE organisation SET billing_user_id = $2 WHERE id = $1', [
+      organisationId,
+      owner.userId,
+    ]);
+    await house.topUp(owner, 10);
+    const page = await text('/dashboard/billing', member);
+    expect(page).toContain('Ada Owner pays for you');
+    expect(page).not.toContain('$10.00');
+    for (const path of ['payments', 'ledger', 'ledger/export', 'statements', 'statements/pdf']) {
+      expect((await get(`/dashboard/billing/${path}`, member)).status).toBe(403);
+    }
+  });
+
+  test('a debt is told', async () => {
+    const intent = await house.topUp(payer, 10);
+    await use(payer, '1', 4n * USD);
+    house.simulator.account.refund(intent);
+    for (const event of house.simulator.account.events.splice(0)) await deliver(house.app.url, event);
+    expect(await text('/dashboard/billing')).toContain('The wallet is in debt.');
+  });
+});
+
+test('without a key the page says how to connect one, and nothing pretends to be paid', async () => {
+  const house = await PaymentHouse.start({ PROCESSOR_SECRET_KEY: '' });
+  try {
+    const payer = await house.payer();
+    const page = await fetch(`${house.app.url}/dashboard/billing`, { headers: { cookie: payer.cookie } });
+    const text = await page.text();
+    expect(text).toContain('PROCESSOR_SECRET_KEY');
+    expect(text).toContain('stripe listen --forward-to');
+    expect(text).not.toContain('action="/api/billing/checkout"');
+    const config = await house.send('GET', '/api/billing/processor-config', payer);
+    expect(config.body).toMatchObject({ connected: false, publishable_key: null });
+  } finally {
+    await house.close();
+  }
+});
