@@ -2,6 +2,7 @@ import type { Scenario } from '../scenario';
 import { accountScenarios } from './accounts';
 import { frameScenarios } from './frame';
 import { gatewayScenarios } from './gateway';
+import { keysAndOverviewScenarios } from './keys-and-overview';
 import { manageScenarios } from './manage';
 import { oversightScenarios } from './oversight';
 import { providerScenarios } from './providers';
@@ -11,6 +12,7 @@ import { publicPageScenarios } from './public-pages';
 export const scenarios: readonly Scenario[] = [
   ...gatewayScenarios,
   ...manageScenarios,
+  ...keysAndOverviewScenarios,
   ...oversightScenarios,
   ...publicPageScenarios,
   ...accountScenarios,

@@ -70,7 +70,7 @@ export function bodyOfForm(posted: Posted): Record<string, unknown> {
   return {
     name,
     budget_limit: budgetLimit === '' ? null : budgetLimit.replace(',', '.'),
-    ...(budgetLimit === '' ? {} : { budget_period: budgetPeriod }),
+    ...(budgetLimit === '' || budgetPeriod === '' ? {} : { budget_period: budgetPeriod }),
     allowed_models: picksModels ? models : null,
     allowed_regions: regions.length === 0 ? null : regions,
     rate_limit_rpm: rate === '' ? null : numberOf(rate),

@@ -43,8 +43,7 @@ export function keysList(
         { label: translate('keys.status-label') },
         { label: translate('keys.budget'), minor: true },
         { label: translate('keys.spend'), align: end },
-        { label: translate('keys.models'), minor: true },
-        { label: translate('keys.regions'), minor: true },
+        { label: translate('keys.may-call'), minor: true },
         { label: translate('keys.rate'), align: end, minor: true },
         { label: translate('keys.last-used'), minor: true },
         ...(isOwnView ? [] : [{ label: translate('keys.created-by'), minor: true }]),
@@ -114,7 +113,6 @@ function rowOf(
 ): RowModel {
   const { translate } = looks;
   const used = usage.get(key.id) ?? noUsage;
-  const models = key.allowedModels;
   const budget: Cell =
     key.budget === null
       ? { kind: 'text', value: translate('keys.no-budget'), minor: true }
@@ -130,23 +128,27 @@ function rowOf(
       { kind: 'code', value: maskKey(key.publicId), minor: true },
       { kind: 'badge', value: statusBadge(key, translate) },
       budget,
-      { kind: 'cost', value: used.cost, align: 'end' },
-      {
-        kind: 'text',
-        value:
-          models === null
-            ? translate('list.all')
-            : models.length === 1
-              ? (models[0] ?? '')
-              : translate('models.count', { count: models.length }),
-        minor: true,
-      },
-      { kind: 'text', value: key.allowedRegions?.join(', ') ?? translate('list.all'), minor: true },
+      { kind: 'money', value: used.cost, align: 'end' },
+      { kind: 'text', value: mayCall(key, translate), minor: true },
       { kind: 'number', value: key.rateLimitRpm ?? usualRate, align: 'end', minor: true },
       { kind: 'time', value: lastUsed.get(key.id) ?? null, minor: true },
       ...(isOwnView ? [] : [{ kind: 'text' as const, value: key.createdBy, minor: true }]),
     ],
   };
+}
+
+function mayCall(
+  { allowedModels: models, allowedRegions: regions }: ManagedKey,
+  translate: Translate,
+): string {
+  const [only] = models ?? [];
+  const called =
+    models === null
+      ? translate('keys.all-models')
+      : models.length === 1 && only !== undefined
+        ? only
+        : translate('models.count', { count: models.length });
+  return regions === null ? called : `${called} · ${regions.join(', ')}`;
 }
 
 export const keyColumns = [

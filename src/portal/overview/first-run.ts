@@ -1,12 +1,12 @@
 import { type ManagedKey, maskKey } from '../../keys';
-import type { SnippetTabsModel, Translate } from '../../views';
+import type { BadgeModel, SnippetTabsModel, Translate } from '../../views';
 import type { Purse } from './purse.service';
 
 interface Step {
   readonly label: string;
   readonly isDone: boolean;
   readonly href: string | null;
-  readonly state: string;
+  readonly badge: BadgeModel;
 }
 
 interface Facts {
@@ -22,7 +22,9 @@ export function firstRunOf({ purse, key, snippets }: Facts, translate: Translate
     label: translate(`overview.step.${name}`),
     isDone,
     href: isDone ? null : href,
-    state: translate(isDone ? 'overview.done' : 'overview.to-do'),
+    badge: isDone
+      ? { tone: 'ok', label: translate('overview.done') }
+      : { tone: 'neutral', label: translate('overview.to-do') },
   });
   return {
     steps: [

@@ -6,7 +6,7 @@ export const requestColumns = (translate: Translate): ColumnModel[] => [
   { label: translate('requests.model') },
   { label: translate('requests.route'), minor: true },
   { label: translate('requests.tokens'), align: 'end', minor: true },
-  { label: translate('requests.cost'), align: 'end' },
+  { label: translate('requests.cost'), align: 'end', minor: true },
   { label: translate('requests.latency'), align: 'end', minor: true },
   { label: translate('requests.status') },
 ];
@@ -22,7 +22,7 @@ export function requestRow(entry: LoggedRequest, translate: Translate): RowModel
       { kind: 'text', value: model !== null && model !== shown ? `${model} → ${shown}` : shown },
       { kind: 'route', value: { hops: hopsOf(entry) }, minor: true },
       { kind: 'compact', value: tokensOf(entry), align: 'end', minor: true },
-      { kind: 'cost', value: entry.costNano, align: 'end' },
+      { kind: 'cost', value: entry.costNano, align: 'end', minor: true },
       { kind: 'latency', value: entry.latencyMs, align: 'end', minor: true },
       { kind: 'badge', value: statusOf(entry, translate) },
     ],

@@ -14,7 +14,10 @@ export function spendChart(
   return barChart({
     title: translate('overview.spend-by-model'),
     labels: borders.map((border) => label.format(border)),
-    series: groups.map((group) => seriesOf(group, translate('overview.other-models'))),
+    // What no model answered cost nothing.
+    series: groups
+      .filter(({ kind }) => kind !== 'none')
+      .map((group) => seriesOf(group, translate('overview.other-models'))),
     format: (value) => formatCost(locale, BigInt(Math.round(value))),
     totalLabel: translate('list.total'),
     pointLabel: translate('activity.page.day'),

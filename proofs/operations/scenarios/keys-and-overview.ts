@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Answer, type Client, expect, expectStatus, jsonOf } from '../http';
+import type { Scenario } from '../scenario';
+import type { World } from '../world';
+
+const html = { headers: { accept: 'text/html' } };
+
+const openPage = async (client: Client, path: string, text: string): Promise<Answer> => {
+  const page = await client.get(path, html);
+  expectStatus(page, 200, text);
+  return page;
+};
+
+/** Programs are refused with a code, people are led to the door. */
+const refusesNobody =
+  (path: string, method: 'get' | 'post' = 'get') =>
+  async (world: World): Promise<void> => {
+    expectStatus(await world.nobody[method](path), 401, 'authentication_required');
+  };
+
+const refusesQuery =
+  (path: string, param: string) =>
+  async (world: World): Promise<void> => {
+    expectStatus(await (await world.person('user')).client.get(path, html), 422);
+    expectStatus(await (await world.person('user')).client.get(path), 422, param);
+  };
+
+async function ownKey(world: World): Promise<{ path: string; client: Client; key: Client }> {
+  const person = await world.newPerson();
+  const { publicId, client: key } = await world.newKey(person);
+  return { path: `/dashboard/keys/${publicId}`, client: person.client, key };
+}
+
+/** Requests are on record soon after their answer. */
+async function soon(check: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await check())) {
+    expect(Date.now() < deadline, what);
+    await delay(100);
+  }
+}
+
+const asks = {
+  json: { model: 'sim-small', messages: [{ role: 'user', content: 'hello' }], max_tokens: 8 },
+};
+
+const keys: readonly Scenario[] = [
+  {
+    operation: 'GET /dashboard/keys',
+    success: async (world) => {
+      const person = await world.newPerson();
+      const key = await world.newKey(person, 'listed-here');
+      await openPage(person.client, '/dashboard/keys', 'listed-here');
+      const other = await (await world.newPerson()).client.get('/dashboard/keys', html);
+      expect(!other.text.includes(key.publicId), 'somebody else does not see the key');
+    },
+    badInput: refusesQuery('/dashboard/keys?status=eaten', 'status'),
+    withoutRights: refusesNobody('/dashboard/keys'),
+  },
+  {
+    operation: 'GET /dashboard/keys/new',
+    success: async (world) => {
+      const { client } = await world.person('user');
+      const page = await openPage(client, '/dashboard/keys/new?model=sim-small', 'creation_token');
+      expect(page.text.includes('value="sim-small" checked'), 'the named model is picked');
+    },
+    badInput: refusesQuery('/dashboard/keys/new?colour=red', 'colour'),
+    withoutRights: refusesNobody('/dashboard/keys/new'),
+  },
+  {
+    operation: 'POST /dashboard/keys/new',
+    success: async (world) => {
+      const { client } = await world.newPerson();
+      const form = { creation_token: randomUUID(), name: 'mine', models_mode: 'all', budget_limit: '3' };
+      const made = await client.post('/dashboard/keys/new', { form, ...html });
+      expectStatus(made, 200);
+      const secret = /svc_[0-9A-Za-z]{57}/.exec(made.text)?.[0] ?? '';
+      const key = world.nobody.with({ authorization: `Bearer ${secret}` });
+      expectStatus(await key.get('/v1/models'), 200);
+      const again = await client.post('/dashboard/keys/new', { form, ...html });
+      expectStatus(again, 303);
+      expect(!again.text.includes('svc_'), 'the secret is shown once');
+    },
+    badInput: async (world) => {
+      const { client } = await world.person('user');
+      const json = { name: 'x', budget_limit: -1 };
+      expectStatus(await client.post('/dashboard/keys/new', { json }), 400, 'budget_limit');
+    },
+    withoutRights: async (world) => {
+      const { userId } = await world.stranger('user');
+      const { client } = await world.person('user');
+      const json = { name: 'theirs', user_id: userId };
+      expectStatus(await client.post('/dashboard/keys/new', { json }), 403, 'permission_denied');
+      expectStatus(await world.nobody.post('/dashboard/keys/new', { json }), 401);
+    },
+  },
+  {
+    operation: 'GET /dashboard/keys/{key_id}',
+    success: async (world) => {
+      const { path, client, key } = await ownKey(world);
+      expectStatus(await key.post('/v1/chat/completions', asks), 200);
+      const page = async () => (await client.get(path, html)).text;
+      await soon(async () => (await page()).includes('sim-small'), 'the request is on the page of its key');
+    },
+    badInput: async (world) =>
+      expectStatus(await (await world.person('user')).client.get('/dashboard/keys/nothing1'), 404),
+    withoutRights: async (world) => {
+      const { path } = await ownKey(world);
+      expectStatus(await (await world.person('org_owner')).client.get(path), 404);
+      expectStatus(await world.nobody.get(path), 401);
+    },
+  },
+  {
+    operation: 'POST /dashboard/keys/{key_id}',
+    success: async (world) => {
+      const { path, client, key } = await ownKey(world);
+      expectStatus(await client.post(path, { json: { action: 'pause' } }), 200);
+      expectStatus(await key.get('/v1/models'), 401);
+      expectStatus(await client.post(path, { json: { action: 'resume' } }), 200);
+      expectStatus(await key.get('/v1/models'), 200);
+      const rotated = jsonOf(await client.post(path, { json: { action: 'rotate' } }));
+      const renewed = world.nobody.with({ authorization: `Bearer ${String(rotated['key'])}` });
+      expectStatus(await renewed.get('/v1/models'), 200);
+      expectStatus(await key.get('/v1/models'), 401);
+      expectStatus(await client.post(path, { json: { action: 'revoke' } }), 200);
+      expectStatus(await renewed.get('/v1/models'), 401);
+    },
+    badInput: async (world) => {
+      const { path, client } = await ownKey(world);
+      expectStatus(await client.post(path, { json: { rate_limit_rpm: 0 } }), 400, 'rate_limit_rpm');
+      expectStatus(await client.post(path, { json: { action: 'eat' } }), 400, 'action');
+    },
+    withoutRights: async (world) => {
+      const { path, key } = await ownKey(world);
+      const stranger = await world.stranger('org_owner');
+      expectStatus(await stranger.client.post(path, { json: { action: 'revoke' } }), 404);
+      expectStatus(await key.get('/v1/models'), 200);
+    },
+  },
+];
+
+const overview: readonly Scenario[] = [
+  {
+    operation: 'GET /dashboard',
+    success: async (world) => {
+      const person = await world.newPerson();
+      await openPage(person.client, '/dashboard', 'first-request');
+      const key = await world.newKey(person);
+      expectStatus(await key.client.post('/v1/chat/completions', asks), 200);
+      const page = async () => (await person.client.get('/dashboard', html)).text;
+      await soon(async () => !(await page()).includes('first-request'), 'the first request is noticed');
+      await openPage(person.client, '/dashboard', 'sim-small');
+    },
+    badInput: refusesQuery('/dashboard?days=8', 'days'),
+    withoutRights: refusesNobody('/dashboard'),
+  },
+  {
+    operation: 'GET /dashboard/guide',
+    success: async (world) => {
+      const person = await world.newPerson();
+      const key = await world.newKey(person, 'guided');
+      await openPage(person.client, '/dashboard/guide', key.publicId);
+    },
+    badInput: 'none',
+    withoutRights: refusesNobody('/dashboard/guide'),
+  },
+  {
+    operation: 'GET /dashboard/models',
+    success: async (world) => {
+      const { client } = await world.person('user');
+      await openPage(client, '/dashboard/models?q=sim-small', 'sim-small');
+      const { data } = jsonOf(await client.get('/dashboard/models?q=sim-small&format=json'));
+      expect(
+        (data as { id: string }[]).some(({ id }) => id === 'sim-small'),
+        'the model is in the data',
+      );
+    },
+    badInput: refusesQuery('/dashboard/models?sort=colour', 'sort'),
+    withoutRights: refusesNobody('/dashboard/models'),
+  },
+  {
+    operation: 'GET /dashboard/autorouter',
+    success: async (world) => {
+      const person = await world.newPerson();
+      await openPage(person.client, '/dashboard/autorouter', 'auto');
+    },
+    badInput: refusesQuery('/dashboard/autorouter?days=0', 'days'),
+    withoutRights: refusesNobody('/dashboard/autorouter'),
+  },
+  {
+    operation: 'GET /dashboard/api/autorouter',
+    success: async (world) => {
+      const person = await world.newPerson();
+      const key = await world.newKey(person);
+      const json = { model: 'auto', messages: [{ role: 'user', content: 'hello' }], max_tokens: 8 };
+      expectStatus(await key.client.post('/v1/messages', { json }), 200);
+      const requests = async () =>
+        jsonOf(await person.client.get('/dashboard/api/autorouter?days=7'))['requests'];
+      await soon(async () => (await requests()) === 1, 'the request for auto is counted');
+    },
+    badInput: refusesQuery('/dashboard/api/autorouter?days=x', 'days'),
+    withoutRights: refusesNobody('/dashboard/api/autorouter'),
+  },
+  {
+    operation: 'GET /dashboard/qualitative',
+    success: async (world) => {
+      const { client } = await world.person('user');
+      await openPage(client, '/dashboard/qualitative', 'no judging engine');
+    },
+    badInput: 'none',
+    withoutRights: refusesNobody('/dashboard/qualitative'),
+  },
+];
+
+const help = (page: 'autorouter' | 'projects' | 'qualitative'): Scenario => ({
+  operation: `POST /dashboard/${page}/help`,
+  success: async (world) => {
+    const { client, userId } = await world.newPerson();
+    expectStatus(await client.post(`/dashboard/${page}/help`, { json: { help: 'closed' } }), 200);
+    const [row] = await world.rows<{ closed_help: string[] }>(
+      'SELECT closed_help FROM user_setting WHERE user_id = $1',
+      [userId],
+    );
+    expect(row?.closed_help.join() === page, `the explanation stays away: ${JSON.stringify(row)}`);
+  },
+  badInput: async (world) => {
+    const { client } = await world.person('user');
+    expectStatus(await client.post(`/dashboard/${page}/help`, { json: { help: 'maybe' } }), 422, 'help');
+  },
+  withoutRights: refusesNobody(`/dashboard/${page}/help`, 'post'),
+});
+
+export const keysAndOverviewScenarios: readonly Scenario[] = [
+  ...keys,
+  ...overview,
+  help('autorouter'),
+  help('projects'),
+  help('qualitative'),
+];
