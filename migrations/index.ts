@@ -30,6 +30,7 @@ import { AddRecordLabels1763800700000 } from './1763800700000-add-record-labels'
 import { IndexRequestLog1763800701000 } from './1763800701000-index-request-log';
 import { CreateConversations1763800800000 } from './1763800800000-create-conversations';
 import { CreatePayments1763801200000 } from './1763801200000-create-payments';
+import { CreateIncidents1763801100000 } from './1763801100000-create-incidents';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -65,4 +66,5 @@ export const migrations = [
   IndexRequestLog1763800701000,
   CreateConversations1763800800000,
   CreatePayments1763801200000,
+  CreateIncidents1763801100000,
 ];

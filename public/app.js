@@ -203,7 +203,8 @@ document.addEventListener('htmx:before:request', (event) => {
 
 /** Controls that do nothing without this file are hidden until it has come. */
 function enhance(within = document) {
-  const controls = '[data-theme-switch], [data-reveal], [data-download], [data-picker-search], .chart-scrub';
+  const controls =
+    '[data-theme-switch], [data-reveal], [data-download], [data-picker-search], [data-live-pause], .chart-scrub';
   for (const control of findAll(controls, within)) control.hidden = false;
   for (const scrub of findAll('.chart-scrub', within)) {
     scrub.setAttribute('aria-valuetext', JSON.parse(scrub.dataset.readouts)[scrub.value]);

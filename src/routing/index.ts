@@ -1,6 +1,6 @@
 export { AUTO, AutoRouter } from './auto-router';
 export { CredentialAlarm } from './credential-alarm';
-export type { LaneFailure } from './health/lane-facts';
+export type { LaneFailure, LaneTrouble } from './health/lane-facts';
 export { LaneHealth, type LaneState } from './health/lane-health';
 export type { LanePermit } from './health/lane-permit';
 export { type PlannedLane, planRoute, type RoutePlan } from './planner';

@@ -132,4 +132,34 @@ export const oversightScenarios: readonly Scenario[] = [
       expectStatus(await (await world.stranger('org_owner')).client.get(path), 404);
     },
   },
+  {
+    operation: 'GET /dashboard/admin/api/dashboard',
+    success: async (world) => {
+      const path = '/dashboard/admin/api/dashboard';
+      const { client } = await world.person('org_admin');
+      const requests = async (who = client): Promise<number> =>
+        Number((jsonOf(await who.get(path))['total'] as { requests: number }).requests);
+      const before = await requests();
+      const key = await world.newKey(await world.person('user'));
+      const asked = await key.client.post('/v1/chat/completions', {
+        json: { model: 'sim-small', messages: [{ role: 'user', content: 'hello' }] },
+      });
+      expectStatus(asked, 200);
+      const deadline = Date.now() + 5_000;
+      while ((await requests()) === before && Date.now() < deadline)
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      expect((await requests()) === before + 1, 'the request is counted');
+      const all = jsonOf(await (await world.person('platform_admin')).client.get(path));
+      expect((all['providers'] as unknown[]).length > 0, 'the platform sees how providers stand');
+      expect(Array.isArray(all['incidents']), 'and incidents');
+      expect(jsonOf(await client.get(path))['providers'] === null, 'an organisation does not');
+    },
+    badInput: async (world) =>
+      expectStatus(
+        await (await world.person('org_admin')).client.get('/dashboard/admin/api/dashboard?hours=5'),
+        422,
+        'hours',
+      ),
+    withoutRights: refusesOthers('/dashboard/admin/api/dashboard', 'user'),
+  },
 ];

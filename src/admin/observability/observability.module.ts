@@ -1,12 +1,16 @@
 import { Module } from '@nestjs/common';
-import { CatalogueModule } from '../../catalogue';
+import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
+import { HomeController } from './home.controller';
+import { IncidentLog } from './incidents/incident-log';
+import { IncidentWatch } from './incidents/incident-watch';
 import { ObservabilityController } from './observability.controller';
 import { PoolHealthQuery } from './pool-health';
+import { Traffic } from './traffic';
 
 @Module({
-  imports: [WebModule, CatalogueModule],
-  controllers: [ObservabilityController],
-  providers: [PoolHealthQuery],
+  imports: [WebModule, RoutingModule],
+  controllers: [HomeController, ObservabilityController],
+  providers: [IncidentLog, IncidentWatch, PoolHealthQuery, Traffic],
 })
 export class ObservabilityModule {}

@@ -1,17 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { type Fault, underlyingCause } from '../../kernel';
 import { Logger } from '../../platform';
-import type { LaneFailure, LaneRoute } from './lane-facts';
+import type { LaneFailure, LaneRoute, LaneTrouble } from './lane-facts';
+
+/** So many lanes that closed again are remembered until they are asked for. */
+const MOST_CLOSED = 1_000;
+
+interface Opening {
+  readonly at: number;
+  readonly code: string;
+  readonly status: number | null;
+}
 
 /** What becomes of lanes, one line an event: for operators and their alerts. */
 @Injectable()
 export class LaneEvents {
-  private readonly openedAt = new WeakMap<LaneRoute, number>();
+  private readonly openings = new WeakMap<LaneRoute, Opening>();
+  private closedSince: LaneTrouble[] = [];
 
   constructor(private readonly logger: Logger) {}
 
   opened(lane: LaneRoute, now: number, failure: LaneFailure): void {
-    this.openedAt.set(lane, now);
+    const { problem, status } = failure;
+    this.openings.set(lane, { at: now, code: problem.code, status });
     this.logger.warn('lane opened: it is passed over until a probe succeeds', fieldsOf(lane, failure));
   }
 
@@ -23,8 +34,27 @@ export class LaneEvents {
   }
 
   closed(lane: LaneRoute, now: number): void {
-    const seconds = Math.round((now - (this.openedAt.get(lane) ?? now)) / 1_000);
+    const trouble = this.troubleOf(lane, now);
+    if (trouble !== null && this.closedSince.length < MOST_CLOSED) {
+      this.closedSince.push({ ...trouble, closedAt: new Date() });
+    }
+    const seconds = Math.round((now - (this.openings.get(lane)?.at ?? now)) / 1_000);
     this.logger.warn('lane closed: it answers again', { ...namesOf(lane), open_seconds: seconds });
+  }
+
+  /** What is wrong with a lane that is open. */
+  troubleOf(lane: LaneRoute, now: number): LaneTrouble | null {
+    const opening = this.openings.get(lane);
+    if (opening === undefined) return null;
+    const { at, code, status } = opening;
+    return { ...lane, code, status, openedAt: new Date(Date.now() - (now - at)), closedAt: null };
+  }
+
+  /** Lanes that were open and closed again since this was last asked. */
+  takeClosed(): readonly LaneTrouble[] {
+    const closed = this.closedSince;
+    this.closedSince = [];
+    return closed;
   }
 
   paused(lane: LaneRoute, milliseconds: number, problem: Fault): void {

@@ -17,3 +17,11 @@ export interface LaneFailure {
   /** How long the try took. */
   readonly milliseconds: number;
 }
+
+/** Why a lane was passed over, and since when; `closedAt` once it answers again. */
+export interface LaneTrouble extends LaneRoute {
+  readonly code: string;
+  readonly status: number | null;
+  readonly openedAt: Date;
+  readonly closedAt: Date | null;
+}

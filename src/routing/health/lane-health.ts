@@ -4,7 +4,7 @@ import { monotonicMs } from '../../kernel';
 import { Settings } from '../../platform';
 import type { BreakerState, BreakerTerms } from './breaker';
 import { LaneEvents } from './lane-events';
-import type { LaneRoute } from './lane-facts';
+import type { LaneRoute, LaneTrouble } from './lane-facts';
 import { LanePermit } from './lane-permit';
 import { RetryBudget } from './retry-budget';
 import { WatchedLane } from './watched-lane';
@@ -93,6 +93,15 @@ export class LaneHealth {
   states(): LaneState[] {
     const now = monotonicMs();
     return [...this.watched.values()].map(({ route, breaker }) => ({ ...route, state: breaker.state(now) }));
+  }
+
+  /** For operators: the lanes that are open to nobody, and those that were since this was last asked. */
+  takeTroubles(): LaneTrouble[] {
+    const now = monotonicMs();
+    const open = [...this.watched.values()].flatMap(({ route, breaker }) =>
+      breaker.isClosed ? [] : (this.events.troubleOf(route, now) ?? []),
+    );
+    return [...this.events.takeClosed(), ...open];
   }
 
   private watch(lane: LaneView): WatchedLane {

@@ -31,6 +31,7 @@ const ownPages = [
 ];
 
 const administrationPages = [
+  page('operations', '/dashboard/admin', 'activity', 'department_admin'),
   page('users', '/dashboard/admin/users', 'user', 'department_admin'),
   page('projects', '/dashboard/admin/projects', 'overview', 'department_admin'),
   page('organisations', '/dashboard/admin/organisations', 'switchboard', 'platform_admin'),
@@ -67,5 +68,8 @@ export function navigationFor(reader: NavigationReader, translate: Translate): N
   return groups;
 }
 
+/** Pages whose address others begin with. */
+const starts = new Set(['/dashboard', '/dashboard/admin']);
+
 const isCurrent = (href: string, path: string): boolean =>
-  path === href || (href !== '/dashboard' && path.startsWith(`${href}/`));
+  path === href || (!starts.has(href) && path.startsWith(`${href}/`));

@@ -1,0 +1,220 @@
+import {
+  barChart,
+  type ChartModel,
+  formatNumber,
+  type Locale,
+  type PeriodPickerModel,
+  type TableModel,
+  type TileModel,
+  type Tone,
+  type Translate,
+} from '../../views';
+import { adminScope, type HttpRequest, scopeWords } from '../../web';
+import { periods } from './periods';
+import type { Incident } from './incidents/incident-log';
+import type { ProviderStanding, TrafficAnswer, TrafficFigures, TrafficStep } from './traffic';
+
+export interface HomeShown {
+  readonly request: HttpRequest;
+  readonly hours: number;
+  /** Where providers are managed; null where this installation does not serve it. */
+  readonly catalogueHref: string | null;
+  readonly locale: Locale;
+  readonly timeZone: string;
+  readonly translate: Translate;
+}
+
+export interface HomePageModel {
+  readonly scope: string;
+  readonly href: string;
+  readonly period: PeriodPickerModel;
+  readonly tiles: readonly TileModel[];
+  readonly chart: ChartModel;
+  readonly incidents: TableModel | null;
+  readonly providers: TableModel | null;
+  readonly updatedAt: Date;
+}
+
+const path = '/dashboard/admin';
+
+export function homeModel(answer: TrafficAnswer, shown: HomeShown): HomePageModel {
+  const { request, hours, timeZone, translate } = shown;
+  return {
+    scope: `${periodText(hours, translate)} · ${scopeWords(request, translate, adminScope(request))}`,
+    href: `${path}?hours=${hours}`,
+    period: {
+      options: periods.map((each) => ({
+        label: periodText(each, translate),
+        href: `${path}?hours=${each}`,
+        ...(each === hours ? { current: true } : {}),
+      })),
+      zone: timeZone,
+    },
+    tiles: tilesOf(answer.total, translate),
+    chart: chartOf(answer.steps, shown),
+    incidents: answer.incidents && incidentTable(answer.incidents, translate),
+    providers: answer.providers && providerTable(answer.providers, shown),
+    updatedAt: answer.to,
+  };
+}
+
+const periodText = (hours: number, translate: Translate): string =>
+  hours === 24
+    ? translate('operations.last-hours', { count: hours })
+    : translate('list.last-days', { count: hours / 24 });
+
+const share = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
+
+function tilesOf(total: TrafficFigures, translate: Translate): TileModel[] {
+  const { requests, failures, failovers } = total;
+  const label = (name: string): string => translate(`operations.${name}`);
+  const ofAll = (count: number): string => translate('operations.of-requests', { count });
+  return [
+    { label: label('requests'), figure: { kind: 'compact', value: requests } },
+    {
+      label: label('failure-rate'),
+      figure: { kind: 'percent', value: share(failures, requests) },
+      note: ofAll(failures),
+    },
+    {
+      label: label('failover-rate'),
+      figure: { kind: 'percent', value: share(failovers, requests) },
+      note: ofAll(failovers),
+    },
+    { label: label('latency'), figure: { kind: 'latency', value: total.mean_latency_ms } },
+    { label: label('first-token'), figure: { kind: 'latency', value: total.mean_first_token_ms } },
+    { label: label('cost'), figure: { kind: 'money', value: total.cost_usd.toFixed(9) } },
+  ];
+}
+
+function chartOf(
+  steps: readonly TrafficStep[],
+  { hours, locale, timeZone, translate }: HomeShown,
+): ChartModel {
+  const isByDay = hours > 48;
+  const label = new Intl.DateTimeFormat(locale, {
+    timeZone: isByDay ? 'UTC' : timeZone,
+    ...(isByDay ? { day: 'numeric', month: 'short' } : { hour: '2-digit', minute: '2-digit' }),
+  });
+  return barChart({
+    title: translate('operations.traffic'),
+    labels: steps.map(({ begins }) => label.format(begins)),
+    series: [
+      {
+        name: translate('operations.succeeded'),
+        values: steps.map(({ requests, failures }) => requests - failures),
+        slot: 1,
+      },
+      { name: translate('operations.failed'), values: steps.map(({ failures }) => failures), slot: 6 },
+    ],
+    format: (value) => formatNumber(locale, value),
+    totalLabel: translate('list.total'),
+    pointLabel: translate(isByDay ? 'activity.page.day' : 'operations.hour'),
+  });
+}
+
+function incidentTable(incidents: readonly Incident[], translate: Translate): TableModel {
+  const text = (name: string): string => translate(`operations.${name}`);
+  return {
+    caption: text('incidents'),
+    columns: ['incident', 'state', 'begun', 'ended', 'cause'].map((name) => ({
+      label: text(name),
+      ...(name === 'ended' || name === 'cause' ? { minor: true } : {}),
+    })),
+    rows: incidents.map((incident) => ({
+      cells: [
+        { kind: 'text', value: subjectOf(incident, translate), heading: true },
+        {
+          kind: 'badge',
+          value:
+            incident.endedAt === null
+              ? { tone: 'bad', label: text('under-way') }
+              : { tone: 'neutral', label: text('over') },
+        },
+        { kind: 'clock', value: incident.startedAt },
+        { kind: 'clock', value: incident.endedAt, minor: true },
+        {
+          kind: 'text',
+          value: incident.status === null ? incident.cause : `${incident.cause} · ${incident.status}`,
+          minor: true,
+        },
+      ],
+    })),
+    empty: { title: text('no-incidents-title'), text: text('no-incidents-text') },
+  };
+}
+
+function subjectOf({ kind, provider, model, region, credential }: Incident, translate: Translate): string {
+  const subject = [provider, model, region, credential].filter((part) => part !== '').join(' · ');
+  return `${translate(`operations.kinds.${kind}`)}: ${subject}`;
+}
+
+const circuitTones: Readonly<Record<ProviderStanding['circuit'], Tone>> = {
+  closed: 'ok',
+  'half-open': 'warn',
+  open: 'bad',
+  unused: 'neutral',
+};
+const credentialTones: Readonly<Record<ProviderStanding['credential'], Tone>> = {
+  ready: 'ok',
+  missing: 'neutral',
+  unreadable: 'bad',
+};
+
+function providerTable(
+  providers: readonly ProviderStanding[],
+  { catalogueHref, translate }: HomeShown,
+): TableModel {
+  const text = (name: string): string => translate(`operations.${name}`);
+  return {
+    caption: text('providers'),
+    columns: [
+      { label: text('provider') },
+      { label: text('circuit') },
+      { label: text('requests'), align: 'end' },
+      { label: text('failure-rate'), align: 'end' },
+      { label: text('pool'), align: 'end', minor: true },
+      { label: text('credential'), minor: true },
+    ],
+    rows: providers.map(({ provider, circuit, credential, pool, traffic, lanes }) => ({
+      ...(catalogueHref === null
+        ? {}
+        : { href: `${catalogueHref}?${new URLSearchParams({ tab: 'providers', q: provider }).toString()}` }),
+      cells: [
+        { kind: 'text', value: provider, heading: true },
+        {
+          kind: 'badge',
+          value: {
+            tone: circuitTones[circuit],
+            label: circuitText(circuit, lanes, translate),
+          },
+        },
+        { kind: 'compact', value: traffic.requests, align: 'end' },
+        { kind: 'percent', value: share(traffic.failures, traffic.requests), align: 'end' },
+        {
+          kind: 'text',
+          value: pool === null ? '–' : `${pool.usable} / ${pool.pool_size}`,
+          align: 'end',
+          minor: true,
+        },
+        {
+          kind: 'badge',
+          value: { tone: credentialTones[credential], label: text(`credentials.${credential}`) },
+          minor: true,
+        },
+      ],
+    })),
+    empty: { title: text('no-providers-title'), text: text('no-providers-text') },
+  };
+}
+
+/** How many lanes are passed over, where not all of them are well. */
+function circuitText(
+  circuit: ProviderStanding['circuit'],
+  lanes: ProviderStanding['lanes'],
+  translate: Translate,
+): string {
+  const words = translate(`operations.circuits.${circuit}`);
+  const open = lanes.filter(({ state }) => state !== 'closed').length;
+  return open === 0 ? words : `${words} · ${open} / ${lanes.length}`;
+}

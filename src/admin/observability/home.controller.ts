@@ -1,0 +1,60 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { Type } from 'class-transformer';
+import { IsIn, IsInt, IsOptional } from 'class-validator';
+import { atLeast } from '../../kernel';
+import { LeanAdapter } from '../../platform';
+import { Access, actorOf, adminScope, Data, type HttpRequest, Page, PageRenderer } from '../../web';
+import { homeModel } from './home-model';
+import { periods } from './periods';
+import { Traffic, type TrafficAnswer } from './traffic';
+
+class HomeQuery {
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @IsIn(periods)
+  hours: number = 24;
+}
+
+/** How requests fare and how suppliers stand. */
+@Controller()
+export class HomeController {
+  constructor(
+    private readonly traffic: Traffic,
+    private readonly pages: PageRenderer,
+    private readonly adapter: LeanAdapter,
+  ) {}
+
+  @Page('/dashboard/admin', 'pages/admin/home', Access.role('department_admin'))
+  async show(@Query() { hours }: HomeQuery, @Req() request: HttpRequest): Promise<object> {
+    const answer = await this.answer(request, hours);
+    const catalogue = '/dashboard/admin/models';
+    return homeModel(answer, {
+      request,
+      hours,
+      catalogueHref: this.adapter.routes.methodsOf(catalogue).includes('GET') ? catalogue : null,
+      locale: this.pages.localeOf(request),
+      timeZone: this.pages.timeZoneOf(request),
+      translate: this.pages.textsFor(request),
+    });
+  }
+
+  @Data('/dashboard/admin/api/dashboard', Access.role('department_admin'))
+  async data(@Query() { hours }: HomeQuery, @Req() request: HttpRequest): Promise<object> {
+    const { incidents, ...answer } = await this.answer(request, hours);
+    return {
+      ...answer,
+      incidents:
+        incidents?.map(({ startedAt, endedAt, ...incident }) => ({
+          ...incident,
+          started_at: startedAt,
+          ended_at: endedAt,
+        })) ?? null,
+    };
+  }
+
+  private answer(request: HttpRequest, hours: number): Promise<TrafficAnswer> {
+    const isPlatform = atLeast(actorOf(request).role, 'platform_admin');
+    return this.traffic.of(adminScope(request), isPlatform, hours);
+  }
+}

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { Database, Keyset, type Page, type PageRequest } from '../../../platform';
+
+/** `lane`: passed over by a node; `credential`: refused by its supplier; `errors`: many requests of a model fail. */
+export const incidentKinds = ['lane', 'credential', 'errors'] as const;
+export type IncidentKind = (typeof incidentKinds)[number];
+
+export interface SeenIncident {
+  readonly kind: IncidentKind;
+  readonly provider?: string;
+  readonly model?: string;
+  readonly region?: string;
+  readonly credential?: string;
+  /** A code of the catalogue, or what was measured. */
+  readonly cause: string;
+  readonly status?: number | null;
+  readonly startedAt: Date;
+  readonly seenAt: Date;
+}
+
+export interface Incident extends Required<Omit<SeenIncident, 'seenAt'>> {
+  readonly id: string;
+  readonly endedAt: Date | null;
+}
+
+/** One that began before the one under way was last seen is that one. */
+const ADD = `
+  INSERT INTO incident AS known (kind, provider, model, region, credential, cause, status, started_at, last_seen_at)
+  SELECT DISTINCT ON (kind, provider, model, region, credential)
+         kind, provider, model, region, credential, cause, status,
+         to_timestamp(started / 1000.0), to_timestamp(greatest(seen, started) / 1000.0)
+    FROM jsonb_to_recordset($1::jsonb) AS given (kind text, provider text, model text, region text, credential text,
+         cause text, status integer, started bigint, seen bigint)
+   ORDER BY kind, provider, model, region, credential, seen DESC
+  ON CONFLICT (kind, provider, model, region, credential) WHERE ended_at IS NULL
+  DO UPDATE SET last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at),
+                started_at = least(known.started_at, excluded.started_at)`;
+
+const END = `
+  UPDATE incident SET ended_at = greatest(last_seen_at, started_at)
+   WHERE ended_at IS NULL AND kind = ANY ($1) AND last_seen_at < $2`;
+
+const LIST = `SELECT id, kind, provider, model, region, credential, cause, status, started_at AS "startedAt",
+  ended_at AS "endedAt"`;
+
+const newestFirst = new Keyset(
+  [
+    { sql: 'started_at', kind: 'instant' },
+    { sql: 'id', kind: 'integer' },
+  ],
+  'descending',
+);
+
+const KEPT_MS = 400 * 86_400_000;
+
+/** Incidents of suppliers, as the nodes saw them. */
+@Injectable()
+export class IncidentLog {
+  constructor(private readonly database: Database) {}
+
+  async seen(incidents: readonly SeenIncident[]): Promise<void> {
+    if (incidents.length === 0) return;
+    const rows = incidents.map(
+      ({ kind, provider, model, region, credential, cause, status, startedAt, seenAt }) => ({
+        kind,
+        provider: provider ?? '',
+        model: model ?? '',
+        region: region ?? '',
+        credential: credential ?? '',
+        cause,
+        status: status ?? null,
+        started: startedAt.getTime(),
+        seen: seenAt.getTime(),
+      }),
+    );
+    await this.database.query(ADD, [JSON.stringify(rows)]);
+  }
+
+  /** Ends those that no node has seen since. */
+  async endUnseen(kinds: readonly IncidentKind[], since: Date): Promise<void> {
+    await this.database.query(END, [kinds, since]);
+  }
+
+  /** Those under way or begun since an instant, the newest first. */
+  page(since: Date, request: PageRequest): Promise<Page<Incident>> {
+    const keyset = newestFirst.clause(request, 3);
+    return this.database
+      .query<Incident & Record<string, unknown>>(
+        `${LIST}, ${newestFirst.positions} FROM incident
+          WHERE (ended_at IS NULL OR started_at >= $1) AND ${keyset.where}
+          ORDER BY ${keyset.orderBy} LIMIT $2`,
+        [since, keyset.limit, ...keyset.parameters],
+      )
+      .then((rows) => newestFirst.page(rows, request));
+  }
+
+  async forgetOld(now: Date): Promise<void> {
+    await this.database.query('DELETE FROM incident WHERE ended_at < $1', [
+      new Date(now.getTime() - KEPT_MS),
+    ]);
+  }
+}

@@ -1,0 +1,118 @@
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Database, Logger, RepeatingJob } from '../../../platform';
+import { LaneHealth, type LaneTrouble } from '../../../routing';
+import { IncidentLog, type SeenIncident } from './incident-log';
+
+const LOOK_EVERY_MS = 5_000;
+/** A node looks three times within this. */
+const UNSEEN_MS = 15_000;
+
+const ERROR_WINDOW_MS = 5 * 60_000;
+/** Of fewer requests nothing is said. */
+const LEAST_REQUESTS = 20;
+const FAILING_PERCENT = 20;
+const ERRORS_UNSEEN_MS = 3 * 60_000;
+
+const REFUSED = `
+  SELECT p.name AS provider, c.label AS credential FROM provider_credential c JOIN provider p ON p.id = c.provider_id
+   WHERE c.health = 'rejected' AND c.disabled_at IS NULL AND p.removed_at IS NULL LIMIT 1000`;
+
+/** Only our own failures and those of suppliers; what a caller did wrong is none. */
+const FAILING = `
+  SELECT model, count(*)::integer AS requests, count(*) FILTER (WHERE status >= 500)::integer AS failures
+    FROM request_record WHERE created_at >= $1 AND model IS NOT NULL
+   GROUP BY model HAVING count(*) >= ${LEAST_REQUESTS}
+      AND count(*) FILTER (WHERE status >= 500) * 100 >= count(*) * ${FAILING_PERCENT}
+   ORDER BY 3 DESC, model LIMIT 100`;
+
+/** Puts on record what goes wrong with suppliers: open lanes, refused credentials, and models whose requests fail. */
+@Injectable()
+export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutdown {
+  private timer: NodeJS.Timeout | undefined;
+  private looking: Promise<void> = Promise.resolve();
+  /** What could not be written is tried again with the next look. */
+  private unwritten: readonly LaneTrouble[] = [];
+
+  constructor(
+    private readonly database: Database,
+    private readonly health: LaneHealth,
+    private readonly incidents: IncidentLog,
+    private readonly logger: Logger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => {
+      this.looking = this.looking.then(() => this.lookAndLog());
+    }, LOOK_EVERY_MS).unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.looking;
+  }
+
+  /** What this node sees of its lanes, and what all of them noted of credentials. */
+  async look(now = new Date()): Promise<void> {
+    const troubles = [...this.unwritten, ...this.health.takeTroubles()];
+    this.unwritten = troubles.filter(({ closedAt }) => closedAt !== null);
+    const refused = await this.database.query<{ provider: string; credential: string }>(REFUSED);
+    await this.incidents.seen([
+      ...troubles.map((trouble) => ofLane(trouble, now)),
+      ...refused.map((names) => ofCredential(names, now)),
+    ]);
+    this.unwritten = [];
+    await this.incidents.endUnseen(['lane', 'credential'], new Date(now.getTime() - UNSEEN_MS));
+  }
+
+  @RepeatingJob({ name: 'incidents', cron: '* * * * *' })
+  async measureErrors(): Promise<void> {
+    const now = new Date();
+    const since = new Date(now.getTime() - ERROR_WINDOW_MS);
+    const failing = await this.database.query<{ model: string; requests: number; failures: number }>(
+      FAILING,
+      [since],
+    );
+    await this.incidents.seen(
+      failing.map(({ model, requests, failures }) => ({
+        kind: 'errors',
+        model,
+        cause: `${Math.round((failures * 100) / requests)} % of ${requests}`,
+        startedAt: now,
+        seenAt: now,
+      })),
+    );
+    await this.incidents.endUnseen(['errors'], new Date(now.getTime() - ERRORS_UNSEEN_MS));
+    await this.incidents.forgetOld(now);
+  }
+
+  private async lookAndLog(): Promise<void> {
+    try {
+      await this.look();
+    } catch (error) {
+      this.logger.warn('incidents could not be put on record', { error });
+    }
+  }
+}
+
+const ofLane = (trouble: LaneTrouble, now: Date): SeenIncident => ({
+  kind: 'lane',
+  provider: trouble.supplier,
+  model: trouble.model,
+  region: trouble.region,
+  cause: trouble.code,
+  status: trouble.status,
+  startedAt: trouble.openedAt,
+  seenAt: trouble.closedAt ?? now,
+});
+
+const ofCredential = (
+  { provider, credential }: { provider: string; credential: string },
+  now: Date,
+): SeenIncident => ({
+  kind: 'credential',
+  provider,
+  credential,
+  cause: 'auth_unavailable',
+  startedAt: now,
+  seenAt: now,
+});

@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import { NO_SUMS, UsageQuery, type UsageSums } from '../../audit';
+import { CatalogueService, type CredentialState, CredentialStore } from '../../catalogue';
+import { type Scope, toJsonNumber } from '../../kernel';
+import { LaneHealth, type LaneState } from '../../routing';
+import { type Incident, IncidentLog } from './incidents/incident-log';
+import { type PoolHealth, PoolHealthQuery } from './pool-health';
+
+export interface TrafficFigures {
+  readonly requests: number;
+  readonly failures: number;
+  readonly failovers: number;
+  readonly cost_usd: number;
+  readonly mean_latency_ms: number | null;
+  readonly mean_first_token_ms: number | null;
+}
+
+export interface TrafficStep extends TrafficFigures {
+  readonly begins: Date;
+}
+
+export interface ProviderStanding {
+  readonly provider: string;
+  readonly style: string;
+  readonly visible: boolean;
+  readonly credential: CredentialState;
+  /** The worst of its lanes on this node; `unused` where it was not asked for anything. */
+  readonly circuit: LaneState['state'] | 'unused';
+  readonly lanes: readonly Pick<LaneState, 'model' | 'region' | 'state'>[];
+  readonly pool: Pick<PoolHealth, 'state' | 'pool_size' | 'usable'> | null;
+  readonly traffic: TrafficFigures;
+}
+
+export interface TrafficAnswer {
+  readonly from: Date;
+  readonly to: Date;
+  readonly total: TrafficFigures;
+  /** By hours, or by days of UTC over a longer time. */
+  readonly steps: readonly TrafficStep[];
+  /** Of the platform alone: how suppliers stand is no matter of one organisation. */
+  readonly providers: readonly ProviderStanding[] | null;
+  readonly incidents: readonly Incident[] | null;
+}
+
+const HOUR_MS = 3_600_000;
+const MOST_INCIDENTS = 50;
+const MOST_PROVIDERS = 200;
+const severity = { closed: 0, 'half-open': 1, open: 2 } as const;
+
+/** What the first page of the administration shows: requests of a scope, and how suppliers stand. */
+@Injectable()
+export class Traffic {
+  constructor(
+    private readonly usage: UsageQuery,
+    private readonly catalogue: CatalogueService,
+    private readonly credentials: CredentialStore,
+    private readonly health: LaneHealth,
+    private readonly pools: PoolHealthQuery,
+    private readonly incidents: IncidentLog,
+  ) {}
+
+  async of(scope: Scope, seesSuppliers: boolean, hours: number): Promise<TrafficAnswer> {
+    const to = new Date();
+    const from = new Date(Math.floor(to.getTime() / HOUR_MS) * HOUR_MS - (hours - 1) * HOUR_MS);
+    const question = { from, to, bucket: hours > 48 ? 'day' : 'hour', zone: 'UTC' } as const;
+    const [answer, incidents, pools] = await Promise.all([
+      this.usage.ask(scope, { ...question, groupBy: 'supplier', mostGroups: MOST_PROVIDERS }),
+      seesSuppliers ? this.incidents.page(from, { limit: MOST_INCIDENTS }) : null,
+      seesSuppliers ? this.pools.pools() : [],
+    ]);
+    const bySupplier = new Map(answer.groups.map(({ value, sums }) => [value, sums]));
+    return {
+      from,
+      to,
+      total: figuresOf(answer.total),
+      steps: answer.borders.map((begins, place) => ({ begins, ...figuresOf(answer.buckets[place]) })),
+      providers: seesSuppliers ? this.standings(bySupplier, pools) : null,
+      incidents: incidents?.rows ?? null,
+    };
+  }
+
+  private standings(
+    traffic: ReadonlyMap<string | null, UsageSums>,
+    pools: readonly PoolHealth[],
+  ): ProviderStanding[] {
+    const lanes = Map.groupBy(this.health.states(), ({ supplier }) => supplier);
+    return this.catalogue.snapshot.providers.map(({ id, name, style, visible }) => {
+      const own = lanes.get(name) ?? [];
+      const worst = own.toSorted((one, other) => severity[other.state] - severity[one.state])[0];
+      const pool = pools.find(({ provider }) => provider === name);
+      return {
+        provider: name,
+        style,
+        visible,
+        credential: this.credentials.stateOf(id),
+        circuit: worst?.state ?? 'unused',
+        lanes: own.map(({ model, region, state }) => ({ model, region, state })),
+        pool:
+          pool === undefined ? null : { state: pool.state, pool_size: pool.pool_size, usable: pool.usable },
+        traffic: figuresOf(traffic.get(name)),
+      };
+    });
+  }
+}
+
+function figuresOf(sums: UsageSums = NO_SUMS): TrafficFigures {
+  const { requests, failures, failovers, latencyMs, firstTokenMs, firstTokens, costNano } = sums;
+  const mean = (sum: number, count: number): number | null => (count === 0 ? null : Math.round(sum / count));
+  return {
+    requests,
+    failures,
+    failovers,
+    cost_usd: toJsonNumber(costNano),
+    mean_latency_ms: mean(latencyMs, requests),
+    mean_first_token_ms: mean(firstTokenMs, firstTokens),
+  };
+}

@@ -1,0 +1,183 @@
+import { IncidentLog } from '../../../src/admin/observability/incidents/incident-log';
+import { IncidentWatch } from '../../../src/admin/observability/incidents/incident-watch';
+import { CatalogueEditor, type LaneView } from '../../../src/catalogue';
+import { Organisation, UserAccount } from '../../../src/identity';
+import { fault, monotonicMs, type Role } from '../../../src/kernel';
+import { LaneHealth } from '../../../src/routing';
+import { startTestApp, type TestApp } from '../../support/app';
+import { addUser, signIn } from '../../support/people';
+import { ask } from '../web/raw-exchange';
+
+let app: TestApp;
+let platform: string;
+
+const person = async (role: Role, organisationId: number | null = null) => {
+  const userId = await addUser(app, role);
+  await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
+  return signIn(app, userId);
+};
+const data = async (cookie: string, query = '') => {
+  const path = `/dashboard/admin/api/dashboard${query}`;
+  const { status, body } = await ask(app.url, { path, headers: { cookie, accept: 'application/json' } });
+  return { status, json: JSON.parse(body) as Record<string, unknown> };
+};
+const page = async (cookie: string, headers: Record<string, string> = {}) =>
+  (await ask(app.url, { path: '/dashboard/admin', headers: { cookie, accept: 'text/html', ...headers } }))
+    .body;
+const record = (organisationId: number | null, model: string, status: number, count: number) =>
+  app.database.query(
+    `INSERT INTO request_record (request_id, created_at, organisation_id, surface, model, served_model, supplier,
+       usage_source, cost_nano, status, code, stream, failover, latency_ms, calls)
+     SELECT gen_random_uuid(), now(), $1, 'chat', $2, $2, 'north', 'reported', 1000000, $3::smallint,
+            CASE WHEN $3 >= 400 THEN 'backend_error' END, false, $3 < 400, 100, 1
+       FROM generate_series(1, $4)`,
+    [organisationId, model, status, count],
+  );
+const rows = () =>
+  app.database.query<{ kind: string; subject: string; cause: string; over: boolean }>(
+    `SELECT kind, concat_ws(' ', provider, nullif(model, ''), nullif(credential, '')) AS subject, cause,
+            ended_at IS NOT NULL AS over FROM incident ORDER BY id`,
+  );
+const lane = (name: string): LaneView => ({
+  id: 1,
+  provider: {
+    id: 1,
+    name,
+    style: 'openai-style',
+    baseUrl: 'https://north.example',
+    regions: ['eu'],
+    visible: true,
+    settings: {},
+    timeouts: {},
+    breaker: {},
+  },
+  upstreamModel: 'big',
+  region: 'eu',
+  priority: 0,
+  weight: 1,
+  retries: 0,
+});
+const failed = { status: 500, isCallerMayBeCause: false, owner: 'key 1', milliseconds: 1 };
+
+/** Opens a lane of this node, as failing calls do; answers how to close it again. */
+function openLane(name: string): () => void {
+  const health = app.application.get(LaneHealth, { strict: false });
+  const watched = lane(name);
+  for (let turn = 0; turn < 5; turn += 1)
+    health
+      .acquire(watched, 1, monotonicMs())
+      ?.failed(monotonicMs(), { ...failed, problem: fault('backend_error') });
+  return () => health.acquireAsLast(watched, 1, monotonicMs() + 1_000)?.answering(monotonicMs());
+}
+
+let ours: number;
+let watch: IncidentWatch;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  watch = app.application.get(IncidentWatch, { strict: false });
+  const organisations = app.database.source.getRepository(Organisation);
+  const organisation = organisations.create({ name: 'Ours', slug: 'ours' });
+  await organisations.insert(organisation);
+  ours = organisation.id;
+  platform = await person('platform_admin');
+  await app.database.transaction((tx) =>
+    new CatalogueEditor().upsertProvider(tx, {
+      name: 'north',
+      style: 'openai-style',
+      baseUrl: 'https://north.example',
+    }),
+  );
+  await record(ours, 'big', 200, 3);
+  await record(null, 'big', 500, 1);
+});
+afterAll(() => app.close());
+
+test('an empty time has its own words', async () => {
+  const body = await page(platform);
+  expect(body).toContain('No incidents in this period');
+});
+
+test('traffic is that of the scope; suppliers are the platform’s', async () => {
+  const all = await data(platform);
+  expect(all.status).toBe(200);
+  expect(all.json.total).toMatchObject({
+    requests: 4,
+    failures: 1,
+    failovers: 3,
+    cost_usd: 0.004,
+    mean_latency_ms: 100,
+  });
+  expect(all.json.steps).toHaveLength(24);
+  expect(all.json.providers).toMatchObject([
+    { provider: 'north', credential: 'missing', traffic: { requests: 4 } },
+  ]);
+  const own = await data(await person('org_owner', ours));
+  expect(own.json).toMatchObject({ total: { requests: 3, failures: 0 }, providers: null, incidents: null });
+  expect((await data(await person('user', ours))).status).toBe(403);
+  expect((await data('')).status).toBe(401);
+  expect((await data(platform, '?hours=5')).status).toBe(422);
+  expect((await data(platform, '?hours=168')).json.steps).toHaveLength(8);
+});
+
+test('an open lane is an incident from its opening to its end', async () => {
+  const close = openLane('north');
+  await watch.look();
+  await watch.look();
+  expect(await rows()).toEqual([{ kind: 'lane', subject: 'north big', cause: 'backend_error', over: false }]);
+  expect((await data(platform)).json.providers).toMatchObject([{ provider: 'north', circuit: 'open' }]);
+  const body = await page(platform);
+  expect(body).toContain('Lane passed over: north · big · eu');
+  expect(body).toContain('under way');
+  close();
+  await watch.look();
+  await watch.look(new Date(Date.now() + 20_000));
+  expect(await rows()).toMatchObject([{ kind: 'lane', over: true }]);
+  expect(await page(platform)).toContain('>over<');
+});
+
+test('a lane that opened and closed between two looks is one too', async () => {
+  openLane('brief')();
+  await watch.look();
+  await watch.look(new Date(Date.now() + 20_000));
+  expect((await rows()).at(-1)).toMatchObject({ subject: 'brief big', over: true });
+});
+
+test('so are a refused credential, and a model whose requests fail', async () => {
+  await app.database.query(
+    `INSERT INTO provider_credential (id, provider_id, label, kind, host, key_id, wrapped_key, nonce, ciphertext, health)
+     SELECT gen_random_uuid(), id, 'main', 'bearer', 'https://north.example', 'none', '', '', '', 'rejected'
+       FROM provider WHERE name = 'north'`,
+  );
+  await watch.look();
+  expect((await rows()).at(-1)).toMatchObject({ kind: 'credential', subject: 'north main', over: false });
+  await watch.measureErrors();
+  expect((await rows()).filter(({ kind }) => kind === 'errors')).toEqual([]);
+  await record(null, 'wobbly', 503, 10);
+  await record(null, 'wobbly', 200, 30);
+  await record(null, 'misused', 400, 40);
+  await watch.measureErrors();
+  expect((await rows()).at(-1)).toEqual({
+    kind: 'errors',
+    subject: ' wobbly',
+    cause: '25 % of 40',
+    over: false,
+  });
+});
+
+test('the list is paged and old ones are forgotten', async () => {
+  const log = app.application.get(IncidentLog, { strict: false });
+  const first = await log.page(new Date(0), { limit: 2 });
+  expect(first.rows).toHaveLength(2);
+  const second = await log.page(new Date(0), { limit: 2, cursor: first.next });
+  expect(second.rows.map(({ id }) => id)).not.toEqual(first.rows.map(({ id }) => id));
+  await log.forgetOld(new Date(Date.now() + 401 * 86_400_000));
+  expect((await rows()).every(({ over }) => !over)).toBe(true);
+});
+
+test('the part that refreshes comes alone to scripts', async () => {
+  const body = await page(platform, { 'hx-request': 'true' });
+  expect(body).not.toContain('<html');
+  expect(body).toContain('id="traffic"');
+  expect(await page(platform)).toContain('hx-trigger="every 15s"');
+});
