@@ -29,6 +29,7 @@ import { CreateUserSettings1763800610000 } from './1763800610000-create-user-set
 import { AddRecordLabels1763800700000 } from './1763800700000-add-record-labels';
 import { IndexRequestLog1763800701000 } from './1763800701000-index-request-log';
 import { CreateConversations1763800800000 } from './1763800800000-create-conversations';
+import { AddModelPolicies1763801000000 } from './1763801000000-add-model-policies';
 import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 import { CreateIncidents1763801100000 } from './1763801100000-create-incidents';
 
@@ -65,6 +66,7 @@ export const migrations = [
   AddRecordLabels1763800700000,
   IndexRequestLog1763800701000,
   CreateConversations1763800800000,
+  AddModelPolicies1763801000000,
   CreatePayments1763801200000,
   CreateIncidents1763801100000,
 ];

@@ -1,9 +1,12 @@
 import { Module } from '@nestjs/common';
 import { WebModule } from '../web';
 import { AuditLogModule } from './audit/audit-log.module';
+import { CatalogueAdminModule } from './catalogue/catalogue-admin.module';
 import { ObservabilityModule } from './observability/observability.module';
 import { UserUsageModule } from './usage/user-usage.module';
 
 /** The pages and operations below /dashboard/admin and /api/admin; each area is a folder with a module of its own. */
-@Module({ imports: [WebModule, AuditLogModule, ObservabilityModule, UserUsageModule] })
+@Module({
+  imports: [WebModule, AuditLogModule, CatalogueAdminModule, ObservabilityModule, UserUsageModule],
+})
 export class AdminModule {}

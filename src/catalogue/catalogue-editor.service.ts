@@ -36,6 +36,8 @@ export interface OrganisationAccessInput {
   readonly granted?: boolean;
   /** The organisation's own switch. */
   readonly enabled?: boolean;
+  /** The platform's refusal, of a model that is open to others. A grant takes it back. */
+  readonly denied?: boolean;
 }
 
 /** An administrator may ask for any state from any other; `deleted` keeps the record and can be taken back. */
@@ -193,11 +195,18 @@ export class CatalogueEditor {
   ): Promise<void> {
     const model = await modelNamed(tx, modelName);
     await tx.query(
-      `INSERT INTO model_organisation_access AS known (model_id, organisation_id, granted, enabled)
-       VALUES ($1, $2, coalesce($3, false), coalesce($4, true))
+      `INSERT INTO model_organisation_access AS known (model_id, organisation_id, granted, enabled, denied)
+       VALUES ($1, $2, coalesce($3, false), coalesce($4, true), coalesce($5, false))
        ON CONFLICT (model_id, organisation_id) DO UPDATE
-         SET granted = coalesce($3, known.granted), enabled = coalesce($4, known.enabled)`,
-      [model.id, organisationId, access.granted ?? null, access.enabled ?? null],
+         SET granted = coalesce($3, known.granted), enabled = coalesce($4, known.enabled),
+             denied = coalesce($5, known.denied)`,
+      [
+        model.id,
+        organisationId,
+        access.granted ?? null,
+        access.enabled ?? null,
+        access.denied ?? (access.granted === true ? false : null),
+      ],
     );
   }
 

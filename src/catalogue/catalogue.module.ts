@@ -3,6 +3,9 @@ import { SecretsModule, SupplierHttpModule } from '../platform';
 import { CatalogueEditor } from './catalogue-editor.service';
 import { CatalogueService } from './catalogue.service';
 import { CredentialEditor } from './credential-editor.service';
+import { ModelAccess } from './model-access.service';
+import { ModelSheets } from './model-sheet.service';
+import { ProviderSheets } from './provider-sheet.service';
 import { TokenEvents } from './credential-events.service';
 import { CredentialStore } from './credential-store.service';
 import { PriceService } from './price.service';
@@ -16,7 +19,20 @@ import { PriceService } from './price.service';
     CredentialStore,
     CredentialEditor,
     TokenEvents,
+    ModelAccess,
+    ModelSheets,
+    ProviderSheets,
   ],
-  exports: [CatalogueService, CatalogueEditor, PriceService, CredentialStore, CredentialEditor, TokenEvents],
+  exports: [
+    CatalogueService,
+    CatalogueEditor,
+    PriceService,
+    CredentialStore,
+    CredentialEditor,
+    TokenEvents,
+    ModelAccess,
+    ModelSheets,
+    ProviderSheets,
+  ],
 })
 export class CatalogueModule {}

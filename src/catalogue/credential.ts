@@ -90,6 +90,13 @@ export function credentialOf(kind: CredentialKind, id: string, text: string): Cr
   }
 }
 
+/** A secret that is used once and not stored. */
+export function typedCredential(kind: CredentialKind, secret: CredentialSecret): Credential {
+  const text = secretText(kind, secret);
+  if (!text.ok) throw text.error;
+  return credentialOf(kind, 'typed', text.value);
+}
+
 /** The end of the part that people recognise, unless showing it would give much of it away. */
 export function hintOf(credential: Credential): string {
   const shown = {

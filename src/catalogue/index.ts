@@ -16,7 +16,7 @@ export type {
   SigningCredential,
   TokenCredential,
 } from './credential';
-export { originsOf, type SecretHome, tokenUrlOf } from './credential';
+export { originsOf, type SecretHome, tokenUrlOf, typedCredential } from './credential';
 export { CREDENTIAL_KINDS, type CredentialHealth, type CredentialKind } from './credential.entity';
 export { CredentialEditor, type CredentialInput, type CredentialSummary } from './credential-editor.service';
 export {
@@ -30,6 +30,7 @@ export { rewrapCredentials, type RewrapSummary } from './credential-rewrap';
 export { CredentialStore, type CredentialState, type PooledToken } from './credential-store.service';
 export { CatalogueModule } from './catalogue.module';
 export { CatalogueService } from './catalogue.service';
+export { listAliases } from './catalogue-lists';
 export {
   MODEL_KINDS,
   MODEL_STATES,
@@ -41,6 +42,20 @@ export {
   type ProviderBreaker,
   type ProviderTimeouts,
 } from './entities';
+export { ensureAdminFixture } from './admin-fixture';
+export { type DepartmentAccess, ModelAccess } from './model-access.service';
+export { moved, reordered, writeModelOrder } from './model-order';
+export { type ModelPolicy, POLICY_MODES, type PolicyMode } from './model-policy';
+export {
+  type ModelSheet,
+  ModelSheets,
+  type SheetLane,
+  type SheetPrice,
+  type SheetSchedule,
+} from './model-sheet.service';
+export { type ProviderChange, type ProviderSheet, ProviderSheets } from './provider-sheet.service';
+export { type VisibilityEffect, visibilityEffect } from './provider-visibility';
+export { refuseManaged } from './sheet-version';
 export * from './plan';
 export { ratesOf, type StoredRates } from './price-codec';
 export { type PriceInput, PriceService, type ScheduleInput } from './price.service';

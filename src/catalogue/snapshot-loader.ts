@@ -1,7 +1,12 @@
 import { IsNull } from 'typeorm';
 import type { Database, Tx } from '../platform';
 import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
-import { CatalogueSnapshot, type DepartmentAccessRow, type OrganisationAccessRow } from './snapshot';
+import {
+  CatalogueSnapshot,
+  type DepartmentAccessRow,
+  type ModelPolicyRow,
+  type OrganisationAccessRow,
+} from './snapshot';
 
 /** Reads the whole catalogue as of one instant, so that no half of a change is ever seen. */
 export function loadSnapshot(database: Database): Promise<CatalogueSnapshot> {
@@ -19,6 +24,7 @@ export function loadSnapshot(database: Database): Promise<CatalogueSnapshot> {
           'SELECT * FROM model_organisation_access',
         ),
         departmentAccess: await tx.query<DepartmentAccessRow[]>('SELECT * FROM department_model_access'),
+        policies: await tx.query<ModelPolicyRow[]>('SELECT * FROM model_policy'),
       }),
     { isolation: 'REPEATABLE READ' },
   );

@@ -1,4 +1,5 @@
 import type { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
+import { allows, type ModelPolicy } from './model-policy';
 import { ratesOf } from './price-codec';
 import type {
   LaneView,
@@ -18,6 +19,11 @@ export interface OrganisationAccessRow {
   readonly organisation_id: number;
   readonly granted: boolean;
   readonly enabled: boolean;
+  readonly denied: boolean;
+}
+
+export interface ModelPolicyRow extends ModelPolicy {
+  readonly organisation_id: number;
 }
 
 export interface DepartmentAccessRow {
@@ -37,6 +43,7 @@ export interface CatalogueRows {
   readonly schedules: readonly PriceSchedule[];
   readonly organisationAccess: readonly OrganisationAccessRow[];
   readonly departmentAccess: readonly DepartmentAccessRow[];
+  readonly policies: readonly ModelPolicyRow[];
 }
 
 /** The catalogue of one revision, in memory. It never changes; a newer one takes its place. */
@@ -52,6 +59,9 @@ export class CatalogueSnapshot {
   /** By model, then by whom it is about. */
   private readonly organisationAccess: ReadonlyMap<number, ReadonlyMap<number, OrganisationAccessRow>>;
   private readonly departmentAccess: ReadonlyMap<number, ReadonlyMap<number, DepartmentAccessRow>>;
+  private readonly policies: ReadonlyMap<number, ModelPolicy>;
+  /** Models that an organisation's policy leaves open, reckoned when it is first asked for. */
+  private readonly openByPolicy = new Map<number, ReadonlySet<number>>();
 
   constructor(rows: CatalogueRows) {
     const views = viewsOf(rows);
@@ -66,6 +76,7 @@ export class CatalogueSnapshot {
     );
     this.organisationAccess = byModel(rows.organisationAccess, ({ organisation_id: id }) => id);
     this.departmentAccess = byModel(rows.departmentAccess, ({ department_id: id }) => id);
+    this.policies = new Map(rows.policies.map((row) => [row.organisation_id, row]));
   }
 
   /** Name → alias → redirects → model, with the lanes and prices in force at that instant. */
@@ -102,16 +113,33 @@ export class CatalogueSnapshot {
     return this.prices.get(id);
   }
 
-  /** Whether the platform, the organisation and the department all leave this model open to them. */
+  /** Whether the platform, the organisation, its policy and the department all leave this model open to them. */
   isOpenTo(model: ModelView, audience: ModelAudience): boolean {
     const { organisationId, departmentId } = audience;
     const organisation =
       organisationId === null ? undefined : this.organisationAccess.get(model.id)?.get(organisationId);
     if (model.restricted && organisation?.granted !== true) return false;
-    if (organisation?.enabled === false) return false;
+    if (organisation?.enabled === false || organisation?.denied === true) return false;
+    if (organisationId !== null && !this.isWithinPolicy(model, organisationId)) return false;
     const department =
       departmentId === null ? undefined : this.departmentAccess.get(model.id)?.get(departmentId);
     return department?.allowed !== false;
+  }
+
+  /** What an organisation chose for itself; without a policy, every model. */
+  policyOf(organisationId: number): ModelPolicy | undefined {
+    return this.policies.get(organisationId);
+  }
+
+  private isWithinPolicy(model: ModelView, organisationId: number): boolean {
+    const policy = this.policies.get(organisationId);
+    if (policy === undefined || policy.mode === 'all') return true;
+    let open = this.openByPolicy.get(organisationId);
+    if (open === undefined) {
+      open = new Set(this.models.filter(({ name }) => allows(policy, name)).map(({ id }) => id));
+      this.openByPolicy.set(organisationId, open);
+    }
+    return open.has(model.id);
   }
 }
 

@@ -5,6 +5,7 @@ import { AutoRouter } from './auto-router';
 import { CredentialAlarm } from './credential-alarm';
 import { LaneEvents } from './health/lane-events';
 import { LaneHealth } from './health/lane-health';
+import { SupplierProbe } from './probe/supplier-probe';
 import { Stickiness } from './stickiness';
 import { TokenPool } from './suppliers/native-oauth/token-pool';
 import { SupplierStyles } from './suppliers/registry';
@@ -21,6 +22,7 @@ import { SupplierClient } from './suppliers/supplier-client';
     SupplierStyles,
     TokenPool,
     SupplierClient,
+    SupplierProbe,
   ],
   exports: [
     CatalogueModule,
@@ -31,6 +33,7 @@ import { SupplierClient } from './suppliers/supplier-client';
     Stickiness,
     SupplierStyles,
     SupplierClient,
+    SupplierProbe,
   ],
 })
 export class RoutingModule {}

@@ -1,6 +1,8 @@
 import type { Scenario } from '../scenario';
 import { accountScenarios } from './accounts';
 import { frameScenarios } from './frame';
+import { adminCatalogueScenarios } from './admin-catalogue';
+import { adminModelAccessScenarios } from './admin-model-access';
 import { gatewayScenarios } from './gateway';
 import { keysAndOverviewScenarios } from './keys-and-overview';
 import { manageScenarios } from './manage';
@@ -18,4 +20,6 @@ export const scenarios: readonly Scenario[] = [
   ...accountScenarios,
   ...providerScenarios,
   ...frameScenarios,
+  ...adminCatalogueScenarios,
+  ...adminModelAccessScenarios,
 ];

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { LaneView, ProviderView } from '../../catalogue';
+import type { CredentialKind, LaneView, ProviderView } from '../../catalogue';
 import { fault } from '../../kernel';
 import { bedrock } from './bedrock/bedrock';
 import { cohereRerank } from './cohere-rerank/cohere-rerank';
@@ -52,6 +52,11 @@ export class SupplierStyles {
     const style = this.styles.get(provider.style);
     if (style !== undefined) return style;
     throw fault('configuration_error', { details: { provider: provider.name, style: provider.style } });
+  }
+
+  /** What suppliers of a style are paid with; undefined for a style that there is not. */
+  kindFor(name: string): CredentialKind | undefined {
+    return this.styles.get(name)?.credential;
   }
 
   /** What the supplier of a lane bills for pictures. */

@@ -107,5 +107,6 @@ export const rows = (fields: Partial<CatalogueRows> = {}): CatalogueRows => ({
   schedules: [],
   organisationAccess: [],
   departmentAccess: [],
+  policies: [],
   ...fields,
 });

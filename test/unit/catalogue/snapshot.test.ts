@@ -178,7 +178,7 @@ describe('who may use a model', () => {
     return snapshot.isOpenTo(snapshot.models[0]!, inside);
   };
   const organisation = (granted: boolean, enabled: boolean): Partial<CatalogueRows> => ({
-    organisationAccess: [{ model_id: 1, organisation_id: 4, granted, enabled }],
+    organisationAccess: [{ model_id: 1, organisation_id: 4, granted, enabled, denied: false }],
   });
   const department = (allowed: boolean): Partial<CatalogueRows> => ({
     departmentAccess: [{ model_id: 1, department_id: 8, allowed }],

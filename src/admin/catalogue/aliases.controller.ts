@@ -1,0 +1,134 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Req, Res, UseInterceptors } from '@nestjs/common';
+import { ActivityLog, changesOf } from '../../audit';
+import { CatalogueEditor, listAliases, ModelSheets, refuseManaged } from '../../catalogue';
+import { fault } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { Access, Action, Data, type HttpRequest } from '../../web';
+import { Answers, ProblemAsNotice } from './answers';
+import { AliasForm, AliasRemovalForm, type FromPage } from './forms';
+
+const PLATFORM = Access.role('platform_admin');
+
+/** Other names of models. Both ways to add and to remove one are the same. */
+@Controller()
+@UseInterceptors(ProblemAsNotice)
+export class AliasesController {
+  constructor(
+    private readonly database: Database,
+    private readonly editor: CatalogueEditor,
+    private readonly sheets: ModelSheets,
+    private readonly activity: ActivityLog,
+    private readonly answers: Answers,
+  ) {}
+
+  @Data('/dashboard/admin/model-aliases', PLATFORM)
+  async list(): Promise<object> {
+    const aliases = await listAliases(this.database);
+    return {
+      object: 'list',
+      data: aliases.map(({ alias, model, state, managed }) => ({
+        object: 'alias',
+        alias,
+        model,
+        state,
+        managed,
+      })),
+    };
+  }
+
+  @Action('/dashboard/admin/model-aliases', PLATFORM, { audit: 'model.alias-added' })
+  create(
+    @Body() form: AliasForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.add(form, request, response);
+  }
+
+  @Action('/dashboard/admin/models/add-alias', PLATFORM, { audit: 'model.alias-added' })
+  addToModel(
+    @Body() form: AliasForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.add(form, request, response);
+  }
+
+  @Action('/dashboard/admin/models/remove-alias', PLATFORM, { audit: 'model.alias-removed' })
+  removeByForm(
+    @Body() form: AliasRemovalForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.remove(form.alias, form, request, response);
+  }
+
+  @Action('/dashboard/admin/model-aliases/:alias_name', PLATFORM, {
+    audit: 'model.alias-removed',
+    verb: 'delete',
+  })
+  removeByName(
+    @Param('alias_name') alias: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.remove(alias, {}, request, response);
+  }
+
+  private async add(form: AliasForm, request: HttpRequest, response: ServerResponse): Promise<object> {
+    const { alias, model, reason } = form;
+    await this.database.transaction(async (tx) => {
+      const before = await this.sheets.read(tx, model);
+      refuseManaged(before.model);
+      await this.editor.addAlias(tx, alias, model);
+      if (before.aliases.includes(alias)) this.activity.nothingChanged();
+      else await this.record(tx, 'model.alias-added', alias, changesOf(null, { model }), reason);
+    });
+    const facts = { ok: true, alias, model };
+    return this.answers.done(request, response, form, {
+      text: 'catalogue.done.alias-added',
+      values: { alias },
+      facts,
+    });
+  }
+
+  private async remove(
+    alias: string,
+    form: FromPage,
+    request: HttpRequest,
+    response: ServerResponse,
+  ): Promise<object> {
+    await this.database.transaction(async (tx) => {
+      const [row] = await tx.query<{ model: string; managed: boolean }[]>(
+        'SELECT m.name AS model, m.managed FROM model_alias a JOIN model m ON m.id = a.model_id WHERE a.name = $1',
+        [alias],
+      );
+      if (row === undefined) throw fault('not_found', { param: 'alias' });
+      refuseManaged({ name: row.model, managed: row.managed });
+      await this.editor.removeAlias(tx, alias);
+      await this.record(tx, 'model.alias-removed', alias, changesOf({ model: row.model }, null), form.reason);
+    });
+    return this.answers.done(request, response, form, {
+      text: 'catalogue.done.alias-removed',
+      values: { alias },
+      facts: { ok: true, alias },
+    });
+  }
+
+  private record(
+    tx: Tx,
+    action: 'model.alias-added' | 'model.alias-removed',
+    alias: string,
+    changes: ReturnType<typeof changesOf>,
+    reason: string | undefined,
+  ): Promise<void> {
+    return this.activity.write(tx, {
+      action,
+      object: { type: 'alias', id: alias, label: alias },
+      concerns: {},
+      changes,
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+}

@@ -1,0 +1,130 @@
+import { applyDecorators } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsInt,
+  IsISO8601,
+  IsObject,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+  MinLength,
+} from 'class-validator';
+import { parseJsonText } from '../../kernel';
+
+/*
+ * Fields of forms and of JSON alike: a form sends texts, empty ones for what was left open, and a list as a field that
+ * comes several times.
+ */
+
+type Given = { readonly value: unknown };
+
+const lastOf = (value: unknown): unknown => (Array.isArray(value) ? (value as unknown[]).at(-1) : value);
+const trimmed = ({ value }: Given): unknown => (typeof value === 'string' ? value.trim() : value);
+const truths = new Map<unknown, boolean>([
+  ...['on', 'true', 'yes', '1', true].map((word) => [word, true] as const),
+  ...['off', 'false', 'no', '0', '', false].map((word) => [word, false] as const),
+]);
+
+/** A box with a hidden `off` before it, or a truth value. */
+export const Flag = (): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: Given) => truths.get(lastOf(value)) ?? value),
+    IsBoolean(),
+  );
+
+export const Line = (most: number): PropertyDecorator =>
+  applyDecorators(Transform(trimmed), IsString(), MinLength(1), MaxLength(most), Matches(/^[^\p{Cc}]+$/u));
+
+/** An empty text stands for none. */
+export const LineOrNone = (most: number): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: Given) => (value === '' ? null : trimmed({ value }))),
+    IsOptional(),
+    IsString(),
+    MaxLength(most),
+  );
+
+export const Whole = (least: number, most: number): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: Given) =>
+      typeof value === 'string' && /^\d{1,12}$/.test(value.trim())
+        ? Number(value)
+        : value === ''
+          ? null
+          : value,
+    ),
+    IsInt(),
+    Min(least),
+    Max(most),
+  );
+
+/** Dollars, as a text or a number; an empty text stands for none. */
+export const Usd = (): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: Given) =>
+      value === '' ? null : typeof value === 'number' ? String(value) : trimmed({ value }),
+    ),
+    IsOptional(),
+    Matches(/^\d{1,7}(\.\d{1,9})?$/),
+  );
+
+/** A list, or a text with commas or line ends between its items. */
+export const Words = (most: number, longest = 128): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: Given) =>
+      typeof value === 'string'
+        ? value
+            .split(/[,\n]/)
+            .map((word) => word.trim())
+            .filter((word) => word !== '')
+        : value,
+    ),
+    IsArray(),
+    ArrayMaxSize(most),
+    IsString({ each: true }),
+    MaxLength(longest, { each: true }),
+  );
+
+/** One field of rows that a form repeats. */
+export const Column = (): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: Given) => (typeof value === 'string' ? [value] : value)),
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(64),
+    IsString({ each: true }),
+    MaxLength(256, { each: true }),
+  );
+
+/** An object, or its text. */
+export const Settings = (): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: Given) => (typeof value === 'string' ? objectIn(value) : value)),
+    IsObject(),
+  );
+
+export const Instant = (): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: Given) =>
+      value === '' ? null : typeof value === 'string' ? zoned(value.trim()) : value,
+    ),
+    IsISO8601({ strict: true }),
+  );
+
+/** A field for a date and a time has no zone: prices change in UTC, and the page says so. */
+const zoned = (text: string): string => (/T\d\d:\d\d(:\d\d)?$/.test(text) ? `${text}Z` : text);
+
+function objectIn(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return parseJsonText(text);
+  } catch {
+    return text;
+  }
+}

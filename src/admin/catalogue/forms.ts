@@ -1,0 +1,386 @@
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  MaxLength,
+  ValidateNested,
+} from 'class-validator';
+import {
+  LANE_ORDERS,
+  type LaneOrder,
+  MODEL_KINDS,
+  MODEL_STATES,
+  type ModelKind,
+  type ModelState,
+  POLICY_MODES,
+  type PolicyMode,
+} from '../../catalogue';
+import { PROBED_OPERATIONS, type ProbedOperation } from '../../routing';
+import { Column, Flag, Instant, Line, LineOrNone, Settings, Usd, Whole, Words } from './fields';
+
+const NAME = 128;
+
+/** A form of a page says where it stands, so that people come back to it. */
+export class FromPage {
+  @IsOptional()
+  @IsString()
+  @MaxLength(2_000)
+  back?: string;
+
+  /** Why; it stands in the record of the change. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(500)
+  reason?: string;
+}
+
+export class ModelForm extends FromPage {
+  @Line(NAME)
+  model: string;
+}
+
+/** Dollars: a million tokens, a minute of audio (`ppm`), a call. What is left out stays; empty clears a rate of its own. */
+export class PriceForm extends ModelForm {
+  @Usd()
+  input_price?: string | null;
+
+  @Usd()
+  output_price?: string | null;
+
+  @Usd()
+  ppm_price?: string | null;
+
+  @Usd()
+  per_call_price?: string | null;
+
+  @Usd()
+  cache_read_price?: string | null;
+
+  @Usd()
+  cache_write_price?: string | null;
+
+  @Usd()
+  cache_write_long_price?: string | null;
+
+  @Usd()
+  reasoning_price?: string | null;
+
+  @Usd()
+  audio_input_price?: string | null;
+
+  @Usd()
+  audio_output_price?: string | null;
+
+  @Usd()
+  image_price?: string | null;
+
+  @Usd()
+  image_output_price?: string | null;
+
+  /** The price that was shown, 0 for none: another one in force meanwhile is a conflict. */
+  @IsOptional()
+  @Whole(0, 2_147_483_647)
+  price_id?: number;
+}
+
+class LaneForm {
+  @Line(NAME)
+  provider: string;
+
+  @Line(256)
+  upstream_model: string;
+
+  @Line(64)
+  region: string;
+
+  @IsOptional()
+  @IsInt()
+  @Whole(1, 1_000)
+  weight?: number;
+
+  @IsOptional()
+  @Whole(0, 2)
+  retries?: number;
+
+  @IsOptional()
+  @Flag()
+  enabled?: boolean;
+}
+
+export class ModelChangeForm extends PriceForm {
+  @IsOptional()
+  @Line(200)
+  display_name?: string;
+
+  @IsOptional()
+  @Line(120)
+  owned_by?: string;
+
+  @IsOptional()
+  @IsIn(MODEL_KINDS)
+  kind?: ModelKind;
+
+  @IsOptional()
+  @Whole(1, 100_000_000)
+  context_tokens?: number | null;
+
+  @IsOptional()
+  @Whole(1, 100_000_000)
+  max_output_tokens?: number | null;
+
+  @IsOptional()
+  @Words(16, 32)
+  input_modalities?: string[];
+
+  @IsOptional()
+  @Words(16, 32)
+  output_modalities?: string[];
+
+  @IsOptional()
+  @Words(64, 64)
+  capabilities?: string[];
+
+  @IsOptional()
+  @Flag()
+  restricted?: boolean;
+
+  @IsOptional()
+  @IsIn(LANE_ORDERS)
+  lane_order?: LaneOrder;
+
+  /** The model that answers what is too long for this one. */
+  @LineOrNone(NAME)
+  overflow_to?: string | null;
+
+  /** The chain of providers, the primary first. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(64)
+  @ValidateNested({ each: true })
+  @Type(() => LaneForm)
+  lanes?: LaneForm[];
+
+  @Column()
+  lane_provider?: string[];
+
+  @Column()
+  lane_model?: string[];
+
+  @Column()
+  lane_region?: string[];
+
+  @Column()
+  lane_weight?: string[];
+
+  @Column()
+  lane_retries?: string[];
+
+  @Column()
+  lane_enabled?: string[];
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  version?: string;
+}
+
+export class StateForm extends ModelForm {
+  @IsIn(MODEL_STATES)
+  state: ModelState;
+}
+
+export class RedirectForm extends ModelForm {
+  @LineOrNone(NAME)
+  redirect_to?: string | null;
+}
+
+/** Either the names in the order that is wanted, or one model and where it goes. */
+export class OrderForm extends FromPage {
+  @IsOptional()
+  @Words(5_000)
+  order?: string[];
+
+  @IsOptional()
+  @Line(NAME)
+  model?: string;
+
+  @IsOptional()
+  @IsIn(['up', 'down'])
+  move?: 'up' | 'down';
+
+  /** Counted from one. */
+  @IsOptional()
+  @Whole(1, 100_000)
+  position?: number;
+}
+
+export class ReplayForm extends FromPage {
+  @Flag()
+  included: boolean;
+}
+
+export class ReasonForm extends FromPage {}
+
+export class AliasForm extends ModelForm {
+  @Line(NAME)
+  alias: string;
+}
+
+export class AliasRemovalForm extends FromPage {
+  @Line(NAME)
+  alias: string;
+}
+
+export class ScheduleForm extends FromPage {
+  /** The schedule to change; left out, a new one. */
+  @IsOptional()
+  @Whole(1, 2_147_483_647)
+  id?: number;
+
+  /** A version there is already; left out, one is made of the prices. */
+  @IsOptional()
+  @Whole(1, 2_147_483_647)
+  price_id?: number;
+
+  @IsOptional()
+  @Instant()
+  starts_at?: string;
+
+  /** Left out: until further notice. */
+  @IsOptional()
+  @Instant()
+  ends_at?: string | null;
+
+  @Usd()
+  input_price?: string | null;
+
+  @Usd()
+  output_price?: string | null;
+
+  @Usd()
+  ppm_price?: string | null;
+
+  @Usd()
+  per_call_price?: string | null;
+}
+
+export class ToggleForm extends ModelForm {
+  @Flag()
+  enabled: boolean;
+
+  /** Left out: one's own, or the one that the administration's view is narrowed to. */
+  @IsOptional()
+  @Whole(1, 2_147_483_647)
+  org_id?: number;
+}
+
+export class OrganisationGrantForm extends ModelForm {
+  @Whole(1, 2_147_483_647)
+  org_id: number;
+
+  @Flag()
+  allowed: boolean;
+}
+
+export class PolicyForm extends FromPage {
+  @IsOptional()
+  @Whole(1, 2_147_483_647)
+  org_id?: number;
+
+  @IsIn(POLICY_MODES)
+  mode: PolicyMode;
+
+  @IsOptional()
+  @Words(500)
+  patterns?: string[];
+}
+
+export class OrganisationQuery {
+  @IsOptional()
+  @Whole(1, 2_147_483_647)
+  org_id?: number;
+}
+
+/** Names of models to open and to close; `allowed_only` closes all that are not named. */
+export class DepartmentAccessForm extends FromPage {
+  @IsOptional()
+  @Words(5_000)
+  allowed?: string[];
+
+  @IsOptional()
+  @Words(5_000)
+  blocked?: string[];
+
+  @IsOptional()
+  @Flag()
+  allowed_only?: boolean;
+}
+
+export class ProviderForm extends FromPage {
+  @IsOptional()
+  @Line(120)
+  name?: string;
+
+  @IsOptional()
+  @Line(64)
+  style?: string;
+
+  @IsOptional()
+  @Line(2_048)
+  base_url?: string;
+
+  @IsOptional()
+  @Words(64, 64)
+  regions?: string[];
+
+  /** What is peculiar to this supplier, as data for its adapter. */
+  @IsOptional()
+  @Settings()
+  settings?: Record<string, unknown>;
+
+  @IsOptional()
+  @Settings()
+  timeouts?: Record<string, unknown>;
+
+  @IsOptional()
+  @Settings()
+  breaker?: Record<string, unknown>;
+
+  /** Goes in and never comes out: a key, or an object where its kind has several parts. */
+  @IsOptional()
+  secret?: unknown;
+
+  @LineOrNone(120)
+  secret_label?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  version?: string;
+}
+
+export class VisibilityForm extends FromPage {
+  @Flag()
+  visible: boolean;
+}
+
+export class ProbeForm extends ProviderForm {
+  /** A stored provider: what is left out is taken from it. */
+  @IsOptional()
+  @Whole(1, 2_147_483_647)
+  provider_id?: number;
+
+  @Line(256)
+  upstream_model: string;
+
+  @LineOrNone(64)
+  region?: string | null;
+
+  @IsOptional()
+  @IsIn([...PROBED_OPERATIONS, ''])
+  operation?: ProbedOperation | '';
+}

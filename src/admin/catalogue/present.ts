@@ -1,0 +1,130 @@
+import type { ModelSheet, ProviderSheet, SheetPrice, SheetSchedule } from '../../catalogue';
+import { formatUsd, type PriceRates, toJsonNumber } from '../../kernel';
+
+/** What programs read of the catalogue. */
+export const presentModel = (sheet: ModelSheet): object => {
+  const { model, lanes, aliases, redirectTo, overflowTo, price, version } = sheet;
+  return {
+    object: 'model',
+    model: model.name,
+    display_name: model.displayName,
+    owned_by: model.ownedBy,
+    kind: model.kind,
+    state: model.state,
+    display_order: model.displayOrder,
+    redirect_to: redirectTo,
+    overflow_to: overflowTo,
+    aliases,
+    replay_included: model.replayIncluded,
+    restricted: model.restricted,
+    managed: model.managed,
+    context_tokens: model.contextTokens,
+    max_output_tokens: model.maxOutputTokens,
+    input_modalities: model.inputModalities,
+    output_modalities: model.outputModalities,
+    capabilities: model.capabilities,
+    lane_order: model.laneOrder,
+    lanes: lanes.map(({ provider, upstreamModel, region, weight, retries, enabled, visible }) => ({
+      provider,
+      upstream_model: upstreamModel,
+      region,
+      weight,
+      retries,
+      enabled,
+      provider_visible: visible,
+    })),
+    price: price === null ? null : presentPrice(price),
+    version,
+  };
+};
+
+export const presentPrice = ({ id, rates, validFrom, source }: SheetPrice): object => ({
+  price_id: id,
+  currency: 'USD',
+  ...pricesOf(rates, toJsonNumber),
+  valid_from: validFrom?.toISOString() ?? null,
+  source,
+});
+
+/** The rates by the names of the forms; null where another rate stands in. */
+export function pricesOf<T>(rates: PriceRates, show: (nano: bigint) => T): Record<string, T | null> {
+  const own = (nano: bigint | null): T | null => (nano === null ? null : show(nano));
+  return {
+    input_price: show(rates.input),
+    output_price: show(rates.output),
+    ppm_price: show(rates.perMinuteNano),
+    per_call_price: show(rates.perCallNano),
+    cache_read_price: own(rates.cacheRead),
+    cache_write_price: own(rates.cacheWrite),
+    cache_write_long_price: own(rates.cacheWriteLong),
+    reasoning_price: own(rates.reasoning),
+    audio_input_price: own(rates.audioInput),
+    audio_output_price: own(rates.audioOutput),
+    image_price: own(rates.image),
+    image_output_price: own(rates.imageOutput),
+  };
+}
+
+export const presentSchedule = ({ id, price, startsAt, endsAt }: SheetSchedule): object => ({
+  id,
+  starts_at: startsAt.toISOString(),
+  ends_at: endsAt?.toISOString() ?? null,
+  price: presentPrice(price),
+});
+
+export const presentProvider = ({ provider, credentials, version }: ProviderSheet): object => ({
+  object: 'provider',
+  id: provider.id,
+  name: provider.name,
+  style: provider.style,
+  base_url: provider.baseUrl,
+  regions: provider.regions,
+  visible: provider.visible,
+  managed: provider.managed,
+  settings: provider.settings,
+  timeouts: provider.timeouts,
+  breaker: provider.breaker,
+  secrets: credentials.map(({ id, label, kind, last4, health, fits, createdAt }) => ({
+    id,
+    label,
+    kind,
+    last4,
+    health,
+    fits,
+    created_at: createdAt.toISOString(),
+  })),
+  version,
+});
+
+/** What the record of a change compares. */
+export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object => ({
+  display_name: model.displayName,
+  owned_by: model.ownedBy,
+  kind: model.kind,
+  context_tokens: model.contextTokens,
+  max_output_tokens: model.maxOutputTokens,
+  input_modalities: model.inputModalities,
+  output_modalities: model.outputModalities,
+  capabilities: model.capabilities,
+  restricted: model.restricted,
+  lane_order: model.laneOrder,
+  overflow_to: overflowTo,
+  lanes: lanes.map(
+    ({ provider, upstreamModel, region, weight, retries, enabled }) =>
+      `${provider} ${upstreamModel} ${region} ×${weight}${retries > 0 ? ` +${retries}` : ''}${enabled ? '' : ' off'}`,
+  ),
+});
+
+export const recordedPrice = (price: SheetPrice | null): object | null =>
+  price === null ? null : { ...pricesOf(price.rates, formatUsd), source: price.source };
+
+export const recordedProvider = ({ provider, credentials }: ProviderSheet): object => ({
+  name: provider.name,
+  style: provider.style,
+  base_url: provider.baseUrl,
+  regions: provider.regions,
+  settings: provider.settings,
+  timeouts: provider.timeouts,
+  breaker: provider.breaker,
+  labels: credentials.map(({ label }) => label),
+});

@@ -1,0 +1,197 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Req, Res, UseInterceptors } from '@nestjs/common';
+import { ActivityLog, changesOf } from '../../audit';
+import {
+  type ModelSheet,
+  ModelSheets,
+  PriceService,
+  refuseManaged,
+  type SheetSchedule,
+} from '../../catalogue';
+import { fault, formatUsd, priceRates, wholeNumberField } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { Access, Action, Data, type HttpRequest } from '../../web';
+import { Answers, ProblemAsNotice } from './answers';
+import { PriceForm, ReasonForm, ScheduleForm } from './forms';
+import { PriceDesk, sourceOf } from './price-desk.service';
+import { presentModel, presentPrice, presentSchedule, pricesOf } from './present';
+import { hasRates, ratesOfForm } from './read-forms';
+
+const PLATFORM = Access.role('platform_admin');
+const LARGEST_ID = 2_147_483_647;
+
+/** Prices and their schedules. No price is ever edited: a change is a version, and requests keep theirs. */
+@Controller()
+@UseInterceptors(ProblemAsNotice)
+export class PricesController {
+  constructor(
+    private readonly database: Database,
+    private readonly sheets: ModelSheets,
+    private readonly prices: PriceService,
+    private readonly desk: PriceDesk,
+    private readonly activity: ActivityLog,
+    private readonly answers: Answers,
+  ) {}
+
+  @Action('/dashboard/admin/prices', PLATFORM, { audit: 'model.price-changed' })
+  set(
+    @Body() form: PriceForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.change(form, request, response);
+  }
+
+  @Action('/dashboard/admin/model-prices/update', PLATFORM, { audit: 'model.price-changed' })
+  update(
+    @Body() form: PriceForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.change(form, request, response);
+  }
+
+  @Data('/dashboard/admin/models/:model/price-schedule', PLATFORM)
+  async schedules(@Param('model') name: string): Promise<object> {
+    const sheet = await this.sheets.read(this.database.source.manager, name);
+    const now = new Date();
+    const active = sheet.schedules.find((schedule) => isRunning(schedule, now));
+    return {
+      model: name,
+      active: active === undefined ? null : presentSchedule(active),
+      schedules: sheet.schedules.map(presentSchedule),
+      price: sheet.price === null ? null : presentPrice(sheet.price),
+    };
+  }
+
+  /** A span of time with a price of its own: a version there is, or one that is made of the rates given. */
+  @Action('/dashboard/admin/models/:model/price-schedule', PLATFORM, { audit: 'model.price-changed' })
+  async schedule(
+    @Param('model') name: string,
+    @Body() form: ScheduleForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const facts = await this.database.transaction(async (tx) => {
+      const before = await this.sheets.read(tx, name);
+      refuseManaged(before.model);
+      const priceId = await this.priceFor(tx, before, form, sourceOf(request));
+      const { id } = await this.prices.upsertSchedule(tx, name, {
+        ...(form.id === undefined ? {} : { id: form.id }),
+        ...(priceId === undefined ? {} : { priceId }),
+        ...(form.starts_at === undefined ? {} : { startsAt: new Date(form.starts_at) }),
+        ...(form.ends_at === undefined
+          ? {}
+          : { endsAt: form.ends_at === null ? null : new Date(form.ends_at) }),
+      });
+      const known = before.schedules.find((schedule) => schedule.id === id);
+      const after = (await this.sheets.read(tx, name)).schedules.find((schedule) => schedule.id === id);
+      if (after === undefined) throw new Error('the schedule that was written is there');
+      await this.record(tx, before, known ?? null, after, form.reason);
+      return presentSchedule(after);
+    });
+    return this.answers.done(request, response, form, { text: 'catalogue.done.scheduled', facts });
+  }
+
+  @Action('/dashboard/admin/models/:model/price-schedule/:schedule_id', PLATFORM, {
+    audit: 'model.price-changed',
+    verb: 'delete',
+  })
+  async unschedule(
+    @Param('model') name: string,
+    @Param('schedule_id') id: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.removeSchedule(name, id, {}, request, response);
+  }
+
+  /** For forms, which have no other verb. */
+  @Action('/dashboard/admin/models/:model/price-schedule/:schedule_id/delete', PLATFORM, {
+    audit: 'model.price-changed',
+  })
+  async unscheduleByForm(
+    @Param('model') name: string,
+    @Param('schedule_id') id: string,
+    @Body() form: ReasonForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.removeSchedule(name, id, form, request, response);
+  }
+
+  private async removeSchedule(
+    name: string,
+    idText: string,
+    form: ReasonForm,
+    request: HttpRequest,
+    response: ServerResponse,
+  ): Promise<object> {
+    const id = wholeNumberField(idText, 'schedule_id', 1, LARGEST_ID);
+    await this.database.transaction(async (tx) => {
+      const sheet = await this.sheets.read(tx, name);
+      refuseManaged(sheet.model);
+      const known = sheet.schedules.find((schedule) => schedule.id === id);
+      if (known === undefined) throw fault('not_found', { param: 'schedule_id' });
+      await this.prices.deleteSchedule(tx, name, id);
+      await this.record(tx, sheet, known, null, form.reason);
+    });
+    return this.answers.done(request, response, form, {
+      text: 'catalogue.done.unscheduled',
+      facts: { ok: true, id },
+    });
+  }
+
+  private async change(form: PriceForm, request: HttpRequest, response: ServerResponse): Promise<object> {
+    if (!hasRates(form))
+      throw fault('missing_fields', {
+        details: { required: ['input_price', 'output_price', 'or another rate'] },
+      });
+    const sheet = await this.database.transaction((tx) => this.desk.change(tx, request, form));
+    const values = { model: form.model };
+    return this.answers.done(request, response, form, {
+      text: 'catalogue.done.price',
+      values,
+      facts: presentModel(sheet),
+    });
+  }
+
+  private async priceFor(
+    tx: Tx,
+    { model, price }: ModelSheet,
+    form: ScheduleForm,
+    source: string,
+  ): Promise<number | undefined> {
+    if (form.price_id !== undefined || !hasRates(form)) return form.price_id;
+    const rates = priceRates({ ...price?.rates, ...ratesOfForm(form) });
+    return (await this.prices.addPrice(tx, { model: model.name, rates, validFrom: null, source })).id;
+  }
+
+  private record(
+    tx: Tx,
+    { model }: ModelSheet,
+    before: SheetSchedule | null,
+    after: SheetSchedule | null,
+    reason: string | undefined,
+  ): Promise<void> {
+    return this.activity.write(tx, {
+      action: 'model.price-changed',
+      object: { type: 'model', id: model.id, label: model.name },
+      concerns: {},
+      changes: changesOf(recorded(before), recorded(after)),
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+}
+
+const isRunning = ({ startsAt, endsAt }: SheetSchedule, now: Date): boolean =>
+  startsAt <= now && (endsAt === null || now < endsAt);
+
+const recorded = (schedule: SheetSchedule | null): object | null =>
+  schedule === null
+    ? null
+    : {
+        schedule_starts_at: schedule.startsAt,
+        schedule_ends_at: schedule.endsAt,
+        ...pricesOf(schedule.price.rates, formatUsd),
+      };

@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Req, Res } from '@nestjs/common';
+import { type ProviderSheet, ProviderSheets, type ProviderView, typedCredential } from '../../catalogue';
+import { fault } from '../../kernel';
+import { Database } from '../../platform';
+import { type ProbeResult, SupplierProbe, SupplierStyles } from '../../routing';
+import { Access, Action, type HttpRequest, PageRenderer, wantsPage } from '../../web';
+import { pathBack } from './answers';
+import { ProbeForm } from './forms';
+import { providerFields, secretIn } from './read-forms';
+
+/** Asks a supplier for a word before its description is saved. Nothing is stored, typed secrets least of all. */
+@Controller()
+export class ProbeController {
+  constructor(
+    private readonly database: Database,
+    private readonly sheets: ProviderSheets,
+    private readonly styles: SupplierStyles,
+    private readonly probe: SupplierProbe,
+    private readonly pages: PageRenderer,
+  ) {}
+
+  @Action('/dashboard/admin/providers/test', Access.role('platform_admin'), {
+    audit: { none: 'a test changes nothing' },
+  })
+  async test(
+    @Body() form: ProbeForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object | string> {
+    const id = form.provider_id;
+    const sheet = id === undefined ? null : await this.sheets.read(this.database.source.manager, id);
+    const provider = described(form, sheet);
+    const kind = this.styles.kindFor(provider.style);
+    const typed = kind === undefined ? undefined : secretIn(form.secret, kind);
+    const result = await this.probe.run({
+      provider,
+      model: form.upstream_model,
+      region: form.region ?? provider.regions[0] ?? 'global',
+      operation: form.operation === '' ? undefined : form.operation,
+      credential: kind === undefined || typed === undefined ? undefined : typedCredential(kind, typed),
+      stored: sheet === null ? undefined : sheet.provider,
+    });
+    if (!wantsPage(request)) return presentProbe(result);
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    const back = pathBack(form.back);
+    return this.pages.page('pages/admin/catalogue/probe', { result, name: provider.name, back }, request);
+  }
+}
+
+/** As it would be saved: what the form leaves out is as it is stored. */
+function described(form: ProbeForm, sheet: ProviderSheet | null): ProviderView {
+  const stored = sheet?.provider;
+  const { name, style, baseUrl, regions, settings, timeouts, breaker } = {
+    ...stored,
+    ...providerFields(form),
+  };
+  if (style === undefined || baseUrl === undefined)
+    throw fault('missing_fields', { details: { required: ['style', 'base_url', 'or provider_id'] } });
+  return {
+    id: stored?.id ?? 0,
+    name: name ?? '',
+    style,
+    baseUrl,
+    regions: regions ?? [],
+    visible: true,
+    settings: settings ?? {},
+    timeouts: timeouts ?? {},
+    breaker: breaker ?? {},
+  };
+}
+
+const presentProbe = ({ ok, failure, message, status, latencyMs, address }: ProbeResult): object => ({
+  ok,
+  failure,
+  message,
+  status,
+  latency_ms: latencyMs,
+  address,
+});

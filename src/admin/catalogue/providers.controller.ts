@@ -1,0 +1,225 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Req, Res, UseInterceptors } from '@nestjs/common';
+import { type ActionName, ActivityLog, changesOf, type NewActivity } from '../../audit';
+import { type CredentialKind, ProviderSheets, type ProviderSheet, visibilityEffect } from '../../catalogue';
+import { fault, wholeNumberField } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { SupplierStyles } from '../../routing';
+import { Access, Action, Data, type HttpRequest } from '../../web';
+import { Answers, MODELS_PAGE, ProblemAsNotice } from './answers';
+import { ProviderForm, ReasonForm, VisibilityForm } from './forms';
+import { presentProvider, recordedProvider } from './present';
+import { providerFields, secretOfForm } from './read-forms';
+
+const PLATFORM = Access.role('platform_admin');
+const PROVIDERS = `${MODELS_PAGE}?tab=providers`;
+
+export const idIn = (text: string, param: string): number => wholeNumberField(text, param, 1, 2_147_483_647);
+
+/** Changes of providers and their secrets. */
+@Controller()
+@UseInterceptors(ProblemAsNotice)
+export class ProvidersController {
+  constructor(
+    private readonly database: Database,
+    private readonly sheets: ProviderSheets,
+    private readonly styles: SupplierStyles,
+    private readonly activity: ActivityLog,
+    private readonly answers: Answers,
+  ) {}
+
+  @Action('/dashboard/admin/providers', PLATFORM, { audit: 'provider.created' })
+  async create(
+    @Body() form: ProviderForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const sheet = await this.database.transaction(async (tx) => {
+      const { name, style, base_url: baseUrl } = form;
+      if (name === undefined || style === undefined || baseUrl === undefined)
+        throw fault('missing_fields', { details: { required: ['name', 'style', 'base_url'] } });
+      const secret = secretOfForm(form, this.kindFor(style));
+      const made = await this.sheets.create(tx, { fields: providerFields(form), secret });
+      await this.record(tx, 'provider.created', made, changesOf(null, recordedProvider(made)), form.reason);
+      return made;
+    });
+    const to = `/dashboard/admin/providers/${sheet.provider.id}/edit`;
+    return this.answers.done(request, response, form, {
+      text: 'catalogue.done.provider-created',
+      facts: presentProvider(sheet),
+      to,
+    });
+  }
+
+  @Action('/dashboard/admin/providers/:provider_id/update', PLATFORM, {
+    audit: ['provider.changed', 'credential.changed'],
+  })
+  async update(
+    @Param('provider_id') idText: string,
+    @Body() form: ProviderForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const id = idIn(idText, 'provider_id');
+    const { sheet, cleared } = await this.database.transaction((tx) => this.change(tx, id, form));
+    return this.answers.done(request, response, form, {
+      text: cleared.length > 0 ? 'catalogue.done.secret-cleared' : 'catalogue.done.saved',
+      facts: { ...presentProvider(sheet), cleared_secrets: cleared },
+    });
+  }
+
+  @Action('/dashboard/admin/providers/:provider_id/delete', PLATFORM, { audit: 'provider.deleted' })
+  async remove(
+    @Param('provider_id') idText: string,
+    @Body() form: ReasonForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const id = idIn(idText, 'provider_id');
+    const name = await this.database.transaction(async (tx) => {
+      const sheet = await this.sheets.remove(tx, id);
+      await this.record(tx, 'provider.deleted', sheet, changesOf(recordedProvider(sheet), null), form.reason);
+      return sheet.provider.name;
+    });
+    return this.answers.done(request, response, form, {
+      text: 'catalogue.done.deleted',
+      values: { name },
+      facts: { ok: true, id },
+      to: PROVIDERS,
+    });
+  }
+
+  @Data('/dashboard/admin/providers/:provider_id/visibility-info', PLATFORM)
+  async visibilityInfo(@Param('provider_id') idText: string): Promise<object> {
+    return this.effect(this.database.source.manager, idIn(idText, 'provider_id'));
+  }
+
+  @Action('/dashboard/admin/providers/:provider_id/visibility', PLATFORM, {
+    audit: 'provider.visibility-changed',
+  })
+  async visibility(
+    @Param('provider_id') idText: string,
+    @Body() form: VisibilityForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const id = idIn(idText, 'provider_id');
+    const facts = await this.database.transaction(async (tx) => {
+      const isChanged = await this.sheets.setVisible(tx, id, form.visible);
+      const sheet = await this.sheets.read(tx, id);
+      const changes = changesOf({ visible: !form.visible }, { visible: form.visible });
+      if (isChanged) await this.record(tx, 'provider.visibility-changed', sheet, changes, form.reason);
+      else this.activity.nothingChanged();
+      return this.effect(tx, id);
+    });
+    return this.answers.done(request, response, form, {
+      text: form.visible ? 'catalogue.done.shown' : 'catalogue.done.hidden',
+      facts,
+    });
+  }
+
+  /** One secret of several, or the only one. */
+  @Action('/dashboard/admin/providers/:provider_id/secrets/:credential_id/delete', PLATFORM, {
+    audit: 'credential.removed',
+  })
+  async removeSecret(
+    @Param('provider_id') idText: string,
+    @Param('credential_id') credentialId: string,
+    @Body() form: ReasonForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const id = idIn(idText, 'provider_id');
+    await this.database.transaction(async (tx) => {
+      const { label } = await this.sheets.removeCredential(tx, id, credentialId);
+      const sheet = await this.sheets.read(tx, id);
+      await this.recordSecret(tx, 'credential.removed', sheet, label, form.reason);
+    });
+    return this.answers.done(request, response, form, {
+      text: 'catalogue.done.secret-removed',
+      facts: { ok: true },
+    });
+  }
+
+  private async change(
+    tx: Tx,
+    id: number,
+    form: ProviderForm,
+  ): Promise<{ sheet: ProviderSheet; cleared: readonly string[] }> {
+    const known = await this.sheets.read(tx, id);
+    const secret = secretOfForm(form, this.kindFor(form.style ?? known.provider.style));
+    const { before, after, cleared } = await this.sheets.change(tx, id, {
+      fields: providerFields(form),
+      secret,
+      version: form.version,
+    });
+    const changes = changesOf(recordedProvider(before), recordedProvider(after));
+    if (Object.keys(changes).length > 0)
+      await this.record(tx, 'provider.changed', after, changes, form.reason);
+    else if (secret === undefined) this.activity.nothingChanged();
+    for (const label of cleared)
+      await this.recordSecret(
+        tx,
+        'credential.removed',
+        after,
+        label,
+        'the address it was entered for has changed',
+      );
+    if (secret !== undefined)
+      await this.recordSecret(tx, 'credential.changed', after, secret.label, form.reason);
+    return { sheet: after, cleared };
+  }
+
+  private kindFor(style: string): CredentialKind {
+    const kind = this.styles.kindFor(style);
+    if (kind !== undefined) return kind;
+    throw fault('invalid_provider', {
+      param: 'style',
+      message: `There is no style "${style}"; known are ${this.styles.names.join(', ')}.`,
+    });
+  }
+
+  private async effect(tx: Pick<Tx, 'query'>, id: number): Promise<object> {
+    const effect = await visibilityEffect(tx, id);
+    return {
+      provider_id: effect.providerId,
+      name: effect.name,
+      visible: effect.visible,
+      models: effect.models,
+      moves_to_backup: effect.movesToBackup,
+      without_backup: effect.withoutBackup.length,
+      without_backup_models: effect.withoutBackup.slice(0, 100),
+    };
+  }
+
+  private record(
+    tx: Tx,
+    action: ActionName,
+    { provider }: ProviderSheet,
+    changes: NewActivity['changes'],
+    reason: string | undefined,
+  ): Promise<void> {
+    return this.activity.write(tx, {
+      action,
+      object: { type: 'provider', id: provider.id, label: provider.name },
+      concerns: {},
+      ...(changes === undefined ? {} : { changes }),
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+
+  private recordSecret(
+    tx: Tx,
+    action: ActionName,
+    { provider }: ProviderSheet,
+    label: string,
+    reason: string | undefined,
+  ): Promise<void> {
+    return this.activity.write(tx, {
+      action,
+      object: { type: 'credential', id: provider.id, label: `${provider.name}: ${label}` },
+      concerns: {},
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+}

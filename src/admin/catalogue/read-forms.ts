@@ -1,0 +1,176 @@
+import type {
+  CredentialKind,
+  CredentialSecret,
+  LaneInput,
+  ModelInput,
+  ProviderChange,
+} from '../../catalogue';
+import {
+  fault,
+  parseJsonText,
+  parseUsd,
+  parseUsdPerMillion,
+  type PriceRates,
+  validationFault,
+} from '../../kernel';
+import type { ModelChangeForm, PriceForm, ProviderForm } from './forms';
+
+type RateField = Exclude<Extract<keyof PriceForm, `${string}_price`>, 'per_call_price' | 'ppm_price'>;
+
+const tokenRates: readonly (readonly [RateField, keyof PriceRates])[] = [
+  ['input_price', 'input'],
+  ['output_price', 'output'],
+  ['cache_read_price', 'cacheRead'],
+  ['cache_write_price', 'cacheWrite'],
+  ['cache_write_long_price', 'cacheWriteLong'],
+  ['reasoning_price', 'reasoning'],
+  ['audio_input_price', 'audioInput'],
+  ['audio_output_price', 'audioOutput'],
+  ['image_price', 'image'],
+  ['image_output_price', 'imageOutput'],
+];
+
+/** These have no rate to fall back to: an empty field leaves them as they are. */
+const always = new Set<keyof PriceRates>(['input', 'output']);
+
+export function ratesOfForm(form: Partial<PriceForm>): Partial<PriceRates> {
+  const rates: Record<string, bigint | null> = {};
+  for (const [field, name] of tokenRates) {
+    const value = form[field];
+    if (value === undefined || (value === null && always.has(name))) continue;
+    rates[name] = value === null ? null : parseUsdPerMillion(value);
+  }
+  const { ppm_price: minute, per_call_price: call } = form;
+  return {
+    ...(rates as Partial<PriceRates>),
+    ...(minute === undefined || minute === null ? {} : { perMinuteNano: parseUsd(minute) }),
+    ...(call === undefined || call === null ? {} : { perCallNano: parseUsd(call) }),
+  };
+}
+
+export const hasRates = (form: Partial<PriceForm>): boolean => Object.keys(ratesOfForm(form)).length > 0;
+
+export function modelFields(form: ModelChangeForm): Partial<Omit<ModelInput, 'name'>> {
+  return {
+    ...(form.display_name === undefined ? {} : { displayName: form.display_name }),
+    ...(form.owned_by === undefined ? {} : { ownedBy: form.owned_by }),
+    ...(form.kind === undefined ? {} : { kind: form.kind }),
+    ...(form.context_tokens === undefined ? {} : { contextTokens: form.context_tokens }),
+    ...(form.max_output_tokens === undefined ? {} : { maxOutputTokens: form.max_output_tokens }),
+    ...(form.input_modalities === undefined ? {} : { inputModalities: form.input_modalities }),
+    ...(form.output_modalities === undefined ? {} : { outputModalities: form.output_modalities }),
+    ...(form.capabilities === undefined ? {} : { capabilities: form.capabilities }),
+    ...(form.restricted === undefined ? {} : { restricted: form.restricted }),
+    ...(form.lane_order === undefined ? {} : { laneOrder: form.lane_order }),
+  };
+}
+
+/** The chain as JSON has it, or as rows of a form: a row without a provider is a row that was left empty. */
+export function lanesOfForm(form: ModelChangeForm): LaneInput[] | undefined {
+  if (form.lanes !== undefined) {
+    return form.lanes.map(
+      ({ provider, upstream_model: upstreamModel, region, weight, retries, enabled }) => ({
+        provider,
+        upstreamModel,
+        region,
+        ...(weight === undefined ? {} : { weight }),
+        ...(retries === undefined ? {} : { retries }),
+        ...(enabled === undefined ? {} : { enabled }),
+      }),
+    );
+  }
+  if (form.lane_provider === undefined) return undefined;
+  return form.lane_provider.flatMap((provider, row) => {
+    if (provider.trim() === '') return [];
+    const [upstreamModel, region] = [form.lane_model?.[row]?.trim(), form.lane_region?.[row]?.trim()];
+    if (!upstreamModel) throw missing('lane_model');
+    if (!region) throw missing('lane_region');
+    return [
+      {
+        provider,
+        upstreamModel,
+        region,
+        weight: wholeIn(form.lane_weight?.[row], 'lane_weight', 1, 1_000, 1),
+        retries: wholeIn(form.lane_retries?.[row], 'lane_retries', 0, 2, 0),
+        enabled: form.lane_enabled?.[row] !== 'off',
+      },
+    ];
+  });
+}
+
+const missing = (field: string): Error =>
+  validationFault([{ loc: ['body', field], msg: `${field} is needed in every row`, type: 'missing' }]);
+
+function wholeIn(
+  text: string | undefined,
+  field: string,
+  least: number,
+  most: number,
+  usual: number,
+): number {
+  if (text === undefined || text.trim() === '') return usual;
+  const number = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  throw validationFault([
+    { loc: ['body', field], msg: `${field} must be a whole number from ${least} to ${most}`, type: 'isInt' },
+  ]);
+}
+
+/** What the one secret of a provider's page is called. */
+const USUAL_LABEL = 'portal';
+
+export function providerFields(form: ProviderForm): ProviderChange['fields'] {
+  return {
+    ...(form.name === undefined ? {} : { name: form.name }),
+    ...(form.style === undefined ? {} : { style: form.style }),
+    ...(form.base_url === undefined ? {} : { baseUrl: form.base_url }),
+    ...(form.regions === undefined ? {} : { regions: form.regions }),
+    ...(form.settings === undefined ? {} : { settings: form.settings }),
+    ...(form.timeouts === undefined ? {} : { timeouts: durations(form.timeouts, 'timeouts', TIMEOUTS) }),
+    ...(form.breaker === undefined ? {} : { breaker: durations(form.breaker, 'breaker', BREAKER) }),
+  };
+}
+
+const TIMEOUTS = ['connect', 'firstByte', 'firstToken', 'idle', 'total'];
+const BREAKER = ['failures', 'window', 'rest', 'longestRest', 'longestRetryAfter'];
+const LONGEST_MS = 24 * 3_600_000;
+
+function durations(given: object, field: string, known: readonly string[]): Record<string, number> {
+  for (const [name, value] of Object.entries(given)) {
+    const isFit = known.includes(name) && Number.isInteger(value) && value > 0 && value <= LONGEST_MS;
+    if (isFit) continue;
+    throw validationFault([
+      { loc: ['body', field], msg: `${field} takes whole numbers of ${known.join(', ')}`, type: 'isObject' },
+    ]);
+  }
+  return given as Record<string, number>;
+}
+
+export function secretOfForm(
+  { secret, secret_label: label }: ProviderForm,
+  kind: CredentialKind,
+): ProviderChange['secret'] {
+  const typed = secretIn(secret, kind);
+  return typed === undefined ? undefined : { label: label ?? USUAL_LABEL, kind, secret: typed };
+}
+
+/** An empty field keeps what is there. The complaint never repeats any of it. */
+export function secretIn(secret: unknown, kind: CredentialKind): CredentialSecret | undefined {
+  if (secret === undefined || secret === null || secret === '') return undefined;
+  const isParted = kind === 'sigv4' || kind === 'oauth-pool';
+  const value = typeof secret === 'string' && isParted ? parsedSecret(secret) : secret;
+  if (typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value)))
+    return value as CredentialSecret;
+  throw fault('validation_error', { param: 'secret', message: 'A secret is a text or an object of texts.' });
+}
+
+function parsedSecret(text: string): unknown {
+  try {
+    return parseJsonText(text);
+  } catch {
+    throw fault('validation_error', {
+      param: 'secret',
+      message: 'A secret of this style has several parts: write it as a JSON object.',
+    });
+  }
+}

@@ -1,0 +1,42 @@
+import { IsNull } from 'typeorm';
+import { fault } from '../kernel';
+import type { Tx } from '../platform';
+import { checkName } from './catalogue-rules';
+import { lockCatalogue } from './catalogue-lock';
+import { Lane, Model, ModelAlias } from './entities';
+
+export type FixtureOutcome = 'created' | 'repaired' | 'unchanged';
+
+const OWNER = 'admin-fixture';
+const wanted = {
+  ownedBy: OWNER,
+  kind: 'chat',
+  state: 'hidden',
+  restricted: true,
+  redirectTo: null,
+  overflowTo: null,
+} as const satisfies Partial<Model>;
+
+/** A model that the administration can be tried on and that is never called: hidden, granted to none, without a lane. */
+export async function ensureAdminFixture(tx: Tx, name: string): Promise<FixtureOutcome> {
+  await lockCatalogue(tx);
+  checkName(name);
+  const known = await tx.findOneBy(Model, { name });
+  if (known === null) {
+    if (await tx.existsBy(ModelAlias, { name }))
+      throw fault('alias_redirect_conflict', { param: 'model', message: 'An alias has this name.' });
+    await tx.insert(Model, { name, displayName: name, ...wanted });
+    return 'created';
+  }
+  if (known.ownedBy !== OWNER)
+    throw fault('conflict', { param: 'model', message: 'A model of another kind has this name.' });
+  const { affected: lanes } = await tx.update(
+    Lane,
+    { modelId: known.id, removedAt: IsNull() },
+    { removedAt: new Date() },
+  );
+  const isSound = Object.entries(wanted).every(([field, value]) => Reflect.get(known, field) === value);
+  if (isSound && lanes === 0) return 'unchanged';
+  await tx.update(Model, { id: known.id }, wanted);
+  return 'repaired';
+}

@@ -1,0 +1,16 @@
+import type { Database } from '../platform';
+import type { ModelState } from './entities';
+
+export interface ListedAlias {
+  readonly alias: string;
+  readonly model: string;
+  readonly state: ModelState;
+  readonly managed: boolean;
+}
+
+/** Every alias; a catalogue has no more of them than fit one answer. */
+export const listAliases = (database: Pick<Database, 'query'>): Promise<ListedAlias[]> =>
+  database.query<ListedAlias>(
+    `SELECT a.name AS alias, m.name AS model, m.state, m.managed
+       FROM model_alias a JOIN model m ON m.id = a.model_id ORDER BY a.name COLLATE "C" LIMIT 10000`,
+  );

@@ -1,0 +1,134 @@
+import { Injectable } from '@nestjs/common';
+import { fault, type Scope } from '../kernel';
+import type { Tx } from '../platform';
+import { CatalogueEditor } from './catalogue-editor.service';
+import { lockCatalogue, modelNamed } from './catalogue-lock';
+import { checkPolicy, type ModelPolicy, type PolicyMode } from './model-policy';
+
+export interface OrganisationAccess {
+  readonly granted: boolean;
+  readonly enabled: boolean;
+  readonly denied: boolean;
+}
+
+export interface DepartmentModel {
+  readonly model: string;
+  readonly displayName: string;
+  readonly allowed: boolean;
+}
+
+export interface DepartmentAccess {
+  readonly id: number;
+  readonly organisationId: number;
+  readonly name: string;
+  readonly models: readonly DepartmentModel[];
+}
+
+export interface Changed<T> {
+  readonly before: T;
+  readonly after: T;
+}
+
+const untouched: OrganisationAccess = { granted: false, enabled: true, denied: false };
+const noPolicy: ModelPolicy = { mode: 'all', patterns: [] };
+
+/** Who may use which models. Every question is asked by somebody: what is not theirs does not exist for them. */
+@Injectable()
+export class ModelAccess {
+  constructor(private readonly editor: CatalogueEditor) {}
+
+  async setOrganisation(
+    scope: Scope,
+    tx: Tx,
+    organisationId: number,
+    modelName: string,
+    change: Partial<OrganisationAccess>,
+  ): Promise<Changed<OrganisationAccess>> {
+    await lockCatalogue(tx);
+    await this.requireOrganisation(scope, tx, organisationId);
+    const before = await this.organisation(tx, organisationId, modelName);
+    await this.editor.setOrganisationAccess(tx, modelName, organisationId, change);
+    return { before, after: await this.organisation(tx, organisationId, modelName) };
+  }
+
+  async policy(scope: Scope, tx: Tx, organisationId: number): Promise<ModelPolicy> {
+    await this.requireOrganisation(scope, tx, organisationId);
+    const [row] = await tx.query<{ mode: PolicyMode; patterns: string[] }[]>(
+      'SELECT mode, patterns FROM model_policy WHERE organisation_id = $1',
+      [organisationId],
+    );
+    return row ?? noPolicy;
+  }
+
+  async setPolicy(
+    scope: Scope,
+    tx: Tx,
+    organisationId: number,
+    policy: ModelPolicy,
+  ): Promise<Changed<ModelPolicy>> {
+    await lockCatalogue(tx);
+    const before = await this.policy(scope, tx, organisationId);
+    const patterns = [...new Set(policy.patterns)].sort();
+    const after = { mode: policy.mode, patterns };
+    checkPolicy(after);
+    await tx.query(
+      `INSERT INTO model_policy (organisation_id, mode, patterns) VALUES ($1, $2, $3)
+       ON CONFLICT (organisation_id) DO UPDATE SET mode = $2, patterns = $3`,
+      [organisationId, after.mode, patterns],
+    );
+    return { before, after };
+  }
+
+  async department(scope: Scope, tx: Tx, departmentId: number): Promise<DepartmentAccess> {
+    const [department] = await tx.query<{ id: number; organisationId: number; name: string }[]>(
+      `SELECT id, organisation_id AS "organisationId", name FROM department
+        WHERE id = $1 AND ($2::integer IS NULL OR organisation_id = $2) AND ($3::integer IS NULL OR id = $3)`,
+      [departmentId, organisationOf(scope), scope.kind === 'department' ? scope.departmentId : null],
+    );
+    if (department === undefined) throw fault('not_found', { param: 'dept_id' });
+    const models = await tx.query<DepartmentModel[]>(
+      `SELECT m.name AS model, m.display_name AS "displayName", coalesce(a.allowed, true) AS allowed
+         FROM model m LEFT JOIN department_model_access a ON a.model_id = m.id AND a.department_id = $1
+        WHERE m.state <> 'deleted' ORDER BY m.display_order, m.name`,
+      [departmentId],
+    );
+    return { ...department, models };
+  }
+
+  /** Only the models that are named are changed. */
+  async setDepartment(
+    scope: Scope,
+    tx: Tx,
+    departmentId: number,
+    wanted: ReadonlyMap<string, boolean>,
+  ): Promise<Changed<DepartmentAccess>> {
+    await lockCatalogue(tx);
+    const before = await this.department(scope, tx, departmentId);
+    for (const [model, allowed] of wanted)
+      await this.editor.setDepartmentAccess(tx, departmentId, model, allowed);
+    return { before, after: await this.department(scope, tx, departmentId) };
+  }
+
+  private async organisation(tx: Tx, organisationId: number, modelName: string): Promise<OrganisationAccess> {
+    const { id } = await modelNamed(tx, modelName);
+    const [row] = await tx.query<OrganisationAccess[]>(
+      `SELECT granted, enabled, denied FROM model_organisation_access
+        WHERE model_id = $1 AND organisation_id = $2`,
+      [id, organisationId],
+    );
+    return row ?? untouched;
+  }
+
+  private async requireOrganisation(scope: Scope, tx: Tx, organisationId: number): Promise<void> {
+    const own = organisationOf(scope);
+    const isTheirs = own === null || own === organisationId;
+    const found = isTheirs
+      ? await tx.query<object[]>('SELECT 1 FROM organisation WHERE id = $1', [organisationId])
+      : [];
+    if (found.length === 0) throw fault('not_found', { param: 'org_id' });
+  }
+}
+
+/** Null for the platform, which is bound to none; no organisation has the number 0. */
+const organisationOf = (scope: Scope): number | null =>
+  scope.kind === 'platform' ? null : scope.kind === 'user' ? 0 : scope.organisationId;

@@ -1,0 +1,193 @@
+import { Injectable } from '@nestjs/common';
+import { In, IsNull, LessThanOrEqual } from 'typeorm';
+import { fault, type PriceRates, priceRates } from '../kernel';
+import type { Tx } from '../platform';
+import { CatalogueEditor, type LaneInput, type ModelInput } from './catalogue-editor.service';
+import { given, lockCatalogue, modelNamed } from './catalogue-lock';
+import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entities';
+import type { Changed } from './model-access.service';
+import { columnsOf, ratesOf } from './price-codec';
+import { PriceService } from './price.service';
+import { versionOf, refuseManaged, refuseStale } from './sheet-version';
+
+export interface SheetLane {
+  readonly id: number;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly region: string;
+  readonly weight: number;
+  readonly retries: number;
+  readonly enabled: boolean;
+  /** A hidden provider's lanes rest. */
+  readonly visible: boolean;
+}
+
+export interface SheetPrice {
+  readonly id: number;
+  readonly rates: PriceRates;
+  readonly validFrom: Date | null;
+  readonly source: string;
+}
+
+export interface SheetSchedule {
+  readonly id: number;
+  readonly price: SheetPrice;
+  readonly startsAt: Date;
+  readonly endsAt: Date | null;
+}
+
+/** A model as its page shows it. */
+export interface ModelSheet {
+  readonly model: Readonly<Model>;
+  readonly redirectTo: string | null;
+  readonly overflowTo: string | null;
+  readonly aliases: readonly string[];
+  /** The primary first. */
+  readonly lanes: readonly SheetLane[];
+  readonly price: SheetPrice | null;
+  /** Versions of the model's own price, the newest first; at most twenty. */
+  readonly history: readonly SheetPrice[];
+  readonly schedules: readonly SheetSchedule[];
+  /** Of what a change would write over: an equal one means that nobody changed it meanwhile. */
+  readonly version: string;
+}
+
+export interface ModelChange {
+  readonly fields: Partial<Omit<ModelInput, 'name'>>;
+  readonly lanes?: readonly LaneInput[] | undefined;
+  /** A model's name, or null to clear it. */
+  readonly overflowTo?: string | null | undefined;
+  /** The version that was shown. */
+  readonly version?: string | undefined;
+}
+
+export interface RateChange {
+  readonly rates: Partial<PriceRates>;
+  readonly source: string;
+  /** The price that was shown; null: there was none. */
+  readonly shown?: number | null | undefined;
+}
+
+const MOST_VERSIONS = 20;
+
+/** Reads models whole and changes them by what was shown of them. */
+@Injectable()
+export class ModelSheets {
+  constructor(
+    private readonly editor: CatalogueEditor,
+    private readonly prices: PriceService,
+  ) {}
+
+  async read(tx: Tx, name: string): Promise<ModelSheet> {
+    const model = await modelNamed(tx, name);
+    const targets = await tx.findBy(Model, { id: In([model.redirectTo ?? 0, model.overflowTo ?? 0]) });
+    const nameOf = (id: number | null): string | null => targets.find((one) => one.id === id)?.name ?? null;
+    const lanes = await readLanes(tx, model.id);
+    const aliases = await tx.find(ModelAlias, { where: { modelId: model.id }, order: { name: 'ASC' } });
+    const history = await readPrices(tx, model.id);
+    const { id: _id, displayOrder: _order, createdAt: _created, redirectTo: _redirect, ...fields } = model;
+    return {
+      model,
+      redirectTo: nameOf(model.redirectTo),
+      overflowTo: nameOf(model.overflowTo),
+      aliases: aliases.map((alias) => alias.name),
+      lanes,
+      price: history.find(({ validFrom }) => validFrom !== null && validFrom <= new Date()) ?? null,
+      history,
+      schedules: await readSchedules(tx, model.id),
+      version: versionOf({ fields, lanes }),
+    };
+  }
+
+  async create(tx: Tx, input: ModelInput, change: Omit<ModelChange, 'fields'>): Promise<ModelSheet> {
+    await lockCatalogue(tx);
+    if (await tx.existsBy(Model, { name: input.name }))
+      throw fault('conflict', { param: 'model', message: 'A model has this name.' });
+    await this.editor.upsertModel(tx, input);
+    await this.write(tx, input.name, { fields: {}, ...change });
+    return this.read(tx, input.name);
+  }
+
+  async change(tx: Tx, name: string, change: ModelChange): Promise<Changed<ModelSheet>> {
+    await lockCatalogue(tx);
+    const before = await this.read(tx, name);
+    refuseManaged(before.model);
+    refuseStale(change.version, before.version);
+    await this.write(tx, name, change);
+    return { before, after: await this.read(tx, name) };
+  }
+
+  /** A new version of the model's own price, unless it is the one in force. Every way to set a price ends here. */
+  async changeRates(
+    tx: Tx,
+    name: string,
+    { rates, source, shown }: RateChange,
+  ): Promise<Changed<ModelSheet>> {
+    await lockCatalogue(tx);
+    const before = await this.read(tx, name);
+    refuseManaged(before.model);
+    const { price, model } = before;
+    if (shown !== undefined && shown !== (price?.id ?? null)) throw staleFault();
+    if (
+      price === null &&
+      model.kind === 'chat' &&
+      (rates.input === undefined || rates.output === undefined)
+    ) {
+      throw fault('missing_fields', { details: { required: ['input_price', 'output_price'] } });
+    }
+    const wanted = priceRates({ ...price?.rates, ...given(rates) });
+    if (price !== null && isSame(price.rates, wanted)) return { before, after: before };
+    await this.prices.addPrice(tx, { model: name, rates: wanted, source });
+    return { before, after: await this.read(tx, name) };
+  }
+
+  private async write(tx: Tx, name: string, { fields, lanes, overflowTo }: ModelChange): Promise<void> {
+    await this.editor.upsertModel(tx, { name, ...fields });
+    if (lanes !== undefined) await this.editor.setLanes(tx, name, lanes);
+    if (overflowTo !== undefined) await this.editor.setOverflow(tx, name, overflowTo);
+  }
+}
+
+const staleFault = (): Error =>
+  fault('conflict', { message: 'The price has changed since it was shown. Look again, then set it.' });
+
+const isSame = (one: PriceRates, other: PriceRates): boolean =>
+  versionOf(columnsOf(one)) === versionOf(columnsOf(other));
+
+async function readLanes(tx: Tx, modelId: number): Promise<SheetLane[]> {
+  const lanes = await tx.find(Lane, {
+    where: { modelId, removedAt: IsNull() },
+    order: { priority: 'ASC', id: 'ASC' },
+  });
+  const providers = await tx.findBy(Provider, { id: In(lanes.map(({ providerId }) => providerId)) });
+  const byId = new Map(providers.map((provider) => [provider.id, provider]));
+  return lanes.map(({ id, providerId, upstreamModel, region, weight, retries, enabled }) => {
+    const provider = byId.get(providerId);
+    const visible = provider?.visible === true;
+    return { id, provider: provider?.name ?? '', upstreamModel, region, weight, retries, enabled, visible };
+  });
+}
+
+async function readPrices(tx: Tx, modelId: number): Promise<SheetPrice[]> {
+  const rows = await tx.find(Price, {
+    where: { modelId, laneId: IsNull(), validFrom: LessThanOrEqual(new Date(8.64e15)) },
+    order: { validFrom: 'DESC', id: 'DESC' },
+    take: MOST_VERSIONS,
+  });
+  return rows.map(sheetPrice);
+}
+
+async function readSchedules(tx: Tx, modelId: number): Promise<SheetSchedule[]> {
+  const schedules = await tx.find(PriceSchedule, { where: { modelId }, order: { startsAt: 'ASC' } });
+  const prices = await tx.findBy(Price, { id: In(schedules.map(({ priceId }) => priceId)) });
+  const byId = new Map(prices.map((price) => [price.id, sheetPrice(price)]));
+  return schedules.flatMap(({ id, priceId, startsAt, endsAt }) => {
+    const price = byId.get(priceId);
+    return price === undefined ? [] : [{ id, price, startsAt, endsAt }];
+  });
+}
+
+const sheetPrice = (price: Price): SheetPrice => {
+  const { id, validFrom, source } = price;
+  return { id, rates: ratesOf(price), validFrom, source };
+};

@@ -1,0 +1,51 @@
+import { fault } from '../kernel';
+import type { Tx } from '../platform';
+
+/** What hiding or showing a provider does to the models that use it. */
+export interface VisibilityEffect {
+  readonly providerId: number;
+  readonly name: string;
+  readonly visible: boolean;
+  /** Models with a lane to this provider that is switched on. */
+  readonly models: number;
+  /** Of these, those whose first lane is this provider's and that other providers serve as well. */
+  readonly movesToBackup: number;
+  /** Of these, those that no other provider serves: hidden, they would not be served at all. */
+  readonly withoutBackup: readonly string[];
+}
+
+interface ModelRow {
+  readonly model: string;
+  readonly others: number;
+  readonly leads: boolean;
+}
+
+/** The chain of a model is its lanes in order, hidden providers left out: backups move up, and back when it is shown. */
+export async function visibilityEffect(tx: Pick<Tx, 'query'>, providerId: number): Promise<VisibilityEffect> {
+  const [provider] = await tx.query<{ name: string; visible: boolean }[]>(
+    'SELECT name, visible FROM provider WHERE id = $1 AND removed_at IS NULL',
+    [providerId],
+  );
+  if (provider === undefined) throw fault('not_found', { param: 'provider_id' });
+  const rows = await tx.query<ModelRow[]>(EFFECT, [providerId]);
+  return {
+    providerId,
+    ...provider,
+    models: rows.length,
+    movesToBackup: rows.filter(({ leads, others }) => leads && others > 0).length,
+    withoutBackup: rows.filter(({ others }) => others === 0).map(({ model }) => model),
+  };
+}
+
+const EFFECT = `
+  SELECT m.name AS model,
+         (count(*) FILTER (WHERE l.provider_id <> $1 AND p.visible))::integer AS others,
+         coalesce((min(ARRAY[l.priority, l.id]) FILTER (WHERE l.provider_id = $1))
+           < (min(ARRAY[l.priority, l.id]) FILTER (WHERE l.provider_id <> $1 AND p.visible)), true) AS leads
+    FROM model m
+    JOIN lane l ON l.model_id = m.id AND l.enabled AND l.removed_at IS NULL
+    JOIN provider p ON p.id = l.provider_id
+   WHERE m.state <> 'deleted'
+   GROUP BY m.id
+  HAVING bool_or(l.provider_id = $1)
+   ORDER BY m.display_order, m.name`;

@@ -1,0 +1,59 @@
+import { fromUnknown } from '../../kernel';
+import { errorCode } from '../../platform';
+
+/** Why a supplier cannot be used as it is described, each with another remedy. */
+export type ProbeFailure =
+  | 'address'
+  | 'dns'
+  | 'refused'
+  | 'tls'
+  | 'timeout'
+  | 'connection'
+  | 'credentials'
+  | 'model'
+  | 'limited'
+  | 'request'
+  | 'supplier'
+  | 'shape'
+  | 'configuration';
+
+const byCode: Readonly<Record<string, ProbeFailure>> = {
+  ADDRESS_REFUSED: 'address',
+  ENOTFOUND: 'dns',
+  EAI_AGAIN: 'dns',
+  ENODATA: 'dns',
+  ECONNREFUSED: 'refused',
+  EHOSTUNREACH: 'refused',
+  ENETUNREACH: 'refused',
+  ETIMEDOUT: 'timeout',
+  SUPPLIER_DEADLINE: 'timeout',
+  SUPPLIER_BROKEN_ANSWER: 'shape',
+  EPROTO: 'tls',
+};
+
+const TLS = /^ERR_(?:SSL|TLS)|CERT|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH/;
+
+/** How deep causes and several attempts may be wrapped. */
+const DEEPEST = 6;
+
+/** Of a call that ended without an answer: by the codes of the error and of what caused it. */
+export function connectionFailure(error: unknown): { failure: ProbeFailure; message: string } {
+  for (const one of errorsIn(error, DEEPEST)) {
+    const code = errorCode(one);
+    const failure = TLS.test(code) ? 'tls' : byCode[code];
+    if (failure !== undefined) return { failure, message: String(Reflect.get(one, 'message')) };
+  }
+  const { code, humanMessage: message } = fromUnknown(error);
+  return { failure: code === 'upstream_timeout' ? 'timeout' : 'connection', message };
+}
+
+/** The error and what it came from, read by shape. */
+function errorsIn(error: unknown, depth: number): object[] {
+  if (typeof error !== 'object' || error === null || depth === 0) return [];
+  const several: unknown = Reflect.get(error, 'errors');
+  const inner = [
+    Reflect.get(error, 'cause') as unknown,
+    ...(Array.isArray(several) ? (several as unknown[]) : []),
+  ];
+  return [error, ...inner.flatMap((one) => errorsIn(one, depth - 1))];
+}
