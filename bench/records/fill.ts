@@ -90,15 +90,23 @@ const step = (rows: number): string => `(interval '59 days 23 hours' / ${rows})`
 const keyOf = (group: string): string =>
   `CASE WHEN ${group} % 3 = 0 THEN 1 ELSE 2 + ${group} % ${keys - 1} END`;
 
-/** Records that fall into one month; their ids follow the time, as those of the product do. */
+/**
+ * Records that fall into one month; their ids follow the time, as those of the product do. One in a hundred failed, one
+ * in seventy moved on, one in five has an end user, one in ten has tags, and a few are slow.
+ */
 const recordsBetween = (table: string, from: string, to: string, rows: number): string => `
-  INSERT INTO ${table} (request_id, created_at, settled_at, settlement_id, key_id, user_id, wallet_id, surface,
-    model, served_model, supplier, input_tokens, output_tokens, usage_source, cost_nano, status, stream, failover,
-    latency_ms)
-  SELECT uuidv7(at - clock_timestamp()), at, at, 1000000 + g, k, k, k, 'chat',
+  INSERT INTO ${table} (request_id, created_at, settled_at, settlement_id, key_id, user_id, organisation_id, project_id,
+    wallet_id, surface, model, served_model, supplier, region, input_tokens, output_tokens, usage_source, cost_nano,
+    status, code, stream, failover, latency_ms, first_token_ms, session_key, end_user, tags)
+  SELECT uuidv7(at - clock_timestamp()), at, at, 1000000 + g, k, k, 1 + k % 20, 1 + k % 10, k, 'chat',
          CASE WHEN g % 3 = 0 AND i % (${rows} / 20) < 1 THEN 'seldom' WHEN i % 4 = 0 THEN 'other' ELSE 'usual' END,
-         CASE WHEN i % 4 = 0 THEN 'other' ELSE 'usual-2026' END, 'supplier', 900, 300, 'reported', ${costNano}, 200,
-         false, false, 700
+         CASE WHEN i % 4 = 0 THEN 'other' ELSE 'usual-2026' END, CASE WHEN g % 4 = 0 THEN 'second' ELSE 'supplier' END,
+         CASE WHEN g % 5 = 0 THEN 'us-east' ELSE 'eu-central' END, 900, 300, 'reported', ${costNano},
+         CASE WHEN i % 100 = 7 THEN 502 ELSE 200 END,
+         CASE WHEN i % 250000 = 7 THEN 'seldom_error' WHEN i % 100 = 7 THEN 'upstream_error' END,
+         false, i % 70 = 3, CASE WHEN i % 200000 = 9 THEN 60000 ELSE 300 + i % 977 END, 120, 'session-' || g,
+         CASE WHEN i % 5 = 0 THEN 'end-user-' || g % 4000 END,
+         CASE WHEN g % 10 = 0 THEN jsonb_build_array('tag-' || g % 37, CASE WHEN i % 100000 = 0 THEN 'seldom' ELSE 'all' END) END
     FROM (SELECT i, i / ${recordsPerSettlement} AS g, ${keyOf(`(i / ${recordsPerSettlement})`)} AS k,
                  began + i * ${step(rows)} AS at
             FROM bench_span, generate_series(
@@ -106,15 +114,27 @@ const recordsBetween = (table: string, from: string, to: string, rows: number): 
               least(${rows}, ceil(extract(epoch FROM '${to}'::timestamptz - began) / extract(epoch FROM ${step(rows)})))::bigint - 1
             ) AS i) AS row`;
 
+const identity =
+  'key_id, user_id, organisation_id, department_id, project_id, wallet_id, model, served_model, supplier, region';
+const sums = `requests, failures, failovers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
+  reasoning_tokens, audio_tokens, image_tokens, image_output_tokens, latency_ms, first_token_ms, first_tokens, cost_nano,
+  highest_cost_nano, highest_latency_ms`;
+const summed = `count(*), count(code), count(*) FILTER (WHERE failover), sum(input_tokens), 0, 0, sum(output_tokens),
+  0, 0, 0, 0, sum(latency_ms), sum(first_token_ms), count(first_token_ms), sum(cost_nano), max(cost_nano),
+  max(latency_ms)`;
+
 /** What the trigger would have added, record by record. */
 async function fillHours(database: Database): Promise<void> {
   await database.query(
-    `INSERT INTO usage_hour (hour, key_id, user_id, wallet_id, model, served_model, supplier, requests, failures,
-       input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, audio_tokens,
-       image_tokens, cost_nano)
-     SELECT date_trunc('hour', created_at, 'UTC'), key_id, user_id, wallet_id, model, served_model, supplier,
-            count(*), count(code), sum(input_tokens), 0, 0, sum(output_tokens), 0, 0, 0, sum(cost_nano)
-       FROM request_record GROUP BY 1, 2, 3, 4, 5, 6, 7`,
+    `INSERT INTO usage_hour (hour, ${identity}, ${sums})
+     SELECT date_trunc('hour', created_at, 'UTC'), ${identity}, ${summed}
+       FROM request_record GROUP BY date_trunc('hour', created_at, 'UTC'), ${identity}`,
+  );
+  await database.query(
+    `INSERT INTO usage_label_hour (hour, kind, label, ${identity}, ${sums})
+     SELECT date_trunc('hour', created_at, 'UTC'), kind, label, ${identity}, ${summed}
+       FROM request_record, record_labels(end_user, tags) WHERE end_user IS NOT NULL OR tags IS NOT NULL
+      GROUP BY date_trunc('hour', created_at, 'UTC'), kind, label, ${identity}`,
   );
 }
 
