@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const indexes = [
-  ['time', '(created_at DESC, request_id DESC)'],
+  ['newest', '(created_at DESC, request_id DESC)'],
   ['session', '(session_key, created_at DESC, request_id DESC) WHERE session_key IS NOT NULL'],
   ['failure', '(created_at DESC, request_id DESC) WHERE code IS NOT NULL'],
 ] as const;

@@ -1,14 +1,15 @@
 import type { Scenario } from '../scenario';
 import { accountScenarios } from './accounts';
-import { frameScenarios } from './frame';
 import { adminCatalogueScenarios } from './admin-catalogue';
 import { adminModelAccessScenarios } from './admin-model-access';
+import { frameScenarios } from './frame';
 import { gatewayScenarios } from './gateway';
 import { keysAndOverviewScenarios } from './keys-and-overview';
 import { manageScenarios } from './manage';
 import { oversightScenarios } from './oversight';
 import { providerScenarios } from './providers';
 import { publicPageScenarios } from './public-pages';
+import { usageScenarios } from './usage';
 
 /** In the order of the contract. */
 export const scenarios: readonly Scenario[] = [
@@ -22,4 +23,5 @@ export const scenarios: readonly Scenario[] = [
   ...frameScenarios,
   ...adminCatalogueScenarios,
   ...adminModelAccessScenarios,
+  ...usageScenarios,
 ];

@@ -63,7 +63,9 @@ export const usageScenarios: readonly Scenario[] = [
     operation: 'GET /dashboard/api/usage',
     success: async (world) => {
       const { person, costNano } = await requestOf(world);
-      const usage = jsonOf(await person.client.get('/dashboard/api/usage?group_by=end_user&bucket=hour&days=1'));
+      const usage = jsonOf(
+        await person.client.get('/dashboard/api/usage?group_by=end_user&bucket=hour&days=1'),
+      );
       const { requests, cost_nano: cost } = totalOf(usage);
       expect(requests === 1 && cost === costNano, `one request of ${costNano}: ${JSON.stringify(usage)}`);
       expect(JSON.stringify(usage['groups']).includes('"group":"grace"'), 'its end user is a group');

@@ -101,6 +101,7 @@ function columnsOf({ query, looks: { translate } }: LogFacts): ColumnModel[] {
   const end = { align: 'end' } as const;
   return [
     column('time'),
+    column('status', { minor: true }),
     column('model'),
     column('key', { minor: true }),
     column('route', { minor: true }),
@@ -108,7 +109,6 @@ function columnsOf({ query, looks: { translate } }: LogFacts): ColumnModel[] {
     column('output', { ...end, minor: true }),
     column('cost', end),
     column('latency', { ...end, minor: true }),
-    column('status', { minor: true }),
     ...shownColumns(query).map((name) => column(name, optionalCells[name].column)),
   ];
 }

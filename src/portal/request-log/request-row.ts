@@ -60,6 +60,7 @@ export function rowOf(entry: LoggedRequest, { request, open, shown, looks }: Row
   return {
     cells: [
       { kind: 'time', value: entry.createdAt },
+      { kind: 'badge', value: statusBadge(entry, looks), minor: true },
       { kind: 'text', value: entry.model ?? '–', heading: true },
       { ...text(entry.keyName ?? idText(entry.keyId)), minor: true },
       { ...routeOf(entry), minor: true },
@@ -67,7 +68,6 @@ export function rowOf(entry: LoggedRequest, { request, open, shown, looks }: Row
       { kind: 'compact', value: isServed ? completionTokens(entry) : null, ...endColumn },
       { kind: 'cost', value: entry.costNano, align: 'end' },
       { kind: 'latency', value: entry.latencyMs, ...endColumn },
-      { kind: 'badge', value: statusBadge(entry, looks), minor: true },
       ...shown.map((name): Cell => {
         const { column, figure } = optionalCells[name];
         const { align, minor } = column;

@@ -198,14 +198,11 @@ function tilesOf({ answer: { total }, before, looks }: UsageFacts): TileModel[] 
     ...changeOf(of(before.total), of(total), isGood, looks),
   });
   const errors = (sums: UsageSums): number => ratio(sums.failures, sums.requests);
-  const latency = (sums: UsageSums): number => ratio(sums.latencyMs, sums.requests);
-  const mean = total.requests === 0 ? null : latency(total);
   return [
     tile('cost', { kind: 'money', value: total.costNano }, ({ costNano }) => Number(costNano), 'neither'),
     tile('requests', { kind: 'compact', value: total.requests }, ({ requests }) => requests, 'neither'),
     tile('tokens', { kind: 'compact', value: allTokens(total) }, allTokens, 'neither'),
     tile('errors', { kind: 'percent', value: errors(total) }, errors, 'less'),
-    tile('latency', { kind: 'latency', value: mean }, latency, 'less'),
   ];
 }
 

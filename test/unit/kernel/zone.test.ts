@@ -9,6 +9,8 @@ test.each([
   ['2026-03-30', 'Europe/Berlin', '2026-03-29T22:00:00.000Z'],
   ['2026-10-25', 'Europe/Berlin', '2026-10-24T22:00:00.000Z'],
   ['2026-10-26', 'Europe/Berlin', '2026-10-25T23:00:00.000Z'],
+  // Clocks go forward at midnight: the day has no such time.
+  ['2026-09-06', 'America/Santiago', '2026-09-06T04:00:00.000Z'],
 ])('%s in %s begins at %s', (day, zone, instant) => {
   expect(startOfDay(day, zone).toISOString()).toBe(instant);
 });

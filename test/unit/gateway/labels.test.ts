@@ -1,0 +1,29 @@
+import { endUserOf, tagsOf } from '../../../src/gateway/inference/labels';
+
+test.each([
+  [{}, null],
+  [{ user: '' }, null],
+  [{ user: 7 }, null],
+  [{ user: 'grace' }, 'grace'],
+  [{ user: 'g'.repeat(300) }, 'g'.repeat(256)],
+])('the end user in %j', (body, endUser) => {
+  expect(endUserOf(body)).toBe(endUser);
+});
+
+test.each([
+  [undefined, null],
+  [null, null],
+  ['text', null],
+  [{}, null],
+  [{ tags: 'night' }, null],
+  [{ tags: [] }, null],
+  [{ tags: [1, null, {}, ''] }, null],
+  [{ tags: ['night', ' night ', 'batch'] }, ['night', 'batch']],
+  [{ tags: ['t'.repeat(100)] }, ['t'.repeat(64)]],
+  [
+    { tags: Array.from({ length: 20 }, (_, place) => `tag ${place}`) },
+    Array.from({ length: 10 }, (_, place) => `tag ${place}`),
+  ],
+])('the tags in metadata %j', (metadata, tags) => {
+  expect(tagsOf({ metadata })).toEqual(tags);
+});
