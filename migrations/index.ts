@@ -32,6 +32,7 @@ import { CreateConversations1763800800000 } from './1763800800000-create-convers
 import { AddModelPolicies1763801000000 } from './1763801000000-add-model-policies';
 import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 import { CreateIncidents1763801100000 } from './1763801100000-create-incidents';
+import { CreateEngineSettings1763801110000 } from './1763801110000-create-engine-settings';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -69,4 +70,5 @@ export const migrations = [
   AddModelPolicies1763801000000,
   CreatePayments1763801200000,
   CreateIncidents1763801100000,
+  CreateEngineSettings1763801110000,
 ];

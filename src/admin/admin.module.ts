@@ -2,11 +2,19 @@ import { Module } from '@nestjs/common';
 import { WebModule } from '../web';
 import { AuditLogModule } from './audit/audit-log.module';
 import { CatalogueAdminModule } from './catalogue/catalogue-admin.module';
+import { EnginesModule } from './engines/engines.module';
 import { ObservabilityModule } from './observability/observability.module';
 import { UserUsageModule } from './usage/user-usage.module';
 
 /** The pages and operations below /dashboard/admin and /api/admin; each area is a folder with a module of its own. */
 @Module({
-  imports: [WebModule, AuditLogModule, CatalogueAdminModule, ObservabilityModule, UserUsageModule],
+  imports: [
+    WebModule,
+    AuditLogModule,
+    CatalogueAdminModule,
+    EnginesModule,
+    ObservabilityModule,
+    UserUsageModule,
+  ],
 })
 export class AdminModule {}

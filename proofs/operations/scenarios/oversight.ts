@@ -1,6 +1,7 @@
 import { expect, expectStatus, jsonOf } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
+import { engineScenarios } from './engines';
 
 const refusesOthers =
   (path: string, role: 'user' | 'org_owner') =>
@@ -162,4 +163,5 @@ export const oversightScenarios: readonly Scenario[] = [
       ),
     withoutRights: refusesOthers('/dashboard/admin/api/dashboard', 'user'),
   },
+  ...engineScenarios,
 ];

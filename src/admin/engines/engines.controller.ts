@@ -1,0 +1,131 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Req, Res } from '@nestjs/common';
+import { CatalogueService } from '../../catalogue';
+import { AdminViewService, PayerService } from '../../identity';
+import { fault } from '../../kernel';
+import { KeyRegister } from '../../keys';
+import {
+  Access,
+  Action,
+  adminScope,
+  afterChange,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageRenderer,
+  scopeWords,
+} from '../../web';
+import { KeyAutorouterForm, OrganisationAutorouterForm, QualitativeForm } from './engine-forms';
+import { settingsModel, type SettingsPageModel } from './engine-model';
+import { EngineSettingsStore } from './engine-settings';
+
+const settingsPath = '/dashboard/qualitative/settings';
+
+/** What administrators decide about quality reports and automatic routing. Both are stored; no engine is on yet. */
+@Controller()
+export class EnginesController {
+  constructor(
+    private readonly store: EngineSettingsStore,
+    private readonly keys: KeyRegister,
+    private readonly organisations: AdminViewService,
+    private readonly payers: PayerService,
+    private readonly catalogue: CatalogueService,
+    private readonly notices: Notices,
+    private readonly pages: PageRenderer,
+  ) {}
+
+  @Page(settingsPath, 'pages/admin/engines', Access.role('org_admin'))
+  async show(@Req() request: HttpRequest): Promise<SettingsPageModel> {
+    const translate = this.pages.textsFor(request);
+    const owner = await this.ownerOf(request, undefined);
+    const [qualitative, autorouter] = await Promise.all([
+      this.store.of('qualitative', owner),
+      this.store.of('autorouter', owner),
+    ]);
+    return settingsModel({
+      qualitative,
+      autorouter,
+      scope: scopeWords(request, translate, adminScope(request)),
+      models: this.catalogue.snapshot.models.filter(({ kind }) => kind === 'chat').map(({ name }) => name),
+      translate,
+    });
+  }
+
+  @Action(settingsPath, Access.role('org_admin'), { audit: 'qualitative.settings-changed' })
+  async setQualitative(
+    @Body() { org_id: wanted, ...form }: QualitativeForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const owner = await this.ownerOf(request, wanted);
+    const settings = await this.store.set('qualitative', owner, form, {
+      label: 'qualitative',
+      concerns: { organisationId: owner.organisationId },
+    });
+    return this.stored(request, response, { org_id: owner.organisationId, settings });
+  }
+
+  @Action('/dashboard/admin/autorouter/org', Access.role('org_admin'), { audit: 'autorouter.changed' })
+  async setOrganisation(
+    @Body() { org_id: wanted, ...form }: OrganisationAutorouterForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const owner = await this.ownerOf(request, wanted);
+    const settings = await this.store.set('autorouter', owner, this.readAutorouter(form), {
+      label: 'autorouter',
+      concerns: { organisationId: owner.organisationId },
+    });
+    return this.stored(request, response, { org_id: owner.organisationId, settings });
+  }
+
+  @Action('/dashboard/admin/autorouter/api-key', Access.role('department_admin'), {
+    audit: 'autorouter.changed',
+  })
+  async setKey(
+    @Body() { key_id: keyId, ...form }: KeyAutorouterForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const key = await this.keys.get(adminScope(request), keyId);
+    const { userId, organisationId } = await this.payers.standingOf(key);
+    const settings = await this.store.set(
+      'autorouter',
+      { organisationId: null, keyId: key.id },
+      this.readAutorouter(form),
+      { label: key.name, concerns: { userId, organisationId } },
+    );
+    return this.stored(request, response, { key_id: key.id, settings });
+  }
+
+  /** A foreign organisation is as one that does not exist. */
+  private async ownerOf(
+    request: HttpRequest,
+    wanted: number | undefined,
+  ): Promise<{ organisationId: number | null; keyId: null }> {
+    const scope = adminScope(request);
+    const own = scope.kind === 'organisation' ? scope.organisationId : null;
+    if (wanted === undefined || wanted === own) {
+      if (own === null && scope.kind !== 'platform') throw fault('permission_denied');
+      return { organisationId: own, keyId: null };
+    }
+    if (scope.kind !== 'platform') throw fault('not_found', { message: 'There is no such organisation.' });
+    return { organisationId: (await this.organisations.organisation(wanted)).id, keyId: null };
+  }
+
+  private readAutorouter<Form extends { reference_model?: string }>({
+    reference_model: name,
+    ...form
+  }: Form) {
+    if (name === undefined) return form;
+    if (name !== '' && !this.catalogue.snapshot.models.some((model) => model.name === name)) {
+      throw fault('validation_error', { param: 'reference_model', message: 'There is no such model.' });
+    }
+    return { ...form, reference_model: name === '' ? null : name };
+  }
+
+  private stored(request: HttpRequest, response: ServerResponse, facts: object): object {
+    this.notices.leave(response, { tone: 'ok', text: 'engines.stored' });
+    return afterChange(request, response, settingsPath, { ok: true, ...facts, engine: 'off' });
+  }
+}
