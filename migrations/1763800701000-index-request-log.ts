@@ -3,11 +3,12 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const indexes = [
   ['newest', '(created_at DESC, request_id DESC)'],
   ['session', '(session_key, created_at DESC, request_id DESC) WHERE session_key IS NOT NULL'],
+  ['code', '(code, created_at DESC, request_id DESC) WHERE code IS NOT NULL'],
   ['failure', '(created_at DESC, request_id DESC) WHERE code IS NOT NULL'],
 ] as const;
 
 /**
- * The request log of everybody, of one session, and of failures. Built beside running traffic, partition by partition,
+ * The request log of everybody, of one session, of one error code, and of failures. Built beside running traffic, partition by partition,
  * so outside a transaction; what an earlier try left unfinished is built anew.
  */
 export class IndexRequestLog1763800701000 implements MigrationInterface {

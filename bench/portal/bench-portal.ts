@@ -13,7 +13,7 @@ import {
   UsageQuery,
   type UsageQuestion,
 } from '../../src/audit';
-import { Database } from '../../src/platform';
+import { Database, everyRow, type PageRequest } from '../../src/platform';
 import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
 import { migrate } from '../../src/platform/database/migrate';
 import { fill } from '../records/fill';
@@ -21,6 +21,8 @@ import { fill } from '../records/fill';
 const usualRows = 10_000_000;
 const DAY_MS = 86_400_000;
 const bars = { usage: 300, home: 150, log: 100 } as const;
+const ROWS_IN_FILE = 1_000_000;
+const MOST_HEAP = 64 * 1024 * 1024;
 
 /** Everybody, an organisation, the person with a third of all records, and one of the many others. */
 const scopes: Readonly<Record<string, RecordScope>> = {
@@ -49,7 +51,7 @@ async function main(): Promise<void> {
     process.stdout.write(
       `        ${rows.toLocaleString('en')} records filled in ${((performance.now() - began) / 1_000).toFixed(0)} s\n`,
     );
-    const held = [await measureUsage(database), await measureLog(database)];
+    const held = [await measureUsage(database), await measureLog(database), await measureFile(database)];
     process.exitCode = held.every(Boolean) ? 0 : 1;
   } finally {
     await source?.destroy();
@@ -124,6 +126,25 @@ async function measureLog(database: Database): Promise<boolean> {
     }
   }
   return held.every(Boolean);
+}
+
+/** A file of the log is read page by page: what it holds at once must not grow with its rows. */
+async function measureFile(database: Database): Promise<boolean> {
+  const log = new RequestLogQuery(database);
+  const before = process.memoryUsage().heapUsed;
+  const began = performance.now();
+  let most = 0;
+  let rows = 0;
+  const read = (page: PageRequest) => log.page({ kind: 'platform' }, {}, page);
+  for await (const _ of everyRow(ROWS_IN_FILE, 1_000, read)) {
+    rows += 1;
+    if (rows % 10_000 === 0) most = Math.max(most, process.memoryUsage().heapUsed - before);
+  }
+  const isHeld = most <= MOST_HEAP;
+  process.stdout.write(
+    `${isHeld ? 'held  ' : 'FAILED'}  a file of ${rows.toLocaleString('en')} requests in ${((performance.now() - began) / 1_000).toFixed(0)} s, at most ${(most / 1_048_576).toFixed(0)} MB at once\n`,
+  );
+  return isHeld;
 }
 
 /** The slowest of three, of which the first finds nothing in memory but what the one before it left there. */

@@ -7,6 +7,9 @@ const HOUR_MS = 3_600_000;
 
 type LabelKind = 'end_user' | 'tag';
 
+/** Stands for no name where names are compared. */
+const NAMELESS = 'chr(1)';
+
 /** What a request was made as, where a lane served it: the other names are made up by callers. */
 const SERVED_AS = 'CASE WHEN r.served_model IS NOT NULL THEN r.model END';
 
@@ -51,19 +54,18 @@ export function usageStatement(
       : []),
   ];
   const most = parameters.add(question.mostGroups ?? 0);
-  const sums = sumColumns.map((column) => `sum(${column}) AS ${column}`).join(', ');
+  const sumsAs = (type: string, table: string): string =>
+    sumColumns.map((column) => `sum(${table}.${column})::${type} AS ${column}`).join(', ');
   return `
     WITH used AS (${parts.join(' UNION ALL ')}),
-    cell AS (SELECT bucket, name, ${sums} FROM used GROUP BY bucket, name),
-    weighed AS (
-      SELECT *, sum(cost_nano) OVER same_name AS name_cost, sum(requests) OVER same_name AS name_requests
-        FROM cell WINDOW same_name AS (PARTITION BY name)),
-    ranked AS (
-      SELECT *, least(dense_rank() OVER (ORDER BY name_cost DESC, name_requests DESC, name), ${most}::bigint + 1) AS rank
-        FROM weighed)
-    SELECT bucket, rank::integer, CASE WHEN rank <= ${most} THEN name END AS name,
-           ${sumColumns.map((column) => `sum(${column})::text AS ${column}`).join(', ')}
-      FROM ranked GROUP BY 1, 2, 3 ORDER BY 2, 1`;
+    cell AS MATERIALIZED (
+      SELECT bucket, coalesce(name, ${NAMELESS}) AS name, ${sumsAs('bigint', 'used')} FROM used GROUP BY 1, 2),
+    top AS (
+      SELECT name, row_number() OVER (ORDER BY sum(cost_nano) DESC, sum(requests) DESC, name) AS rank
+        FROM cell GROUP BY name ORDER BY rank LIMIT ${most})
+    SELECT c.bucket, coalesce(top.rank, ${most}::bigint + 1)::integer AS rank, nullif(top.name, ${NAMELESS}) AS name,
+           ${sumsAs('text', 'c')}
+      FROM cell c LEFT JOIN top ON top.name = c.name GROUP BY 1, 2, 3 ORDER BY 2, 1`;
 }
 
 function fromHours(
