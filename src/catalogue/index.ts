@@ -31,6 +31,7 @@ export { CredentialStore, type CredentialState, type PooledToken } from './crede
 export { CatalogueModule } from './catalogue.module';
 export { CatalogueService } from './catalogue.service';
 export { listAliases } from './catalogue-lists';
+export { type ListedModel, listModels, listPrices, listProviders } from './model-list';
 export {
   MODEL_KINDS,
   MODEL_STATES,

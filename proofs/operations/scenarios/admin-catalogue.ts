@@ -266,6 +266,33 @@ const models: readonly Scenario[] = [
       ),
     withoutRights: forPlatform('/admin/models/sim-small/replay-inclusion', { included: true }),
   },
+  {
+    operation: `GET ${ADMIN}/models`,
+    success: async (world) => {
+      const model = await newModel(world);
+      const page = await (await admin(world)).get(`${ADMIN}/models?q=${model}`);
+      expectStatus(page, 200);
+      expect(page.text.includes(`>${model}</a>`), 'the model is in the list');
+    },
+    badInput: async (world) => expectStatus(await (await admin(world)).get(`${ADMIN}/models?tab=none`), 422),
+    withoutRights: async (world) => {
+      expectStatus(
+        await (await world.person('user')).client.get(`${ADMIN}/models`),
+        403,
+        'permission_denied',
+      );
+    },
+  },
+  {
+    operation: `GET ${ADMIN}/prices`,
+    success: async (world) => {
+      const answer = await (await admin(world)).get(`${ADMIN}/prices`);
+      expectStatus(answer, 302);
+      expect(answer.headers.get('location') === `${ADMIN}/models`, 'the page of models');
+    },
+    badInput: 'none',
+    withoutRights: forPlatform(`${ADMIN}/prices`, {}, 'GET'),
+  },
   { operation: `POST ${ADMIN}/prices`, ...priced(`${ADMIN}/prices`) },
   { operation: `POST ${ADMIN}/model-prices/update`, ...priced(`${ADMIN}/model-prices/update`) },
   {

@@ -6,6 +6,7 @@ import { WebModule } from '../../web';
 import { AccessController } from './access.controller';
 import { AliasesController } from './aliases.controller';
 import { Answers } from './answers';
+import { CataloguePagesController } from './catalogue-pages.controller';
 import { ModelsController } from './models.controller';
 import { PriceDesk } from './price-desk.service';
 import { PricesController } from './prices.controller';
@@ -21,6 +22,7 @@ import { ProvidersController } from './providers.controller';
     ProbeController,
     AliasesController,
     AccessController,
+    CataloguePagesController,
   ],
   providers: [Answers, PriceDesk],
 })

@@ -43,7 +43,7 @@ export class ProvidersController {
       await this.record(tx, 'provider.created', made, changesOf(null, recordedProvider(made)), form.reason);
       return made;
     });
-    const to = `/dashboard/admin/providers/${sheet.provider.id}/edit`;
+    const to = `/dashboard/admin/providers/edit?id=${sheet.provider.id}`;
     return this.answers.done(request, response, form, {
       text: 'catalogue.done.provider-created',
       facts: presentProvider(sheet),

@@ -1,0 +1,241 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import {
+  listAliases,
+  type ListedModel,
+  listModels,
+  listPrices,
+  listProviders,
+  MODEL_KINDS,
+  MODEL_STATES,
+  type ModelState,
+  ModelSheets,
+  ProviderSheets,
+  visibilityEffect,
+} from '../../catalogue';
+import { formatUsd } from '../../kernel';
+import { Database, type Page as Rows } from '../../platform';
+import { SupplierStyles } from '../../routing';
+import {
+  Access,
+  addressOf,
+  adminScope,
+  type HttpRequest,
+  Page,
+  PageRenderer,
+  pathOf,
+  queryOf,
+  Redirects,
+} from '../../web';
+import { MODELS_PAGE } from './answers';
+import { Line, Whole } from './fields';
+import { pricesOf } from './present';
+
+const tabs = ['models', 'providers', 'prices', 'aliases'] as const;
+type Tab = (typeof tabs)[number];
+const ROWS_A_PAGE = 50;
+const PLATFORM = Access.role('platform_admin');
+
+class CatalogueQuery {
+  @IsOptional()
+  @IsIn(tabs)
+  tab?: Tab;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  q?: string;
+
+  @IsOptional()
+  @IsIn([...MODEL_STATES, ''])
+  state?: ModelState | '';
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(1_000)
+  cursor?: string;
+}
+
+class ModelQuery {
+  @Line(128)
+  model: string;
+}
+
+class ProviderQuery {
+  @Whole(1, 999_999_999)
+  id: number;
+}
+
+/** The pages of the catalogue. An organisation's administrators see what is offered to them, and their own switch. */
+@Controller()
+export class CataloguePagesController {
+  constructor(
+    private readonly database: Database,
+    private readonly models: ModelSheets,
+    private readonly providers: ProviderSheets,
+    private readonly styles: SupplierStyles,
+    private readonly pages: PageRenderer,
+  ) {}
+
+  @Redirects('/dashboard/admin/prices', MODELS_PAGE, PLATFORM)
+  prices(): undefined {
+    return undefined;
+  }
+
+  @Page(MODELS_PAGE, 'pages/admin/catalogue/list', Access.role('org_admin'))
+  async list(@Query() query: CatalogueQuery, @Req() request: HttpRequest): Promise<object> {
+    const scope = adminScope(request);
+    const organisationId = scope.kind === 'organisation' ? scope.organisationId : null;
+    const mayChange = request.actor?.scope.kind === 'platform';
+    const tab = mayChange ? (query.tab ?? 'models') : 'models';
+    const text = query.q?.trim() || null;
+    const back = `${pathOf(request)}${[...queryOf(request)].length > 0 ? `?${queryOf(request).toString()}` : ''}`;
+    const asked = { limit: ROWS_A_PAGE, cursor: query.cursor ?? null, text };
+    const shown = {
+      tab,
+      mayChange,
+      organisationId,
+      back,
+      asked: query,
+      isFiltered: text !== null || !!query.state,
+    };
+    const common = {
+      ...shown,
+      tabs: this.tabsFor(request, tab, mayChange),
+      states: this.statesFor(query.state),
+    };
+    switch (tab) {
+      case 'models': {
+        const page = await listModels(this.database, {
+          ...asked,
+          state: query.state || null,
+          organisationId,
+        });
+        return { ...common, models: page.rows.map(presentRow), pager: pagerOf(request, page) };
+      }
+      case 'providers':
+        return { ...common, providers: await listProviders(this.database) };
+      case 'prices': {
+        const page = await listPrices(this.database, asked);
+        const rows = page.rows.map((row) => ({ ...row, ...amountsOf(row) }));
+        return { ...common, prices: rows, pager: pagerOf(request, page) };
+      }
+      case 'aliases': {
+        const aliases = await listAliases(this.database);
+        const wanted = (text ?? '').toLowerCase();
+        return {
+          ...common,
+          aliases: aliases.filter(({ alias, model }) => `${alias} ${model}`.toLowerCase().includes(wanted)),
+        };
+      }
+    }
+  }
+
+  @Page('/dashboard/admin/models/new', 'pages/admin/catalogue/new-model', PLATFORM)
+  newModel(): object {
+    return { kinds: MODEL_KINDS };
+  }
+
+  @Page('/dashboard/admin/models/edit', 'pages/admin/catalogue/model', PLATFORM)
+  async model(@Query() { model: name }: ModelQuery): Promise<object> {
+    const sheet = await this.models.read(this.database.source.manager, name);
+    const { model, lanes, price, history, schedules } = sheet;
+    const providers = await listProviders(this.database);
+    const empty = { provider: '', upstreamModel: '', region: '', weight: 1, retries: 0, enabled: true };
+    return {
+      ...sheet,
+      back: `/dashboard/admin/models/edit?model=${encodeURIComponent(name)}`,
+      path: encodeURIComponent(name),
+      lists: {
+        input: model.inputModalities.join(', '),
+        output: model.outputModalities.join(', '),
+        capabilities: model.capabilities.join(', '),
+      },
+      lanes: [...lanes, empty, empty].map((lane) => ({
+        ...lane,
+        providers: providers.map(({ name: value }) => ({ value, selected: value === lane.provider })),
+      })),
+      states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),
+      rates: price === null ? {} : pricesOf(price.rates, formatUsd),
+      history: history.map((one) => ({ ...one, ...pricesOf(one.rates, formatUsd) })),
+      schedules: schedules.map((one) => ({ ...one, ...pricesOf(one.price.rates, formatUsd) })),
+    };
+  }
+
+  @Page('/dashboard/admin/providers/new', 'pages/admin/catalogue/provider', PLATFORM)
+  newProvider(): object {
+    return {
+      action: '/dashboard/admin/providers',
+      styles: this.styles.names.map((value) => ({ value })),
+      settings: '{}',
+    };
+  }
+
+  @Page('/dashboard/admin/providers/edit', 'pages/admin/catalogue/provider', PLATFORM)
+  async provider(@Query() { id }: ProviderQuery): Promise<object> {
+    const sheet = await this.providers.read(this.database.source.manager, id);
+    const { provider } = sheet;
+    return {
+      ...sheet,
+      back: `/dashboard/admin/providers/edit?id=${id}`,
+      action: `/dashboard/admin/providers/${id}/update`,
+      effect: await visibilityEffect(this.database.source.manager, id),
+      regions: provider.regions.join(', '),
+      styles: this.styles.names.map((value) => ({ value, selected: value === provider.style })),
+      settings: JSON.stringify(provider.settings, null, 2),
+    };
+  }
+
+  private tabsFor(request: HttpRequest, current: Tab, mayChange: boolean): object {
+    const translate = this.pages.textsFor(request);
+    const shown = mayChange ? tabs : tabs.slice(0, 1);
+    return {
+      label: translate('catalogue.page.heading'),
+      items: shown.map((tab) => ({
+        label: translate(`catalogue.tab.${tab}`),
+        href: `${MODELS_PAGE}?tab=${tab}`,
+        ...(tab === current ? { current: true } : {}),
+      })),
+    };
+  }
+
+  private statesFor(chosen: string | undefined): object[] {
+    return MODEL_STATES.map((value) => ({ value, selected: value === chosen }));
+  }
+}
+
+const nano = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
+
+const amountsOf = (row: { input: string | null; output: string | null; perMinute: string | null }) => ({
+  input: nano(row.input),
+  output: nano(row.output),
+  perMinute: nano(row.perMinute),
+});
+
+const toneOf: Readonly<Record<ModelState, string>> = {
+  active: 'ok',
+  paused: 'warn',
+  hidden: 'neutral',
+  deleted: 'bad',
+};
+
+const presentRow = (row: ListedModel): object => ({
+  ...row,
+  ...amountsOf(row),
+  tone: toneOf[row.state],
+  editHref: `/dashboard/admin/models/edit?model=${encodeURIComponent(row.name)}`,
+  route: {
+    hops: row.lanes.map(({ provider, region, rests }) => ({
+      supplier: provider,
+      region,
+      outcome: rests ? 'skipped' : 'served',
+    })),
+  },
+});
+
+function pagerOf(request: HttpRequest, { next, previous }: Rows<unknown>): object {
+  const query = queryOf(request);
+  const to = (cursor: string | null): string | undefined =>
+    cursor === null ? undefined : addressOf(pathOf(request), query, { cursor });
+  return { newerHref: to(previous), olderHref: to(next) };
+}

@@ -1,0 +1,132 @@
+import { type Database, Keyset, type Page, type PageRequest } from '../platform';
+import type { ModelState } from './entities';
+
+export interface ModelListFilter extends PageRequest {
+  /** Any part of the name, of what it is shown as, or of an alias. */
+  readonly text?: string | null;
+  readonly state?: ModelState | null;
+  readonly providerId?: number | null;
+  /** Adds what this organisation chose, and leaves out what is not offered to anybody. */
+  readonly organisationId?: number | null;
+}
+
+export interface ListedModel {
+  readonly id: number;
+  readonly name: string;
+  readonly displayName: string;
+  readonly state: ModelState;
+  readonly managed: boolean;
+  readonly redirect: string | null;
+  readonly aliases: number;
+  readonly lanes: readonly { readonly provider: string; readonly region: string; readonly rests: boolean }[];
+  /** Nano-USD as text; null where there is no price. */
+  readonly input: string | null;
+  readonly output: string | null;
+  readonly perMinute: string | null;
+  /** The organisation's own switch. */
+  readonly enabled: boolean;
+}
+
+const inOrder = new Keyset(
+  [
+    { sql: 'm.display_order', kind: 'integer' },
+    { sql: 'm.name COLLATE "C"', kind: 'text' },
+  ],
+  'ascending',
+);
+
+/** One page of the catalogue in its order, with the price in force now. */
+export async function listModels(
+  database: Pick<Database, 'query'>,
+  filter: ModelListFilter,
+): Promise<Page<ListedModel>> {
+  const { text = null, state = null, providerId = null, organisationId = null } = filter;
+  const keyset = inOrder.clause(filter, 5);
+  const rows = await database.query<ListedModel & Record<string, unknown>>(
+    `${SELECTION}, ${inOrder.positions} ${FROM} AND ${keyset.where}
+      ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
+    [text, state, providerId, organisationId, ...keyset.parameters],
+  );
+  return inOrder.page(rows, filter);
+}
+
+const SELECTION = `
+  SELECT m.id, m.name, m.display_name AS "displayName", m.state, m.managed, target.name AS redirect,
+         (SELECT count(*)::integer FROM model_alias a WHERE a.model_id = m.id) AS aliases,
+         (SELECT coalesce(jsonb_agg(jsonb_build_object('provider', p.name, 'region', l.region,
+                   'rests', NOT (l.enabled AND p.visible)) ORDER BY l.priority, l.id), '[]')
+            FROM lane l JOIN provider p ON p.id = l.provider_id
+           WHERE l.model_id = m.id AND l.removed_at IS NULL) AS lanes,
+         price.input::text, price.output::text, price.per_minute::text AS "perMinute",
+         coalesce(access.enabled, true) AS enabled`;
+
+const FROM = `
+    FROM model m
+    LEFT JOIN model target ON target.id = m.redirect_to
+    LEFT JOIN model_organisation_access access ON access.model_id = m.id AND access.organisation_id = $4
+    LEFT JOIN LATERAL (
+           SELECT input, output, per_minute FROM price
+            WHERE model_id = m.id AND lane_id IS NULL AND valid_from <= now()
+            ORDER BY valid_from DESC, id DESC LIMIT 1) price ON true
+   WHERE ($1::text IS NULL OR strpos(lower(m.name || ' ' || m.display_name), lower($1)) > 0
+          OR EXISTS (SELECT 1 FROM model_alias a WHERE a.model_id = m.id AND strpos(lower(a.name), lower($1)) > 0))
+     AND CASE WHEN $2::text IS NULL THEN m.state <> 'deleted' ELSE m.state = $2 END
+     AND ($3::integer IS NULL OR EXISTS (
+           SELECT 1 FROM lane l WHERE l.model_id = m.id AND l.provider_id = $3 AND l.removed_at IS NULL))
+     AND ($4::integer IS NULL OR (m.state IN ('active', 'paused') AND coalesce(access.denied, false) = false
+           AND (NOT m.restricted OR access.granted)))`;
+
+export interface ListedProvider {
+  readonly id: number;
+  readonly name: string;
+  readonly style: string;
+  readonly baseUrl: string;
+  readonly visible: boolean;
+  readonly managed: boolean;
+  readonly models: number;
+  readonly secrets: number;
+  readonly rejected: number;
+}
+
+const MOST_PROVIDERS = 1_000;
+
+export const listProviders = (database: Pick<Database, 'query'>): Promise<ListedProvider[]> =>
+  database.query<ListedProvider>(
+    `SELECT p.id, p.name, p.style, p.base_url AS "baseUrl", p.visible, p.managed,
+            (SELECT count(DISTINCT model_id)::integer FROM lane l
+              WHERE l.provider_id = p.id AND l.removed_at IS NULL) AS models,
+            (SELECT count(*)::integer FROM provider_credential c
+              WHERE c.provider_id = p.id AND c.disabled_at IS NULL) AS secrets,
+            (SELECT count(*)::integer FROM provider_credential c
+              WHERE c.provider_id = p.id AND c.disabled_at IS NULL AND c.health = 'rejected') AS rejected
+       FROM provider p WHERE p.removed_at IS NULL ORDER BY p.name LIMIT ${MOST_PROVIDERS}`,
+  );
+
+export interface ListedPrice {
+  readonly id: string;
+  readonly model: string;
+  readonly input: string;
+  readonly output: string;
+  readonly perMinute: string;
+  readonly validFrom: Date | null;
+  readonly source: string;
+}
+
+const newestFirst = new Keyset([{ sql: 'p.id', kind: 'integer' }], 'descending');
+
+/** Every version of every price, the newest first. */
+export async function listPrices(
+  database: Pick<Database, 'query'>,
+  filter: PageRequest & { readonly text?: string | null },
+): Promise<Page<ListedPrice>> {
+  const keyset = newestFirst.clause(filter, 2);
+  const rows = await database.query<ListedPrice & Record<string, unknown>>(
+    `SELECT p.id::text, m.name AS model, p.input::text, p.output::text, p.per_minute::text AS "perMinute",
+            p.valid_from AS "validFrom", p.source, ${newestFirst.positions}
+       FROM price p JOIN model m ON m.id = p.model_id
+      WHERE ($1::text IS NULL OR strpos(lower(m.name), lower($1)) > 0) AND ${keyset.where}
+      ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
+    [filter.text ?? null, ...keyset.parameters],
+  );
+  return newestFirst.page(rows, filter);
+}

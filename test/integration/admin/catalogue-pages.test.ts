@@ -1,0 +1,91 @@
+import { AdminHouse } from './admin-house';
+
+let house: AdminHouse;
+
+beforeAll(async () => {
+  house = await AdminHouse.open();
+  const { json } = await house.admin.post('/dashboard/admin/providers', {
+    name: 'acme',
+    style: 'openai-style',
+    base_url: 'https://acme.example/v1',
+    secret: 'sk-secret-0123456789',
+  });
+  expect(json['name']).toBe('acme');
+  for (let index = 0; index < 55; index += 1)
+    await house.admin.post('/dashboard/admin/models/create', {
+      model: `acme/model-${String(index).padStart(2, '0')}`,
+      kind: 'chat',
+      owned_by: 'acme',
+      input_price: '1.5',
+      output_price: '3',
+      lanes: [{ provider: 'acme', upstream_model: 'm', region: 'eu' }],
+    });
+  await house.admin.post('/dashboard/admin/models/add-alias', { model: 'acme/model-07', alias: 'seven' });
+}, 60_000);
+afterAll(() => house.close());
+
+const names = (body: string) => [...body.matchAll(/>(acme\/model-\d\d)</g)].map(([, name]) => name);
+const read = async (path: string): Promise<string> => {
+  const { status, body } = await house.admin.page(path);
+  expect([path, status]).toEqual([path, 200]);
+  expect(body).not.toContain('catalogue.');
+  return body;
+};
+
+test('models, page by page, searched by alias, filtered by state', async () => {
+  const first = await read('/dashboard/admin/models');
+  expect(names(first)).toHaveLength(50);
+  const next =
+    /href="([^"]+)" rel="next"/.exec(first)?.[1]?.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&') ?? '';
+  expect(names(await read(next))).toHaveLength(5);
+  expect(names(await read('/dashboard/admin/models?q=seven'))).toEqual(['acme/model-07']);
+  expect(await read('/dashboard/admin/models?state=paused')).toContain('Nothing matches');
+});
+
+test('every tab and every form opens, and shows no secret', async () => {
+  expect(await read('/dashboard/admin/models?tab=providers')).toContain('https://acme.example/v1');
+  expect(await read('/dashboard/admin/models?tab=prices&q=model-07')).toContain('acme/model-07');
+  expect(await read('/dashboard/admin/models?tab=aliases')).toContain('seven');
+  expect(await read('/dashboard/admin/models/edit?model=acme%2Fmodel-07')).toContain('value="1.5"');
+  await read('/dashboard/admin/models/new');
+  await read('/dashboard/admin/providers/new');
+  const rows = await house.app.database.query<{ id: number }>(`SELECT id FROM provider WHERE name = 'acme'`);
+  const provider = await read(`/dashboard/admin/providers/edit?id=${rows[0]?.id ?? 0}`);
+  expect(provider).toContain('••••6789');
+  expect(provider).not.toContain('sk-secret');
+});
+
+test('the form of a model changes what it shows, and knows a stale one', async () => {
+  const path = '/dashboard/admin/models/edit?model=acme%2Fmodel-03';
+  const version = /name="version" value="([^"]+)"/.exec(await read(path))?.[1] ?? '';
+  const fields = new URLSearchParams({ model: 'acme/model-03', back: path, version, display_name: 'Third' });
+  for (const [name, value] of [
+    ['restricted', 'off'],
+    ['lane_provider', 'acme'],
+    ['lane_provider', ''],
+    ['lane_model', 'theirs'],
+    ['lane_model', ''],
+    ['lane_region', 'eu'],
+    ['lane_region', ''],
+  ] as const)
+    fields.append(name, value);
+  const saved = await house.admin.form('/dashboard/admin/models/update', fields);
+  expect([saved.status, saved.headers['location']]).toEqual([303, path]);
+  expect(await read(path)).toContain('value="theirs"');
+  fields.set('display_name', 'Late');
+  await house.admin.form('/dashboard/admin/models/update', fields);
+  expect(await read(path)).toContain('value="Third"');
+});
+
+test('an organisation sees what it is offered, with its own switch, and none of the forms', async () => {
+  const owner = await house.visitor('org_owner', await house.organisation('ours'));
+  const { status, body } = await owner.page('/dashboard/admin/models?tab=providers');
+  expect(status).toBe(200);
+  expect(body).toContain('/dashboard/admin/models/domain-toggle');
+  expect(body).not.toContain('acme.example');
+  expect((await owner.page('/dashboard/admin/models/edit?model=acme%2Fmodel-03')).status).toBe(403);
+  expect((await owner.page('/dashboard/admin/prices')).status).toBe(403);
+  expect((await house.admin.page('/dashboard/admin/prices')).headers['location']).toBe(
+    '/dashboard/admin/models',
+  );
+});
