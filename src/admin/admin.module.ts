@@ -3,6 +3,7 @@ import { WebModule } from '../web';
 import { AuditLogModule } from './audit/audit-log.module';
 import { CatalogueAdminModule } from './catalogue/catalogue-admin.module';
 import { EnginesModule } from './engines/engines.module';
+import { ConversationsModule } from './conversations/conversations.module';
 import { ObservabilityModule } from './observability/observability.module';
 import { UserUsageModule } from './usage/user-usage.module';
 
@@ -13,6 +14,7 @@ import { UserUsageModule } from './usage/user-usage.module';
     AuditLogModule,
     CatalogueAdminModule,
     EnginesModule,
+    ConversationsModule,
     ObservabilityModule,
     UserUsageModule,
   ],

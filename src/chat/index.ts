@@ -3,7 +3,11 @@ export { ChatModule } from './chat.module';
 export { ChatTurns } from './chat-turns.service';
 export type { AttachmentHead, ConversationHead, Message } from './conversation';
 export { type Attachment, ConversationMessages } from './conversation-messages';
-export { ConversationOversight, type OverseenConversation } from './conversation-oversight';
+export {
+  ConversationOversight,
+  type OverseenConversation,
+  type OversightFilter,
+} from './conversation-oversight';
 export { ConversationRetention } from './conversation-retention';
 export { conversationIdOf, Conversations } from './conversations.service';
 export type { RunningTurn, Turn, TurnEnd } from './turn';

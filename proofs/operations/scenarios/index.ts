@@ -3,6 +3,7 @@ import { accountScenarios } from './accounts';
 import { adminCatalogueScenarios } from './admin-catalogue';
 import { adminModelAccessScenarios } from './admin-model-access';
 import { frameScenarios } from './frame';
+import { chatScenarios } from './chat';
 import { gatewayScenarios } from './gateway';
 import { keysAndOverviewScenarios } from './keys-and-overview';
 import { manageScenarios } from './manage';
@@ -24,4 +25,5 @@ export const scenarios: readonly Scenario[] = [
   ...adminCatalogueScenarios,
   ...adminModelAccessScenarios,
   ...usageScenarios,
+  ...chatScenarios,
 ];

@@ -1,0 +1,137 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { ActivityLog, type ActionName } from '../../audit';
+import {
+  conversationIdOf,
+  ConversationMessages,
+  ConversationOversight,
+  type OverseenConversation,
+} from '../../chat';
+import { Database, type Tx } from '../../platform';
+import {
+  Access,
+  Action,
+  adminScope,
+  afterChange,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageFrames,
+  PageRenderer,
+  wantsPage,
+} from '../../web';
+import { contentOf, conversationFacts } from './conversations-model';
+import { ViewContentForm } from './conversations.form';
+
+const PATH = '/dashboard/admin/conversations';
+const VIEW = 'pages/admin/conversation';
+const MOST_SHOWN = 500;
+
+/** One conversation of somebody else. Its content is a view of its own, with a reason, that its owner can see. */
+@Controller()
+export class OverseenConversationController {
+  constructor(
+    private readonly database: Database,
+    private readonly oversight: ConversationOversight,
+    private readonly messages: ConversationMessages,
+    private readonly activity: ActivityLog,
+    private readonly notices: Notices,
+    private readonly pages: PageRenderer,
+    private readonly frames: PageFrames,
+  ) {}
+
+  @Page(`${PATH}/:conv_id`, VIEW, Access.role('org_admin'))
+  async show(@Param('conv_id') id: string, @Req() request: HttpRequest): Promise<object> {
+    const conversation = await this.oversight.get(adminScope(request), conversationIdOf(id));
+    return { conversation: this.factsOf(conversation, request) };
+  }
+
+  @Action(`${PATH}/:conv_id/content`, Access.role('org_admin'), { audit: 'conversation.content-viewed' })
+  async content(
+    @Param('conv_id') id: string,
+    @Body() { reason }: ViewContentForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    const scope = adminScope(request);
+    const conversationId = conversationIdOf(id);
+    const { overseen, head } = await this.database.transaction(async (tx) => {
+      const overseen = await this.oversight.get(scope, conversationId, tx);
+      await this.put(tx, 'conversation.content-viewed', overseen, reason);
+      return { overseen, head: await this.oversight.content(scope, conversationId, tx) };
+    });
+    const newestFirst = await this.messages.page(conversationId, { limit: MOST_SHOWN });
+    const messages = [...newestFirst.rows].reverse();
+    if (!wantsPage(request)) {
+      return {
+        id: conversationId,
+        title: head.title,
+        messages: messages.map(({ role, model, text, createdAt }) => ({
+          role,
+          model,
+          content: text,
+          created_at: createdAt.toISOString(),
+        })),
+      };
+    }
+    const conversation = {
+      ...this.factsOf(overseen, request),
+      content: contentOf(head, messages, overseen.person, this.pages.textsFor(request)),
+      shown: messages.length,
+      isCut: newestFirst.next !== null,
+    };
+    await this.frames.load(request, response);
+    response.setHeader('content-type', 'text/html; charset=utf-8');
+    return this.pages.page(VIEW, { conversation }, request);
+  }
+
+  @Action('/api/admin/conversations/:conv_id', Access.role('org_admin'), {
+    audit: 'conversation.deleted',
+    verb: 'delete',
+  })
+  remove(
+    @Param('conv_id') id: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.removed(conversationIdOf(id), request, response);
+  }
+
+  /** The same for forms, which know no DELETE. */
+  @Action(`${PATH}/:conv_id/delete`, Access.role('org_admin'), { audit: 'conversation.deleted' })
+  removeByForm(
+    @Param('conv_id') id: string,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.removed(conversationIdOf(id), request, response);
+  }
+
+  private async removed(id: number, request: HttpRequest, response: ServerResponse): Promise<object> {
+    const scope = adminScope(request);
+    await this.database.transaction(async (tx) => {
+      await this.put(tx, 'conversation.deleted', await this.oversight.remove(scope, id, tx));
+    });
+    this.notices.leave(response, { tone: 'ok', text: 'chat.deleted' });
+    return afterChange(request, response, PATH, { id, deleted: true });
+  }
+
+  private put(
+    tx: Tx,
+    action: ActionName,
+    { id, userId, organisationId, departmentId }: OverseenConversation,
+    reason?: string,
+  ): Promise<void> {
+    return this.activity.write(tx, {
+      action,
+      object: { type: 'conversation', id },
+      concerns: { userId, organisationId, departmentId },
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+
+  private factsOf(conversation: OverseenConversation, request: HttpRequest): object {
+    const { id, person } = conversation;
+    return { id, person, facts: conversationFacts(conversation, this.pages.textsFor(request)) };
+  }
+}

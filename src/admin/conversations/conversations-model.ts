@@ -1,0 +1,117 @@
+import type { ConversationHead, Message, OverseenConversation } from '../../chat';
+import { formatUsd } from '../../kernel';
+import type { LabelledFigure, MessageModel, RowModel, Translate } from '../../views';
+import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
+import type { ConversationsQuery } from './conversations.form';
+
+const PATH = '/dashboard/admin/conversations';
+
+export const conversationsList = (
+  request: HttpRequest,
+  query: ConversationsQuery,
+  translate: Translate,
+): ListDescription<OverseenConversation> => ({
+  heading: translate('conversations.heading'),
+  scope: `${scopeWords(request, translate)} · ${translate('conversations.privacy')}`,
+  columns: [
+    { label: translate('conversations.number') },
+    { label: translate('conversations.person') },
+    { label: translate('chat.model'), minor: true },
+    { label: translate('conversations.messages'), align: 'end', minor: true },
+    { label: translate('conversations.cost'), align: 'end' },
+    { label: translate('conversations.updated'), minor: true },
+  ],
+  fields: [
+    {
+      id: 'filter-person',
+      name: 'q',
+      type: 'search',
+      label: translate('conversations.search'),
+      value: query.q ?? '',
+      filterKey: true,
+    },
+    { id: 'filter-model', name: 'model', label: translate('chat.model'), value: query.model ?? '' },
+  ],
+  row: (conversation) => rowOf(conversation, translate),
+  nothingYet: {
+    title: translate('conversations.none-title'),
+    text: translate('conversations.none-text'),
+  },
+});
+
+function rowOf(conversation: OverseenConversation, translate: Translate): RowModel {
+  const { id, person, model, messages, costNano, updatedAt } = conversation;
+  return {
+    cells: [
+      { kind: 'link', value: translate('chat.untitled', { id }), href: `${PATH}/${id}`, heading: true },
+      { kind: 'text', value: person },
+      { kind: 'code', value: model, minor: true },
+      { kind: 'number', value: messages, align: 'end', minor: true },
+      { kind: 'cost', value: costNano, align: 'end' },
+      { kind: 'time', value: updatedAt, minor: true },
+    ],
+  };
+}
+
+export function conversationFacts(
+  { person, model, messages, costNano, createdAt, updatedAt }: OverseenConversation,
+  translate: Translate,
+): LabelledFigure[] {
+  return [
+    { label: translate('conversations.person'), figure: { kind: 'text', value: person } },
+    { label: translate('chat.model'), figure: { kind: 'code', value: model } },
+    { label: translate('conversations.messages'), figure: { kind: 'number', value: messages } },
+    { label: translate('conversations.cost'), figure: { kind: 'cost', value: costNano } },
+    { label: translate('conversations.created'), figure: { kind: 'time', value: createdAt } },
+    { label: translate('conversations.updated'), figure: { kind: 'time', value: updatedAt } },
+  ];
+}
+
+export interface ContentModel {
+  readonly title: string;
+  readonly messages: readonly MessageModel[];
+}
+
+export const contentOf = (
+  { id, title }: ConversationHead,
+  oldestFirst: readonly Message[],
+  person: string,
+  translate: Translate,
+): ContentModel => ({
+  title: title ?? translate('chat.untitled', { id }),
+  messages: oldestFirst.filter(({ role }) => role !== 'model').map((message) => messageOf(message, person)),
+});
+
+function messageOf(message: Message, person: string): MessageModel {
+  const { role, model, text, attachments, supplier, region, outputTokens, costNano, latencyMs } = message;
+  const lines = [...text.split('\n'), ...attachments.map(({ name }) => name)];
+  return {
+    role: role === 'user' ? 'user' : 'assistant',
+    author: role === 'user' ? person : model,
+    blocks: lines.filter((line) => line.trim() !== '').map((line) => ({ text: line })),
+    ...(supplier === null
+      ? {}
+      : {
+          route: { hops: [{ supplier, outcome: 'served' as const, ...(region === null ? {} : { region }) }] },
+          tokens: outputTokens ?? 0,
+          ...(costNano === null ? {} : { price: costNano }),
+          ...(latencyMs === null ? {} : { duration: latencyMs }),
+        }),
+  };
+}
+
+export const conversationColumns = [
+  'conversation_id',
+  'user_id',
+  'person',
+  'model',
+  'messages',
+  'cost_usd',
+  'created_at',
+  'updated_at',
+] as const;
+
+export const conversationRow = (conversation: OverseenConversation): readonly unknown[] => {
+  const { id, userId, person, model, messages, costNano, createdAt, updatedAt } = conversation;
+  return [id, userId, person, model, messages, formatUsd(costNano), createdAt, updatedAt];
+};

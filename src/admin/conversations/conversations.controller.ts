@@ -1,0 +1,100 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { ConversationOversight, ConversationRetention, type OverseenConversation } from '../../chat';
+import { fault } from '../../kernel';
+import { Database, everyRow, Settings } from '../../platform';
+import {
+  Access,
+  Action,
+  adminScope,
+  afterChange,
+  Csv,
+  type CsvTable,
+  type HttpRequest,
+  listPage,
+  type ListPageModel,
+  Notices,
+  Page,
+  PageRenderer,
+} from '../../web';
+import { conversationColumns, conversationRow, conversationsList } from './conversations-model';
+import { ConversationsQuery, filterOf, RetentionForm } from './conversations.form';
+
+const PATH = '/dashboard/admin/conversations';
+const ROWS_A_PAGE = 50;
+const ROWS_AT_ONCE = 500;
+
+/** Conversations of an administrator's people, without what was said in them. */
+@Controller()
+export class OverseenConversationsController {
+  constructor(
+    private readonly database: Database,
+    private readonly oversight: ConversationOversight,
+    private readonly retention: ConversationRetention,
+    private readonly activity: ActivityLog,
+    private readonly notices: Notices,
+    private readonly pages: PageRenderer,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page(PATH, 'pages/admin/conversations', Access.role('org_admin'))
+  async show(
+    @Query() query: ConversationsQuery,
+    @Req() request: HttpRequest,
+  ): Promise<ListPageModel & { retention: { days: string } | null }> {
+    const scope = adminScope(request);
+    const translate = this.pages.textsFor(request);
+    const page = await this.oversight.list(scope, {
+      ...filterOf(query),
+      cursor: query.cursor ?? null,
+      limit: ROWS_A_PAGE,
+    });
+    const model = listPage(request, page, conversationsList(request, query, translate), translate);
+    if (scope.kind !== 'organisation') return { ...model, retention: null };
+    const days = await this.retention.daysOf(scope.organisationId);
+    return { ...model, retention: { days: days === null ? '' : String(days) } };
+  }
+
+  @Csv(`${PATH}/export`, Access.role('org_admin'), 'conversations')
+  export(@Query() query: ConversationsQuery, @Req() request: HttpRequest): CsvTable {
+    const scope = adminScope(request);
+    const limit = this.settings.auditExportMaxRows;
+    const found = everyRow(limit, ROWS_AT_ONCE, (page) =>
+      this.oversight.list(scope, { ...filterOf(query), ...page }),
+    );
+    return { columns: conversationColumns, rows: rowsOf(found), cappedAt: limit };
+  }
+
+  /** How long an organisation keeps them; the job of the next hour goes by it. */
+  @Action(`${PATH}/retention`, Access.role('org_admin'), { audit: 'retention.changed' })
+  async retain(
+    @Body() { days = null }: RetentionForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const scope = adminScope(request);
+    if (scope.kind !== 'organisation') {
+      throw fault('invalid_request', {
+        message: 'Choose an organisation first: each has its own retention.',
+      });
+    }
+    const { organisationId } = scope;
+    await this.database.transaction(async (tx) => {
+      const before = await this.retention.daysOf(organisationId, tx);
+      await this.retention.setDays(tx, organisationId, days);
+      await this.activity.write(tx, {
+        action: 'retention.changed',
+        object: { type: 'organisation', id: organisationId },
+        concerns: { organisationId },
+        changes: { conversation_days: [before, days] },
+      });
+    });
+    this.notices.leave(response, { tone: 'ok', text: 'conversations.retention-saved' });
+    return afterChange(request, response, PATH, { organisation_id: organisationId, days });
+  }
+}
+
+async function* rowsOf(found: AsyncIterable<OverseenConversation>): AsyncGenerator<readonly unknown[]> {
+  for await (const conversation of found) yield conversationRow(conversation);
+}

@@ -1,0 +1,44 @@
+import { Transform, Type } from 'class-transformer';
+import { IsInt, IsNotEmpty, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import type { OversightFilter } from '../../chat';
+
+/** The address of the list. Empty fields of its form stand for no filter. */
+export class ConversationsQuery {
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  q?: string;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(256)
+  model?: string;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(1_000)
+  cursor?: string;
+}
+
+export const filterOf = ({ q, model }: ConversationsQuery): Omit<OversightFilter, 'limit' | 'cursor'> => ({
+  person: q?.trim() || null,
+  model: model?.trim() || null,
+});
+
+export class ViewContentForm {
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(500)
+  reason: string;
+}
+
+export class RetentionForm {
+  /** Empty: until they are deleted. */
+  @Transform(({ value }: { value: unknown }) => (value === '' ? null : value))
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(3_650)
+  days?: number | null;
+}
