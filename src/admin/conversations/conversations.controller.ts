@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { ConversationOversight, ConversationRetention, type OverseenConversation } from '../../chat';
 import { fault } from '../../kernel';
