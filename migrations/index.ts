@@ -26,6 +26,7 @@ import { SealWindows1763800300000 } from './1763800300000-seal-windows';
 import { LoadMoneyFunctions1763800310000 } from './1763800310000-load-money-functions';
 import { AddKeyCreationToken1763800600000 } from './1763800600000-add-key-creation-token';
 import { CreateUserSettings1763800610000 } from './1763800610000-create-user-settings';
+import { CreatePersonalNotices1763800620000 } from './1763800620000-create-personal-notices';
 import { AddRecordLabels1763800700000 } from './1763800700000-add-record-labels';
 import { IndexRequestLog1763800701000 } from './1763800701000-index-request-log';
 import { CreateConversations1763800800000 } from './1763800800000-create-conversations';
@@ -64,6 +65,7 @@ export const migrations = [
   LoadMoneyFunctions1763800310000,
   AddKeyCreationToken1763800600000,
   CreateUserSettings1763800610000,
+  CreatePersonalNotices1763800620000,
   AddRecordLabels1763800700000,
   IndexRequestLog1763800701000,
   CreateConversations1763800800000,

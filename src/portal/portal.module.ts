@@ -14,7 +14,8 @@ import { EnginePagesModule } from './engines/engines.module';
 import { PublicModule } from './public/public.module';
 import { RequestLogModule } from './request-log/request-log.module';
 import { UsageModule } from './usage/usage.module';
-import { SettingsModule } from './settings/settings.module';
+import { HelpModule } from './help/help.module';
+import { NoticesModule } from './notices/notices.module';
 import { WebchatModule } from './webchat/webchat.module';
 
 @Module({})
@@ -35,7 +36,8 @@ export class PortalModule {
         RequestLogModule,
         OverviewModule,
         ModelPagesModule,
-        SettingsModule,
+        HelpModule,
+        NoticesModule,
         EnginePagesModule,
         WebchatModule,
       ],

@@ -42,5 +42,6 @@ import { Visitor } from './visitor';
     ProviderStates,
     Providers,
   ],
+  exports: [AccountMails],
 })
 export class AccountModule {}

@@ -1,4 +1,5 @@
 import type { Latencies, LoggedRequest, UsageAnswer, UsageSums } from '../../audit';
+import type { NoticeTopic } from '../../identity';
 import type { ManagedKey } from '../../keys';
 import {
   type BannerModel,
@@ -17,6 +18,7 @@ import { attentionOf } from '../keys/key-attention';
 import { budgetMeter } from '../keys/key-words';
 import { periodWords, scopeWords } from '../lists/list-page';
 import type { Looks } from '../lists/looks';
+import type { ToldNotice } from '../notices/personal-notices';
 import type { Purse } from './purse.service';
 import { requestColumns, requestRow } from './request-rows';
 import { spendChart } from './usage-chart';
@@ -32,6 +34,8 @@ interface Facts {
   readonly latencies: Latencies;
   readonly purse: Purse;
   readonly troubled: readonly ManagedKey[];
+  readonly told: readonly ToldNotice[];
+  readonly muted: readonly NoticeTopic[];
 }
 
 export interface OverviewModel {
@@ -44,7 +48,7 @@ export interface OverviewModel {
 }
 
 export function overviewPage(facts: Facts, looks: Looks): OverviewModel {
-  const { request, days, usage, latest, purse, troubled } = facts;
+  const { request, days, usage, latest, purse } = facts;
   const { translate, timeZone } = looks;
   return {
     scope: `${periodWords(days, timeZone, translate)} · ${scopeWords(request, translate)}`,
@@ -56,7 +60,7 @@ export function overviewPage(facts: Facts, looks: Looks): OverviewModel {
       })),
       zone: timeZone,
     },
-    attention: [...walletAttention(purse, looks), ...troubled.map((key) => attentionOf(key, looks))],
+    attention: attentionsOf(facts, looks),
     tiles: [...purseTiles(purse, looks), ...usageTiles(facts, looks)],
     chart: usage.groups.length === 0 ? null : spendChart(usage, looks),
     requests: {
@@ -67,6 +71,30 @@ export function overviewPage(facts: Facts, looks: Looks): OverviewModel {
     },
   };
 }
+
+/** What wants looking at, but for the topics that this person switched off. */
+function attentionsOf({ purse, troubled, told, muted }: Facts, looks: Looks): BannerModel[] {
+  const unless = (topic: NoticeTopic, banners: () => BannerModel[]): BannerModel[] =>
+    muted.includes(topic) ? [] : banners();
+  return [
+    ...unless('balance', () => walletAttention(purse, looks)),
+    ...unless('budget', () => troubled.map((key) => attentionOf(key, looks))),
+    ...told.map(({ topic, facts }) => toldBanner(topic, facts, looks)),
+  ];
+}
+
+const toldBanner = (
+  topic: ToldNotice['topic'],
+  facts: ToldNotice['facts'],
+  { translate }: Looks,
+): BannerModel => ({
+  tone: 'warn',
+  text: translate(`notices.told.${topic}`, { ...facts }),
+  action: {
+    label: translate('action.details'),
+    href: topic === 'models' ? '/dashboard/models' : '/dashboard/request-log',
+  },
+});
 
 const LOW_CREDIT = 5_000_000_000n;
 

@@ -3,13 +3,15 @@ import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional } from 'class-validator';
 import { LatencyQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
+import { PersonalSettings } from '../../identity';
 import type { Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import { Settings } from '../../platform';
 import { requestSnippets } from '../../views';
-import { Access, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import { Access, actorOf, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
 import { DAY_MS } from '../lists/days';
 import { looksOf } from '../lists/looks';
+import { PersonalNotices } from '../notices/personal-notices';
 import { DocumentLibrary } from '../public/documents/document-library';
 import { exampleModels } from '../public/example-models';
 import { publicModels } from '../public/public-models';
@@ -41,6 +43,8 @@ export class OverviewController {
     private readonly purses: PurseService,
     private readonly keys: KeyRegister,
     private readonly catalogue: CatalogueService,
+    private readonly notices: PersonalNotices,
+    private readonly personal: PersonalSettings,
     private readonly library: DocumentLibrary,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
@@ -57,7 +61,7 @@ export class OverviewController {
       Date,
     ];
     const period = { bucket: 'day', zone: looks.timeZone } as const;
-    const [usage, earlier, latest, latencies, purse, troubled, own] = await Promise.all([
+    const [usage, earlier, latest, latencies, purse, troubled, own, told, muted] = await Promise.all([
       this.usage.ask(scope, { ...period, from, to, groupBy: 'model', mostGroups: MODELS_NAMED }),
       this.usage.ask(scope, { ...period, from: before, to: from }),
       this.requests.page(scope, {}, { limit: REQUESTS_SHOWN }),
@@ -65,8 +69,21 @@ export class OverviewController {
       this.purses.of(scope),
       this.keys.inTrouble(scope, KEYS_CALLED),
       this.keys.list(scope, { kind: 'client', limit: 1 }),
+      scope.kind === 'user' ? this.notices.of(scope.userId) : [],
+      this.personal.mutedNotices(actorOf(request).userId),
     ]);
-    const facts = { request, days, usage, earlier, latest: latest.rows, latencies, purse, troubled };
+    const facts = {
+      request,
+      days,
+      usage,
+      earlier,
+      latest: latest.rows,
+      latencies,
+      purse,
+      troubled,
+      told,
+      muted,
+    };
     const isFirstRun = scope.kind === 'user' && latest.rows.length === 0;
     return {
       ...overviewPage(facts, looks),

@@ -2,12 +2,13 @@ import { Module } from '@nestjs/common';
 import { BillingModule } from '../../billing';
 import { CatalogueModule } from '../../catalogue';
 import { WebModule } from '../../web';
+import { NoticesModule } from '../notices/notices.module';
 import { PublicModule } from '../public/public.module';
 import { OverviewController } from './overview.controller';
 import { PurseService } from './purse.service';
 
 @Module({
-  imports: [WebModule, CatalogueModule, BillingModule, PublicModule],
+  imports: [WebModule, CatalogueModule, BillingModule, PublicModule, NoticesModule],
   controllers: [OverviewController],
   providers: [PurseService],
 })

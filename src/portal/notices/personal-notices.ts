@@ -1,0 +1,131 @@
+import { Injectable } from '@nestjs/common';
+import { CatalogueService } from '../../catalogue';
+import type { NoticeTopic } from '../../identity';
+import { Database, RepeatingJob } from '../../platform';
+import { AccountMails } from '../account/account-mails';
+
+type ToldTopic = Extract<NoticeTopic, 'models' | 'suppliers'>;
+
+export interface ToldNotice {
+  readonly topic: ToldTopic;
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+/** Somebody whom an occasion concerns, and who was not told of it yet. */
+interface Concerned {
+  readonly user_id: number;
+  readonly email: string;
+  readonly name: string;
+  readonly language: string;
+  readonly occasion: string;
+  readonly facts: Readonly<Record<string, string>>;
+}
+
+const MOST_AT_ONCE = 500;
+const DAY_MS = 86_400_000;
+/** Fewer requests an hour are chance. */
+const LEAST_REQUESTS = 20;
+/** One in so many answers that failed on the other side. */
+const FAILING_SHARE = 4;
+
+const mails: Readonly<Record<ToldTopic, { readonly notice: string; readonly path: string }>> = {
+  models: { notice: 'model-gone', path: '/dashboard/models' },
+  suppliers: { notice: 'requests-failing', path: '/dashboard/request-log' },
+};
+
+/** Active people who did not switch the topic off, beside `found (user_id, occasion, facts)`. */
+const UNTOLD = `
+  SELECT a.id AS user_id, a.email, a.display_name AS name, a.preferred_language AS language, f.occasion, f.facts
+    FROM found f JOIN user_account a ON a.id = f.user_id AND a.status = 'active'
+    LEFT JOIN user_setting s ON s.user_id = a.id
+   WHERE NOT coalesce($1 = ANY (s.muted_notices), false)
+     AND NOT EXISTS (SELECT FROM personal_notice n WHERE n.user_id = a.id AND n.topic = $1 AND n.occasion = f.occasion)
+   ORDER BY a.id, f.occasion LIMIT ${MOST_AT_ONCE}`;
+
+/** Tells people of models that are taken away and of requests that fail: on their pages and by mail, once each. */
+@Injectable()
+export class PersonalNotices {
+  constructor(
+    private readonly database: Database,
+    private readonly catalogue: CatalogueService,
+    private readonly accountMails: AccountMails,
+  ) {}
+
+  @RepeatingJob({ name: 'personal-notices', cron: '7-59/10 * * * *' })
+  async tell(signal: AbortSignal): Promise<void> {
+    await this.forgetPast();
+    await this.tellAll('models', await this.withoutTheirModel(), signal);
+    await this.tellAll('suppliers', await this.withFailingRequests(), signal);
+  }
+
+  /** What a person's pages show of the last week, the newest first. */
+  async of(userId: number): Promise<ToldNotice[]> {
+    return this.database.query<ToldNotice>(
+      `SELECT n.topic, n.facts FROM personal_notice n LEFT JOIN user_setting s ON s.user_id = n.user_id
+        WHERE n.user_id = $1 AND NOT coalesce(n.topic = ANY (s.muted_notices), false)
+          AND n.told_at > now() - CASE n.topic WHEN 'models' THEN interval '7 days' ELSE interval '1 day' END
+        ORDER BY n.told_at DESC, n.occasion LIMIT 5`,
+      [userId],
+    );
+  }
+
+  /** A model that is back may go again, which is another occasion. */
+  private async forgetPast(): Promise<void> {
+    const active = this.catalogue.snapshot.models.filter(({ state }) => state === 'active');
+    await this.database.query(
+      `DELETE FROM personal_notice WHERE (topic = 'models' AND occasion = ANY ($1::text[]))
+          OR told_at < now() - interval '400 days'`,
+      [active.map(({ name }) => name)],
+    );
+  }
+
+  private withoutTheirModel(): Promise<Concerned[]> {
+    const gone = this.catalogue.snapshot.models.filter(({ state }) => state !== 'active');
+    return this.database.query<Concerned>(
+      `WITH found AS (
+         SELECT DISTINCT u.user_id, u.served_model AS occasion, jsonb_build_object('model', u.served_model) AS facts
+           FROM usage_hour u
+          WHERE u.served_model = ANY ($2::text[]) AND u.user_id IS NOT NULL AND u.hour >= now() - interval '30 days')
+       ${UNTOLD}`,
+      ['models', gone.map(({ name }) => name)],
+    );
+  }
+
+  /** Of their own mistakes people hear at once; here count answers of 500 and above. */
+  private withFailingRequests(): Promise<Concerned[]> {
+    return this.database.query<Concerned>(
+      `WITH found AS (
+         SELECT r.user_id, $2::text AS occasion,
+                jsonb_build_object('failed', count(*) FILTER (WHERE r.status >= 500)::text, 'requests', count(*)::text)
+                  AS facts
+           FROM request_record r WHERE r.created_at >= now() - interval '1 hour' AND r.user_id IS NOT NULL
+          GROUP BY r.user_id
+         HAVING count(*) >= ${LEAST_REQUESTS}
+            AND count(*) FILTER (WHERE r.status >= 500) * ${FAILING_SHARE} >= count(*))
+       ${UNTOLD}`,
+      ['suppliers', new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS).toISOString().slice(0, 10)],
+    );
+  }
+
+  private async tellAll(topic: ToldTopic, people: readonly Concerned[], signal: AbortSignal): Promise<void> {
+    for (const person of people) {
+      if (signal.aborted) return;
+      await this.tellOnce(topic, person);
+    }
+  }
+
+  /** The mail is asked for before the notice counts as told; of two with one id only the first is sent. */
+  private tellOnce(topic: ToldTopic, { user_id: userId, email, name, language, occasion, facts }: Concerned) {
+    return this.database.transaction(async (tx) => {
+      const told = await tx.query<object[]>(
+        `INSERT INTO personal_notice (user_id, topic, occasion, facts) VALUES ($1, $2, $3, $4)
+         ON CONFLICT DO NOTHING RETURNING 1`,
+        [userId, topic, occasion, facts],
+      );
+      if (told.length === 0) return;
+      const { notice, path } = mails[topic];
+      const id = `notice-${userId}-${topic}-${occasion}`;
+      await this.accountMails.send({ notice, to: email, language, values: { name, ...facts }, path, id });
+    });
+  }
+}

@@ -1,0 +1,126 @@
+import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
+import { CatalogueEditor, CatalogueService, type ModelState } from '../../../src/catalogue';
+import { PersonalSettings } from '../../../src/identity';
+import { NO_USAGE, uuidv7 } from '../../../src/kernel';
+import { Outbox } from '../../../src/platform';
+import { PersonalNotices } from '../../../src/portal/notices/personal-notices';
+import { startTestApp, type TestApp } from '../../support/app';
+import { addKey, addUser, signIn } from '../../support/people';
+import { written } from '../../unit/billing/a-record';
+import { ask } from '../web/raw-exchange';
+
+let app: TestApp;
+
+const record = (userId: number, keyId: number, fields: Partial<RequestRecord> = {}): RequestRecord => ({
+  ...NO_USAGE,
+  requestId: uuidv7(),
+  createdAt: new Date(),
+  settlementId: null,
+  keyId,
+  userId,
+  organisationId: null,
+  departmentId: null,
+  projectId: null,
+  walletId: null,
+  surface: 'chat',
+  model: 'alpha',
+  servedModel: 'alpha',
+  supplier: 'north',
+  region: 'eu',
+  priceId: null,
+  usageSource: 'supplier',
+  costNano: 1_500_000_000n,
+  status: 200,
+  code: null,
+  stream: true,
+  failover: false,
+  attempts: null,
+  latencyMs: 840,
+  firstTokenMs: 210,
+  finishReason: 'stop',
+  sessionKey: null,
+  dropped: null,
+  endUser: null,
+  tags: null,
+  ...fields,
+});
+const put = (records: RequestRecord[]) =>
+  app.database.transaction((tx) => insertRequestRecords(tx, records.map(written)));
+const service = <T>(type: abstract new (...given: never[]) => T): T =>
+  app.application.get<T>(type, { strict: false });
+const tell = () => service(PersonalNotices).tell(AbortSignal.timeout(10_000));
+const setState = async (state: ModelState) => {
+  await app.database.transaction((tx) => service(CatalogueEditor).setState(tx, 'sim-small', state), {
+    withoutActivity: 'test',
+  });
+  await service(CatalogueService).reload();
+};
+const overview = async (userId: number) =>
+  (
+    await ask(app.url, {
+      path: '/dashboard',
+      headers: { cookie: await signIn(app, userId), accept: 'text/html' },
+    })
+  ).body;
+/** Mails go through a queue, which says nothing when it is done. */
+const mailsTo = async (userId: number, wanted: number): Promise<string[]> => {
+  const [row] = await app.database.query<{ email: string }>('SELECT email FROM user_account WHERE id = $1', [
+    userId,
+  ]);
+  const deadline = Date.now() + 10_000;
+  for (;;) {
+    const mails = (await service(Outbox).list()).filter(({ to }) => to === row?.email);
+    if (mails.length >= wanted || Date.now() > deadline) return mails.map(({ subject }) => subject);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+};
+const person = async () => {
+  const userId = await addUser(app);
+  return { userId, keyId: (await addKey(app, userId)).id };
+};
+
+beforeAll(async () => {
+  app = await startTestApp({ sandboxUrl: 'http://127.0.0.1:9', environment: { NODE_ENV: 'development' } });
+});
+afterAll(() => app.close());
+
+test('who used a model hears once that it was taken away, and again when it goes again', async () => {
+  const [user, muted, other] = [await person(), await person(), await person()];
+  const used = { model: 'sim-small', servedModel: 'sim-small' };
+  await put([record(user.userId, user.keyId, used), record(muted.userId, muted.keyId, used)]);
+  await put([record(other.userId, other.keyId)]);
+  await app.database.transaction(
+    (tx) => service(PersonalSettings).muteNotices(tx, muted.userId, ['models']),
+    {
+      withoutActivity: 'test',
+    },
+  );
+  await tell();
+  expect(await overview(user.userId)).not.toContain('was taken away');
+  await setState('paused');
+  await tell();
+  await tell();
+  expect(await overview(user.userId)).toContain('The model sim-small that you use was taken away');
+  expect(await overview(other.userId)).not.toContain('was taken away');
+  expect(await overview(muted.userId)).not.toContain('was taken away');
+  expect(await mailsTo(user.userId, 1)).toEqual(['The model sim-small was taken away']);
+  await setState('active');
+  await tell();
+  expect(await overview(user.userId)).not.toContain('was taken away');
+  const told = await app.database.query('SELECT 1 FROM personal_notice WHERE topic = $1', ['models']);
+  expect(told).toEqual([]);
+});
+
+test('who had many failures of the other side within an hour hears of it once a day', async () => {
+  const [failing, own] = [await person(), await person()];
+  const down = { status: 502, code: 'upstream_error', costNano: 0n };
+  const mistake = { status: 400, code: 'invalid_request', costNano: 0n };
+  const many = (userId: number, keyId: number, fields: Partial<RequestRecord>) =>
+    Array.from({ length: 24 }, (_, index) => record(userId, keyId, index < 8 ? fields : {}));
+  await put([...many(failing.userId, failing.keyId, down), ...many(own.userId, own.keyId, mistake)]);
+  await tell();
+  await tell();
+  expect(await overview(failing.userId)).toContain('8 of 24 requests failed');
+  expect(await overview(own.userId)).not.toContain('requests failed');
+  expect(await mailsTo(failing.userId, 1)).toEqual(['Your requests fail unusually often']);
+});
