@@ -30,10 +30,12 @@ import { CreatePersonalNotices1763800620000 } from './1763800620000-create-perso
 import { AddRecordLabels1763800700000 } from './1763800700000-add-record-labels';
 import { IndexRequestLog1763800701000 } from './1763800701000-index-request-log';
 import { CreateConversations1763800800000 } from './1763800800000-create-conversations';
+import { AddAdministrationOfPeople1763800900000 } from './1763800900000-add-administration-of-people';
+import { CreatePromotions1763800910000 } from './1763800910000-create-promotions';
 import { AddModelPolicies1763801000000 } from './1763801000000-add-model-policies';
-import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 import { CreateIncidents1763801100000 } from './1763801100000-create-incidents';
 import { CreateEngineSettings1763801110000 } from './1763801110000-create-engine-settings';
+import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -69,8 +71,10 @@ export const migrations = [
   AddRecordLabels1763800700000,
   IndexRequestLog1763800701000,
   CreateConversations1763800800000,
+  AddAdministrationOfPeople1763800900000,
+  CreatePromotions1763800910000,
   AddModelPolicies1763801000000,
-  CreatePayments1763801200000,
   CreateIncidents1763801100000,
   CreateEngineSettings1763801110000,
+  CreatePayments1763801200000,
 ];

@@ -6,6 +6,7 @@ import { EnginesModule } from './engines/engines.module';
 import { ConversationsModule } from './conversations/conversations.module';
 import { ObservabilityModule } from './observability/observability.module';
 import { UserUsageModule } from './usage/user-usage.module';
+import { PeopleModule } from './people.module';
 
 /** The pages and operations below /dashboard/admin and /api/admin; each area is a folder with a module of its own. */
 @Module({
@@ -17,6 +18,7 @@ import { UserUsageModule } from './usage/user-usage.module';
     ConversationsModule,
     ObservabilityModule,
     UserUsageModule,
+    PeopleModule,
   ],
 })
 export class AdminModule {}

@@ -4,6 +4,8 @@ import { Database, Notifications, Settings } from '../platform';
 import { ViewsModule } from '../views';
 import { Escrow } from './engine/escrow/escrow';
 import { Ledger } from './ledger/ledger';
+import { PromotionBook } from './promotions/promotion-book';
+import { Promotions } from './promotions/promotions.service';
 import { Limits } from './ledger/limits';
 import { MoneyWatch } from './ledger/money-watch';
 import { WalletHistory } from './ledger/wallet-history';
@@ -39,6 +41,8 @@ const processing = [
     { provide: LOADED_SDK, inject: [Settings], useFactory: loadSdk },
     Ledger,
     Limits,
+    PromotionBook,
+    Promotions,
     MoneyWatch,
     {
       provide: MoneyEngine,
@@ -54,7 +58,7 @@ const processing = [
     },
     { provide: Escrow, inject: [MoneyEngine], useFactory: (engine: MoneyEngine) => engine.escrow },
   ],
-  exports: [Escrow, Ledger, Limits, MoneyEngine, MoneyWatch, ...processing],
+  exports: [Promotions, Escrow, Ledger, Limits, MoneyEngine, MoneyWatch, ...processing],
 })
 export class BillingModule implements OnApplicationShutdown {
   constructor(@Inject(MoneyEngine) private readonly engine: MoneyEngine) {}

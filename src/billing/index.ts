@@ -5,6 +5,13 @@ export { type Counterpart, Ledger, type LedgerLine, type Posting, type WalletSta
 export { type BudgetScope, type LimitRule, Limits, type LimitState } from './ledger/limits';
 export { type Discrepancy, type MoneyCheck, type MoneyReport, verifyMoney } from './ledger/verify-money';
 export { type HistoryLine, type Statement, type UsageShare, WalletHistory } from './ledger/wallet-history';
+export { transferWallet, type WalletTransfer } from './ledger/wallet-transfer';
+export {
+  type ListedPromotion,
+  Promotions,
+  promotionScopes,
+  type PromotionScope,
+} from './promotions/promotions.service';
 export { MoneyWatch } from './ledger/money-watch';
 export { MoneyEngine, type MoneyEngineOptions } from './engine/money-engine';
 export { type LimitRef, limitRefs, type ScopeKind } from './scope';

@@ -17,4 +17,8 @@ export class Department {
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
+
+  /** Counts the edits of administrators, so that of two at once the second is told. */
+  @Column('integer', { default: 1 })
+  version: number;
 }

@@ -5,6 +5,7 @@ import { AdminViewService } from './admin-view.service';
 import { OwnProjects } from './own-projects.service';
 import { PayerService } from './payer.service';
 import { PersonalSettings } from './personal-settings.service';
+import { peopleProviders } from './people';
 import { ProfileService } from './profile.service';
 import { SessionsService } from './sessions.service';
 
@@ -16,6 +17,7 @@ const providers = [
   ProfileService,
   SessionsService,
   ...accountProviders,
+  ...peopleProviders,
 ];
 
 @Module({ imports: [AuditModule], providers, exports: providers })

@@ -36,8 +36,10 @@ export {
   type NoticeTopic,
   PersonalSettings,
 } from './personal-settings.service';
+export * from './people';
 export { ProfileService } from './profile.service';
 export { type SessionReading, SessionsService, type Viewing } from './sessions.service';
+export { type BillingType, billingTypes } from './billing-type';
 export { type UserStatus, userTransitions } from './user-status';
 export { Organisation, UserAccount };
 

@@ -30,4 +30,8 @@ export class Organisation {
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
+
+  /** Counts the edits of administrators, so that of two at once the second is told. */
+  @Column('integer', { default: 1 })
+  version: number;
 }

@@ -26,6 +26,10 @@ export class Project {
 
   @Column('timestamptz', { name: 'archived_at', nullable: true })
   archivedAt: Date | null;
+
+  /** Counts the edits of administrators, so that of two at once the second is told. */
+  @Column('integer', { default: 1 })
+  version: number;
 }
 
 @Entity('project_member')

@@ -40,6 +40,14 @@ export interface Viewing {
   readonly adminView: { readonly organisation: { readonly id: number; readonly name: string } | null } | null;
 }
 
+interface OpenSession {
+  readonly id: string;
+  readonly address: string | null;
+  readonly userAgent: string | null;
+  readonly createdAt: Date;
+  readonly lastSeenAt: Date;
+}
+
 export type SessionReading =
   | { readonly kind: 'actor'; readonly userId: number; readonly actor: Actor; readonly viewing: Viewing }
   | {
@@ -100,6 +108,16 @@ export class SessionsService {
 
   async endAll(tx: Tx, userId: number): Promise<void> {
     await tx.getRepository(Session).delete({ userId });
+  }
+
+  /** The open sessions of a person, as administrators see them; the one used last comes first. */
+  listOf(userId: number): Promise<OpenSession[]> {
+    return this.database.query<OpenSession>(
+      `SELECT public_id AS id, host(address) AS address, user_agent AS "userAgent", created_at AS "createdAt",
+              last_seen_at AS "lastSeenAt"
+         FROM session WHERE user_id = $1 AND expires_at > now() ORDER BY last_seen_at DESC LIMIT 50`,
+      [userId],
+    );
   }
 
   private hashOf(token: string): Buffer {

@@ -1,5 +1,6 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import type { Role } from '../kernel';
+import type { BillingType } from './billing-type';
 import type { UserStatus } from './user-status';
 
 @Entity('user_account')
@@ -49,4 +50,11 @@ export class UserAccount {
 
   @Column('timestamptz', { name: 'last_seen_at', nullable: true })
   lastSeenAt: Date | null;
+
+  @Column('text', { name: 'billing_type', default: 'prepaid' })
+  billingType: BillingType;
+
+  /** Counts the edits of administrators, so that of two at once the second is told. */
+  @Column('integer', { default: 1 })
+  version: number;
 }

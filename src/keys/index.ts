@@ -9,6 +9,7 @@ export { KeyManagement } from './key-management';
 export { presentBudget, presentIssued, presentKey, presentRegions, presentRotated } from './key-presenter';
 export { KeyRegister } from './key-register';
 export type { KeyScope } from './key-scope';
+export { KeyTransfers } from './key-transfers';
 export { maskKey } from './key-text';
 export { KeysService } from './keys.service';
 export { KeysModule } from './keys.module';

@@ -8,6 +8,8 @@ import { gatewayScenarios } from './gateway';
 import { keysAndOverviewScenarios } from './keys-and-overview';
 import { manageScenarios } from './manage';
 import { oversightScenarios } from './oversight';
+import { peopleScenarios } from './people';
+import { placeScenarios } from './places';
 import { providerScenarios } from './providers';
 import { publicPageScenarios } from './public-pages';
 import { usageScenarios } from './usage';
@@ -22,6 +24,8 @@ export const scenarios: readonly Scenario[] = [
   ...accountScenarios,
   ...providerScenarios,
   ...frameScenarios,
+  ...peopleScenarios,
+  ...placeScenarios,
   ...adminCatalogueScenarios,
   ...adminModelAccessScenarios,
   ...usageScenarios,

@@ -5,6 +5,7 @@ import type {
   EmptyModel,
   FieldModel,
   FilterBarModel,
+  Link,
   PagerModel,
   RowModel,
   TableModel,
@@ -24,6 +25,8 @@ export interface ListDescription<Row> {
   readonly fields: readonly FieldModel[];
   /** Shown while there is nothing at all yet. */
   readonly nothingYet: EmptyModel;
+  /** What may be begun from here, such as making a new one. */
+  readonly actions?: readonly Link[];
 }
 
 /** What `views/layouts/list.hbs` shows; a view may add something of its own between filter and table. */
@@ -35,6 +38,7 @@ export interface ListPageModel {
     readonly table: TableModel;
     readonly pager: PagerModel;
     readonly csvHref: string;
+    readonly actions: readonly Link[];
   };
 }
 
@@ -74,6 +78,7 @@ export function listPage<Row>(
         ...hrefs(path, query, page),
       },
       csvHref: addressOf(`${path}/export`, query, { cursor: null }),
+      actions: description.actions ?? [],
     },
   };
 }

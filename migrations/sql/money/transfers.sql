@@ -1,0 +1,31 @@
+-- Moves what one wallet holds, or owes, to another: all of it but what requests in flight hold. Answers how much; once
+-- for each (kind, ref).
+CREATE OR REPLACE FUNCTION money_transfer(p_from bigint, p_to bigint, p_kind text, p_ref text)
+RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  posted bigint;
+  moved  bigint;
+BEGIN
+  IF p_kind = 'settlement' OR p_from = p_to THEN
+    RAISE EXCEPTION 'a wallet is not moved as % from % to %', p_kind, p_from, p_to USING ERRCODE = 'check_violation';
+  END IF;
+  PERFORM open_wallets(ARRAY[p_from, p_to]);
+  PERFORM FROM spending_window WHERE kind = 'wallet' AND owner_id IN (p_from, p_to) ORDER BY id FOR NO KEY UPDATE;
+  SELECT w.limit_nano - coalesce(r.limit_nano, 0) - w.spent - w.escrowed INTO moved
+    FROM spending_window w LEFT JOIN spending_rule r ON r.kind = w.kind AND r.owner_id = w.owner_id
+   WHERE w.kind = 'wallet' AND w.owner_id = p_from;
+  IF moved = 0 THEN RETURN 0; END IF;
+  INSERT INTO ledger_transaction (kind, ref) VALUES (p_kind, p_ref)
+    ON CONFLICT (kind, ref) DO NOTHING RETURNING id INTO posted;
+  IF posted IS NULL THEN RETURN 0; END IF;
+  INSERT INTO ledger_entry (transaction_id, account_id, amount)
+    SELECT posted, id, CASE owner_id WHEN p_to THEN moved ELSE -moved END FROM ledger_account
+     WHERE kind = 'wallet' AND owner_id IN (p_from, p_to);
+  UPDATE spending_window SET limit_nano = limit_nano + CASE owner_id WHEN p_to THEN moved ELSE -moved END
+   WHERE kind = 'wallet' AND owner_id IN (p_from, p_to);
+  PERFORM pg_notify('money', format('limit wallet %s', owner)) FROM unnest(ARRAY[p_from, p_to]) AS owner;
+  RETURN moved;
+END $$;
+
+REVOKE ALL ON FUNCTION money_transfer FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION money_transfer TO switchboard_app;

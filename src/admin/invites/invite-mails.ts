@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import type { Role } from '../../kernel';
+import { Mailer, Settings } from '../../platform';
+import { defaultViewContext, type Locale, type MailNoticeModel, ViewEngine } from '../../views';
+
+export interface InviteMail {
+  readonly to: string;
+  readonly inviter: string;
+  readonly organisation: string;
+  readonly role: Role;
+  readonly token: string;
+  readonly locale: Locale;
+}
+
+/** The link is in the mail alone: it is neither shown to who invites nor logged. */
+@Injectable()
+export class InviteMails {
+  constructor(
+    private readonly engine: ViewEngine,
+    private readonly mailer: Mailer,
+    private readonly settings: Settings,
+  ) {}
+
+  async send({ to, inviter, organisation, role, token, locale }: InviteMail): Promise<void> {
+    const texts = this.engine.translator(locale);
+    const values = {
+      inviter,
+      organisation,
+      brand: this.settings.brandName,
+      role: texts(`people.role.${role}`),
+    };
+    const heading = texts('mail.invite.heading', values);
+    const paragraphs = texts('mail.invite.text', values).split('\n');
+    const href = `${this.settings.baseUrl}/invite/${token}`;
+    const model: MailNoticeModel = {
+      heading,
+      paragraphs,
+      action: { href, label: texts('mail.invite.action') },
+    };
+    const context = defaultViewContext({ locale, baseUrl: this.settings.baseUrl });
+    await this.mailer.send({
+      to,
+      subject: heading,
+      text: [heading, ...paragraphs, href].join('\n\n'),
+      html: this.engine.render('mail/notice', model, context),
+    });
+  }
+}

@@ -1,0 +1,128 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { AdminViewService, Departments, InviteDesk, userActs } from '../../identity';
+import { mayGrant } from '../../kernel';
+import {
+  Access,
+  Action,
+  actorOf,
+  adminScope,
+  afterChange,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageRenderer,
+  scopeWords,
+} from '../../web';
+import { IsFilterText, missingField } from '../pages/fields';
+import { looksOf } from '../pages/looks';
+import type { ObjectPageModel } from '../pages/object-page';
+import { InviteForm, InviteParams, invitableRoles } from './invite-forms';
+import { type InviteMail, InviteMails } from './invite-mails';
+import { inviteListPage, invitePage } from './invite-pages';
+
+class InvitePageQuery {
+  /** Whom to ask for, so that an address is not typed twice. */
+  @IsFilterText()
+  email?: string;
+}
+
+const form = '/dashboard/admin/users/invite';
+const list = '/dashboard/admin/users/invites';
+const access = () => Access.role(userActs.invite.minimum);
+
+@Controller()
+export class InvitesController {
+  constructor(
+    private readonly desk: InviteDesk,
+    private readonly mails: InviteMails,
+    private readonly names: AdminViewService,
+    private readonly departments: Departments,
+    private readonly pages: PageRenderer,
+    private readonly notices: Notices,
+  ) {}
+
+  @Page(list, 'pages/admin/object', access())
+  async list(@Req() request: HttpRequest): Promise<ObjectPageModel> {
+    const scope = adminScope(request);
+    const { translate } = looksOf(this.pages, request);
+    return inviteListPage(await this.desk.list(scope), scopeWords(request, translate, scope), translate);
+  }
+
+  @Page(form, 'pages/admin/object', access())
+  async show(@Query() query: InvitePageQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
+    const scope = adminScope(request);
+    const { role } = actorOf(request);
+    const { translate, locale } = looksOf(this.pages, request);
+    const [organisations, departments] = await Promise.all([
+      scope.kind === 'platform' ? this.names.organisations() : [],
+      this.departments.list(scope),
+    ]);
+    const roles = invitableRoles.filter((wanted) => mayGrant(role, wanted));
+    const words = scopeWords(request, translate, scope);
+    return invitePage(
+      { organisations, departments, roles, words, email: query.email ?? '', locale },
+      translate,
+    );
+  }
+
+  @Action(form, access(), { audit: 'invite.created' })
+  async create(
+    @Body() { email, role, org_id: organisation, department_id: department, language }: InviteForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const actor = actorOf(request);
+    const scope = adminScope(request);
+    const isOwn = scope.kind === 'organisation' || scope.kind === 'department';
+    const organisationId = organisation ?? (isOwn ? scope.organisationId : actor.organisationId);
+    if (organisationId === null) throw missingField('org_id');
+    const departmentId = department ?? (scope.kind === 'department' ? scope.departmentId : null);
+    const wanted = email.map((address) => ({ email: address, role, organisationId, departmentId }));
+    const sent = await this.desk.create({ actor, scope }, wanted);
+    const locale = language ?? this.pages.localeOf(request);
+    for (const [place, invite] of sent.entries()) {
+      await this.mail(request, { ...invite, email: email[place] ?? '', role }, locale);
+    }
+    this.notices.leave(response, {
+      tone: 'ok',
+      text: 'invites.sent',
+      values: { name: email.join(', ').slice(0, 200) },
+    });
+    return afterChange(request, response, list, { ok: true, invites: sent.map(({ id }) => id) });
+  }
+
+  @Action(`${form}/:invite_id/revoke`, access(), { audit: 'invite.revoked' })
+  async revoke(
+    @Param() { invite_id: id }: InviteParams,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    await this.desk.revoke({ actor: actorOf(request), scope: adminScope(request) }, id);
+    this.notices.leave(response, { tone: 'ok', text: 'invites.revoked' });
+    return afterChange(request, response, list, { ok: true, id });
+  }
+
+  @Action(`${form}/:invite_id/resend`, access(), { audit: 'invite.created' })
+  async resend(
+    @Param() { invite_id: id }: InviteParams,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const sent = await this.desk.resend({ actor: actorOf(request), scope: adminScope(request) }, id);
+    await this.mail(request, sent, this.pages.localeOf(request));
+    this.notices.leave(response, { tone: 'ok', text: 'invites.sent', values: { name: sent.email } });
+    return afterChange(request, response, list, { ok: true, id: sent.id });
+  }
+
+  private mail(
+    request: HttpRequest,
+    invite: { readonly email: string } & Pick<InviteMail, 'role' | 'token' | 'organisation'>,
+    locale: InviteMail['locale'],
+  ): Promise<void> {
+    const { displayName, email } = actorOf(request);
+    const inviter = displayName === '' ? email : displayName;
+    const { role, token, organisation } = invite;
+    return this.mails.send({ to: invite.email, inviter, organisation, role, token, locale });
+  }
+}

@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import { type Changes, changesOf } from '../../audit';
+import { type BudgetScope, Limits, type LimitState } from '../../billing';
+import { formatUsd, type Nano } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+
+/** Monthly budgets of organisations, departments and projects, and what was spent of them. */
+@Injectable()
+export class Budgets {
+  constructor(
+    private readonly limits: Limits,
+    private readonly database: Database,
+  ) {}
+
+  /** Undefined says nothing of it, null takes it away. */
+  async set(tx: Tx, scope: BudgetScope, budget: Nano | null | undefined): Promise<Changes> {
+    if (budget === undefined) return {};
+    const before = await this.limits.state(scope, tx);
+    if ((before?.limit ?? null) === budget) return {};
+    if (budget === null) await this.limits.remove(tx, scope);
+    else await this.limits.set(tx, scope, { limit: budget, period: 'monthly' });
+    const text = (amount: Nano | null | undefined) =>
+      amount === null || amount === undefined ? null : formatUsd(amount);
+    return changesOf({ monthly_budget: text(before?.limit) }, { monthly_budget: text(budget) });
+  }
+
+  remove(tx: Tx, scope: BudgetScope): Promise<void> {
+    return this.limits.remove(tx, scope);
+  }
+
+  states(kind: BudgetScope['kind'], ids: readonly number[]): Promise<(LimitState | null)[]> {
+    return this.limits.states(ids.map((id) => ({ kind, id })));
+  }
+
+  /** In the calendar month, in UTC. */
+  async spent(
+    kind: 'organisation' | 'department' | 'project',
+    ids: readonly number[],
+  ): Promise<Map<number, Nano>> {
+    const rows = await this.database.query<{ id: string; spent: string }>(
+      `SELECT ${kind}_id AS id, sum(cost_nano)::bigint AS spent FROM usage_hour
+        WHERE ${kind}_id = ANY ($1::bigint[]) AND hour >= date_trunc('month', now(), 'UTC') GROUP BY 1`,
+      [ids],
+    );
+    return new Map(rows.map((row) => [Number(row.id), BigInt(row.spent)]));
+  }
+}

@@ -1,0 +1,130 @@
+import type { ListedDepartment, OrganisationName } from '../../identity';
+import type { Nano } from '../../kernel';
+import { formatMoney } from '../../views';
+import type { Looks } from '../pages/looks';
+import { moneyField } from '../pages/money-field';
+import {
+  type ActModel,
+  actOf,
+  type ObjectPageModel,
+  pickerOf,
+  type SectionModel,
+} from '../pages/object-page';
+
+export interface DepartmentLine extends ListedDepartment {
+  readonly spent: Nano;
+  readonly budget: Nano | null;
+}
+
+interface Shown {
+  readonly organisations: readonly OrganisationName[];
+  readonly chosen: number | null;
+  readonly words: string;
+}
+
+const path = '/dashboard/admin/departments';
+
+export function departmentsPage(
+  lines: readonly DepartmentLine[],
+  { organisations, chosen, words }: Shown,
+  looks: Looks,
+): ObjectPageModel {
+  const { translate } = looks;
+  const name = {
+    id: 'name',
+    name: 'name',
+    label: translate('people.name'),
+    required: true,
+    autocomplete: 'off',
+  };
+  const create = actOf(
+    {
+      id: 'new',
+      label: translate('departments.new'),
+      action: path,
+      withoutReason: true,
+      submit: translate('organisations.create'),
+      fields: [
+        ...(organisations.length === 0
+          ? []
+          : [
+              pickerOf(
+                { id: 'org_id', name: 'org_id', label: translate('people.organisation') },
+                organisations,
+                chosen,
+                null,
+              ),
+            ]),
+        name,
+        moneyField('monthly_budget', 'organisations.budget', undefined, translate),
+      ],
+    },
+    translate,
+  );
+  return {
+    page: {
+      heading: translate('departments.heading'),
+      scope: `${translate('people.this-month')} · UTC · ${words}`,
+      sections: [
+        { id: 'make', heading: translate('departments.new'), acts: [create] },
+        ...lines.map((line) => sectionOf(line, looks)),
+      ],
+    },
+  };
+}
+
+function sectionOf(line: DepartmentLine, { locale, translate }: Looks): SectionModel {
+  const { id, version } = line;
+  const number = (key: string, value: number) => ({
+    label: translate(key),
+    figure: { kind: 'number', value } as const,
+  });
+  const edit = actOf(
+    {
+      id: `edit-${id}`,
+      label: translate('departments.edit'),
+      value: line.budget === null ? translate('people.no-limit') : formatMoney(locale, line.budget),
+      action: `${path}/${id}`,
+      version,
+      fields: [
+        {
+          id: `name-${id}`,
+          name: 'name',
+          label: translate('people.name'),
+          value: line.name,
+          required: true,
+          autocomplete: 'off',
+        },
+        {
+          ...moneyField('monthly_budget', 'organisations.budget', line.budget ?? undefined, translate),
+          id: `budget-${id}`,
+        },
+      ],
+    },
+    translate,
+  );
+  return {
+    id: `department-${id}`,
+    heading: `${line.name} · ${line.organisation}`,
+    facts: [
+      number('organisations.users', line.users),
+      number('organisations.keys', line.keys),
+      { label: translate('organisations.spent'), figure: { kind: 'money', value: line.spent } },
+    ],
+    acts: [edit, removal(line, translate)],
+  };
+}
+
+const removal = ({ id, version }: DepartmentLine, translate: Looks['translate']): ActModel =>
+  actOf(
+    {
+      id: `delete-${id}`,
+      label: translate('departments.delete'),
+      action: `${path}/${id}/delete`,
+      version,
+      danger: true,
+      submit: translate('departments.delete'),
+      note: translate('departments.delete-note'),
+    },
+    translate,
+  );

@@ -1,0 +1,114 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { AdminViewService, Departments, placeActs } from '../../identity';
+import type { Scope } from '../../kernel';
+import {
+  Access,
+  Action,
+  actorOf,
+  adminScope,
+  afterChange,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageRenderer,
+  scopeWords,
+} from '../../web';
+import { IsIdOrNone, missingField, nanoOf, targetOf } from '../pages/fields';
+import { looksOf } from '../pages/looks';
+import type { ObjectPageModel } from '../pages/object-page';
+import { Budgets } from './budgets';
+import { departmentsPage } from './departments-page';
+import { DepartmentForm, DepartmentParams, NewDepartmentForm, RemovalForm } from './organisation-forms';
+
+class DepartmentsQuery {
+  @IsIdOrNone()
+  org_id?: number | null;
+}
+
+const path = '/dashboard/admin/departments';
+const access = () => Access.role(placeActs.departments);
+
+/** Departments have no page in the contract; models, people and keys refer to them. */
+@Controller()
+export class DepartmentsController {
+  constructor(
+    private readonly departments: Departments,
+    private readonly budgets: Budgets,
+    private readonly names: AdminViewService,
+    private readonly pages: PageRenderer,
+    private readonly notices: Notices,
+  ) {}
+
+  @Page(path, 'pages/admin/object', access())
+  async show(@Query() query: DepartmentsQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
+    const scope = adminScope(request);
+    const looks = looksOf(this.pages, request);
+    const [found, organisations] = await Promise.all([
+      this.departments.list(scope, query.org_id ?? null),
+      scope.kind === 'platform' ? this.names.organisations() : [],
+    ]);
+    const ids = found.map(({ id }) => id);
+    const [spent, budgets] = await Promise.all([
+      this.budgets.spent('department', ids),
+      this.budgets.states('department', ids),
+    ]);
+    const lines = found.map((department, place) => ({
+      ...department,
+      spent: spent.get(department.id) ?? 0n,
+      budget: budgets[place]?.limit ?? null,
+    }));
+    const words = scopeWords(request, looks.translate, scope);
+    return departmentsPage(lines, { organisations, chosen: query.org_id ?? null, words }, looks);
+  }
+
+  @Action(path, access(), { audit: 'department.created' })
+  async create(
+    @Body() form: NewDepartmentForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const scope = adminScope(request);
+    const organisationId = form.org_id ?? ownOrganisation(scope) ?? actorOf(request).organisationId;
+    if (organisationId === null) throw missingField('org_id');
+    const { name } = form;
+    const id = await this.departments.create(scope, { organisationId, name }, (tx, made) =>
+      this.budgets.set(tx, { kind: 'department', id: made }, nanoOf(form.monthly_budget) ?? undefined),
+    );
+    this.notices.leave(response, { tone: 'ok', text: 'administration.created', values: { name } });
+    return afterChange(request, response, `${path}?org_id=${organisationId}`, { ok: true, id, name });
+  }
+
+  @Action(`${path}/:dept_id`, access(), { audit: 'department.changed' })
+  async change(
+    @Param() { dept_id: id }: DepartmentParams,
+    @Body() form: DepartmentForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const fields = form.name === undefined ? {} : { name: form.name };
+    const budget = form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget);
+    const changes = await this.departments.change(adminScope(request), targetOf(id, form), fields, (tx) =>
+      this.budgets.set(tx, { kind: 'department', id }, budget),
+    );
+    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
+    return afterChange(request, response, path, { ok: true, id, changed: Object.keys(changes) });
+  }
+
+  @Action(`${path}/:dept_id/delete`, access(), { audit: 'department.deleted' })
+  async remove(
+    @Param() { dept_id: id }: DepartmentParams,
+    @Body() form: RemovalForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    await this.departments.remove(adminScope(request), targetOf(id, form), (tx) =>
+      this.budgets.remove(tx, { kind: 'department', id }),
+    );
+    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
+    return afterChange(request, response, path, { ok: true, id });
+  }
+}
+
+const ownOrganisation = (scope: Scope): number | null =>
+  scope.kind === 'organisation' ? scope.organisationId : null;

@@ -1,0 +1,130 @@
+import type { MergeData, OrganisationName } from '../../identity';
+import { atLeast, mayGrant, type Role, roles } from '../../kernel';
+import type { FieldModel, Translate } from '../../views';
+import { choicesOf } from '../pages/choices';
+import { actOf, type ObjectPageModel, pickerOf } from '../pages/object-page';
+
+const path = '/dashboard/admin/organisations';
+
+const pageOf = (translate: Translate, sections: ObjectPageModel['page']['sections']): ObjectPageModel => ({
+  page: {
+    heading: translate('organisations.merge'),
+    scope: translate('admin.all-organisations'),
+    crumb: { label: translate('organisations.heading'), href: path },
+    sections,
+  },
+});
+
+/** First: which ones. The address then names them. */
+export function chooseMergePage(
+  organisations: readonly OrganisationName[],
+  target: number | null,
+  translate: Translate,
+): ObjectPageModel {
+  const sources: FieldModel = {
+    id: 'source_org_ids',
+    name: 'source_org_ids',
+    label: translate('organisations.sources'),
+    help: translate('organisations.sources-help'),
+    type: 'select',
+    required: true,
+    options: organisations
+      .filter(({ id }) => id !== target)
+      .map(({ id, name }) => ({ value: String(id), label: name })),
+  };
+  const act = actOf(
+    {
+      id: 'choose',
+      label: translate('organisations.merge'),
+      action: `${path}/merge`,
+      method: 'get',
+      open: true,
+      withoutReason: true,
+      submit: translate('organisations.continue'),
+      fields: [
+        pickerOf(
+          { id: 'target_org_id', name: 'target_org_id', label: translate('organisations.target') },
+          organisations,
+          target,
+          null,
+        ),
+        sources,
+      ],
+    },
+    translate,
+  );
+  return pageOf(translate, [
+    { id: 'choose-organisations', heading: translate('organisations.merge'), acts: [act] },
+  ]);
+}
+
+/** Then: what goes where, the roles, who pays, and the name typed. */
+export function mergePage(
+  into: MergeData,
+  from: readonly MergeData[],
+  actor: Role,
+  translate: Translate,
+): ObjectPageModel {
+  const all = [into, ...from];
+  const people = all.flatMap(({ members }) => members).map(({ id, email }) => ({ id, name: email }));
+  const leaders = from.flatMap(({ members }) => members).filter(({ role }) => atLeast(role, 'org_admin'));
+  const grantable = roles.filter((role) => !atLeast(role, 'platform_admin') && mayGrant(actor, role));
+  const roleFields = leaders
+    .filter(({ role }) => !atLeast(role, 'platform_admin'))
+    .map(({ id, email, role }): FieldModel => ({
+      id: `role_${id}`,
+      name: `role_${id}`,
+      type: 'select',
+      label: email,
+      options: choicesOf(grantable, role, (choice) => translate(`people.role.${choice}`)),
+    }));
+  const act = actOf(
+    {
+      id: 'merge',
+      label: translate('organisations.merge'),
+      action: `${path}/merge`,
+      open: true,
+      danger: true,
+      note: translate('organisations.merge-note'),
+      submit: translate('organisations.merge'),
+      hidden: [
+        { name: 'target_org_id', value: String(into.organisation.id) },
+        { name: 'source_org_ids', value: from.map(({ organisation }) => organisation.id).join(',') },
+      ],
+      fields: [
+        pickerOf(
+          { id: 'billing_user_id', name: 'billing_user_id', label: translate('organisations.billing-user') },
+          people,
+          into.billingUserId,
+          translate('organisations.each-pays'),
+        ),
+        ...roleFields,
+        {
+          id: 'confirmation',
+          name: 'confirmation',
+          label: translate('confirm.type', { phrase: into.organisation.name }),
+          required: true,
+          autocomplete: 'off',
+        },
+      ],
+    },
+    translate,
+  );
+  const facts = all.map(({ organisation, members, keys, projects, departments }, place) => ({
+    label: translate(place === 0 ? 'organisations.target' : 'organisations.sources'),
+    figure: {
+      kind: 'text' as const,
+      value: translate('organisations.merge-counts', {
+        name: organisation.name,
+        users: members.length,
+        keys,
+        projects,
+        departments,
+      }),
+    },
+  }));
+  return pageOf(translate, [
+    { id: 'counts', heading: translate('people.facts'), facts },
+    { id: 'roles', heading: translate('organisations.merge-roles'), acts: [act] },
+  ]);
+}

@@ -1,0 +1,135 @@
+import type { ServerResponse } from 'node:http';
+import { Controller, Param, Query, Req, Res } from '@nestjs/common';
+import {
+  AdminViewService,
+  type MergeData,
+  type MergePlan,
+  OrganisationMerge,
+  placeActs,
+} from '../../identity';
+import { fault, isRole, mayGrant, type Role, validationFault } from '../../kernel';
+import {
+  Access,
+  Action,
+  actorOf,
+  afterChange,
+  Data,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageRenderer,
+} from '../../web';
+import { looksOf } from '../pages/looks';
+import type { ObjectPageModel } from '../pages/object-page';
+import { chooseMergePage, mergePage } from './merge-page';
+import { MergeQuery, OrganisationParams } from './organisation-forms';
+
+const path = '/dashboard/admin/organisations';
+const access = () => Access.role(placeActs.organisations);
+
+/** Several organisations become one: what is chosen, what it means, and the act, which names what it ends. */
+@Controller()
+export class MergeController {
+  constructor(
+    private readonly merges: OrganisationMerge,
+    private readonly names: AdminViewService,
+    private readonly pages: PageRenderer,
+    private readonly notices: Notices,
+  ) {}
+
+  @Page(`${path}/merge`, 'pages/admin/object', access())
+  async show(@Query() query: MergeQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
+    const { translate } = looksOf(this.pages, request);
+    const target = query.target_org_id ?? null;
+    const sources = idsOf(query.source_org_ids);
+    if (target === null || sources.length === 0) {
+      return chooseMergePage(await this.names.organisations(), target, translate);
+    }
+    const [into, ...from] = await Promise.all([target, ...sources].map((id) => this.merges.data(id)));
+    return mergePage(into as MergeData, from, actorOf(request).role, translate);
+  }
+
+  @Data(`${path}/:org_id/merge-data`, access())
+  async data(@Param() { org_id: id }: OrganisationParams): Promise<object> {
+    const { organisation, members, keys, projects, departments, billingUserId } = await this.merges.data(id);
+    return {
+      organisation,
+      members,
+      billing_user_id: billingUserId,
+      counts: { members: members.length, keys, projects, departments },
+    };
+  }
+
+  /** The form's fields are named after people, so they are read here and not by a class. */
+  @Action(`${path}/merge`, access(), { audit: 'organisation.merged' })
+  async merge(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const form = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+    const plan = planOf(form);
+    const { organisation } = await this.merges.data(plan.targetId);
+    const { confirmation } = form;
+    if (confirmation !== undefined && confirmation !== organisation.name) {
+      throw fault('conflict', { param: 'confirmation', message: `Type ${organisation.name} to confirm.` });
+    }
+    const { role } = actorOf(request);
+    await this.merges.merge(plan, (wanted) => mayGrant(role, wanted));
+    const { name, id } = organisation;
+    this.notices.leave(response, { tone: 'ok', text: 'organisations.merged', values: { name } });
+    return afterChange(request, response, `${path}/${id}`, { ok: true, target_org_id: id });
+  }
+}
+
+const known = /^(target_org_id|source_org_ids|billing_user_id|confirmation|reason|role_\d{1,10})$/;
+
+function planOf(form: Readonly<Record<string, unknown>>): MergePlan {
+  const unknown = Object.keys(form).find((name) => !known.test(name));
+  if (unknown !== undefined) throw refused(unknown.slice(0, 100), 'is not known here');
+  const targetId = idOf(form['target_org_id']);
+  if (targetId === null) throw refused('target_org_id', 'must be the number of an organisation');
+  const sourceIds = idsOf(form['source_org_ids']);
+  if (sourceIds.length === 0) throw refused('source_org_ids', 'must be numbers of organisations, by commas');
+  const payer = form['billing_user_id'] ?? '';
+  const billingUserId = payer === '' ? null : idOf(payer);
+  if (payer !== '' && billingUserId === null)
+    throw refused('billing_user_id', 'must be the number of a user');
+  const { reason } = form;
+  return {
+    targetId,
+    sourceIds,
+    billingUserId,
+    roles: rolesOf(form),
+    ...(typeof reason === 'string' ? { reason: reason.slice(0, 500) } : {}),
+  };
+}
+
+function rolesOf(form: Readonly<Record<string, unknown>>): Map<number, Role> {
+  const roles = new Map<number, Role>();
+  for (const [name, value] of Object.entries(form)) {
+    if (!name.startsWith('role_') || value === '') continue;
+    if (!isRole(value)) throw refused(name, 'must be a role');
+    roles.set(Number(name.slice('role_'.length)), value);
+  }
+  return roles;
+}
+
+const refused = (name: string, msg: string) =>
+  validationFault([{ loc: ['body', name], msg: `${name} ${msg}.`, type: 'merge' }]);
+
+function idOf(value: unknown): number | null {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string' || !/^\d{1,10}$/.test(text)) return null;
+  const id = Number(text);
+  return id >= 1 && id <= 2_147_483_647 ? id : null;
+}
+
+/** One that cannot be read makes the whole list unreadable: nothing is merged by half. */
+function idsOf(value: unknown): number[] {
+  const parts = (Array.isArray(value) ? value : [value])
+    .flatMap((part) => (typeof part === 'string' || typeof part === 'number' ? String(part).split(',') : []))
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+  const ids = parts.map(idOf);
+  return ids.includes(null) ? [] : [...new Set(ids as number[])];
+}

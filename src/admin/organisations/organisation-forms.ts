@@ -1,0 +1,86 @@
+import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { ChangeForm, IsDollars, IsFlag, IsId, IsIdOrNone, IsLine, ListQuery } from '../pages/fields';
+
+const SLUG = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export class OrganisationParams {
+  @IsId()
+  org_id: number;
+}
+
+export class DepartmentParams {
+  @IsId()
+  dept_id: number;
+}
+
+export class OrganisationListQuery extends ListQuery {}
+
+export class NewOrganisationForm {
+  @IsLine(100)
+  name: string;
+
+  @Matches(SLUG)
+  slug: string;
+
+  @IsDollars()
+  monthly_budget?: string | null;
+}
+
+export class OrganisationForm extends ChangeForm {
+  @IsOptional()
+  @IsLine(100)
+  name?: string;
+
+  @IsOptional()
+  @Matches(SLUG)
+  slug?: string;
+
+  @IsFlag()
+  billing_exempt?: boolean;
+
+  @IsFlag()
+  sso_only?: boolean;
+
+  @IsIdOrNone()
+  billing_user_id?: number | null;
+
+  @IsDollars()
+  monthly_budget?: string | null;
+}
+
+export class RemovalForm extends ChangeForm {
+  /** The name, typed. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  confirmation?: string;
+}
+
+export class MergeQuery {
+  @IsIdOrNone()
+  target_org_id?: number | null;
+
+  /** By commas, or several times. */
+  @IsOptional()
+  source_org_ids?: unknown;
+}
+
+export class NewDepartmentForm {
+  @IsIdOrNone()
+  org_id?: number | null;
+
+  @IsLine(100)
+  name: string;
+
+  @IsDollars()
+  monthly_budget?: string | null;
+}
+
+export class DepartmentForm extends ChangeForm {
+  @IsOptional()
+  @IsLine(100)
+  name?: string;
+
+  @IsDollars()
+  monthly_budget?: string | null;
+}

@@ -1,0 +1,258 @@
+import type { ListedOrganisation, UserName } from '../../identity';
+import { formatUsd, type Nano, type Scope } from '../../kernel';
+import type { FieldModel, Translate } from '../../views';
+import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
+import { choicesOf } from '../pages/choices';
+import type { Looks } from '../pages/looks';
+import { actOf, type ObjectPageModel, pickerOf } from '../pages/object-page';
+import { moneyField } from '../pages/money-field';
+
+/** An organisation of the list, with what its people spent in the calendar month. */
+export interface OrganisationLine extends ListedOrganisation {
+  readonly spent: Nano;
+  readonly budget: Nano | null;
+}
+
+const path = '/dashboard/admin/organisations';
+
+export function organisationList(
+  request: HttpRequest,
+  text: string | undefined,
+  translate: Translate,
+  scope: Scope,
+): ListDescription<OrganisationLine> {
+  return {
+    heading: translate('organisations.heading'),
+    scope: `${translate('people.this-month')} · UTC · ${scopeWords(request, translate, scope)}`,
+    columns: [
+      { label: translate('people.name') },
+      { label: translate('organisations.slug'), minor: true },
+      { label: translate('organisations.users'), align: 'end' },
+      { label: translate('organisations.keys'), align: 'end', minor: true },
+      { label: translate('organisations.spent'), align: 'end' },
+      { label: translate('organisations.budget'), align: 'end', minor: true },
+      { label: translate('organisations.exempt'), minor: true },
+    ],
+    fields: [
+      {
+        id: 'filter-text',
+        name: 'q',
+        type: 'search',
+        label: translate('organisations.search'),
+        value: text ?? '',
+        filterKey: true,
+      },
+    ],
+    row: (organisation) => ({
+      href: `${path}/${organisation.id}`,
+      cells: [
+        { kind: 'text', value: organisation.name, heading: true },
+        { kind: 'text', value: organisation.slug, minor: true },
+        { kind: 'number', value: organisation.users, align: 'end' },
+        { kind: 'number', value: organisation.keys, align: 'end', minor: true },
+        { kind: 'money', value: organisation.spent, align: 'end' },
+        { kind: 'money', value: organisation.budget, align: 'end', minor: true },
+        { kind: 'text', value: yesNo(organisation.billingExempt, translate), minor: true },
+      ],
+    }),
+    nothingYet: {
+      title: translate('organisations.nothing-title'),
+      text: translate('organisations.nothing-text'),
+      action: { label: translate('organisations.new'), href: `${path}/new` },
+    },
+    actions: [
+      { label: translate('organisations.merge'), href: `${path}/merge` },
+      { label: translate('organisations.new'), href: `${path}/new` },
+    ],
+  };
+}
+
+const yesNo = (value: boolean, translate: Translate): string =>
+  translate(value ? 'administration.yes' : 'administration.no');
+
+const flagField = (name: string, label: string, value: boolean, translate: Translate): FieldModel => ({
+  id: name,
+  name,
+  type: 'select',
+  label,
+  options: choicesOf(['true', 'false'], String(value), (choice) => yesNo(choice === 'true', translate)),
+});
+
+const nameFields = (name: string, slug: string, translate: Translate): FieldModel[] => [
+  {
+    id: 'name',
+    name: 'name',
+    label: translate('people.name'),
+    value: name,
+    required: true,
+    autocomplete: 'off',
+  },
+  {
+    id: 'slug',
+    name: 'slug',
+    label: translate('organisations.slug'),
+    value: slug,
+    required: true,
+    autocomplete: 'off',
+    help: translate('organisations.slug-help'),
+  },
+];
+
+export const newOrganisationPage = (translate: Translate): ObjectPageModel => ({
+  page: {
+    heading: translate('organisations.new'),
+    scope: translate('admin.all-organisations'),
+    crumb: { label: translate('organisations.heading'), href: path },
+    sections: [
+      {
+        id: 'new',
+        heading: translate('organisations.new'),
+        acts: [
+          actOf(
+            {
+              id: 'create',
+              label: translate('organisations.new'),
+              action: path,
+              open: true,
+              withoutReason: true,
+              submit: translate('organisations.create'),
+              fields: [
+                ...nameFields('', '', translate),
+                moneyField('monthly_budget', 'organisations.budget', undefined, translate),
+              ],
+            },
+            translate,
+          ),
+        ],
+      },
+    ],
+  },
+});
+
+export function organisationPage(
+  organisation: OrganisationLine,
+  members: readonly UserName[],
+  { translate }: Looks,
+): ObjectPageModel {
+  const { id, name, slug, version } = organisation;
+  const payer = pickerOf(
+    { id: 'billing_user_id', name: 'billing_user_id', label: translate('organisations.billing-user') },
+    members,
+    organisation.billingUserId,
+    translate('organisations.each-pays'),
+  );
+  const link = (key: string, href: string, count: number) => ({
+    label: translate(key),
+    figure: { kind: 'link', value: String(count), href } as const,
+  });
+  return {
+    page: {
+      heading: name,
+      scope: `${slug} · ${translate('people.this-month')} · UTC`,
+      crumb: { label: translate('organisations.heading'), href: path },
+      actions: [
+        { label: translate('departments.heading'), href: `/dashboard/admin/departments?org_id=${id}` },
+        { label: translate('organisations.merge'), href: `${path}/merge?target_org_id=${id}` },
+      ],
+      sections: [
+        {
+          id: 'facts',
+          heading: translate('people.facts'),
+          facts: [
+            link('organisations.users', `/dashboard/admin/users?org_id=${id}`, organisation.users),
+            { label: translate('organisations.keys'), figure: { kind: 'number', value: organisation.keys } },
+            { label: translate('organisations.spent'), figure: { kind: 'money', value: organisation.spent } },
+            {
+              label: translate('organisations.budget'),
+              figure: { kind: 'money', value: organisation.budget },
+            },
+            { label: translate('people.created'), figure: { kind: 'time', value: organisation.createdAt } },
+          ],
+        },
+        {
+          id: 'changes',
+          heading: translate('people.changes'),
+          acts: [
+            actOf(
+              {
+                id: 'edit',
+                label: translate('organisations.edit'),
+                value: organisation.billingUser ?? translate('organisations.each-pays'),
+                action: `${path}/${id}`,
+                version,
+                fields: [
+                  ...nameFields(name, slug, translate),
+                  payer,
+                  moneyField(
+                    'monthly_budget',
+                    'organisations.budget',
+                    organisation.budget ?? undefined,
+                    translate,
+                  ),
+                  flagField(
+                    'billing_exempt',
+                    translate('organisations.exempt'),
+                    organisation.billingExempt,
+                    translate,
+                  ),
+                  flagField('sso_only', translate('organisations.sso-only'), organisation.ssoOnly, translate),
+                ],
+              },
+              translate,
+            ),
+            actOf(
+              {
+                id: 'delete',
+                label: translate('organisations.delete'),
+                action: `${path}/${id}/delete`,
+                version,
+                danger: true,
+                submit: translate('organisations.delete'),
+                note: translate('organisations.delete-note'),
+                fields: [
+                  {
+                    id: 'confirmation',
+                    name: 'confirmation',
+                    label: translate('confirm.type', { phrase: name }),
+                    required: true,
+                    autocomplete: 'off',
+                  },
+                ],
+                ...(organisation.users > 0
+                  ? { refusal: translate('organisations.not-empty', { count: organisation.users }) }
+                  : {}),
+              },
+              translate,
+            ),
+          ],
+        },
+      ],
+    },
+  };
+}
+
+export const organisationColumns = [
+  'organisation_id',
+  'name',
+  'slug',
+  'users',
+  'keys',
+  'spent_this_month_usd',
+  'monthly_budget_usd',
+  'billing_exempt',
+  'billing_user',
+  'created_at',
+] as const;
+
+export const organisationRow = (line: OrganisationLine): readonly unknown[] => [
+  line.id,
+  line.name,
+  line.slug,
+  line.users,
+  line.keys,
+  formatUsd(line.spent),
+  line.budget === null ? null : formatUsd(line.budget),
+  line.billingExempt,
+  line.billingUser,
+  line.createdAt,
+];

@@ -1,0 +1,203 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { type ListedOrganisation, Organisations, placeActs, UserRegister } from '../../identity';
+import { fault } from '../../kernel';
+import { everyRow } from '../../platform';
+import {
+  Access,
+  Action,
+  adminScope,
+  afterChange,
+  Csv,
+  type CsvTable,
+  type HttpRequest,
+  listPage,
+  Notices,
+  Page,
+  PageRenderer,
+} from '../../web';
+import { nanoOf, targetOf, textOf } from '../pages/fields';
+import { looksOf } from '../pages/looks';
+import type { ObjectPageModel } from '../pages/object-page';
+import { Budgets } from './budgets';
+import {
+  NewOrganisationForm,
+  OrganisationForm,
+  OrganisationListQuery,
+  OrganisationParams,
+  RemovalForm,
+} from './organisation-forms';
+import {
+  newOrganisationPage,
+  organisationColumns,
+  type OrganisationLine,
+  organisationList,
+  organisationPage,
+  organisationRow,
+} from './organisation-pages';
+
+const path = '/dashboard/admin/organisations';
+const access = () => Access.role(placeActs.organisations);
+const ROWS_A_PAGE = 50;
+const MOST_ROWS = 10_000;
+const ROWS_AT_ONCE = 200;
+
+@Controller()
+export class OrganisationsController {
+  constructor(
+    private readonly organisations: Organisations,
+    private readonly users: UserRegister,
+    private readonly budgets: Budgets,
+    private readonly pages: PageRenderer,
+    private readonly notices: Notices,
+  ) {}
+
+  @Page(path, 'pages/admin/list', access())
+  async list(@Query() query: OrganisationListQuery, @Req() request: HttpRequest): Promise<object> {
+    const scope = adminScope(request);
+    const { translate } = looksOf(this.pages, request);
+    const found = await this.organisations.page(scope, {
+      text: textOf(query.q),
+      cursor: query.cursor ?? null,
+      limit: ROWS_A_PAGE,
+    });
+    const page = { ...found, rows: await this.lines(found.rows) };
+    return listPage(request, page, organisationList(request, query.q, translate, scope), translate);
+  }
+
+  @Csv(`${path}/export`, access(), 'organisations')
+  export(@Query() query: OrganisationListQuery, @Req() request: HttpRequest): CsvTable {
+    const scope = adminScope(request);
+    const rows = everyRow<OrganisationLine>(MOST_ROWS, ROWS_AT_ONCE, async (page) => {
+      const found = await this.organisations.page(scope, { text: textOf(query.q), ...page });
+      return { ...found, rows: await this.lines(found.rows) };
+    });
+    return { columns: organisationColumns, rows: rowsOf(rows), cappedAt: MOST_ROWS };
+  }
+
+  @Page(`${path}/new`, 'pages/admin/object', access())
+  make(@Req() request: HttpRequest): ObjectPageModel {
+    return newOrganisationPage(looksOf(this.pages, request).translate);
+  }
+
+  @Page(`${path}/:org_id`, 'pages/admin/object', access())
+  async show(
+    @Param() { org_id: id }: OrganisationParams,
+    @Req() request: HttpRequest,
+  ): Promise<ObjectPageModel> {
+    const scope = adminScope(request);
+    const found = await this.organisations.get(scope, id);
+    const [[line], members] = await Promise.all([this.lines([found]), this.users.names(scope, id)]);
+    if (line === undefined) throw fault('not_found');
+    return organisationPage(line, members, looksOf(this.pages, request));
+  }
+
+  @Action(path, access(), { audit: 'organisation.created' })
+  async create(
+    @Body() form: NewOrganisationForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { name, slug } = form;
+    const id = await this.organisations.create({ name, slug }, (tx, made) =>
+      this.budgets.set(tx, { kind: 'organisation', id: made }, nanoOf(form.monthly_budget) ?? undefined),
+    );
+    this.notices.leave(response, { tone: 'ok', text: 'administration.created', values: { name } });
+    return afterChange(request, response, `${path}/${id}`, { ok: true, id, name, slug });
+  }
+
+  @Action(`${path}/:org_id`, access(), { audit: 'organisation.changed' })
+  async change(
+    @Param() { org_id: id }: OrganisationParams,
+    @Body() form: OrganisationForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const changes = await this.organisations.change(
+      adminScope(request),
+      targetOf(id, form),
+      fieldsOf(form),
+      (tx) =>
+        this.budgets.set(
+          tx,
+          { kind: 'organisation', id },
+          form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget),
+        ),
+    );
+    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
+    const { version } = await this.organisations.get(adminScope(request), id);
+    return afterChange(request, response, `${path}/${id}`, {
+      ok: true,
+      id,
+      changed: Object.keys(changes),
+      version,
+    });
+  }
+
+  @Action(`${path}/:org_id`, access(), { audit: 'organisation.deleted', verb: 'delete' })
+  remove(
+    @Param() params: OrganisationParams,
+    @Body() form: RemovalForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.removed(params.org_id, form, request, response);
+  }
+
+  /** The same for forms, which know no DELETE. */
+  @Action(`${path}/:org_id/delete`, access(), { audit: 'organisation.deleted' })
+  removeByForm(
+    @Param() params: OrganisationParams,
+    @Body() form: RemovalForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.removed(params.org_id, form, request, response);
+  }
+
+  private async removed(
+    id: number,
+    form: RemovalForm,
+    request: HttpRequest,
+    response: ServerResponse,
+  ): Promise<object> {
+    const { name } = await this.organisations.get(adminScope(request), id);
+    if (form.confirmation !== undefined && form.confirmation !== name) {
+      throw fault('conflict', { param: 'confirmation', message: `Type ${name} to confirm.` });
+    }
+    await this.organisations.remove(adminScope(request), targetOf(id, form), (tx) =>
+      this.budgets.remove(tx, { kind: 'organisation', id }),
+    );
+    this.notices.leave(response, { tone: 'ok', text: 'administration.removed', values: { name } });
+    return afterChange(request, response, path, { ok: true, id });
+  }
+
+  private async lines(found: readonly ListedOrganisation[]): Promise<OrganisationLine[]> {
+    const ids = found.map(({ id }) => id);
+    const [spent, budgets] = await Promise.all([
+      this.budgets.spent('organisation', ids),
+      this.budgets.states('organisation', ids),
+    ]);
+    return found.map((organisation, place) => ({
+      ...organisation,
+      spent: spent.get(organisation.id) ?? 0n,
+      budget: budgets[place]?.limit ?? null,
+    }));
+  }
+}
+
+/** Only what the form speaks of; an empty payer is one that is taken away. */
+function fieldsOf(form: OrganisationForm): Parameters<Organisations['change']>[2] {
+  const { name, slug, billing_exempt: exempt, sso_only: ssoOnly, billing_user_id: payer } = form;
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(slug === undefined ? {} : { slug }),
+    ...(exempt === undefined ? {} : { billingExempt: exempt }),
+    ...(ssoOnly === undefined ? {} : { ssoOnly }),
+    ...(payer === undefined ? {} : { billingUserId: payer }),
+  };
+}
+
+async function* rowsOf(lines: AsyncIterable<OrganisationLine>): AsyncGenerator<readonly unknown[]> {
+  for await (const line of lines) yield organisationRow(line);
+}

@@ -1,0 +1,50 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { BillingModule, Limits, transferWallet } from '../../billing';
+import { OrganisationMerge } from '../../identity';
+import { KeyTransfers } from '../../keys';
+import { WebModule } from '../../web';
+import { Budgets } from './budgets';
+import { DepartmentsController } from './departments.controller';
+import { MergeController } from './merge.controller';
+import { OrganisationsController } from './organisations.controller';
+
+@Module({
+  imports: [WebModule, BillingModule],
+  controllers: [MergeController, OrganisationsController, DepartmentsController],
+  providers: [Budgets],
+  exports: [Budgets],
+})
+export class OrganisationsModule implements OnModuleInit {
+  constructor(
+    private readonly merges: OrganisationMerge,
+    private readonly keys: KeyTransfers,
+    private readonly limits: Limits,
+  ) {}
+
+  /** What a merge moves that identity knows nothing of. */
+  onModuleInit(): void {
+    this.merges.also(async (tx, { sourceIds, targetId }) => {
+      await this.keys.moveOrganisations(tx, sourceIds, targetId);
+      for (const id of sourceIds) await this.limits.remove(tx, { kind: 'organisation', id });
+    });
+    // Each payer of before hands over to the one that is named; without one, everybody keeps what is theirs.
+    this.merges.also(async (tx, { sourceIds, targetId, payers, billingUserId }) => {
+      if (billingUserId === null) return;
+      const before = new Set(payers.filter((id) => id !== billingUserId));
+      for (const from of before) {
+        const ref = `${sourceIds.join('+')} into ${targetId}: ${from} to ${billingUserId}`;
+        await transferWallet(tx, { from, to: billingUserId, kind: 'merge', ref });
+      }
+    });
+    // A grant of a model to a source is one to the target; what the target says itself stays.
+    this.merges.also(async (tx, { sourceIds, targetId }) => {
+      await tx.query(
+        `INSERT INTO model_organisation_access (model_id, organisation_id, granted, enabled)
+         SELECT model_id, $2, bool_or(granted), bool_or(enabled) FROM model_organisation_access
+          WHERE organisation_id = ANY ($1::integer[]) GROUP BY model_id
+         ON CONFLICT (model_id, organisation_id) DO UPDATE SET granted = model_organisation_access.granted OR excluded.granted`,
+        [sourceIds, targetId],
+      );
+    });
+  }
+}

@@ -1,0 +1,92 @@
+import { applyDecorators } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
+import { type Fault, type Nano, parseUsd, validationFault } from '../../kernel';
+
+const LARGEST_ID = 2_147_483_647;
+
+/** An empty field of a form says nothing. */
+const blankToNull = ({ value }: { value: unknown }): unknown => (value === '' ? null : value);
+const toNumber = ({ value }: { value: unknown }): unknown =>
+  typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value === '' ? null : value;
+const trimmed = ({ value }: { value: unknown }): unknown =>
+  typeof value === 'string' ? value.trim() : value;
+const flags: Readonly<Record<string, boolean>> = { on: true, true: true, off: false, false: false };
+const toFlag = ({ value }: { value: unknown }): unknown =>
+  typeof value === 'string' ? (flags[value] ?? value) : value;
+
+export const IsId = (): PropertyDecorator =>
+  applyDecorators(Transform(toNumber), IsInt(), Min(1), Max(LARGEST_ID));
+
+/** Absent where nothing is said of it, null where it is to be nobody's. */
+export const IsIdOrNone = (): PropertyDecorator =>
+  applyDecorators(IsOptional(), Transform(toNumber), IsInt(), Min(1), Max(LARGEST_ID));
+
+export const IsLine = (most: number): PropertyDecorator =>
+  applyDecorators(Transform(trimmed), IsString(), Matches(/^[^\p{Cc}]+$/u), MaxLength(most));
+
+export const IsFilterText = (): PropertyDecorator =>
+  applyDecorators(IsOptional(), IsString(), MaxLength(200));
+
+export const IsChoice = (choices: readonly unknown[]): PropertyDecorator =>
+  applyDecorators(IsOptional(), Transform(blankToNull), IsIn(choices as unknown[]));
+
+export const IsFlag = (): PropertyDecorator =>
+  applyDecorators(IsOptional(), Transform(toFlag), IsIn([true, false]));
+
+/** Dollars with up to nine decimals, as a text or a number; empty or null takes a limit away. */
+export const IsDollars = (): PropertyDecorator =>
+  applyDecorators(
+    IsOptional(),
+    Transform(({ value }: { value: unknown }) =>
+      value === '' ? null : typeof value === 'number' ? String(value) : value,
+    ),
+    Matches(/^\d{1,9}(\.\d{1,9})?$/),
+  );
+
+export const nanoOf = (dollars: string | null | undefined): Nano | null =>
+  dollars === null || dollars === undefined ? null : parseUsd(dollars);
+
+/** What every form of a change may carry beside its own fields. */
+export class ChangeForm {
+  /** Of the page that was edited. */
+  @IsOptional()
+  @Transform(toNumber)
+  @IsInt()
+  @Min(1)
+  version?: number | null;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(500)
+  reason?: string;
+}
+
+export const targetOf = (
+  id: number,
+  { version, reason }: ChangeForm,
+): { id: number; version?: number; reason?: string } => ({
+  id,
+  ...(typeof version === 'number' ? { version } : {}),
+  ...(reason === undefined ? {} : { reason }),
+});
+
+/** The address of a list: filters, and the page. */
+export class ListQuery {
+  @IsOptional()
+  @IsString()
+  @MaxLength(1_000)
+  cursor?: string;
+
+  @IsFilterText()
+  q?: string;
+}
+
+export const textOf = (text: string | null | undefined): string | null => {
+  const given = text?.trim() ?? '';
+  return given === '' ? null : given;
+};
+
+/** For a field whose absence and whose emptiness mean different things. */
+export const missingField = (name: string): Fault =>
+  validationFault([{ loc: ['body', name], msg: `${name} is missing; null takes it away.`, type: 'missing' }]);

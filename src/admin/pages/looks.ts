@@ -1,0 +1,15 @@
+import type { Locale, Translate } from '../../views';
+import type { HttpRequest, PageRenderer } from '../../web';
+
+/** The language and zone in which a page is shown. */
+export interface Looks {
+  readonly locale: Locale;
+  readonly timeZone: string;
+  readonly translate: Translate;
+}
+
+export const looksOf = (pages: PageRenderer, request: HttpRequest): Looks => ({
+  locale: pages.localeOf(request),
+  timeZone: pages.timeZoneOf(request),
+  translate: pages.textsFor(request),
+});

@@ -1,0 +1,10 @@
+import { Module } from '@nestjs/common';
+import { InvitesModule } from './invites/invites.module';
+import { OrganisationsModule } from './organisations/organisations.module';
+import { ProjectsModule } from './projects/projects.module';
+import { PromotionsModule } from './promotions/promotions.module';
+import { UsersModule } from './users/users.module';
+
+/** People, and what they are ordered by. */
+@Module({ imports: [InvitesModule, UsersModule, OrganisationsModule, ProjectsModule, PromotionsModule] })
+export class PeopleModule {}

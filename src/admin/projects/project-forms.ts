@@ -1,0 +1,48 @@
+import { IsOptional } from 'class-validator';
+import { ChangeForm, IsChoice, IsDollars, IsId, IsIdOrNone, IsLine, ListQuery } from '../pages/fields';
+
+export class ProjectParams {
+  @IsId()
+  project_id: number;
+}
+
+export class MemberParams extends ProjectParams {
+  @IsId()
+  user_id: number;
+}
+
+export class ProjectListQuery extends ListQuery {
+  @IsIdOrNone()
+  org_id?: number | null;
+
+  @IsChoice(['active', 'archived'])
+  state?: 'active' | 'archived' | null;
+}
+
+export class NewProjectForm {
+  @IsLine(100)
+  name: string;
+
+  @IsIdOrNone()
+  org_id?: number | null;
+
+  @IsDollars()
+  monthly_budget?: string | null;
+}
+
+export class ProjectForm extends ChangeForm {
+  @IsOptional()
+  @IsLine(100)
+  name?: string;
+
+  @IsIdOrNone()
+  billing_user_id?: number | null;
+
+  @IsDollars()
+  monthly_budget?: string | null;
+}
+
+export class MemberForm extends ChangeForm {
+  @IsId()
+  user_id: number;
+}

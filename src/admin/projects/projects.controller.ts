@@ -1,0 +1,213 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import {
+  AdminViewService,
+  type ListedProject,
+  placeActs,
+  type ProjectFields,
+  Projects,
+  UserRegister,
+} from '../../identity';
+import { fault } from '../../kernel';
+import { KeyTransfers } from '../../keys';
+import { everyRow } from '../../platform';
+import {
+  Access,
+  Action,
+  actorOf,
+  adminScope,
+  afterChange,
+  Csv,
+  type CsvTable,
+  type HttpRequest,
+  listPage,
+  Notices,
+  Page,
+  PageRenderer,
+} from '../../web';
+import { Budgets } from '../organisations/budgets';
+import { ChangeForm, nanoOf, targetOf, textOf } from '../pages/fields';
+import { looksOf } from '../pages/looks';
+import type { ObjectPageModel } from '../pages/object-page';
+import {
+  MemberForm,
+  MemberParams,
+  NewProjectForm,
+  ProjectForm,
+  ProjectListQuery,
+  ProjectParams,
+} from './project-forms';
+import {
+  newProjectPage,
+  projectColumns,
+  type ProjectLine,
+  projectList,
+  projectPage,
+  projectRow,
+} from './project-pages';
+
+const path = '/dashboard/admin/projects';
+const access = () => Access.role(placeActs.projects);
+const ROWS_A_PAGE = 50;
+const MOST_ROWS = 10_000;
+const ROWS_AT_ONCE = 200;
+
+const filterOf = (query: ProjectListQuery) => ({
+  text: textOf(query.q),
+  organisationId: query.org_id ?? null,
+  archived: query.state === 'archived',
+});
+
+/** Projects: the platform's of all organisations, an organisation's, or those one has made or belongs to. */
+@Controller()
+export class ProjectsController {
+  constructor(
+    private readonly projects: Projects,
+    private readonly users: UserRegister,
+    private readonly names: AdminViewService,
+    private readonly budgets: Budgets,
+    private readonly keys: KeyTransfers,
+    private readonly pages: PageRenderer,
+    private readonly notices: Notices,
+  ) {}
+
+  @Page(path, 'pages/admin/list', access())
+  async list(@Query() query: ProjectListQuery, @Req() request: HttpRequest): Promise<object> {
+    const scope = adminScope(request);
+    const { translate } = looksOf(this.pages, request);
+    const [found, organisations] = await Promise.all([
+      this.projects.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
+      scope.kind === 'platform' ? this.names.organisations() : [],
+    ]);
+    const page = { ...found, rows: await this.lines(found.rows) };
+    const description = projectList(request, query, { organisations, scope }, translate);
+    return listPage(request, page, description, translate);
+  }
+
+  @Csv(`${path}/export`, access(), 'projects')
+  export(@Query() query: ProjectListQuery, @Req() request: HttpRequest): CsvTable {
+    const scope = adminScope(request);
+    const rows = everyRow<ProjectLine>(MOST_ROWS, ROWS_AT_ONCE, async (page) => {
+      const found = await this.projects.page(scope, { ...filterOf(query), ...page });
+      return { ...found, rows: await this.lines(found.rows) };
+    });
+    return { columns: projectColumns, rows: rowsOf(rows), cappedAt: MOST_ROWS };
+  }
+
+  @Page(`${path}/new`, 'pages/admin/object', access())
+  async make(@Req() request: HttpRequest): Promise<ObjectPageModel> {
+    const isPlatform = adminScope(request).kind === 'platform';
+    const organisations = isPlatform ? await this.names.organisations() : [];
+    return newProjectPage(organisations, looksOf(this.pages, request).translate);
+  }
+
+  @Page(`${path}/:project_id`, 'pages/admin/object', access())
+  async show(
+    @Param() { project_id: id }: ProjectParams,
+    @Req() request: HttpRequest,
+  ): Promise<ObjectPageModel> {
+    const scope = adminScope(request);
+    const found = await this.projects.get(scope, id);
+    const [[line], members, people] = await Promise.all([
+      this.lines([found]),
+      this.projects.members(id),
+      this.users.names(scope, found.organisationId),
+    ]);
+    if (line === undefined) throw fault('not_found');
+    return projectPage(line, { members, people }, looksOf(this.pages, request).translate);
+  }
+
+  @Action(path, access(), { audit: 'project.created' })
+  async create(
+    @Body() form: NewProjectForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const actor = actorOf(request);
+    const scope = adminScope(request);
+    const own = scope.kind === 'organisation' ? scope.organisationId : actor.organisationId;
+    const fields = { name: form.name, organisationId: form.org_id ?? own };
+    const id = await this.projects.create({ actor, scope }, fields, (tx, made) =>
+      this.budgets.set(tx, { kind: 'project', id: made }, nanoOf(form.monthly_budget) ?? undefined),
+    );
+    const { name } = form;
+    this.notices.leave(response, { tone: 'ok', text: 'administration.created', values: { name } });
+    return afterChange(request, response, `${path}/${id}`, { ok: true, id, name });
+  }
+
+  @Action(`${path}/:project_id`, access(), { audit: 'project.changed' })
+  async change(
+    @Param() { project_id: id }: ProjectParams,
+    @Body() form: ProjectForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { name, billing_user_id: payer } = form;
+    const fields: ProjectFields = {
+      ...(name === undefined ? {} : { name }),
+      ...(payer === undefined ? {} : { billingUserId: payer }),
+    };
+    const budget = form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget);
+    const changes = await this.projects.change(adminScope(request), targetOf(id, form), fields, (tx) =>
+      this.budgets.set(tx, { kind: 'project', id }, budget),
+    );
+    return this.saved(id, request, response, { changed: Object.keys(changes) });
+  }
+
+  @Action(`${path}/:project_id/archive`, access(), { audit: 'project.archived' })
+  async archive(
+    @Param() { project_id: id }: ProjectParams,
+    @Body() form: ChangeForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    await this.projects.archive(adminScope(request), targetOf(id, form), (tx) =>
+      this.keys.endOfProject(tx, id),
+    );
+    return this.saved(id, request, response);
+  }
+
+  @Action(`${path}/:project_id/members`, access(), { audit: 'project.member-added' })
+  async addMember(
+    @Param() { project_id: id }: ProjectParams,
+    @Body() form: MemberForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    await this.projects.addMember(adminScope(request), targetOf(id, form), form.user_id);
+    return this.saved(id, request, response);
+  }
+
+  @Action(`${path}/:project_id/members/:user_id/remove`, access(), { audit: 'project.member-removed' })
+  async removeMember(
+    @Param() { project_id: id, user_id: userId }: MemberParams,
+    @Body() form: ChangeForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    await this.projects.removeMember(adminScope(request), targetOf(id, form), userId);
+    return this.saved(id, request, response);
+  }
+
+  private saved(id: number, request: HttpRequest, response: ServerResponse, facts: object = {}): object {
+    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
+    return afterChange(request, response, `${path}/${id}`, { ok: true, id, ...facts });
+  }
+
+  private async lines(found: readonly ListedProject[]): Promise<ProjectLine[]> {
+    const ids = found.map(({ id }) => id);
+    const [spent, budgets] = await Promise.all([
+      this.budgets.spent('project', ids),
+      this.budgets.states('project', ids),
+    ]);
+    return found.map((project, place) => ({
+      ...project,
+      spent: spent.get(project.id) ?? 0n,
+      budget: budgets[place]?.limit ?? null,
+    }));
+  }
+}
+
+async function* rowsOf(lines: AsyncIterable<ProjectLine>): AsyncGenerator<readonly unknown[]> {
+  for await (const line of lines) yield projectRow(line);
+}

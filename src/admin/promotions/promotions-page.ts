@@ -1,0 +1,172 @@
+import { type ListedPromotion, promotionScopes } from '../../billing';
+import type { OrganisationName } from '../../identity';
+import type { Nano } from '../../kernel';
+import type { Page } from '../../platform';
+import { type FieldModel, formatMoney, type PagerModel } from '../../views';
+import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
+import { choicesOf } from '../pages/choices';
+import type { Looks } from '../pages/looks';
+import {
+  type ActModel,
+  actOf,
+  type ObjectPageModel,
+  pickerOf,
+  type SectionModel,
+} from '../pages/object-page';
+
+const path = '/dashboard/admin/promotions';
+
+interface Facts {
+  readonly liability: Nano;
+  readonly organisations: readonly OrganisationName[];
+}
+
+export function promotionsPage(
+  request: HttpRequest,
+  page: Page<ListedPromotion>,
+  { liability, organisations }: Facts,
+  looks: Looks,
+): ObjectPageModel & { readonly pager: PagerModel } {
+  const { translate, locale } = looks;
+  const href = (cursor: string | null) => addressOf(pathOf(request), queryOf(request), { cursor });
+  return {
+    page: {
+      heading: translate('promotions.heading'),
+      scope: translate('promotions.liability', { amount: formatMoney(locale, liability) }),
+      sections: [
+        {
+          id: 'make',
+          heading: translate('promotions.new'),
+          acts: [createAct(organisations, page.rows.length === 0, looks)],
+        },
+        ...page.rows.map((promotion) => sectionOf(promotion, looks)),
+      ],
+    },
+    pager: {
+      label: translate('list.pages', { heading: translate('promotions.heading') }),
+      summary: translate('list.shown', { count: page.rows.length }),
+      ...(page.previous === null ? {} : { newerHref: href(page.previous) }),
+      ...(page.next === null ? {} : { olderHref: href(page.next) }),
+    },
+  };
+}
+
+function createAct(
+  organisations: readonly OrganisationName[],
+  open: boolean,
+  { translate }: Looks,
+): ActModel {
+  return actOf(
+    {
+      id: 'create',
+      label: translate('promotions.new'),
+      action: `${path}/create`,
+      open,
+      withoutReason: true,
+      note: translate('promotions.nothing-text'),
+      submit: translate('organisations.create'),
+      fields: [
+        textField('name', translate('people.name'), ''),
+        {
+          id: 'scope',
+          name: 'scope',
+          type: 'select',
+          label: translate('promotions.scope-label'),
+          options: choicesOf(promotionScopes, 'user', (scope) => translate(`promotions.scope.${scope}`)),
+        },
+        {
+          id: 'user_id',
+          name: 'user_id',
+          label: translate('promotions.user'),
+          inputMode: 'numeric',
+          optional: true,
+        },
+        pickerOf(
+          { id: 'org_id', name: 'org_id', label: translate('people.organisation') },
+          organisations,
+          null,
+          translate('people.no-organisation'),
+        ),
+        { ...textField('amount', `${translate('promotions.amount')} (USD)`, ''), inputMode: 'decimal' },
+        {
+          id: 'expires_at',
+          name: 'expires_at',
+          type: 'date',
+          label: translate('promotions.expires'),
+          optional: true,
+        },
+      ],
+    },
+    translate,
+  );
+}
+
+const textField = (name: string, label: string, value: string): FieldModel => ({
+  id: name,
+  name,
+  label,
+  value,
+  required: true,
+  autocomplete: 'off',
+});
+
+function sectionOf(promotion: ListedPromotion, { translate }: Looks): SectionModel {
+  const { id, version, name, expiresAt } = promotion;
+  const money = (key: string, value: Nano) => ({
+    label: translate(key),
+    figure: { kind: 'money', value } as const,
+  });
+  const action = `${path}/${id}/update`;
+  const edit = actOf(
+    {
+      id: `edit-${id}`,
+      label: translate('promotions.edit'),
+      action,
+      version,
+      fields: [
+        { ...textField('name', translate('people.name'), name), id: `name-${id}` },
+        {
+          id: `expires-${id}`,
+          name: 'expires_at',
+          type: 'date',
+          label: translate('promotions.expires'),
+          optional: true,
+          ...(expiresAt === null ? {} : { value: expiresAt.toISOString().slice(0, 10) }),
+        },
+      ],
+    },
+    translate,
+  );
+  const end = actOf(
+    {
+      id: `end-${id}`,
+      label: translate('promotions.end'),
+      action,
+      version,
+      danger: true,
+      hidden: [{ name: 'end', value: 'true' }],
+      submit: translate('promotions.end'),
+      note: translate('promotions.end-note'),
+    },
+    translate,
+  );
+  const isOver = expiresAt !== null && expiresAt <= new Date();
+  const target = promotion.target === null ? '' : ` · ${promotion.target}`;
+  return {
+    id: `promotion-${id}`,
+    heading: name,
+    facts: [
+      {
+        label: translate('promotions.scope-label'),
+        figure: { kind: 'text', value: `${translate(`promotions.scope.${promotion.scope}`)}${target}` },
+      },
+      money('promotions.amount', promotion.amount),
+      money('promotions.granted', promotion.granted),
+      money('promotions.used', promotion.granted - promotion.remaining - promotion.reclaimed),
+      money('promotions.remaining', promotion.remaining),
+      { label: translate('promotions.expires'), figure: { kind: 'time', value: expiresAt } },
+      { label: translate('projects.made-by'), figure: { kind: 'text', value: promotion.createdBy } },
+    ],
+    acts: isOver ? [edit] : [edit, end],
+  };
+}

@@ -1,0 +1,122 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Promotions } from '../../billing';
+import { AdminViewService, placeActs, UserRegister } from '../../identity';
+import { instantField, type Nano, platformScope } from '../../kernel';
+import {
+  Access,
+  Action,
+  actorOf,
+  afterChange,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageRenderer,
+} from '../../web';
+import { missingField, nanoOf, textOf } from '../pages/fields';
+import { looksOf } from '../pages/looks';
+import type { ObjectPageModel } from '../pages/object-page';
+import { NewPromotionForm, PromotionForm, PromotionListQuery, PromotionParams } from './promotion-forms';
+import { promotionsPage } from './promotions-page';
+
+const path = '/dashboard/admin/promotions';
+const access = () => Access.role(placeActs.promotions);
+const ROWS_A_PAGE = 25;
+
+const instantOf = (text: string | null | undefined, param: string): Date | null =>
+  text === null || text === undefined ? null : instantField(text, param);
+
+@Controller()
+export class PromotionsController {
+  constructor(
+    private readonly promotions: Promotions,
+    private readonly users: UserRegister,
+    private readonly names: AdminViewService,
+    private readonly pages: PageRenderer,
+    private readonly notices: Notices,
+  ) {}
+
+  @Page(path, 'pages/admin/object', access())
+  async list(
+    @Query() query: PromotionListQuery,
+    @Req() request: HttpRequest,
+  ): Promise<ObjectPageModel & object> {
+    const filter = { text: textOf(query.q), cursor: query.cursor ?? null, limit: ROWS_A_PAGE };
+    const [page, liability, organisations] = await Promise.all([
+      this.promotions.page(filter),
+      this.promotions.liability(),
+      this.names.organisations(),
+    ]);
+    return promotionsPage(request, page, { liability, organisations }, looksOf(this.pages, request));
+  }
+
+  /** The older address of the same. */
+  @Action(path, access(), { audit: 'promotion.granted' })
+  grant(
+    @Body() form: NewPromotionForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.created(form, request, response);
+  }
+
+  @Action(`${path}/create`, access(), { audit: 'promotion.granted' })
+  create(
+    @Body() form: NewPromotionForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    return this.created(form, request, response);
+  }
+
+  @Action(`${path}/:grant_id/update`, access(), { audit: 'promotion.changed' })
+  async update(
+    @Param() { grant_id: id }: PromotionParams,
+    @Body() form: PromotionForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { name, version, reason, end, expires_at: expires } = form;
+    const expiresAt =
+      end === true ? new Date() : expires === undefined ? undefined : instantOf(expires, 'expires_at');
+    const changes = await this.promotions.change({
+      id,
+      ...(typeof version === 'number' ? { version } : {}),
+      ...(name === undefined ? {} : { name }),
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+      ...(reason === undefined ? {} : { reason }),
+    });
+    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
+    return afterChange(request, response, path, { ok: true, id, changed: Object.keys(changes) });
+  }
+
+  private async created(
+    form: NewPromotionForm,
+    request: HttpRequest,
+    response: ServerResponse,
+  ): Promise<object> {
+    const { name, scope } = form;
+    const userId = scope === 'user' ? (form.user_id ?? null) : null;
+    const organisationId = scope === 'organisation' ? (form.org_id ?? null) : null;
+    if (scope === 'user' && userId === null) throw missingField('user_id');
+    if (scope === 'organisation' && organisationId === null) throw missingField('org_id');
+    if (userId !== null) await this.users.get(platformScope, userId);
+    const id = await this.promotions.create({
+      name,
+      scope,
+      userId,
+      organisationId,
+      amount: amountOf(form.amount),
+      expiresAt: instantOf(form.expires_at, 'expires_at'),
+      createdBy: actorOf(request).userId,
+    });
+    this.notices.leave(response, { tone: 'ok', text: 'administration.created', values: { name } });
+    return afterChange(request, response, path, { ok: true, id });
+  }
+}
+
+function amountOf(text: string | null | undefined): Nano {
+  const amount = nanoOf(text) ?? 0n;
+  if (amount === 0n) throw missingField('amount');
+  return amount;
+}

@@ -1,0 +1,187 @@
+import type { LimitState, WalletState } from '../../billing';
+import { billingTypes, type ListedDepartment, refusalOf, type UserAct, userActs } from '../../identity';
+import { atLeast, budgetPeriods, mayGrant, roles } from '../../kernel';
+import { type FieldModel, formatMoney, type Translate } from '../../views';
+import { choicesOf } from '../pages/choices';
+import { moneyField } from '../pages/money-field';
+import type { Looks } from '../pages/looks';
+import { type ActInput, type ActModel, actOf, pickerOf } from '../pages/object-page';
+import type { ShownUser } from './shown-user';
+import { billingWords } from './user-list';
+
+export interface UserMoney {
+  readonly wallet: WalletState;
+  readonly budget: LimitState | null;
+}
+
+/** `org` and `department` are short in addresses; the policy says them in full. */
+const addresses: Partial<Record<UserAct, string>> = { organisation: 'org' };
+
+/** The changes of the policy's table, each with its form, or with why it is not the reader's to make. */
+export function actsOf(
+  shown: ShownUser,
+  money: UserMoney,
+  departments: readonly ListedDepartment[],
+  looks: Looks,
+): ActModel[] {
+  const { user } = shown;
+  const { translate } = looks;
+  const act = (name: UserAct, input: Omit<ActInput, 'id' | 'label' | 'action' | 'version'>): ActModel => {
+    const refusal = refusalWords(shown, name, translate);
+    return actOf(
+      {
+        id: `act-${name}`,
+        label: translate(`people.act.${name}`),
+        action: `/dashboard/admin/users/${user.id}/${addresses[name] ?? name}`,
+        version: user.version,
+        ...input,
+        ...(refusal === null ? {} : { refusal }),
+      },
+      translate,
+    );
+  };
+  const dollars = (amount: bigint | undefined) =>
+    amount === undefined ? translate('people.no-limit') : formatMoney(looks.locale, amount);
+  return [
+    act('role', { value: translate(`people.role.${user.role}`), fields: [roleField(shown, translate)] }),
+    act('status', {
+      value: translate(`people.status.${user.status}`),
+      fields: [statusField(shown, translate)],
+    }),
+    act('organisation', {
+      value: user.organisation ?? translate('people.no-organisation'),
+      note: translate('people.organisation-note'),
+      fields: [
+        pickerOf(
+          { id: 'org', name: 'org_id', label: translate('people.organisation') },
+          shown.names.organisations,
+          user.organisationId,
+          translate('people.no-organisation'),
+        ),
+      ],
+    }),
+    act('department', {
+      value: user.department ?? translate('people.no-department'),
+      fields: [
+        pickerOf(
+          { id: 'department', name: 'department_id', label: translate('people.department') },
+          departments,
+          user.departmentId,
+          translate('people.no-department'),
+        ),
+      ],
+    }),
+    act('billing-config', {
+      value: `${billingWords(user, translate)}${user.delegate === null ? '' : ` · ${user.delegate}`}`,
+      fields: billingFields(shown, money, translate),
+    }),
+    act('credit-limit', {
+      value: dollars(money.wallet.creditLimit),
+      fields: [moneyField('credit_limit', 'people.credit-limit', money.wallet.creditLimit, translate)],
+    }),
+    act('monthly-budget', {
+      value: dollars(money.budget?.limit),
+      fields: [moneyField('monthly_budget', 'people.budget', money.budget?.limit, translate)],
+    }),
+    act('billing-exempt', {
+      value: translate(user.billingExempt ? 'administration.yes' : 'administration.no'),
+      fields: [
+        {
+          id: 'billing_exempt',
+          name: 'billing_exempt',
+          type: 'select',
+          label: translate('people.act.billing-exempt'),
+          options: choicesOf(['true', 'false'], String(user.billingExempt), (value) =>
+            translate(value === 'true' ? 'administration.yes' : 'administration.no'),
+          ),
+        },
+      ],
+    }),
+    act('hard-delete', {
+      danger: true,
+      submit: translate('people.act.hard-delete'),
+      note: translate('people.erase-note'),
+      fields: [
+        {
+          id: 'confirmation',
+          name: 'confirmation',
+          label: translate('confirm.type', { phrase: user.email }),
+          required: true,
+          autocomplete: 'off',
+        },
+      ],
+    }),
+  ];
+}
+
+function refusalWords({ user, acting }: ShownUser, act: UserAct, translate: Translate): string | null {
+  const refusal = refusalOf(acting.actor, act, user);
+  if (refusal === null) return null;
+  if (refusal === 'self') return translate('people.refusal-self');
+  return translate('people.refusal-role', { role: translate(`people.role.${refusal}`) });
+}
+
+const roleField = ({ user, acting }: ShownUser, translate: Translate): FieldModel => ({
+  id: 'role',
+  name: 'role',
+  type: 'select',
+  label: translate('people.role-label'),
+  options: choicesOf(
+    roles.filter((role) => mayGrant(acting.actor.role, role)),
+    user.role,
+    (role) => `${translate(`people.role.${role}`)}: ${translate(`people.role-means.${role}`)}`,
+  ),
+});
+
+const statusField = ({ user }: ShownUser, translate: Translate): FieldModel => ({
+  id: 'status',
+  name: 'status',
+  type: 'select',
+  label: translate('people.status-label'),
+  help: translate('people.status-note'),
+  options: choicesOf(['active', 'suspended', 'archived'], user.status, (status) =>
+    translate(`people.status.${status}`),
+  ),
+});
+
+function billingFields(
+  { user, acting, names }: ShownUser,
+  { budget }: UserMoney,
+  translate: Translate,
+): FieldModel[] {
+  const mayInvoice = atLeast(acting.actor.role, userActs['billing-exempt'].minimum);
+  return [
+    {
+      id: 'billing_type',
+      name: 'billing_type',
+      type: 'select',
+      label: translate('people.billing-type-label'),
+      options: choicesOf(
+        billingTypes.filter((type) => type !== 'invoiced' || mayInvoice || user.billingType === type),
+        user.billingType,
+        (type) => translate(`people.billing-type.${type}`),
+      ),
+    },
+    pickerOf(
+      {
+        id: 'delegate_user_id',
+        name: 'delegate_user_id',
+        label: translate('people.delegate'),
+        help: translate('people.delegate-help'),
+      },
+      names.colleagues.filter(({ id }) => id !== user.id),
+      user.delegateUserId,
+      translate('people.no-delegate'),
+    ),
+    moneyField('budget', 'people.budget', budget?.limit, translate),
+    {
+      id: 'budget_period',
+      name: 'budget_period',
+      type: 'select',
+      label: translate('field.period'),
+      options: choicesOf(budgetPeriods, budget?.period ?? 'monthly', (period) =>
+        translate(`people.period.${period}`),
+      ),
+    },
+  ];
+}

@@ -1,0 +1,197 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { type Changes } from '../../audit';
+import { Limits } from '../../billing';
+import {
+  type Acting,
+  type ListedUser,
+  userActs,
+  UserEditor,
+  UserErasure,
+  UserRegister,
+} from '../../identity';
+import { fault, toJsonNumber } from '../../kernel';
+import { Access, Action, actorOf, adminScope, afterChange, type HttpRequest, Notices } from '../../web';
+import { missingField, nanoOf, targetOf } from '../pages/fields';
+import { UserBilling } from './user-billing.service';
+import {
+  BillingConfigForm,
+  CreditLimitForm,
+  ExemptForm,
+  HardDeleteForm,
+  MonthlyBudgetForm,
+  RoleForm,
+  StatusForm,
+  UserDepartmentForm,
+  UserOrganisationForm,
+  UserParams,
+} from './user-forms';
+
+const allowed = (act: keyof typeof userActs): MethodDecorator => Access.role(userActs[act].minimum);
+const below = (act: string): string => `/dashboard/admin/users/:user_id/${act}`;
+const actingOf = (request: HttpRequest): Acting => ({
+  actor: actorOf(request),
+  scope: adminScope(request),
+});
+
+/** Every field of an account is changed by a form of its own, by whom the policy's table allows. */
+@Controller()
+export class UserActsController {
+  constructor(
+    private readonly users: UserRegister,
+    private readonly editor: UserEditor,
+    private readonly billing: UserBilling,
+    private readonly erasure: UserErasure,
+    private readonly limits: Limits,
+    private readonly notices: Notices,
+  ) {}
+
+  @Action(below('role'), allowed('role'), { audit: 'user.role-changed' })
+  role(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: RoleForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const work = this.editor.setRole(actingOf(request), targetOf(id, form), form.role);
+    return this.answer(id, work, request, response);
+  }
+
+  @Action(below('status'), allowed('status'), { audit: 'user.status-changed' })
+  status(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: StatusForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const work = this.editor.setStatus(actingOf(request), targetOf(id, form), form.status);
+    return this.answer(id, work, request, response);
+  }
+
+  @Action(below('billing-exempt'), allowed('billing-exempt'), { audit: 'user.billing-exempt-changed' })
+  exempt(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: ExemptForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const work = this.editor.setBillingExempt(actingOf(request), targetOf(id, form), form.billing_exempt);
+    return this.answer(id, work, request, response);
+  }
+
+  @Action(below('credit-limit'), allowed('credit-limit'), { audit: 'user.credit-limit-changed' })
+  creditLimit(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: CreditLimitForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    if (form.credit_limit === undefined) throw missingField('credit_limit');
+    const limit = nanoOf(form.credit_limit) ?? 0n;
+    const work = this.billing.setCreditLimit(actingOf(request), targetOf(id, form), limit);
+    return this.answer(id, work, request, response);
+  }
+
+  @Action(below('monthly-budget'), allowed('monthly-budget'), { audit: 'user.monthly-budget-changed' })
+  monthlyBudget(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: MonthlyBudgetForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    if (form.monthly_budget === undefined) throw missingField('monthly_budget');
+    const budget = nanoOf(form.monthly_budget);
+    const work = this.billing.setMonthlyBudget(actingOf(request), targetOf(id, form), budget);
+    return this.answer(id, work, request, response);
+  }
+
+  @Action(below('billing-config'), allowed('billing-config'), { audit: 'user.billing-config-changed' })
+  billingConfig(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: BillingConfigForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const work = this.billing.setConfig(actingOf(request), targetOf(id, form), {
+      type: form.billing_type,
+      budget: nanoOf(form.budget),
+      period: form.budget_period ?? 'monthly',
+      delegateUserId: form.delegate_user_id ?? null,
+    });
+    return this.answer(id, work, request, response);
+  }
+
+  @Action(below('org'), allowed('organisation'), { audit: 'user.organisation-changed' })
+  organisation(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: UserOrganisationForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    if (form.org_id === undefined) throw missingField('org_id');
+    const work = this.editor.setOrganisation(actingOf(request), targetOf(id, form), form.org_id);
+    return this.answer(id, work, request, response);
+  }
+
+  @Action(below('department'), allowed('department'), { audit: 'user.department-changed' })
+  department(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: UserDepartmentForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    if (form.department_id === undefined) throw missingField('department_id');
+    const work = this.editor.setDepartment(actingOf(request), targetOf(id, form), form.department_id);
+    return this.answer(id, work, request, response);
+  }
+
+  @Action(below('hard-delete'), allowed('hard-delete'), { audit: 'user.deleted' })
+  async hardDelete(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: HardDeleteForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const acting = actingOf(request);
+    const { email } = await this.users.get(acting.scope, id);
+    if (form.confirmation !== undefined && form.confirmation.toLowerCase() !== email.toLowerCase()) {
+      throw fault('conflict', { param: 'confirmation', message: `Type ${email} to confirm.` });
+    }
+    await this.erasure.erase(acting, targetOf(id, form));
+    this.notices.leave(response, { tone: 'ok', text: 'administration.erased', values: { name: email } });
+    return afterChange(request, response, '/dashboard/admin/users', { ok: true, user_id: id });
+  }
+
+  /** What holds now; somebody who was moved out of the administrator's sight is no longer shown. */
+  private async answer(
+    id: number,
+    work: Promise<Changes>,
+    request: HttpRequest,
+    response: ServerResponse,
+  ): Promise<object> {
+    const changes = await work;
+    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
+    const user = await this.users.get(adminScope(request), id).catch(() => null);
+    const to = user === null ? '/dashboard/admin/users' : `/dashboard/admin/users/${id}`;
+    const facts = user === null ? { id } : await this.presented(user);
+    return afterChange(request, response, to, { ok: true, changed: Object.keys(changes), user: facts });
+  }
+
+  private async presented(user: ListedUser): Promise<object> {
+    const budget = await this.limits.state({ kind: 'user', id: user.id });
+    return {
+      id: user.id,
+      email: user.email,
+      role: user.role,
+      status: user.status,
+      org_id: user.organisationId,
+      department_id: user.departmentId,
+      billing_type: user.billingType,
+      billing_exempt: user.billingExempt,
+      delegate_user_id: user.delegateUserId,
+      budget: budget === null ? null : toJsonNumber(budget.limit),
+      budget_period: budget?.period ?? null,
+      version: user.version,
+    };
+  }
+}

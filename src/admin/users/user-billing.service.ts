@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+import { type Changes, changesOf } from '../../audit';
+import { Ledger, Limits, type LimitRule } from '../../billing';
+import { type Acting, type BillingType, type Target, UserAccount, UserEditor } from '../../identity';
+import { atLeast, type BudgetPeriod, fault, formatUsd, type Nano } from '../../kernel';
+import type { Tx } from '../../platform';
+
+export interface BillingConfig {
+  readonly type: BillingType;
+  /** Null is no limit. */
+  readonly budget: Nano | null;
+  readonly period: BudgetPeriod;
+  readonly delegateUserId: number | null;
+}
+
+const dollars = (amount: Nano | null | undefined): string | null =>
+  amount === null || amount === undefined ? null : formatUsd(amount);
+
+/** Who pays for a person, and how much at most. */
+@Injectable()
+export class UserBilling {
+  constructor(
+    private readonly editor: UserEditor,
+    private readonly limits: Limits,
+    private readonly ledger: Ledger,
+  ) {}
+
+  setCreditLimit(acting: Acting, target: Target, limit: Nano): Promise<Changes> {
+    const kind = { act: 'credit-limit', action: 'user.credit-limit-changed' } as const;
+    return this.editor.change(acting, target, kind, async (tx, user) => {
+      const { creditLimit } = await this.ledger.wallet(user.id);
+      if (creditLimit === limit) return {};
+      await this.limits.setCreditLimit(tx, user.id, limit);
+      return changesOf({ credit_limit: dollars(creditLimit) }, { credit_limit: dollars(limit) });
+    });
+  }
+
+  /** Null takes the budget away. */
+  setMonthlyBudget(acting: Acting, target: Target, budget: Nano | null): Promise<Changes> {
+    const kind = { act: 'monthly-budget', action: 'user.monthly-budget-changed' } as const;
+    return this.editor.change(acting, target, kind, (tx, user) =>
+      this.setBudget(tx, user.id, budget === null ? null : { limit: budget, period: 'monthly' }),
+    );
+  }
+
+  setConfig(acting: Acting, target: Target, config: BillingConfig): Promise<Changes> {
+    const kind = { act: 'billing-config', action: 'user.billing-config-changed' } as const;
+    return this.editor.change(acting, target, kind, async (tx, user) => {
+      const { type, budget, period } = config;
+      if (type === 'invoiced' && type !== user.billingType && !atLeast(acting.actor.role, 'platform_admin')) {
+        throw fault('permission_denied', { message: 'Only the platform lets somebody pay by invoice.' });
+      }
+      const delegateUserId = type === 'delegated' ? await delegateOf(tx, user, config.delegateUserId) : null;
+      await tx.getRepository(UserAccount).update(user.id, { billingType: type, delegateUserId });
+      return {
+        ...changesOf(
+          { billing_type: user.billingType, delegate_user_id: user.delegateUserId },
+          { billing_type: type, delegate_user_id: delegateUserId },
+        ),
+        ...(await this.setBudget(tx, user.id, budget === null ? null : { limit: budget, period })),
+      };
+    });
+  }
+
+  private async setBudget(tx: Tx, userId: number, rule: LimitRule | null): Promise<Changes> {
+    const scope = { kind: 'user', id: userId } as const;
+    const before = await this.limits.state(scope, tx);
+    const changes = changesOf(
+      { budget: dollars(before?.limit), budget_period: before?.period ?? null },
+      { budget: dollars(rule?.limit), budget_period: rule?.period ?? null },
+    );
+    if (Object.keys(changes).length === 0) return {};
+    if (rule === null) await this.limits.remove(tx, scope);
+    else await this.limits.set(tx, scope, rule);
+    return changes;
+  }
+}
+
+/** Somebody else of the same organisation. */
+async function delegateOf(tx: Tx, user: UserAccount, delegateUserId: number | null): Promise<number> {
+  if (delegateUserId === null || delegateUserId === user.id) {
+    throw fault('invalid_request', {
+      param: 'delegate_user_id',
+      message: 'Say who pays: another account of the same organisation.',
+    });
+  }
+  const found = await tx.query<unknown[]>(
+    `SELECT 1 FROM user_account WHERE id = $1 AND status = 'active' AND organisation_id = $2 FOR KEY SHARE`,
+    [delegateUserId, user.organisationId],
+  );
+  if (found.length === 0) {
+    throw fault('not_found', {
+      param: 'delegate_user_id',
+      message: 'There is no such active user in the organisation.',
+    });
+  }
+  return delegateUserId;
+}

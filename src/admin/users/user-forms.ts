@@ -1,0 +1,101 @@
+import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import { billingTypes, type BillingType, type UserStatus } from '../../identity';
+import { budgetPeriods, type BudgetPeriod, type Role, roles } from '../../kernel';
+import {
+  ChangeForm,
+  IsChoice,
+  IsDollars,
+  IsFlag,
+  IsId,
+  IsIdOrNone,
+  ListQuery,
+  IsLine,
+} from '../pages/fields';
+
+export const settableStatuses = ['pending_verification', 'active', 'suspended', 'archived'] as const;
+export const userTabs = ['overview', 'keys', 'usage', 'billing', 'sessions', 'audit'] as const;
+
+export type UserTab = (typeof userTabs)[number];
+
+export class UserParams {
+  @IsId()
+  user_id: number;
+}
+
+export class UserListQuery extends ListQuery {
+  @IsChoice(roles)
+  role?: Role | null;
+
+  @IsChoice(settableStatuses)
+  status?: Exclude<UserStatus, 'deleted'> | null;
+
+  @IsIdOrNone()
+  org_id?: number | null;
+}
+
+export class UserPageQuery {
+  @IsChoice(userTabs)
+  tab?: UserTab | null;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(1_000)
+  cursor?: string;
+}
+
+export class RoleForm extends ChangeForm {
+  @IsIn(roles)
+  role: Role;
+}
+
+export class StatusForm extends ChangeForm {
+  @IsIn(['active', 'suspended', 'archived'])
+  status: 'active' | 'suspended' | 'archived';
+}
+
+export class ExemptForm extends ChangeForm {
+  /** Without it, the other one. */
+  @IsFlag()
+  billing_exempt?: boolean;
+}
+
+export class CreditLimitForm extends ChangeForm {
+  @IsDollars()
+  credit_limit?: string | null;
+}
+
+export class MonthlyBudgetForm extends ChangeForm {
+  @IsDollars()
+  monthly_budget?: string | null;
+}
+
+export class BillingConfigForm extends ChangeForm {
+  @IsIn(billingTypes)
+  billing_type: BillingType;
+
+  @IsDollars()
+  budget?: string | null;
+
+  @IsChoice(budgetPeriods)
+  budget_period?: BudgetPeriod | null;
+
+  @IsIdOrNone()
+  delegate_user_id?: number | null;
+}
+
+export class UserOrganisationForm extends ChangeForm {
+  @IsIdOrNone()
+  org_id?: number | null;
+}
+
+export class UserDepartmentForm extends ChangeForm {
+  @IsIdOrNone()
+  department_id?: number | null;
+}
+
+export class HardDeleteForm extends ChangeForm {
+  /** The account's address, typed. */
+  @IsOptional()
+  @IsLine(254)
+  confirmation?: string;
+}

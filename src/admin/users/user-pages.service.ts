@@ -1,0 +1,241 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityQuery, actionTextKey, type Changes } from '../../audit';
+import { Ledger, Limits } from '../../billing';
+import { Departments, SessionsService } from '../../identity';
+import { KeyRegister } from '../../keys';
+import type { Figure, Translate } from '../../views';
+import type { Looks } from '../pages/looks';
+import type { ObjectPageModel, SectionModel } from '../pages/object-page';
+import { type TableInput, tableOf } from '../pages/table';
+import type { ShownUser } from './shown-user';
+import { actsOf, type UserMoney } from './user-acts-model';
+import { userTabs, type UserTab } from './user-forms';
+import { billingWords, statusBadge } from './user-list';
+import { UserSpending } from './user-spending';
+
+const ROWS = 50;
+
+/** The page of one person: what they are, have and did, and what may be changed about it. */
+@Injectable()
+export class UserPages {
+  constructor(
+    private readonly departments: Departments,
+    private readonly keys: KeyRegister,
+    private readonly ledger: Ledger,
+    private readonly limits: Limits,
+    private readonly sessions: SessionsService,
+    private readonly activity: ActivityQuery,
+    private readonly spending: UserSpending,
+  ) {}
+
+  async page(shown: ShownUser, looks: Looks): Promise<ObjectPageModel> {
+    const { user, query } = shown;
+    const { translate } = looks;
+    const current = query.tab ?? 'overview';
+    const path = `/dashboard/admin/users/${user.id}`;
+    return {
+      page: {
+        heading: user.displayName === '' ? user.email : user.displayName,
+        scope: `${user.email} · ${user.organisation ?? translate('people.no-organisation')}`,
+        crumb: { label: translate('people.heading'), href: '/dashboard/admin/users' },
+        tabs: {
+          label: translate('people.user-tabs'),
+          items: userTabs.map((tab) => ({
+            label: translate(`people.user-tab.${tab}`),
+            href: tab === 'overview' ? path : `${path}?tab=${tab}`,
+            current: tab === current,
+          })),
+        },
+        sections: await this.sectionsOf(current, shown, looks),
+      },
+    };
+  }
+
+  private async sectionsOf(tab: UserTab, shown: ShownUser, looks: Looks): Promise<SectionModel[]> {
+    switch (tab) {
+      case 'overview':
+        return this.overview(shown, looks);
+      case 'keys':
+        return [await this.keysOf(shown, looks)];
+      case 'usage':
+        return [await this.usageOf(shown, looks)];
+      case 'billing':
+        return this.billingOf(shown, looks);
+      case 'sessions':
+        return [await this.sessionsOf(shown, looks)];
+      case 'audit':
+        return [await this.auditOf(shown, looks)];
+    }
+  }
+
+  private async overview(shown: ShownUser, looks: Looks): Promise<SectionModel[]> {
+    const { user } = shown;
+    const { translate } = looks;
+    const fact = (key: string, figure: Figure) => ({ label: translate(key), figure });
+    const [money, departments] = await Promise.all([
+      this.moneyOf(user.id),
+      user.organisationId === null ? [] : this.departments.list(shown.acting.scope, user.organisationId),
+    ]);
+    return [
+      {
+        id: 'facts',
+        heading: translate('people.facts'),
+        facts: [
+          fact('people.email', { kind: 'copy', value: user.email }),
+          fact('people.status-label', { kind: 'badge', value: statusBadge(user.status, translate) }),
+          fact('people.role-label', { kind: 'text', value: translate(`people.role.${user.role}`) }),
+          fact('people.billing-type-label', { kind: 'text', value: billingWords(user, translate) }),
+          fact('people.created', { kind: 'time', value: user.createdAt }),
+          fact('people.last-seen', { kind: 'time', value: user.lastSeenAt }),
+        ],
+      },
+      { id: 'changes', heading: translate('people.changes'), acts: actsOf(shown, money, departments, looks) },
+    ];
+  }
+
+  private async moneyOf(userId: number): Promise<UserMoney> {
+    const [wallet, budget] = await Promise.all([
+      this.ledger.wallet(userId),
+      this.limits.state({ kind: 'user', id: userId }),
+    ]);
+    return { wallet, budget };
+  }
+
+  private async keysOf({ user, acting }: ShownUser, { translate }: Looks): Promise<SectionModel> {
+    const { rows } = await this.keys.list(acting.scope, { userId: user.id, limit: ROWS });
+    return section('keys', translate, {
+      columns: [
+        'people.name',
+        'people.status-label',
+        { key: 'people.budget', end: true },
+        { key: 'people.created', minor: true },
+      ],
+      rows: rows.map((key) => ({
+        cells: [
+          { kind: 'text', value: key.name },
+          { kind: 'text', value: translate(`people.key-status.${key.status}`) },
+          { kind: 'money', value: key.budget?.limit ?? null },
+          { kind: 'date', value: key.createdAt },
+        ],
+      })),
+    });
+  }
+
+  private async usageOf({ user }: ShownUser, { translate }: Looks): Promise<SectionModel> {
+    const models = await this.spending.byModel(user.id);
+    return section('usage', translate, {
+      columns: [
+        'people.usage.model',
+        { key: 'people.usage.requests', end: true },
+        { key: 'people.usage.failures', end: true, minor: true },
+        { key: 'people.usage.tokens', end: true, minor: true },
+        { key: 'people.usage.cost', end: true },
+      ],
+      rows: models.map(({ model, requests, failures, tokens, cost }) => ({
+        cells: [
+          { kind: 'text', value: model },
+          { kind: 'number', value: requests },
+          { kind: 'number', value: failures },
+          { kind: 'compact', value: tokens },
+          { kind: 'cost', value: cost },
+        ],
+      })),
+    });
+  }
+
+  private async billingOf({ user }: ShownUser, { translate }: Looks): Promise<SectionModel[]> {
+    const [{ wallet, budget }, lines] = await Promise.all([
+      this.moneyOf(user.id),
+      this.ledger.lines(user.id, ROWS),
+    ]);
+    const money = (key: string, value: bigint | null) => ({
+      label: translate(key),
+      figure: { kind: 'money', value } as const,
+    });
+    const facts = [
+      money('people.balance', wallet.balance),
+      money('people.held', wallet.escrowed),
+      money('people.credit-limit', wallet.creditLimit),
+      money('people.budget', budget?.limit ?? null),
+      money('people.budget-used', budget?.spent ?? null),
+    ];
+    const table = tableOf(
+      {
+        caption: 'people.ledger',
+        columns: ['people.when', 'people.what', { key: 'people.amount', end: true }],
+        rows: lines.map((line) => ({
+          cells: [
+            { kind: 'time', value: line.at },
+            { kind: 'text', value: line.kind },
+            { kind: 'money', value: line.amount },
+          ],
+        })),
+      },
+      translate,
+    );
+    return [
+      { id: 'wallet', heading: translate('people.wallet'), facts },
+      { id: 'ledger', heading: translate('people.ledger'), table },
+    ];
+  }
+
+  private async sessionsOf({ user }: ShownUser, { translate }: Looks): Promise<SectionModel> {
+    const sessions = await this.sessions.listOf(user.id);
+    return section('sessions', translate, {
+      columns: [
+        'people.session.browser',
+        'people.session.address',
+        'people.last-seen',
+        { key: 'people.created', minor: true },
+      ],
+      rows: sessions.map((session) => ({
+        cells: [
+          { kind: 'text', value: session.userAgent ?? '–' },
+          { kind: 'text', value: session.address ?? '–' },
+          { kind: 'time', value: session.lastSeenAt },
+          { kind: 'time', value: session.createdAt },
+        ],
+      })),
+    });
+  }
+
+  /** What was done to the account; what the person did elsewhere is in the log of activity. */
+  private async auditOf({ user, acting }: ShownUser, { translate }: Looks): Promise<SectionModel> {
+    const entries = await this.activity.page(acting.scope, {
+      object: { type: 'account', id: String(user.id) },
+      limit: ROWS,
+    });
+    return section('audit', translate, {
+      columns: [
+        'people.when',
+        'people.what',
+        { key: 'people.who', minor: true },
+        'people.change',
+        { key: 'administration.reason', minor: true },
+      ],
+      rows: entries.rows.map((entry) => ({
+        cells: [
+          { kind: 'time', value: entry.occurredAt },
+          { kind: 'text', value: translate(actionTextKey(entry.action)) },
+          { kind: 'text', value: entry.actor.label },
+          { kind: 'text', value: changeWords(entry.changes) },
+          { kind: 'text', value: entry.reason ?? '–' },
+        ],
+      })),
+    });
+  }
+}
+
+const section = (tab: UserTab, translate: Translate, table: Omit<TableInput, 'caption'>): SectionModel => ({
+  id: tab,
+  heading: translate(`people.user-tab.${tab}`),
+  table: tableOf({ ...table, caption: `people.user-tab.${tab}` }, translate),
+});
+
+const changeWords = (changes: Changes | null): string =>
+  Object.entries(changes ?? {})
+    .map(([name, [before, after]]) => `${name}: ${shown(before)} → ${shown(after)}`)
+    .join('; ');
+
+const shown = (value: unknown): string =>
+  value === null ? '–' : typeof value === 'string' ? value : JSON.stringify(value);

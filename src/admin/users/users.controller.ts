@@ -1,0 +1,103 @@
+import { Controller, Param, Query, Req } from '@nestjs/common';
+import { AdminViewService, placeActs, userActs, UserRegister } from '../../identity';
+import { atLeast } from '../../kernel';
+import { everyRow, Settings } from '../../platform';
+import {
+  Access,
+  actorOf,
+  adminScope,
+  Csv,
+  type CsvTable,
+  type HttpRequest,
+  listPage,
+  Page,
+  PageRenderer,
+} from '../../web';
+import { textOf } from '../pages/fields';
+import { looksOf } from '../pages/looks';
+import type { ObjectPageModel } from '../pages/object-page';
+import { UserListQuery, UserPageQuery, UserParams } from './user-forms';
+import { type UserLine, userColumns, userList, userRow, userTabs } from './user-list';
+import { UserPages } from './user-pages.service';
+import { UserSpending } from './user-spending';
+
+const ROWS_A_PAGE = 50;
+const ROWS_AT_ONCE = 500;
+
+const filterOf = (query: UserListQuery) => ({
+  text: textOf(query.q),
+  role: query.role ?? null,
+  status: query.status ?? null,
+  organisationId: query.org_id ?? null,
+});
+
+@Controller()
+export class UsersController {
+  constructor(
+    private readonly users: UserRegister,
+    private readonly spending: UserSpending,
+    private readonly userPages: UserPages,
+    private readonly organisations: AdminViewService,
+    private readonly pages: PageRenderer,
+    private readonly settings: Settings,
+  ) {}
+
+  @Page('/dashboard/admin/users', 'pages/admin/list', Access.role(userActs.view.minimum))
+  async list(@Query() query: UserListQuery, @Req() request: HttpRequest): Promise<object> {
+    const scope = adminScope(request);
+    const looks = looksOf(this.pages, request);
+    const isPlatform = scope.kind === 'platform';
+    const [found, organisations] = await Promise.all([
+      this.users.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
+      isPlatform ? this.organisations.organisations() : [],
+    ]);
+    const page = { ...found, rows: await this.spending.lines(found.rows) };
+    const description = userList(request, query, looks, scope, organisations);
+    return {
+      ...listPage(request, page, description, looks.translate),
+      tabs: userTabs('users', looks.translate),
+    };
+  }
+
+  @Csv('/dashboard/admin/users/export', Access.role(userActs.view.minimum), 'users')
+  export(@Query() query: UserListQuery, @Req() request: HttpRequest): CsvTable {
+    const scope = adminScope(request);
+    const limit = this.settings.auditExportMaxRows;
+    const rows = everyRow<UserLine>(limit, ROWS_AT_ONCE, async (page) => {
+      const found = await this.users.page(scope, { ...filterOf(query), ...page });
+      return { ...found, rows: await this.spending.lines(found.rows) };
+    });
+    return { columns: userColumns, rows: rowsOf(rows), cappedAt: limit };
+  }
+
+  @Page('/dashboard/admin/users/:user_id', 'pages/admin/object', Access.role(userActs.view.minimum))
+  async show(
+    @Param() { user_id: id }: UserParams,
+    @Query() query: UserPageQuery,
+    @Req() request: HttpRequest,
+  ): Promise<ObjectPageModel> {
+    const acting = { actor: actorOf(request), scope: adminScope(request) };
+    const user = await this.users.get(acting.scope, id);
+    const names = await this.namesFor(acting.scope, user.organisationId, acting.actor.role);
+    return this.userPages.page({ user, acting, names, query }, looksOf(this.pages, request));
+  }
+
+  private async namesFor(
+    scope: ReturnType<typeof adminScope>,
+    organisationId: number | null,
+    role: Parameters<typeof atLeast>[0],
+  ): Promise<UserNames> {
+    const isPlatform = atLeast(role, placeActs.organisations);
+    const [organisations, colleagues] = await Promise.all([
+      isPlatform ? this.organisations.organisations() : [],
+      organisationId === null ? [] : this.users.names(scope, organisationId),
+    ]);
+    return { organisations, colleagues };
+  }
+}
+
+type UserNames = Parameters<UserPages['page']>[0]['names'];
+
+async function* rowsOf(lines: AsyncIterable<UserLine>): AsyncGenerator<readonly unknown[]> {
+  for await (const line of lines) yield userRow(line);
+}

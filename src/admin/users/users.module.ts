@@ -1,0 +1,47 @@
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { BillingModule, Ledger } from '../../billing';
+import { UserErasure } from '../../identity';
+import { fault, formatUsd } from '../../kernel';
+import { KeyTransfers } from '../../keys';
+import { WebModule } from '../../web';
+import { UserActsController } from './user-acts.controller';
+import { UserBilling } from './user-billing.service';
+import { UserPages } from './user-pages.service';
+import { UserSpending } from './user-spending';
+import { UsersController } from './users.controller';
+
+@Module({
+  imports: [WebModule, BillingModule],
+  controllers: [UserActsController, UsersController],
+  providers: [UserBilling, UserPages, UserSpending],
+})
+export class UsersModule implements OnModuleInit {
+  constructor(
+    private readonly erasure: UserErasure,
+    private readonly ledger: Ledger,
+    private readonly keys: KeyTransfers,
+  ) {}
+
+  /** Nobody goes with money of theirs, with requests in flight, or leaving keys behind that still work. */
+  onModuleInit(): void {
+    this.erasure.before(async (tx, { id }) => {
+      const { balance, escrowed } = await this.ledger.wallet(id);
+      if (balance !== 0n) {
+        throw fault('conflict', {
+          message: `This account's wallet holds ${formatUsd(balance)} USD; pay it out or write it off first.`,
+          details: { balance: formatUsd(balance) },
+        });
+      }
+      if (escrowed !== 0n) {
+        throw fault('conflict', { message: 'Requests of this account are still being settled.' });
+      }
+      const keys = await this.keys.liveOfUser(tx, id);
+      if (keys > 0) {
+        throw fault('conflict', {
+          message: `This account has ${keys} keys; revoke them first.`,
+          details: { keys },
+        });
+      }
+    });
+  }
+}

@@ -1,0 +1,21 @@
+import type { Nano } from '../../kernel';
+import type { Tx } from '../../platform';
+
+export interface WalletTransfer {
+  readonly from: number;
+  readonly to: number;
+  /** Together unique for ever: the same transfer again moves nothing. */
+  readonly kind: string;
+  readonly ref: string;
+}
+
+/** Moves a wallet's balance, or its debt, by one ledger transaction; what requests in flight hold stays. */
+export async function transferWallet(tx: Tx, { from, to, kind, ref }: WalletTransfer): Promise<Nano> {
+  const rows = await tx.query<{ moved: string }[]>('SELECT money_transfer($1, $2, $3, $4) AS moved', [
+    from,
+    to,
+    kind,
+    ref,
+  ]);
+  return BigInt(rows[0]?.moved ?? 0);
+}

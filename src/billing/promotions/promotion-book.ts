@@ -1,0 +1,158 @@
+import { Injectable } from '@nestjs/common';
+import type { Nano } from '../../kernel';
+import { Database, RepeatingJob, type Tx } from '../../platform';
+import { Ledger } from '../ledger/ledger';
+
+interface CreditRow {
+  readonly grant_id: number;
+  readonly remaining: string;
+}
+
+const AT_ONCE = 500;
+
+/** Wallets that a running grant is for and that have not had it. */
+const outstanding = `
+  SELECT g.id AS grant_id, w.wallet_id, g.amount
+    FROM promotion_grant g
+    CROSS JOIN LATERAL (
+      SELECT u.id AS wallet_id FROM user_account u
+       WHERE u.status = 'active' AND (
+         (g.scope = 'user' AND u.id = g.user_id) OR g.scope = 'everyone'
+         OR (g.scope = 'organisation' AND u.id = (SELECT o.billing_user_id FROM organisation o WHERE o.id = g.organisation_id)
+             AND NOT EXISTS (SELECT FROM promotion_credit c WHERE c.grant_id = g.id)))) AS w
+   WHERE (g.expires_at IS NULL OR g.expires_at > now()) AND ($1::integer IS NULL OR g.id = $1)
+     AND NOT EXISTS (SELECT FROM promotion_credit c WHERE c.grant_id = g.id AND c.wallet_id = w.wallet_id)
+   ORDER BY g.id, w.wallet_id LIMIT $2`;
+
+const expired = `
+  SELECT c.grant_id, c.wallet_id FROM promotion_credit c JOIN promotion_grant g ON g.id = c.grant_id
+   WHERE c.remaining > 0 AND g.expires_at <= now() AND ($1::integer IS NULL OR g.id = $1)
+   ORDER BY c.wallet_id, c.grant_id LIMIT $2`;
+
+/**
+ * Books promotions in the ledger. A wallet's spending is taken from its promotions before paid money, the one that
+ * expires first at first; what is left at the end is posted back. All of it is worked out from what the wallet spent.
+ */
+@Injectable()
+export class PromotionBook {
+  constructor(
+    private readonly database: Database,
+    private readonly ledger: Ledger,
+  ) {}
+
+  /** Newcomers get what is for everybody; what has expired is taken back. */
+  @RepeatingJob({ name: 'promotions', cron: '*/5 * * * *' })
+  async keepUp(signal: AbortSignal): Promise<void> {
+    await this.creditAll(null, signal);
+    await this.reclaimAll(null, signal);
+  }
+
+  /** Each wallet once, however often and wherever this runs at the same time. */
+  async creditAll(grantId: number | null, signal?: AbortSignal): Promise<void> {
+    for (;;) {
+      const due = await this.database.query<{ grant_id: number; wallet_id: number; amount: string }>(
+        outstanding,
+        [grantId, AT_ONCE],
+      );
+      for (const { grant_id: grant, wallet_id: wallet, amount } of due) {
+        if (signal?.aborted === true) return;
+        await this.database.transaction((tx) => this.credit(tx, grant, wallet, BigInt(amount)), {
+          withoutActivity: 'the grant itself is on record',
+        });
+      }
+      if (due.length < AT_ONCE) return;
+    }
+  }
+
+  /** What requests in flight hold is left until they have settled; the next run takes it. */
+  async reclaimAll(grantId: number | null, signal?: AbortSignal): Promise<void> {
+    const due = await this.database.query<{ grant_id: number; wallet_id: number }>(expired, [
+      grantId,
+      AT_ONCE,
+    ]);
+    for (const { grant_id: grant, wallet_id: wallet } of due) {
+      if (signal?.aborted === true) return;
+      await this.database.transaction((tx) => this.reclaim(tx, grant, wallet), {
+        withoutActivity: 'the end of the grant is on record',
+      });
+    }
+  }
+
+  private async credit(tx: Tx, grantId: number, walletId: number, amount: Nano): Promise<void> {
+    await this.allocate(tx, walletId);
+    const rows = await tx.query<unknown[]>(
+      `INSERT INTO promotion_credit (grant_id, wallet_id, amount, remaining) VALUES ($1::integer, $2::integer, $3::bigint, $3::bigint)
+       ON CONFLICT DO NOTHING RETURNING 1`,
+      [grantId, walletId, amount.toString()],
+    );
+    if (rows.length === 0) return;
+    const ref = `${grantId} to ${walletId}`;
+    await this.ledger.post(tx, { walletId, amount, against: 'promotion', kind: 'promotion', ref });
+  }
+
+  private async reclaim(tx: Tx, grantId: number, walletId: number): Promise<void> {
+    await this.allocate(tx, walletId);
+    const [row] = await tx.query<{ remaining: string; reclaimed: string; escrowed: string }[]>(
+      `SELECT c.remaining, c.reclaimed, w.escrowed FROM promotion_credit c
+         JOIN spending_window w ON w.kind = 'wallet' AND w.owner_id = c.wallet_id
+        WHERE c.grant_id = $1 AND c.wallet_id = $2`,
+      [grantId, walletId],
+    );
+    if (row === undefined) return;
+    const amount = BigInt(row.remaining) - BigInt(row.escrowed);
+    if (amount <= 0n) return;
+    await tx.query(
+      `UPDATE promotion_credit SET remaining = remaining - $3::bigint, reclaimed = reclaimed + $3::bigint
+        WHERE grant_id = $1 AND wallet_id = $2`,
+      [grantId, walletId, amount.toString()],
+    );
+    // What was taken back before makes the reference of each part its own.
+    const ref = `${grantId} from ${walletId} after ${row.reclaimed}`;
+    await this.ledger.post(tx, {
+      walletId,
+      amount: -amount,
+      against: 'promotion',
+      kind: 'promotion-expired',
+      ref,
+    });
+  }
+
+  /** Takes what the wallet spent since the last time from its promotions. The wallet's row makes others wait. */
+  private async allocate(tx: Tx, walletId: number): Promise<void> {
+    await tx.query(
+      `INSERT INTO promotion_wallet (wallet_id, spent)
+       VALUES ($1::integer, coalesce((SELECT spent FROM spending_window WHERE kind = 'wallet' AND owner_id = $1::integer), 0))
+       ON CONFLICT DO NOTHING`,
+      [walletId],
+    );
+    const [mark] = await tx.query<{ spent: string }[]>(
+      'SELECT spent FROM promotion_wallet WHERE wallet_id = $1 FOR UPDATE',
+      [walletId],
+    );
+    const [now] = await tx.query<{ spent: string }[]>(
+      `SELECT spent FROM spending_window WHERE kind = 'wallet' AND owner_id = $1`,
+      [walletId],
+    );
+    const spent = BigInt(now?.spent ?? 0);
+    let left = spent - BigInt(mark?.spent ?? 0);
+    if (left <= 0n) return;
+    const credits = await tx.query<CreditRow[]>(
+      `SELECT c.grant_id, c.remaining FROM promotion_credit c JOIN promotion_grant g ON g.id = c.grant_id
+        WHERE c.wallet_id = $1 AND c.remaining > 0 ORDER BY g.expires_at NULLS LAST, g.id`,
+      [walletId],
+    );
+    for (const { grant_id: grantId, remaining } of credits) {
+      const taken = left < BigInt(remaining) ? left : BigInt(remaining);
+      left -= taken;
+      await tx.query(
+        'UPDATE promotion_credit SET remaining = remaining - $3::bigint WHERE grant_id = $1 AND wallet_id = $2',
+        [grantId, walletId, taken.toString()],
+      );
+      if (left === 0n) break;
+    }
+    await tx.query('UPDATE promotion_wallet SET spent = $2 WHERE wallet_id = $1', [
+      walletId,
+      spent.toString(),
+    ]);
+  }
+}

@@ -1,0 +1,198 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog, type Changes, changesOf } from '../../audit';
+import { fault, formatUsd, type Nano } from '../../kernel';
+import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { PromotionBook } from './promotion-book';
+
+export const promotionScopes = ['user', 'organisation', 'everyone'] as const;
+
+export type PromotionScope = (typeof promotionScopes)[number];
+
+export interface NewPromotion {
+  readonly name: string;
+  readonly scope: PromotionScope;
+  readonly userId: number | null;
+  readonly organisationId: number | null;
+  readonly amount: Nano;
+  readonly expiresAt: Date | null;
+  readonly createdBy: number;
+}
+
+export interface ListedPromotion {
+  readonly id: number;
+  readonly name: string;
+  readonly scope: PromotionScope;
+  readonly target: string | null;
+  readonly amount: Nano;
+  readonly wallets: number;
+  readonly granted: Nano;
+  readonly remaining: Nano;
+  readonly reclaimed: Nano;
+  readonly expiresAt: Date | null;
+  readonly createdBy: string;
+  readonly version: number;
+}
+
+export interface PromotionChange {
+  readonly id: number;
+  readonly version?: number;
+  readonly name?: string;
+  /** Null for never; a time that has passed ends it now. */
+  readonly expiresAt?: Date | null;
+  readonly reason?: string;
+}
+
+interface PromotionRow extends Readonly<Record<string, unknown>> {
+  readonly id: number;
+  readonly name: string;
+  readonly scope: PromotionScope;
+  readonly target: string | null;
+  readonly amount: string;
+  readonly wallets: number;
+  readonly granted: string;
+  readonly remaining: string;
+  readonly reclaimed: string;
+  readonly expires_at: Date | null;
+  readonly created_by: string;
+  readonly version: number;
+}
+
+const newestFirst = new Keyset([{ sql: 'g.id', kind: 'integer' }], 'descending');
+
+/** Grants of money that the operator gives away. Of the operator alone, so reads have no scope. */
+@Injectable()
+export class Promotions {
+  constructor(
+    private readonly database: Database,
+    private readonly book: PromotionBook,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  async page(filter: PageRequest & { readonly text?: string | null }): Promise<Page<ListedPromotion>> {
+    const page = newestFirst.clause(filter, 3);
+    const rows = await this.database.query<PromotionRow>(
+      `SELECT g.id, g.name, g.scope, coalesce(u.email, o.name) AS target, g.amount, g.expires_at, g.version,
+              maker.email AS created_by, ${newestFirst.positions}, c.*
+         FROM promotion_grant g LEFT JOIN user_account u ON u.id = g.user_id
+         LEFT JOIN organisation o ON o.id = g.organisation_id JOIN user_account maker ON maker.id = g.created_by
+         CROSS JOIN LATERAL (SELECT count(*)::integer AS wallets, coalesce(sum(amount), 0)::bigint AS granted,
+             coalesce(sum(remaining), 0)::bigint AS remaining, coalesce(sum(reclaimed), 0)::bigint AS reclaimed
+           FROM promotion_credit c WHERE c.grant_id = g.id) AS c
+        WHERE ($1::text IS NULL OR strpos(lower(g.name), lower($1)) > 0) AND ${page.where}
+        ORDER BY ${page.orderBy} LIMIT $2`,
+      [filter.text ?? null, page.limit, ...page.parameters],
+    );
+    const found = newestFirst.page(rows, filter);
+    return { ...found, rows: found.rows.map(promotionOf) };
+  }
+
+  /** What wallets hold of promotions: as of the last time their spending was looked at. */
+  async liability(): Promise<Nano> {
+    const [row] = await this.database.query<{ total: string }>(
+      'SELECT coalesce(sum(remaining), 0)::bigint AS total FROM promotion_credit',
+    );
+    return BigInt(row?.total ?? 0);
+  }
+
+  /** Credits at once whoever it is for now. */
+  async create(promotion: NewPromotion): Promise<number> {
+    const id = await this.database.transaction(async (tx) => {
+      await requireTarget(tx, promotion);
+      const { name, scope, userId, organisationId, amount, expiresAt, createdBy } = promotion;
+      const rows = await tx.query<{ id: number }[]>(
+        `INSERT INTO promotion_grant (name, scope, user_id, organisation_id, amount, expires_at, created_by)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
+        [name, scope, userId, organisationId, amount.toString(), expiresAt, createdBy],
+      );
+      const made = rows[0]?.id ?? 0;
+      await this.activity.write(tx, {
+        action: 'promotion.granted',
+        object: { type: 'promotion', id: made, label: name },
+        concerns: { userId, organisationId },
+        changes: changesOf(null, {
+          name,
+          scope,
+          userId,
+          organisationId,
+          amount: formatUsd(amount),
+          expiresAt,
+        }),
+      });
+      return made;
+    });
+    await this.book.creditAll(id);
+    return id;
+  }
+
+  async change(wanted: PromotionChange): Promise<Changes> {
+    const changes = await this.database.transaction(async (tx) => {
+      const [found] = await tx.query<{ name: string; expires_at: Date | null; version: number }[]>(
+        'SELECT name, expires_at, version FROM promotion_grant WHERE id = $1 FOR UPDATE',
+        [wanted.id],
+      );
+      if (found === undefined) throw fault('not_found', { message: 'There is no such promotion.' });
+      if (wanted.version !== undefined && wanted.version !== found.version) {
+        throw fault('conflict', {
+          param: 'version',
+          message: 'Somebody else changed this promotion meanwhile.',
+        });
+      }
+      const before = { name: found.name, expires_at: found.expires_at };
+      const after = {
+        name: wanted.name ?? found.name,
+        expires_at: wanted.expiresAt === undefined ? found.expires_at : wanted.expiresAt,
+      };
+      const made = changesOf(before, after);
+      if (Object.keys(made).length === 0) {
+        this.activity.nothingChanged();
+        return made;
+      }
+      await tx.query(
+        'UPDATE promotion_grant SET name = $2, expires_at = $3, version = version + 1 WHERE id = $1',
+        [wanted.id, after.name, after.expires_at],
+      );
+      await this.activity.write(tx, {
+        action: 'promotion.changed',
+        object: { type: 'promotion', id: wanted.id, label: after.name },
+        concerns: {},
+        changes: made,
+        ...(wanted.reason === undefined ? {} : { reason: wanted.reason }),
+      });
+      return made;
+    });
+    await this.book.creditAll(wanted.id);
+    await this.book.reclaimAll(wanted.id);
+    return changes;
+  }
+}
+
+async function requireTarget(tx: Tx, { scope, userId, organisationId }: NewPromotion): Promise<void> {
+  if (scope === 'everyone') return;
+  const found =
+    scope === 'user'
+      ? await tx.query<unknown[]>(`SELECT 1 FROM user_account WHERE id = $1 AND status = 'active'`, [userId])
+      : await tx.query<unknown[]>(
+          'SELECT 1 FROM organisation WHERE id = $1 AND billing_user_id IS NOT NULL',
+          [organisationId],
+        );
+  if (found.length > 0) return;
+  throw fault('not_found', {
+    message:
+      scope === 'user' ? 'There is no such active user.' : 'There is no such organisation with a payer.',
+  });
+}
+
+const promotionOf = (row: PromotionRow): ListedPromotion => ({
+  id: row.id,
+  name: row.name,
+  scope: row.scope,
+  target: row.target,
+  amount: BigInt(row.amount),
+  wallets: row.wallets,
+  granted: BigInt(row.granted),
+  remaining: BigInt(row.remaining),
+  reclaimed: BigInt(row.reclaimed),
+  expiresAt: row.expires_at,
+  createdBy: row.created_by,
+  version: row.version,
+});

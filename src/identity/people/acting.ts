@@ -1,0 +1,32 @@
+import { type Actor, type Fault, fault, type Scope } from '../../kernel';
+
+/** Who acts, and on what they may. */
+export interface Acting {
+  readonly actor: Actor;
+  readonly scope: Scope;
+}
+
+/** What is to be changed, as the actor saw it. */
+export interface Target {
+  readonly id: number;
+  /** Of the page that was edited; without it, whatever is there is changed. */
+  readonly version?: number;
+  readonly reason?: string;
+}
+
+interface Versioned {
+  readonly version: number;
+}
+
+/** Of two people who edit the same thing, the second is told. */
+export function assertVersion(found: Versioned, { version }: Target): void {
+  if (version === undefined || version === found.version) return;
+  throw fault('conflict', {
+    param: 'version',
+    message: 'Somebody else changed this in the meantime. Load the page again and repeat your change.',
+    details: { version: found.version },
+  });
+}
+
+/** Foreign and absent are the same. */
+export const absent = (what: string): Fault => fault('not_found', { message: `There is no such ${what}.` });

@@ -1,0 +1,38 @@
+import { Departments } from './departments.service';
+import { InviteDesk } from './invite-desk.service';
+import { OrganisationMerge } from './organisation-merge.service';
+import { Organisations } from './organisations.service';
+import { Projects } from './projects.service';
+import { UserEditor } from './user-editor.service';
+import { UserErasure } from './user-erasure.service';
+import { UserRegister } from './user-register';
+
+export type { Acting, Target } from './acting';
+export type { ListedDepartment } from './departments.service';
+export type { ListedInvite } from './invite-desk.service';
+export type { MergeData, MergeMember, MergePlan } from './organisation-merge.service';
+export type { ListedOrganisation, OrganisationFields } from './organisations.service';
+export { placeActs, refusalOf, type UserAct, userActs } from './policy';
+export type { ListedProject, Member, ProjectFields } from './projects.service';
+export type { ListedUser, UserName } from './user-register';
+export {
+  Departments,
+  InviteDesk,
+  OrganisationMerge,
+  Organisations,
+  Projects,
+  UserEditor,
+  UserErasure,
+  UserRegister,
+};
+
+export const peopleProviders = [
+  Departments,
+  InviteDesk,
+  OrganisationMerge,
+  Organisations,
+  Projects,
+  UserEditor,
+  UserErasure,
+  UserRegister,
+];

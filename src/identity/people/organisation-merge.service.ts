@@ -1,0 +1,190 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { atLeast, fault, platformScope, type Role } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { Organisation } from '../organisation.entity';
+import { SessionsService } from '../sessions.service';
+import { absent } from './acting';
+import { lockOrganisation } from './organisations.service';
+
+export interface MergeMember {
+  readonly id: number;
+  readonly name: string;
+  readonly email: string;
+  readonly role: Role;
+}
+
+export interface MergeData {
+  readonly organisation: { readonly id: number; readonly name: string };
+  readonly members: readonly MergeMember[];
+  readonly keys: number;
+  readonly projects: number;
+  readonly departments: number;
+  readonly billingUserId: number | null;
+}
+
+export interface MergePlan {
+  readonly targetId: number;
+  readonly sourceIds: readonly number[];
+  /** Who pays for the merged organisation; null for each member by themselves. */
+  readonly billingUserId: number | null;
+  /** For owners and administrators of the sources. */
+  readonly roles: ReadonlyMap<number, Role>;
+  readonly reason?: string;
+}
+
+/** What other modules move: keys, wallets, limits and access to models. */
+export interface MergeMoves {
+  readonly sourceIds: readonly number[];
+  readonly targetId: number;
+  /** Who paid before, and who pays now. */
+  readonly payers: readonly number[];
+  readonly billingUserId: number | null;
+}
+
+const MOST_MEMBERS = 1_000;
+const MOST_SOURCES = 20;
+
+/** Departments keep their people; where two have one name, that of the source gets its organisation's beside it. */
+const renameDepartments = `
+  UPDATE department d SET name = left(d.name, 60) || ' (' || left(o.slug, 30) || ' ' || d.id || ')'
+    FROM organisation o WHERE o.id = d.organisation_id AND d.organisation_id = ANY ($1::integer[]) AND (
+      EXISTS (SELECT FROM department t WHERE t.organisation_id = $2 AND t.name = d.name)
+      OR EXISTS (SELECT FROM department t WHERE t.organisation_id = ANY ($1::integer[]) AND t.name = d.name AND t.id < d.id))`;
+
+/** In one statement: a person and their department refer to each other's organisation. */
+const movePeople = `
+  WITH moved AS (
+    UPDATE department SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[]))
+  UPDATE user_account SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])`;
+
+/** Makes one organisation of several: everything of the sources goes to the target, or nothing does. */
+@Injectable()
+export class OrganisationMerge {
+  private readonly moves: ((tx: Tx, moves: MergeMoves) => Promise<void>)[] = [];
+
+  constructor(
+    private readonly database: Database,
+    private readonly sessions: SessionsService,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  /** What other modules keep by organisation, they move themselves, in the transaction of the merge. */
+  also(move: (tx: Tx, moves: MergeMoves) => Promise<void>): void {
+    this.moves.push(move);
+  }
+
+  async data(id: number): Promise<MergeData> {
+    const [found] = await this.database.query<
+      Record<'id' | 'keys' | 'projects' | 'departments', number> & {
+        name: string;
+        billing_user_id: number | null;
+      }
+    >(
+      `SELECT o.id, o.name, o.billing_user_id,
+              (SELECT count(*)::integer FROM api_key k WHERE k.organisation_id = o.id) AS keys,
+              (SELECT count(*)::integer FROM project p WHERE p.organisation_id = o.id) AS projects,
+              (SELECT count(*)::integer FROM department d WHERE d.organisation_id = o.id) AS departments
+         FROM organisation o WHERE o.id = $1`,
+      [id],
+    );
+    if (found === undefined) throw absent('organisation');
+    const members = await this.database.query<MergeMember>(
+      `SELECT id, display_name AS name, email, role FROM user_account
+        WHERE organisation_id = $1 AND status <> 'deleted' ORDER BY lower(email) LIMIT $2`,
+      [id, MOST_MEMBERS],
+    );
+    const { name, keys, projects, departments, billing_user_id: billingUserId } = found;
+    return { organisation: { id, name }, members, keys, projects, departments, billingUserId };
+  }
+
+  merge(plan: MergePlan, mayGrantRole: (role: Role) => boolean): Promise<void> {
+    refuseStrangePlan(plan);
+    return this.database.transaction(async (tx) => {
+      const { target, sources } = await lockAll(tx, plan);
+      const sourceIds = sources.map(({ id }) => id);
+      await this.applyRoles(tx, plan, sourceIds, mayGrantRole);
+      await tx.query(renameDepartments, [sourceIds, target.id]);
+      await tx.query(movePeople, [sourceIds, target.id]);
+      await tx.query(
+        'UPDATE project SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])',
+        [sourceIds, target.id],
+      );
+      await this.name(tx, plan, target);
+      const payers = [target, ...sources].flatMap(({ billingUserId }) => billingUserId ?? []);
+      for (const move of this.moves) {
+        await move(tx, { sourceIds, targetId: target.id, payers, billingUserId: plan.billingUserId });
+      }
+      await tx.query('DELETE FROM organisation WHERE id = ANY ($1::integer[])', [sourceIds]);
+      await this.activity.write(tx, {
+        action: 'organisation.merged',
+        object: { type: 'organisation', id: target.id, label: target.name },
+        concerns: { organisationId: target.id },
+        changes: {
+          merged_organisations: [sources.map(({ id, name }) => `${name} (${id})`), null],
+          billing_user_id: [target.billingUserId, plan.billingUserId],
+        },
+        ...(plan.reason === undefined ? {} : { reason: plan.reason }),
+      });
+    });
+  }
+
+  private async name(tx: Tx, { billingUserId }: MergePlan, target: Organisation): Promise<void> {
+    if (billingUserId !== null) {
+      const found = await tx.query<unknown[]>(
+        `SELECT 1 FROM user_account WHERE id = $1 AND organisation_id = $2 AND status = 'active'`,
+        [billingUserId, target.id],
+      );
+      if (found.length === 0) throw absent('active user in these organisations');
+    }
+    await tx.getRepository(Organisation).update(target.id, { billingUserId, version: target.version + 1 });
+  }
+
+  /** Each role is given to somebody of a source; whoever gets another one signs in anew. */
+  private async applyRoles(
+    tx: Tx,
+    { roles }: MergePlan,
+    sourceIds: readonly number[],
+    mayGrantRole: (role: Role) => boolean,
+  ): Promise<void> {
+    for (const [userId, role] of roles) {
+      if (!mayGrantRole(role) || atLeast(role, 'platform_admin')) throw fault('permission_denied');
+      const [rows] = await tx.query<[unknown[], number]>(
+        `UPDATE user_account SET role = $2 WHERE id = $1 AND organisation_id = ANY ($3::integer[])
+            AND role NOT IN ('platform_admin', 'platform_owner') AND role <> $2 RETURNING 1`,
+        [userId, role, sourceIds],
+      );
+      if (rows.length > 0) await this.sessions.endAll(tx, userId);
+    }
+  }
+}
+
+function refuseStrangePlan({ targetId, sourceIds }: MergePlan): void {
+  if (sourceIds.length === 0 || sourceIds.length > MOST_SOURCES) {
+    throw fault('invalid_request', {
+      param: 'source_org_ids',
+      message: `Name 1 to ${MOST_SOURCES} organisations to merge.`,
+    });
+  }
+  if (sourceIds.includes(targetId)) {
+    throw fault('conflict', {
+      param: 'source_org_ids',
+      message: 'An organisation cannot be merged into itself.',
+    });
+  }
+}
+
+/** By number, so that two merges wait for one another and never in a circle. */
+async function lockAll(
+  tx: Tx,
+  { targetId, sourceIds }: MergePlan,
+): Promise<{ target: Organisation; sources: Organisation[] }> {
+  const all = new Map<number, Organisation>();
+  for (const id of [...new Set([targetId, ...sourceIds])].sort((one, other) => one - other)) {
+    all.set(id, await lockOrganisation(tx, platformScope, id));
+  }
+  const target = all.get(targetId);
+  if (target === undefined) throw absent('organisation');
+  all.delete(targetId);
+  return { target, sources: [...all.values()] };
+}

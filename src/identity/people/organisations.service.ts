@@ -1,0 +1,214 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog, type Changes, changesOf } from '../../audit';
+import { fault, type Scope } from '../../kernel';
+import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { Organisation } from '../organisation.entity';
+import { absent, assertVersion, type Target } from './acting';
+import { organisationsWithin } from './within';
+
+export interface ListedOrganisation {
+  readonly id: number;
+  readonly name: string;
+  readonly slug: string;
+  readonly users: number;
+  readonly keys: number;
+  readonly billingExempt: boolean;
+  readonly billingUserId: number | null;
+  readonly billingUser: string | null;
+  readonly ssoOnly: boolean;
+  readonly createdAt: Date;
+  readonly version: number;
+}
+
+export interface OrganisationFilter extends PageRequest {
+  readonly text?: string | null;
+}
+
+export interface OrganisationFields {
+  readonly name?: string;
+  readonly slug?: string;
+  readonly billingExempt?: boolean;
+  readonly billingUserId?: number | null;
+  readonly ssoOnly?: boolean;
+}
+
+interface OrganisationRow extends Readonly<Record<string, unknown>> {
+  readonly id: number;
+  readonly name: string;
+  readonly slug: string;
+  readonly users: number;
+  readonly keys: number;
+  readonly billing_exempt: boolean;
+  readonly billing_user_id: number | null;
+  readonly billing_user: string | null;
+  readonly sso_only: boolean;
+  readonly created_at: Date;
+  readonly version: number;
+}
+
+const byId = new Keyset([{ sql: 'o.id', kind: 'integer' }], 'ascending');
+
+const selection = `
+  SELECT o.id, o.name, o.slug, o.billing_exempt, o.billing_user_id, payer.email AS billing_user, o.sso_only,
+         o.created_at, o.version, ${byId.positions},
+         (SELECT count(*)::integer FROM user_account u WHERE u.organisation_id = o.id AND u.status <> 'deleted') AS users,
+         (SELECT count(*)::integer FROM api_key k LEFT JOIN user_account u ON u.id = k.user_id
+           WHERE k.status = 'active' AND coalesce(k.organisation_id, u.organisation_id) = o.id) AS keys
+    FROM organisation o LEFT JOIN user_account payer ON payer.id = o.billing_user_id`;
+
+/** Organisations, for those who run the platform. */
+@Injectable()
+export class Organisations {
+  constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  async page(scope: Scope, filter: OrganisationFilter): Promise<Page<ListedOrganisation>> {
+    const within = organisationsWithin(scope, 3);
+    const page = byId.clause(filter, 3 + within.parameters.length);
+    const rows = await this.database.query<OrganisationRow>(
+      `${selection} WHERE ($1::text IS NULL OR strpos(lower(o.name || ' ' || o.slug), lower($1)) > 0)
+         AND ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT $2`,
+      [filter.text ?? null, page.limit, ...within.parameters, ...page.parameters],
+    );
+    const found = byId.page(rows, filter);
+    return { ...found, rows: found.rows.map(organisationOf) };
+  }
+
+  async get(scope: Scope, id: number): Promise<ListedOrganisation> {
+    const within = organisationsWithin(scope, 2);
+    const [row] = await this.database.query<OrganisationRow>(
+      `${selection} WHERE o.id = $1 AND ${within.sql}`,
+      [id, ...within.parameters],
+    );
+    if (row === undefined) throw absent('organisation');
+    return organisationOf(row);
+  }
+
+  /** The work belongs to the same transaction, such as setting a budget; it says what it changed. */
+  create(
+    fields: { readonly name: string; readonly slug: string },
+    work: (tx: Tx, id: number) => Promise<Changes>,
+  ): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const organisations = tx.getRepository(Organisation);
+      const made = organisations.create(fields);
+      await organisations.insert(made).catch(refuseTakenSlug);
+      const more = await work(tx, made.id);
+      await this.activity.write(tx, {
+        action: 'organisation.created',
+        object: { type: 'organisation', id: made.id, label: made.name },
+        concerns: { organisationId: made.id },
+        changes: { ...changesOf(null, fields), ...more },
+      });
+      return made.id;
+    });
+  }
+
+  change(
+    scope: Scope,
+    target: Target,
+    fields: OrganisationFields,
+    work: (tx: Tx, id: number) => Promise<Changes>,
+  ): Promise<Changes> {
+    return this.database.transaction(async (tx) => {
+      const found = await lockOrganisation(tx, scope, target.id);
+      assertVersion(found, target);
+      await refuseForeignPayer(tx, found.id, fields.billingUserId ?? null);
+      const changes = { ...changesOf(found, fields), ...(await work(tx, found.id)) };
+      if (Object.keys(changes).length === 0) {
+        this.activity.nothingChanged();
+        return changes;
+      }
+      const version = found.version + 1;
+      await tx
+        .getRepository(Organisation)
+        .update(found.id, { ...fields, version })
+        .catch(refuseTakenSlug);
+      await this.activity.write(tx, {
+        action: 'organisation.changed',
+        object: { type: 'organisation', id: found.id, label: found.name },
+        concerns: { organisationId: found.id },
+        changes,
+        ...(target.reason === undefined ? {} : { reason: target.reason }),
+      });
+      return changes;
+    });
+  }
+
+  /** Only an empty one: no people, and nothing else that would be left without its organisation. */
+  remove(scope: Scope, target: Target, work: (tx: Tx, id: number) => Promise<void>): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const found = await lockOrganisation(tx, scope, target.id);
+      assertVersion(found, target);
+      await refuseInhabited(tx, found.id);
+      await work(tx, found.id);
+      await tx.getRepository(Organisation).delete(found.id);
+      await this.activity.write(tx, {
+        action: 'organisation.deleted',
+        object: { type: 'organisation', id: found.id, label: found.name },
+        concerns: { organisationId: found.id },
+        changes: changesOf({ name: found.name, slug: found.slug }, null),
+        ...(target.reason === undefined ? {} : { reason: target.reason }),
+      });
+    });
+  }
+}
+
+export async function lockOrganisation(tx: Tx, scope: Scope, id: number): Promise<Organisation> {
+  const within = organisationsWithin(scope, 2);
+  const rows = await tx.query<unknown[]>(
+    `SELECT 1 FROM organisation o WHERE o.id = $1 AND ${within.sql} FOR UPDATE`,
+    [id, ...within.parameters],
+  );
+  if (rows.length === 0) throw absent('organisation');
+  return tx.getRepository(Organisation).findOneByOrFail({ id });
+}
+
+async function refuseInhabited(tx: Tx, id: number): Promise<void> {
+  const [counts] = await tx.query<Record<'users' | 'projects' | 'keys' | 'departments', number>[]>(
+    `SELECT (SELECT count(*)::integer FROM user_account WHERE organisation_id = $1) AS users,
+            (SELECT count(*)::integer FROM project WHERE organisation_id = $1) AS projects,
+            (SELECT count(*)::integer FROM api_key WHERE organisation_id = $1) AS keys,
+            (SELECT count(*)::integer FROM department WHERE organisation_id = $1) AS departments`,
+    [id],
+  );
+  const inhabitants = Object.entries(counts ?? {}).filter(([, count]) => count > 0);
+  if (inhabitants.length === 0) return;
+  const what = inhabitants.map(([name, count]) => `${count} ${name}`).join(', ');
+  throw fault('conflict', {
+    message: `This organisation still has ${what}. Move or merge them first.`,
+    details: Object.fromEntries(inhabitants),
+  });
+}
+
+/** Who pays for an organisation belongs to it. */
+async function refuseForeignPayer(tx: Tx, organisationId: number, userId: number | null): Promise<void> {
+  if (userId === null) return;
+  const found = await tx.query<unknown[]>(
+    `SELECT 1 FROM user_account WHERE id = $1 AND organisation_id = $2 AND status = 'active' FOR KEY SHARE`,
+    [userId, organisationId],
+  );
+  if (found.length === 0) throw absent('active user in this organisation');
+}
+
+function refuseTakenSlug(error: unknown): never {
+  const { constraint } = (error as { driverError?: { constraint?: string } }).driverError ?? {};
+  if (constraint !== 'organisation_slug_key') throw error;
+  throw fault('conflict', { param: 'slug', message: 'Another organisation has this short name.' });
+}
+
+const organisationOf = (row: OrganisationRow): ListedOrganisation => ({
+  id: row.id,
+  name: row.name,
+  slug: row.slug,
+  users: row.users,
+  keys: row.keys,
+  billingExempt: row.billing_exempt,
+  billingUserId: row.billing_user_id,
+  billingUser: row.billing_user,
+  ssoOnly: row.sso_only,
+  createdAt: row.created_at,
+  version: row.version,
+});

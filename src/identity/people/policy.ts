@@ -1,0 +1,62 @@
+import { type Actor, atLeast, fault, mayGrant, type Role } from '../../kernel';
+
+interface ActRule {
+  readonly minimum: Role;
+}
+
+/**
+ * Who may do what to an account: one row a field. The pages show what is not allowed as such, the routes and the
+ * services refuse it, both by this table.
+ */
+export const userActs = {
+  view: { minimum: 'department_admin' },
+  invite: { minimum: 'department_admin' },
+  role: { minimum: 'org_admin' },
+  status: { minimum: 'org_admin' },
+  department: { minimum: 'org_admin' },
+  'credit-limit': { minimum: 'org_admin' },
+  'billing-config': { minimum: 'org_admin' },
+  'hard-delete': { minimum: 'org_owner' },
+  organisation: { minimum: 'platform_admin' },
+  'billing-exempt': { minimum: 'platform_admin' },
+  'monthly-budget': { minimum: 'platform_admin' },
+} as const satisfies Record<string, ActRule>;
+
+export type UserAct = keyof typeof userActs;
+
+/** The same for what is not an account. */
+export const placeActs = {
+  organisations: 'platform_admin',
+  departments: 'org_admin',
+  projects: 'department_admin',
+  promotions: 'platform_admin',
+} as const satisfies Record<string, Role>;
+
+interface Target {
+  readonly id: number;
+  readonly role: Role;
+}
+
+/** Why the actor may not do this to the account; null when they may. Nobody changes their own account here. */
+export function refusalOf(
+  actor: Pick<Actor, 'userId' | 'role'>,
+  act: UserAct,
+  target: Target,
+): string | null {
+  const { minimum } = userActs[act];
+  if (!atLeast(actor.role, minimum)) return minimum;
+  if (act === 'view') return null;
+  if (target.id === actor.userId) return 'self';
+  return mayGrant(actor.role, target.role) ? null : target.role;
+}
+
+export function assertMay(actor: Pick<Actor, 'userId' | 'role'>, act: UserAct, target: Target): void {
+  const refusal = refusalOf(actor, act, target);
+  if (refusal === null) return;
+  throw fault('permission_denied', {
+    message:
+      refusal === 'self'
+        ? 'Nobody changes their own account in the administration.'
+        : `This needs the role ${refusal}.`,
+  });
+}

@@ -1,0 +1,265 @@
+import { Injectable } from '@nestjs/common';
+import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
+import { fault, type Scope } from '../../kernel';
+import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { Project, ProjectMember } from '../project.entity';
+import { absent, type Acting, assertVersion, type Target } from './acting';
+import { organisationsWithin, projectsWithin, usersWithin } from './within';
+
+export interface ListedProject {
+  readonly id: number;
+  readonly name: string;
+  readonly organisationId: number | null;
+  readonly organisation: string | null;
+  readonly billingUserId: number | null;
+  readonly billingUser: string | null;
+  readonly createdBy: string;
+  readonly members: number;
+  readonly keys: number;
+  readonly createdAt: Date;
+  readonly archivedAt: Date | null;
+  readonly version: number;
+}
+
+export interface ProjectFilter extends PageRequest {
+  readonly text?: string | null;
+  readonly organisationId?: number | null;
+  readonly archived?: boolean;
+}
+
+export interface ProjectFields {
+  readonly name?: string;
+  readonly billingUserId?: number | null;
+}
+
+export interface Member {
+  readonly id: number;
+  readonly name: string;
+  readonly email: string;
+  readonly addedAt: Date;
+}
+
+interface ProjectRow extends Readonly<Record<string, unknown>> {
+  readonly id: number;
+  readonly name: string;
+  readonly organisation_id: number | null;
+  readonly organisation: string | null;
+  readonly billing_user_id: number | null;
+  readonly billing_user: string | null;
+  readonly created_by: string;
+  readonly members: number;
+  readonly keys: number;
+  readonly created_at: Date;
+  readonly archived_at: Date | null;
+  readonly version: number;
+}
+
+const newestFirst = new Keyset([{ sql: 'p.id', kind: 'integer' }], 'descending');
+
+const selection = `
+  SELECT p.id, p.name, p.organisation_id, o.name AS organisation, p.billing_user_id, payer.email AS billing_user,
+         maker.email AS created_by, p.created_at, p.archived_at, p.version, ${newestFirst.positions},
+         (SELECT count(*)::integer FROM project_member m WHERE m.project_id = p.id) AS members,
+         (SELECT count(*)::integer FROM api_key k WHERE k.project_id = p.id AND k.status = 'active') AS keys
+    FROM project p LEFT JOIN organisation o ON o.id = p.organisation_id
+    LEFT JOIN user_account payer ON payer.id = p.billing_user_id JOIN user_account maker ON maker.id = p.created_by`;
+
+const MOST_MEMBERS = 500;
+
+@Injectable()
+export class Projects {
+  constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  async page(scope: Scope, filter: ProjectFilter): Promise<Page<ListedProject>> {
+    const within = projectsWithin(scope, 5);
+    const page = newestFirst.clause(filter, 5 + within.parameters.length);
+    const rows = await this.database.query<ProjectRow>(
+      `${selection} WHERE ($1::text IS NULL OR strpos(lower(p.name), lower($1)) > 0)
+         AND ($2::integer IS NULL OR p.organisation_id = $2) AND (p.archived_at IS NOT NULL) = $3
+         AND ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT $4`,
+      [
+        filter.text ?? null,
+        filter.organisationId ?? null,
+        filter.archived ?? false,
+        page.limit,
+        ...within.parameters,
+        ...page.parameters,
+      ],
+    );
+    const found = newestFirst.page(rows, filter);
+    return { ...found, rows: found.rows.map(projectOf) };
+  }
+
+  async get(scope: Scope, id: number): Promise<ListedProject> {
+    const within = projectsWithin(scope, 2);
+    const [row] = await this.database.query<ProjectRow>(`${selection} WHERE p.id = $1 AND ${within.sql}`, [
+      id,
+      ...within.parameters,
+    ]);
+    if (row === undefined) throw absent('project');
+    return projectOf(row);
+  }
+
+  /** Of a project that was found within the scope. */
+  members(projectId: number): Promise<Member[]> {
+    return this.database.query<Member>(
+      `SELECT u.id, u.display_name AS name, u.email, m.added_at AS "addedAt" FROM project_member m
+         JOIN user_account u ON u.id = m.user_id WHERE m.project_id = $1 ORDER BY lower(u.email) LIMIT $2`,
+      [projectId, MOST_MEMBERS],
+    );
+  }
+
+  /** The maker belongs to it. */
+  create(
+    { actor, scope }: Acting,
+    fields: { readonly name: string; readonly organisationId: number | null },
+    work: (tx: Tx, id: number) => Promise<Changes>,
+  ): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      await refuseForeignOrganisation(tx, scope, fields.organisationId);
+      const made = tx.getRepository(Project).create({ ...fields, createdBy: actor.userId });
+      await tx.getRepository(Project).insert(made);
+      await tx.getRepository(ProjectMember).insert({ projectId: made.id, userId: actor.userId });
+      const changes = { ...changesOf(null, { name: made.name }), ...(await work(tx, made.id)) };
+      await this.write(tx, 'project.created', made, changes);
+      return made.id;
+    });
+  }
+
+  change(
+    scope: Scope,
+    target: Target,
+    fields: ProjectFields,
+    work: (tx: Tx, id: number) => Promise<Changes>,
+  ): Promise<Changes> {
+    return this.database.transaction(async (tx) => {
+      const found = await lock(tx, scope, target);
+      const { billingUserId = null } = fields;
+      if (billingUserId !== null && billingUserId !== found.billingUserId) {
+        await requireUser(tx, scope, found, billingUserId);
+      }
+      const changes = { ...changesOf(found, fields), ...(await work(tx, found.id)) };
+      if (Object.keys(changes).length === 0) {
+        this.activity.nothingChanged();
+        return changes;
+      }
+      await tx.getRepository(Project).update(found.id, { ...fields, version: found.version + 1 });
+      await this.write(tx, 'project.changed', found, changes, target.reason);
+      return changes;
+    });
+  }
+
+  /** Its keys end with it; what was spent stays on record. */
+  archive(
+    scope: Scope,
+    target: Target,
+    endKeys: (tx: Tx, projectId: number) => Promise<number>,
+  ): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const found = await lock(tx, scope, target);
+      const keys = await endKeys(tx, found.id);
+      await tx
+        .getRepository(Project)
+        .update(found.id, { archivedAt: new Date(), version: found.version + 1 });
+      const changes = changesOf({ archived: false, keys }, { archived: true, keys: 0 });
+      await this.write(tx, 'project.archived', found, changes, target.reason);
+    });
+  }
+
+  addMember(scope: Scope, target: Target, userId: number): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const found = await lock(tx, scope, target);
+      const email = await requireUser(tx, scope, found, userId);
+      const added = await tx.query<unknown[]>(
+        `INSERT INTO project_member (project_id, user_id) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING 1`,
+        [found.id, userId],
+      );
+      if (added.length === 0) return this.activity.nothingChanged();
+      await this.write(tx, 'project.member-added', found, { member: [null, email] }, target.reason);
+    });
+  }
+
+  removeMember(scope: Scope, target: Target, userId: number): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const found = await lock(tx, scope, target);
+      const [rows] = await tx.query<[{ email: string }[], number]>(
+        `DELETE FROM project_member m USING user_account u
+          WHERE m.project_id = $1 AND m.user_id = $2 AND u.id = m.user_id RETURNING u.email`,
+        [found.id, userId],
+      );
+      const [removed] = rows;
+      if (removed === undefined) throw absent('member');
+      const changes = { member: [removed.email, null] } as const;
+      await this.write(tx, 'project.member-removed', found, changes, target.reason);
+    });
+  }
+
+  private write(
+    tx: Tx,
+    action: ActionName,
+    { id, name, organisationId }: Project,
+    changes: Changes,
+    reason?: string,
+  ): Promise<void> {
+    return this.activity.write(tx, {
+      action,
+      object: { type: 'project', id, label: name },
+      concerns: { organisationId },
+      changes,
+      ...(reason === undefined ? {} : { reason }),
+    });
+  }
+}
+
+async function lock(tx: Tx, scope: Scope, target: Target): Promise<Project> {
+  const within = projectsWithin(scope, 2);
+  const rows = await tx.query<unknown[]>(
+    `SELECT 1 FROM project p WHERE p.id = $1 AND ${within.sql} FOR UPDATE`,
+    [target.id, ...within.parameters],
+  );
+  if (rows.length === 0) throw absent('project');
+  const found = await tx.getRepository(Project).findOneByOrFail({ id: target.id });
+  assertVersion(found, target);
+  if (found.archivedAt !== null) throw fault('conflict', { message: 'This project is archived.' });
+  return found;
+}
+
+async function refuseForeignOrganisation(tx: Tx, scope: Scope, id: number | null): Promise<void> {
+  if (id === null && scope.kind === 'platform') return;
+  const within = organisationsWithin(scope, 2);
+  const found = await tx.query<unknown[]>(
+    `SELECT 1 FROM organisation o WHERE o.id = $1 AND ${within.sql} FOR KEY SHARE`,
+    [id, ...within.parameters],
+  );
+  if (found.length === 0) throw absent('organisation');
+}
+
+/** Who belongs to a project or pays for it is one of the actor's own people, and of the project's organisation. */
+async function requireUser(tx: Tx, scope: Scope, project: Project, userId: number): Promise<string> {
+  const within = usersWithin(scope, 3);
+  const [user] = await tx.query<{ email: string }[]>(
+    `SELECT u.email FROM user_account u WHERE u.id = $1 AND u.status = 'active'
+        AND ($2::integer IS NULL OR u.organisation_id = $2) AND ${within.sql} FOR KEY SHARE`,
+    [userId, project.organisationId, ...within.parameters],
+  );
+  if (user === undefined) throw absent('active user in this organisation');
+  return user.email;
+}
+
+const projectOf = (row: ProjectRow): ListedProject => ({
+  id: row.id,
+  name: row.name,
+  organisationId: row.organisation_id,
+  organisation: row.organisation,
+  billingUserId: row.billing_user_id,
+  billingUser: row.billing_user,
+  createdBy: row.created_by,
+  members: row.members,
+  keys: row.keys,
+  createdAt: row.created_at,
+  archivedAt: row.archived_at,
+  version: row.version,
+});

@@ -1,0 +1,167 @@
+import { Injectable } from '@nestjs/common';
+import { type ActionName, ActivityLog, type Changes, changesOf } from '../../audit';
+import { fault, mayGrant, type Role } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { SessionsService } from '../sessions.service';
+import { UserAccount } from '../user-account.entity';
+import { type UserStatus, userTransitions } from '../user-status';
+import { absent, type Acting, assertVersion, type Target } from './acting';
+import { assertMay, type UserAct } from './policy';
+import { UserRegister } from './user-register';
+
+/** Changes of roles and states take turns, so that the last owner and the actor's own role are known for certain. */
+const ladderLock = 727_320;
+
+/** Changes accounts for administrators, by the policy's table; each change is on record with its reason. */
+@Injectable()
+export class UserEditor {
+  constructor(
+    private readonly database: Database,
+    private readonly register: UserRegister,
+    private readonly sessions: SessionsService,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  /** Runs one change of one account in a transaction; the work says what has changed, and nothing is an answer too. */
+  async change(
+    acting: Acting,
+    target: Target,
+    { act, action }: { readonly act: UserAct; readonly action: ActionName },
+    work: (tx: Tx, user: UserAccount) => Promise<Changes>,
+  ): Promise<Changes> {
+    return this.database.transaction(async (tx) => {
+      const user = await this.lock(tx, acting, target, act);
+      const changes = await work(tx, user);
+      if (Object.keys(changes).length === 0) {
+        this.activity.nothingChanged();
+        return changes;
+      }
+      await tx.getRepository(UserAccount).increment({ id: user.id }, 'version', 1);
+      await this.activity.write(tx, {
+        action,
+        object: { type: 'account', id: user.id, label: user.email },
+        concerns: { ...user, userId: user.id },
+        changes,
+        ...(target.reason === undefined ? {} : { reason: target.reason }),
+      });
+      return changes;
+    });
+  }
+
+  setRole(acting: Acting, target: Target, role: Role): Promise<Changes> {
+    return this.change(acting, target, { act: 'role', action: 'user.role-changed' }, async (tx, user) => {
+      if (!mayGrant(acting.actor.role, role)) {
+        throw fault('permission_denied', { message: 'Nobody grants a role above their own.' });
+      }
+      if (user.role === role) return {};
+      if (role !== 'platform_owner') await refuseLastOwner(tx, user);
+      return this.update(tx, user, { role });
+    });
+  }
+
+  /** Suspended and archived people are refused everywhere within a second: sessions end here, nodes hear of the keys. */
+  setStatus(acting: Acting, target: Target, status: Exclude<UserStatus, 'deleted'>): Promise<Changes> {
+    return this.change(acting, target, { act: 'status', action: 'user.status-changed' }, async (tx, user) => {
+      if (user.status === status) return {};
+      userTransitions.assert(user.status, status);
+      if (status !== 'active') await refuseLastOwner(tx, user);
+      return this.update(tx, user, { status });
+    });
+  }
+
+  setBillingExempt(acting: Acting, target: Target, wanted?: boolean): Promise<Changes> {
+    const kind = { act: 'billing-exempt', action: 'user.billing-exempt-changed' } as const;
+    return this.change(acting, target, kind, async (tx, user) => {
+      const billingExempt = wanted ?? !user.billingExempt;
+      await tx.getRepository(UserAccount).update(user.id, { billingExempt });
+      return changesOf({ billing_exempt: user.billingExempt }, { billing_exempt: billingExempt });
+    });
+  }
+
+  /** Null takes the person out of their organisation. Departments and roles over one do not go along. */
+  setOrganisation(acting: Acting, target: Target, organisationId: number | null): Promise<Changes> {
+    const kind = { act: 'organisation', action: 'user.organisation-changed' } as const;
+    return this.change(acting, target, kind, async (tx, user) => {
+      if (user.organisationId === organisationId) return {};
+      if (organisationId !== null) await requireOrganisation(tx, organisationId);
+      await refusePayer(tx, user);
+      const role = user.role.startsWith('platform') ? user.role : 'user';
+      return this.update(tx, user, { organisationId, departmentId: null, role });
+    });
+  }
+
+  setDepartment(acting: Acting, target: Target, departmentId: number | null): Promise<Changes> {
+    const kind = { act: 'department', action: 'user.department-changed' } as const;
+    return this.change(acting, target, kind, async (tx, user) => {
+      if (departmentId !== null) {
+        const found = await tx.query<unknown[]>(
+          'SELECT 1 FROM department WHERE id = $1 AND organisation_id = $2 FOR KEY SHARE',
+          [departmentId, user.organisationId],
+        );
+        if (found.length === 0) throw absent('department');
+      }
+      await tx.getRepository(UserAccount).update(user.id, { departmentId });
+      return changesOf({ department_id: user.departmentId }, { department_id: departmentId });
+    });
+  }
+
+  /** What the role may see and do follows from the row; whoever is signed in starts anew. */
+  private async update(tx: Tx, user: UserAccount, fields: Partial<UserAccount>): Promise<Changes> {
+    await tx.getRepository(UserAccount).update(user.id, fields);
+    if (fields.status === undefined) await this.sessions.endAll(tx, user.id);
+    const before = { role: user.role, status: user.status, organisation_id: user.organisationId };
+    const after = { ...before, ...columnsOf(fields) };
+    return changesOf(before, after);
+  }
+
+  private async lock(tx: Tx, acting: Acting, target: Target, act: UserAct): Promise<UserAccount> {
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [ladderLock]);
+    const accounts = tx.getRepository(UserAccount);
+    const actor = await accounts.findOneBy({ id: acting.actor.userId });
+    if (actor?.role !== acting.actor.role || actor.status !== 'active') {
+      throw fault('permission_denied', { message: 'Your own role has changed.' });
+    }
+    const { id } = await this.register.get(acting.scope, target.id, tx);
+    const user = await accounts.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+    if (user === null || user.status === 'deleted') throw absent('user');
+    assertMay(acting.actor, act, user);
+    assertVersion(user, target);
+    return user;
+  }
+}
+
+const columnsOf = ({ role, status, organisationId }: Partial<UserAccount>): object => ({
+  ...(role === undefined ? {} : { role }),
+  ...(status === undefined ? {} : { status }),
+  ...(organisationId === undefined ? {} : { organisation_id: organisationId }),
+});
+
+export async function refuseLastOwner(tx: Tx, user: UserAccount): Promise<void> {
+  if (user.role !== 'platform_owner') return;
+  const others = await tx.query<unknown[]>(
+    "SELECT 1 FROM user_account WHERE role = 'platform_owner' AND status = 'active' AND id <> $1 LIMIT 1",
+    [user.id],
+  );
+  if (others.length === 0) {
+    throw fault('permission_denied', { message: 'This is the last platform owner, who has to stay.' });
+  }
+}
+
+async function requireOrganisation(tx: Tx, id: number): Promise<void> {
+  const found = await tx.query<unknown[]>('SELECT 1 FROM organisation WHERE id = $1 FOR KEY SHARE', [id]);
+  if (found.length === 0) throw absent('organisation');
+}
+
+/** Who pays for others cannot leave them. */
+export async function refusePayer(tx: Tx, user: UserAccount): Promise<void> {
+  const [paysFor] = await tx.query<{ what: string; name: string }[]>(
+    `SELECT 'organisation' AS what, name FROM organisation WHERE billing_user_id = $1
+     UNION ALL SELECT 'project', name FROM project WHERE billing_user_id = $1 AND archived_at IS NULL
+     UNION ALL SELECT 'account', email FROM user_account WHERE delegate_user_id = $1 LIMIT 1`,
+    [user.id],
+  );
+  if (paysFor === undefined) return;
+  throw fault('conflict', {
+    message: `This account pays for the ${paysFor.what} ${paysFor.name}; name another payer first.`,
+  });
+}

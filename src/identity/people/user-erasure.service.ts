@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { type Changes, changesOf } from '../../audit';
+import { type Tx } from '../../platform';
+import { SessionsService } from '../sessions.service';
+import { UserAccount } from '../user-account.entity';
+import type { Acting, Target } from './acting';
+import { refuseLastOwner, refusePayer, UserEditor } from './user-editor.service';
+
+type Work = (tx: Tx, user: UserAccount) => Promise<void>;
+
+/** What is erased with a person. Ledger, request records and the log of activity stay, without a name beside them. */
+const erasures = [
+  'DELETE FROM account_token WHERE user_id = $1',
+  'DELETE FROM project_member WHERE user_id = $1',
+];
+
+/** Erases a person for good. What other modules keep of people, they say themselves. */
+@Injectable()
+export class UserErasure {
+  private readonly checks: Work[] = [];
+  private readonly works: Work[] = [];
+
+  constructor(
+    private readonly editor: UserEditor,
+    private readonly sessions: SessionsService,
+  ) {}
+
+  /** A check throws why somebody cannot go yet. */
+  before(check: Work): void {
+    this.checks.push(check);
+  }
+
+  /** Runs in the transaction of the erasure. */
+  also(work: Work): void {
+    this.works.push(work);
+  }
+
+  erase(acting: Acting, target: Target): Promise<Changes> {
+    const kind = { act: 'hard-delete', action: 'user.deleted' } as const;
+    return this.editor.change(acting, target, kind, async (tx, user) => {
+      await refuseLastOwner(tx, user);
+      await refusePayer(tx, user);
+      for (const check of this.checks) await check(tx, user);
+      for (const work of this.works) await work(tx, user);
+      for (const statement of erasures) await tx.query(statement, [user.id]);
+      await this.sessions.endAll(tx, user.id);
+      await tx.getRepository(UserAccount).update(user.id, {
+        email: `erased-${user.id}@erased.invalid`,
+        displayName: '',
+        status: 'deleted',
+        role: 'user',
+        passwordHash: null,
+        organisationId: null,
+        departmentId: null,
+        delegateUserId: null,
+        billingType: 'prepaid',
+        billingExempt: false,
+        lastSeenAt: null,
+      });
+      return changesOf({ status: user.status }, { status: 'deleted' });
+    });
+  }
+}

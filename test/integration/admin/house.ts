@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { Organisation, UserAccount } from '../../../src/identity';
+import type { Role } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+import { signIn } from '../../support/people';
+
+export interface Person {
+  readonly id: number;
+  readonly email: string;
+  readonly cookie: string;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly text: string;
+  readonly body: Record<string, unknown>;
+}
+
+/** The service with two organisations, and people of every role. */
+export class House {
+  private constructor(
+    readonly app: TestApp,
+    readonly ours: number,
+    readonly theirs: number,
+  ) {}
+
+  static async open(): Promise<House> {
+    const app = await startTestApp();
+    const [ours, theirs] = await Promise.all([organisation(app), organisation(app)]);
+    return new House(app, ours, theirs);
+  }
+
+  async person(role: Role, account: Partial<UserAccount> = {}): Promise<Person> {
+    const name = randomBytes(6).toString('hex');
+    const accounts = this.app.database.source.getRepository(UserAccount);
+    const row = accounts.create({
+      email: `${name}@example.com`,
+      displayName: name,
+      role,
+      status: 'active',
+      organisationId: role.startsWith('platform') ? null : this.ours,
+      ...account,
+    });
+    await accounts.insert(row);
+    return { id: row.id, email: row.email, cookie: await signIn(this.app, row.id) };
+  }
+
+  organisation(): Promise<number> {
+    return organisation(this.app);
+  }
+
+  async get(person: Person | null, path: string): Promise<Answered> {
+    return this.send(person, 'GET', path);
+  }
+
+  async post(person: Person | null, path: string, json: object = {}): Promise<Answered> {
+    return this.send(person, 'POST', path, json);
+  }
+
+  async send(person: Person | null, method: string, path: string, json?: object): Promise<Answered> {
+    const response = await fetch(`${this.app.url}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(person === null ? {} : { cookie: person.cookie }),
+        ...(method === 'GET' ? { accept: 'text/html' } : { 'sec-fetch-site': 'same-origin' }),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+    const text = await response.text();
+    const isJson = (response.headers.get('content-type') ?? '').includes('json');
+    return {
+      status: response.status,
+      text,
+      body: isJson ? (JSON.parse(text) as Record<string, unknown>) : {},
+    };
+  }
+
+  async row<Row extends object>(statement: string, values: unknown[] = []): Promise<Row> {
+    const [row] = await this.app.database.query<Row>(statement, values);
+    if (row === undefined) throw new Error(`no row: ${statement}`);
+    return row;
+  }
+
+  close(): Promise<void> {
+    return this.app.close();
+  }
+}
+
+async function organisation(app: TestApp): Promise<number> {
+  const slug = `org-${randomBytes(6).toString('hex')}`;
+  const organisations = app.database.source.getRepository(Organisation);
+  const row = organisations.create({ name: slug, slug });
+  await organisations.insert(row);
+  return row.id;
+}

@@ -1,0 +1,224 @@
+import { Ledger, Limits, verifyMoney } from '../../../src/billing';
+import { addKey } from '../../support/people';
+import { House, type Person } from './house';
+
+const page = '/dashboard/admin/organisations';
+
+describe('the administration of organisations, departments and projects', () => {
+  let house: House;
+  let platform: Person;
+
+  beforeAll(async () => {
+    house = await House.open();
+    platform = await house.person('platform_admin');
+  });
+  afterAll(() => house.close());
+
+  const credit = (walletId: number, amount: bigint) =>
+    house.app.database.transaction((tx) =>
+      house.app.application
+        .get(Ledger)
+        .post(tx, { walletId, amount, against: 'adjustment', kind: 'test', ref: `${walletId} ${amount}` }),
+    );
+  const balanceOf = async (id: number) => (await house.app.application.get(Ledger).wallet(id)).balance;
+
+  test('pages: list, new, one, merge, and their refusal to others', async () => {
+    for (const path of [
+      page,
+      `${page}/new`,
+      `${page}/${house.ours}`,
+      `${page}/merge`,
+      '/dashboard/admin/departments',
+      '/dashboard/admin/projects',
+      '/dashboard/admin/projects/new',
+      '/dashboard/admin/users/invites',
+      '/dashboard/admin/users/invite',
+      '/dashboard/admin/promotions',
+      `${page}/export`,
+      `${page}/merge?target_org_id=${house.ours}&source_org_ids=${house.theirs}`,
+    ]) {
+      expect([path, (await house.get(platform, path)).status]).toEqual([path, 200]);
+      expect([path, (await house.get(await house.person('user'), path)).status]).toEqual([path, 403]);
+    }
+    expect((await house.get(await house.person('org_owner'), page)).status).toBe(403);
+  });
+
+  test('a taken short name, an edit of an older version, and a payer from elsewhere are refused', async () => {
+    const id = await house.organisation();
+    const { slug } = await house.row<{ slug: string }>('SELECT slug FROM organisation WHERE id = $1', [id]);
+    expect((await house.post(platform, page, { name: 'Twice', slug })).status).toBe(409);
+    expect((await house.post(platform, `${page}/${id}`, { name: 'One', version: 1 })).status).toBe(200);
+    expect((await house.post(platform, `${page}/${id}`, { name: 'Two', version: 1 })).status).toBe(409);
+    const stranger = await house.person('user');
+    expect((await house.post(platform, `${page}/${id}`, { billing_user_id: stranger.id })).status).toBe(404);
+    expect((await house.post(platform, `${page}/${id}`, { monthly_budget: 9 })).status).toBe(200);
+    const budget = await house.app.application.get(Limits).state({ kind: 'organisation', id });
+    expect(budget?.limit).toBe(9_000_000_000n);
+  });
+
+  test('an organisation with people stays', async () => {
+    const id = await house.organisation();
+    await house.person('user', { organisationId: id });
+    const refused = await house.send(platform, 'DELETE', `${page}/${id}`);
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain('1 users');
+  });
+
+  test('a merge moves people, departments, projects, keys and wallets, or nothing', async () => {
+    const [target, source] = [await house.organisation(), await house.organisation()];
+    const keeper = await house.person('org_owner', { organisationId: target });
+    const leader = await house.person('org_owner', { organisationId: source });
+    await house.app.database.query('UPDATE organisation SET billing_user_id = $2 WHERE id = $1', [
+      source,
+      leader.id,
+    ]);
+    const departments = await Promise.all(
+      [target, source].map((id) =>
+        house.row<{ id: number }>(
+          `INSERT INTO department (organisation_id, name) VALUES ($1, 'Sales') RETURNING id`,
+          [id],
+        ),
+      ),
+    );
+    const member = await house.person('user', {
+      organisationId: source,
+      departmentId: departments[1]?.id ?? null,
+    });
+    const made = await house.post(leader, '/dashboard/admin/projects', { name: 'Moon' });
+    await house.app.database.query('UPDATE api_key SET organisation_id = $2, user_id = NULL WHERE id = $1', [
+      (await addKey(house.app, member.id)).id,
+      source,
+    ]);
+    await credit(leader.id, 7n);
+    await credit(keeper.id, 3n);
+    const form = { target_org_id: target, source_org_ids: String(source), billing_user_id: keeper.id };
+
+    const stranger = await house.person('user');
+    const refused = await house.post(platform, `${page}/merge`, { ...form, billing_user_id: stranger.id });
+    expect(refused.status).toBe(404);
+    expect(
+      (await house.post(platform, `${page}/merge`, { ...form, [`role_${leader.id}`]: 'platform_owner' }))
+        .status,
+    ).toBe(403);
+    expect(await balanceOf(leader.id)).toBe(7n);
+
+    const merged = await house.post(platform, `${page}/merge`, {
+      ...form,
+      [`role_${leader.id}`]: 'org_admin',
+    });
+    expect([merged.status, merged.text]).toEqual([200, expect.stringContaining('true')]);
+    expect(await Promise.all([leader.id, keeper.id].map(balanceOf))).toEqual([0n, 10n]);
+    const people = await house.app.database.query<object>(
+      'SELECT id, role, department_id FROM user_account WHERE organisation_id = $1 ORDER BY id',
+      [target],
+    );
+    expect(people).toEqual([
+      { id: keeper.id, role: 'org_owner', department_id: null },
+      { id: leader.id, role: 'org_admin', department_id: null },
+      { id: member.id, role: 'user', department_id: departments[1]?.id },
+    ]);
+    expect((await house.get(leader, '/dashboard/activity')).status).toBe(303);
+    const left = await house.app.database.query<object>(
+      `SELECT 1 FROM organisation WHERE id = $1 UNION ALL SELECT 1 FROM project WHERE organisation_id = $1
+       UNION ALL SELECT 1 FROM api_key WHERE organisation_id = $1 UNION ALL SELECT 1 FROM department WHERE organisation_id = $1`,
+      [source],
+    );
+    expect(left).toEqual([]);
+    const project = await house.row('SELECT organisation_id FROM project WHERE id = $1', [made.body['id']]);
+    expect(project).toEqual({ organisation_id: target });
+    const { checks } = await verifyMoney(house.app.database);
+    expect(checks.filter(({ wrong }) => wrong.length > 0)).toEqual([]);
+  });
+
+  test('departments: made within the own organisation, renamed, and removed once empty', async () => {
+    const admin = await house.person('org_admin');
+    const path = '/dashboard/admin/departments';
+    const made = await house.post(admin, path, { name: 'Research', monthly_budget: 5 });
+    expect(made.status).toBe(200);
+    const id = Number(made.body['id']);
+    expect((await house.post(admin, path, { name: 'Research' })).status).toBe(409);
+    expect((await house.post(admin, path, { name: 'Spies', org_id: house.theirs })).status).toBe(404);
+    const stranger = await house.person('org_admin', { organisationId: house.theirs });
+    expect((await house.post(stranger, `${path}/${id}`, { name: 'Ours' })).status).toBe(404);
+    const member = await house.person('user', { departmentId: id });
+    expect((await house.post(admin, `${path}/${id}/delete`)).status).toBe(409);
+    await house.post(admin, `/dashboard/admin/users/${member.id}/department`, { department_id: null });
+    expect((await house.post(admin, `${path}/${id}/delete`)).status).toBe(200);
+  });
+
+  test('projects: seen by role, members and payer from one’s own people, keys end with it', async () => {
+    const path = '/dashboard/admin/projects';
+    const admin = await house.person('org_admin');
+    const head = await house.person('department_admin', {
+      departmentId: (
+        await house.row<{ id: number }>(
+          `INSERT INTO department (organisation_id, name) VALUES ($1, 'Lab') RETURNING id`,
+          [house.ours],
+        )
+      ).id,
+    });
+    const made = await house.post(admin, path, { name: 'Mercury' });
+    const id = Number(made.body['id']);
+    expect((await house.get(head, path)).text).not.toContain('Mercury');
+    expect((await house.get(head, `${path}/${id}`)).status).toBe(404);
+    const stranger = await house.person('user', { organisationId: house.theirs });
+    expect((await house.post(admin, `${path}/${id}/members`, { user_id: stranger.id })).status).toBe(404);
+    expect((await house.post(admin, `${path}/${id}`, { billing_user_id: stranger.id })).status).toBe(404);
+    expect((await house.post(admin, `${path}/${id}/members`, { user_id: head.id })).status).toBe(200);
+    expect((await house.get(head, path)).text).toContain('Mercury');
+    expect((await house.get(admin, `${path}/${id}`)).text).toContain(head.email);
+    expect(
+      (await house.post(admin, `${path}/${id}`, { billing_user_id: admin.id, monthly_budget: 3 })).status,
+    ).toBe(200);
+    const key = await addKey(house.app, admin.id);
+    await house.app.database.query('UPDATE api_key SET project_id = $2 WHERE id = $1', [key.id, id]);
+    expect((await house.post(admin, `${path}/${id}/archive`)).status).toBe(200);
+    expect(await house.row('SELECT status FROM api_key WHERE id = $1', [key.id])).toEqual({
+      status: 'revoked',
+    });
+    expect((await house.post(admin, `${path}/${id}`, { name: 'Again' })).status).toBe(409);
+  });
+
+  test('promotions: once each under concurrency, spent first, and the rest posted back at the end', async () => {
+    const path = '/dashboard/admin/promotions';
+    const person = await house.person('user');
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        house.post(platform, path, { name: 'Hello', scope: 'everyone', amount: '0.000000100' }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(await balanceOf(person.id)).toBe(400n);
+    const ids = answers.map(({ body }) => Number(body['id']));
+    for (const id of ids) {
+      expect((await house.post(platform, `${path}/${id}/update`, { end: true, reason: 'over' })).status).toBe(
+        200,
+      );
+    }
+    expect(await balanceOf(person.id)).toBe(0n);
+    const other = await house.organisation();
+    expect(
+      (await house.post(platform, path, { name: 'x', scope: 'organisation', org_id: other, amount: 1 }))
+        .status,
+    ).toBe(404);
+  });
+
+  test('invitations: one’s own organisation, roles below one’s own, and an older link ends', async () => {
+    const path = '/dashboard/admin/users/invite';
+    const admin = await house.person('org_admin');
+    const ask = (json: object) => house.post(admin, path, json);
+    expect((await ask({ email: 'new@example.com', role: 'user', org_id: house.theirs })).status).toBe(403);
+    expect((await ask({ email: 'new@example.com', role: 'org_owner' })).status).toBe(403);
+    expect((await ask({ email: admin.email, role: 'user' })).status).toBe(409);
+    const first = await ask({ email: 'a@example.com\nb@example.com', role: 'user', language: 'de' });
+    expect(first.body['invites']).toHaveLength(2);
+    const [id] = first.body['invites'] as number[];
+    const again = await house.post(admin, `${path}/${id}/resend`);
+    expect(again.status).toBe(200);
+    expect((await house.get(admin, '/dashboard/admin/users/invites')).text).toContain('a@example.com');
+    const rows = await house.app.database.query<{ revoked: boolean }>(
+      `SELECT revoked_at IS NOT NULL AS revoked FROM invite WHERE email = 'a@example.com' ORDER BY id`,
+    );
+    expect(rows).toEqual([{ revoked: true }, { revoked: false }]);
+  });
+});
