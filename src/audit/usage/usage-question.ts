@@ -46,7 +46,7 @@ const lengths: Readonly<Record<UsageBucket, number>> = {
   day: 24 * HOUR_MS,
   month: 28 * 24 * HOUR_MS,
 };
-export const MOST_BUCKETS = 800;
+const MOST_BUCKETS = 800;
 
 export function checkUsageQuestion({ from, to, bucket }: UsageQuestion): void {
   if (from >= to) throw fault('invalid_request', { param: 'to', message: 'to must be later than from.' });
