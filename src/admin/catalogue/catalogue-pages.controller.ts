@@ -165,7 +165,7 @@ export class CataloguePagesController {
   @Page('/dashboard/admin/providers/new', 'pages/admin/catalogue/provider', PLATFORM)
   newProvider(): object {
     return {
-      action: '/dashboard/admin/providers',
+      formAction: '/dashboard/admin/providers',
       styles: this.styles.names.map((value) => ({ value })),
       settings: '{}',
     };
@@ -178,7 +178,7 @@ export class CataloguePagesController {
     return {
       ...sheet,
       back: `/dashboard/admin/providers/edit?id=${id}`,
-      action: `/dashboard/admin/providers/${id}/update`,
+      formAction: `/dashboard/admin/providers/${id}/update`,
       effect: await visibilityEffect(this.database.source.manager, id),
       regions: provider.regions.join(', '),
       styles: this.styles.names.map((value) => ({ value, selected: value === provider.style })),

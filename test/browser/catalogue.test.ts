@@ -1,0 +1,71 @@
+import type { Browser } from 'playwright-core';
+import { AdminHouse } from '../integration/admin/admin-house';
+import { signIn } from '../support/people';
+import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { checkPage, noFaults } from './page-gate';
+
+const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
+const model = 'acme/a-model-with-a-name-as-long-as-they-are';
+const pages = [
+  '/dashboard/admin/models',
+  '/dashboard/admin/models?tab=providers',
+  '/dashboard/admin/models?tab=prices',
+  '/dashboard/admin/models?tab=aliases',
+  `/dashboard/admin/models/edit?model=${encodeURIComponent(model)}`,
+  '/dashboard/admin/models/new',
+  '/dashboard/admin/providers/edit?id=1',
+];
+
+describeWithBrowser('the pages of the catalogue', () => {
+  let browser: Browser;
+  let house: AdminHouse;
+
+  beforeAll(async () => {
+    [browser, house] = await Promise.all([
+      launchBrowser(),
+      AdminHouse.open({ environment: { NODE_ENV: 'development', LOG_LEVEL: 'error' } }),
+    ]);
+    const { admin } = house;
+    await admin.post('/dashboard/admin/providers', {
+      name: 'acme',
+      style: 'openai-style',
+      base_url: 'https://acme.example/v1',
+      secret: 'sk-secret-0123456789',
+    });
+    await admin.post('/dashboard/admin/models/create', {
+      model,
+      kind: 'chat',
+      owned_by: 'acme',
+      input_price: '1.5',
+      output_price: '3',
+      lanes: [{ provider: 'acme', upstream_model: 'm', region: 'eu' }],
+    });
+    await admin.post('/dashboard/admin/models/add-alias', { model, alias: 'short' });
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await house?.close();
+  });
+
+  describe.each(viewings)('$theme, $width px', (viewing) => {
+    test.each(pages)(
+      '%s is accessible, obeys the policy and fits',
+      async (path) => {
+        const faults = await withPage(browser, viewing, async (page, context) => {
+          const [name = '', value = ''] = (await signIn(house.app, house.admin.userId)).split('=');
+          await context.addCookies([{ name, value, url: house.app.url }]);
+          const found = await checkPage(page, house.app.url + path);
+          const shots = process.env['SCREENSHOTS'];
+          if (shots !== undefined)
+            await page.screenshot({
+              path: `${shots}/${path.replaceAll(/\W+/g, '-').slice(-24)}-${viewing.theme}-${viewing.width}.png`,
+              fullPage: true,
+            });
+          return found;
+        });
+        expect(faults).toEqual(noFaults);
+      },
+      60_000,
+    );
+  });
+});
