@@ -37,7 +37,7 @@ export interface KeyFormModel {
   readonly problem: KeyProblem | null;
 }
 
-export interface KeyProblem {
+interface KeyProblem {
   readonly text: string;
   readonly code: string;
 }

@@ -13,7 +13,7 @@ export interface LimitInForce {
   readonly isTightest: boolean;
 }
 
-export interface PayingWallet {
+interface PayingWallet {
   /** What may still be spent, the credit limit included. */
   readonly remaining: bigint;
   readonly showsAmounts: boolean;
