@@ -98,7 +98,7 @@ function rowOf(entry: ActivityEntry, shown: AuditLogShown): RowModel {
   const organisation = organisationOf(entry.organisationId, shown);
   return {
     cells: [
-      { kind: 'clock', value: entry.occurredAt },
+      { kind: 'time', value: entry.occurredAt },
       { kind: 'text', value: title, heading: true },
       {
         kind: 'link',

@@ -131,8 +131,8 @@ function incidentTable(incidents: readonly Incident[], translate: Translate): Ta
               ? { tone: 'bad', label: text('under-way') }
               : { tone: 'neutral', label: text('over') },
         },
-        { kind: 'clock', value: incident.startedAt },
-        { kind: 'clock', value: incident.endedAt, minor: true },
+        { kind: 'time', value: incident.startedAt },
+        { kind: 'time', value: incident.endedAt, minor: true },
         {
           kind: 'text',
           value: incident.status === null ? incident.cause : `${incident.cause} · ${incident.status}`,
