@@ -32,6 +32,7 @@ import { IndexRequestLog1763800701000 } from './1763800701000-index-request-log'
 import { CreateConversations1763800800000 } from './1763800800000-create-conversations';
 import { AddAdministrationOfPeople1763800900000 } from './1763800900000-add-administration-of-people';
 import { CreatePromotions1763800910000 } from './1763800910000-create-promotions';
+import { LetInvitationsGo1763800920000 } from './1763800920000-let-invitations-go';
 import { AddModelPolicies1763801000000 } from './1763801000000-add-model-policies';
 import { CreateIncidents1763801100000 } from './1763801100000-create-incidents';
 import { CreateEngineSettings1763801110000 } from './1763801110000-create-engine-settings';
@@ -73,6 +74,7 @@ export const migrations = [
   CreateConversations1763800800000,
   AddAdministrationOfPeople1763800900000,
   CreatePromotions1763800910000,
+  LetInvitationsGo1763800920000,
   AddModelPolicies1763801000000,
   CreateIncidents1763801100000,
   CreateEngineSettings1763801110000,

@@ -55,7 +55,8 @@ const renameDepartments = `
 /** In one statement: a person and their department refer to each other's organisation. */
 const movePeople = `
   WITH moved AS (
-    UPDATE department SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[]))
+    UPDATE department SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])),
+  invited AS (UPDATE invite SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[]))
   UPDATE user_account SET organisation_id = $2, version = version + 1 WHERE organisation_id = ANY ($1::integer[])`;
 
 /** Makes one organisation of several: everything of the sources goes to the target, or nothing does. */

@@ -91,6 +91,12 @@ describe('the administration of organisations, departments and projects', () => 
     ]);
     await credit(leader.id, 7n);
     await credit(keeper.id, 3n);
+    const invited = await house.post(leader, '/dashboard/admin/users/invite', {
+      email: `${source}@example.com`,
+      role: 'user',
+      department_id: departments[1]?.id,
+    });
+    expect(invited.status).toBe(200);
     const form = { target_org_id: target, source_org_ids: String(source), billing_user_id: keeper.id };
 
     const stranger = await house.person('user');
@@ -126,6 +132,10 @@ describe('the administration of organisations, departments and projects', () => 
     expect(left).toEqual([]);
     const project = await house.row('SELECT organisation_id FROM project WHERE id = $1', [made.body['id']]);
     expect(project).toEqual({ organisation_id: target });
+    const invite = await house.row('SELECT organisation_id FROM invite WHERE email = $1', [
+      `${source}@example.com`,
+    ]);
+    expect(invite).toEqual({ organisation_id: target });
     const { checks } = await verifyMoney(house.app.database);
     expect(checks.filter(({ wrong }) => wrong.length > 0)).toEqual([]);
   });
@@ -143,7 +153,12 @@ describe('the administration of organisations, departments and projects', () => 
     const member = await house.person('user', { departmentId: id });
     expect((await house.post(admin, `${path}/${id}/delete`)).status).toBe(409);
     await house.post(admin, `/dashboard/admin/users/${member.id}/department`, { department_id: null });
+    const email = 'late@example.com';
+    await house.post(admin, '/dashboard/admin/users/invite', { email, role: 'user', department_id: id });
     expect((await house.post(admin, `${path}/${id}/delete`)).status).toBe(200);
+    expect(await house.row('SELECT department_id FROM invite WHERE email = $1', [email])).toEqual({
+      department_id: null,
+    });
   });
 
   test('projects: seen by role, members and payer from one’s own people, keys end with it', async () => {
