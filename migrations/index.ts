@@ -37,6 +37,7 @@ import { AddModelPolicies1763801000000 } from './1763801000000-add-model-policie
 import { CreateIncidents1763801100000 } from './1763801100000-create-incidents';
 import { CreateEngineSettings1763801110000 } from './1763801110000-create-engine-settings';
 import { CreatePayments1763801200000 } from './1763801200000-create-payments';
+import { CreateSecondFactor1763801300000 } from './1763801300000-create-second-factor';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -79,4 +80,5 @@ export const migrations = [
   CreateIncidents1763801100000,
   CreateEngineSettings1763801110000,
   CreatePayments1763801200000,
+  CreateSecondFactor1763801300000,
 ];

@@ -9,7 +9,9 @@ import { UserAccount } from './user-account.entity';
 export {
   type AccountMail,
   AccountMailService,
+  AccountProof,
   AccountTokens,
+  AddressChange,
   AttemptThrottle,
   InvitesService,
   LinkedIdentities,
@@ -20,6 +22,7 @@ export {
   PASSWORD_MOST,
   PasswordResetService,
   RegistrationService,
+  SecondFactors,
   type SignedIn,
   type SignInOrigin,
   SignInService,

@@ -29,6 +29,7 @@ interface SessionRow {
   admin_role: string | null;
   admin_organisation_id: number | null;
   admin_organisation_name: string | null;
+  has_second_factor: boolean;
 }
 
 /** How a signed-in person sees pages, beside what they may see. */
@@ -36,6 +37,7 @@ export interface Viewing {
   readonly language: string;
   readonly timeZone: string;
   readonly organisationName: string | null;
+  readonly hasSecondFactor: boolean;
   /** Open while an administrator looks with an administrator's eyes; narrowed to an organisation, or to none. */
   readonly adminView: { readonly organisation: { readonly id: number; readonly name: string } | null } | null;
 }
@@ -86,6 +88,8 @@ export class SessionsService {
       `SELECT s.public_id, s.user_id, u.email, u.display_name, u.role, u.status,
               u.organisation_id, u.department_id, u.preferred_language, u.time_zone, o.name AS organisation_name,
               s.admin_role, s.admin_organisation_id, a.name AS admin_organisation_name,
+              EXISTS (SELECT 1 FROM second_factor f WHERE f.user_id = u.id AND f.enabled_at IS NOT NULL)
+                AS has_second_factor,
               (extract(epoch FROM clock_timestamp() - s.last_seen_at) * 1000)::float8 AS idle_ms
        FROM session s JOIN user_account u ON u.id = s.user_id
        LEFT JOIN organisation o ON o.id = u.organisation_id
@@ -163,6 +167,7 @@ function viewingOf(row: SessionRow): Viewing {
     language: row.preferred_language,
     timeZone: row.time_zone,
     organisationName: row.organisation_name,
+    hasSecondFactor: row.has_second_factor,
     adminView: isOpen ? { organisation } : null,
   };
 }

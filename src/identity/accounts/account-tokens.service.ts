@@ -13,6 +13,9 @@ const lifetimes = {
   sign_in_link: 24 * HOUR,
   provider_state: 10 * MINUTE,
   sso_handoff: MINUTE,
+  second_factor: 10 * MINUTE,
+  change_address: 24 * HOUR,
+  undo_address: 24 * HOUR,
 } as const;
 
 export type TokenPurpose = keyof typeof lifetimes;

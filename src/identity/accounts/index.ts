@@ -1,7 +1,9 @@
+import { AccountProof } from './account-proof.service';
 import { AccountMailService } from './account-mail.service';
 import { AccountToken } from './account-token.entity';
 import { AccountTokens } from './account-tokens.service';
 import { AccountUpkeep } from './account-upkeep.service';
+import { AddressChange } from './address-change.service';
 import { AttemptCount } from './attempt-throttle.entity';
 import { AttemptThrottle } from './attempt-throttle.service';
 import { Invite } from './invite.entity';
@@ -12,6 +14,8 @@ import { OwnAccountService } from './own-account.service';
 import { PasswordResetService } from './password-reset.service';
 import { Passwords } from './passwords.service';
 import { RegistrationService } from './registration.service';
+import { RecoveryCode, SecondFactor } from './second-factor.entity';
+import { SecondFactors } from './second-factors.service';
 import { SignInService } from './sign-in.service';
 
 export { type AccountMail, AccountMailService, type MailWish } from './account-mail.service';
@@ -19,19 +23,32 @@ export { PASSWORD_LEAST, PASSWORD_MOST } from './password-rules';
 export type { ProvenIdentity } from './linked-identities.service';
 export type { SignedIn, SignInOrigin } from './sign-in.service';
 export {
+  AccountProof,
   AccountTokens,
   AccountUpkeep,
+  AddressChange,
   AttemptThrottle,
   InvitesService,
   LinkedIdentities,
   OwnAccountService,
   PasswordResetService,
   RegistrationService,
+  SecondFactors,
   SignInService,
 };
 
-export const accountEntities = [AccountToken, AttemptCount, Invite, LinkedIdentity];
+export const accountEntities = [
+  AccountToken,
+  AttemptCount,
+  Invite,
+  LinkedIdentity,
+  SecondFactor,
+  RecoveryCode,
+];
 export const accountProviders = [
+  AccountProof,
+  AddressChange,
+  SecondFactors,
   AccountMailService,
   AccountTokens,
   AccountUpkeep,

@@ -97,6 +97,11 @@ export class SignInService {
       const spent = await this.tokens.spend(tx, 'sign_in_link', token);
       const userId = spent?.userId ?? null;
       if (userId === null) throw fault('invalid_token');
+      const factors = await tx.query<unknown[]>(
+        'SELECT 1 FROM second_factor WHERE user_id = $1 AND enabled_at IS NOT NULL',
+        [userId],
+      );
+      if (factors.length > 0) throw fault('invalid_token');
       return this.open(tx, userId, from);
     });
   }

@@ -1,5 +1,5 @@
 import { isRole, type Role } from '../../kernel';
-import { publicOrigin, type Reader, text } from './readers';
+import { oneOf, publicOrigin, type Reader, text } from './readers';
 import { ServiceSettings } from './service-settings';
 import { Setting } from './setting.decorator';
 
@@ -37,6 +37,15 @@ const none = 'no such provider';
 
 /** Identity providers: any that speaks OpenID Connect. */
 export abstract class SignInSettings extends ServiceSettings {
+  @Setting({
+    name: 'SECOND_FACTOR_FOR',
+    group,
+    describe: "Who has no administrator's rights without a second factor.",
+    as: oneOf('nobody', 'administrators'),
+    default: 'nobody',
+  })
+  readonly secondFactorFor: 'nobody' | 'administrators';
+
   @Setting({
     name: 'IDP1_NAME',
     group,

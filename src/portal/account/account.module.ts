@@ -5,10 +5,14 @@ import { ViewsModule } from '../../views';
 import { WebModule } from '../../web';
 import { accountMailQueue, AccountMails, AccountMailWorker } from './account-mails';
 import { AccountNotices } from './account-notices';
+import { AddressController } from './address.controller';
 import { FormAnswers } from './form-answers';
 import { PasswordResetController } from './password-reset.controller';
 import { PasswordStrategy } from './password-strategy';
+import { PersonalDataController } from './personal-data.controller';
 import { RegistrationController } from './registration.controller';
+import { SecondFactorController } from './second-factor.controller';
+import { SettingsModel } from './settings-model';
 import { SettingsController } from './settings.controller';
 import { SignInController } from './sign-in.controller';
 import { PublicModule } from '../public/public.module';
@@ -30,12 +34,16 @@ import { Visitor } from './visitor';
     LegalAcceptanceController,
     StandingController,
     SettingsController,
+    AddressController,
+    PersonalDataController,
+    SecondFactorController,
   ],
   providers: [
     AccountMails,
     AccountMailWorker,
     AccountNotices,
     FormAnswers,
+    SettingsModel,
     PasswordStrategy,
     Visitor,
     AcceptedTerms,

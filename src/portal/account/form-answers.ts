@@ -5,10 +5,11 @@ import { type Fault, fromUnknown, type ValidationIssue } from '../../kernel';
 import { FormPipe, type HttpRequest, PageRenderer, wantsPage } from '../../web';
 
 /** What a form's handler has done, and where the visitor of a page goes next. */
-export interface Done {
-  readonly body: object;
-  readonly to: string;
-}
+export type Done = { readonly body: object } & (
+  | { readonly to: string }
+  /** Shown at once, because it holds what cannot be shown again. */
+  | { readonly page: { readonly view: string; readonly model: object } }
+);
 
 export interface FormView<Form> {
   /** Left out where a button says all. */
@@ -45,6 +46,10 @@ export class FormAnswers {
     try {
       const done = await work(await this.read(request, shown));
       if (!wantsPage(request)) return done.body;
+      if ('page' in done) {
+        response.setHeader('content-type', 'text/html; charset=utf-8');
+        return this.pages.page(done.page.view, done.page.model, request);
+      }
       response.statusCode = 303;
       response.setHeader('location', done.to);
       return '';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, IsUUID, MaxLength, ValidateBy } from 'class-validator';
-import { OwnAccountService, PASSWORD_LEAST } from '../../identity';
+import { OwnAccountService } from '../../identity';
 import { isTimeZone, type Locale, locales } from '../../views';
 import {
   Access,
@@ -17,7 +17,7 @@ import { Settings } from '../../platform';
 import { AccountNotices } from './account-notices';
 import { IsLine, IsPassword } from './fields';
 import { type Done, FormAnswers, type FormView } from './form-answers';
-import { Providers } from './providers/providers';
+import { SettingsModel } from './settings-model';
 
 const IsZone = (): PropertyDecorator =>
   ValidateBy({
@@ -68,7 +68,7 @@ class UnlinkForm {
 
 class SettingsQuery {
   @IsOptional()
-  @IsIn(['profile', 'password', 'sessions', 'providers'])
+  @IsIn(['profile', 'password', 'sessions', 'providers', 'email', 'second-factor'])
   saved?: string;
 }
 
@@ -82,14 +82,14 @@ export class SettingsController {
     private readonly accounts: OwnAccountService,
     private readonly answers: FormAnswers,
     private readonly notices: AccountNotices,
-    private readonly providers: Providers,
+    private readonly model: SettingsModel,
     private readonly addresses: ClientAddress,
     private readonly settings: Settings,
   ) {}
 
   @Page('/', view, Access.session())
   async show(@Req() request: HttpRequest, @Query() { saved }: SettingsQuery): Promise<object> {
-    return { ...(await this.model(request)), saved };
+    return { ...(await this.model.of(request)), saved };
   }
 
   @Action('/', Access.session(), { audit: 'account.settings-changed' })
@@ -178,7 +178,7 @@ export class SettingsController {
     saved: string,
     work: (form: Form) => Promise<object>,
   ): Promise<unknown> {
-    const again = await this.model(request);
+    const again = await this.model.of(request);
     const shown: FormView<Form> = { form, view, model: () => again };
     const done = async (given: Form): Promise<Done> => ({
       body: await work(given),
@@ -186,33 +186,4 @@ export class SettingsController {
     });
     return this.answers.answer(request, response, shown, done);
   }
-
-  private async model(request: HttpRequest): Promise<object> {
-    const { userId, sessionId } = actorOf(request);
-    const [account, hasPassword, sessions, identities] = await Promise.all([
-      this.accounts.find(userId),
-      this.accounts.hasPassword(userId),
-      this.accounts.sessions(userId),
-      this.accounts.identities(userId),
-    ]);
-    return {
-      account: { displayName: account.displayName, email: account.email },
-      languages: locales.map((value) => ({
-        value,
-        label: nameOf(value),
-        selected: value === account.preferredLanguage,
-      })),
-      zones: Intl.supportedValuesOf('timeZone')
-        .concat('UTC')
-        .map((value) => ({ value, label: value, selected: value === account.timeZone })),
-      least: PASSWORD_LEAST,
-      hasPassword,
-      sessions: sessions.map((session) => ({ ...session, current: session.publicId === sessionId })),
-      identities: identities.map(({ issuer, email, linkedAt }) => ({ issuer, email, linkedAt })),
-      providers: this.providers.shown(),
-    };
-  }
 }
-
-const nameOf = (locale: Locale): string =>
-  new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;

@@ -2,15 +2,16 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Header, Query, Req, Res } from '@nestjs/common';
 import { IsOptional } from 'class-validator';
 import { ActivityLog } from '../../audit';
-import { SignInService } from '../../identity';
+import { AccountTokens, SecondFactors, SignInService } from '../../identity';
 import { Fault, fault } from '../../kernel';
-import { Access, Action, Audited, type HttpRequest, localPath, Page } from '../../web';
+import { Database, Settings } from '../../platform';
+import { Access, Action, addCookie, Audited, cookieOf, type HttpRequest, localPath, Page } from '../../web';
 import { AccountMails } from './account-mails';
 import { IsLine, IsMail, IsNext, IsPassword, IsToken } from './fields';
-import { FormAnswers } from './form-answers';
+import { type Done, FormAnswers } from './form-answers';
 import { PasswordStrategy } from './password-strategy';
 import { Providers } from './providers/providers';
-import { Visitor } from './visitor';
+import { challengeCookie, trustedCookie, Visitor } from './visitor';
 
 class LoginForm {
   @IsMail()
@@ -43,7 +44,15 @@ class LinkQuery {
   token?: string;
 }
 
-const notices = new Set(['verified', 'password-changed', 'signed-out', 'deleted', 'address-changed']);
+const CHALLENGE_SECONDS = 600;
+const notices = new Set([
+  'verified',
+  'password-changed',
+  'signed-out',
+  'deleted',
+  'address-changed',
+  'address-restored',
+]);
 
 @Controller()
 export class SignInController {
@@ -55,6 +64,10 @@ export class SignInController {
     private readonly mails: AccountMails,
     private readonly visitor: Visitor,
     private readonly providers: Providers,
+    private readonly factors: SecondFactors,
+    private readonly tokens: AccountTokens,
+    private readonly database: Database,
+    private readonly settings: Settings,
   ) {}
 
   @Page('/login', 'pages/account/login', Access.anyone())
@@ -74,10 +87,28 @@ export class SignInController {
     };
     return this.answers.answer(request, response, shown, async ({ email, next }) => {
       const userId = await this.recognise(email, request);
+      if (await this.asksForCode(userId, request)) return this.askForCode(userId, response, next);
       const signedIn = await this.signIn.openNow(userId, this.visitor.originOf(request));
       const to = this.visitor.letIn(response, signedIn, next);
       return { to, body: { ok: true, status: signedIn.status, next: to } };
     });
+  }
+
+  private async asksForCode(userId: number, { headers }: HttpRequest): Promise<boolean> {
+    if (!(await this.factors.isOn(userId))) return false;
+    return !(await this.factors.isTrusted(userId, cookieOf(headers, trustedCookie)));
+  }
+
+  /** The password was right; until the code is, there is no session. */
+  private async askForCode(userId: number, response: ServerResponse, next?: string): Promise<Done> {
+    const token = await this.database.transaction(
+      (tx) => this.tokens.issue(tx, 'second_factor', { userId, data: { next } }),
+      { withoutActivity: 'the sign-in is on record once it is complete' },
+    );
+    this.activity.nothingChanged();
+    addCookie(response, this.settings, challengeCookie, token, CHALLENGE_SECONDS);
+    const to = '/login/second-factor';
+    return { to, body: { ok: false, second_factor: true, next: to } };
   }
 
   private async recognise(email: string, request: HttpRequest): Promise<number> {

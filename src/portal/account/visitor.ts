@@ -13,6 +13,9 @@ import {
 } from '../../web';
 
 const deviceCookie = 'svc_device';
+/** Between the password and the code. */
+export const challengeCookie = 'svc_second_factor';
+export const trustedCookie = 'svc_trusted';
 const MONTH_SECONDS = 30 * 86_400;
 const YEAR_SECONDS = 365 * 86_400;
 

@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import { fault } from '../../kernel';
+import { Database } from '../../platform';
+import { AttemptThrottle } from './attempt-throttle.service';
+import { Passwords } from './passwords.service';
+
+export interface Proof {
+  readonly password: string;
+  readonly sessionId: string;
+  readonly address: string;
+}
+
+/** Asked before what a stranger at an open screen must not do: the password, or where there is none a fresh sign-in. */
+@Injectable()
+export class AccountProof {
+  constructor(
+    private readonly database: Database,
+    private readonly passwords: Passwords,
+    private readonly throttle: AttemptThrottle,
+  ) {}
+
+  async require(userId: number, { password, sessionId, address }: Proof): Promise<void> {
+    const [row] = await this.database.query<{ password_hash: string | null; is_fresh: boolean }>(
+      `SELECT u.password_hash, s.created_at > clock_timestamp() - interval '10 minutes' AS is_fresh
+       FROM user_account u JOIN session s ON s.user_id = u.id WHERE u.id = $1 AND s.public_id = $2`,
+      [userId, sessionId],
+    );
+    if (row === undefined) throw fault('invalid_session');
+    if (row.password_hash === null) {
+      if (row.is_fresh) return;
+      throw fault('invalid_credentials', { message: 'Sign out, sign in again, and repeat this at once.' });
+    }
+    const attempt = { purpose: 'sign-in', account: `password:${userId}`, address } as const;
+    await this.throttle.take(attempt);
+    if (!(await this.passwords.matches(password, row.password_hash))) throw fault('invalid_credentials');
+    await this.throttle.succeeded(attempt);
+  }
+}

@@ -1,0 +1,101 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { fault } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { actorOf } from '../activity-actor';
+import { SessionsService } from '../sessions.service';
+import { UserAccount } from '../user-account.entity';
+import { AccountTokens } from './account-tokens.service';
+
+export interface ChangedAddress {
+  readonly former: string;
+  /** What brings the former address back, for a day. */
+  readonly undoToken: string;
+  readonly name: string;
+  readonly language: string;
+}
+
+/** A new address counts once it has confirmed itself; the former one can take the change back for a day. */
+@Injectable()
+export class AddressChange {
+  constructor(
+    private readonly database: Database,
+    private readonly tokens: AccountTokens,
+    private readonly sessions: SessionsService,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  /** Returns what the mail to the new address carries; null where that address has an account. */
+  begin(userId: number, email: string): Promise<string | null> {
+    return this.database.transaction(async (tx) => {
+      await this.tokens.revokeAll(tx, 'change_address', userId);
+      if (await isTaken(tx, email)) return null;
+      return this.tokens.issue(tx, 'change_address', { userId, data: { email } });
+    });
+  }
+
+  confirm(token: string): Promise<ChangedAddress> {
+    return this.database.transaction(async (tx) => {
+      const { account, email } = await this.spend(tx, 'change_address', token);
+      const former = account.email;
+      await this.change(tx, account, email);
+      const data = { email: former };
+      const undoToken = await this.tokens.issue(tx, 'undo_address', { userId: account.id, data });
+      return { former, undoToken, name: account.displayName, language: account.preferredLanguage };
+    });
+  }
+
+  /** Whoever changed it knew the way in: every session ends, and links to later addresses stop working. */
+  undo(token: string): Promise<void> {
+    return this.database.transaction(async (tx) => {
+      const { account, email } = await this.spend(tx, 'undo_address', token);
+      await this.change(tx, account, email);
+      await this.sessions.endAll(tx, account.id);
+      for (const purpose of ['change_address', 'undo_address'] as const) {
+        await this.tokens.revokeAll(tx, purpose, account.id);
+      }
+    });
+  }
+
+  private async spend(
+    tx: Tx,
+    purpose: 'change_address' | 'undo_address',
+    token: string,
+  ): Promise<{ account: UserAccount; email: string }> {
+    const spent = await this.tokens.spend(tx, purpose, token);
+    const email = spent?.data['email'];
+    const userId = spent?.userId ?? null;
+    if (userId === null || typeof email !== 'string') throw fault('invalid_token');
+    const account = await tx.getRepository(UserAccount).findOne({
+      where: { id: userId },
+      lock: { mode: 'pessimistic_write' },
+    });
+    if (account === null || account.status === 'deleted') throw fault('invalid_token');
+    return { account, email };
+  }
+
+  private async change(tx: Tx, account: UserAccount, email: string): Promise<void> {
+    const [, changed] = await tx.query<[unknown, number]>(
+      `UPDATE user_account SET email = $2 WHERE id = $1
+         AND NOT EXISTS (SELECT 1 FROM user_account o WHERE lower(o.email) = lower($2) AND o.id <> $1)`,
+      [account.id, email],
+    );
+    if (changed === 0) throw fault('email_taken');
+    for (const purpose of ['reset_password', 'sign_in_link', 'verify_email'] as const) {
+      await this.tokens.revokeAll(tx, purpose, account.id);
+    }
+    await this.activity.write(tx, {
+      action: 'account.email-changed',
+      object: { type: 'account', id: account.id, label: email },
+      actor: actorOf(account),
+      changes: { email: [account.email, email] },
+    });
+  }
+}
+
+async function isTaken(tx: Tx, email: string): Promise<boolean> {
+  const found = await tx.query<unknown[]>('SELECT 1 FROM user_account WHERE lower(email) = lower($1)', [
+    email,
+  ]);
+  return found.length > 0;
+}

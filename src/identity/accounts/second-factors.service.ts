@@ -1,0 +1,201 @@
+import { createHmac, randomInt, timingSafeEqual } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Secret, TOTP } from 'otpauth';
+import { ActivityLog } from '../../audit';
+import { fault } from '../../kernel';
+import {
+  Database,
+  packSealed,
+  SecretBox,
+  type SecretPlace,
+  Settings,
+  type Tx,
+  unpackSealed,
+} from '../../platform';
+import { UserAccount } from '../user-account.entity';
+import { AttemptThrottle } from './attempt-throttle.service';
+import { SecondFactor } from './second-factor.entity';
+
+const SECRET_BYTES = 20;
+const STEP_SECONDS = 30;
+const RECOVERY_CODES = 10;
+const TRUSTED_MS = 30 * 86_400_000;
+/** Without letters and digits that look alike. */
+const letters = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+export interface FactorSetup {
+  readonly secret: string;
+  /** What an authenticator reads from a picture. */
+  readonly uri: string;
+}
+
+/** One-time codes by time (RFC 6238), asked for after the password. */
+@Injectable()
+export class SecondFactors {
+  constructor(
+    private readonly database: Database,
+    private readonly box: SecretBox,
+    private readonly throttle: AttemptThrottle,
+    private readonly activity: ActivityLog,
+    private readonly settings: Settings,
+  ) {}
+
+  async isOn(userId: number): Promise<boolean> {
+    const rows = await this.database.query(
+      'SELECT 1 FROM second_factor WHERE user_id = $1 AND enabled_at IS NOT NULL',
+      [userId],
+    );
+    return rows.length > 0;
+  }
+
+  /** Begins, or shows what was begun: until a first code arrives nothing is asked for. Null once it is on. */
+  async setup(userId: number): Promise<FactorSetup | null> {
+    const fresh = packSealed(this.box.seal(new Secret({ size: SECRET_BYTES }).base32, placeOf(userId)));
+    await this.database.query(
+      'INSERT INTO second_factor (user_id, secret) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+      [userId, fresh],
+    );
+    const factor = await this.find(this.database.source.manager, userId);
+    if (factor === null || factor.enabledAt !== null) return null;
+    const { email } = await this.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId });
+    const secret = this.secretOf(factor);
+    return { secret, uri: this.codesOf(secret, email).toString() };
+  }
+
+  /** The first right code switches it on. Returns the recovery codes, which are shown once. */
+  async enable(userId: number, code: string, address: string): Promise<string[]> {
+    await this.throttle.take(attemptOf(userId, address));
+    return this.database.transaction(async (tx) => {
+      const factor = await this.find(tx, userId);
+      if (factor === null || factor.enabledAt !== null) throw fault('conflict');
+      if (!(await this.takeCode(tx, factor, code))) throw fault('invalid_credentials');
+      await tx.getRepository(SecondFactor).update(userId, { enabledAt: () => 'now()' });
+      const codes = Array.from({ length: RECOVERY_CODES }, recoveryCode);
+      for (const text of codes) {
+        await tx.query('INSERT INTO recovery_code (user_id, code_hash) VALUES ($1, $2)', [
+          userId,
+          this.hashOf(userId, text),
+        ]);
+      }
+      await this.record(tx, 'account.two-factor-enabled', userId);
+      return codes;
+    });
+  }
+
+  /** The caller has asked for the password. */
+  async disable(userId: number, code: string, address: string): Promise<void> {
+    await this.check(userId, code, address);
+    await this.database.transaction(async (tx) => {
+      await tx.query('DELETE FROM recovery_code WHERE user_id = $1', [userId]);
+      await tx.getRepository(SecondFactor).delete({ userId });
+      await this.record(tx, 'account.two-factor-disabled', userId);
+    });
+  }
+
+  /** A code of the device or a recovery code; each works once, and attempts are counted. */
+  async check(userId: number, code: string, address: string): Promise<void> {
+    const attempt = attemptOf(userId, address);
+    await this.throttle.take(attempt);
+    const right = await this.database.transaction(
+      async (tx) => {
+        const factor = await this.find(tx, userId);
+        if (factor === null || factor.enabledAt === null) return false;
+        return (await this.takeCode(tx, factor, code)) || (await this.takeRecoveryCode(tx, userId, code));
+      },
+      { withoutActivity: 'the sign-in that follows is on record' },
+    );
+    if (!right) throw fault('invalid_credentials');
+    await this.throttle.succeeded(attempt);
+  }
+
+  /** What a browser shows for thirty days in place of a code; a new password or a new device ends it. */
+  async trust(userId: number): Promise<string> {
+    const said = `${userId}.${Date.now() + TRUSTED_MS}`;
+    return `${said}.${await this.trustProof(userId, said)}`;
+  }
+
+  async isTrusted(userId: number, shown: string | null): Promise<boolean> {
+    const [id = '', until = '', proof = ''] = (shown ?? '').split('.');
+    if (Number(id) !== userId || !(Number(until) > Date.now())) return false;
+    const expected = Buffer.from(await this.trustProof(userId, `${id}.${until}`));
+    const given = Buffer.from(proof);
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  }
+
+  private async trustProof(userId: number, said: string): Promise<string> {
+    const [row] = await this.database.query<{ password_hash: string | null; enabled_at: Date | null }>(
+      `SELECT u.password_hash, f.enabled_at FROM user_account u LEFT JOIN second_factor f ON f.user_id = u.id
+       WHERE u.id = $1`,
+      [userId],
+    );
+    const bound = `${row?.password_hash ?? ''}:${row?.enabled_at?.toISOString() ?? ''}`;
+    return this.hmac(`trusted:${said}:${bound}`).toString('base64url');
+  }
+
+  /** In one statement with the step, so that of two that bring the same code one gets in. */
+  private async takeCode(tx: Tx, factor: SecondFactor, code: string): Promise<boolean> {
+    const digits = code.replaceAll(/\s/g, '');
+    if (!/^\d{6}$/.test(digits)) return false;
+    const delta = this.codesOf(this.secretOf(factor)).validate({ token: digits, window: 1 });
+    if (delta === null) return false;
+    const step = Math.floor(Date.now() / 1_000 / STEP_SECONDS) + delta;
+    const [, taken] = await tx.query<[unknown, number]>(
+      'UPDATE second_factor SET last_step = $2 WHERE user_id = $1 AND last_step < $2',
+      [factor.userId, step],
+    );
+    return taken === 1;
+  }
+
+  private async takeRecoveryCode(tx: Tx, userId: number, code: string): Promise<boolean> {
+    const text = code.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+    const [, taken] = await tx.query<[unknown, number]>(
+      'DELETE FROM recovery_code WHERE user_id = $1 AND code_hash = $2',
+      [userId, this.hashOf(userId, text)],
+    );
+    return taken === 1;
+  }
+
+  private find(tx: Tx, userId: number): Promise<SecondFactor | null> {
+    return tx.getRepository(SecondFactor).findOneBy({ userId });
+  }
+
+  private secretOf({ userId, secret }: SecondFactor): string {
+    const opened = this.box.open(unpackSealed(secret), placeOf(userId));
+    if (opened.ok) return opened.value;
+    throw fault('auth_unavailable', { message: 'The master key of this second factor is not at hand.' });
+  }
+
+  private codesOf(secret: string, label = ''): TOTP {
+    return new TOTP({ issuer: this.settings.brandName, label, secret, period: STEP_SECONDS });
+  }
+
+  private async record(
+    tx: Tx,
+    action: 'account.two-factor-enabled' | 'account.two-factor-disabled',
+    userId: number,
+  ): Promise<void> {
+    const { email: label } = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
+    await this.activity.write(tx, { action, object: { type: 'account', id: userId, label } });
+  }
+
+  private hashOf(userId: number, code: string): Buffer {
+    return this.hmac(`recovery:${userId}:${code.replaceAll('-', '')}`);
+  }
+
+  private hmac(text: string): Buffer {
+    return createHmac('sha256', this.settings.sessionSecret).update(text).digest();
+  }
+}
+
+const attemptOf = (userId: number, address: string) =>
+  ({ purpose: 'second-factor', account: `user:${userId}`, address }) as const;
+
+const placeOf = (userId: number): SecretPlace => ({
+  table: 'second_factor',
+  row: String(userId),
+  field: 'secret',
+  host: '',
+});
+
+const half = (): string => Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
+const recoveryCode = (): string => `${half()}-${half()}`;

@@ -1,0 +1,85 @@
+import type { TestApp } from '../../support/app';
+import {
+  Browser,
+  goodPassword,
+  mailTo,
+  newAddress,
+  registered,
+  signedIn,
+  startAccountHouse,
+  tokenIn,
+} from './account-house';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startAccountHouse();
+});
+afterAll(() => app.close());
+
+const change = (browser: Browser, email: string, current_password = goodPassword) =>
+  browser.post('/dashboard/settings/email', { email, current_password });
+
+test('a new address counts once it has confirmed itself, and the former one brings itself back within a day', async () => {
+  const [former, next] = [await registered(app), newAddress()];
+  const browser = await signedIn(app, former);
+  expect((await change(browser, next, 'not the password')).json()['code']).toBe('invalid_credentials');
+  expect((await change(browser, next)).json()).toEqual({ ok: true });
+  const token = tokenIn(await mailTo(app, next, /Confirm your new address/));
+  await signedIn(app, former);
+
+  const visitor = new Browser(app.url);
+  expect((await visitor.page(`/account/email?token=${token}`)).text).toContain('action="/account/email"');
+  const confirmed = await visitor.submit('/account/email', { token });
+  expect(confirmed.location).toBe('/login?notice=address-changed');
+  expect((await visitor.post('/account/email', { token })).json()['code']).toBe('invalid_token');
+  await signedIn(app, next);
+  expect((await visitor.post('/auth/login', { email: former, password: goodPassword })).status).toBe(401);
+
+  const undo = tokenIn(await mailTo(app, former, /Your email address was changed/));
+  expect((await visitor.page(`/account/email/undo?token=${undo}`)).text).toContain(
+    'action="/account/email/undo"',
+  );
+  expect((await visitor.submit('/account/email/undo', { token: undo })).location).toBe(
+    '/login?notice=address-restored',
+  );
+  expect((await browser.get('/api/legal/status')).json()['code']).toBe('invalid_session');
+  await signedIn(app, former);
+});
+
+test('an address that has an account is answered alike, told by mail, and never taken over', async () => {
+  const [own, other] = [await registered(app), await registered(app)];
+  const browser = await signedIn(app, own);
+  expect((await change(browser, other)).json()).toEqual({ ok: true });
+  await mailTo(app, other, /already have an account/);
+  const free = newAddress();
+  await change(browser, free);
+  const token = tokenIn(await mailTo(app, free, /Confirm your new address/));
+  await registered(app, free);
+  expect((await browser.post('/account/email', { token })).json()['code']).toBe('email_taken');
+  await signedIn(app, own);
+});
+
+test('everything kept about a person is one file, without secrets, also while the account rests', async () => {
+  const email = await registered(app);
+  const browser = await signedIn(app, email);
+  await browser.post('/dashboard/settings', { display_name: 'Ada' });
+  await app.database.query("UPDATE user_account SET status = 'suspended' WHERE email = $1", [email]);
+  expect((await browser.page('/account/suspended')).text).toContain('href="/account/data"');
+  const answer = await browser.get('/account/data');
+  expect(answer.headers.get('content-disposition')).toContain('attachment');
+  const file = answer.json();
+  expect(file).toMatchObject({ account: { email, display_name: 'Ada', status: 'suspended' }, keys: [] });
+  expect(file['legal_acceptances']).toHaveLength(1);
+  expect(file['sessions']).toHaveLength(1);
+  expect(JSON.stringify(file['activity'])).toContain('account.settings-changed');
+  expect(Array.isArray(file['usage_by_month'])).toBe(true);
+  expect(answer.text).not.toMatch(/argon2|token_hash|password_hash/);
+  expect(
+    await app.database.query(
+      "SELECT 1 FROM activity a JOIN user_account u ON u.id = a.actor_user_id WHERE u.email = $1 AND action = 'account.data-exported'",
+      [email],
+    ),
+  ).toHaveLength(1);
+  expect((await new Browser(app.url).get('/account/data')).status).toBe(401);
+});

@@ -1,0 +1,142 @@
+import { Secret, TOTP } from 'otpauth';
+import type { TestApp } from '../../support/app';
+import {
+  Browser,
+  goodPassword,
+  mailTo,
+  registered,
+  signedIn,
+  startAccountHouse,
+  tokenIn,
+} from './account-house';
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startAccountHouse({ environment: { ACCOUNT_FREE_ATTEMPTS: '20' } });
+});
+afterAll(() => app.close());
+
+const page = '/dashboard/settings/second-factor';
+
+/** A code that no earlier sign-in has used: the service takes those of the steps before and after as well. */
+const codeOf = (secret: string, step = 0): string =>
+  new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + step * 30_000 });
+
+async function switchedOn(): Promise<{ email: string; secret: string; codes: string[]; browser: Browser }> {
+  const email = await registered(app);
+  const browser = await signedIn(app, email);
+  const shown = await browser.page(page);
+  expect(shown.text).toMatch(/<svg class="code-picture"[^>]*><path d="M2 2h7v1/);
+  expect(shown.text).not.toContain('style=');
+  const secret = (/<code>([A-Z2-7 ]{39})<\/code>/.exec(shown.text)?.[1] ?? '').replaceAll(' ', '');
+  const enabled = await browser.submit(`${page}/enable`, { code: codeOf(secret, -1) });
+  expect(enabled.status).toBe(200);
+  const codes = [...enabled.text.matchAll(/<code>([a-z0-9]{5}-[a-z0-9]{5})<\/code>/g)].map(
+    ([, code]) => code ?? '',
+  );
+  expect(codes).toHaveLength(10);
+  return { email, secret, codes, browser };
+}
+
+/** Past the password. */
+async function begun(
+  email: string,
+  password = goodPassword,
+  browser = new Browser(app.url),
+): Promise<Browser> {
+  const answer = await browser.post('/auth/login', { email, password });
+  expect(answer.json()).toMatchObject({ ok: false, second_factor: true });
+  expect(browser.cookie('svc_session')).toBeUndefined();
+  return browser;
+}
+
+const enter = (browser: Browser, code: string, more: object = {}) =>
+  browser.post('/auth/second-factor', { code, ...more });
+
+test('a password alone opens nothing; with a code of the device there is a session, and each code works once', async () => {
+  const { email, secret } = await switchedOn();
+  await mailTo(app, email, /Two-step sign-in is on/);
+  const browser = await begun(email);
+  expect((await browser.page('/login/second-factor')).text).toContain('autocomplete="one-time-code"');
+  expect((await browser.get('/api/legal/status')).status).toBe(401);
+  expect((await enter(browser, '000000')).json()['code']).toBe('invalid_credentials');
+  // The code that switched it on is used up.
+  expect((await enter(browser, codeOf(secret, -1))).status).toBe(401);
+  const code = codeOf(secret);
+  expect((await enter(browser, code)).json()).toMatchObject({ ok: true });
+  expect((await browser.get('/api/legal/status')).status).toBe(200);
+  expect((await enter(await begun(email), code)).status).toBe(401);
+  expect((await enter(new Browser(app.url), codeOf(secret, 1))).json()['code']).toBe('invalid_token');
+});
+
+test('of ten that bring one code at once, one gets in', async () => {
+  const { email, secret } = await switchedOn();
+  const browsers = await Promise.all(Array.from({ length: 10 }, () => begun(email)));
+  const code = codeOf(secret);
+  const answers = await Promise.all(browsers.map((browser) => enter(browser, code)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+});
+
+test('recovery codes stand in, once each, and are kept as hashes', async () => {
+  const { email, codes } = await switchedOn();
+  const [first = '', second = ''] = codes;
+  expect((await enter(await begun(email), first.toUpperCase())).status).toBe(200);
+  expect((await enter(await begun(email), first)).status).toBe(401);
+  expect((await enter(await begun(email), second)).status).toBe(200);
+  const kept = await app.database.query('SELECT code_hash FROM recovery_code');
+  expect(JSON.stringify(kept)).not.toContain(second);
+});
+
+test('a reset of the password goes round nothing, and ends what browsers remembered', async () => {
+  const { email, secret, codes } = await switchedOn();
+  const browser = await begun(email);
+  expect((await enter(browser, codeOf(secret), { remember: true })).status).toBe(200);
+  await browser.page('/logout');
+  expect((await browser.post('/auth/login', { email, password: goodPassword })).json()).toMatchObject({
+    ok: true,
+  });
+  await browser.post('/auth/forgot-password', { email });
+  const token = tokenIn(await mailTo(app, email, /Choose a new password/));
+  const next = 'a wholly different phrase';
+  expect((await browser.post('/auth/reset-password', { token, password: next })).status).toBe(200);
+  await begun(email, next, browser);
+  expect((await enter(browser, codes[0] ?? '')).status).toBe(200);
+});
+
+test('is switched off with password and code together', async () => {
+  const { email, codes, browser } = await switchedOn();
+  const off = (current_password: string, code: string) =>
+    browser.post(`${page}/disable`, { current_password, code });
+  expect((await off('not the password', codes[0] ?? '')).status).toBe(401);
+  expect((await off(goodPassword, '123456')).status).toBe(401);
+  expect((await off(goodPassword, codes[0] ?? '')).status).toBe(200);
+  await mailTo(app, email, /Two-step sign-in is off/);
+  await signedIn(app, email);
+});
+
+test('guesses are counted', async () => {
+  const { email } = await switchedOn();
+  const browser = await begun(email);
+  const codes: unknown[] = [];
+  for (let n = 0; n < 25; n += 1) codes.push((await enter(browser, String(100_000 + n))).json()['code']);
+  expect(codes.at(-1)).toBe('rate_limit_exceeded');
+});
+
+test('administrators have no rights of theirs without it where the setting says so', async () => {
+  const strict = await startAccountHouse({ environment: { SECOND_FACTOR_FOR: 'administrators' } });
+  try {
+    const email = await registered(strict);
+    await strict.database.query("UPDATE user_account SET role = 'org_admin' WHERE email = $1", [email]);
+    const browser = await signedIn(strict, email);
+    const toggle = () => browser.post('/dashboard/toggle-admin-mode', {});
+    expect((await toggle()).json()).toMatchObject({ code: 'permission_denied' });
+    await strict.database.query(
+      `INSERT INTO second_factor (user_id, secret, enabled_at) SELECT id, '\\x00', now() FROM user_account WHERE email = $1`,
+      [email],
+    );
+    expect((await toggle()).json()).toMatchObject({ admin_mode: true });
+  } finally {
+    await strict.close();
+  }
+});
