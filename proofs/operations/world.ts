@@ -4,6 +4,7 @@ import { Organisation, SessionsService, UserAccount } from '../../src/identity';
 import type { Role } from '../../src/kernel';
 import { KeysService } from '../../src/keys';
 import { Database } from '../../src/platform';
+import { ProcessorSimulator } from '../../test/support/processor/processor-simulator';
 import { type ProofGateway, startGateway } from '../support/gateway';
 import { Client } from './http';
 import { type IdentityProvider, startIdentityProvider } from './identity-provider';
@@ -28,10 +29,13 @@ export class World {
     readonly organisationId: number,
     readonly otherOrganisationId: number,
     readonly provider: IdentityProvider,
+    /** Where people pay; events are brought when a scenario says so. */
+    readonly processor: ProcessorSimulator,
   ) {}
 
   static async open(): Promise<World> {
     const provider = await startIdentityProvider();
+    const processor = await ProcessorSimulator.start();
     const gateway = await startGateway({
       SANDBOX: 'on',
       PUBLIC_REQUESTS_PER_MINUTE: '1000000',
@@ -39,15 +43,17 @@ export class World {
       ADDRESS_FREE_ATTEMPTS: '1000000',
       PORTAL_ORIGINS: resellerOrigin,
       ...provider.environment,
+      ...processor.environment,
     }).catch(async (error: unknown) => {
       await provider.stop();
+      await processor.stop();
       throw error;
     });
     const organisations = gateway.service.application.get(Database).source.getRepository(Organisation);
     const [ours, theirs] = ['ours', 'theirs'].map((slug) => organisations.create({ name: slug, slug }));
     if (ours === undefined || theirs === undefined) throw new Error('two organisations are made');
     await organisations.insert([ours, theirs]);
-    return new World(gateway, ours.id, theirs.id, provider);
+    return new World(gateway, ours.id, theirs.id, provider, processor);
   }
 
   get url(): string {
@@ -131,6 +137,7 @@ export class World {
   async close(): Promise<void> {
     await this.gateway.stop();
     await this.provider.stop();
+    await this.processor.stop();
   }
 
   private remembered(name: string, make: () => Promise<Person>): Promise<Person> {

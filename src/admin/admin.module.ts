@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { WebModule } from '../web';
+import { BillingDeskModule } from './billing/billing-desk.module';
 import { AuditLogModule } from './audit/audit-log.module';
 import { CatalogueAdminModule } from './catalogue/catalogue-admin.module';
 import { EnginesModule } from './engines/engines.module';
@@ -12,6 +13,7 @@ import { PeopleModule } from './people.module';
 @Module({
   imports: [
     WebModule,
+    BillingDeskModule,
     AuditLogModule,
     CatalogueAdminModule,
     EnginesModule,

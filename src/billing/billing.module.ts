@@ -13,7 +13,9 @@ import { MoneyEngine } from './engine/money-engine';
 import { PostgresMoneyStore } from './engine/store/postgres-money-store';
 import { AutomaticTopUp } from './processor/automatic-top-up';
 import { BillingAccounts } from './processor/billing-accounts';
+import { BillingAlerts } from './processor/billing-alerts';
 import { BillingMails } from './processor/billing-mails';
+import { BillingOperators } from './processor/billing-operators';
 import { Cards } from './processor/cards';
 import { Checkout } from './processor/checkout';
 import { PaymentFacts } from './processor/payment-facts';
@@ -24,6 +26,8 @@ import { ProcessorInbox } from './processor/processor-inbox';
 const processing = [
   AutomaticTopUp,
   BillingAccounts,
+  BillingAlerts,
+  BillingOperators,
   Cards,
   Checkout,
   PaymentProcessor,

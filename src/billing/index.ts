@@ -25,11 +25,13 @@ export {
   type InvoiceDetails,
   type WalletOwner,
 } from './processor/billing-accounts';
+export { BillingAlerts } from './processor/billing-alerts';
+export { BillingOperators, type Difference, type Reconciliation } from './processor/billing-operators';
 export { type Card, Cards } from './processor/cards';
 export { Checkout, type StartedCheckout } from './processor/checkout';
 export { handledEvents, readEvent } from './processor/events';
-export { PaymentProcessor } from './processor/payment-processor';
-export { type Payment, Payments, type PaymentStatus } from './processor/payments';
+export { loadSdk, PaymentProcessor } from './processor/payment-processor';
+export { type OwnedPayment, type Payment, Payments, type PaymentStatus } from './processor/payments';
 export { type EventOutcome, ProcessorInbox, type QuarantinedEvent } from './processor/processor-inbox';
 export {
   isTopUp,

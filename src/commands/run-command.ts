@@ -12,6 +12,7 @@ import { keyList, keyRevoke } from './key-list';
 import { moneyRerate } from './money-rerate';
 import { moneyVerify } from './money-verify';
 import { importLitellm, importModelsDev } from './price-import';
+import { processorCheck } from './processor-check';
 import { credentialsRewrap } from './credentials-rewrap';
 import { rootKeyRotate } from './root-key-rotate';
 import { terminal } from './terminal';
@@ -36,6 +37,7 @@ const commands: Readonly<Record<string, Command>> = {
   'journal:forget': journalForget,
   'demo:seed': demoSeed,
   'money:rerate': moneyRerate,
+  'processor:check': processorCheck,
 };
 
 const EXIT_USAGE = 64;

@@ -72,6 +72,28 @@ describeWithBrowser('the pages of billing', () => {
     );
   });
 
+  test.each(viewings)(
+    'the operators’ desk, $theme, $width px',
+    async (viewing) => {
+      const operator = await house.payer({ role: 'platform_admin', displayName: 'Grace Hopper' });
+      const faults = await withPage(browser, viewing, async (page, context) => {
+        const [name = '', value = ''] = operator.cookie.split('=');
+        await context.addCookies([{ name, value, url: house.app.url }]);
+        const found = await checkPage(page, `${house.app.url}/dashboard/admin/billing?reconcile=30`);
+        const folder = process.env['SCREENSHOTS'];
+        if (folder !== undefined) {
+          await page.screenshot({
+            path: `${folder}/desk-${viewing.theme}-${viewing.width}.png`,
+            fullPage: true,
+          });
+        }
+        return found;
+      });
+      expect(faults).toEqual(noFaults);
+    },
+    60_000,
+  );
+
   test('from the form to the credit: worked out, paid on the processor’s page, credited by its event', async () => {
     const before = await house.balance(payer);
     await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {

@@ -4,6 +4,7 @@ import { adminCatalogueScenarios } from './admin-catalogue';
 import { adminModelAccessScenarios } from './admin-model-access';
 import { frameScenarios } from './frame';
 import { chatScenarios } from './chat';
+import { billingScenarios } from './billing';
 import { gatewayScenarios } from './gateway';
 import { keysAndOverviewScenarios } from './keys-and-overview';
 import { manageScenarios } from './manage';
@@ -19,6 +20,7 @@ export const scenarios: readonly Scenario[] = [
   ...gatewayScenarios,
   ...manageScenarios,
   ...keysAndOverviewScenarios,
+  ...billingScenarios,
   ...oversightScenarios,
   ...publicPageScenarios,
   ...accountScenarios,

@@ -33,6 +33,7 @@ export const actionNames = [
   'billing.low-balance-changed',
   'billing.payment-failed',
   'billing.provider-account-linked',
+  'billing.refund-ordered',
   'billing.refunded',
   'billing.topped-up',
   'conversation.content-viewed',

@@ -11,6 +11,15 @@ export interface MailRecipient {
   readonly language: string;
 }
 
+/** How far a budget is used, and whose it is. */
+export interface BudgetNotice {
+  readonly kind: 'key' | 'project' | 'department' | 'user' | 'organisation';
+  readonly name: string | null;
+  readonly percent: number;
+  readonly spent: Nano;
+  readonly limit: Nano;
+}
+
 interface BillingNotice {
   /** A key below `billing.mail`. */
   readonly notice: 'automatic-failed' | 'automatic-off' | 'ceiling' | 'low-balance' | 'budget';
@@ -66,16 +75,15 @@ export class BillingMails {
     });
   }
 
-  async budget(
-    to: MailRecipient,
-    about: { readonly what: string; readonly percent: number; readonly spent: Nano; readonly limit: Nano },
-    id: string,
-  ): Promise<void> {
+  async budget(to: MailRecipient, about: BudgetNotice, id: string): Promise<void> {
     await this.send(to, {
       notice: 'budget',
       values: {
         name: to.name,
-        what: about.what,
+        what: this.engine.translator(isLocale(to.language) ? to.language : 'en')(
+          `billing.budget.${about.kind}`,
+          { name: about.name ?? '' },
+        ),
         percent: String(about.percent),
         spent: this.money(to, about.spent),
         limit: this.money(to, about.limit),

@@ -75,12 +75,14 @@ export class PaymentFacts {
   private async learn(tx: Tx, payment: Payment, fact: PaymentFact): Promise<void> {
     if (fact.kind !== 'session' && fact.kind !== 'intent') return;
     const isPaid = fact.state === 'paid';
+    // An attempt that was refused says nothing of the one that pays.
+    const intentId = fact.state === 'refused' ? null : fact.intentId;
     await tx.query(
       `UPDATE payment SET payment_intent_id = coalesce(payment_intent_id, $2), session_id = coalesce(session_id, $3),
               state = CASE WHEN $4 THEN 'paid' ELSE state END,
               paid_at = CASE WHEN $4 THEN coalesce(paid_at, clock_timestamp()) ELSE paid_at END
         WHERE id = $1`,
-      [payment.id, fact.intentId, fact.kind === 'session' ? fact.sessionId : null, isPaid],
+      [payment.id, intentId, fact.kind === 'session' ? fact.sessionId : null, isPaid],
     );
     if (isPaid) await forgetFailures(tx, payment);
     else if (fact.kind === 'intent') await this.refuse(tx, payment, fact.failureCode ?? 'refused');

@@ -56,6 +56,13 @@ export class PaymentProcessor {
     return this.settings.processorSecretKey?.slice(3, 7) === 'live';
   }
 
+  /** The same where a key is enough, as for looking whether all is set up. */
+  async ask<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
+    if (this.client === null)
+      throw fault('billing_unavailable', { message: 'PROCESSOR_SECRET_KEY is not set.' });
+    return work(this.client);
+  }
+
   /** Calls the processor. What it refuses, and what cannot be reached, leaves as a code of the catalogue. */
   async call<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
     if (this.client === null || !this.isConnected) {

@@ -30,6 +30,12 @@ export interface Payment {
   readonly paidAt: Date | null;
 }
 
+export interface OwnedPayment {
+  readonly payment: Payment;
+  /** Of the wallet's owner. */
+  readonly email: string;
+}
+
 export interface PaymentRow {
   id: string;
   public_id: string;
@@ -116,6 +122,25 @@ export class Payments {
 
   all(walletId: number, limit: number): AsyncGenerator<Payment> {
     return everyRow(limit, ROWS_AT_ONCE, (page) => this.page(walletId, page));
+  }
+
+  /** Of all wallets, or of those whose owner's mail address holds the words or whose number they are. */
+  async latest(limit: number, words: string): Promise<OwnedPayment[]> {
+    const rows = await this.database.query<PaymentRow & { email: string }>(
+      `SELECT p.*, u.email FROM payment p JOIN user_account u ON u.id = p.wallet_id
+        WHERE $2 = '' OR strpos(lower(u.email), lower($2)) > 0 OR u.id::text = $2 ORDER BY p.id DESC LIMIT $1`,
+      [limit, words],
+    );
+    return rows.map((row) => ({ payment: paymentOf(row), email: row.email }));
+  }
+
+  /** Paid since then, or begun where nothing was paid. */
+  async since(instant: Date, limit: number): Promise<Payment[]> {
+    const rows = await this.database.query<PaymentRow>(
+      'SELECT * FROM payment WHERE coalesce(paid_at, created_at) >= $1 ORDER BY id DESC LIMIT $2',
+      [instant, limit],
+    );
+    return rows.map(paymentOf);
   }
 
   async byPublicId(publicId: string): Promise<Payment | null> {

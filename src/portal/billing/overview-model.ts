@@ -45,7 +45,7 @@ export function overviewModel(facts: OverviewFacts, looks: Looks): object {
   const amount = query.amount === undefined || query.amount === '' ? USUAL_AMOUNT : query.amount;
   const cents = readTopUpCents(amount);
   return {
-    scope: walletWords(party, translate),
+    walletScope: walletWords(party, translate),
     tabs: billingTabs('overview', translate),
     banners: bannersOf(facts, looks),
     tiles: tilesOf(facts, looks),

@@ -54,7 +54,7 @@ export function statementModel(
   const query = `from=${first}&to=${last}`;
   const money = (label: string, value: bigint) => ({ label, figure: { kind: 'money', value } });
   return {
-    scope: `${first} – ${last} · UTC · ${walletWords(party, translate)}`,
+    spanScope: `${first} – ${last} · UTC · ${walletWords(party, translate)}`,
     tabs: billingTabs('statements', translate),
     pdfHref: `/dashboard/billing/statements/pdf?${query}`,
     csvHref: `/dashboard/billing/statements/export?${query}`,

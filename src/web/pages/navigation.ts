@@ -37,6 +37,7 @@ const administrationPages = [
   page('organisations', '/dashboard/admin/organisations', 'switchboard', 'platform_admin'),
   page('catalogue', '/dashboard/admin/models', 'model', 'org_admin'),
   page('promotions', '/dashboard/admin/promotions', 'billing', 'platform_admin'),
+  page('billing-desk', '/dashboard/admin/billing', 'billing', 'platform_admin'),
   page('conversations', '/dashboard/admin/conversations', 'chat', 'org_admin'),
   page('audit', '/dashboard/admin/audit', 'shield', 'org_admin'),
 ];

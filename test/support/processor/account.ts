@@ -143,15 +143,7 @@ export class ProcessorAccount {
     const details = cardOf(number);
     const customer = String(session['customer']);
     if (session['mode'] === 'setup') return this.saveCard(session, details);
-    const intent =
-      this.intents.get(String(session['payment_intent'])) ??
-      this.newIntent(
-        Number(session['amount_total']),
-        String(session['currency']),
-        customer,
-        intentDetails.get(session) ?? {},
-      );
-    session['payment_intent'] = intent.id;
+    const intent = this.intentOf(session);
     if (details.behaviour === 'declines') {
       this.refuse(intent, 'card_declined', details.declineCode);
       return 'declined';
@@ -170,12 +162,7 @@ export class ProcessorAccount {
   /** A way of paying that takes days: complete, and not paid yet. */
   promise(sessionId: string): void {
     const session = this.openSession(sessionId);
-    const intent = this.newIntent(
-      Number(session['amount_total']),
-      String(session['currency']),
-      String(session['customer']),
-      intentDetails.get(session) ?? {},
-    );
+    const intent = this.intentOf(session);
     Object.assign(intent, { status: 'processing' });
     Object.assign(session, { status: 'complete', payment_intent: intent.id, url: null });
     this.emit('checkout.session.completed', session);
@@ -235,6 +222,20 @@ export class ProcessorAccount {
     this.events.push(event);
     this.onEvent(event);
     return event;
+  }
+
+  /** One for all attempts of a session. */
+  private intentOf(session: Stored): Stored {
+    const intent =
+      this.intents.get(String(session['payment_intent'])) ??
+      this.newIntent(
+        Number(session['amount_total']),
+        String(session['currency']),
+        String(session['customer']),
+        intentDetails.get(session) ?? {},
+      );
+    session['payment_intent'] = intent.id;
+    return intent;
   }
 
   private saveCard(session: Stored, { behaviour, last4 }: CardDetails): 'paid' | 'declined' {

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ledger } from '../../src/billing';
+import { type RunningService, startService } from '../../src/boot/start-service';
+import { SessionsService, UserAccount } from '../../src/identity';
+import { Database, loadSettings, Logger } from '../../src/platform';
+import { ProcessorSimulator } from '../../test/support/processor/processor-simulator';
+import { PostgresServer } from '../money/postgres-server';
+
+export interface Payer {
+  readonly userId: number;
+  readonly cookie: string;
+}
+
+/** A service, its database that may go away, and the processor. */
+export class BillingHouse {
+  private constructor(
+    readonly postgres: PostgresServer,
+    readonly processor: ProcessorSimulator,
+    readonly nodes: readonly RunningService[],
+  ) {}
+
+  static async open(nodes: number): Promise<BillingHouse> {
+    const [postgres, processor] = await Promise.all([PostgresServer.start(), ProcessorSimulator.start()]);
+    const running: RunningService[] = [];
+    for (let node = 0; node < nodes; node += 1) running.push(await startNode(postgres, processor, node));
+    return new BillingHouse(postgres, processor, running);
+  }
+
+  get service(): RunningService {
+    const [first] = this.nodes;
+    if (first === undefined) throw new Error('there is a node');
+    return first;
+  }
+
+  get database(): Database {
+    return this.service.application.get(Database);
+  }
+
+  async payer(): Promise<Payer> {
+    const accounts = this.database.source.getRepository(UserAccount);
+    const name = randomBytes(6).toString('hex');
+    const user = accounts.create({ email: `${name}@example.com`, displayName: name, status: 'active' });
+    await accounts.insert(user);
+    const sessions = this.service.application.get(SessionsService, { strict: false });
+    const token = await this.database.transaction((tx) => sessions.open(tx, user.id));
+    return { userId: user.id, cookie: `svc_session=${token}` };
+  }
+
+  async post(path: string, { cookie }: Payer, json: object): Promise<Record<string, unknown>> {
+    const { url } = this.service;
+    const response = await fetch(url + path, {
+      method: 'POST',
+      headers: { cookie, origin: url, 'content-type': 'application/json' },
+      body: JSON.stringify(json),
+      signal: AbortSignal.timeout(30_000),
+    });
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text.slice(0, 300)}`);
+    return JSON.parse(text) as Record<string, unknown>;
+  }
+
+  async checkout(payer: Payer, cents: bigint): Promise<string> {
+    const { url } = await this.post('/api/billing/checkout', payer, { amount: Number(cents) / 100 });
+    return String(url).split('/').at(-1) ?? '';
+  }
+
+  async balance({ userId }: Payer): Promise<bigint> {
+    return (await this.service.application.get(Ledger, { strict: false }).wallet(userId)).balance;
+  }
+
+  async close(): Promise<void> {
+    for (const node of this.nodes) await node.close();
+    await this.processor.stop();
+    await this.postgres.stop();
+  }
+}
+
+function startNode(
+  postgres: PostgresServer,
+  processor: ProcessorSimulator,
+  node: number,
+): Promise<RunningService> {
+  const dataFolder = join(postgres.folder, `node-${node}`);
+  mkdirSync(dataFolder);
+  const settings = loadSettings({
+    NODE_ENV: 'test',
+    PORT: '0',
+    METRICS_PORT: '0',
+    DATA_FOLDER: dataFolder,
+    DATABASE_URL: postgres.url,
+    MIGRATION_DATABASE_URL: postgres.ownerUrl,
+    DRAIN_TIMEOUT: '1s',
+    SANDBOX: 'off',
+    // Automatic top-ups are triggered by the proof alone.
+    WORKERS: 'off',
+    ...processor.environment,
+  });
+  return startService(settings, Logger.create(settings, { write: () => undefined }));
+}

@@ -1,0 +1,79 @@
+import type { ProcessorAccount } from '../../test/support/processor/account';
+import type { Chance } from '../support/chance';
+
+const nanoPerCent = 10_000_000n;
+
+/** What is credited in the end, in nano-dollars, reckoned by itself from what happened. */
+export interface History {
+  readonly told: string;
+  readonly expected: bigint;
+}
+
+/** Lives one payment from its checkout to its end at the processor, by chance. */
+export function live(
+  account: ProcessorAccount,
+  sessionId: string,
+  netCents: bigint,
+  chance: Chance,
+): History {
+  const told: string[] = [];
+  const isPaid = pay(account, sessionId, chance, told);
+  if (!isPaid) return { told: told.join(', '), expected: 0n };
+  const session = account.sessions.get(sessionId);
+  const intent = String(session?.['payment_intent']);
+  const gross = BigInt(Number(session?.['amount_total']));
+  let taken = 0n;
+  for (let round = chance.whole(0, 3); round > 0 && taken < gross; round -= 1) {
+    const left = Number(gross - taken);
+    const cents = chance.flip(0.25) ? left : chance.whole(1, left);
+    account.refund(intent, cents);
+    taken += BigInt(cents);
+    told.push(`refund ${cents}`);
+  }
+  if (chance.flip(0.3)) taken += dispute(account, intent, gross, chance, told);
+  const credit = netCents * nanoPerCent;
+  const lost = taken < gross ? taken : gross;
+  return { told: told.join(', '), expected: credit - (credit * lost) / gross };
+}
+
+function pay(account: ProcessorAccount, sessionId: string, chance: Chance, told: string[]): boolean {
+  if (chance.flip(0.2)) {
+    account.pay(sessionId, chance.pick(['4000000000000002', '4000000000009995']));
+    told.push('declined');
+  }
+  const way = chance.pick(['card', 'card', 'card', 'secure', 'days', 'days-failed', 'expired']);
+  told.push(way);
+  switch (way) {
+    case 'card':
+      account.pay(sessionId);
+      return true;
+    case 'secure':
+      account.pay(sessionId, '4000002760003184', false);
+      account.pay(sessionId, '4000002760003184', true);
+      return true;
+    case 'days':
+    case 'days-failed':
+      account.promise(sessionId);
+      account.keepPromise(sessionId, way === 'days');
+      return way === 'days';
+    default:
+      account.expire(sessionId);
+      return false;
+  }
+}
+
+/** What a dispute takes in the end: nothing when it is won. */
+function dispute(
+  account: ProcessorAccount,
+  intent: string,
+  gross: bigint,
+  chance: Chance,
+  told: string[],
+): bigint {
+  const cents = chance.flip() ? Number(gross) : chance.whole(1, Number(gross));
+  const { id } = account.dispute(intent, cents);
+  const end = chance.pick(['won', 'lost', 'open'] as const);
+  told.push(`dispute ${cents} ${end}`);
+  if (end !== 'open') account.closeDispute(id, end);
+  return end === 'won' ? 0n : BigInt(cents);
+}

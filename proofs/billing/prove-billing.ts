@@ -1,0 +1,197 @@
+import 'reflect-metadata';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AutomaticTopUp, topUpCents, verifyMoney } from '../../src/billing';
+import type { SentEvent } from '../../test/support/processor/account';
+import { deliver, signature } from '../../test/support/processor/processor-simulator';
+import { Chance } from '../support/chance';
+import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
+import { BillingHouse, type Payer } from './billing-house';
+import { type History, live } from './history';
+
+const CONNECTIONS = 8;
+const TIMES = 10;
+const USD = 1_000_000_000n;
+
+/**
+ * Money through the processor: whatever happens to payments, in whatever order and however often events come, what is
+ * credited is what should be. `--histories 100 --seed 1 --forged 200 --triggers 20`
+ */
+async function main(): Promise<void> {
+  const findings = new Findings('prove:billing');
+  const seed = numberGiven('seed', 1);
+  process.stdout.write(`seed ${seed}\n`);
+  proveAmounts(findings);
+  const house = await BillingHouse.open(2);
+  try {
+    await proveHistories(house, findings, new Chance(seed), numberGiven('histories', 100));
+    await proveForged(house, findings, numberGiven('forged', 200));
+    await proveTriggers(house, findings, numberGiven('triggers', 20));
+    await proveOutage(house, findings);
+    const { checks } = await verifyMoney(house.database);
+    const wrong = checks.filter((check) => check.wrong.length > 0);
+    findings.add('money:verify is clean after all of it', wrong.length === 0, JSON.stringify(wrong));
+  } finally {
+    await house.close();
+  }
+  findings.end();
+}
+
+/** Every amount there is, to the cent. */
+function proveAmounts(findings: Findings): void {
+  let wrong = 0;
+  for (let net = 500n; net <= 1_000_000n; net += 1n) {
+    const { fee, gross, net: kept } = topUpCents(net);
+    const isLeast = gross * 95n >= net * 100n && (gross - 1n) * 95n < net * 100n;
+    if (kept !== net || kept + fee !== gross || !isLeast) wrong += 1;
+  }
+  findings.add('999,501 amounts from 5.00 to 10,000.00: net + fee = gross', wrong === 0, `${wrong} wrong`);
+}
+
+async function proveHistories(
+  house: BillingHouse,
+  findings: Findings,
+  chance: Chance,
+  most: number,
+): Promise<void> {
+  const { account } = house.processor;
+  const lives: { payer: Payer; history: History }[] = [];
+  for (let index = 0; index < most; index += 1) {
+    const payer = await house.payer();
+    const cents = BigInt(chance.whole(500, 1_000_000));
+    const session = await house.checkout(payer, cents);
+    lives.push({ payer, history: live(account, session, cents, chance) });
+  }
+  const events = account.events.splice(0);
+  const deliveries = shuffled(
+    events.flatMap((event) => Array.from({ length: TIMES }, () => event)),
+    chance,
+  );
+  const statuses = new Map<number, number>();
+  const began = Date.now();
+  await inParallel(CONNECTIONS, deliveries, async (event) => {
+    const { status } = await deliver(house.service.url, event);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  });
+  const rate = Math.round((deliveries.length * 1_000) / (Date.now() - began));
+  const wrong: string[] = [];
+  for (const { payer, history } of lives) {
+    const balance = await house.balance(payer);
+    if (balance !== history.expected) wrong.push(`${history.told}: ${balance} for ${history.expected}`);
+  }
+  const all = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
+  findings.add(
+    `${events.length} events ${TIMES} times each, shuffled, over ${CONNECTIONS} connections: all taken`,
+    statuses.size === 1 && statuses.has(200),
+    `${all}; ${rate} a second`,
+  );
+  findings.add(
+    `${most} payment histories end with the balance of the model`,
+    wrong.length === 0,
+    wrong.join('; ') || `${most} equal`,
+  );
+  const [left] = await house.database.query<{ count: string }>(
+    `SELECT count(*)::text AS count FROM processor_event WHERE outcome IN ('quarantined', 'received')`,
+  );
+  findings.add('no event is left in quarantine', left?.count === '0', `${left?.count} left`);
+}
+
+async function proveForged(house: BillingHouse, findings: Findings, most: number): Promise<void> {
+  const payer = await house.payer();
+  const session = await house.checkout(payer, 5_000n);
+  house.processor.account.pay(session);
+  const genuine = house.processor.account.events.splice(0);
+  const now = Math.floor(Date.now() / 1_000);
+  const ways: ((text: string) => [text: string, header: string])[] = [
+    (text) => [text, signature(text).replace(/v1=..../, 'v1=0000')],
+    (text) => [text, signature(text, undefined, now - 301)],
+    (text) => [JSON.stringify(JSON.parse(text), null, 2), signature(text)],
+    (text) => [text, signature(text, 'whsec_ofsomebodyelse01')],
+    (text) => [text, signature(text, '')],
+  ];
+  let accepted = 0;
+  for (let index = 0; index < most; index += 1) {
+    const event = genuine[index % genuine.length];
+    const [text, header] = ways[index % ways.length]?.(event?.text ?? '') ?? ['', ''];
+    if ((await deliver(house.service.url, { text }, header)).status !== 400) accepted += 1;
+  }
+  const isUntouched = (await house.balance(payer)) === 0n;
+  findings.add(
+    `${most} forged, stale, re-serialised, wrong- and empty-secret events`,
+    accepted === 0 && isUntouched,
+    `${accepted} accepted`,
+  );
+}
+
+async function proveTriggers(house: BillingHouse, findings: Findings, most: number): Promise<void> {
+  const nodes = house.nodes.map((node) => node.application.get(AutomaticTopUp, { strict: false }));
+  let wrong = 0;
+  for (let index = 0; index < most; index += 1) {
+    const payer = await house.payer();
+    const session = await house.checkout(payer, 1_000n);
+    house.processor.account.pay(session);
+    await deliverAll(house);
+    await house.post('/api/billing/auto-topup', payer, {
+      enabled: true,
+      threshold: 20,
+      amount: 50,
+      monthly_ceiling: 500,
+    });
+    const before = house.processor.account.charges.size;
+    await Promise.all(nodes.flatMap((node) => [node.trigger(payer.userId), node.trigger(payer.userId)]));
+    await deliverAll(house);
+    const charges = house.processor.account.charges.size - before;
+    if (charges !== 1 || (await house.balance(payer)) !== 60n * USD) wrong += 1;
+  }
+  findings.add(
+    `${most} automatic top-ups, each triggered four times on two nodes: one charge`,
+    wrong === 0,
+    `${wrong} wrong`,
+  );
+}
+
+async function proveOutage(house: BillingHouse, findings: Findings): Promise<void> {
+  const payer = await house.payer();
+  const session = await house.checkout(payer, 5_000n);
+  house.processor.account.pay(session);
+  const events = house.processor.account.events.splice(0);
+  await house.postgres.kill();
+  const during = await Promise.all(events.map((event) => statusOf(house, event)));
+  await house.postgres.launch();
+  const after: number[] = [];
+  for (const event of [...events, ...events]) after.push(await redelivered(house, event));
+  const balance = await house.balance(payer);
+  findings.add(
+    'the database is down while events come: 5xx, and redelivery credits once',
+    during.every((status) => status >= 500) &&
+      after.every((status) => status === 200) &&
+      balance === 50n * USD,
+    `${during.join(', ')}, then ${after.join(', ')}; balance ${balance}`,
+  );
+}
+
+const statusOf = async (house: BillingHouse, event: SentEvent): Promise<number> =>
+  (await deliver(house.service.url, event)).status;
+
+/** As the processor does: again until it is taken. */
+async function redelivered(house: BillingHouse, event: SentEvent): Promise<number> {
+  for (let attempt = 1; ; attempt += 1) {
+    const status = await statusOf(house, event);
+    if (status < 500 || attempt === 40) return status;
+    await delay(250);
+  }
+}
+
+async function deliverAll(house: BillingHouse): Promise<void> {
+  for (const event of house.processor.account.events.splice(0)) await deliver(house.service.url, event);
+}
+
+function shuffled<T>(list: readonly T[], chance: Chance): T[] {
+  const order = [...list];
+  for (let place = order.length - 1; place > 0; place -= 1) {
+    const other = chance.whole(0, place);
+    [order[place], order[other]] = [order[other] as T, order[place] as T];
+  }
+  return order;
+}
+
+runProof(main);

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+import { IsIn, IsOptional, IsUUID, Length, Matches } from 'class-validator';
+import { BillingOperators, PaymentProcessor, Payments, ProcessorInbox, readCents } from '../../billing';
+import { nanoPerCent, validationFault } from '../../kernel';
+import {
+  Access,
+  Action,
+  actorOf,
+  afterChange,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageRenderer,
+} from '../../web';
+import { deskModel } from './billing-desk-model';
+
+const trimmed = ({ value }: { value: unknown }): unknown =>
+  typeof value === 'string' ? value.trim() : value;
+
+class DeskQuery {
+  /** A mail address, or the number of a user. */
+  @IsOptional()
+  @Length(0, 254)
+  q?: string;
+
+  /** Days that are compared with the processor's own list. */
+  @IsOptional()
+  @Matches(/^([1-9]\d{0,2})?$/)
+  reconcile?: string;
+}
+
+class ActForm {
+  @Transform(trimmed)
+  @Length(3, 500)
+  reason: string;
+
+  @IsUUID()
+  token: string;
+}
+
+class RefundForm extends ActForm {
+  /** In US dollars; all that is left without it. */
+  @IsOptional()
+  @Length(0, 20)
+  amount?: string;
+}
+
+class AdjustForm extends ActForm {
+  @Matches(/^[1-9]\d{0,8}$/)
+  user_id: string;
+
+  @Length(1, 20)
+  amount: string;
+
+  @IsIn(['credit', 'debit'])
+  direction: 'credit' | 'debit';
+}
+
+class ResolveForm {
+  @Transform(trimmed)
+  @Length(3, 500)
+  reason: string;
+
+  @IsIn(['retry', 'dismiss'])
+  how: 'retry' | 'dismiss';
+}
+
+const DESK = '/dashboard/admin/billing';
+const SHOWN = 50;
+const MOST_CENTS = 100_000_000n;
+
+/** The operator's desk for money: refunds, adjustments, events that contradict us, and whether the books agree. */
+@Controller()
+export class BillingDeskController {
+  constructor(
+    private readonly operators: BillingOperators,
+    private readonly payments: Payments,
+    private readonly inbox: ProcessorInbox,
+    private readonly processor: PaymentProcessor,
+    private readonly pages: PageRenderer,
+    private readonly notices: Notices,
+  ) {}
+
+  @Page(DESK, 'pages/admin/billing', Access.role('platform_admin'))
+  async show(@Query() { q = '', reconcile = '' }: DeskQuery, @Req() request: HttpRequest): Promise<object> {
+    const wantsReport = reconcile !== '' && this.processor.isConnected;
+    const [payments, quarantined, report] = await Promise.all([
+      this.payments.latest(SHOWN, q.trim()),
+      this.inbox.quarantined(SHOWN),
+      wantsReport ? this.operators.reconcile(Number(reconcile)) : null,
+    ]);
+    const { isConnected, isTestMode } = this.processor;
+    return deskModel(
+      { q, payments, quarantined, report, isConnected, isTestMode, token: randomUUID() },
+      this.pages.textsFor(request),
+    );
+  }
+
+  @Action(`${DESK}/payments/:payment/refund`, Access.role('platform_admin'), {
+    audit: 'billing.refund-ordered',
+  })
+  async refund(
+    @Param('payment') publicId: string,
+    @Body() { amount = '', reason, token }: RefundForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    await this.operators.refund(publicId, amount.trim() === '' ? null : amountOf(amount), { reason, token });
+    return this.done(request, response, 'billing.desk.refunded');
+  }
+
+  @Action(`${DESK}/adjust`, Access.role('platform_admin'), { audit: 'billing.adjusted' })
+  async adjust(
+    @Body() { user_id: userId, amount, direction, reason, token }: AdjustForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const nano = amountOf(amount) * nanoPerCent;
+    await this.operators.adjust(Number(userId), direction === 'credit' ? nano : -nano, { reason, token });
+    return this.done(request, response, 'billing.desk.adjusted');
+  }
+
+  @Action(`${DESK}/events/:event/resolve`, Access.role('platform_admin'), { audit: 'billing.event-resolved' })
+  async resolve(
+    @Param('event') eventId: string,
+    @Body() { reason, how }: ResolveForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    await this.inbox.resolve(eventId, how, { reason, userId: actorOf(request).userId });
+    return this.done(request, response, 'billing.desk.resolved');
+  }
+
+  private done(request: HttpRequest, response: ServerResponse, text: string): object {
+    this.notices.leave(response, { tone: 'ok', text });
+    return afterChange(request, response, DESK, { ok: true });
+  }
+}
+
+function amountOf(text: string): bigint {
+  const cents = readCents(text);
+  if (cents !== null && cents > 0n && cents <= MOST_CENTS) return cents;
+  const msg = 'must be above 0 and at most 1000000 US dollars, with at most two decimals';
+  throw validationFault([{ loc: ['body', 'amount'], msg, type: 'amount' }], { message: `amount ${msg}.` });
+}

@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import { Database, RepeatingJob } from '../../platform';
+import { BillingMails } from './billing-mails';
+
+const MAILS_AT_ONCE = 200;
+const PERCENTS = [100, 80, 50];
+
+interface BudgetRow {
+  window_id: string;
+  kind: 'key' | 'project' | 'department' | 'user' | 'organisation';
+  what: string | null;
+  percent: number;
+  spent: string;
+  limit_nano: string;
+  email: string;
+  display_name: string;
+  preferred_language: string;
+  user_id: number;
+}
+
+/**
+ * The windows that run, the highest of 50, 80 and 100 per cent that each has reached, and whom to tell: whose key or
+ * account it is, who pays for the project, who heads the department or owns the organisation.
+ */
+const reachedBudgets = `
+  WITH reached AS (
+    SELECT w.id AS window_id, w.kind, w.owner_id, w.spent, w.limit_nano,
+           (SELECT max(p) FROM unnest($1::int[]) AS p WHERE w.spent::numeric * 100 >= w.limit_nano::numeric * p) AS percent
+      FROM spending_window w
+     WHERE w.kind <> 'wallet' AND w.limit_nano > 0 AND w.ends_at > now() AND w.spent * 2 >= w.limit_nano
+       AND EXISTS (SELECT FROM spending_rule r WHERE r.kind = w.kind AND r.owner_id = w.owner_id
+             AND r.period = w.period AND r.limit_nano IS NOT NULL)),
+  told AS (
+    INSERT INTO budget_alert (window_id, percent) SELECT window_id, p FROM reached, unnest($1::int[]) AS p
+     WHERE p <= reached.percent ON CONFLICT DO NOTHING RETURNING window_id, percent)
+  SELECT r.window_id, r.kind, r.percent, r.spent, r.limit_nano, o.what,
+         u.email, u.display_name, u.preferred_language, u.id AS user_id
+    FROM reached r JOIN told ON told.window_id = r.window_id AND told.percent = r.percent
+    CROSS JOIN LATERAL (
+      SELECT k.name AS what, k.user_id FROM api_key k WHERE r.kind = 'key' AND k.id = r.owner_id
+      UNION ALL SELECT NULL, r.owner_id::integer WHERE r.kind = 'user'
+      UNION ALL SELECT p.name, coalesce(p.billing_user_id, p.created_by) FROM project p
+        WHERE r.kind = 'project' AND p.id = r.owner_id
+      UNION ALL SELECT d.name, a.id FROM department d JOIN user_account a
+           ON a.department_id = d.id AND a.role = 'department_admin' WHERE r.kind = 'department' AND d.id = r.owner_id
+      UNION ALL SELECT g.name, a.id FROM organisation g JOIN user_account a
+           ON a.organisation_id = g.id AND a.role = 'org_owner' WHERE r.kind = 'organisation' AND g.id = r.owner_id
+    ) AS o
+    JOIN user_account u ON u.id = o.user_id AND u.status = 'active'
+   ORDER BY r.window_id LIMIT ${MAILS_AT_ONCE}`;
+
+/** Mails before money runs out: low balances, and budgets at 50, 80 and 100 per cent. Each is sent once. */
+@Injectable()
+export class BillingAlerts {
+  constructor(
+    private readonly database: Database,
+    private readonly mails: BillingMails,
+  ) {}
+
+  @RepeatingJob({ name: 'billing-alerts', cron: '30 * * * * *' })
+  async look(): Promise<void> {
+    await this.lowBalances();
+    await this.budgets();
+  }
+
+  /** Once each time that a balance falls below its limit; rising above it makes the next one due. */
+  private async lowBalances(): Promise<void> {
+    const balance = `(w.limit_nano - coalesce((SELECT r.limit_nano FROM spending_rule r
+      WHERE r.kind = 'wallet' AND r.owner_id = a.wallet_id), 0) - w.spent)`;
+    await this.database.query(
+      `UPDATE billing_account a SET low_balance_mailed_at = NULL FROM spending_window w
+        WHERE w.kind = 'wallet' AND w.owner_id = a.wallet_id AND a.low_balance_mailed_at IS NOT NULL
+          AND ${balance} >= a.low_balance_nano`,
+    );
+    const low = await this.database.source.query<
+      [{ wallet_id: number; balance: string; low_balance_mailed_at: Date }[], number]
+    >(
+      `UPDATE billing_account a SET low_balance_mailed_at = clock_timestamp() FROM spending_window w, user_account u
+        WHERE w.kind = 'wallet' AND w.owner_id = a.wallet_id AND u.id = a.wallet_id AND u.status = 'active'
+          AND NOT u.billing_exempt AND a.low_balance_mailed_at IS NULL AND ${balance} < a.low_balance_nano
+          AND EXISTS (SELECT FROM payment p WHERE p.wallet_id = a.wallet_id AND p.state = 'paid')
+        RETURNING a.wallet_id, ${balance}::text AS balance, a.low_balance_mailed_at`,
+    );
+    for (const row of low[0]) {
+      await this.mails.lowBalance(row.wallet_id, BigInt(row.balance), row.low_balance_mailed_at);
+    }
+  }
+
+  private async budgets(): Promise<void> {
+    // A rolling window loses what is old, and a limit may be raised: what is reached again is told again.
+    await this.database.query(
+      `DELETE FROM budget_alert b USING spending_window w
+        WHERE w.id = b.window_id AND w.spent::numeric * 100 < w.limit_nano::numeric * b.percent`,
+    );
+    const rows = await this.database.query<BudgetRow>(reachedBudgets, [PERCENTS]);
+    for (const row of rows) {
+      await this.mails.budget(
+        { email: row.email, name: row.display_name, language: row.preferred_language },
+        {
+          kind: row.kind,
+          name: row.what,
+          percent: row.percent,
+          spent: BigInt(row.spent),
+          limit: BigInt(row.limit_nano),
+        },
+        `budget-${row.window_id}-${row.percent}-${row.user_id}-${Date.now()}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,167 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../../audit';
+import { fault, formatUsd, type Nano, nanoPerCent } from '../../kernel';
+import { Database } from '../../platform';
+import { Ledger } from '../ledger/ledger';
+import { BillingAccounts } from './billing-accounts';
+import { chargeFact } from './events';
+import { PaymentProcessor } from './payment-processor';
+import { type Payment, Payments } from './payments';
+import { ProcessorInbox } from './processor-inbox';
+
+/** Why, and a token of the form: the same one again changes nothing. */
+export interface OperatorAct {
+  readonly reason: string;
+  readonly token: string;
+}
+
+/** A payment that we and the processor tell differently. */
+export interface Difference {
+  readonly intentId: string;
+  readonly payment: Payment | null;
+  readonly problem: 'unknown-here' | 'unknown-there' | 'not-credited' | 'amount' | 'refunded';
+  readonly ours: bigint;
+  readonly theirs: bigint;
+}
+
+export interface Reconciliation {
+  readonly since: Date;
+  readonly compared: number;
+  readonly differences: readonly Difference[];
+}
+
+interface Told {
+  readonly id: string;
+  readonly receivedCents: bigint;
+  readonly refundedCents: bigint;
+}
+
+const MOST_COMPARED = 10_000;
+const DAY_MS = 86_400_000;
+
+/** What operators do to money by hand: always with a reason, always on record. */
+@Injectable()
+export class BillingOperators {
+  constructor(
+    private readonly database: Database,
+    private readonly processor: PaymentProcessor,
+    private readonly payments: Payments,
+    private readonly accounts: BillingAccounts,
+    private readonly inbox: ProcessorInbox,
+    private readonly ledger: Ledger,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  /** Gives money back by the processor; without an amount, all that is left. The wallet follows in proportion. */
+  async refund(publicId: string, cents: bigint | null, { reason, token }: OperatorAct): Promise<void> {
+    const payment = await this.payments.byPublicId(publicId);
+    if (payment === null) throw fault('not_found');
+    const { intentId, grossCents, refundedCents } = payment;
+    const left = grossCents - refundedCents;
+    if (payment.state !== 'paid' || intentId === null || left <= 0n || (cents !== null && cents > left)) {
+      throw fault('conflict', {
+        message: `Of this payment ${usd(payment.state === 'paid' ? left : 0n)} US dollars can be given back.`,
+      });
+    }
+    const { organisationId } = await this.accounts.owner(payment.walletId);
+    await this.database.transaction((tx) =>
+      this.activity.write(tx, {
+        action: 'billing.refund-ordered',
+        object: { type: 'payment', id: payment.id, label: `${usd(cents ?? left)} USD` },
+        concerns: { userId: payment.walletId, organisationId },
+        reason,
+      }),
+    );
+    await this.processor.call((client) =>
+      client.refunds.create(
+        { payment_intent: intentId, amount: Number(cents ?? left), reason: 'requested_by_customer' },
+        { idempotencyKey: `refund-${token}` },
+      ),
+    );
+    await this.look(intentId);
+  }
+
+  /** A posting of the operator's own. False where this very form was sent before. */
+  async adjust(walletId: number, amount: Nano, { reason, token }: OperatorAct): Promise<boolean> {
+    const { organisationId, email } = await this.accounts.owner(walletId);
+    return this.database.transaction(async (tx) => {
+      const posting = { walletId, amount, against: 'adjustment', kind: 'adjustment', ref: token } as const;
+      if (!(await this.ledger.post(tx, posting))) {
+        this.activity.nothingChanged();
+        return false;
+      }
+      await this.activity.write(tx, {
+        action: 'billing.adjusted',
+        object: { type: 'account', id: walletId, label: email },
+        concerns: { userId: walletId, organisationId },
+        changes: { amount_usd: [null, formatUsd(amount)] },
+        reason,
+      });
+      return true;
+    });
+  }
+
+  /** Our payments beside the processor's, of so many days. */
+  async reconcile(days: number, now = new Date()): Promise<Reconciliation> {
+    const since = new Date(now.getTime() - days * DAY_MS);
+    const [theirs, ours] = await Promise.all([this.told(since), this.payments.since(since, MOST_COMPARED)]);
+    const known = new Map(
+      ours.flatMap((payment) => (payment.intentId === null ? [] : [[payment.intentId, payment]])),
+    );
+    const there = new Map(theirs.map((told) => [told.id, told]));
+    const differences = [
+      ...theirs.flatMap((told) => differenceOf(told, known.get(told.id) ?? null)),
+      ...ours.flatMap((payment) => missingThere(payment, there)),
+    ];
+    return { since, compared: new Set([...there.keys(), ...known.keys()]).size, differences };
+  }
+
+  /** The charge as it stands now: the event of the refund tells the same, and may be late. */
+  private async look(intentId: string): Promise<void> {
+    const intent = await this.processor.call((client) =>
+      client.paymentIntents.retrieve(intentId, { expand: ['latest_charge'] }),
+    );
+    const charge = intent.latest_charge;
+    const fact = typeof charge === 'object' && charge !== null ? chargeFact({ ...charge }) : null;
+    if (fact !== null) await this.inbox.learn(fact);
+  }
+
+  private async told(since: Date): Promise<Told[]> {
+    const intents = await this.processor.call((client) =>
+      client.paymentIntents
+        .list({
+          created: { gte: Math.floor(since.getTime() / 1_000) },
+          limit: 100,
+          expand: ['data.latest_charge'],
+        })
+        .autoPagingToArray({ limit: MOST_COMPARED }),
+    );
+    return intents
+      .filter(({ status }) => status === 'succeeded')
+      .map(({ id, amount_received: received, latest_charge: charge }) => ({
+        id,
+        receivedCents: BigInt(received),
+        refundedCents: BigInt(typeof charge === 'object' && charge !== null ? charge.amount_refunded : 0),
+      }));
+  }
+}
+
+const usd = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });
+
+function differenceOf({ id, receivedCents, refundedCents }: Told, payment: Payment | null): Difference[] {
+  const found = (problem: Difference['problem'], ours: bigint, theirs: bigint): Difference[] => [
+    { intentId: id, payment, problem, ours, theirs },
+  ];
+  if (payment === null) return found('unknown-here', 0n, receivedCents);
+  if (payment.state !== 'paid') return found('not-credited', 0n, receivedCents);
+  if (payment.grossCents !== receivedCents) return found('amount', payment.grossCents, receivedCents);
+  return payment.refundedCents === refundedCents
+    ? []
+    : found('refunded', payment.refundedCents, refundedCents);
+}
+
+function missingThere(payment: Payment, there: ReadonlyMap<string, Told>): Difference[] {
+  const { state, intentId, grossCents } = payment;
+  if (state !== 'paid' || intentId === null || there.has(intentId)) return [];
+  return [{ intentId, payment, problem: 'unknown-there', ours: grossCents, theirs: 0n }];
+}
