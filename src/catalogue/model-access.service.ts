@@ -11,7 +11,7 @@ export interface OrganisationAccess {
   readonly denied: boolean;
 }
 
-export interface DepartmentModel {
+interface DepartmentModel {
   readonly model: string;
   readonly displayName: string;
   readonly allowed: boolean;
