@@ -1,0 +1,68 @@
+import type { Browser } from 'playwright-core';
+import { House, type Person } from '../integration/admin/house';
+import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { checkPage, noFaults } from './page-gate';
+
+const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
+const admin = '/dashboard/admin';
+
+describeWithBrowser('the administration of people', () => {
+  let browser: Browser;
+  let house: House;
+  let platform: Person;
+  let paths: readonly string[];
+
+  beforeAll(async () => {
+    [browser, house] = await Promise.all([launchBrowser(), House.open()]);
+    platform = await house.person('platform_admin');
+    const person = await house.person('org_admin');
+    await house.post(person, `${admin}/users/invite`, { email: 'new@example.com', role: 'user' });
+    await house.post(person, `${admin}/departments`, { name: 'Research', monthly_budget: 5 });
+    const project = await house.post(person, `${admin}/projects`, { name: 'Moon', monthly_budget: 7 });
+    await house.post(platform, `${admin}/promotions`, {
+      name: 'Hello',
+      scope: 'user',
+      user_id: person.id,
+      amount: 5,
+    });
+    const merge = `${admin}/organisations/merge`;
+    paths = [
+      `${admin}/users`,
+      `${admin}/users/${person.id}`,
+      `${admin}/users/${person.id}?tab=audit`,
+      `${admin}/users/invite`,
+      `${admin}/users/invites`,
+      `${admin}/organisations`,
+      `${admin}/organisations/${house.ours}`,
+      merge,
+      `${merge}?target_org_id=${house.theirs}&source_org_ids=${house.ours}`,
+      `${admin}/departments`,
+      `${admin}/projects`,
+      `${admin}/projects/${String(project.body['id'])}`,
+      `${admin}/promotions`,
+    ];
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await house?.close();
+  });
+
+  test.each(viewings)(
+    'pages are accessible, obey the policy and fit: $theme, $width px',
+    async (viewing) => {
+      const [name = '', value = ''] = platform.cookie.split('=');
+      const faults = await withPage(browser, viewing, async (page, context) => {
+        await context.addCookies([{ name, value, url: house.app.url }]);
+        const found: unknown[] = [];
+        for (const path of paths) {
+          const seen = await checkPage(page, house.app.url + path);
+          found.push(JSON.stringify(seen) === JSON.stringify(noFaults) ? path : { path, seen });
+        }
+        return found;
+      });
+      expect(faults).toEqual(paths);
+    },
+    120_000,
+  );
+});
