@@ -20,7 +20,7 @@ const auditMetadata = 'switchboard:audit';
 
 /** Runs the handler as one whose entries know its request; without the promised one it fails and is rolled back. */
 @Injectable()
-export class AuditInterceptor implements NestInterceptor {
+class AuditInterceptor implements NestInterceptor {
   constructor(
     private readonly reflector: Reflector,
     private readonly log: ActivityLog,

@@ -35,7 +35,7 @@ export interface SettingOwner {
   readonly keyId: number | null;
 }
 
-export const usualSettings: EngineSettings = {
+const usualSettings: EngineSettings = {
   autorouter: { mode: 'off', algorithm: 'hkb-v1', dial: 5, reference_model: null, locked: false },
   qualitative: { availability: 'off', sampling_percent: 0, content_retention_days: 0, redaction: true },
 };

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { CredentialHealth } from '../../catalogue';
 import { Database } from '../../platform';
 
-export interface PooledTokenHealth {
+interface PooledTokenHealth {
   readonly key_name: string;
   readonly health: CredentialHealth;
   readonly last_event: { readonly kind: string; readonly error_kind: string; readonly at: string } | null;

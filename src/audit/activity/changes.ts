@@ -8,7 +8,7 @@ export type Changes = Readonly<Record<string, readonly [before: Plain, after: Pl
 const secretName = /secret|password|passphrase|pepper|credential|hash|(^|_)token$|(api|private|root)_key$/;
 const LONGEST_TEXT = 500;
 const MOST_ITEMS = 50;
-export const hiddenValue = '[hidden]';
+const hiddenValue = '[hidden]';
 
 /**
  * What an update does to an object. Give the fields that were offered as `after`: what is not among them was not

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, everyRow, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
 import type { TopUpCents } from '../top-up';
 
-export type PaymentKind = 'checkout' | 'automatic';
+type PaymentKind = 'checkout' | 'automatic';
 type PaymentState = 'open' | 'failed' | 'expired' | 'paid';
 /** What became of it, for people. */
 export type PaymentStatus = PaymentState | 'partially_refunded' | 'refunded' | 'disputed';

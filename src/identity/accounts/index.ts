@@ -25,7 +25,6 @@ export type { SignedIn, SignInOrigin } from './sign-in.service';
 export {
   AccountProof,
   AccountTokens,
-  AccountUpkeep,
   AddressChange,
   AttemptThrottle,
   InvitesService,
@@ -51,7 +50,6 @@ export const accountProviders = [
   SecondFactors,
   AccountMailService,
   AccountTokens,
-  AccountUpkeep,
   AttemptThrottle,
   InvitesService,
   LinkedIdentities,

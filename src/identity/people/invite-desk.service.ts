@@ -5,7 +5,7 @@ import { Database, type Tx } from '../../platform';
 import { InvitesService } from '../accounts';
 import { absent, type Acting } from './acting';
 
-export type InviteState = 'pending' | 'accepted' | 'revoked' | 'expired';
+type InviteState = 'pending' | 'accepted' | 'revoked' | 'expired';
 
 export interface ListedInvite {
   readonly id: number;

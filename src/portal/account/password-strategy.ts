@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { PassportStrategy } from '@nestjs/passport';
 import { Strategy } from 'passport-local';
-import { type SignInOrigin, SignInService } from '../../identity';
+import { SignInService } from '../../identity';
 import { fault } from '../../kernel';
 import type { HttpRequest } from '../../web';
 import { runStrategy } from './run-strategy';
@@ -8,24 +9,21 @@ import { Visitor } from './visitor';
 
 /** E-mail and password, read by passport-local and checked by our own service. */
 @Injectable()
-export class PasswordStrategy {
-  private readonly strategy: Strategy;
-
+export class PasswordStrategy extends PassportStrategy(Strategy) {
   constructor(
-    signIn: SignInService,
+    private readonly signIn: SignInService,
     private readonly visitor: Visitor,
   ) {
-    this.strategy = new Strategy(
-      { usernameField: 'email', passReqToCallback: true },
-      (request, email, password, done) => {
-        const from: SignInOrigin = visitor.originOf(request as unknown as HttpRequest);
-        signIn.checkPassword(email.trim(), password, from).then((userId) => done(null, { userId }), done);
-      },
-    );
+    super({ usernameField: 'email', passReqToCallback: true });
+  }
+
+  async validate(request: HttpRequest, email: string, password: string): Promise<{ userId: number }> {
+    const from = this.visitor.originOf(request);
+    return { userId: await this.signIn.checkPassword(email.trim(), password, from) };
   }
 
   async userOf(request: HttpRequest): Promise<number> {
-    const outcome = await runStrategy<{ userId: number }>(this.strategy, request);
+    const outcome = await runStrategy<{ userId: number }>(this, request);
     if (outcome.kind !== 'recognised') throw fault('invalid_credentials');
     return outcome.user.userId;
   }

@@ -32,10 +32,9 @@ interface Interaction {
   readonly session?: { readonly accountId: string };
 }
 
-const packageName: string = 'oidc-provider';
-
 async function main(): Promise<void> {
-  const { Provider } = (await import(packageName)) as {
+  // @ts-expect-error the package ships no types
+  const { Provider } = (await import('oidc-provider')) as {
     Provider: new (issuer: string, configuration: object) => OpenIdServer;
   };
   const callbacks = process.argv.slice(2);

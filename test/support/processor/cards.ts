@@ -1,5 +1,5 @@
 /** Stripe's own test numbers, and what becomes of a charge of them. */
-export type CardBehaviour = 'succeeds' | 'declines' | 'declines-later' | 'asks-its-owner';
+type CardBehaviour = 'succeeds' | 'declines' | 'declines-later' | 'asks-its-owner';
 
 const numbers: Readonly<Record<string, { brand: string; behaviour: CardBehaviour; code?: string }>> = {
   '4242424242424242': { brand: 'visa', behaviour: 'succeeds' },

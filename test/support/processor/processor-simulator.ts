@@ -6,8 +6,8 @@ import { ProcessorAccount, type SentEvent, type Stored } from './account';
 import { hostedPage } from './hosted-page';
 import { ApiError, type Parameters, readParameters } from './parameters';
 
-export const simulatorKey = 'sk_test_simulator0001';
-export const simulatorSecret = 'whsec_simulatorsecret0001';
+const simulatorKey = 'sk_test_simulator0001';
+const simulatorSecret = 'whsec_simulatorsecret0001';
 
 interface Answered {
   readonly call: string;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, Keyset, type Page, type PageRequest } from '../../../platform';
 
 /** `lane`: passed over by a node; `credential`: refused by its supplier; `errors`: many requests of a model fail. */
-export const incidentKinds = ['lane', 'credential', 'errors'] as const;
+const incidentKinds = ['lane', 'credential', 'errors'] as const;
 export type IncidentKind = (typeof incidentKinds)[number];
 
 export interface SeenIncident {
