@@ -137,7 +137,7 @@ export function intentFact(object: Fields, state: 'paid' | 'refused'): Fact | nu
   };
 }
 
-function chargeFact(object: Fields): Fact | null {
+export function chargeFact(object: Fields): Fact | null {
   const intentId = idOf(object['payment_intent']);
   const amountCents = centsOf(object['amount']);
   const refundedCents = centsOf(object['amount_refunded']);
