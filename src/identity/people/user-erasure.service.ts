@@ -13,6 +13,8 @@ const erasures = [
   'DELETE FROM account_token WHERE user_id = $1',
   'DELETE FROM project_member WHERE user_id = $1',
   'DELETE FROM linked_identity WHERE user_id = $1',
+  'DELETE FROM recovery_code WHERE user_id = $1',
+  'DELETE FROM second_factor WHERE user_id = $1',
   'DELETE FROM user_setting WHERE user_id = $1',
   `UPDATE invite i SET email = 'erased-' || u.id || '@erased.invalid' FROM user_account u
     WHERE u.id = $1 AND lower(i.email) = lower(u.email)`,
