@@ -50,6 +50,7 @@ export const accountProviders = [
   SecondFactors,
   AccountMailService,
   AccountTokens,
+  AccountUpkeep,
   AttemptThrottle,
   InvitesService,
   LinkedIdentities,

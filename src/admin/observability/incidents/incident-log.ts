@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, Keyset, type Page, type PageRequest } from '../../../platform';
 
 /** `lane`: passed over by a node; `credential`: refused by its supplier; `errors`: many requests of a model fail. */
-const incidentKinds = ['lane', 'credential', 'errors'] as const;
-export type IncidentKind = (typeof incidentKinds)[number];
+export type IncidentKind = 'lane' | 'credential' | 'errors';
 
 export interface SeenIncident {
   readonly kind: IncidentKind;
