@@ -81,5 +81,6 @@ export const reachableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'upstream_unavailable',
   'validation_error',
   'weak_password',
+  'webchat_exchange_unavailable',
   'webchat_key_scope',
 ]);
