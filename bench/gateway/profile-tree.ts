@@ -1,10 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { SourceMap, type SourceMapPayload } from 'node:module';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** What V8 writes. */
 export interface Profile {
   readonly nodes: readonly {
     readonly id: number;
-    readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+    readonly callFrame: {
+      readonly functionName: string;
+      readonly url: string;
+      readonly lineNumber: number;
+      readonly columnNumber: number;
+    };
     readonly children?: readonly number[];
   }[];
   readonly samples: readonly number[];
@@ -24,12 +32,13 @@ export interface Frame {
 const idle = new Set(['(idle)', '(program)']);
 
 export function treeOf({ nodes, samples, timeDeltas }: Profile, project: string): Frame {
+  const sources = new Sources();
   const frames = new Map(
     nodes.map(({ id, callFrame }): [number, Frame] => [
       id,
       {
         name: callFrame.functionName || '(anonymous)',
-        place: placeOf(callFrame.url, callFrame.lineNumber, project),
+        place: placeOf(sources.of(callFrame), project),
         children: [],
         self: 0,
         total: 0,
@@ -57,11 +66,38 @@ function addUp(frame: Frame): number {
   return frame.total;
 }
 
+interface Place {
+  readonly path: string;
+  readonly line: number;
+}
+
+/** The bundle's source maps lead back to the files that were written. */
+class Sources {
+  private readonly maps = new Map<string, SourceMap | null>();
+
+  of({ url, lineNumber, columnNumber }: Profile['nodes'][number]['callFrame']): Place {
+    const path = url.startsWith('file:') ? fileURLToPath(url) : url;
+    const entry = this.mapOf(path)?.findEntry(lineNumber, columnNumber);
+    if (entry === undefined || !('originalSource' in entry)) return { path, line: lineNumber };
+    return { path: resolve(dirname(path), entry.originalSource), line: entry.originalLine };
+  }
+
+  private mapOf(path: string): SourceMap | null {
+    const known = this.maps.get(path);
+    if (known !== undefined) return known;
+    const found = path.includes('/dist/bundle/') ? mapBeside(path) : null;
+    this.maps.set(path, found);
+    return found;
+  }
+}
+
+const mapBeside = (path: string): SourceMap =>
+  new SourceMap(JSON.parse(readFileSync(`${path}.map`, 'utf8')) as SourceMapPayload);
+
 /** Paths as they are in the project, or as packages are called. */
-function placeOf(url: string, line: number, project: string): string {
-  if (url === '') return 'V8 and libuv';
-  if (url.startsWith('node:')) return url;
-  const path = url.startsWith('file:') ? fileURLToPath(url) : url;
+function placeOf({ path, line }: Place, project: string): string {
+  if (path === '') return 'V8 and libuv';
+  if (path.startsWith('node:')) return path;
   const inPackage = path.lastIndexOf('/node_modules/');
   if (inPackage !== -1) return path.slice(inPackage + '/node_modules/'.length);
   const inside = path.startsWith(project) ? path.slice(project.length + 1) : path;

@@ -55,12 +55,12 @@ function tables(tree: Frame, requests: number): string {
     '',
     '| function | where | share | µs a request |',
     '|---|---|--:|--:|',
-    ...dearest(tree, 10).map(({ name, place, self }) => `| \`${name}\` | ${place} | ${times(self)}`),
+    ...dearest(tree, 40).map(({ name, place, self }) => `| \`${name}\` | ${place} | ${times(self)}`),
     '',
     '| part | share | µs a request |',
     '|---|--:|--:|',
     ...groupsOf(tree)
-      .slice(0, 20)
+      .slice(0, 40)
       .map(([name, self]) => `| ${name} | ${times(self)}`),
     '',
   ].join('\n');
