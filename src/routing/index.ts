@@ -1,4 +1,5 @@
 export { AUTO, AutoRouter } from './auto-router';
+export * from './autorouter';
 export { CredentialAlarm } from './credential-alarm';
 export type { LaneFailure, LaneTrouble } from './health/lane-facts';
 export { LaneHealth, type LaneState } from './health/lane-health';

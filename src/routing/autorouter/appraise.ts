@@ -1,0 +1,157 @@
+import type { DriftLevel } from './drift';
+import { estimate, type Estimate, familiarity } from './estimate';
+import type { Features } from './features';
+import type { Policy, Tuning } from './policy';
+import { failureChance, type Reliability } from './reliability';
+import type { RouterState } from './state';
+
+const LATENCY_WEIGHT = 0.05;
+const FAILURE_WEIGHT = 0.5;
+const DOUBT_SCALE = 0.8 * Math.SQRT2;
+const MILLION = 1_000_000;
+
+/** A model that may answer the request: everything that forbids one was asked before. */
+export interface Candidate {
+  readonly model: string;
+  /** Who supplies it, for the order of failover. */
+  readonly provider: string;
+  /** In nano-USD for a million tokens, as prices are. */
+  readonly inputRate: number;
+  readonly outputRate: number;
+  readonly cachedInputRate?: number;
+  /** Expected score before anything is learned, 0 to 1; without it the rank of the price speaks. */
+  readonly prior?: number;
+}
+
+/** The conversation that the request continues. */
+export interface SessionView {
+  readonly source: string;
+  /** The model of its last answer; without one the session is new. */
+  readonly model?: string;
+  readonly since?: number;
+  /** The request brings the result of a tool call that `model` made. */
+  readonly betweenToolCallAndResult: boolean;
+  /** Tokens of the prompt that the model's supplier probably has in its cache. */
+  readonly cachedTokens: number;
+}
+
+export interface Question {
+  readonly features: Features;
+  readonly candidates: readonly Candidate[];
+  readonly policy: Policy;
+  /** ms since 1970 */
+  readonly now: number;
+  readonly session?: SessionView;
+  readonly reliability?: Reliability;
+  readonly drift?: DriftLevel;
+  /** Of budget pacing. */
+  readonly kappaRaise?: number;
+  /** What the reference model costs a request on average, in nano-USD; without it the examples tell. */
+  readonly referenceCost?: number;
+  /** Why other models are no candidates, by reason: passed on to the explanation. */
+  readonly excluded?: Readonly<Record<string, number>>;
+}
+
+/** A candidate with what is believed of it. */
+export interface Appraised extends Candidate, Estimate {
+  /** In nano-USD. */
+  readonly cost: number;
+  /** What the supplier's cache takes off it. */
+  readonly cacheSaving: number;
+  readonly utility: number;
+}
+
+export interface Appraisal {
+  readonly candidates: readonly Appraised[];
+  readonly similarity: number;
+  readonly neighbours: number;
+  readonly referenceCost: number;
+}
+
+export function appraise(state: RouterState, question: Question, tuning: Tuning): Appraisal {
+  const { features, policy, now } = question;
+  const familiar = familiarity(state, features);
+  const believed = withPriors(question.candidates).map(({ candidate, prior }) => ({
+    ...candidate,
+    ...estimate(state, features, familiar, { model: candidate.model, prior, now }),
+  }));
+  const priced = believed.map((one) => ({ ...one, ...costOf(one, question) }));
+  const reference = referenceOf(priced, policy.referenceModel);
+  const referenceCost = Math.max(
+    1,
+    question.referenceCost ?? usualCost(state, reference) ?? reference?.cost ?? 1,
+  );
+  const candidates = priced.map((one) => ({
+    ...one,
+    utility: utilityOf(one, question, tuning, { referenceCost, isReference: one === reference }),
+  }));
+  return {
+    candidates,
+    similarity: familiar.similarity,
+    neighbours: familiar.neighbours.length,
+    referenceCost,
+  };
+}
+
+/** The model that answers in doubt. */
+export function referenceOf<T extends Pick<Appraised, 'model' | 'generalQuality'>>(
+  pool: readonly T[],
+  named: string | undefined,
+): T | undefined {
+  const found = pool.find(({ model }) => model === named);
+  if (found !== undefined || pool.length === 0) return found;
+  return pool.reduce((best, one) => (one.generalQuality > best.generalQuality ? one : best));
+}
+
+/** Dearer models are believed a little better until scores say otherwise. */
+function withPriors(candidates: readonly Candidate[]): { candidate: Candidate; prior: number }[] {
+  const rates = [...new Set(candidates.map(rateOf))].sort((one, other) => one - other);
+  return candidates.map((candidate) => {
+    const rank = rates.length < 2 ? 0.5 : rates.indexOf(rateOf(candidate)) / (rates.length - 1);
+    return { candidate, prior: candidate.prior ?? 0.5 + 0.2 * rank };
+  });
+}
+
+const rateOf = ({ inputRate, outputRate }: Candidate): number => inputRate + outputRate;
+
+function costOf(
+  one: Candidate & Estimate,
+  { features: { counters }, session }: Question,
+): { cost: number; cacheSaving: number } {
+  const cached = session?.model === one.model ? Math.min(session.cachedTokens, counters.tokens) : 0;
+  const cacheSaving =
+    (cached * Math.max(0, one.inputRate - (one.cachedInputRate ?? one.inputRate))) / MILLION;
+  const tokensOut = Math.min(one.tokensOut, counters.maxTokens ?? Infinity);
+  const full = (counters.tokens * one.inputRate + tokensOut * one.outputRate) / MILLION;
+  return { cost: full - cacheSaving, cacheSaving };
+}
+
+/** What a request of this organisation costs with the reference model, as its examples tell. */
+function usualCost({ requests, models }: RouterState, reference: Candidate | undefined): number | undefined {
+  const known = reference === undefined ? undefined : models.get(reference.model)?.all;
+  if (reference === undefined || known === undefined || requests.weight < 1 || known.weight < 1)
+    return undefined;
+  const tokensIn = requests.tokensIn / requests.weight;
+  const tokensOut = known.tokens / known.weight;
+  return (tokensIn * reference.inputRate + tokensOut * reference.outputRate) / MILLION;
+}
+
+function utilityOf(
+  one: Candidate & Estimate & { cost: number },
+  { policy, reliability, now }: Question,
+  { kappa, z }: Tuning,
+  { referenceCost, isReference }: { referenceCost: number; isReference: boolean },
+): number {
+  const slowness =
+    policy.latencyTargetMs === undefined || one.latencyMs === undefined
+      ? 0
+      : Math.max(0, one.latencyMs / policy.latencyTargetMs - 1);
+  const failure = reliability === undefined ? 0 : failureChance(reliability, one.model, now);
+  return (
+    one.quality -
+    kappa * (one.cost / referenceCost) -
+    LATENCY_WEIGHT * slowness -
+    FAILURE_WEIGHT * failure -
+    (isReference ? 0 : z * DOUBT_SCALE * one.doubt)
+  );
+}

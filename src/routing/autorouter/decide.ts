@@ -1,0 +1,221 @@
+import { appraise, type Appraised, type Candidate, type Question, referenceOf } from './appraise';
+import type { DecisionReason, ExplainedCandidate, Explanation } from './explanation';
+import { type NoveltyGate, type Tuning, tuningOf } from './policy';
+import { JUDGED_NEEDED_PER_MODEL, readiness } from './readiness';
+import type { RouterState } from './state';
+
+const SWITCH_MARGIN = 0.05;
+const DRIFT_Z = 1.5;
+const SIMILAR_QUALITY = 0.01;
+const MOST_EXPLAINED = 8;
+const MOST_FALLBACKS = 8;
+
+/** The model that answers, who steps in for it in what order, and why. */
+export interface Chosen {
+  readonly kind: 'chosen';
+  readonly chosen: string;
+  readonly fallbackOrder: readonly string[];
+  /** Whether the request is unlike what is remembered: what `noteFamiliarity` wants to know. */
+  readonly unfamiliar: boolean;
+  readonly explanation: Explanation;
+}
+
+/** `tool_call_model_gone`: the model that made a tool call is no candidate, and no other may read the result. */
+export interface NoneChosen {
+  readonly kind: 'none';
+  readonly reason: 'no_candidate' | 'tool_call_model_gone';
+  readonly excluded: Readonly<Record<string, number>>;
+}
+
+export type Decision = Chosen | NoneChosen;
+
+/** One pick and what led to it. */
+interface Pick {
+  readonly pick: Appraised;
+  readonly reason: DecisionReason;
+}
+
+export function decide(state: RouterState, question: Question): Decision {
+  const { policy, session, candidates } = question;
+  const excluded = { ...question.excluded };
+  const tuning = cautious(policy.tuning ?? tuningOf(policy.dial), question);
+  const appraisal = appraise(state, question, tuning);
+  const affordable = appraisal.candidates.filter(
+    ({ cost }) => cost <= (policy.maxCostPerRequest ?? Infinity),
+  );
+  count(excluded, 'max_cost', candidates.length - affordable.length);
+  const held = session?.betweenToolCallAndResult === true ? session.model : undefined;
+  const pool = held === undefined ? affordable : affordable.filter(({ model }) => model === held);
+  const reference = referenceOf(pool, policy.referenceModel);
+  if (reference === undefined)
+    return {
+      kind: 'none',
+      reason: held === undefined || affordable.length === 0 ? 'no_candidate' : 'tool_call_model_gone',
+      excluded,
+    };
+  const unfamiliar = isUnfamiliar(state, appraisal.similarity, tuning.novelty);
+  const wanted = want(question, { pool, reference, unfamiliar, excluded });
+  const sticky = held === undefined ? stick(question, tuning, wanted, { pool, appraisal }) : heldPick(wanted);
+  const final = inShadow(state, question, sticky, reference);
+  const fallbackOrder = failover(pool, final.pick);
+  const explanation: Explanation = {
+    alg: policy.algorithm,
+    state_version: state.version,
+    mode: final.shadow ? 'shadow' : 'on',
+    policy: {
+      level: policy.level,
+      dial: policy.dial,
+      kappa: round(tuning.kappa),
+      z: tuning.z,
+      novelty: tuning.novelty,
+      min_quality: policy.minQuality ?? null,
+      max_cost: policy.maxCostPerRequest ?? null,
+    },
+    session:
+      session === undefined
+        ? null
+        : { source: session.source, sticky: sticky.sticky, since: session.since ?? null },
+    bucket: question.features.bucket,
+    tokens_in: question.features.counters.tokens,
+    novelty: round(1 - appraisal.similarity),
+    neighbours: appraisal.neighbours,
+    drift: question.drift ?? 'calm',
+    ref: reference.model,
+    chosen: final.pick.model,
+    would_have: final.shadow ? sticky.pick.model : null,
+    reason: final.reason,
+    quality_difference: round(sticky.pick.quality - reference.quality),
+    cost_ratio: round(reference.cost === 0 ? 1 : sticky.pick.cost / reference.cost),
+    candidates: explained(pool, [sticky.pick, reference]),
+    excluded,
+    fallback_order: fallbackOrder,
+  };
+  return { kind: 'chosen', chosen: final.pick.model, fallbackOrder, unfamiliar, explanation };
+}
+
+/** Traffic that changed makes doubt count more. */
+const cautious = (tuning: Tuning, { drift, kappaRaise = 0 }: Question): Tuning => ({
+  kappa: tuning.kappa + Math.max(0, kappaRaise),
+  z: drift === 'raised' || drift === 'reference' ? Math.max(DRIFT_Z, tuning.z) : tuning.z,
+  novelty: tuning.novelty,
+});
+
+function isUnfamiliar({ calibration }: RouterState, similarity: number, gate: NoveltyGate): boolean {
+  return calibration !== undefined && similarity < (gate === 'p50' ? calibration.p50 : calibration.p25);
+}
+
+/** What the algorithm wants, before sessions and shadow mode. */
+function want(
+  question: Question,
+  asked: {
+    pool: readonly Appraised[];
+    reference: Appraised;
+    unfamiliar: boolean;
+    excluded: Record<string, number>;
+  },
+): Pick {
+  const { policy, drift } = question;
+  const { pool, reference, unfamiliar, excluded } = asked;
+  if (pool.length === 1) return { pick: reference, reason: 'only_candidate' };
+  if (policy.algorithm === 'static') return { pick: reference, reason: 'algorithm_static' };
+  // A model on trial is chosen by nobody's rule: only replays tell what it is worth.
+  const known = pool.filter((one) => one === reference || one.judged >= JUDGED_NEEDED_PER_MODEL);
+  count(excluded, 'on_trial', pool.length - known.length);
+  const good = known.filter(({ quality, doubt }) => quality - doubt >= (policy.minQuality ?? 0));
+  count(excluded, 'min_quality', known.length - good.length);
+  if (good.length === 0)
+    return { pick: best(known, ({ quality, doubt }) => quality - doubt), reason: 'quality_floor' };
+  if (policy.algorithm === 'cheapest')
+    return { pick: best(good, ({ cost }) => -cost), reason: 'algorithm_cheapest' };
+  if (policy.algorithm === 'best_quality')
+    return { pick: best(good, ({ quality }) => quality), reason: 'algorithm_best_quality' };
+  if (drift === 'reference') return { pick: reference, reason: 'traffic_changed' };
+  if (unfamiliar && gateOf(question) !== 'off') return { pick: reference, reason: 'unfamiliar_request' };
+  const pick = best(good, ({ utility }) => utility);
+  return { pick, reason: reasonOf(pick, reference) };
+}
+
+const gateOf = ({ policy }: Question): NoveltyGate => (policy.tuning ?? tuningOf(policy.dial)).novelty;
+
+function reasonOf(pick: Appraised, reference: Appraised): DecisionReason {
+  if (pick.model === reference.model) return 'reference_is_best';
+  const better = pick.quality - reference.quality > SIMILAR_QUALITY;
+  if (pick.cost >= reference.cost) return 'better_quality';
+  return better ? 'better_quality_cheaper' : 'similar_quality_cheaper';
+}
+
+type Stuck = Pick & { readonly sticky: 'kept' | 'new' | `broken:${string}` };
+
+const heldPick = ({ pick }: Pick): Stuck => ({ pick, reason: 'tool_result', sticky: 'kept' });
+
+/** A session stays with its model unless that is gone, or another is better by more than the lost cache costs. */
+function stick(
+  { session, policy, drift }: Question,
+  { kappa }: Tuning,
+  wanted: Pick,
+  { pool, appraisal }: { pool: readonly Appraised[]; appraisal: { referenceCost: number } },
+): Stuck {
+  if (session?.model === undefined || policy.algorithm === 'static') return { ...wanted, sticky: 'new' };
+  const stuck = pool.find(({ model }) => model === session.model);
+  if (stuck === undefined) return { ...wanted, sticky: 'broken:no_candidate' };
+  if (stuck.model === wanted.pick.model) return { ...wanted, sticky: 'kept' };
+  if (drift === 'reference') return { ...wanted, sticky: 'broken:traffic_changed' };
+  const lost = kappa * (stuck.cacheSaving / appraisal.referenceCost);
+  return wanted.pick.utility - stuck.utility > SWITCH_MARGIN + lost
+    ? { ...wanted, sticky: 'broken:better_model' }
+    : { pick: stuck, reason: 'session_kept', sticky: 'kept' };
+}
+
+/** While too little is known, and where only watching is allowed, the reference model answers. */
+function inShadow(
+  state: RouterState,
+  { policy, candidates, session }: Question,
+  wanted: Stuck,
+  reference: Appraised,
+): Pick & { readonly shadow: boolean } {
+  if (session?.betweenToolCallAndResult === true) return { ...wanted, shadow: false };
+  if (policy.mode === 'shadow') return { pick: reference, reason: 'shadow_mode', shadow: true };
+  if (policy.algorithm !== 'hkb-v1' && policy.algorithm !== 'best_quality')
+    return { ...wanted, shadow: false };
+  const models = candidates.map(({ model }) => model);
+  return readiness(state, models).ready
+    ? { ...wanted, shadow: false }
+    : { pick: reference, reason: 'still_learning', shadow: true };
+}
+
+/** Another supplier first: what ails one model of a supplier often ails all. */
+function failover(pool: readonly Appraised[], chosen: Appraised): string[] {
+  const isNear = ({ provider }: Candidate): number => (provider === chosen.provider ? 1 : 0);
+  return pool
+    .filter((one) => one !== chosen)
+    .sort((one, other) => isNear(one) - isNear(other) || other.utility - one.utility)
+    .slice(0, MOST_FALLBACKS)
+    .map(({ model }) => model);
+}
+
+function explained(pool: readonly Appraised[], always: readonly Appraised[]): ExplainedCandidate[] {
+  const ranked = [...pool].sort((one, other) => other.utility - one.utility);
+  const shown = new Set([...always, ...ranked].slice(0, MOST_EXPLAINED));
+  return ranked
+    .filter((one) => shown.has(one))
+    .map(({ model, quality, doubt, evidence, cost, latencyMs, utility }) => ({
+      model,
+      q: round(quality),
+      lo: round(Math.max(0, quality - 1.96 * doubt)),
+      hi: round(Math.min(1, quality + 1.96 * doubt)),
+      n_eff: Math.round(evidence * 10) / 10,
+      cost_est: Math.round(cost),
+      lat_est: latencyMs === undefined ? null : Math.round(latencyMs),
+      u: round(utility),
+    }));
+}
+
+function best(of: readonly Appraised[], worth: (one: Appraised) => number): Appraised {
+  return of.reduce((chosen, one) => (worth(one) > worth(chosen) ? one : chosen));
+}
+
+function count(excluded: Record<string, number>, reason: string, add: number): void {
+  if (add > 0) excluded[reason] = (excluded[reason] ?? 0) + add;
+}
+
+const round = (value: number): number => Math.round(value * 10_000) / 10_000;

@@ -1,0 +1,74 @@
+import type { NoveltyGate, RouterAlgorithm } from './policy';
+
+/** Why the model was chosen; pages have a sentence for each. */
+export const DECISION_REASONS = [
+  'only_candidate',
+  'reference_is_best',
+  'similar_quality_cheaper',
+  'better_quality',
+  'better_quality_cheaper',
+  'quality_floor',
+  'unfamiliar_request',
+  'traffic_changed',
+  'still_learning',
+  'shadow_mode',
+  'session_kept',
+  'tool_result',
+  'algorithm_static',
+  'algorithm_cheapest',
+  'algorithm_best_quality',
+] as const;
+export type DecisionReason = (typeof DECISION_REASONS)[number];
+
+export interface ExplainedCandidate {
+  readonly model: string;
+  readonly q: number;
+  /** 95 % of the belief lie between. */
+  readonly lo: number;
+  readonly hi: number;
+  readonly n_eff: number;
+  /** In nano-USD. */
+  readonly cost_est: number;
+  readonly lat_est: number | null;
+  readonly u: number;
+}
+
+/** What the request log keeps of a decision: plain JSON of about a kilobyte. */
+export interface Explanation {
+  readonly alg: RouterAlgorithm;
+  readonly state_version: number;
+  readonly mode: 'shadow' | 'on';
+  readonly policy: {
+    readonly level: string;
+    readonly dial: number;
+    readonly kappa: number;
+    readonly z: number;
+    readonly novelty: NoveltyGate;
+    readonly min_quality: number | null;
+    readonly max_cost: number | null;
+  };
+  readonly session: {
+    readonly source: string;
+    readonly sticky: 'kept' | 'new' | `broken:${string}`;
+    readonly since: number | null;
+  } | null;
+  readonly bucket: string;
+  readonly tokens_in: number;
+  /** 1 less the similarity of the nearest remembered request. */
+  readonly novelty: number;
+  readonly neighbours: number;
+  readonly drift: 'calm' | 'raised' | 'reference';
+  readonly ref: string;
+  readonly chosen: string;
+  /** In shadow: what would have answered. */
+  readonly would_have: string | null;
+  readonly reason: DecisionReason;
+  /** Of the decision (in shadow: of `would_have`) against the reference model. */
+  readonly quality_difference: number;
+  readonly cost_ratio: number;
+  /** The best by utility, at most eight. */
+  readonly candidates: readonly ExplainedCandidate[];
+  /** Counts by reason. */
+  readonly excluded: Readonly<Record<string, number>>;
+  readonly fallback_order: readonly string[];
+}

@@ -1,0 +1,141 @@
+import { topicOf, topics } from './lexicon';
+import { fnv, fold, HASHES, MOST_TERMS, type WordSalt } from './words';
+
+/** What is counted of a request without reading it. */
+export interface RequestCounters {
+  /** Estimated tokens of the whole request. */
+  readonly tokens: number;
+  readonly turns: number;
+  readonly tools: number;
+  readonly hasToolResult: boolean;
+  readonly hasImage: boolean;
+  readonly hasDocument: boolean;
+  readonly jsonMode: boolean;
+  readonly systemLength: number;
+  readonly stream: boolean;
+  readonly maxTokens?: number;
+}
+
+/** What the router sees of a request: its counters and the text of the last message of the user. */
+export interface RequestView extends RequestCounters {
+  readonly text: string;
+}
+
+/** What is left of a request once it was looked at. No word of it can be read back. */
+export interface Features {
+  readonly counters: RequestCounters;
+  /** `topic/length`, and `/tools` or `/image` behind it; `bucketLabel` is for people. */
+  readonly bucket: string;
+  /** STRUCTURE signals. */
+  readonly structure: Float32Array;
+  /** Salted hashes of words and pairs of words; each at most once, `counts` beside it. */
+  readonly hashes: Uint16Array;
+  readonly counts: Uint8Array;
+}
+
+const SCALARS = 10;
+/** The length of the structural vector: stored examples and coefficients depend on it. */
+export const STRUCTURE = SCALARS + 2 * topics.length;
+
+const MOST_CHARACTERS = 4_000;
+const HEAD_CHARACTERS = MOST_CHARACTERS * 0.6;
+const MOST_WORDS = 1_200;
+
+export function extractFeatures({ text, ...counters }: RequestView, salt: WordSalt): Features {
+  const read = excerpt(text);
+  const words = wordsOf(read);
+  const perTopic = topicCounts(words);
+  return {
+    counters,
+    bucket: bucketOf(text.length, perTopic, counters),
+    structure: structureOf(text.length, read, words, perTopic),
+    ...hashed(words, salt),
+  };
+}
+
+/** The beginning and the end of a long text: tasks stand in either. */
+const excerpt = (text: string): string =>
+  text.length <= MOST_CHARACTERS
+    ? text
+    : `${text.slice(0, HEAD_CHARACTERS)} ${text.slice(HEAD_CHARACTERS - MOST_CHARACTERS)}`;
+
+const wordsOf = (text: string): string[] =>
+  (text.toLowerCase().match(/[\p{L}\p{M}_]+|\p{N}+|[^\s\p{L}\p{M}\p{N}]/gu) ?? [])
+    .slice(0, MOST_WORDS)
+    .map((word) => (/^\p{N}/u.test(word) ? `#${word.length}` : word));
+
+function topicCounts(words: readonly string[]): Float32Array {
+  const counts = new Float32Array(topics.length);
+  for (const word of words) {
+    const topic = topicOf(word);
+    if (topic !== undefined) counts[topic] = (counts[topic] ?? 0) + 1;
+  }
+  return counts;
+}
+
+export const lengthBand = (characters: number): 'short' | 'medium' | 'long' =>
+  characters < 200 ? 'short' : characters < 1_000 ? 'medium' : 'long';
+
+function bucketOf(
+  characters: number,
+  perTopic: Float32Array,
+  counters: Pick<RequestCounters, 'tools' | 'hasImage' | 'hasToolResult'>,
+): string {
+  const suffix = counters.hasImage ? '/image' : counters.tools > 0 || counters.hasToolResult ? '/tools' : '';
+  return `${strongest(perTopic)}/${lengthBand(characters)}${suffix}`;
+}
+
+function strongest(perTopic: Float32Array): string {
+  let best = -1;
+  perTopic.forEach((count, topic) => {
+    if (count > (best < 0 ? 0 : (perTopic[best] ?? 0))) best = topic;
+  });
+  return topics[best] ?? 'general';
+}
+
+function structureOf(
+  characters: number,
+  read: string,
+  words: readonly string[],
+  perTopic: Float32Array,
+): Float32Array {
+  const share = (pattern: RegExp): number => (read.match(pattern)?.length ?? 0) / Math.max(1, read.length);
+  const lines = read.split('\n');
+  const listed = lines.filter((one) => /^\s*(?:[-*•]|\(?[A-Za-z0-9]{1,2}[.):])\s/.test(one)).length;
+  const letters = words.reduce((sum, word) => sum + word.length, 0);
+  const structure = new Float32Array(STRUCTURE);
+  structure.set([
+    Math.log1p(characters) / 8,
+    Math.log1p(lines.length) / 4,
+    Math.min(2, listed / 10),
+    5 * share(/\d/g),
+    // eslint-disable-next-line no-control-regex
+    2 * share(/[^\u0000-\u007f]/g),
+    5 * share(/[A-Z]/g),
+    Math.min(2, (read.match(/\?/g)?.length ?? 0) / 3),
+    letters / Math.max(1, words.length) / 8,
+    5 * share(/[{}()[\];=<>]/g),
+    5 * share(/[\\^$+*/%]/g),
+  ]);
+  perTopic.forEach((count, topic) => {
+    structure[SCALARS + 2 * topic] = count > 0 ? 1 : 0;
+    structure[SCALARS + 2 * topic + 1] = Math.log1p(count);
+  });
+  return structure;
+}
+
+function hashed(words: readonly string[], { order }: WordSalt): Pick<Features, 'hashes' | 'counts'> {
+  const counts = new Map<number, number>();
+  const add = (hash: number): void => {
+    const salted = order[fold(hash)] ?? hash % HASHES;
+    const count = counts.get(salted) ?? 0;
+    if (count > 0 || counts.size < MOST_TERMS) counts.set(salted, Math.min(255, count + 1));
+  };
+  let before: number | undefined;
+  for (const word of words) {
+    if (before !== undefined) add(fnv(word, fnv(' ', before)));
+    before = fnv(word);
+    add(before);
+  }
+  return { hashes: Uint16Array.from(counts.keys()), counts: Uint8Array.from(counts.values()) };
+}

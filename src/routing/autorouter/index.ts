@@ -1,0 +1,40 @@
+export type { Appraised, Candidate, Question, SessionView } from './appraise';
+export { calibrate } from './calibration';
+export { type Chosen, type Decision, decide, type NoneChosen } from './decide';
+export { type Drift, type DriftLevel, driftLevel, noDrift, noteFamiliarity } from './drift';
+export { type Estimate, estimate, familiarity } from './estimate';
+export { type Example, loadedExample, type Outcome, type StoredExample, storedExample } from './examples';
+export {
+  DECISION_REASONS,
+  type DecisionReason,
+  type ExplainedCandidate,
+  type Explanation,
+} from './explanation';
+export { extractFeatures, type Features, type RequestCounters, type RequestView } from './features';
+export { noPacing, pace, type Pacing } from './pacing';
+export {
+  isRouterAlgorithm,
+  type NoveltyGate,
+  type Policy,
+  ROUTER_ALGORITHMS,
+  type RouterAlgorithm,
+  type Tuning,
+  tuningOf,
+} from './policy';
+export { type Readiness, readiness } from './readiness';
+export { failureChance, noteAnswer, type Reliability } from './reliability';
+export {
+  type Calibration,
+  decay,
+  emptyState,
+  forgetModel,
+  learn,
+  learnAll,
+  loadedState,
+  modelChanged,
+  type RouterState,
+  type StoredState,
+  storedExamples,
+  storedState,
+} from './state';
+export { type WordSalt, wordSalt } from './words';

@@ -1,0 +1,28 @@
+const PROPORTIONAL = 0.2;
+const INTEGRAL = 0.1;
+const MOST_RAISE = 0.5;
+const DAY_MS = 86_400_000;
+
+/** A controller that raises kappa while projected spend is over the budget, and lets it sink again. */
+export interface Pacing {
+  /** Overspending of the past, in days of 100 %. */
+  readonly overspent: number;
+  readonly at: number;
+  /** To be added to kappa. */
+  readonly raise: number;
+}
+
+export const noPacing = (now: number): Pacing => ({ overspent: 0, at: now, raise: 0 });
+
+/** `projected`: spend by the end of the period at today's pace. Both in the same unit of money. */
+export function pace(
+  pacing: Pacing,
+  { projected, budget, now }: { projected: number; budget: number; now: number },
+): Pacing {
+  const error = budget > 0 ? Math.min(2, Math.max(-1, projected / budget - 1)) : 2;
+  const days = Math.min(1, Math.max(0, now - pacing.at) / DAY_MS);
+  // Bounded, or a long overspending would go on raising long after it ended.
+  const overspent = Math.min(MOST_RAISE / INTEGRAL, Math.max(0, pacing.overspent + error * days));
+  const raise = Math.min(MOST_RAISE, Math.max(0, PROPORTIONAL * error + INTEGRAL * overspent));
+  return { overspent, at: now, raise };
+}

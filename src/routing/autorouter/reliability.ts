@@ -1,0 +1,28 @@
+const HALF_LIFE_MS = 10 * 60_000;
+/** Belief before anything is seen: one failure in a hundred. */
+const PRIOR = { failed: 0.05, answered: 4.95 };
+
+/** Recent answers and failures of models, as this node saw them; both halve in ten minutes. */
+export type Reliability = Map<string, { failed: number; answered: number; at: number }>;
+
+export function noteAnswer(reliability: Reliability, model: string, answered: boolean, now: number): void {
+  const { failed, answered: earlier } = decayed(reliability, model, now);
+  reliability.set(model, {
+    failed: failed + (answered ? 0 : 1),
+    answered: earlier + (answered ? 1 : 0),
+    at: now,
+  });
+}
+
+/** The chance that the model's next answer fails. */
+export function failureChance(reliability: Reliability, model: string, now: number): number {
+  const { failed, answered } = decayed(reliability, model, now);
+  return (failed + PRIOR.failed) / (failed + answered + PRIOR.failed + PRIOR.answered);
+}
+
+function decayed(reliability: Reliability, model: string, now: number): { failed: number; answered: number } {
+  const seen = reliability.get(model);
+  if (seen === undefined) return { failed: 0, answered: 0 };
+  const factor = 0.5 ** (Math.max(0, now - seen.at) / HALF_LIFE_MS);
+  return { failed: seen.failed * factor, answered: seen.answered * factor };
+}
