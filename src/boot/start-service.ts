@@ -114,7 +114,8 @@ function createApplication(
     bodyParser: false,
     abortOnError: false,
     routeResolutionStrategy: 'specificity',
-    routeConflictPolicy: { duplicate: 'error', shadow: 'warn' },
+    // A named path beside a parameter ("new" beside ":key_id") is meant: the more specific one wins.
+    routeConflictPolicy: { duplicate: 'error', shadow: 'off' },
   });
 }
 

@@ -7,7 +7,7 @@ import { wholeNumberOf } from '../readers';
 import { withDatabase } from '../with-database';
 import { DEMO_SLUG, makeOrganisation } from './organisation';
 import { removeDemo } from './removal';
-import { makeTraffic } from './traffic';
+import { makeTraffic, pricedModels } from './traffic';
 
 export const demoSeed: Command = {
   usage: 'demo:seed [--days 90] [--requests 60000] [--remove]',
@@ -49,8 +49,16 @@ async function seed(
   span: { days: number; requests: number },
   context: CommandContext,
 ): Promise<number> {
+  // Checked before anything is written: an account in an empty database would keep the first start from making its owner.
+  const models = await pricedModels(database);
+  if (models.size === 0) {
+    context.complain(
+      'The models of the sandbox are not there: start the service once. Nothing was changed.\n',
+    );
+    return 1;
+  }
   const organisation = await database.transaction((tx) => makeOrganisation(tx, database, settings));
-  await makeTraffic(database, organisation, { ...span, now: Date.now() }, (made) => {
+  await makeTraffic(database, organisation, models, { ...span, now: Date.now() }, (made) => {
     context.complain(`${made.toLocaleString('en')} of ${span.requests.toLocaleString('en')} requests\n`);
   });
   context.write(`Organisation "${DEMO_SLUG}" with ${organisation.keys.length} keys is there.\n`);

@@ -46,10 +46,10 @@ const surfaces: Readonly<Record<string, string>> = { 'sim-embed': 'embeddings', 
 export async function makeTraffic(
   database: Database,
   organisation: DemoOrganisation,
+  models: ReadonlyMap<string, PricedModel>,
   span: { days: number; requests: number; now: number },
   progress: (made: number) => void,
 ): Promise<void> {
-  const models = await pricedModels(database);
   const since = span.now - span.days * DAY_MS;
   await database.query('SELECT ensure_request_record_partitions($1::date, $2)', [
     new Date(since).toISOString(),
@@ -67,7 +67,8 @@ export async function makeTraffic(
   }
 }
 
-async function pricedModels(database: Database): Promise<ReadonlyMap<string, PricedModel>> {
+/** The sandbox's models by name; none where it has never run or is retired. */
+export async function pricedModels(database: Database): Promise<ReadonlyMap<string, PricedModel>> {
   const models = await database.query<{ id: number; name: string; price_id: string }>(
     `SELECT DISTINCT ON (m.id) m.id, m.name, p.id AS price_id FROM model m JOIN price p ON p.model_id = m.id
       WHERE m.name LIKE 'sim-%' AND p.lane_id IS NULL AND p.valid_from <= now()
@@ -105,7 +106,7 @@ function factsOf(
 ): RecordFacts {
   const style = styles[key.style];
   const model = models.get(skewed(style.models));
-  if (model === undefined) throw new Error('the models of the sandbox are not there: start the service once');
+  if (model === undefined) throw new Error(`the sandbox lacks ${key.style} models: start the service once`);
   const refusal = refusalOf();
   const usage = refusal === null ? usageOf(style, model.name) : NO_USAGE;
   const attempts = refusal === null ? attemptsOf(model.name) : [];

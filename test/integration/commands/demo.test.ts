@@ -16,7 +16,6 @@ describe('demo:seed', () => {
   let house: CommandHouse;
   beforeAll(async () => {
     house = await CommandHouse.open();
-    await house.database.transaction((tx) => ensureSandbox(tx, 'http://127.0.0.1:9'));
   });
   afterAll(() => house.close());
 
@@ -30,7 +29,17 @@ describe('demo:seed', () => {
       ),
     );
 
+  test('before the first start it changes nothing, so that the owner is still made', async () => {
+    const before = await counts();
+    expect(await house.run(['demo:seed'])).toMatchObject({
+      code: 1,
+      complaint: expect.stringContaining('start the service once') as string,
+    });
+    expect(await counts()).toEqual(before);
+  });
+
   test('fills an installation with traffic whose bills add up, once, and takes it away again', async () => {
+    await house.database.transaction((tx) => ensureSandbox(tx, 'http://127.0.0.1:9'));
     const before = await counts();
     const seeded = await house.run(['demo:seed', '--days', '40', '--requests', '2500']);
     expect(seeded).toMatchObject({
