@@ -38,6 +38,7 @@ import { CreateIncidents1763801100000 } from './1763801100000-create-incidents';
 import { CreateEngineSettings1763801110000 } from './1763801110000-create-engine-settings';
 import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 import { CreateSecondFactor1763801300000 } from './1763801300000-create-second-factor';
+import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -81,4 +82,5 @@ export const migrations = [
   CreateEngineSettings1763801110000,
   CreatePayments1763801200000,
   CreateSecondFactor1763801300000,
+  CreateCatalogueDrafts1763905000000,
 ];

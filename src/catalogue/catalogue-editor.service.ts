@@ -3,6 +3,7 @@ import { IsNull } from 'typeorm';
 import { defineTransitions, fault } from '../kernel';
 import { AddressGuard, type Tx } from '../platform';
 import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock';
+import { originsOf } from './credential';
 import { ProviderCredential, wiped } from './credential.entity';
 import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from './entities';
 import { checkAddresses, checkName, checkProvider, checkRedirects } from './catalogue-rules';
@@ -71,7 +72,9 @@ export class CatalogueEditor {
       }
       return tx.save(Provider, { ...given(fields), name, style, baseUrl });
     }
-    return this.change(tx, Provider, known.id, fields);
+    const changed = await this.change(tx, Provider, known.id, fields);
+    if (originsOf(changed) !== originsOf(known)) await this.wipeSecrets(tx, known.id);
+    return changed;
   }
 
   /** Only a provider that no model uses can be removed. */
@@ -82,7 +85,7 @@ export class CatalogueEditor {
     if (lanes > 0) {
       throw fault('conflict', { message: 'Models are still assigned to this provider.', details: { lanes } });
     }
-    await tx.update(ProviderCredential, { providerId: id, disabledAt: IsNull() }, wiped());
+    await this.wipeSecrets(tx, id);
     await tx.update(Provider, { id: provider?.id }, { removedAt: new Date() });
   }
 
@@ -250,6 +253,11 @@ export class CatalogueEditor {
       });
     }
     return provider.id;
+  }
+
+  /** A secret is for the address it was entered for, and goes with it. */
+  private async wipeSecrets(tx: Tx, providerId: number): Promise<void> {
+    await tx.update(ProviderCredential, { providerId, disabledAt: IsNull() }, wiped());
   }
 
   private async change<Row extends Model | Provider>(

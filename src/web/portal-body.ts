@@ -4,8 +4,10 @@ import type { Observable } from 'rxjs';
 import { fault, readJsonObject } from '../kernel';
 import { readBody, Settings } from '../platform';
 import { type HttpRequest, requestOf } from './http-request';
+import { readUpload } from './upload';
 
 export const bodyLimitMetadata = 'switchboard:body-limit';
+export const filesMetadata = 'switchboard:takes-files';
 
 /**
  * Reads the body of a change in the portal, once the guards have let the request in: nobody else's bytes are worth
@@ -23,7 +25,12 @@ export class PortalBodyInterceptor implements NestInterceptor {
     if (hasBody(request)) {
       const own = this.reflector.get<number | undefined>(bodyLimitMetadata, context.getHandler());
       request.rawBody = await readBody(request, own ?? this.settings.portalBodyLimitBytes);
-      request.body = await parseBody(request.rawBody, mediaTypeOf(request));
+      const takesFiles = this.reflector.get<boolean | undefined>(filesMetadata, context.getHandler());
+      const type = mediaTypeOf(request);
+      request.body =
+        takesFiles === true && type === 'multipart/form-data'
+          ? await readUpload(request.rawBody, request.headers['content-type'] ?? '')
+          : await parseBody(request.rawBody, type);
     }
     return next.handle();
   }

@@ -1,12 +1,16 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit';
 import { CatalogueModule } from '../../catalogue';
+import { SecretsModule, SupplierHttpModule } from '../../platform';
 import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
 import { AccessController } from './access.controller';
 import { AliasesController } from './aliases.controller';
 import { Answers } from './answers';
 import { CataloguePagesController } from './catalogue-pages.controller';
+import { ImportController } from './import/import.controller';
+import { ImportDesk } from './import/import-desk.service';
+import { ImportDrafts } from './import/import-drafts.service';
 import { ModelsController } from './models.controller';
 import { PriceDesk } from './price-desk.service';
 import { PricesController } from './prices.controller';
@@ -14,7 +18,7 @@ import { ProbeController } from './probe.controller';
 import { ProvidersController } from './providers.controller';
 
 @Module({
-  imports: [WebModule, AuditModule, CatalogueModule, RoutingModule],
+  imports: [WebModule, AuditModule, CatalogueModule, RoutingModule, SecretsModule, SupplierHttpModule],
   controllers: [
     ModelsController,
     PricesController,
@@ -23,7 +27,8 @@ import { ProvidersController } from './providers.controller';
     AliasesController,
     AccessController,
     CataloguePagesController,
+    ImportController,
   ],
-  providers: [Answers, PriceDesk],
+  providers: [Answers, PriceDesk, ImportDesk, ImportDrafts],
 })
 export class CatalogueAdminModule {}

@@ -36,6 +36,7 @@ export const actionNames = [
   'billing.refund-ordered',
   'billing.refunded',
   'billing.topped-up',
+  'catalogue.imported',
   'conversation.content-viewed',
   'conversation.deleted',
   'credential.added',

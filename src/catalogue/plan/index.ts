@@ -7,6 +7,8 @@ export {
   planGatewayFile,
 } from './gateway-file/gateway-file-plan';
 export { readGatewayText } from './gateway-file/read-file';
+export { type FileFault, FileFaults } from './gateway-file/file-fault';
+export { gatewayText } from './gateway-file/write-file';
 export type { PlanRow } from './plan-rows';
 export {
   applyPriceList,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { fault } from '../../kernel';
+import type { Tx } from '../../platform';
 import { type FieldChange, usualTexts } from './field-texts';
 import { nameOf, type PlanKind, type PlanMark, type Step } from './step';
 
@@ -11,6 +12,21 @@ export interface PlanRow {
   /** Of something new only what differs from the usual. */
   readonly changes: readonly FieldChange[];
 }
+
+/** Who applies a plan, which one was shown, and how much of it is wanted. */
+export interface PlanApproval {
+  /** In words that stay true: `command line`, `user 12`. */
+  readonly actor: string;
+  /** Fingerprint of the plan that was shown; another one is a conflict, and nothing is applied. */
+  readonly shown?: string;
+  /** Names as in `model gpt-large`. Left out: all of it. */
+  readonly chosen?: ReadonlySet<string>;
+  /** Puts on record what was done, in the same transaction. */
+  record?(tx: Tx, rows: readonly PlanRow[]): Promise<void>;
+}
+
+export const chosenOf = (steps: readonly Step[], approval: PlanApproval | null): readonly Step[] =>
+  approval?.chosen === undefined ? steps : steps.filter((step) => approval.chosen?.has(nameOf(step)));
 
 export function rowsOf(steps: readonly Step[]): PlanRow[] {
   return [...Map.groupBy(steps, nameOf).values()].map((ofIt) => {

@@ -13,7 +13,7 @@ import {
 } from '@nestjs/common';
 import { Audited, type AuditRule } from '../audited';
 import { SameOriginGuard } from '../guards/same-origin.guard';
-import { bodyLimitMetadata, PortalBodyInterceptor } from '../portal-body';
+import { bodyLimitMetadata, filesMetadata, PortalBodyInterceptor } from '../portal-body';
 import { FormPipe } from '../validation';
 import { CsvInterceptor, fileNameMetadata } from './csv.interceptor';
 import { PageInterceptor, type PageOptions, type PageView, viewMetadata } from './page.interceptor';
@@ -48,6 +48,8 @@ export interface ActionOptions {
   readonly verb?: 'post' | 'delete';
   /** Where a body may be larger than those of other changes. */
   readonly bodyLimitBytes?: number;
+  /** Whether its form may carry files, as `multipart/form-data`. */
+  readonly takesFiles?: boolean;
 }
 
 /**
@@ -57,7 +59,7 @@ export interface ActionOptions {
 export const Action = (
   path: string,
   access: MethodDecorator,
-  { audit, verb = 'post', bodyLimitBytes }: ActionOptions,
+  { audit, verb = 'post', bodyLimitBytes, takesFiles }: ActionOptions,
 ): MethodDecorator =>
   applyDecorators(
     verb === 'post' ? Post(path) : Delete(path),
@@ -66,6 +68,7 @@ export const Action = (
     access,
     Header('cache-control', 'no-store'),
     SetMetadata(bodyLimitMetadata, bodyLimitBytes),
+    SetMetadata(filesMetadata, takesFiles),
     UseInterceptors(PortalBodyInterceptor),
     Audited(audit),
     UsePipes(FormPipe),

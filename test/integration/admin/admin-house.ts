@@ -50,6 +50,16 @@ export class Visitor {
     });
   }
 
+  /** As a browser sends a form with files. */
+  upload(path: string, form: FormData): Promise<Response> {
+    return fetch(this.url + path, {
+      method: 'POST',
+      redirect: 'manual',
+      body: form,
+      headers: { cookie: this.cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin' },
+    });
+  }
+
   private async send(method: string, path: string, body?: string): Promise<JsonAnswer> {
     const answer = await ask(this.url, {
       method,

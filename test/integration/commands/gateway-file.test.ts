@@ -211,10 +211,11 @@ test('a provider that moves gets its secret again, since it was kept for the oth
   expect(output).toContain('secret gateway.yaml: set → changed');
   const rows = await house.database.query('SELECT host FROM provider_credential WHERE disabled_at IS NULL');
   expect(rows).toEqual([{ host: 'https://new.example' }]);
-  // Moved by a file without the secret, it has to be entered again, although it is the same one.
-  await house.apply(file('third.example').replace(/ {4}api_key.*\n/, ''));
+  // Moved by a file without the secret, it is gone and has to be entered again, although it is the same one.
+  const moved = await house.apply(file('third.example').replace(/ {4}api_key.*\n/, ''));
+  expect(moved.output).toContain('secret gateway.yaml: set → none');
   const again = await house.apply(file('third.example'));
-  expect(again.output).toContain('secret gateway.yaml: set → changed');
+  expect(again.output).toContain('secret gateway.yaml: none → set');
   expect((await house.apply(file('third.example'))).output).toMatch(/Nothing to do\.\n$/);
   await house.apply(file('new.example'));
   const without = file('new.example').replace(/ {4}api_key.*\n/, '');

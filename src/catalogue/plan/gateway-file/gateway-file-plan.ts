@@ -1,8 +1,16 @@
 import { Fault } from '../../../kernel';
 import type { Database, SecretBox, Tx } from '../../../platform';
 import { performOrRehearse } from '../perform-or-rehearse';
-import { fingerprintOf, type PlanRow, refuseAnother, rowsOf } from '../plan-rows';
-import { nameOf, type Step, type Steps } from '../step';
+import {
+  chosenOf,
+  fingerprintOf,
+  type PlanApproval,
+  type PlanRow,
+  refuseAnother,
+  rowsOf,
+} from '../plan-rows';
+import { modelNamed, nameOf, providerNamed, type Step, type Steps } from '../step';
+import type { Desired } from './desired';
 import { CredentialKeeper } from './credential-keeper';
 import { type FileFault, FileFaults, type Place } from './file-fault';
 import { stepsFor } from './plan-steps';
@@ -14,6 +22,8 @@ export interface GatewayFilePlan {
   readonly gone: readonly PlanRow[];
   /** What is allowed and most likely not meant. */
   readonly warnings: readonly string[];
+  /** `model gpt-large`: what the file lists and the catalogue has already. */
+  readonly untouched: readonly string[];
   readonly fingerprint: string;
 }
 
@@ -22,14 +32,8 @@ export interface GatewayFileOptions {
   readonly file: string;
   readonly prune: boolean;
   readonly box: SecretBox;
-}
-
-/** Who applies a plan, and which one was shown. */
-export interface PlanApproval {
-  /** In words that stay true: `command line`, `user 12`. */
-  readonly actor: string;
-  /** Fingerprint of the plan that was shown; another one is a conflict, and nothing is applied. */
-  readonly shown?: string;
+  /** Read once, from a page: it keeps nothing from then on, and what a file keeps is left alone. */
+  readonly once?: boolean;
 }
 
 /** Tries everything and keeps nothing. Throws FileFaults. */
@@ -49,24 +53,38 @@ export const applyGatewayFile = (
 function tryAll(
   database: Database,
   reading: FileReading,
-  { file, prune, box }: GatewayFileOptions,
+  { file, prune, box, once = false }: GatewayFileOptions,
   approval: PlanApproval | null,
 ): Promise<GatewayFilePlan> {
   return performOrRehearse(database, approval !== null, async (tx) => {
     const faults = [...reading.faults];
     const source = approval === null ? `file ${file}` : `file ${file} by ${approval.actor}`;
-    const steps = await stepsFor(tx, reading.desired, { keeper: new CredentialKeeper(box), source, faults });
-    const plan = planOf(steps);
+    const steps = await stepsFor(tx, reading.desired, {
+      keeper: new CredentialKeeper(box),
+      source,
+      faults,
+      once,
+    });
+    const plan = planOf(steps, reading.desired);
     if (approval?.shown !== undefined) refuseAnother(plan.fingerprint, approval.shown);
-    await runSteps(tx, [...steps.steps, ...(prune ? steps.gone : [])], faults);
+    const chosen = chosenOf([...steps.steps, ...(prune ? steps.gone : [])], approval);
+    await runSteps(tx, chosen, faults);
     if (faults.length > 0) throw new FileFaults(file, faults);
+    await approval?.record?.(tx, rowsOf(chosen));
     return plan;
   });
 }
 
-function planOf({ steps, gone, warnings }: Steps): GatewayFilePlan {
+function planOf({ steps, gone, warnings }: Steps, desired: Desired): GatewayFilePlan {
   const shown = { rows: rowsOf(steps), gone: rowsOf(gone), warnings };
-  return { ...shown, fingerprint: fingerprintOf(shown) };
+  const touched = new Set(steps.map(nameOf));
+  const untouched = [
+    ...desired.providers.map(({ name }) => providerNamed(name)),
+    ...desired.models.map(({ name }) => modelNamed(name)),
+    ...desired.aliases.map(({ name }) => nameOf({ kind: 'alias', name })),
+    ...desired.organisations.map(({ slug }) => nameOf({ kind: 'organisation', name: slug })),
+  ].filter((name) => !touched.has(name));
+  return { ...shown, untouched, fingerprint: fingerprintOf(shown) };
 }
 
 /** Each step on a savepoint of its own, so that the faults behind the first one come to light too. */

@@ -8,14 +8,17 @@ import { modelNamed, providerNamed, type Step } from '../step';
 const editor = new CatalogueEditor();
 
 /** Models with their chains; whatever refers to other models comes later, when all are there. */
-export function planModels(desired: Desired, current: Current): Step[] {
+export function planModels(desired: Desired, current: Current, once: boolean): Step[] {
   return desired.models.flatMap((model) => {
     const known = current.models.get(model.name);
+    const managed = !once || (known?.managed ?? false);
     const texts = known === undefined ? noTexts : modelTexts(known);
-    const fields = changesBetween(texts, modelTexts({ ...model, managed: true }));
+    const fields = changesBetween(texts, modelTexts({ ...model, managed })).filter(
+      ({ field }) => !once || field !== 'managed',
+    );
     const lanes = changesBetween(laneTexts(known?.lanes ?? []), laneTexts(model.lanes));
     const steps: Step[] = [];
-    if (fields.length > 0) steps.push(fieldsStep(model, known, fields));
+    if (fields.length > 0) steps.push(fieldsStep({ ...model, managed }, known, fields));
     if (lanes.length > 0) steps.push(lanesStep(model, known, lanes));
     return steps;
   });
@@ -23,7 +26,11 @@ export function planModels(desired: Desired, current: Current): Step[] {
 
 const markOf = (known: CurrentModel | undefined): Step['mark'] => (known === undefined ? 'new' : 'changed');
 
-function fieldsStep(model: DesiredModel, known: CurrentModel | undefined, changes: FieldChange[]): Step {
+function fieldsStep(
+  model: DesiredModel & { readonly managed: boolean },
+  known: CurrentModel | undefined,
+  changes: FieldChange[],
+): Step {
   return {
     at: model.at,
     kind: 'model',
@@ -47,7 +54,7 @@ function fieldsStep(model: DesiredModel, known: CurrentModel | undefined, change
         capabilities: [...model.capabilities],
         replayIncluded: model.replayIncluded,
         restricted: model.restricted,
-        managed: true,
+        managed: model.managed,
       });
       if (model.state !== (known?.state ?? 'active')) await editor.setState(tx, model.name, model.state);
     },

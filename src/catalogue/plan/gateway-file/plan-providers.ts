@@ -1,4 +1,5 @@
 import { CatalogueEditor } from '../../catalogue-editor.service';
+import { originsOf } from '../../credential';
 import type { Tx } from '../../../platform';
 import type { CredentialKeeper } from './credential-keeper';
 import type { Current, CurrentProvider } from '../current';
@@ -12,14 +13,18 @@ export async function planProviders(
   tx: Tx,
   desired: Desired,
   current: Current,
-  keeper: CredentialKeeper,
+  { keeper, once }: { readonly keeper: CredentialKeeper; readonly once: boolean },
 ): Promise<Step[]> {
   const steps: Step[] = [];
   for (const provider of desired.providers) {
     const known = current.providers.get(provider.name);
-    const wanted = providerTexts({ ...provider, managed: true });
-    const changes = changesBetween(known === undefined ? noTexts : providerTexts(known), wanted);
-    if (changes.length > 0) steps.push(providerStep(provider, known, changes));
+    const managed = !once || (known?.managed ?? false);
+    const wanted = providerTexts({ ...provider, managed });
+    const texts = known === undefined ? noTexts : providerTexts(known);
+    const changes = changesBetween(texts, wanted).filter(({ field }) => !once || field !== 'managed');
+    const step = { ...provider, managed };
+    if (changes.length > 0)
+      steps.push(providerStep(step, known, [...changes, ...lostSecrets(provider, known)]));
     for (const credential of provider.credentials) {
       const step = await credentialStep(tx, provider, known, credential, keeper);
       if (step !== undefined) steps.push(step);
@@ -28,8 +33,17 @@ export async function planProviders(
   return steps;
 }
 
+/** Secrets go with the address they were entered for, unless the file brings them anew. */
+function lostSecrets(provider: DesiredProvider, known: CurrentProvider | undefined): FieldChange[] {
+  if (known === undefined || originsOf(provider) === originsOf(known)) return [];
+  const brought = new Set(provider.credentials.map(({ label }) => label));
+  return Object.keys(known.credentials).flatMap((label) =>
+    brought.has(label) ? [] : [{ field: `secret ${label}`, before: 'set', after: null }],
+  );
+}
+
 function providerStep(
-  provider: DesiredProvider,
+  provider: DesiredProvider & { readonly managed: boolean },
   known: CurrentProvider | undefined,
   changes: readonly FieldChange[],
 ): Step {
@@ -43,6 +57,7 @@ function providerStep(
     settings: { ...settings },
     timeouts,
     breaker,
+    managed: provider.managed,
   };
   return {
     at,
@@ -51,7 +66,7 @@ function providerStep(
     mark: known === undefined ? 'new' : 'changed',
     changes,
     needs: [],
-    run: (tx) => editor.upsertProvider(tx, { ...fields, managed: true }),
+    run: (tx) => editor.upsertProvider(tx, fields),
   };
 }
 

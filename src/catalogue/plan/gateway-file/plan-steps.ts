@@ -9,29 +9,49 @@ import { planGone } from './plan-gone';
 import { planAliases, planLinks, planModels } from './plan-models';
 import { planPrices } from './plan-prices';
 import { planProviders } from './plan-providers';
-import type { Steps } from '../step';
+import { nameOf, type Step, type Steps } from '../step';
+
+interface Circumstances {
+  readonly keeper: CredentialKeeper;
+  readonly source: string;
+  readonly faults: FileFault[];
+  /** Nothing is kept by this file from then on. */
+  readonly once: boolean;
+}
 
 /** What it takes to make the catalogue as the file says, in an order in which it can be done. */
 export async function stepsFor(
   tx: Tx,
   desired: Desired,
-  { keeper, source, faults }: { keeper: CredentialKeeper; source: string; faults: FileFault[] },
+  { keeper, source, faults, once }: Circumstances,
 ): Promise<Steps> {
   const current = await readCurrent(tx);
   faults.push(...strayNames(desired, current));
+  const steps = [
+    ...(await planProviders(tx, desired, current, { keeper, once })),
+    ...planModels(desired, current, once),
+    ...planAliases(desired, current),
+    ...planLinks('redirect', desired, current),
+    ...planLinks('overflow', desired, current),
+    ...planPrices(desired, current, source),
+    ...planAccess(desired, current),
+  ];
+  const kept = once ? steps.filter((step) => isKeptByFile(step, current)) : [];
   return {
-    steps: [
-      ...(await planProviders(tx, desired, current, keeper)),
-      ...planModels(desired, current),
-      ...planAliases(desired, current),
-      ...planLinks('redirect', desired, current),
-      ...planLinks('overflow', desired, current),
-      ...planPrices(desired, current, source),
-      ...planAccess(desired, current),
-    ],
+    steps: steps.filter((step) => !kept.includes(step)),
     gone: planGone(desired, current, keeper),
-    warnings: [...withoutSecret(desired, current), ...unpriced(desired, current)],
+    warnings: [
+      ...withoutSecret(desired, current),
+      ...unpriced(desired, current),
+      ...new Set(kept.map((step) => `${nameOf(step)} is kept by a gateway file: change it there`)),
+    ],
   };
+}
+
+function isKeptByFile({ kind, name }: Step, { providers, models, aliases }: Current): boolean {
+  if (kind === 'provider') return providers.get(name)?.managed === true;
+  if (kind === 'model') return models.get(name)?.managed === true;
+  return kind === 'alias' && models.get(aliases.get(name) ?? '')?.managed === true;
 }
 
 /** Every name that stands for nothing, neither in the file nor in the database. */

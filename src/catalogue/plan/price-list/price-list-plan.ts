@@ -1,10 +1,16 @@
 import { Fault, fault } from '../../../kernel';
 import type { Database, Tx } from '../../../platform';
 import { type Current, readCurrent } from '../current';
-import type { PlanApproval } from '../gateway-file/gateway-file-plan';
 import { didYouMean } from '../nearest';
 import { performOrRehearse } from '../perform-or-rehearse';
-import { fingerprintOf, type PlanRow, refuseAnother, rowsOf } from '../plan-rows';
+import {
+  chosenOf,
+  fingerprintOf,
+  type PlanApproval,
+  type PlanRow,
+  refuseAnother,
+  rowsOf,
+} from '../plan-rows';
 import { nameOf, type Step } from '../step';
 import { parseExactly } from './exact-json';
 import { litellmPrices } from './litellm';
@@ -24,6 +30,8 @@ export interface PriceListPlan {
   /** Not taken over, each with its reason. */
   readonly refused: readonly string[];
   readonly unknownKeys: readonly UnknownKey[];
+  /** `model gpt-large`: what the list and the catalogue agree about. */
+  readonly untouched: readonly string[];
   readonly fingerprint: string;
 }
 
@@ -61,11 +69,15 @@ function tryAll(
     const providers = matchProviders(named, list, current);
     const source = approval === null ? `import ${format}` : `import ${format} by ${approval.actor}`;
     const found = reconcile(list, current, { source, overwrite, providers, only });
-    const refused = await runSteps(tx, found.steps);
+    const fingerprint = fingerprintOf({ rows: rowsOf(found.steps), gone: found.gone, kept: found.kept });
+    if (approval?.shown !== undefined) refuseAnother(fingerprint, approval.shown);
+    const chosen = chosenOf(found.steps, approval);
+    const refused = await runSteps(tx, chosen);
+    if (approval?.chosen !== undefined) refuseInPart(refused);
     const theirs = new Set(providers.values());
     const ofTheirs = ({ provider }: { readonly provider: string }): boolean => theirs.has(provider);
     const shown = {
-      rows: rowsOf(found.steps.filter((step) => !refused.has(step))),
+      rows: rowsOf(chosen.filter((step) => !refused.has(step))),
       gone: found.gone,
       kept: found.kept,
       refused: [
@@ -74,10 +86,17 @@ function tryAll(
       ],
       unknownKeys: list.unknownKeys.filter(ofTheirs),
     };
-    const fingerprint = fingerprintOf(shown);
-    if (approval?.shown !== undefined) refuseAnother(fingerprint, approval.shown);
-    return { ...shown, fingerprint };
+    await approval?.record?.(tx, shown.rows);
+    return { ...shown, untouched: found.untouched, fingerprint };
   });
+}
+
+/** What was chosen row by row is done as it was shown, or not at all. */
+function refuseInPart(refused: ReadonlyMap<Step, string>): void {
+  const [first] = refused;
+  if (first === undefined) return;
+  const [step, reason] = first;
+  throw fault('conflict', { message: `${nameOf(step)}: ${reason} Nothing was applied.` });
 }
 
 /** Ours → theirs. */

@@ -9,7 +9,7 @@ import {
   type CurrentProvider,
 } from '../current';
 import { changesBetween, laneTexts, noTexts, priceTexts, routeName } from '../field-texts';
-import { modelNamed, type Step } from '../step';
+import { modelNamed, nameOf, type Step } from '../step';
 import type { Offer, PriceList } from './offer';
 
 const editor = new CatalogueEditor();
@@ -32,6 +32,8 @@ export interface Reconciliation {
   readonly gone: readonly string[];
   /** Different in the list, and left alone. */
   readonly kept: readonly string[];
+  /** The same here and in the list. */
+  readonly untouched: readonly string[];
 }
 
 const IMPORTED = /^import /;
@@ -41,6 +43,7 @@ export function reconcile(list: PriceList, current: Current, options: ImportOpti
   const steps: Step[] = [];
   const kept: string[] = [];
   const gone: string[] = [];
+  const routed = new Set<string>();
   for (const [name, theirs] of options.providers) {
     const provider = current.providers.get(name);
     if (provider === undefined) continue;
@@ -51,14 +54,21 @@ export function reconcile(list: PriceList, current: Current, options: ImportOpti
     for (const offer of wanted) {
       const routes = routesTo(current, name, offer);
       if (routes.length > 0) {
-        for (const route of routes) priceStep(route, offer, options, steps, kept);
+        for (const route of routes) {
+          routed.add(modelNamed(route.model.name));
+          priceStep(route, offer, options, steps, kept);
+        }
       } else if (current.models.has(plainId(offer)) || current.aliases.has(plainId(offer))) {
         kept.push(`${modelNamed(plainId(offer))} has no lane to ${name}`);
       } else steps.push(newModel(provider, offer, options));
     }
     gone.push(...missingFrom(offers, current, name));
   }
-  return { steps, gone, kept };
+  const differing = new Set(steps.map(nameOf));
+  const untouched = [...routed].filter(
+    (name) => !differing.has(name) && !kept.some((text) => text.startsWith(`${name}:`)),
+  );
+  return { steps, gone, kept, untouched };
 }
 
 /** Some lists write the supplier in front of the model. */

@@ -1,0 +1,174 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog } from '../../../audit';
+import {
+  applyGatewayFile,
+  applyPriceList,
+  type FileFault,
+  FileFaults,
+  gatewayText,
+  planGatewayFile,
+  planPriceList,
+  type PlanRow,
+  type PriceListPlan,
+  readCurrent,
+  readGatewayText,
+  readPriceList,
+} from '../../../catalogue';
+import { Fault, fault } from '../../../kernel';
+import { AddressGuard, Database, SecretBox, type Tx } from '../../../platform';
+import { SupplierStyles } from '../../../routing';
+import type { ImportDraft } from './import-drafts.service';
+
+/** What an import would do, whichever format it came in. */
+export interface ImportPlan {
+  readonly rows: readonly PlanRow[];
+  readonly untouched: readonly string[];
+  /** In the catalogue, and no longer in the list. */
+  readonly gone: readonly string[];
+  /** Different in the list, and left alone. */
+  readonly kept: readonly string[];
+  readonly refused: readonly string[];
+  readonly warnings: readonly string[];
+  readonly faults: readonly FileFault[];
+  readonly fingerprint: string;
+}
+
+export interface ImportApproval {
+  readonly userId: number;
+  readonly shown: string;
+  /** Left out: all of it. */
+  readonly chosen?: ReadonlySet<string>;
+}
+
+const FILE = 'the import';
+const nothing: ImportPlan = {
+  rows: [],
+  untouched: [],
+  gone: [],
+  kept: [],
+  refused: [],
+  warnings: [],
+  faults: [],
+  fingerprint: '',
+};
+
+/** Plans and applies what is brought to a page, by the same code as the command line. */
+@Injectable()
+export class ImportDesk {
+  constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+    private readonly guard: AddressGuard,
+    private readonly styles: SupplierStyles,
+    private readonly box: SecretBox,
+  ) {}
+
+  /** What is wrong with the file as such. A file that cannot be read as its format at all is refused. */
+  faultsIn({ format, content }: Pick<ImportDraft, 'format' | 'content'>): readonly FileFault[] {
+    if (format === 'gateway-yaml') return this.fileIn(content).faults;
+    listIn(format, content);
+    return [];
+  }
+
+  async plan(draft: ImportDraft): Promise<ImportPlan> {
+    const { format, content } = draft;
+    try {
+      if (format !== 'gateway-yaml') {
+        const options = listOptions(draft, format);
+        return planOfList(await planPriceList(this.database, listIn(format, content), options));
+      }
+      const plan = await planGatewayFile(this.database, this.fileIn(content), this.fileOptions);
+      return { ...nothing, ...plan, gone: [] };
+    } catch (error) {
+      if (error instanceof FileFaults) return { ...nothing, faults: error.faults };
+      if (error instanceof Fault && error.status < 500)
+        return { ...nothing, faults: [{ path: '', line: 0, problem: error.humanMessage }] };
+      throw error;
+    }
+  }
+
+  /** All that was chosen or none of it. Answers how many things were changed. */
+  async apply(draft: ImportDraft, { userId, shown, chosen }: ImportApproval): Promise<number> {
+    const { format, content } = draft;
+    let count = 0;
+    const approval = {
+      actor: `user ${userId}`,
+      shown,
+      chosen,
+      record: async (tx: Tx, rows: readonly PlanRow[]) => {
+        count = rows.length;
+        await this.record(tx, rows);
+      },
+    };
+    if (format === 'gateway-yaml') {
+      const options = { ...this.fileOptions, ...approval };
+      await applyGatewayFile(this.database, this.fileIn(content), options).catch(refuseFaults);
+    } else {
+      const options = { ...listOptions(draft, format), ...approval };
+      await applyPriceList(this.database, listIn(format, content), options);
+    }
+    return count;
+  }
+
+  async export(): Promise<string> {
+    return gatewayText(await readCurrent(this.database.source.manager));
+  }
+
+  /** A row for each thing, so that its own history shows what the import did to it. */
+  private async record(tx: Tx, rows: readonly PlanRow[]): Promise<void> {
+    if (rows.length === 0) this.activity.nothingChanged();
+    for (const { kind, name, changes } of rows) {
+      await this.activity.write(tx, {
+        action: 'catalogue.imported',
+        object: { type: kind, label: name },
+        concerns: {},
+        changes: Object.fromEntries(changes.map(({ field, before, after }) => [field, [before, after]])),
+      });
+    }
+  }
+
+  private fileIn(content: string): ReturnType<typeof readGatewayText> {
+    return readGatewayText(content, null, { guard: this.guard, styles: this.styles });
+  }
+
+  private get fileOptions() {
+    return { file: FILE, prune: false, box: this.box, once: true } as const;
+  }
+}
+
+type ListFormat = Exclude<ImportDraft['format'], 'gateway-yaml'>;
+
+function listIn(format: ListFormat, content: string): ReturnType<typeof readPriceList> {
+  try {
+    return readPriceList(format, content);
+  } catch (error) {
+    if (!(error instanceof SyntaxError || error instanceof RangeError || error instanceof TypeError))
+      throw error;
+    throw fault('validation_error', {
+      param: 'content',
+      message: `This is no ${format} file: ${error.message}`,
+    });
+  }
+}
+
+const listOptions = ({ options }: ImportDraft, format: ListFormat) => ({
+  format,
+  providers: options.providers,
+  only: options.only.length === 0 ? undefined : new Set(options.only),
+  overwrite: options.overwrite,
+});
+
+const planOfList = ({ unknownKeys, ...plan }: PriceListPlan): ImportPlan => ({
+  ...nothing,
+  ...plan,
+  warnings: [...Map.groupBy(unknownKeys, ({ key }) => key)].map(([key, on]) => `${key} (${on.length})`),
+});
+
+function refuseFaults(error: unknown): never {
+  if (!(error instanceof FileFaults)) throw error;
+  const [first] = error.faults;
+  throw fault('conflict', {
+    message: `${first?.path ?? ''}: ${first?.problem ?? ''}. Nothing was applied.`,
+    details: { faults: error.faults.map(({ path, line, problem }) => ({ path, line, problem })) },
+  });
+}

@@ -1,0 +1,81 @@
+import type { PlanRow } from '../../../catalogue';
+import type { ImportPlan } from './import-desk.service';
+import type { ImportDraft } from './import-drafts.service';
+import { IMPORT_FORMATS, MOST_ROWS } from './import-forms';
+
+const MOST_NAMES = 200;
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The form, filled in again after a refusal; a file is not sent back. */
+export const formPage = (given: Readonly<Record<string, unknown>>, faults: readonly string[]): object => ({
+  faults,
+  formats: IMPORT_FORMATS.map((value) => ({ value, selected: value === given['format'] })),
+  values: {
+    content: textOf(given['content']),
+    providers: textOf(given['providers']),
+    only: textOf(given['only']),
+    overwrite: given['overwrite'] === 'on',
+  },
+});
+
+const nameOf = ({ kind, name }: PlanRow): string => `${kind} ${name}`;
+
+const tones = { new: 'ok', changed: 'warn', gone: 'bad' } as const;
+
+export function draftPage(draft: ImportDraft, plan: ImportPlan): object {
+  const shown = plan.rows.slice(0, MOST_ROWS);
+  return {
+    id: draft.id,
+    format: draft.format,
+    faults: plan.faults.map(({ path, line, problem }) => ({ path, line: line > 0 ? line : null, problem })),
+    shown: plan.fingerprint,
+    counts: {
+      all: plan.rows.length,
+      added: plan.rows.filter(({ mark }) => mark === 'new').length,
+      changed: plan.rows.filter(({ mark }) => mark === 'changed').length,
+      untouched: plan.untouched.length,
+      further: plan.rows.length - shown.length,
+    },
+    rows: shown.map((row, place) => ({
+      id: `row-${place}`,
+      value: nameOf(row),
+      name: row.name,
+      kind: row.kind,
+      mark: row.mark,
+      tone: tones[row.mark],
+      open: row.mark === 'changed' && row.changes.length <= 12,
+      fields: row.changes.length,
+      diff: row.changes.map(({ field, before, after }) => ({
+        field,
+        before,
+        after,
+        kind: before === null ? 'added' : after === null ? 'removed' : 'changed',
+      })),
+    })),
+    notes: notesOf(plan),
+  };
+}
+
+/** What is said beside the rows, each kind of it cut to a length that a person reads. */
+function notesOf({ warnings, refused, kept, gone, untouched }: ImportPlan): object[] {
+  const notes = { warnings, refused, kept, gone, untouched };
+  return Object.entries(notes).flatMap(([kind, entries]) =>
+    entries.length === 0
+      ? []
+      : [
+          {
+            kind,
+            count: entries.length,
+            entries: entries.slice(0, MOST_NAMES),
+            isCut: entries.length > MOST_NAMES,
+          },
+        ],
+  );
+}
+
+/** The same for a program. */
+export const presentPlan = ({ fingerprint, ...plan }: ImportPlan): object => ({
+  ...plan,
+  shown: fingerprint,
+});

@@ -1,0 +1,139 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Get, Header, Param, Req, Res, UseInterceptors } from '@nestjs/common';
+import { fault, fromUnknown, validationFault } from '../../../kernel';
+import {
+  Access,
+  Action,
+  actorOf,
+  afterChange,
+  FormPipe,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageRenderer,
+  wantsPage,
+} from '../../../web';
+import { Answers, MODELS_PAGE, ProblemAsNotice } from '../answers';
+import { ImportDesk } from './import-desk.service';
+import { ImportDrafts } from './import-drafts.service';
+import { ApplyForm, DraftParams, ImportForm } from './import-forms';
+import { draftPage, formPage, presentPlan } from './import-page';
+
+const PLATFORM = Access.role('platform_admin');
+const IMPORT = `${MODELS_PAGE}/import`;
+const FILE_BYTES = 24 * 1024 * 1024;
+
+/** A catalogue from a file: what it would change is looked at first, and then some of it or all of it is done. */
+@Controller()
+export class ImportController {
+  private readonly pipe = new FormPipe();
+
+  constructor(
+    private readonly desk: ImportDesk,
+    private readonly drafts: ImportDrafts,
+    private readonly pages: PageRenderer,
+    private readonly notices: Notices,
+    private readonly answers: Answers,
+  ) {}
+
+  /** The whole catalogue, as the command line takes it. */
+  @Get(`${MODELS_PAGE}/export`)
+  @PLATFORM
+  @Header('content-type', 'application/yaml; charset=utf-8')
+  @Header('content-disposition', 'attachment; filename="gateway.yaml"')
+  @Header('cache-control', 'no-store')
+  export(): Promise<string> {
+    return this.desk.export();
+  }
+
+  @Page(IMPORT, 'pages/admin/catalogue/import', PLATFORM)
+  form(): object {
+    return formPage({}, []);
+  }
+
+  @Action(IMPORT, PLATFORM, {
+    audit: { none: 'a draft changes nothing of the catalogue' },
+    bodyLimitBytes: FILE_BYTES,
+    takesFiles: true,
+  })
+  async bring(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object | string> {
+    try {
+      const form = (await this.pipe.transform(request.body, {
+        type: 'body',
+        metatype: ImportForm,
+      })) as ImportForm;
+      return await this.keep(form, request, response);
+    } catch (error) {
+      const problem = fromUnknown(error);
+      if (!wantsPage(request) || problem.status >= 500) throw error;
+      const issues = (problem.options.details?.errors ?? []) as { msg: string }[];
+      const faults = issues.length > 0 ? issues.map(({ msg }) => msg) : [problem.humanMessage];
+      response.statusCode = problem.status;
+      response.setHeader('content-type', 'text/html; charset=utf-8');
+      const given = (request.body ?? {}) as Record<string, unknown>;
+      return this.pages.page('pages/admin/catalogue/import', formPage(given, faults), request);
+    }
+  }
+
+  @Page(`${IMPORT}/:draft_id`, 'pages/admin/catalogue/import-plan', PLATFORM)
+  async show(@Param() { draft_id: id }: DraftParams, @Req() request: HttpRequest): Promise<object> {
+    const draft = await this.drafts.read(actorOf(request).userId, id);
+    return draftPage(draft, await this.desk.plan(draft));
+  }
+
+  @Action(`${IMPORT}/:draft_id/apply`, PLATFORM, { audit: 'catalogue.imported' })
+  @UseInterceptors(ProblemAsNotice)
+  async apply(
+    @Param() { draft_id: id }: DraftParams,
+    @Body() form: ApplyForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { userId } = actorOf(request);
+    const draft = await this.drafts.read(userId, id);
+    const chosen = form.extent === 'all' ? undefined : new Set(form.row ?? []);
+    if (chosen?.size === 0)
+      throw fault('missing_fields', { message: 'Choose at least one row.', details: { required: ['row'] } });
+    const applied = await this.desk.apply(draft, { userId, shown: form.shown, ...(chosen && { chosen }) });
+    return this.answers.done(
+      request,
+      response,
+      {},
+      {
+        text: 'catalogue.done.imported',
+        values: { count: applied },
+        facts: { ok: true, applied },
+        to: `${IMPORT}/${id}`,
+      },
+    );
+  }
+
+  private async keep(form: ImportForm, request: HttpRequest, response: ServerResponse): Promise<object> {
+    const content = form.file?.trim() ? form.file : (form.content ?? '');
+    if (content.trim() === '')
+      throw fault('missing_fields', {
+        message: 'Bring a file, or its text.',
+        details: { required: ['file', 'or content'] },
+      });
+    const faults = this.desk.faultsIn({ format: form.format, content });
+    if (faults.length > 0)
+      throw validationFault(
+        faults.map(({ path, line, problem }) => ({
+          loc: ['body', 'content', line],
+          msg: `${line}: ${path === '' ? '' : `${path}: `}${problem}`,
+          type: 'file',
+        })),
+      );
+    const { providers = [], only = [], overwrite = false } = form;
+    const options = { providers, only, overwrite };
+    const { userId } = actorOf(request);
+    const id = await this.drafts.keep(userId, { format: form.format, options, content });
+    const to = `${IMPORT}/${id}`;
+    if (wantsPage(request)) return afterChange(request, response, to, {});
+    const plan = await this.desk.plan({ id, format: form.format, options, content });
+    return { ok: true, draft_id: id, ...presentPlan(plan) };
+  }
+}

@@ -1,0 +1,163 @@
+import { stringify } from 'yaml';
+import {
+  formatMultiplier,
+  formatUsd,
+  MODE_FIELDS,
+  type PriceRates,
+  RATE_NAMES,
+  type TokenRates,
+  UNCHANGED,
+} from '../../../kernel';
+import { columnOf, type Current, type CurrentModel, type CurrentProvider } from '../current';
+
+type Fields = Record<string, unknown>;
+
+const HEAD = `# What this installation serves. Secrets are not in here: where a provider is new, enter its own by reference
+# (api_key: \${NAME}) or on its page. docs/gateway-yaml.md describes the format.
+`;
+
+/** The whole catalogue as a file that, read again, changes nothing. What is as usual is left out. */
+export function gatewayText({ providers, models, aliases, organisations }: Current): string {
+  const namesOf = Map.groupBy(aliases.keys(), (alias) => aliases.get(alias) ?? '');
+  const content = {
+    version: 1,
+    providers: named(providers, providerOf),
+    models: named(models, (model) => modelOf(model, namesOf.get(model.name) ?? [])),
+    organisations: named(organisations, ({ regions, access, departments }) => ({
+      regions: regions ?? 'any',
+      models: accessOf(access),
+      departments: named(departments, (department) => ({ models: accessOf(department.access) })),
+    })),
+  };
+  return HEAD + stringify(withoutNothing(content), { lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+const named = <Row>(rows: ReadonlyMap<string, Row>, fieldsOf: (row: Row) => Fields): Fields =>
+  Object.fromEntries([...rows].map(([name, row]) => [name, withoutNothing(fieldsOf(row))]));
+
+const providerOf = (provider: CurrentProvider): Fields => ({
+  style: text(provider.style),
+  base_url: text(provider.baseUrl),
+  regions: unlessEmpty(provider.regions),
+  visible: unless(true, provider.visible),
+  settings: escaped(provider.settings),
+  timeouts: snakeCased(provider.timeouts, milliseconds),
+  breaker: snakeCased(provider.breaker, (value, name) => (name === 'failures' ? value : milliseconds(value))),
+});
+
+const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
+  display_name: unless(model.name, text(model.displayName)),
+  owned_by: text(model.ownedBy),
+  kind: unless('chat', model.kind),
+  state: unless('active', model.state),
+  order: unless(0, model.order),
+  redirect: optionalText(model.redirect),
+  overflow: optionalText(model.overflow),
+  lane_order: unless('weight', model.laneOrder),
+  context_tokens: model.contextTokens,
+  max_output_tokens: model.maxOutputTokens,
+  bounds: snakeCased(model.bounds, (value) => value),
+  input_modalities: unlessJustText(model.inputModalities),
+  output_modalities: unlessJustText(model.outputModalities),
+  capabilities: unlessEmpty(model.capabilities),
+  replay_included: unless(false, model.replayIncluded),
+  restricted: unless(false, model.restricted),
+  aliases: unlessEmpty(aliases),
+  lanes: model.lanes.map((lane, place) =>
+    withoutNothing({
+      provider: text(lane.provider),
+      model: text(lane.upstreamModel),
+      region: text(lane.region),
+      priority: unless(place, lane.priority),
+      weight: unless(1, lane.weight),
+      retries: unless(0, lane.retries),
+      enabled: unless(true, lane.enabled),
+      price: lane.price === null ? null : priceOf(lane.price.rates),
+    }),
+  ),
+  price: model.price === null ? null : priceOf(model.price.rates),
+  schedules: model.schedules.map(({ startsAt, endsAt, rates }) =>
+    withoutNothing({
+      from: startsAt.toISOString(),
+      to: endsAt?.toISOString() ?? null,
+      price: priceOf(rates),
+    }),
+  ),
+});
+
+/** Both rates of a chat model are written, be they zero: nothing is free by omission. */
+function priceOf(rates: PriceRates): Fields {
+  const modes = MODE_FIELDS.map((field): [string, Fields] => [field, modesOf(rates, `${field}=`)]);
+  return withoutNothing({
+    ...tokenRates(rates),
+    per_call: rates.perCallNano > 0n ? dollars(rates.perCallNano) : null,
+    per_minute: rates.perMinuteNano > 0n ? dollars(rates.perMinuteNano) : null,
+    uses: amountsOf(rates.uses),
+    images: amountsOf(rates.images),
+    ...Object.fromEntries(modes),
+  });
+}
+
+const modesOf = ({ modes }: PriceRates, prefix: string): Fields =>
+  Object.fromEntries(
+    Object.entries(modes).flatMap(([name, { multiplier, rates }]): [string, Fields][] => {
+      if (!name.startsWith(prefix)) return [];
+      const isSaid = multiplier !== UNCHANGED || rates === null;
+      const factor = isSaid ? numeral(formatMultiplier(multiplier)) : null;
+      const own = rates === null ? {} : tokenRates(rates);
+      return [[name.slice(prefix.length), withoutNothing({ multiplier: factor, ...own })]];
+    }),
+  );
+
+function tokenRates(rates: TokenRates): Fields {
+  const amounts = (from: Readonly<Record<(typeof RATE_NAMES)[number], bigint | null>>): Fields =>
+    Object.fromEntries(RATE_NAMES.map((name) => [columnOf(name), optionalDollars(from[name])]));
+  const tiers = rates.tiers.map((tier) =>
+    withoutNothing({ above_input_tokens: tier.aboveInputTokens, ...amounts(tier) }),
+  );
+  return { ...amounts(rates), tiers: tiers.length === 0 ? null : tiers };
+}
+
+const amountsOf = (rates: Readonly<Record<string, bigint | undefined>>): Fields =>
+  Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, optionalDollars(rate ?? null)]));
+
+const accessOf = (access: Readonly<Record<string, boolean>>): Fields =>
+  Object.fromEntries(Object.entries(access).map(([model, open]) => [model, open ? 'allowed' : 'blocked']));
+
+const dollars = (nano: bigint): number | string => numeral(formatUsd(nano));
+const optionalDollars = (nano: bigint | null): number | string | null =>
+  nano === null ? null : dollars(nano);
+
+/** As a number where that is written with the same digits, so that the file is easy to read. */
+const numeral = (digits: string): number | string =>
+  String(Number(digits)) === digits ? Number(digits) : digits;
+
+const milliseconds = (value: number): string => `${value}ms`;
+const text = (value: string): string => value.replaceAll('${', () => '$${');
+const optionalText = (value: string | null): string | null => (value === null ? null : text(value));
+const unless = <Value>(usual: Value, value: Value): Value | null => (value === usual ? null : value);
+const unlessJustText = (list: readonly string[]): string[] | null =>
+  list.length === 1 && list[0] === 'text' ? null : list.map(text);
+
+const unlessEmpty = (list: readonly string[]): string[] | null => (list.length === 0 ? null : list.map(text));
+
+const snakeCased = <Value>(from: object, shown: (value: number, name: string) => Value): Fields =>
+  Object.fromEntries(
+    Object.entries(from).map(([name, value]) => [columnOf(name), shown(value as number, name)]),
+  );
+
+/** Settings, with texts that read like references kept from being read as such. */
+function escaped(value: unknown): unknown {
+  if (typeof value === 'string') return text(value);
+  if (Array.isArray(value)) return value.map(escaped);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, escaped(part)]));
+}
+
+const withoutNothing = (fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => !isNothing(value)));
+
+function isNothing(value: unknown): boolean {
+  if (value === null || value === undefined) return true;
+  return typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0;
+}

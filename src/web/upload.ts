@@ -1,0 +1,44 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy } from '@fastify/busboy';
+import { Fault, fault } from '../kernel';
+
+const MOST_PARTS = 64;
+const MOST_FIELD_BYTES = 8 * 1024 * 1024;
+
+/**
+ * A form with files, each of them as the text it holds. An empty file field is one that was left open. A field stands
+ * there once: lists are for forms without files.
+ */
+export async function readUpload(bytes: Buffer, contentType: string): Promise<Record<string, string>> {
+  const form = Object.create(null) as Record<string, string>;
+  try {
+    const parser = new Busboy({
+      headers: { 'content-type': contentType },
+      limits: { parts: MOST_PARTS, fieldSize: MOST_FIELD_BYTES, headerSize: 4_096 },
+    });
+    const keep = (name: string, value: string): void => {
+      if (name in form)
+        parser.destroy(fault('invalid_request', { message: `${name} stands in the form twice.` }));
+      else form[name] = value;
+    };
+    parser.on('field', keep);
+    parser.on('file', (name, stream) => {
+      const pieces: Buffer[] = [];
+      stream.on('data', (piece: Buffer) => pieces.push(piece));
+      // The parser reports the same itself.
+      stream.on('error', () => undefined);
+      stream.on('end', () => {
+        keep(name, Buffer.concat(pieces).toString('utf8'));
+      });
+    });
+    parser.on('partsLimit', () => {
+      parser.destroy(fault('invalid_request', { message: `A form has at most ${MOST_PARTS} parts.` }));
+    });
+    await pipeline(Readable.from([bytes]), parser);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw fault('invalid_request', { message: 'The form cannot be read: it ends in the middle of a part.' });
+  }
+  return form;
+}
