@@ -33,7 +33,7 @@ export class World {
     readonly processor: ProcessorSimulator,
   ) {}
 
-  static async open(): Promise<World> {
+  static async open(environment: Readonly<Record<string, string>> = {}): Promise<World> {
     const provider = await startIdentityProvider();
     const processor = await ProcessorSimulator.start();
     const gateway = await startGateway({
@@ -44,6 +44,7 @@ export class World {
       PORTAL_ORIGINS: resellerOrigin,
       ...provider.environment,
       ...processor.environment,
+      ...environment,
     }).catch(async (error: unknown) => {
       await provider.stop();
       await processor.stop();
@@ -92,13 +93,17 @@ export class World {
 
   /** A person whom a scenario has to itself. */
   async newPerson(
-    account: Partial<Pick<UserAccount, 'role' | 'organisationId' | 'departmentId' | 'status'>> = {},
+    account: Partial<
+      Pick<
+        UserAccount,
+        'role' | 'organisationId' | 'departmentId' | 'status' | 'email' | 'displayName' | 'billingExempt'
+      >
+    > = {},
   ): Promise<Person> {
     const accounts = this.database.source.getRepository(UserAccount);
     const name = randomBytes(6).toString('hex');
-    const email = `${name}@example.com`;
     const user = accounts.create({
-      email,
+      email: `${name}@example.com`,
       displayName: name,
       role: 'user',
       status: 'active',
@@ -106,10 +111,14 @@ export class World {
       ...account,
     });
     await accounts.insert(user);
+    return this.signIn(user);
+  }
+
+  async signIn({ id, email }: Pick<UserAccount, 'id' | 'email'>): Promise<Person> {
     const sessions = this.gateway.service.application.get(SessionsService, { strict: false });
-    const token = await this.database.transaction((tx) => sessions.open(tx, user.id));
+    const token = await this.database.transaction((tx) => sessions.open(tx, id));
     const client = this.nobody.with({ cookie: `svc_session=${token}` });
-    return { userId: user.id, email, client, session: token };
+    return { userId: id, email, client, session: token };
   }
 
   /** A client key of this person; its row and its text. */

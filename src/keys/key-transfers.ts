@@ -14,12 +14,22 @@ export class KeyTransfers {
     return count;
   }
 
+  /** Keys that somebody has made. That of the web chat comes and goes with sessions and is not one of them. */
   async liveOfUser(tx: Tx, userId: number): Promise<number> {
     const rows = await tx.query<{ count: number }[]>(
-      `SELECT count(*)::integer AS count FROM api_key WHERE user_id = $1 AND status <> 'revoked'`,
+      `SELECT count(*)::integer AS count FROM api_key
+        WHERE user_id = $1 AND status <> 'revoked' AND kind <> 'webchat'`,
       [userId],
     );
     return rows[0]?.count ?? 0;
+  }
+
+  async endWebchatKey(tx: Tx, userId: number): Promise<void> {
+    await tx.query(
+      `UPDATE api_key SET status = 'revoked', revoked_at = now(), previous_hash = NULL, previous_until = NULL
+        WHERE user_id = $1 AND kind = 'webchat' AND status <> 'revoked'`,
+      [userId],
+    );
   }
 
   async moveOrganisations(tx: Tx, from: readonly number[], to: number): Promise<void> {

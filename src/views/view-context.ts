@@ -47,6 +47,8 @@ export interface ViewContext {
   /** Whether the administration's view may be opened from here. */
   mayAdminister?: boolean;
   helpHref?: string;
+  /** The version of the terms that waits to be accepted. */
+  terms?: string;
   /** Shown once, after a change. */
   notices?: { tone: 'ok' | 'warn' | 'bad' | 'info'; text: string }[];
 }

@@ -11,4 +11,6 @@ export interface Notice {
 export interface FrameFacts {
   readonly notice: Notice | null;
   readonly organisations: readonly OrganisationName[];
+  /** The version of the terms that waits for this person, who has accepted an earlier one. */
+  readonly terms: string | null;
 }

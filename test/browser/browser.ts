@@ -1,56 +1,9 @@
 import { existsSync } from 'node:fs';
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { executablePath } from '../support/browser/launch';
 
-const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+export { launchBrowser, openContext, themes, widths, withPage } from '../support/browser/launch';
+
 const mustRun = process.env.CI === 'true';
 
 /** Listed as skipped where there is no Chromium, but never on the build machine. */
 export const describeWithBrowser = existsSync(executablePath) || mustRun ? describe : describe.skip;
-
-export type Theme = 'light' | 'dark';
-export const themes: readonly Theme[] = ['light', 'dark'];
-export const widths: readonly number[] = [1280, 360];
-
-const launchArguments = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath, args: launchArguments, timeout: 30_000 });
-}
-
-export interface Viewing {
-  theme: Theme;
-  width: number;
-}
-
-export function openContext(browser: Browser, { theme, width }: Viewing): Promise<BrowserContext> {
-  return browser.newContext({
-    colorScheme: theme,
-    viewport: { width, height: 900 },
-    reducedMotion: 'reduce',
-    locale: 'en-GB',
-    timezoneId: 'Europe/Berlin',
-  });
-}
-
-/** Runs `look` on a page of its own, which is closed whatever happens. */
-export async function withPage<Result>(
-  browser: Browser,
-  viewing: Viewing,
-  look: (page: Page, context: BrowserContext) => Promise<Result>,
-): Promise<Result> {
-  const context = await openContext(browser, viewing);
-  context.setDefaultTimeout(10_000);
-  try {
-    return await look(await context.newPage(), context);
-  } finally {
-    await context.close();
-  }
-}

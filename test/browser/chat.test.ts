@@ -3,7 +3,7 @@ import { startTestApp, type TestApp } from '../support/app';
 import { addUser, signIn } from '../support/people';
 import { type Simulator, startSimulator } from '../support/simulator';
 import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
-import { checkPage, noFaults } from './page-gate';
+import { checkPage, noFaults } from '../support/browser/page-gate';
 
 const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 const desk = { theme: 'light', width: 1280 } as const;

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
-import { checkPage, noFaults } from './page-gate';
+import { checkPage, noFaults } from '../support/browser/page-gate';
 import { startPages, type Pages } from './pages';
 
 const paths = ['/', '/dev/components', '/dev/outbox', '/absent', '/dev/outbox?id=~'];

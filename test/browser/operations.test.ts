@@ -4,7 +4,7 @@ import { CatalogueEditor } from '../../src/catalogue';
 import { startTestApp, type TestApp } from '../support/app';
 import { addUser, signIn } from '../support/people';
 import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
-import { checkPage, noFaults } from './page-gate';
+import { checkPage, noFaults } from '../support/browser/page-gate';
 
 const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 

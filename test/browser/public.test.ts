@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import type { TestApp } from '../support/app';
 import { startPublicSite } from '../support/public-site';
 import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
-import { checkPage, noFaults } from './page-gate';
+import { checkPage, noFaults } from '../support/browser/page-gate';
 
 const paths = [
   '/',

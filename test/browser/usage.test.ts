@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from '../support/app';
 import { addCustomer } from '../support/customer';
 import { signIn } from '../support/people';
 import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
-import { checkPage, noFaults } from './page-gate';
+import { checkPage, noFaults } from '../support/browser/page-gate';
 
 const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 const models = ['claude-sonnet-4-5-with-a-long-name', 'gpt-large', 'mistral-medium'];

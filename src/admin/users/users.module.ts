@@ -1,5 +1,5 @@
 import { Module, type OnModuleInit } from '@nestjs/common';
-import { BillingModule, Ledger } from '../../billing';
+import { BillingModule, Cards, Ledger } from '../../billing';
 import { UserErasure } from '../../identity';
 import { fault, formatUsd } from '../../kernel';
 import { KeyTransfers } from '../../keys';
@@ -20,6 +20,7 @@ export class UsersModule implements OnModuleInit {
     private readonly erasure: UserErasure,
     private readonly ledger: Ledger,
     private readonly keys: KeyTransfers,
+    private readonly cards: Cards,
   ) {}
 
   /** Nobody goes with money of theirs, with requests in flight, or leaving keys behind that still work. */
@@ -29,19 +30,24 @@ export class UsersModule implements OnModuleInit {
       if (balance !== 0n) {
         throw fault('conflict', {
           message: `This account's wallet holds ${formatUsd(balance)} USD; pay it out or write it off first.`,
-          details: { balance: formatUsd(balance) },
+          details: { reason: 'balance', balance: formatUsd(balance) },
         });
       }
       if (escrowed !== 0n) {
-        throw fault('conflict', { message: 'Requests of this account are still being settled.' });
+        throw fault('conflict', {
+          message: 'Requests of this account are still being settled.',
+          details: { reason: 'settling' },
+        });
       }
       const keys = await this.keys.liveOfUser(tx, id);
       if (keys > 0) {
         throw fault('conflict', {
           message: `This account has ${keys} keys; revoke them first.`,
-          details: { keys },
+          details: { reason: 'keys', count: keys },
         });
       }
     });
+    this.erasure.also((tx, { id }) => this.keys.endWebchatKey(tx, id));
+    this.erasure.also((tx, { id }) => this.cards.forget(tx, id));
   }
 }

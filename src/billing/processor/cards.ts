@@ -86,6 +86,18 @@ export class Cards {
     });
   }
 
+  /** Of an account that is erased: nothing is charged any more. What was paid with stays with its payments. */
+  async forget(tx: Tx, walletId: number): Promise<void> {
+    await tx.query(
+      'UPDATE payment_method SET removed_at = now() WHERE wallet_id = $1 AND removed_at IS NULL',
+      [walletId],
+    );
+    await tx.query(
+      'UPDATE billing_account SET automatic = false, default_method_id = NULL WHERE wallet_id = $1',
+      [walletId],
+    );
+  }
+
   /** Looks at what cards the processor has of this customer. A failure is told in the log alone. */
   async refreshOf(customerId: string): Promise<void> {
     const [account] = await this.database.query<{ wallet_id: number }>(

@@ -18,7 +18,8 @@ const runs = [
 
 /** Length counts; what is guessed first does not: frequent words, runs, repetitions and the person's own address. */
 export function assertStrongPassword(password: string, email: string): void {
-  if ([...password].length < PASSWORD_LEAST || substanceOf(password, email) < 6) throw fault('weak_password');
+  if ([...password].length < PASSWORD_LEAST || substanceOf(password, email) < 6)
+    throw fault('weak_password', { param: 'password' });
 }
 
 /** How many different characters are left after everything that is guessed first. */

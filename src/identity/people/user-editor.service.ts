@@ -31,21 +31,42 @@ export class UserEditor {
   ): Promise<Changes> {
     return this.database.transaction(async (tx) => {
       const user = await this.lock(tx, acting, target, act);
-      const changes = await work(tx, user);
-      if (Object.keys(changes).length === 0) {
-        this.activity.nothingChanged();
-        return changes;
-      }
-      await tx.getRepository(UserAccount).increment({ id: user.id }, 'version', 1);
-      await this.activity.write(tx, {
-        action,
-        object: { type: 'account', id: user.id, label: user.email },
-        concerns: { ...user, userId: user.id },
-        changes,
-        ...(target.reason === undefined ? {} : { reason: target.reason }),
-      });
-      return changes;
+      return this.record(tx, user, await work(tx, user), { action, reason: target.reason });
     });
+  }
+
+  /** One's own account, of which the policy's table says nothing: the caller has proven who they are. */
+  async changeOwn(
+    userId: number,
+    action: ActionName,
+    work: (tx: Tx, user: UserAccount) => Promise<Changes>,
+  ): Promise<Changes> {
+    return this.database.transaction(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [ladderLock]);
+      const user = await lockedAccount(tx, userId);
+      return this.record(tx, user, await work(tx, user), { action });
+    });
+  }
+
+  private async record(
+    tx: Tx,
+    user: UserAccount,
+    changes: Changes,
+    { action, reason }: { readonly action: ActionName; readonly reason?: string | undefined },
+  ): Promise<Changes> {
+    if (Object.keys(changes).length === 0) {
+      this.activity.nothingChanged();
+      return changes;
+    }
+    await tx.getRepository(UserAccount).increment({ id: user.id }, 'version', 1);
+    await this.activity.write(tx, {
+      action,
+      object: { type: 'account', id: user.id, label: user.email },
+      concerns: { ...user, userId: user.id },
+      changes,
+      ...(reason === undefined ? {} : { reason }),
+    });
+    return changes;
   }
 
   setRole(acting: Acting, target: Target, role: Role): Promise<Changes> {
@@ -122,12 +143,18 @@ export class UserEditor {
       throw fault('permission_denied', { message: 'Your own role has changed.' });
     }
     const { id } = await this.register.get(acting.scope, target.id, tx);
-    const user = await accounts.findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
-    if (user === null || user.status === 'deleted') throw absent('user');
+    const user = await lockedAccount(tx, id);
     assertMay(acting.actor, act, user);
     assertVersion(user, target);
     return user;
   }
+}
+
+async function lockedAccount(tx: Tx, id: number): Promise<UserAccount> {
+  const lock = { mode: 'pessimistic_write' } as const;
+  const user = await tx.getRepository(UserAccount).findOne({ where: { id }, lock });
+  if (user === null || user.status === 'deleted') throw absent('user');
+  return user;
 }
 
 const columnsOf = ({ role, status, organisationId }: Partial<UserAccount>): object => ({
@@ -143,7 +170,10 @@ export async function refuseLastOwner(tx: Tx, user: UserAccount): Promise<void> 
     [user.id],
   );
   if (others.length === 0) {
-    throw fault('permission_denied', { message: 'This is the last platform owner, who has to stay.' });
+    throw fault('permission_denied', {
+      message: 'This is the last platform owner, who has to stay.',
+      details: { reason: 'last-owner' },
+    });
   }
 }
 
@@ -163,5 +193,6 @@ export async function refusePayer(tx: Tx, user: UserAccount): Promise<void> {
   if (paysFor === undefined) return;
   throw fault('conflict', {
     message: `This account pays for the ${paysFor.what} ${paysFor.name}; name another payer first.`,
+    details: { reason: 'payer', name: paysFor.name },
   });
 }

@@ -43,27 +43,34 @@ export class UserErasure {
 
   erase(acting: Acting, target: Target): Promise<Changes> {
     const kind = { act: 'hard-delete', action: 'user.deleted' } as const;
-    return this.editor.change(acting, target, kind, async (tx, user) => {
-      await refuseLastOwner(tx, user);
-      await refusePayer(tx, user);
-      for (const check of this.checks) await check(tx, user);
-      for (const work of this.works) await work(tx, user);
-      for (const statement of erasures) await tx.query(statement, [user.id]);
-      await this.sessions.endAll(tx, user.id);
-      await tx.getRepository(UserAccount).update(user.id, {
-        email: `erased-${user.id}@erased.invalid`,
-        displayName: '',
-        status: 'deleted',
-        role: 'user',
-        passwordHash: null,
-        organisationId: null,
-        departmentId: null,
-        delegateUserId: null,
-        billingType: 'prepaid',
-        billingExempt: false,
-        lastSeenAt: null,
-      });
-      return changesOf({ status: user.status }, { status: 'deleted' });
+    return this.editor.change(acting, target, kind, (tx, user) => this.remove(tx, user));
+  }
+
+  /** One's own account; the caller has asked for the proof of who it is. */
+  eraseOwn(userId: number): Promise<Changes> {
+    return this.editor.changeOwn(userId, 'user.deleted', (tx, user) => this.remove(tx, user));
+  }
+
+  private async remove(tx: Tx, user: UserAccount): Promise<Changes> {
+    await refuseLastOwner(tx, user);
+    await refusePayer(tx, user);
+    for (const check of this.checks) await check(tx, user);
+    for (const work of this.works) await work(tx, user);
+    for (const statement of erasures) await tx.query(statement, [user.id]);
+    await this.sessions.endAll(tx, user.id);
+    await tx.getRepository(UserAccount).update(user.id, {
+      email: `erased-${user.id}@erased.invalid`,
+      displayName: '',
+      status: 'deleted',
+      role: 'user',
+      passwordHash: null,
+      organisationId: null,
+      departmentId: null,
+      delegateUserId: null,
+      billingType: 'prepaid',
+      billingExempt: false,
+      lastSeenAt: null,
     });
+    return changesOf({ status: user.status }, { status: 'deleted' });
   }
 }

@@ -5,6 +5,7 @@ export { Fault, fault, validationFault, type FaultOptions, type ValidationIssue 
 export { fromUnknown } from './from-unknown';
 export {
   gatewayError,
+  portalStatusOf,
   renderGateway,
   renderMessages,
   renderPortal,

@@ -126,7 +126,7 @@ export function renderMessages(fault: Fault, requestId: string): Rendered {
 }
 
 /** The gateway refuses bad values with 400; forms and page parameters have always answered 422. */
-const portalStatusOf = (fault: Fault): number =>
+export const portalStatusOf = (fault: Fault): number =>
   fault.code === 'validation_error' ? (fault.options.status ?? 422) : fault.status;
 
 function issuesOf(fault: Fault): ValidationIssue[] {

@@ -52,7 +52,8 @@ export class AddressController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
     const again = await this.settings.of(request);
-    const shown = { form: AddressForm, view: this.settings.view, model: () => again };
+    const { view, keeps } = this.settings;
+    const shown = { form: AddressForm, view, keeps, model: () => again };
     return this.answers.answer(
       request,
       response,

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { type Fault, fromUnknown, type ValidationIssue } from '../../kernel';
+import { type Fault, fromUnknown, portalStatusOf, type ValidationIssue } from '../../kernel';
+import type { Translate } from '../../views';
 import { FormPipe, type HttpRequest, PageRenderer, wantsPage } from '../../web';
 
 /** What a form's handler has done, and where the visitor of a page goes next. */
@@ -73,7 +74,7 @@ export class FormAnswers {
     response: ServerResponse,
     { view, keeps = [], model }: FormView<Form>,
   ): string {
-    response.statusCode = problem.status;
+    response.statusCode = portalStatusOf(problem);
     response.setHeader('content-type', 'text/html; charset=utf-8');
     const seconds = problem.options.retryAfterSeconds;
     if (seconds !== undefined) response.setHeader('retry-after', String(seconds));
@@ -88,16 +89,29 @@ export class FormAnswers {
   private shown(problem: Fault, request: HttpRequest): Problem {
     const texts = this.pages.textsFor(request);
     const issues = (problem.options.details?.errors ?? []) as ValidationIssue[];
-    const key = `account.problem.${problem.code}`;
-    const text = texts(key, { count: problem.options.retryAfterSeconds ?? 0 });
+    const text = textOf(problem, texts);
+    const param = issues.length === 0 ? problem.options.param : undefined;
     return {
-      text: text === key ? problem.humanMessage : text,
+      text,
       code: problem.code,
-      fields: Object.fromEntries(
-        issues.map(({ loc }) => [String(loc[1] ?? ''), texts('account.field-invalid')]),
-      ),
+      fields: {
+        ...Object.fromEntries(
+          issues.map(({ loc }) => [String(loc[1] ?? ''), texts('account.field-invalid')]),
+        ),
+        ...(typeof param === 'string' && { [param]: text }),
+      },
     };
   }
+}
+
+/** In the reader's words: by the reason that a refusal names, else by its code. */
+function textOf({ code, humanMessage, options }: Fault, texts: Translate): string {
+  const details = (options.details ?? {}) as Record<string, string | number>;
+  const values = { ...details, count: details['count'] ?? options.retryAfterSeconds ?? 0 };
+  const keys = [`account.refused.${details['reason'] ?? ''}`, `account.problem.${code}`];
+  return (
+    keys.map((key) => [key, texts(key, values)]).find(([key, text]) => key !== text)?.[1] ?? humanMessage
+  );
 }
 
 function keptValues(body: unknown, names: readonly string[]): Record<string, string> {

@@ -1,19 +1,41 @@
-import { Controller, Req } from '@nestjs/common';
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, type OnModuleInit, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { actorOf, UserAccount } from '../../identity';
 import type { Actor } from '../../kernel';
 import { Database } from '../../platform';
-import { Access, Action, Data, type HttpRequest } from '../../web';
+import {
+  Access,
+  Action,
+  afterChange,
+  Data,
+  type HttpRequest,
+  localPath,
+  Notices,
+  PageFrames,
+} from '../../web';
 import { LegalLibrary } from '../public/legal/legal-library';
+import { IsNext } from './fields';
+
+class AcceptanceForm {
+  @IsNext()
+  next?: string;
+}
 
 /** Which version of the terms a person has accepted, and the acceptance of the one in force. */
 @Controller('/api/legal')
-export class LegalAcceptanceController {
+export class LegalAcceptanceController implements OnModuleInit {
   constructor(
     private readonly database: Database,
     private readonly legal: LegalLibrary,
     private readonly activity: ActivityLog,
+    private readonly notices: Notices,
+    private readonly frames: PageFrames,
   ) {}
+
+  onModuleInit(): void {
+    this.frames.termsFrom((userId) => this.waitingFor(userId));
+  }
 
   @Data('status', Access.session())
   async status(@Req() request: HttpRequest): Promise<object> {
@@ -26,9 +48,23 @@ export class LegalAcceptanceController {
     return { accepted: row !== undefined, version, accepted_at: row?.accepted_at.toISOString() ?? null };
   }
 
+  /** Who has accepted an earlier version is asked on every page; who was never asked is not asked there. */
+  private async waitingFor(userId: number): Promise<string | null> {
+    const version = this.legal.currentTerms;
+    const [row] = await this.database.query<{ is_waiting: boolean }>(
+      'SELECT count(*) > 0 AND NOT coalesce(bool_or(version = $2), false) AS is_waiting FROM legal_acceptance WHERE user_id = $1',
+      [userId, version],
+    );
+    return row?.is_waiting === true ? version : null;
+  }
+
   /** Said twice it is kept once. */
   @Action('accept', Access.session(), { audit: 'account.terms-accepted' })
-  async accept(@Req() request: HttpRequest): Promise<object> {
+  async accept(
+    @Body() form: AcceptanceForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
     const { userId } = request.actor as Actor;
     const version = this.legal.currentTerms;
     await this.database.transaction(async (tx) => {
@@ -41,6 +77,7 @@ export class LegalAcceptanceController {
       const object = { type: 'account', id: userId, label: version } as const;
       await this.activity.write(tx, { action: 'account.terms-accepted', object, actor: actorOf(account) });
     });
-    return { ok: true, accepted: true, version };
+    this.notices.leave(response, { tone: 'ok', text: 'legal.accepted' });
+    return afterChange(request, response, localPath(form.next), { ok: true, accepted: true, version });
   }
 }

@@ -1,21 +1,39 @@
 import { Injectable } from '@nestjs/common';
 import { OwnAccountService, PASSWORD_LEAST, SecondFactors } from '../../identity';
 import { type Locale, locales } from '../../views';
-import { actorOf, type HttpRequest } from '../../web';
+import { actorOf, type HttpRequest, PageRenderer } from '../../web';
 import { Providers } from './providers/providers';
+import { sessionLabel } from './session-label';
+
+interface Choice {
+  readonly value: string;
+  readonly label: string;
+  readonly selected: boolean;
+}
+
+interface SettingsPage {
+  readonly account: { readonly displayName: string; readonly email: string };
+  readonly languages: readonly Choice[];
+  readonly zones: readonly Choice[];
+}
 
 /** What the page of a person's settings shows, also when one of its forms is refused. */
 @Injectable()
 export class SettingsModel {
   readonly view = 'pages/dashboard/settings';
 
+  /** What settings keep of a form that is refused; never a password. */
+  readonly keeps = ['display_name', 'preferred_language', 'time_zone', 'email', 'confirmation'];
+
   constructor(
+    private readonly pages: PageRenderer,
     private readonly accounts: OwnAccountService,
     private readonly factors: SecondFactors,
     private readonly providers: Providers,
   ) {}
 
-  async of(request: HttpRequest): Promise<object> {
+  async of(request: HttpRequest): Promise<SettingsPage> {
+    const translate = this.pages.textsFor(request);
     const { userId, sessionId } = actorOf(request);
     const [account, hasPassword, sessions, identities, hasSecondFactor] = await Promise.all([
       this.accounts.find(userId),
@@ -24,25 +42,41 @@ export class SettingsModel {
       this.accounts.identities(userId),
       this.factors.isOn(userId),
     ]);
-    return {
+    const page = {
       account: { displayName: account.displayName, email: account.email },
-      languages: locales.map((value) => ({
-        value,
-        label: nameOf(value),
-        selected: value === account.preferredLanguage,
-      })),
-      zones: Intl.supportedValuesOf('timeZone')
-        .concat('UTC')
-        .map((value) => ({ value, label: value, selected: value === account.timeZone })),
+      ...choicesOf(account.preferredLanguage, account.timeZone),
       least: PASSWORD_LEAST,
       hasPassword,
       hasSecondFactor,
-      sessions: sessions.map((session) => ({ ...session, current: session.publicId === sessionId })),
+      sessions: sessions.map((session) => ({
+        ...session,
+        label: sessionLabel(session.userAgent, translate),
+        current: session.publicId === sessionId,
+      })),
       identities: identities.map(({ issuer, email, linkedAt }) => ({ issuer, email, linkedAt })),
       providers: this.providers.shown(),
     };
+    return page;
   }
 }
+
+/** The page as it was, with what was typed into the form that is refused. */
+export function withValues(page: SettingsPage, values: Readonly<Record<string, string>>): object {
+  const { display_name: displayName = page.account.displayName } = values;
+  const language = values['preferred_language'] ?? selectedOf(page.languages);
+  const zone = values['time_zone'] ?? selectedOf(page.zones);
+  return { ...page, account: { ...page.account, displayName }, ...choicesOf(language, zone) };
+}
+
+const choicesOf = (language: string, zone: string): Pick<SettingsPage, 'languages' | 'zones'> => ({
+  languages: locales.map((value) => ({ value, label: nameOf(value), selected: value === language })),
+  zones: Intl.supportedValuesOf('timeZone')
+    .concat('UTC')
+    .map((value) => ({ value, label: value, selected: value === zone })),
+});
+
+const selectedOf = (choices: readonly Choice[]): string =>
+  choices.find(({ selected }) => selected)?.value ?? '';
 
 const nameOf = (locale: Locale): string =>
   new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;

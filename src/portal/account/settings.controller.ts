@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, IsUUID, MaxLength, ValidateBy } from 'class-validator';
-import { OwnAccountService } from '../../identity';
+import { AccountProof, OwnAccountService, UserErasure } from '../../identity';
+import { fault } from '../../kernel';
 import { isTimeZone, type Locale, locales } from '../../views';
 import {
   Access,
@@ -15,9 +16,11 @@ import {
 } from '../../web';
 import { Settings } from '../../platform';
 import { AccountNotices } from './account-notices';
+import { AccountMails } from './account-mails';
 import { IsLine, IsPassword } from './fields';
 import { type Done, FormAnswers, type FormView } from './form-answers';
-import { SettingsModel } from './settings-model';
+import { SettingsModel, withValues } from './settings-model';
+import { Visitor } from './visitor';
 
 const IsZone = (): PropertyDecorator =>
   ValidateBy({
@@ -66,6 +69,17 @@ class UnlinkForm {
   issuer: string;
 }
 
+class DeletionForm {
+  /** The account's address, typed by hand. */
+  @IsLine(254)
+  confirmation: string;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(256)
+  current_password?: string;
+}
+
 class SettingsQuery {
   @IsOptional()
   @IsIn(['profile', 'password', 'sessions', 'providers', 'email', 'second-factor'])
@@ -85,6 +99,10 @@ export class SettingsController {
     private readonly model: SettingsModel,
     private readonly addresses: ClientAddress,
     private readonly settings: Settings,
+    private readonly proof: AccountProof,
+    private readonly erasure: UserErasure,
+    private readonly mails: AccountMails,
+    private readonly visitor: Visitor,
   ) {}
 
   @Page('/', view, Access.session())
@@ -171,6 +189,38 @@ export class SettingsController {
     });
   }
 
+  /** For good. What stands in the way (money, keys, people who are paid for) is said by the refusal. */
+  @Action('delete', Access.session(), { audit: 'user.deleted' })
+  async deleteAccount(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    const again = await this.model.of(request);
+    const shown: FormView<DeletionForm> = {
+      form: DeletionForm,
+      view,
+      keeps: this.model.keeps,
+      model: () => again,
+    };
+    return this.answers.answer(request, response, shown, async (form) => {
+      const { userId, sessionId } = actorOf(request);
+      const { email, displayName: name, preferredLanguage: language } = await this.accounts.find(userId);
+      if (form.confirmation.toLowerCase() !== email.toLowerCase()) {
+        throw fault('conflict', {
+          param: 'confirmation',
+          message: `Type ${email} to confirm.`,
+          details: { reason: 'confirmation' },
+        });
+      }
+      const address = this.addresses.of(request);
+      await this.proof.require(userId, { password: form.current_password ?? '', sessionId, address });
+      await this.erasure.eraseOwn(userId);
+      await this.mails.send({ notice: 'account-deleted', to: email, language, values: { name } });
+      this.visitor.letOut(response);
+      return { to: '/login?notice=deleted', body: { ok: true } };
+    });
+  }
+
   private async change<Form extends object>(
     request: HttpRequest,
     response: ServerResponse,
@@ -179,7 +229,12 @@ export class SettingsController {
     work: (form: Form) => Promise<object>,
   ): Promise<unknown> {
     const again = await this.model.of(request);
-    const shown: FormView<Form> = { form, view, model: () => again };
+    const shown: FormView<Form> = {
+      form,
+      view,
+      keeps: this.model.keeps,
+      model: (values) => withValues(again, values),
+    };
     const done = async (given: Form): Promise<Done> => ({
       body: await work(given),
       to: `/dashboard/settings?saved=${saved}`,

@@ -12,11 +12,18 @@ import { navigationFor } from './navigation';
 /** What surrounds every page of a signed-in person: navigation, name, the administration's strip, a notice. */
 @Injectable()
 export class PageFrames {
+  private waitingTerms: (userId: number) => Promise<string | null> = () => Promise.resolve(null);
+
   constructor(
     private readonly adapter: LeanAdapter,
     private readonly adminViews: AdminViewService,
     private readonly notices: Notices,
   ) {}
+
+  /** Legal texts are kept above this floor. */
+  termsFrom(waitingTerms: (userId: number) => Promise<string | null>): void {
+    this.waitingTerms = waitingTerms;
+  }
 
   async load(request: HttpRequest, response: ServerResponse): Promise<void> {
     const { actor, viewing } = request;
@@ -24,6 +31,7 @@ export class PageFrames {
     request.frame = {
       notice: this.notices.take(request, response),
       organisations: mayNarrow ? await this.adminViews.organisations() : [],
+      terms: actor === undefined ? null : await this.waitingTerms(actor.userId),
     };
   }
 
@@ -54,6 +62,7 @@ export class PageFrames {
       },
       navigation: this.navigationOf(request, actor, translate),
       helpHref: '/dashboard/guide',
+      ...(frame?.terms ? { terms: frame.terms } : {}),
       mayAdminister: isAdministrator(actor.role) && adminView === null,
       ...(adminView === null
         ? {}

@@ -1,4 +1,5 @@
 import type { TestApp } from '../../support/app';
+import { addUser, signIn } from '../../support/people';
 import { Browser, goodPassword, mailTo, registered, signedIn, startAccountHouse } from './account-house';
 
 let app: TestApp;
@@ -106,9 +107,61 @@ test('nobody without a session comes near, and a page leads to the sign-in and b
   const browser = new Browser(app.url);
   expect((await browser.get('/dashboard/settings')).json()['code']).toBe('authentication_required');
   expect((await browser.page('/dashboard/settings')).location).toBe('/login?next=%2Fdashboard%2Fsettings');
-  for (const path of ['', '/display-name', '/password', '/sessions/end', '/providers/unlink']) {
+  for (const path of ['', '/display-name', '/password', '/sessions/end', '/providers/unlink', '/delete']) {
     expect((await browser.post(`/dashboard/settings${path}`, {})).status).toBe(401);
     const foreign = await browser.post(`/dashboard/settings${path}`, {}, { 'sec-fetch-site': 'cross-site' });
     expect(foreign.json()['code']).toBe('csrf_rejected');
   }
+});
+
+test('a refused form is shown again with its fault and what was typed', async () => {
+  const browser = await signedIn(app, await registered(app));
+  const profile = { display_name: 'A'.repeat(101), preferred_language: 'fr', time_zone: 'Europe/Paris' };
+  const refused = await browser.submit('/dashboard/settings', profile);
+  expect(refused.status).toBe(422);
+  expect(refused.text).toMatch(/value="A{101}"[^>]*aria-invalid="true"/);
+  expect(refused.text).toContain('<option value="fr" selected>');
+  expect(refused.text).toContain('<option value="Europe/Paris" selected>');
+  const address = await browser.submit('/dashboard/settings/email', {
+    email: 'no address',
+    current_password: goodPassword,
+  });
+  expect(address.status).toBe(422);
+  expect(address.text).toContain('value="no address"');
+  const weak = await browser.submit('/dashboard/settings/password', {
+    current_password: goodPassword,
+    password: 'aaaaaaaaaaaa',
+  });
+  expect(weak.text).toMatch(/id="password"[^>]*aria-invalid="true"/);
+  expect(weak.text).not.toContain('aaaaaaaaaaaa');
+});
+
+test('sessions are named by browser and system', async () => {
+  const email = await registered(app);
+  const agent =
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36 Edg/140.0';
+  const edge = new Browser(app.url, { 'user-agent': agent });
+  await edge.post('/auth/login', { email, password: goodPassword });
+  const page = await edge.page('/dashboard/settings');
+  expect(page.text).toContain('<b>Edge on Windows</b>');
+  expect(page.text).not.toContain('Mozilla');
+});
+
+test('a newer version of the terms waits on every page until it is accepted', async () => {
+  const userId = await addUser(app);
+  const browser = new Browser(app.url);
+  browser.keep('svc_session', (await signIn(app, userId)).split('=')[1] ?? '');
+  const form = 'action="/api/legal/accept"';
+  expect((await browser.page('/dashboard/keys')).text).not.toContain(form);
+  await app.database.query("INSERT INTO legal_acceptance (user_id, version) VALUES ($1, 'earlier')", [
+    userId,
+  ]);
+  const waiting = await browser.page('/dashboard/keys');
+  expect(waiting.text).toContain(form);
+  const accepted = await browser.submit('/api/legal/accept', { next: '/dashboard/keys' });
+  expect([accepted.status, accepted.location]).toEqual([303, '/dashboard/keys']);
+  expect((await browser.get('/api/legal/status')).json()).toMatchObject({ accepted: true });
+  const after = await browser.page('/dashboard/keys');
+  expect(after.text).not.toContain(form);
+  expect(after.text).toContain('You have accepted the terms of service.');
 });

@@ -106,6 +106,7 @@ test('every partial is shown in the gallery, or is a part of one that is', () =>
     'views/partials/first-request.hbs',
     'views/partials/key-fields.hbs',
     'views/partials/language-switch.hbs',
+    'views/partials/legal-banner.hbs',
     'views/partials/model-filter.hbs',
     'views/partials/model-other-price.hbs',
     'views/partials/model-prices.hbs',

@@ -1,0 +1,194 @@
+import type { Browser } from 'playwright-core';
+import { makeOrganisation } from '../../src/commands/demo/organisation';
+import { makeTraffic, pricedModels } from '../../src/commands/demo/traffic';
+import { UserAccount } from '../../src/identity';
+import { KeysService } from '../../src/keys';
+import { platformScope } from '../../src/kernel';
+import { Settings } from '../../src/platform';
+import { type Viewing, withPage } from '../../test/support/browser/launch';
+import { type PageFaults, checkPage } from '../../test/support/browser/page-gate';
+import { deliver } from '../../test/support/processor/processor-simulator';
+import { expectStatus, jsonOf } from '../operations/http';
+import { type Person, World } from '../operations/world';
+import { freePort } from '../support/free-port';
+
+const DAYS = 90;
+
+/** The people whose browsers look at the pages. */
+export interface Cast {
+  /** Owns the demonstration's organisation and works in the administration's view. */
+  readonly owner: Person;
+  /** Has keys and most of the traffic. */
+  readonly developer: Person;
+  /** Pays for themselves. */
+  readonly payer: Person;
+  /** Owns the platform and works in the administration's view. */
+  readonly operator: Person;
+  /** Has an account and has done nothing yet. */
+  readonly newcomer: Person;
+}
+
+export type Role = keyof Cast | 'nobody';
+
+/** An installation filled with the demonstration, payments, a conversation and an incident. */
+export class Showroom {
+  private constructor(
+    readonly world: World,
+    readonly cast: Cast,
+  ) {}
+
+  static async open(requests: number): Promise<Showroom> {
+    const port = await freePort();
+    const world = await World.open({
+      NODE_ENV: 'development',
+      PORT: String(port),
+      BASE_URL: `http://127.0.0.1:${port}`,
+      SETTLE_ACK: 'commit',
+    });
+    try {
+      return new Showroom(world, await fill(world, requests));
+    } catch (error) {
+      await world.close();
+      throw error;
+    }
+  }
+
+  /** A browser in which this person is signed in looks at a page. */
+  look(browser: Browser, role: Role, viewing: Viewing, path: string, look: Look = {}): Promise<PageFaults> {
+    return withPage(browser, viewing, async (page, context) => {
+      const cookies = {
+        ...(role === 'nobody' ? {} : { svc_session: this.cast[role].session }),
+        ...look.cookies,
+      };
+      await context.addCookies(
+        Object.entries(cookies).map(([name, value]) => ({ name, value, url: this.world.url })),
+      );
+      const address = this.world.url + path;
+      let status = 0;
+      page.on('response', (response) => {
+        if (response.url() === address) status = response.status();
+      });
+      const faults = await checkPage(page, address);
+      if (status !== (look.status ?? 200)) faults.console.push(`answered ${status}`);
+      const reached = new URL(page.url());
+      if (reached.pathname !== new URL(address).pathname) faults.console.push(`led to ${reached.pathname}`);
+      if (look.picture !== undefined) {
+        await page.screenshot({ path: look.picture, fullPage: look.whole ?? false });
+      }
+      return faults;
+    });
+  }
+
+  close(): Promise<void> {
+    return this.world.close();
+  }
+}
+
+export interface Look {
+  readonly status?: number;
+  readonly cookies?: Readonly<Record<string, string>>;
+  /** The file of a picture that is taken. */
+  readonly picture?: string;
+  readonly whole?: boolean;
+}
+
+async function fill(world: World, requests: number): Promise<Cast> {
+  const { application } = world.gateway.service;
+  const settings = application.get(Settings, { strict: false });
+  const organisation = await world.database.transaction(
+    (tx) => makeOrganisation(tx, world.database, settings),
+    { withoutActivity: 'demonstration data' },
+  );
+  const models = await pricedModels(world.database);
+  await makeTraffic(
+    world.database,
+    organisation,
+    models,
+    { days: DAYS, requests, now: Date.now() },
+    () => undefined,
+  );
+  const cast: Cast = {
+    owner: await member(world, 'ada.lindqvist@harbour.example'),
+    developer: await member(world, 'david.okafor@harbour.example'),
+    payer: await world.newPerson({ displayName: 'Łucja Żółkiewska', billingExempt: false }),
+    operator: await world.newPerson({ role: 'platform_owner', displayName: 'Grace Hopper' }),
+    newcomer: await world.newPerson({ displayName: 'Noor Haddad' }),
+  };
+  for (const person of [cast.owner, cast.operator]) {
+    expectStatus(
+      await person.client.post('/dashboard/toggle-admin-mode', { json: { admin_mode: 'on' } }),
+      200,
+    );
+  }
+  await pay(world, cast.payer);
+  await converse(cast.developer);
+  await goWrong(world);
+  return cast;
+}
+
+async function member(world: World, email: string): Promise<Person> {
+  const account = await world.database.source.getRepository(UserAccount).findOneByOrFail({ email });
+  return world.signIn(account);
+}
+
+/** Two top-ups, one of them given back in part, one that was never paid, and requests that cost something. */
+async function pay(world: World, payer: Person): Promise<void> {
+  const { account } = world.processor;
+  const begin = async (amount: number): Promise<string> => {
+    const answer = await payer.client.post('/api/billing/checkout', { json: { amount } });
+    expectStatus(answer, 200);
+    return String(jsonOf(answer)['url']).split('/').at(-1) ?? '';
+  };
+  const bring = async (): Promise<void> => {
+    for (const event of account.events.splice(0)) await deliver(world.url, event);
+  };
+  const first = await begin(50);
+  account.pay(first);
+  await bring();
+  account.pay(await begin(25), '5555555555554444');
+  account.refund(String(account.sessions.get(first)?.['payment_intent']), 1000);
+  await bring();
+  await begin(10);
+  const keys = world.gateway.service.application.get(KeysService, { strict: false });
+  const key = await world.database.transaction((tx) =>
+    keys.issue(platformScope, tx, {
+      kind: 'client',
+      name: 'reading-list',
+      createdBy: 'proof',
+      userId: payer.userId,
+      organisationId: null,
+      departmentId: null,
+      projectId: null,
+    }),
+  );
+  const client = world.nobody.with({ authorization: `Bearer ${key.text}` });
+  for (let index = 0; index < 12; index += 1) {
+    const json = {
+      model: 'sim-large',
+      messages: [{ role: 'user', content: `Line ${index} [[tokens=200]]` }],
+    };
+    expectStatus(await client.post('/v1/chat/completions', { json }), 200);
+  }
+}
+
+async function converse({ client }: Person): Promise<void> {
+  for (const [title, said] of [
+    ['Tide tables', 'Write a haiku about tides [[echo=Grey water rises]]'],
+    [
+      'Harbour dues',
+      'Draw up a table [[echo=| Dues | USD | \n|---|---|\n| Berth | 12 |\n\n`code` and **bold**]]',
+    ],
+  ] as const) {
+    const made = await client.post('/api/conversations', { json: { model: 'sim-small', title } });
+    expectStatus(made, 200);
+    const id = String(jsonOf(made)['id']);
+    expectStatus(await client.post(`/api/chat/${id}`, { json: { content: said } }), 200);
+  }
+}
+
+const goWrong = (world: World): Promise<object[]> =>
+  world.rows(
+    `INSERT INTO incident (kind, provider, model, region, cause, status, started_at, last_seen_at, ended_at)
+     VALUES ('lane', 'northcloud', 'sim-large', 'eu-central', 'backend_error', 503, now() - interval '2 h', now(), NULL),
+            ('errors', '', 'sim-reason', '', '25 % of 40', NULL, now() - interval '9 h', now(), now() - interval '8 h')`,
+  );

@@ -1,0 +1,173 @@
+import { mailTo, confirmed, cookiesOf, password, signedIn } from '../operations/accounts';
+import { expectStatus, jsonOf } from '../operations/http';
+import type { World } from '../operations/world';
+import { setUp } from './second-factor';
+import type { Role, Showroom } from './showroom';
+
+/** One page as one person sees it. */
+export interface Visit {
+  /** The route's path, as the service has registered it. */
+  readonly route: string;
+  readonly path: string;
+  readonly as: Role;
+  readonly status?: number;
+  readonly cookies?: Readonly<Record<string, string>>;
+}
+
+const admin = '/dashboard/admin';
+const token = 'A'.repeat(43);
+
+const visit = (as: Role, route: string, more = ''): Visit => ({ as, route, path: route + more });
+
+/** Every page of the product, and the states of a page that look unlike each other. */
+export async function visitsOf({ world, cast }: Showroom): Promise<Visit[]> {
+  return [
+    ...publicPages(),
+    ...(await accountPages(world)),
+    ...(await dashboardPages(world, cast)),
+    ...(await administrationPages(world, cast)),
+    { ...visit('nobody', '/absent'), status: 404 },
+    { ...visit('developer', '/dashboard/absent'), status: 404 },
+    { ...visit('developer', `${admin}/users`), status: 403 },
+  ];
+}
+
+const publicPages = (): Visit[] => [
+  ...[
+    ...['/', '/features', '/security', '/controls', '/certifications', '/developers', '/guide', '/pricing'],
+    ...['/api-docs', '/api-docs/errors', '/api-docs/try', '/models-public', '/dev/components', '/dev/outbox'],
+    ...['aup', 'billing', 'cookies', 'dpa', 'privacy', 'refund', 'security', 'terms'].map(
+      (name) => `/legal/${name}`,
+    ),
+  ].map((path) => visit('nobody', path)),
+  visit('nobody', '/pricing', '?amount=75'),
+  visit('nobody', '/models-public', '?q=absent'),
+  ...['api', 'keys', 'clients', 'prices'].map((name) => ({
+    ...visit('nobody', '/developers/{name}'),
+    path: `/developers/${name}`,
+  })),
+];
+
+async function accountPages(world: World): Promise<Visit[]> {
+  const half = await halfSignedIn(world);
+  const resting = async (status: 'archived' | 'suspended'): Promise<Visit> => {
+    const { session } = await world.newPerson({ status });
+    return { ...visit('nobody', `/account/${status}`), cookies: { svc_session: session } };
+  };
+  const email = 'invited@example.com';
+  const owner = await world.person('org_owner');
+  const sent = { json: { email, role: 'user' } };
+  expectStatus(await owner.client.post(`${admin}/users/invite`, sent), 200);
+  const invite = /\/invite\/([\w-]+)/.exec((await mailTo(world, email, /./)).text)?.[1] ?? '';
+  return [
+    ...['/login', '/signup', '/forgot-password', '/verify-email', '/reset-password', '/sign-in-link'].map(
+      (path) => visit('nobody', path),
+    ),
+    visit('nobody', '/login', '?notice=address-changed'),
+    visit('nobody', '/reset-password', `?token=${token}`),
+    visit('nobody', '/verify-email', `?token=${token}`),
+    visit('nobody', '/account/email', `?token=${token}`),
+    visit('nobody', '/account/email/undo', `?token=${token}`),
+    { ...visit('nobody', '/invite/{token}'), path: `/invite/${invite}` },
+    { ...visit('developer', '/invite/{token}'), path: `/invite/${invite}` },
+    { ...visit('nobody', '/login/second-factor'), cookies: half },
+    await resting('archived'),
+    await resting('suspended'),
+  ];
+}
+
+/** The cookie of somebody who has given the password and not yet the code. */
+async function halfSignedIn(world: World): Promise<Record<string, string>> {
+  const email = await confirmed(world);
+  await setUp(await signedIn(world, email));
+  const answer = await world.nobody.post('/auth/login', { json: { email, password } });
+  const [pair = ''] = cookiesOf(answer).split('; ');
+  const [name = '', value = ''] = pair.split('=');
+  return { [name]: value };
+}
+
+async function dashboardPages(world: World, cast: Showroom['cast']): Promise<Visit[]> {
+  const own = (path: string, more = ''): Visit => visit('developer', `/dashboard${path}`, more);
+  const keys = jsonOf(await world.rootKey.get('/v1/manage/keys?limit=100'))['data'] as {
+    id: string;
+    name: string;
+  }[];
+  const keyId = keys.find(({ name }) => name === 'forecast-api')?.id ?? '';
+  const [conversation] = await world.rows<{ id: number }>(
+    'SELECT id FROM conversation WHERE user_id = $1 ORDER BY id DESC LIMIT 1',
+    [cast.developer.userId],
+  );
+  const [payment] = await world.rows<{ public_id: string }>(
+    'SELECT public_id FROM payment WHERE wallet_id = $1 ORDER BY id LIMIT 1',
+    [cast.payer.userId],
+  );
+  return [
+    own(''),
+    visit('newcomer', '/dashboard'),
+    visit('newcomer', '/dashboard/first-request'),
+    ...['/keys', '/keys/new', '/models', '/usage', '/request-log', '/activity', '/guide'].map((path) =>
+      own(path),
+    ),
+    visit('newcomer', '/dashboard/keys'),
+    visit('newcomer', '/dashboard/usage'),
+    visit('newcomer', '/dashboard/request-log'),
+    own('/jump', '?q=zzz'),
+    own('/usage', '?measure=latency&group_by=model'),
+    own('/usage', '?measure=tokens&group_by=region&days=90'),
+    own('/request-log', '?model=absent'),
+    ...['/autorouter', '/qualitative', '/settings', '/settings/notices', '/settings/second-factor'].map(
+      (path) => own(path),
+    ),
+    visit('owner', '/dashboard/qualitative/settings'),
+    { ...visit('developer', '/dashboard/keys/{key_id}'), path: `/dashboard/keys/${keyId}` },
+    own('/webchat'),
+    { ...own('/webchat/{conv_id}'), path: `/dashboard/webchat/${conversation?.id}` },
+    ...['', '/payments', '/ledger', '/statements'].map((path) => visit('payer', `/dashboard/billing${path}`)),
+    visit('payer', '/dashboard/billing', '?amount=3'),
+    visit('payer', '/dashboard/billing/return', `?payment=${payment?.public_id}`),
+    visit('payer', '/dashboard'),
+  ];
+}
+
+async function administrationPages(world: World, cast: Showroom['cast']): Promise<Visit[]> {
+  const [place] = await world.rows<{ org: number; project: number; conversation: number; provider: number }>(
+    `SELECT o.id AS org, min(p.id) AS project,
+            (SELECT max(id) FROM conversation) AS conversation, (SELECT min(id) FROM provider) AS provider
+       FROM organisation o JOIN project p ON p.organisation_id = o.id
+      WHERE o.slug LIKE 'demo-%' GROUP BY o.id`,
+  );
+  const at = (route: string, id: number | undefined): Visit => ({
+    ...visit('operator', route),
+    path: route.replace(/\{\w+\}/, String(id)),
+  });
+  const promotion = { name: 'Welcome', scope: 'user', user_id: cast.developer.userId, amount: '5' };
+  expectStatus(await cast.operator.client.post(`${admin}/promotions`, { json: promotion }), 200);
+  return [
+    visit('operator', admin),
+    visit('owner', admin),
+    ...['/audit', '/billing', '/conversations', '/models', '/models/new', '/providers/new'].map((path) =>
+      visit('operator', admin + path),
+    ),
+    visit('operator', `${admin}/billing`, '?reconcile=30'),
+    ...['providers', 'prices', 'aliases'].map((tab) => visit('operator', `${admin}/models`, `?tab=${tab}`)),
+    visit('owner', `${admin}/models`),
+    visit('operator', `${admin}/models/edit`, '?model=sim-large'),
+    visit('operator', `${admin}/providers/edit`, `?id=${place?.provider}`),
+    ...['/organisations', '/organisations/new', '/organisations/merge', '/departments'].map((path) =>
+      visit('operator', admin + path),
+    ),
+    visit(
+      'operator',
+      `${admin}/organisations/merge`,
+      `?target_org_id=${world.otherOrganisationId}&source_org_ids=${world.organisationId}`,
+    ),
+    at(`${admin}/organisations/{org_id}`, place?.org),
+    ...['/projects', '/projects/new', '/promotions', '/users', '/users/invite', '/users/invites'].map(
+      (path) => visit('operator', admin + path),
+    ),
+    visit('owner', `${admin}/departments`),
+    at(`${admin}/projects/{project_id}`, place?.project),
+    at(`${admin}/users/{user_id}`, cast.developer.userId),
+    at(`${admin}/conversations/{conv_id}`, place?.conversation),
+  ];
+}
