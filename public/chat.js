@@ -434,3 +434,11 @@ input.addEventListener('keydown', (event) => {
 find('#chat-enter').hidden = false;
 find('#chat-files').hidden = !composer.hasAttribute('data-takes-images');
 if (location.hash === '') toEnd();
+
+/* What was written on the page before this conversation. */
+const first = sessionStorage.getItem(`first ${location.pathname}`);
+if (first !== null) {
+  sessionStorage.removeItem(`first ${location.pathname}`);
+  input.value = first;
+  composer.requestSubmit();
+}

@@ -29,6 +29,14 @@ export class ChatModels {
     return found;
   }
 
+  /** The named one, or the first of the catalogue for a person who names none. */
+  chosen(audience: ModelAudience, name: string | undefined): ChatModel {
+    if (name !== undefined && name !== '') return this.one(audience, name);
+    const [first] = this.for(audience);
+    if (first === undefined) throw fault('model_not_available', { param: 'model' });
+    return first;
+  }
+
   private chatModel(model: ModelView): ChatModel {
     const resolution = this.catalogue.resolve(model.name);
     const rates = resolution.kind === 'found' ? resolution.lanes.map(({ price }) => price.rates) : [];

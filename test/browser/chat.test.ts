@@ -92,6 +92,19 @@ describeWithBrowser('the chat in a real browser', () => {
     }, 60_000);
   });
 
+  test('the first message starts its conversation and is answered in its page', async () => {
+    await inThread('/dashboard/webchat', async (page) => {
+      expect(await page.evaluate('document.activeElement.id')).toBe('chat-message');
+      await page.keyboard.type('Hello [[echo=**at** once]]');
+      await page.keyboard.press('Control+Enter');
+      await page.waitForURL(/\/dashboard\/webchat\/\d+$/);
+      await page.waitForSelector('.message-assistant .message-foot span:not(.route)');
+      expect(await page.locator('#chat-log .message-assistant strong').innerText()).toBe('at');
+      await page.reload();
+      expect(await page.locator('#chat-log .message-user').count()).toBe(1);
+    });
+  }, 60_000);
+
   test('a turn by keyboard: it is sent, drawn as it comes, and ends with its cost, said once', async () => {
     await inThread(await begin(), async (page) => {
       await page.focus('#chat-message');

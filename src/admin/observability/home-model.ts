@@ -94,7 +94,9 @@ function chartOf(
   const isByDay = hours > 48;
   const label = new Intl.DateTimeFormat(locale, {
     timeZone: isByDay ? 'UTC' : timeZone,
-    ...(isByDay ? { day: 'numeric', month: 'short' } : { hour: '2-digit', minute: '2-digit' }),
+    ...(isByDay
+      ? { day: 'numeric', month: 'short' }
+      : { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
   });
   return barChart({
     title: translate('operations.traffic'),

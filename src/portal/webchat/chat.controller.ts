@@ -1,22 +1,54 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
-import { ChatTurns, conversationIdOf, type Message, type Turn, type TurnEnd } from '../../chat';
+import {
+  ChatModels,
+  ChatTurns,
+  conversationIdOf,
+  Conversations,
+  type Message,
+  type Turn,
+  type TurnEnd,
+} from '../../chat';
 import { fault, formatUsd } from '../../kernel';
+import { Database } from '../../platform';
 import { Access, Action, actorOf, type HttpRequest, PageRenderer, wantsPage } from '../../web';
 import { formatCost } from '../../views';
 import { readAttachments } from './attachments';
 import { TurnStream } from './turn-stream';
 import { badgeOf, factsOf, type Looks } from './webchat-model';
-import { ChatTurnForm, LARGEST_TURN_BYTES } from './webchat.forms';
+import { ChatTurnForm, FirstMessageForm, LARGEST_TURN_BYTES } from './webchat.forms';
 
 /** One turn: the events of its answer for the page's script, a whole answer for programs, a page for everybody else. */
 @Controller()
 export class ChatController {
   constructor(
+    private readonly database: Database,
+    private readonly conversations: Conversations,
+    private readonly models: ChatModels,
     private readonly turns: ChatTurns,
     private readonly pages: PageRenderer,
   ) {}
+
+  /** For pages without scripts; those with them make the conversation first and stream into its page. */
+  @Action('/dashboard/webchat', Access.session(), {
+    audit: { none: 'a turn is on record as the request that it makes' },
+  })
+  async start(
+    @Body() { model, content }: FirstMessageForm,
+    @Req() request: HttpRequest,
+    @Res() response: ServerResponse,
+  ): Promise<void> {
+    const actor = actorOf(request);
+    const { name } = this.models.chosen(actor, model);
+    const id = await this.database.transaction((tx) =>
+      this.conversations.create(tx, actor.userId, name, null),
+    );
+    const first = { text: content, attachments: [], turnId: randomUUID(), isRetry: false };
+    const turn = await this.turns.begin(actor, id, first);
+    if ('role' in turn) return leadTo(response, id, turn.id);
+    await this.whole(turn, request, response);
+  }
 
   @Action('/api/chat/:conv_id', Access.session(), {
     audit: { none: 'a turn is on record as the request that it makes' },

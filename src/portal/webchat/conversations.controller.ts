@@ -46,7 +46,7 @@ export class ConversationsController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const actor = actorOf(request);
-    const chosen = this.chosenModel(request, model);
+    const { name: chosen } = this.models.chosen(actor, model);
     const id = await this.database.transaction((tx) =>
       this.conversations.create(tx, actor.userId, chosen, title?.trim() || null),
     );
@@ -126,13 +126,5 @@ export class ConversationsController {
     });
     this.notices.leave(response, { tone: 'ok', text: 'chat.deleted' });
     return afterChange(request, response, PATH, { id, deleted: true });
-  }
-
-  private chosenModel(request: HttpRequest, model: string | undefined): string {
-    const actor = actorOf(request);
-    if (model !== undefined && model !== '') return this.models.one(actor, model).name;
-    const [first] = this.models.for(actor);
-    if (first === undefined) throw fault('model_not_available', { param: 'model' });
-    return first.name;
   }
 }

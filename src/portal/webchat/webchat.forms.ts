@@ -52,6 +52,19 @@ export class NewConversationForm {
   model?: string;
 }
 
+/** A conversation and its first message in one step. */
+export class FirstMessageForm {
+  @IsOptional()
+  @IsString()
+  @MaxLength(LONGEST_MODEL)
+  model?: string;
+
+  @IsString()
+  @IsNotEmpty()
+  @MaxLength(LONGEST_MESSAGE)
+  content: string;
+}
+
 export class ConversationModelForm {
   @IsString()
   @IsNotEmpty()

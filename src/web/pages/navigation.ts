@@ -61,7 +61,9 @@ export function navigationFor(reader: NavigationReader, translate: Translate): N
         icon,
         ...(isCurrent(href, reader.path) ? { current: true } : {}),
       }));
-  const administration = reader.isAdminView ? itemsOf(administrationPages) : [];
+  // A link may lead straight to a page of the administration: its neighbours are shown there too.
+  const isAdministered = reader.isAdminView || /^\/dashboard\/admin(\/|$)/.test(reader.path);
+  const administration = isAdministered ? itemsOf(administrationPages) : [];
   const groups: NavigationGroup[] = [{ items: itemsOf(ownPages) }];
   if (administration.length > 0) {
     groups.push({ label: translate('navigation.administration'), items: administration });

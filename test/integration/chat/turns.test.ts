@@ -128,6 +128,29 @@ describe('a turn', () => {
     expect((await open(`/dashboard/webchat/${id}`, anna)).body).toContain('no scripts');
   });
 
+  test('a first message without scripts makes its conversation and is led to the answer', async () => {
+    const send = (fields: Record<string, string>) =>
+      ask(app.url, {
+        method: 'POST',
+        path: '/dashboard/webchat',
+        headers: {
+          cookie: anna.cookie,
+          accept: 'text/html',
+          'content-type': 'application/x-www-form-urlencoded',
+          'sec-fetch-site': 'same-origin',
+        },
+        body: new URLSearchParams(fields).toString(),
+      });
+    const answer = await send({ model: 'sim-large', content: 'At once [[echo=straight away]]' });
+    expect(answer.status).toBe(303);
+    const [, thread] = /^(\/dashboard\/webchat\/\d+)#message-\d+$/.exec(answer.headers.location ?? '') ?? [];
+    const page = (await open(thread ?? '', anna)).body;
+    expect(page).toContain('straight away');
+    expect(page).toContain('sim-large');
+    expect((await send({ model: 'sim-large', content: '' })).status).toBe(422);
+    expect((await send({ model: 'no-such-model', content: 'Hello' })).status).toBe(403);
+  });
+
   test('an answer that breaks off keeps its text and its cost, and can be asked again', async () => {
     const id = await begin();
     await supplier.addFault({ times: 1, fault: { kind: 'cut', after: 6 } });
