@@ -2,7 +2,7 @@ import type { LaneView, ModelView } from '../../src/catalogue';
 import { boundOf, parseUsd, parseUsdPerMillion, priceRates, type UseCounts } from '../../src/kernel';
 import { describeCall } from '../../src/gateway/inference/describe';
 import type { Inbound } from '../../src/gateway/inference/inbound';
-import { inputBoundOf } from '../../src/gateway/inference/input-size';
+import { inputBoundOf } from '../../src/gateway/inference/input-bound';
 import { surfaces, type TextSurface } from '../../src/gateway/inference/surface';
 import { SupplierStyles } from '../../src/routing';
 import { dollars, percent, type Proof, usd } from './proof';
@@ -156,7 +156,7 @@ async function race(proof: Proof, row: Row): Promise<void> {
   const members = Object.keys(request).map((name) => ({ name }));
   const inbound = { bytes, body: request, members, form: null, headers: {} } as unknown as Inbound;
   const call = describeCall(inbound, surface);
-  const inputTokens = inputBoundOf(call, model, { ruleOf: () => styles.picturesFor(lane), runsTools: true });
+  const inputTokens = inputBoundOf(call, model, () => styles.picturesFor(lane), true);
   const maxOutputTokens = output * call.choices;
   const modes = servedTier === undefined ? {} : { service_tier: servedTier };
   const billed = { uses: billedUses, modes, image: null };

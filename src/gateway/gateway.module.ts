@@ -9,6 +9,7 @@ import { ErrorsController } from './errors.controller';
 import { HealthController } from './health.controller';
 import { Admissions } from './inference/admit';
 import { AttemptTools } from './inference/attempt-tools';
+import { Holds } from './inference/hold';
 import { RequestGate } from './request-gate';
 import { InnerChat } from './inner/inner-chat';
 import { Observer } from './inference/observer';
@@ -49,6 +50,7 @@ import { TextController } from './text.controller';
     RequestGate,
     Admissions,
     AttemptTools,
+    Holds,
     Observer,
     Pipeline,
     InnerChat,

@@ -1,12 +1,11 @@
-import type { Credential, LaneView, ProviderView } from '../../../src/catalogue';
-import type { Admission } from '../../../src/gateway/inference/admit';
+import type { Credential, LaneView, ModelView, ProviderView } from '../../../src/catalogue';
 import { describeCall } from '../../../src/gateway/inference/describe';
 import type { HeldCall } from '../../../src/gateway/inference/hold';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
 import { outboundFor } from '../../../src/gateway/inference/outbound';
 import { isSpoken, surfaces } from '../../../src/gateway/inference/surface';
 import { type JsonObjectText, readJsonObject } from '../../../src/kernel';
-import { type PlannedLane, SupplierStyles } from '../../../src/routing';
+import { SupplierStyles } from '../../../src/routing';
 import { profiles } from '../../../src/routing/suppliers/openai-style/profiles';
 import type { Understood } from './agreement';
 import { type Route, routes } from './make-body';
@@ -29,7 +28,7 @@ export interface Prepared {
 }
 
 const styles = new SupplierStyles();
-const admission = { model: { capabilities: new Set() } } as unknown as Admission;
+const model = { capabilities: new Set() } as unknown as ModelView;
 
 const credentials: Readonly<Record<string, Credential>> = {
   bearer: { kind: 'bearer', id: 'c', token: 't' },
@@ -81,7 +80,7 @@ export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped
   if (passes && !call.unknownFields.every((name) => styles.takesField(provider, route, name))) return null;
   const cap = isCapped && call.maxOutputTokens === null && route !== 'native' ? 77 : null;
   const held = { cappedOutput: cap, outputBound: call.maxOutputTokens ?? cap ?? OUTPUT_BOUND } as HeldCall;
-  const { body } = outboundFor(inbound, call, held, admission, { lane } as PlannedLane, styles);
+  const { body } = outboundFor({ call, model, held }, lane, styles);
   const prepared = style.prepare({
     operation: route,
     lane,

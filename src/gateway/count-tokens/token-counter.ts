@@ -26,7 +26,7 @@ export interface TokenCount {
 const DEADLINE_MS = 3_000;
 const LARGEST_ANSWER = 64 * 1024;
 
-/** Counts the input of a request that nobody sends. Whoever could send it may count it, at no charge. */
+/** Counts the input of a request without sending it. A key that could send it may count it, at no charge. */
 @Injectable()
 export class TokenCounter {
   constructor(
@@ -42,7 +42,7 @@ export class TokenCounter {
     try {
       const inbound = await intake(request, caller, this.settings.bodyLimitBytes);
       const call = describeCall(inbound, surfaces.messages);
-      const lane = this.counting(inbound, call);
+      const lane = this.counting(call);
       const told = lane === undefined ? null : await this.ask(inbound, lane, work);
       if (work.stopped !== null) throw work.stopped;
       if (told instanceof Fault) throw told;
@@ -55,10 +55,10 @@ export class TokenCounter {
   }
 
   /** The first lane, of those that the request itself would be tried on, whose supplier counts. */
-  private counting(inbound: Inbound, call: Call): LaneView | undefined {
+  private counting(call: Call): LaneView | undefined {
     const { styles } = this.tools;
-    const admission = this.admissions.find(inbound, call);
-    const { lanes } = planFor(inbound, call, admission, this.tools);
+    const admission = this.admissions.find(call);
+    const { lanes } = planFor(call, admission, this.tools);
     return lanes.find(
       ({ lane, why }) => why !== 'open' && styles.dialectFor(lane.provider, 'count_tokens') === 'messages',
     )?.lane;

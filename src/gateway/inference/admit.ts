@@ -6,7 +6,6 @@ import { callableModels, isListed } from '../model-access';
 import type { Call } from './describe';
 import { feesOn } from './fees';
 import { notTaken } from './field-names';
-import type { Inbound } from './inbound';
 import { isSpoken } from './surface';
 
 export interface Admission {
@@ -27,17 +26,18 @@ export class Admissions {
     private readonly auto: AutoRouter,
   ) {}
 
-  admit(inbound: Inbound, call: Call): Admission {
-    const { attribution, billingExempt } = inbound.caller;
-    const admission = this.find(inbound, call);
+  admit(call: Call): Admission {
+    const { attribution, billingExempt } = call.inbound.caller;
+    const admission = this.find(call);
     if (!billingExempt && attribution.walletId === null)
       throw fault('billing_limit_reached', { message: NOBODY_PAYS });
     return admission;
   }
 
-  /** The model and its lanes, for a caller who may use it, whoever pays. */
-  find({ caller }: Inbound, call: Call): Admission {
-    const found = this.catalogue.resolve(this.nameOf(caller, call));
+  /** The model and its lanes, for a caller who may use it; who pays is not asked. */
+  find(call: Call): Admission {
+    const { caller } = call.inbound;
+    const found = this.catalogue.resolve(this.nameOf(call));
     if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
     const { model, lanes } = found;
     if (model.kind !== call.surface.kind) {
@@ -53,21 +53,21 @@ export class Admissions {
   }
 
   /** Where a request may go that is too long for its model; null when there is no such place for this caller. */
-  larger(inbound: Inbound, call: Call, { model }: Admission): Admission | null {
+  larger(call: Call, { model }: Admission): Admission | null {
     const larger = model.overflowTo === null ? undefined : this.catalogue.snapshot.modelOf(model.overflowTo);
     if (larger === undefined || larger.id === model.id) return null;
     try {
-      return this.admit(inbound, { ...call, model: larger.name });
+      return this.admit({ ...call, model: larger.name });
     } catch {
       // What the caller could not have asked for is not offered either: the first refusal stands.
       return null;
     }
   }
 
-  private nameOf(caller: Inbound['caller'], { model, surface }: Call): string {
+  private nameOf({ inbound, model, surface }: Call): string {
     const { snapshot } = this.catalogue;
     if (model !== AUTO || snapshot.model(AUTO) !== undefined) return model;
-    return this.auto.choose(surface.name, () => callableModels(caller, snapshot, surface.kind));
+    return this.auto.choose(surface.name, () => callableModels(inbound.caller, snapshot, surface.kind));
   }
 
   /** A lane whose supplier does not serve the operation is none for this request, not even to fail over to. */

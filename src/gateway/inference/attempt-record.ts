@@ -8,7 +8,7 @@ export const recordOf = ({ lane }: PlannedLane, tried: Tried, milliseconds: numb
   supplier: lane.provider.name,
   region: lane.region,
   model: lane.upstreamModel,
-  status: tried.kind === 'answered' ? tried.answered.status : tried.status,
+  status: tried.kind === 'answered' ? tried.answer.status : tried.status,
   milliseconds: Math.round(milliseconds),
   outcome: tried.kind === 'answered' ? 'answered' : tried.problem.outcome,
 });

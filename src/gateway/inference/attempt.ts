@@ -1,15 +1,16 @@
 import type { AttemptRecord } from '../../audit';
 import { type ErrorCode, type Fault, monotonicMs, underlyingCause } from '../../kernel';
 import type { LanePermit, PlannedLane } from '../../routing';
-import type { Answered, Sending } from './answered';
 import { recordOf } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import { exhausted } from './exhausted';
 import { isCredentialRefused, type Judgement } from './judge';
+import type { LaneAnswer, LaneTry } from './lane-answer';
 import { blameOf } from './lane-blame';
+import { LaneCall, type StreamOf, type Tried } from './lane-call';
 import { LaneTurns } from './lane-turns';
-import { LaneCall, type LaneTry, type StreamOf, type Tried } from './lane-call';
 import { ProbeWait } from './probe-wait';
+import type { RoutedCall } from './routed-call';
 import { SameLane } from './same-lane';
 import { laneStream } from './stream/lane-stream-of';
 
@@ -22,7 +23,7 @@ const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_provid
  */
 export class Attempts {
   /** The lane that was at work on an answer when the caller left. */
-  abandoned: Pick<LaneTry, 'route' | 'failover'> | null = null;
+  abandoned: LaneTry | null = null;
   /** The try before, if it failed. */
   private failed: { readonly route: PlannedLane; readonly tried: Judgement } | null = null;
   private readonly startedMs = monotonicMs();
@@ -31,18 +32,18 @@ export class Attempts {
   private sameLane: SameLane | null = null;
 
   constructor(
-    private readonly sending: Sending,
+    private readonly routed: RoutedCall,
     private readonly tools: AttemptTools,
     /** Every try for this request, of an earlier model too. */
     private readonly records: AttemptRecord[],
   ) {
-    this.keyId = sending.inbound.caller.keyId;
-    this.turns = new LaneTurns(sending, tools, records, this.startedMs);
+    this.keyId = routed.call.inbound.caller.keyId;
+    this.turns = new LaneTurns(routed, tools, records, this.startedMs);
   }
 
-  /** Nobody waits for an answer any more. */
+  /** The caller left, or the service stops: no answer is waited for any more. */
   get stopped(): boolean {
-    return this.sending.work.stopped !== null;
+    return this.routed.work.stopped !== null;
   }
 
   /** Whether another lane could be tried. */
@@ -50,8 +51,8 @@ export class Attempts {
     return this.turns.hasMore;
   }
 
-  async answer(streamOf: StreamOf = laneStream): Promise<Answered> {
-    const { sending, turns } = this;
+  async answer(streamOf: StreamOf = laneStream): Promise<LaneAnswer> {
+    const { routed, turns } = this;
     const outcomes: Judgement[] = [];
     let probes: ProbeWait | null = null;
     do {
@@ -62,7 +63,7 @@ export class Attempts {
           const call = this.begin(route, permit, streamOf);
           const startedMs = monotonicMs();
           const tried = this.ended(call, await call.run(), startedMs);
-          if (tried.kind === 'answered') return tried.answered;
+          if (tried.kind === 'answered') return tried.answer;
           // The caller's own mistake is one everywhere, unless it is only a backup that minds.
           if (tried.kind === 'refused' && !isUnasked(tried) && outcomes.length === 0) throw tried.problem;
           outcome = tried;
@@ -71,46 +72,46 @@ export class Attempts {
         if (outcome !== null) outcomes.push(outcome);
       }
       turns.restart();
-      probes ??= new ProbeWait(sending, this.tools.health);
+      probes ??= new ProbeWait(routed, this.tools.health);
       // Where no lane may be tried, the request waits for the one that finds out whether a lane is well again.
     } while (outcomes.length === 0 && (await probes.succeeded()));
-    if (sending.work.stopped !== null) throw sending.work.stopped;
-    throw exhausted(outcomes, sending.plan, this.tools.health, this.keyId);
+    if (routed.work.stopped !== null) throw routed.work.stopped;
+    throw exhausted(outcomes, routed.plan, this.tools.health, this.keyId);
   }
 
   /** A streamed answer has become whole. */
-  done({ permit }: Answered): void {
+  done({ permit }: LaneAnswer): void {
     permit.succeeded(monotonicMs());
   }
 
   /** The lane that answered last broke off in the middle. */
-  broke({ permit, status }: Answered, problem: Fault): void {
+  broke({ permit, status }: LaneAnswer, problem: Fault): void {
     const record = this.records.at(-1);
     if (record !== undefined) this.records[this.records.length - 1] = { ...record, outcome: problem.outcome };
     if (this.stopped) return;
     const failure = { status: null, problem, milliseconds: 0 };
-    permit.failed(monotonicMs(), { ...blameOf(this.sending.inbound, failure), status });
+    permit.failed(monotonicMs(), { ...blameOf(this.routed.call.inbound, failure), status });
   }
 
   private begin(route: PlannedLane, permit: LanePermit, streamOf: StreamOf): LaneCall {
     if (this.failed !== null) this.logMove(this.failed, route);
     const failover = this.turns.isFailover(route);
-    return new LaneCall(this.sending, this.tools, { route, permit, streamOf, failover, turns: this.turns });
+    return new LaneCall({ routed: this.routed, route, permit, failover }, streamOf, this.turns, this.tools);
   }
 
   /** Remembers what became of a try. Throws where the request was stopped meanwhile. */
   private ended(call: LaneCall, tried: Tried, startedMs: number): Tried {
-    const { work } = this.sending;
-    const { route } = call.given;
+    const { work } = this.routed;
+    const { route } = call.lane;
     const now = monotonicMs();
     if (!isUnasked(tried)) this.records.push(recordOf(route, tried, now - startedMs));
     this.note(call, tried, { startedMs, endedMs: now });
     if (tried.kind === 'answered') this.tools.health.began(route.lane, now - startedMs, now);
     else this.failed = { route, tried };
-    const isWhole = tried.kind === 'answered' && tried.answered.whole !== null;
-    // An answer that is whole already is one, even when nobody waits for it any more.
+    const isWhole = tried.kind === 'answered' && tried.answer.whole !== null;
+    // An answer that is whole already is one, also for a caller who has left.
     if (work.stopped !== null && !isWhole) {
-      if (work.stoppedByCaller && call.begun) this.abandoned = call.given;
+      if (work.stoppedByCaller && call.begun) this.abandoned = call.lane;
       throw work.stopped;
     }
     return tried;
@@ -118,7 +119,7 @@ export class Attempts {
 
   private again(route: PlannedLane, tried: Tried): Promise<LanePermit | null> | null {
     if (route.lane.retries === 0) return null;
-    this.sameLane ??= new SameLane(this.sending, this.tools, this.startedMs);
+    this.sameLane ??= new SameLane(this.routed, this.tools, this.startedMs);
     return this.sameLane.again(route, tried);
   }
 
@@ -127,9 +128,9 @@ export class Attempts {
     { route: { lane: from }, tried }: { route: PlannedLane; tried: Judgement },
     { lane }: PlannedLane,
   ): void {
-    const { inbound, call } = this.sending;
+    const { call } = this.routed;
     this.tools.logger.warn(from === lane ? 'retry on the same lane' : 'failover', {
-      request_id: inbound.requestId,
+      request_id: call.inbound.requestId,
       key_id: this.keyId,
       asked_model: call.model,
       provider: from.provider.name,
@@ -145,7 +146,7 @@ export class Attempts {
   }
 
   private note(
-    { given: { route, permit }, isContinuation }: LaneCall,
+    { lane: { route, permit }, isContinuation }: LaneCall,
     tried: Tried,
     { startedMs, endedMs: now }: { readonly startedMs: number; readonly endedMs: number },
   ): void {
@@ -154,7 +155,7 @@ export class Attempts {
     if (tried.kind === 'answered') {
       this.tools.credentials.accepted(lane);
       permit.answering(now);
-      if (tried.answered.opened === null) permit.succeeded(now);
+      if (tried.answer.stream === null) permit.succeeded(now);
       return;
     }
     const { problem, status, pauseMs } = tried;
@@ -167,7 +168,10 @@ export class Attempts {
     // Nor is another answer than before the fault of the lane.
     else if (isContinuation && problem.code === 'stream_interrupted') permit.neutral();
     else
-      permit.failed(now, blameOf(this.sending.inbound, { problem, status, milliseconds: now - startedMs }));
+      permit.failed(
+        now,
+        blameOf(this.routed.call.inbound, { problem, status, milliseconds: now - startedMs }),
+      );
   }
 }
 

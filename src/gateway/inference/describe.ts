@@ -1,18 +1,19 @@
 import { type AskedFees, fault, NOTHING_ASKED } from '../../kernel';
-import { textAlone } from '../../protocol';
+import { type RequestMeasure, textAlone } from '../../protocol';
 import { type Recording, recordingIn } from './audio';
 import { unknownFields } from './field-names';
 import type { Inbound } from './inbound';
-import { type AskedInput, inputEstimateOf, textBound } from './input-size';
-import { serverToolsOf } from './server-tools';
+import { inputEstimateOf, textBound } from './input-size';
+import { type ServerTools, serverToolsOf } from './server-tools';
 import { checkNotStreamed } from './limits';
 import { endUserOf, tagsOf } from './labels';
 import { sessionOf } from './session';
 import { type Speech, speechIn } from './speech';
 import { isConversation, isText, type Surface } from './surface';
 
-/** What the gateway needs to know of a request; everything else is between the caller and the supplier. */
-export interface Call extends AskedInput {
+/** A request, and what the gateway needs to know of it; everything else is between the caller and the supplier. */
+export interface Call {
+  readonly inbound: Inbound;
   readonly surface: Surface;
   readonly model: string;
   readonly stream: boolean;
@@ -40,6 +41,11 @@ export interface Call extends AskedInput {
   readonly endUser: string | null;
   /** What the caller sorts its requests by; null when there are none. */
   readonly tags: readonly string[] | null;
+  /** What a conversation carries beside its text; null where something else is asked. */
+  readonly measure: RequestMeasure | null;
+  readonly serverTools: ServerTools;
+  /** More tokens than the text can have. */
+  readonly textBound: number;
   /** About as many as the input has: what is charged when nobody reports it. */
   readonly inputEstimate: number;
 }
@@ -65,6 +71,7 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
   const measure = isConversation(surface) ? carried : null;
   const serverTools = serverToolsOf(carried ?? textAlone, body, surface);
   return {
+    inbound,
     surface,
     model: modelIn(body.model ?? surface.defaults?.model),
     stream: isText(surface) && (booleanIn(body.stream, 'stream') ?? false),

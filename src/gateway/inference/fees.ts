@@ -9,6 +9,7 @@ import {
 import { ServedUses } from '../../protocol';
 import type { WireDialect } from '../../routing';
 import type { Call } from './describe';
+import type { Outbound } from './outbound';
 import { isText } from './surface';
 
 const TIERED: ReadonlySet<string> = new Set(['chat', 'responses']);
@@ -26,9 +27,9 @@ export function feesOn({ surface, fees }: Call, wire: WireDialect | undefined): 
 export function chargedUsage(
   usage: Usage,
   { fees }: Call,
-  outbound: { readonly translation: object | null },
+  { translation }: Pick<Outbound, 'translation'>,
 ): Usage {
-  const asked = outbound.translation === null ? fees.modes : {};
+  const asked = translation === null ? fees.modes : {};
   const modes = servedModes(usage.modes, asked);
   return modes === usage.modes ? usage : { ...usage, modes };
 }

@@ -20,33 +20,37 @@ export interface Inbound extends JsonObjectText {
 /** Only a form, and a body that is late or large, makes it a promise. */
 export function intake(request: HttpRequest, caller: Caller, bodyLimit: number): Inbound | Promise<Inbound> {
   const startedMs = monotonicMs();
-  const { headers, requestId } = request;
-  const contentType = headers['content-type'];
-  const envelope = { requestId, startedMs, caller, headers };
+  const contentType = request.headers['content-type'];
   const isNeither = contentType !== undefined && contentType !== JSON_TYPE && isOther.test(contentType);
   if (isNeither && !isForm(contentType)) {
     throw fault('unsupported_media_type', { message: 'The body is neither JSON nor a multipart form.' });
   }
   const bytes = readBody(request, bodyLimit);
-  return bytes instanceof Promise ? bytes.then((late) => read(envelope, late)) : read(envelope, bytes);
+  const inbound = (content: Content): Inbound => ({
+    requestId: request.requestId,
+    startedMs,
+    caller,
+    headers: request.headers,
+    bytes: content.bytes,
+    body: content.body,
+    members: content.members,
+    form: content.form ?? null,
+  });
+  const content = bytes instanceof Promise ? bytes.then((late) => read(request, late)) : read(request, bytes);
+  return content instanceof Promise ? content.then(inbound) : inbound(content);
 }
 
-type Envelope = Pick<Inbound, 'requestId' | 'startedMs' | 'caller' | 'headers'>;
+type Content = JsonObjectText & { readonly form?: Form };
 
-function read(envelope: Envelope, bytes: Buffer): Inbound | Promise<Inbound> {
-  const { headers } = envelope;
+function read({ headers }: HttpRequest, bytes: Buffer): Content | Promise<Content> {
   const contentType = headers['content-type'];
-  if (contentType !== JSON_TYPE && isForm(contentType)) return readForm(envelope, bytes, contentType);
-  const text = readJsonObject(bytes);
-  return text instanceof Promise
-    ? text.then((late) => ({ ...envelope, ...late, form: null }))
-    : { ...envelope, ...text, form: null };
-}
-
-async function readForm(envelope: Envelope, bytes: Buffer, contentType: string): Promise<Inbound> {
-  const form = await parseForm(bytes, contentType);
-  const kept = envelope.headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form);
-  return { ...envelope, bytes: kept, body: fieldsOf(form), members: [], form };
+  if (contentType === JSON_TYPE || !isForm(contentType)) return readJsonObject(bytes);
+  return parseForm(bytes, contentType).then((form) => ({
+    bytes: headers['idempotency-key'] === undefined ? bytes : withoutBoundary(form),
+    body: fieldsOf(form),
+    members: [],
+    form,
+  }));
 }
 
 const JSON_TYPE = 'application/json';

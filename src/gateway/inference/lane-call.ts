@@ -1,47 +1,27 @@
 import { fault, fromUnknown, monotonicMs } from '../../kernel';
-import type { SupplierError } from '../../protocol';
-import type {
-  AnswerHead,
-  CallSecrets,
-  LanePermit,
-  PlannedLane,
-  SentCall,
-  SupplierExchange,
-} from '../../routing';
-import { type AnswerContext, svcFacts } from './answer-context';
-import type { Answered, LaneAnswer, Sending } from './answered';
+import type { AnswerHead, CallSecrets, SentCall, SupplierExchange } from '../../routing';
 import type { AttemptTools } from './attempt-tools';
 import { judge, judgeBegun, type Judgement } from './judge';
+import type { LaneAnswer, LaneStream, LaneTry } from './lane-answer';
 import { type Outbound, outboundFor } from './outbound';
 import { relayWhole } from './relay-whole';
-import { laneStream } from './stream/lane-stream-of';
-import type { LaneStream } from './stream/lane-stream';
-import { type OpenedStream, openStream } from './stream/opening';
 import { FirstTokenTimer } from './stream/first-token-timer';
-import { isText } from './surface';
+import { laneStream } from './stream/lane-stream-of';
+import { openStream } from './stream/opening';
 
-export type StreamOf = (context: AnswerContext) => LaneStream;
-export type Tried = { readonly kind: 'answered'; readonly answered: Answered } | Judgement;
-
-/** What one try at one lane is made with. */
-export interface LaneTry {
-  readonly route: PlannedLane;
-  readonly permit: LanePermit;
-  /** Another lane should have answered and could not. */
-  readonly failover: boolean;
-  readonly streamOf: StreamOf;
-  /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
-  readonly turns: { reserve(): boolean };
-}
+export type StreamOf = (answer: LaneAnswer) => LaneStream;
+export type Tried = { readonly kind: 'answered'; readonly answer: LaneAnswer } | Judgement;
 
 /** One try at one lane, from the request to the first useful event of a stream, or to the whole answer. */
 export class LaneCall {
   private exchange: SupplierExchange | null = null;
 
   constructor(
-    private readonly sending: Sending,
+    readonly lane: LaneTry,
+    private readonly streamOf: StreamOf,
+    /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
+    private readonly turns: { reserve(): boolean },
     private readonly tools: AttemptTools,
-    readonly given: LaneTry,
   ) {}
 
   /** Whether bytes may have left: the supplier may be at work. */
@@ -51,23 +31,22 @@ export class LaneCall {
 
   /** A stream that is to go on where an earlier one broke off. */
   get isContinuation(): boolean {
-    return this.given.streamOf !== laneStream;
+    return this.streamOf !== laneStream;
   }
 
   async run(): Promise<Tried> {
-    const { inbound, call, held, admission } = this.sending;
+    const { routed, route } = this.lane;
     const { styles, settings, health } = this.tools;
-    const { route } = this.given;
     const { provider } = route.lane;
     // Only a stream shows whether something is coming.
-    const firstToken = call.stream
+    const firstToken = routed.call.stream
       ? new FirstTokenTimer(provider.timeouts.firstToken ?? settings.supplierFirstTokenTimeoutMs)
       : null;
     let outbound: Outbound | null = null;
     let secrets: CallSecrets | null = null;
     let head: AnswerHead | null = null;
     try {
-      outbound = outboundFor(inbound, call, held, admission, route, styles);
+      outbound = outboundFor(routed, route.lane, styles);
       const sending = this.send(outbound);
       const sent = sending instanceof Promise ? await sending : sending;
       const { exchange } = sent;
@@ -79,16 +58,17 @@ export class LaneCall {
         const error = sent.judge(head, whole?.body ?? (await exchange.whole()));
         return judge(head, error, health.longestPauseMs(provider));
       }
-      const answered = this.answerOf(outbound, head, sent);
+      const answer = this.answerOf(outbound, head, sent);
       if (whole !== null) {
-        const bytes = whole.body;
-        const readError = (body: unknown): SupplierError | undefined => sent.errorIn(whole, body);
-        const read = relayWhole(inbound, call, answered, { bytes, readError });
+        const read = relayWhole(answer, whole.body, (body) => sent.errorIn(whole, body));
         if ('kind' in read) return judge(whole, read, health.longestPauseMs(provider));
-        answered.whole = read;
+        answer.whole = read;
       }
-      if (firstToken !== null) answered.opened = await this.open(answered, firstToken);
-      return { kind: 'answered', answered };
+      if (firstToken !== null) {
+        const stream = (answer.stream = this.streamOf(answer));
+        await openStream(answer, stream, firstToken, () => this.turns.reserve());
+      }
+      return { kind: 'answered', answer };
     } catch (error) {
       const read = fromUnknown(error);
       const problem = secrets?.blankedFault(read) ?? read;
@@ -102,9 +82,9 @@ export class LaneCall {
   }
 
   private send({ body }: Outbound): SentCall | Promise<SentCall> {
-    const { inbound, call, held } = this.sending;
+    const { routed, route, permit } = this.lane;
+    const { call, held } = routed;
     const { client, settings } = this.tools;
-    const { route, permit } = this.given;
     return client.open(
       held.hold,
       {
@@ -112,7 +92,7 @@ export class LaneCall {
         lane: route.lane,
         body,
         stream: call.stream,
-        headers: inbound.headers,
+        headers: call.inbound.headers,
         sessionKey: call.session,
         maxOutputTokens: held.cappedOutput ?? undefined,
       },
@@ -131,49 +111,32 @@ export class LaneCall {
   /** The caller may leave at any time, and a stream that says nothing may give way to another lane. */
   private watch(exchange: SupplierExchange, firstToken: FirstTokenTimer | null): void {
     this.exchange = exchange;
-    this.sending.work.watch(exchange);
+    this.lane.routed.work.watch(exchange);
     firstToken?.onEnd(() => {
-      if (this.given.turns.reserve()) exchange.abort(fault('upstream_timeout'));
+      if (this.turns.reserve()) exchange.abort(fault('upstream_timeout'));
     });
   }
 
-  private answerOf(outbound: Outbound, head: AnswerHead, { exchange, dropped, secrets }: SentCall): Answered {
-    const { admission, held } = this.sending;
-    const { route, permit, failover } = this.given;
+  private answerOf(
+    outbound: Outbound,
+    head: AnswerHead,
+    { exchange, dropped, secrets }: SentCall,
+  ): LaneAnswer {
+    const { routed, route, permit, failover } = this.lane;
     return {
+      routed,
       route,
       permit,
-      model: admission.model.name,
-      limits: { contextTokens: admission.model.contextTokens, heldTokens: held.tokens },
+      failover,
       outbound,
       status: head.status,
       contentType: head.headers['content-type'] ?? '',
       exchange,
       secrets,
       dropped: outbound.dropped.length === 0 ? dropped : [...outbound.dropped, ...dropped],
-      outputCap: held.cappedOutput,
-      failover,
-      opened: null,
+      stream: null,
       whole: null,
+      early: [],
     };
-  }
-
-  private open(answer: LaneAnswer, firstToken: FirstTokenTimer): Promise<OpenedStream> {
-    const { inbound, call } = this.sending;
-    const { surface } = call;
-    if (!isText(surface)) throw fault('internal_error');
-    const { outbound, limits, model, secrets } = answer;
-    const facts = svcFacts(inbound, call, answer);
-    const stream = this.given.streamOf({
-      inbound,
-      call,
-      surface,
-      outbound,
-      limits,
-      model,
-      secrets,
-      facts,
-    });
-    return openStream(answer.exchange, stream, firstToken, () => this.given.turns.reserve());
   }
 }

@@ -1,10 +1,10 @@
 import type { AttemptRecord } from '../../audit';
 import { monotonicMs } from '../../kernel';
 import type { LanePermit, PlannedLane } from '../../routing';
-import type { Sending } from './answered';
 import { isOfLane, lanesIn } from './attempt-record';
 import type { AttemptTools } from './attempt-tools';
 import type { Judgement } from './judge';
+import type { RoutedCall } from './routed-call';
 
 const MOST_LANES = 3;
 
@@ -15,7 +15,7 @@ export class LaneTurns {
   private reserved = false;
 
   constructor(
-    private readonly sending: Sending,
+    private readonly routed: RoutedCall,
     private readonly tools: AttemptTools,
     /** Every try for this request, of an earlier model too. */
     private readonly records: readonly AttemptRecord[],
@@ -24,14 +24,14 @@ export class LaneTurns {
 
   /** Whether another lane could be tried. Healthy ones come first in a plan. */
   get hasMore(): boolean {
-    const next = this.sending.plan.lanes[this.place];
+    const next = this.routed.plan.lanes[this.place];
     if (next === undefined || next.why === 'open' || lanesIn(this.records) >= MOST_LANES) return false;
     return this.tools.health.budgetOf(next.lane.provider.name).affords(monotonicMs());
   }
 
   /** The lane whose turn it is after these outcomes; null when there is none. */
   next(outcomes: readonly Judgement[]): PlannedLane | null {
-    const route = this.sending.plan.lanes[this.place];
+    const route = this.routed.plan.lanes[this.place];
     if (route === undefined || !this.mayGoOn(outcomes)) return null;
     this.place += 1;
     return route;
@@ -44,7 +44,7 @@ export class LaneTurns {
   /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
   reserve(): boolean {
     if (!this.hasMore) return false;
-    const { provider } = this.sending.plan.lanes[this.place]!.lane;
+    const { provider } = this.routed.plan.lanes[this.place]!.lane;
     this.reserved ||= this.tools.health.budgetOf(provider.name).spend(monotonicMs());
     return this.reserved;
   }
@@ -52,8 +52,8 @@ export class LaneTurns {
   /** The right to try a lane: it must not rest, unless all of them do, and a retry has to be affordable. */
   acquire({ lane }: PlannedLane, now: number): LanePermit | null {
     const { health } = this.tools;
-    const { lanes } = this.sending.plan;
-    const { keyId } = this.sending.inbound.caller;
+    const { lanes } = this.routed.plan;
+    const { keyId } = this.routed.call.inbound.caller;
     if (lanes[0]?.why === 'open') return health.acquireAsLast(lane, keyId, now);
     if (health.stateOf(lane, keyId, now) === 'open') return null;
     const isRetry = this.records.length > 0;
@@ -63,18 +63,18 @@ export class LaneTurns {
     return health.acquire(lane, keyId, now);
   }
 
-  /** Another lane than the first served: that one failed before, or was passed over, be it by a session's habit. */
+  /** Another lane than the first served: that one failed before, or was passed over, if only for a session. */
   isFailover({ lane }: PlannedLane): boolean {
     return (
       this.records.some((record) => !isOfLane(record, lane)) ||
-      this.sending.plan.lanes.some(({ lane: other }) => other.priority < lane.priority)
+      this.routed.plan.lanes.some(({ lane: other }) => other.priority < lane.priority)
     );
   }
 
-  /** One who found every lane resting tries one of them, and nobody waits for a third answer that is long in coming. */
+  /** Where every lane rests, only one is tried; and after two slow failures there is no third try. */
   private mayGoOn(outcomes: readonly Judgement[]): boolean {
     if (outcomes.length === 0) return true;
-    const { plan } = this.sending;
+    const { plan } = this.routed;
     const isLate =
       outcomes.length > 1 && monotonicMs() - this.startedMs > this.tools.settings.supplierFirstByteTimeoutMs;
     return lanesIn(this.records) < MOST_LANES && plan.lanes[0]?.why !== 'open' && !isLate;

@@ -4,11 +4,9 @@ import type { LaneView } from '../../catalogue';
 import { completionTokens, fromUnknown, monotonicMs, promptTokens } from '../../kernel';
 import { type Distribution, Metrics, type Sum } from '../../platform';
 import type { CallFacts } from '../reply/svc-headers';
-import type { Answered } from './answered';
 import { failoversIn } from './attempt-record';
-import type { Delivery } from './delivery';
-import type { Call } from './describe';
 import { unforeseenFee } from './fees';
+import type { Delivery, LaneTry } from './lane-answer';
 
 /** The series that whatever is well answered by one lane adds to. */
 interface Usual {
@@ -37,29 +35,21 @@ export class Observer {
 
   constructor(private readonly metrics: Metrics) {}
 
-  served(
-    call: Call,
-    answered: Answered,
-    tries: readonly AttemptRecord[],
-    delivery: Delivery,
-    facts: CallFacts,
-  ): void {
+  served(delivery: Delivery, tries: readonly AttemptRecord[], facts: CallFacts): void {
     const { metrics } = this;
-    const { usage, problem, firstTokenMs } = delivery;
-    const usual = this.usualOf(call, answered);
-    const isUsual = problem === null && answered.status < 300;
-    if (isUsual) usual.requests.value += 1;
+    const { by, usage, problem, firstTokenMs } = delivery;
+    const usual = this.usualOf(by);
+    if (problem === null) usual.requests.value += 1;
     else {
-      const { status, outcome } = problem ?? { status: answered.status, outcome: '' };
-      this.count(call.surface.name, answered.model, status, outcome);
+      const { call, model } = by.routed;
+      this.count(call.surface.name, model.name, problem.status, problem.outcome);
     }
     usual.duration.add(facts.latencyMs / 1_000);
-    if (firstTokenMs !== null)
-      metrics.timeToFirstToken.observe(labelsOf(call, answered), firstTokenMs / 1_000);
+    if (firstTokenMs !== null) metrics.timeToFirstToken.observe(labelsOf(by), firstTokenMs / 1_000);
     usual.input.value += promptTokens(usage);
     usual.output.value += completionTokens(usage);
     usual.cost.value += Number(facts.costNano) / NANO_PER_USD;
-    this.alertUnforeseen(answered, delivery);
+    this.alertUnforeseen(delivery);
     if (usage.source === 'estimated') metrics.usageMissing.inc({ provider: facts.supplier });
     const only = tries.length === 1 ? tries[0]! : null;
     if (only?.outcome !== 'answered') return this.attempts(tries);
@@ -75,8 +65,9 @@ export class Observer {
     if (tries.length === 0 && outcome === code) this.metrics.rejections.inc({ reason: code });
   }
 
-  /** A supplier billed something that nobody asked for and that has no price: charged as the dearest of its kind. */
-  private alertUnforeseen({ route: { lane, price } }: Answered, { usage }: Delivery): void {
+  /** A supplier billed something that was not asked for and has no price: charged as the dearest of its kind. */
+  private alertUnforeseen({ by, usage }: Delivery): void {
+    const { lane, price } = by.route;
     const fee = unforeseenFee(usage, price.rates);
     if (fee === null) return;
     const provider = lane.provider.name;
@@ -89,22 +80,23 @@ export class Observer {
     );
   }
 
-  private usualOf(call: Call, answered: Answered): Usual {
-    const { lane } = answered.route;
+  private usualOf(by: LaneTry): Usual {
+    const { lane } = by.route;
+    const { call } = by.routed;
     const { name } = call.surface;
     const known = call.stream ? this.knownOfStreams : this.known;
     let ofLane = known.get(lane);
     if (ofLane === undefined) known.set(lane, (ofLane = new Map<string, Usual>()));
     let usual = ofLane.get(name);
-    if (usual === undefined) ofLane.set(name, (usual = this.seriesOf(call, answered)));
+    if (usual === undefined) ofLane.set(name, (usual = this.seriesOf(by)));
     return usual;
   }
 
-  private seriesOf(call: Call, answered: Answered): Usual {
+  private seriesOf(by: LaneTry): Usual {
     const { metrics } = this;
-    const labels = labelsOf(call, answered);
+    const labels = labelsOf(by);
     const { endpoint, model } = labels;
-    const { lane } = answered.route;
+    const { lane } = by.route;
     const provider = lane.provider.name;
     const { upstreamModel, region } = lane;
     return {
@@ -143,11 +135,8 @@ export class Observer {
   }
 }
 
-const labelsOf = (
-  { surface, stream }: Call,
-  { model }: Answered,
-): Record<'endpoint' | 'model' | 'stream', string> => ({
-  endpoint: surface.name,
-  model,
-  stream: String(stream),
+const labelsOf = ({ routed: { call, model } }: LaneTry): Record<'endpoint' | 'model' | 'stream', string> => ({
+  endpoint: call.surface.name,
+  model: model.name,
+  stream: String(call.stream),
 });

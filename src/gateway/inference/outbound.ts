@@ -1,11 +1,10 @@
 import { editedJsonObject, fault, type Fault, printedJsonObject, type Result } from '../../kernel';
 import { dialects, type Dropped, gemini, type ReplyContext, type SupplierSide } from '../../protocol';
-import type { OutgoingBody, PlannedLane, SupplierStyles, WireDialect } from '../../routing';
+import type { LaneView } from '../../catalogue';
+import type { OutgoingBody, SupplierStyles, WireDialect } from '../../routing';
 import { stateless } from '../responses/stateless';
-import type { Admission } from './admit';
 import type { Call } from './describe';
-import type { HeldCall } from './hold';
-import type { Inbound } from './inbound';
+import type { RoutedCall } from './routed-call';
 import { isSpoken, isText } from './surface';
 
 /** A request as one lane gets it: the caller's own bytes where both speak one dialect, else a translation. */
@@ -20,18 +19,15 @@ export interface Outbound {
 }
 
 export function outboundFor(
-  inbound: Inbound,
-  call: Call,
-  held: HeldCall,
-  { model }: Admission,
-  { lane }: PlannedLane,
+  { call, model, held }: Pick<RoutedCall, 'call' | 'model' | 'held'>,
+  lane: LaneView,
   styles: SupplierStyles,
 ): Outbound {
   const { surface } = call;
   const wire = styles.dialectFor(lane.provider, surface.name);
   if (isSpoken(surface, wire)) {
     const dialect = isText(surface) ? surface.dialect : null;
-    const own = ownBody(inbound, call);
+    const own = ownBody(call);
     if (surface.keepsAnswers === true && own.kind === 'json') {
       const wantsReasoning = own.text.body.store !== false && model.capabilities.has('reasoning');
       return { dialect, translation: null, ...stateless(own.text, wantsReasoning) };
@@ -40,7 +36,7 @@ export function outboundFor(
   }
   const dialect = dialectOf(wire);
   if (!isText(surface)) throw notServed();
-  const request = valueOf(surface.dialect.decodeRequest(inbound.body));
+  const request = valueOf(surface.dialect.decodeRequest(call.inbound.body));
   const bounded = held.cappedOutput === null ? request : { ...request, maxOutputTokens: held.cappedOutput };
   const target = { ...styles.of(lane.provider).target(lane), maxOutputTokens: held.outputBound };
   const { body, reply, dropped } = valueOf(dialect.encodeRequest(bounded, target));
@@ -53,7 +49,8 @@ export function outboundFor(
 }
 
 /** The caller's bytes, with what suppliers insist on and the limits of their tools where they were left out. */
-function ownBody({ bytes, body, members, form }: Inbound, { surface, serverTools }: Call): OutgoingBody {
+function ownBody({ inbound, surface, serverTools }: Call): OutgoingBody {
+  const { bytes, body, members, form } = inbound;
   if (form !== null) return { kind: 'form', ...form };
   const text = { bytes, body, members };
   const { defaults = {} } = surface;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import { type AttemptRecord, Refusals } from '../../audit';
+import { Refusals } from '../../audit';
 import { Escrow } from '../../billing';
 import { fault, fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
@@ -10,33 +10,25 @@ import { OpenStreams } from '../reply/open-streams';
 import type { Reply } from '../reply/reply';
 import { StreamSink } from '../reply/stream-sink';
 import type { RouteFacts } from '../reply/svc-headers';
+import { type AdmittedRequest, RequestGate } from '../request-gate';
 import type { Work } from '../work';
 import { type Admission, Admissions } from './admit';
-import type { Answered } from './answered';
 import { Attempts } from './attempt';
 import { AttemptTools } from './attempt-tools';
 import { type Call, describeCall } from './describe';
-import { RequestGate, type AdmittedRequest } from '../request-gate';
-import { type HeldCall, holdFor, type HoldTools } from './hold';
-import { type Inbound, intake } from './inbound';
+import { type HeldCall, Holds } from './hold';
+import { intake } from './inbound';
+import type { LaneAnswer } from './lane-answer';
 import { Observer } from './observer';
 import { planFor, rememberLane } from './plan';
 import { recordRefusal } from './refuse';
 import { relayStream } from './relay-stream';
+import { contentTypeOf } from './relay-whole';
 import { replayOr } from './replay';
+import type { RequestProgress } from './request-progress';
+import type { RoutedCall } from './routed-call';
 import { settle, settleAbandoned } from './settle';
-import { isText, type Surface } from './surface';
-
-/** A request on its way through the stages, and the tries that were made for it. */
-interface Request {
-  readonly inbound: Inbound;
-  readonly call: Call;
-  readonly work: Work;
-  readonly response: ServerResponse;
-  readonly tries: AttemptRecord[];
-  /** Charged and on record, although there was no answer. */
-  isSettled: boolean;
-}
+import { type Surface, textSurface } from './surface';
 
 /** What is charged without a report is never more than was held for. */
 const estimatedWithin = (call: Call, { inputBound }: HeldCall): Call =>
@@ -45,150 +37,149 @@ const estimatedWithin = (call: Call, { inputBound }: HeldCall): Call =>
 /** One inference request, from its bytes to its account. Each stage is a file of its own beside this one. */
 @Injectable()
 export class Pipeline {
-  private readonly holding: HoldTools;
-
   constructor(
     private readonly settings: Settings,
     private readonly gate: RequestGate,
     private readonly admissions: Admissions,
     private readonly escrow: Escrow,
+    private readonly holds: Holds,
     private readonly tools: AttemptTools,
     private readonly observer: Observer,
     private readonly idempotency: Idempotency,
     private readonly streams: OpenStreams,
     private readonly responses: KeptResponses,
     private readonly refusals: Refusals,
-  ) {
-    this.holding = { escrow, styles: tools.styles, leastOutput: settings.budgetMinOutput };
-  }
+  ) {}
 
   /** Answers the whole reply, or null once a stream has been sent. */
   async run(surface: Surface, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
-    let model = '';
+    const progress: RequestProgress = {
+      http,
+      surface,
+      tries: [],
+      inbound: null,
+      call: null,
+      model: '',
+      isSettled: false,
+    };
     let admitted: AdmittedRequest | null = null;
-    let inbound: Inbound | null = null;
-    let request: Request | null = null;
-    const tries: AttemptRecord[] = [];
     try {
       const admitting = this.gate.admit(http, response);
       admitted = admitting instanceof Promise ? await admitting : admitting;
       const { caller, work } = admitted;
       const taking = intake(http, caller, this.settings.bodyLimitBytes);
       const received = taking instanceof Promise ? await taking : taking;
-      inbound = received;
+      progress.inbound = received;
       const expanding = surface.keepsAnswers === true ? this.responses.expand(received) : received;
-      inbound = expanding instanceof Promise ? await expanding : expanding;
+      const inbound = expanding instanceof Promise ? await expanding : expanding;
       const call = describeCall(inbound, surface);
-      const described: Request = { inbound, call, work, response, tries, isSettled: false };
-      request = described;
-      const admission = this.admissions.admit(inbound, call);
-      model = admission.model.name;
-      return await replayOr(this.idempotency, received, described, () => this.answer(described, admission));
+      progress.call = call;
+      const admission = this.admissions.admit(call);
+      progress.model = admission.model.name;
+      return await replayOr(this.idempotency, received, { call, work }, () =>
+        this.answer(call, admission, work, progress, response),
+      );
     } catch (error) {
+      const { tries, model, isSettled } = progress;
       this.observer.failed(surface.name, model, error, tries);
       if (model !== '') http.attempted = { model, supplier: tries.at(-1)?.supplier ?? null };
-      if (request?.isSettled !== true) {
-        const unanswered = { http, surface, inbound, call: request?.call ?? null, attempts: tries };
-        await recordRefusal(unanswered, error, this.refusals, this.escrow);
-      }
+      if (!isSettled) await recordRefusal(progress, error, this.refusals, this.escrow);
       throw error;
     } finally {
       admitted?.leave();
     }
   }
 
-  private async answer(request: Request, admission: Admission, isLarger = false): Promise<Reply | null> {
-    const { inbound, work, tries } = request;
-    const plan = planFor(inbound, request.call, admission, this.tools);
-    const holding = holdFor(inbound, request.call, admission, this.holding);
+  private async answer(
+    asked: Call,
+    admission: Admission,
+    work: Work,
+    progress: RequestProgress,
+    response: ServerResponse,
+    isLarger = false,
+  ): Promise<Reply | null> {
+    const { tries } = progress;
+    const { model } = admission;
+    const plan = planFor(asked, admission, this.tools);
+    const holding = this.holds.hold(asked, admission);
     const held = holding instanceof Promise ? await holding : holding;
-    const call = estimatedWithin(request.call, held);
-    const attempts = new Attempts({ inbound, call, admission, held, plan, work }, this.tools, tries);
+    const routed: RoutedCall = { call: estimatedWithin(asked, held), model, held, plan, work };
+    const attempts = new Attempts(routed, this.tools, tries);
     try {
-      const answered = await attempts.answer();
-      rememberLane(inbound, call, plan, answered.route.lane.id, this.tools);
-      if (answered.whole === null) return await this.stream({ ...request, call }, held, answered, attempts);
-      const { whole } = answered;
-      const { facts, kept } = settle(inbound, call, held.hold, answered, tries, whole);
-      await this.whenKept(inbound, call, kept, whole.body);
-      this.observer.served(call, answered, tries, whole, facts);
-      return { status: answered.status, contentType: whole.contentType, body: whole.body, facts };
+      const answer = await attempts.answer();
+      rememberLane(routed, answer.route.lane.id, this.tools);
+      const { whole } = answer;
+      if (whole === null) return await this.stream(answer, attempts, progress, response);
+      const { facts, kept } = settle(whole, tries);
+      await this.whenKept(routed.call, kept, whole.body);
+      this.observer.served(whole, tries, facts);
+      return { status: answer.status, contentType: contentTypeOf(answer), body: whole.body, facts };
     } catch (error) {
       const { abandoned } = attempts;
       if (abandoned !== null) {
-        request.isSettled = true;
-        await settleAbandoned(inbound, call, held.hold, abandoned, tries, fromUnknown(error));
+        progress.isSettled = true;
+        await settleAbandoned(abandoned, tries, fromUnknown(error));
       }
       held.hold.release();
-      const larger = isLarger ? null : this.largerFor(request, admission, error);
+      const larger = isLarger ? null : this.largerFor(asked, admission, error);
       if (larger === null) throw error;
-      return await this.answer(request, larger, true);
+      return await this.answer(asked, larger, work, progress, response, true);
     } finally {
-      // Whatever did not end in a settlement cost the caller nothing.
+      // What did not end in a settlement cost the caller nothing.
       held.hold.release();
     }
   }
 
   /** Settled before the last of it leaves. */
   private async stream(
-    request: Request,
-    { hold }: HeldCall,
-    answered: Answered,
+    answer: LaneAnswer,
     attempts: Attempts,
+    progress: RequestProgress,
+    response: ServerResponse,
   ): Promise<null> {
-    const { inbound, call, response, tries } = request;
-    const { surface } = call;
-    if (!isText(surface)) throw fault('internal_error');
+    const { call } = answer.routed;
+    const surface = textSurface(call.surface);
     const sink = new StreamSink(response, surface.dialect.ping);
     this.streams.add(sink, surface.name);
-    sink.head(routeFacts(answered));
-    const relayed = await relayStream(surface, answered, attempts, sink);
-    const { delivery } = relayed;
-    const { facts, kept } = settle(inbound, call, hold, relayed.answered, tries, delivery);
+    sink.head(routeFacts(answer));
+    const relayed = await relayStream(surface, answer, attempts, sink);
+    const { problem, body } = relayed.delivery;
+    const { facts, kept } = settle(relayed.delivery, progress.tries);
     try {
-      await this.whenKept(inbound, call, kept, delivery.problem === null ? delivery.last : null);
+      await this.whenKept(call, kept, problem === null ? body : null);
     } catch (error) {
-      request.isSettled = true;
-      const problem = fault('stream_error', { message: NOT_ON_RECORD, cause: error });
-      const { opened } = relayed.answered;
-      sink.cut(delivery.problem === null ? (opened?.stream.fail(problem) ?? '') : delivery.last);
-      throw problem;
+      progress.isSettled = true;
+      const unrecorded = fault('stream_error', { message: NOT_ON_RECORD, cause: error });
+      sink.cut(problem === null ? (relayed.answer.stream?.fail(unrecorded) ?? '') : body);
+      throw unrecorded;
     }
-    this.observer.served(call, relayed.answered, tries, delivery, facts);
-    sink.end(facts, delivery.last);
+    this.observer.served(relayed.delivery, progress.tries, facts);
+    sink.end(facts, body);
     return null;
   }
 
   /** Neither the account nor, where the caller may refer to it, the answer is lost once its last byte has left. */
-  private async whenKept(
-    inbound: Inbound,
-    call: Call,
-    account: Promise<void>,
-    answer: Buffer | string | null,
-  ): Promise<void> {
-    const { surface } = call;
-    const keeping =
-      surface.keepsAnswers === true && answer !== null
-        ? this.responses.keep(inbound, call, answer)
-        : undefined;
+  private async whenKept(call: Call, account: Promise<void>, answer: Buffer | string | null): Promise<void> {
+    const isKept = call.surface.keepsAnswers === true && answer !== null;
+    const keeping = isKept ? this.responses.keep(call, answer) : undefined;
     await account;
     if (keeping !== undefined) await keeping;
   }
 
   /** A conversation that has outgrown its model goes to the larger one that the catalogue names, if there is one. */
-  private largerFor({ inbound, call }: Request, admission: Admission, error: unknown): Admission | null {
+  private largerFor(call: Call, admission: Admission, error: unknown): Admission | null {
     const isTooLong = fromUnknown(error).code === 'context_length_exceeded';
-    return isTooLong ? this.admissions.larger(inbound, call, admission) : null;
+    return isTooLong ? this.admissions.larger(call, admission) : null;
   }
 }
 
 const NOT_ON_RECORD = 'The cost of this answer could not be recorded, so its last event is kept back.';
 
 /** What the caller is told before the answer. */
-const routeFacts = ({ route: { lane }, failover, outputCap }: Answered): RouteFacts => ({
+const routeFacts = ({ routed, route: { lane }, failover }: LaneAnswer): RouteFacts => ({
   supplier: lane.provider.name,
   region: lane.region,
   upstreamModel: lane.upstreamModel,
   failover,
-  outputCap,
+  outputCap: routed.held.cappedOutput,
 });

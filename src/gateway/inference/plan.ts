@@ -3,12 +3,11 @@ import { planRoute, type RoutePlan } from '../../routing';
 import type { Admission } from './admit';
 import type { AttemptTools } from './attempt-tools';
 import type { Call } from './describe';
-import type { Inbound } from './inbound';
+import type { RoutedCall } from './routed-call';
 import { stickyKey } from './session';
 
 /** The lanes of a request in the order in which they are tried. Outside its regions there are none. */
 export function planFor(
-  inbound: Inbound,
   call: Call,
   { lanes, model }: Admission,
   { health, stickiness }: AttemptTools,
@@ -16,12 +15,12 @@ export function planFor(
   const now = monotonicMs();
   const plan = planRoute({
     lanes,
-    regions: regionsFor(inbound, call),
+    regions: regionsFor(call),
     // One lane is no choice, and the session need not be looked for.
-    stickyLaneId: lanes.length > 1 ? stickiness.laneOf(stickyKey(inbound, call)) : null,
+    stickyLaneId: lanes.length > 1 ? stickiness.laneOf(stickyKey(call.inbound, call)) : null,
     order: model.laneOrder,
     latencyOf: (lane) => health.latencyOf(lane, now),
-    stateOf: (lane) => health.stateOf(lane, inbound.caller.keyId, now),
+    stateOf: (lane) => health.stateOf(lane, call.inbound.caller.keyId, now),
     random: Math.random,
   });
   if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable', { retryAfterSeconds: 60 });
@@ -30,21 +29,19 @@ export function planFor(
 
 /** The next request of a conversation finds its lane again. */
 export function rememberLane(
-  inbound: Inbound,
-  call: Call,
-  { lanes }: RoutePlan,
+  { call, plan: { lanes } }: RoutedCall,
   laneId: number,
   { stickiness }: AttemptTools,
 ): void {
   if (lanes.length < 2) return;
   const rank = Math.min(...lanes.map(({ lane }) => lane.priority));
   const taken = lanes.find(({ lane }) => lane.id === laneId);
-  stickiness.remember(stickyKey(inbound, call), laneId, taken?.lane.priority === rank);
+  stickiness.remember(stickyKey(call.inbound, call), laneId, taken?.lane.priority === rank);
 }
 
 /** The key's regions and the call's own: each only narrows. */
-function regionsFor({ caller }: Inbound, { region }: Call): ReadonlySet<string> | null {
-  const { allowedRegions } = caller;
+function regionsFor({ inbound, region }: Call): ReadonlySet<string> | null {
+  const { allowedRegions } = inbound.caller;
   if (region === null) return allowedRegions;
   return new Set(allowedRegions === null || allowedRegions.has(region) ? [region] : []);
 }

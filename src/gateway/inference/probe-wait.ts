@@ -1,6 +1,6 @@
 import { monotonicMs } from '../../kernel';
 import type { LaneHealth } from '../../routing';
-import type { Sending } from './answered';
+import type { RoutedCall } from './routed-call';
 
 const LONGEST_WAIT_MS = 2_000;
 
@@ -10,19 +10,19 @@ export class ProbeWait {
   private until: number | null = null;
 
   constructor(
-    private readonly sending: Sending,
+    private readonly routed: RoutedCall,
     private readonly health: LaneHealth,
   ) {
-    this.keyId = sending.inbound.caller.keyId;
+    this.keyId = routed.call.inbound.caller.keyId;
   }
 
   /** Whether a lane is open to everybody again, within two seconds in all. */
   async succeeded(): Promise<boolean> {
     this.until ??= monotonicMs() + LONGEST_WAIT_MS;
-    while (this.sending.work.stopped === null) {
+    while (this.routed.work.stopped === null) {
       if (!(await this.oneEnded(this.until))) return false;
       const now = monotonicMs();
-      const { lanes } = this.sending.plan;
+      const { lanes } = this.routed.plan;
       if (lanes.some(({ lane }) => this.health.stateOf(lane, this.keyId, now) === 'closed')) return true;
     }
     return false;
@@ -31,7 +31,7 @@ export class ProbeWait {
   /** False: none is under way, too many wait for it already, or the time is up. */
   private oneEnded(until: number): Promise<boolean> {
     const now = monotonicMs();
-    const { plan, work } = this.sending;
+    const { plan, work } = this.routed;
     if (now >= until) return Promise.resolve(false);
     return new Promise((resolve) => {
       const timer = setTimeout(() => end(false), until - now);

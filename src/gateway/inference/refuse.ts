@@ -1,40 +1,28 @@
-import type { AttemptRecord, Refusals } from '../../audit';
+import type { Refusals } from '../../audit';
 import type { Escrow } from '../../billing';
 import { fromUnknown, monotonicMs, usageOf } from '../../kernel';
-import type { HttpRequest } from '../../web';
-import type { Call } from './describe';
-import type { Inbound } from './inbound';
-import type { Surface } from './surface';
+import type { RequestProgress } from './request-progress';
 
 const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');
 
-/** A request that ended without an answer and without a charge, as far as it came. */
-export interface Unanswered {
-  readonly http: HttpRequest;
-  readonly surface: Surface;
-  readonly inbound: Inbound | null;
-  readonly call: Call | null;
-  readonly attempts: readonly AttemptRecord[];
-}
-
 /**
- * Puts on record what was tried for such a request, and why it failed. One that was refused before a supplier was
- * asked is counted, and is a record where its turn comes.
+ * Puts on record what was tried for a request without an answer and without a charge, and why it failed. One that was
+ * refused before a supplier was asked is counted, and is a record where its turn comes.
  */
 export async function recordRefusal(
-  { http: { caller, requestId }, surface, inbound, call, attempts }: Unanswered,
+  { http: { caller, requestId }, surface, inbound, call, tries }: RequestProgress,
   error: unknown,
   refusals: Refusals,
   escrow: Escrow,
 ): Promise<void> {
   const { code, status, outcome } = fromUnknown(error);
   if (caller === undefined) return;
-  if (attempts.length === 0) {
+  if (tries.length === 0) {
     // Left by its caller, and not refused.
     if (outcome !== code) return;
     if (!refusals.count(caller.keyId, code)) return;
   }
-  const last = attempts.at(-1);
+  const last = tries.at(-1);
   const hold = escrow.tryHold({ requestId, amount: 0n, refs: [] });
   const kept = hold?.settle({
     ...caller.attribution,
@@ -51,8 +39,8 @@ export async function recordRefusal(
     status,
     code: outcome,
     stream: call?.stream ?? false,
-    failover: attempts.length > 1,
-    attempts: attempts.length > 0 ? attempts : null,
+    failover: tries.length > 1,
+    attempts: tries.length > 0 ? tries : null,
     latencyMs: inbound === null ? 0 : Math.round(monotonicMs() - inbound.startedMs),
     firstTokenMs: null,
     finishReason: null,

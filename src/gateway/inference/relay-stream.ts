@@ -1,71 +1,64 @@
 import { fault, usageOf } from '../../kernel';
 import type { StreamSink } from '../reply/stream-sink';
-import type { AnswerContext } from './answer-context';
-import type { Answered } from './answered';
 import type { Attempts } from './attempt';
+import { chargedUsage } from './fees';
+import type { Delivery, LaneAnswer, LaneStream } from './lane-answer';
 import { Delivered } from './stream/delivered';
-import type { LaneStream, StreamDelivery } from './stream/lane-stream';
 import { SplicedStream } from './stream/spliced-stream';
 import type { TextSurface } from './surface';
-
-export interface Relayed {
-  readonly delivery: StreamDelivery;
-  /** The lane that answered in the end. */
-  readonly answered: Answered;
-}
 
 /**
  * Passes a stream on as it comes. What would tell the caller "done" is held back until the account is on record. A
  * stream that breaks off goes on from another lane if that one says the same up to there; if not, the caller is told
- * that it broke.
+ * that it broke. Tells the lane that answered in the end.
  */
 export async function relayStream(
   surface: TextSurface,
-  answered: Answered,
+  answer: LaneAnswer,
   attempts: Attempts,
   sink: StreamSink,
-): Promise<Relayed> {
+): Promise<{ readonly delivery: Delivery; readonly answer: LaneAnswer }> {
   const delivered = attempts.hasMore && surface.name === surface.dialect.name ? new Delivered() : null;
-  const delivery = chargeable(await pipe(answered, sink, delivered), answered, attempts);
-  noteEnd(attempts, answered, delivery);
-  if (delivery.problem === null) return { delivery, answered };
+  const delivery = chargeable(await pipe(answer, sink, delivered), answer, attempts);
+  noteEnd(attempts, answer, delivery);
+  if (delivery.problem === null) return { delivery, answer };
   const continued = await continueElsewhere(surface, attempts, delivered);
-  if (continued === null) return { delivery, answered };
+  if (continued === null) return { delivery, answer };
   const rest = await pipe(continued, sink, null);
   noteEnd(attempts, continued, rest);
-  return { delivery: rest, answered: continued };
+  return { delivery: rest, answer: continued };
 }
 
-function noteEnd(attempts: Attempts, answered: Answered, { problem }: StreamDelivery): void {
-  if (problem === null) attempts.done(answered);
-  else attempts.broke(answered, problem);
+function noteEnd(attempts: Attempts, answer: LaneAnswer, { problem }: Delivery): void {
+  if (problem === null) attempts.done(answer);
+  else attempts.broke(answer, problem);
 }
 
 async function continueElsewhere(
   surface: TextSurface,
   attempts: Attempts,
   delivered: Delivered | null,
-): Promise<Answered | null> {
+): Promise<LaneAnswer | null> {
   if (delivered === null || attempts.stopped || !attempts.hasMore) return null;
   const events = delivered.events(surface.dialect);
   if (events === null) return null;
-  const splice = (context: AnswerContext): LaneStream => new SplicedStream(context, events);
+  const splice = (answer: LaneAnswer): LaneStream => new SplicedStream(answer, events);
   return attempts.answer(splice).catch(() => null);
 }
 
 /** A supplier that failed before it said anything delivered nothing; one whose caller left may have worked. */
-const chargeable = (delivery: StreamDelivery, { opened }: Answered, attempts: Attempts): StreamDelivery =>
-  delivery.problem === null || opened?.stream.useful === true || attempts.stopped
-    ? delivery
-    : { ...delivery, usage: usageOf({ calls: 0 }, 'estimated') };
+function chargeable(delivery: Delivery, answer: LaneAnswer, attempts: Attempts): Delivery {
+  const { stream, routed, outbound } = answer;
+  if (delivery.problem === null || stream?.useful === true || attempts.stopped) return delivery;
+  return { ...delivery, usage: chargedUsage(usageOf({ calls: 0 }, 'estimated'), routed.call, outbound) };
+}
 
 function pipe(
-  { exchange, opened }: Answered,
+  { exchange, stream, early }: LaneAnswer,
   sink: StreamSink,
   delivered: Delivered | null,
-): Promise<StreamDelivery> {
-  if (opened === null) throw fault('internal_error');
-  const { stream, early } = opened;
+): Promise<Delivery> {
+  if (stream === null) throw fault('internal_error');
   const send = (piece: Buffer | string): boolean => {
     delivered?.add(piece);
     return sink.write(piece);

@@ -10,62 +10,51 @@ import {
 } from '../../protocol';
 import { answerId } from '../responses/answer-id';
 import { echoOf } from '../responses/echo';
-import type { LaneAnswer, WholeDelivery } from './answered';
 import { completionOf } from './answer-shapes/completions';
-import { usageOfWhole } from './delivery';
 import { separateChoices } from './answer-shapes/chat-choices';
+import { usageOfWhole } from './answer-usage';
 import type { Call } from './describe';
-import { withServedUses } from './fees';
-import type { Inbound } from './inbound';
+import { chargedUsage, withServedUses } from './fees';
+import type { Delivery, LaneAnswer } from './lane-answer';
 import { soldPictures } from './pictures';
 import { soldSound } from './speech';
 import { applyEdits, type Edit, memberEdits } from './stream/edits';
-import { isText, type Surface } from './surface';
+import { isText, type Surface, textSurface } from './surface';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A supplier's answer, and how its style reads the failures that one may hold. */
-export interface WholeBody {
-  readonly bytes: Buffer;
-  readonly readError: (body: unknown) => SupplierError | undefined;
-}
+/** How the style of a supplier reads the failure that a body may hold. */
+type ReadError = (body: unknown) => SupplierError | undefined;
 
 /** Takes in a whole answer; nothing of it leaves before it is settled. A failure in its place is the lane's. */
 export function relayWhole(
-  inbound: Inbound,
-  call: Call,
-  answered: LaneAnswer,
-  whole: WholeBody,
-): WholeDelivery | SupplierError {
-  const { bytes } = whole;
+  answer: LaneAnswer,
+  bytes: Buffer,
+  readError: ReadError,
+): Delivery<Buffer> | SupplierError {
   if (isBlank(bytes)) throw fault('empty_response');
+  const { call } = answer.routed;
   const { surface } = call;
-  const { dialect, translation } = answered.outbound;
-  const isStreamed = isText(surface) && isEventStream(answered.contentType, bytes);
-  if (dialect === null) return passOn(inbound, call, answered, whole);
+  const { dialect, translation } = answer.outbound;
+  const isStreamed = isText(surface) && isEventStream(answer.contentType, bytes);
+  if (dialect === null) return passOn(answer, bytes, readError);
   if (isStreamed && surface.name !== 'completions')
-    return render(inbound, call, answered, decodedStreams(call, dialect, bytes, translation?.reply));
+    return render(answer, decodedStreams(call, dialect, bytes, translation?.reply));
   if (translation === null) {
-    if (!isStreamed) return passOn(inbound, call, answered, whole);
-    const collected = completionOf(bytes);
-    return passOn(inbound, call, answered, { ...whole, bytes: Buffer.from(JSON.stringify(collected)) });
+    if (!isStreamed) return passOn(answer, bytes, readError);
+    return passOn(answer, Buffer.from(JSON.stringify(completionOf(bytes))), readError);
   }
   const body = parseAnswer(bytes);
-  const error = errorIn(body, { checkAnswer: dialect.checkAnswer, readError: whole.readError });
-  return error ?? render(inbound, call, answered, [dialect.decodeAnswer(body, translation.reply)]);
+  const error = errorIn(body, { checkAnswer: dialect.checkAnswer, readError });
+  return error ?? render(answer, [dialect.decodeAnswer(body, translation.reply)]);
 }
 
 /** An answer in the caller's own dialect: the supplier's bytes, but for the name of the model. */
-function passOn(
-  inbound: Inbound,
-  call: Call,
-  answered: LaneAnswer,
-  { bytes, readError }: WholeBody,
-): WholeDelivery | SupplierError {
-  const { surface, speech } = call;
-  const { contentType, limits, route, model, secrets } = answered;
-  const isRaw = surface.answersRaw?.(inbound.body) === true && !isMarkup.test(contentType);
-  const told = isRaw ? null : parseAnswer(bytes);
+function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delivery<Buffer> | SupplierError {
+  const { route, routed } = answer;
+  const { call } = routed;
+  const { surface, speech, inbound } = call;
+  const told = isRaw(answer) ? null : parseAnswer(bytes);
   const error = errorIn(told ?? errorBody(bytes), { checkAnswer: surface.checkAnswer, readError });
   if (error !== undefined) return error;
   const wrong = told === null ? undefined : surface.checkAnswer(told);
@@ -75,31 +64,37 @@ function passOn(
   const reading = soldSound(reported, call, route.price.rates, { sound: bytes, textBytes: written });
   // Speech is counted here, by no report that could be wrong.
   const isCounted = speech !== null && reading.kind === 'ok';
-  const usage = isCounted ? reading.usage : usageOfWhole(reading, call, limits, written);
+  const usage = isCounted ? reading.usage : usageOfWhole(reading, routed, written);
   return {
-    body: told === null ? bytes : shaped(inbound, surface, { bytes, told, model }),
-    contentType: isRaw ? secrets.blankedText(contentType) || 'application/octet-stream' : 'application/json',
-    usage: withServedUses(usage, call, told),
+    by: answer,
+    status: answer.status,
+    usage: chargedUsage(withServedUses(usage, call, told), call, answer.outbound),
     finishReason: isText(surface) && told !== null ? surface.dialect.finishReasonIn(told) : null,
     firstTokenMs: null,
-    dropped: [],
+    dropped: answer.dropped,
     problem: null,
+    body: told === null ? bytes : shaped(call, routed.model.name, bytes, told),
   };
 }
 
-interface Told {
-  readonly bytes: Buffer;
-  readonly told: Body;
-  readonly model: string;
-}
+/** Sound or plain text, which is passed on as it came. */
+const isRaw = ({ routed: { call }, contentType }: LaneAnswer): boolean =>
+  call.surface.answersRaw?.(call.inbound.body) === true && !isMarkup.test(contentType);
+
+/** What the body of a whole answer is, for its caller. */
+export const contentTypeOf = (answer: LaneAnswer): string =>
+  isRaw(answer)
+    ? answer.secrets.blankedText(answer.contentType) || 'application/octet-stream'
+    : 'application/json';
 
 /** As the caller asked for it, under the name of the catalogue. Other bytes stay, as numbers that a double would round. */
-function shaped(inbound: Inbound, surface: Surface, { bytes, told, model }: Told): Buffer {
-  const answer = surface.shape?.(told, inbound.body) ?? told;
+function shaped(call: Call, model: string, bytes: Buffer, told: Body): Buffer {
+  const { surface } = call;
+  const answer = surface.shape?.(told, call.inbound.body) ?? told;
   const isNamed = isText(surface) || answer.model !== undefined;
   if (answer !== told) return Buffer.from(JSON.stringify(isNamed ? { ...answer, model } : answer));
   if (!isNamed) return bytes;
-  const edits = [...namesIn(bytes, told, model), ...memberEdits(bytes, [], told, echoOf(surface, inbound))];
+  const edits = [...namesIn(bytes, told, model), ...memberEdits(bytes, [], told, echoOf(call))];
   return applyEdits(bytes, 0, edits.length === 1 ? edits : edits.sort((a, b) => a.start - b.start));
 }
 
@@ -111,41 +106,39 @@ function namesIn(bytes: Buffer, told: Body, model: string): Edit[] {
 }
 
 /** What was understood, in the dialect of the caller: an answer, or as many as were asked for. */
-function render(
-  inbound: Inbound,
-  call: Call,
-  { outbound, limits, model }: LaneAnswer,
-  decoded: readonly DecodedAnswer[],
-): WholeDelivery {
-  const { surface } = call;
-  if (!isText(surface)) throw fault('internal_error');
+function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery<Buffer> {
+  const { outbound, routed } = answer;
+  const { call, model } = routed;
+  const surface = textSurface(call.surface);
   const answers = decoded.map(({ events }) => answerIn(events));
   const reported = decoded.map(({ usage }) => usage).findLast(({ kind }) => kind !== 'absent');
-  const usage = usageOfWhole(reported ?? { kind: 'absent' }, call, limits, () =>
-    answers.reduce((sum, answer) => sum + textBytesOf(answer), 0),
+  const usage = usageOfWhole(reported ?? { kind: 'absent' }, routed, () =>
+    answers.reduce((sum, each) => sum + textBytesOf(each), 0),
   );
-  const encoded = answers.map((answer) =>
-    surface.dialect.encodeAnswer(answer, {
+  const encoded = answers.map((each) =>
+    surface.dialect.encodeAnswer(each, {
       ...answerId(surface),
-      echo: echoOf(surface, inbound),
-      requestId: inbound.requestId,
-      model,
+      echo: echoOf(call),
+      requestId: call.inbound.requestId,
+      model: model.name,
       estimate: () => usage,
     }),
   );
   const { finish } = answers[0]!;
   return {
-    body: Buffer.from(JSON.stringify(withChoices(encoded.map(({ body }) => body)))),
-    contentType: 'application/json',
-    usage,
+    by: answer,
+    status: answer.status,
+    usage: chargedUsage(usage, call, outbound),
     finishReason: finish.raw ?? finish.unified,
     firstTokenMs: null,
     dropped: [
+      ...answer.dropped,
       ...(outbound.translation?.dropped ?? []),
       ...decoded.flatMap(({ dropped }) => dropped),
       ...encoded.flatMap(({ dropped }) => dropped),
     ],
     problem: null,
+    body: Buffer.from(JSON.stringify(withChoices(encoded.map(({ body }) => body)))),
   };
 }
 

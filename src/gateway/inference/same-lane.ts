@@ -1,9 +1,9 @@
 import { monotonicMs } from '../../kernel';
 import type { LanePermit, PlannedLane } from '../../routing';
-import type { Sending } from './answered';
 import type { AttemptTools } from './attempt-tools';
 import type { Tried } from './lane-call';
 import { pauseWork } from './pause-work';
+import type { RoutedCall } from './routed-call';
 
 /** A supplier that asks for longer than this is better left to its other callers. */
 const LONGEST_WAIT_MS = 2_000;
@@ -17,7 +17,7 @@ export class SameLane {
   private hadInternalError = false;
 
   constructor(
-    private readonly sending: Sending,
+    private readonly routed: RoutedCall,
     private readonly tools: AttemptTools,
     private readonly startedMs: number,
   ) {}
@@ -30,10 +30,10 @@ export class SameLane {
     const { health } = this.tools;
     if (!health.budgetOf(lane.provider.name).spend(monotonicMs())) return null;
     this.repeats += 1;
-    const { work, inbound } = this.sending;
+    const { work, call } = this.routed;
     if (waitMs > 0) await pauseWork(work, waitMs + Math.random() * SPREAD_MS);
     if (work.stopped !== null) throw work.stopped;
-    return health.acquire(lane, inbound.caller.keyId, monotonicMs());
+    return health.acquire(lane, call.inbound.caller.keyId, monotonicMs());
   }
 
   /** Null: asking again would not help. */
@@ -48,6 +48,6 @@ export class SameLane {
 
   private deadlineMs(): number {
     const { supplierStreamFirstByteTimeoutMs, supplierFirstByteTimeoutMs } = this.tools.settings;
-    return this.sending.call.stream ? supplierStreamFirstByteTimeoutMs : supplierFirstByteTimeoutMs;
+    return this.routed.call.stream ? supplierStreamFirstByteTimeoutMs : supplierFirstByteTimeoutMs;
   }
 }

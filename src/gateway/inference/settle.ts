@@ -1,5 +1,4 @@
 import type { AttemptRecord } from '../../audit';
-import type { Hold } from '../../billing';
 import {
   completionTokens,
   costOf,
@@ -9,38 +8,25 @@ import {
   type UsageReading,
 } from '../../kernel';
 import type { CallFacts } from '../reply/svc-headers';
-import type { Answered } from './answered';
-import type { Call } from './describe';
+import { estimateUsage } from './answer-usage';
 import { chargedUsage } from './fees';
+import type { Delivery, LaneTry } from './lane-answer';
 import { soldSound } from './speech';
-import type { Inbound } from './inbound';
-import { type Delivery, estimateUsage } from './delivery';
 
-interface Account {
-  readonly facts: CallFacts;
-  /** Settles once neither charge nor record can be lost. */
-  readonly kept: Promise<void>;
-}
-
-type Settled = Pick<Answered, 'route' | 'status' | 'failover' | 'dropped' | 'outputCap'> & {
-  readonly outbound: { readonly translation: object | null };
-};
-
-/** Charges what was delivered and puts it on record. */
+/** Charges what was delivered and puts it on record. `kept` settles once neither can be lost. */
 export function settle(
-  inbound: Inbound,
-  call: Call,
-  hold: Hold,
-  { route, status, failover, dropped, outbound, outputCap }: Settled,
-  attempts: readonly AttemptRecord[],
   delivery: Delivery,
-): Account {
+  attempts: readonly AttemptRecord[],
+): { readonly facts: CallFacts; readonly kept: Promise<void> } {
+  const { usage } = delivery;
+  const { routed, route, failover } = delivery.by;
   const { lane, price } = route;
-  const usage = chargedUsage(delivery.usage, call, outbound);
+  const { call, held } = routed;
+  const { inbound } = call;
   const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
   const costNano = costOf(usage, price.rates);
   const { keyId, userId, organisationId, departmentId, projectId, walletId } = inbound.caller.attribution;
-  const kept = hold.settle({
+  const kept = held.hold.settle({
     // The engine copies fast only into an object that is still empty.
     ...usage,
     usageSource: usage.source,
@@ -57,7 +43,7 @@ export function settle(
     region: lane.region,
     priceId: price.id,
     costNano,
-    status: delivery.problem?.status ?? status,
+    status: delivery.problem?.status ?? delivery.status,
     code: delivery.problem?.outcome ?? null,
     stream: call.stream,
     failover,
@@ -66,7 +52,7 @@ export function settle(
     firstTokenMs: delivery.firstTokenMs,
     finishReason: delivery.finishReason,
     sessionKey: call.session,
-    dropped: countsOf(dropped, delivery.dropped),
+    dropped: countsOf(delivery.dropped),
     endUser: call.endUser,
     tags: call.tags,
   });
@@ -74,7 +60,7 @@ export function settle(
     supplier: lane.provider.name,
     region: lane.region,
     failover,
-    outputCap,
+    outputCap: held.cappedOutput,
     upstreamModel: lane.upstreamModel,
     latencyMs,
     inputTokens: promptTokens(usage),
@@ -84,44 +70,41 @@ export function settle(
   return { facts, kept };
 }
 
-const passed = { translation: null };
+const untranslated = { translation: null };
 
 /** A caller who does not wait for an answer pays for what the supplier was sent. */
 export function settleAbandoned(
-  inbound: Inbound,
-  call: Call,
-  hold: Hold,
-  { route, failover }: Pick<Answered, 'route' | 'failover'>,
+  by: LaneTry,
   attempts: readonly AttemptRecord[],
   problem: Fault,
 ): Promise<void> {
+  const { call } = by.routed;
   const unreported: UsageReading = { kind: 'absent' };
-  const reading = soldSound(unreported, call, route.price.rates, { sound: null, textBytes: () => 0 });
+  const reading = soldSound(unreported, call, by.route.price.rates, { sound: null, textBytes: () => 0 });
   const usage = reading.kind === 'ok' ? reading.usage : estimateUsage(call, 0);
-  const delivery = { usage, finishReason: null, firstTokenMs: null, dropped: [], problem };
-  const answered = {
-    route,
+  const delivery = {
+    by,
     status: problem.status,
-    failover,
+    usage: chargedUsage(usage, call, untranslated),
+    finishReason: null,
+    firstTokenMs: null,
     dropped: [],
-    outputCap: null,
-    outbound: passed,
+    problem,
+    body: '',
   };
-  return settle(inbound, call, hold, answered, attempts, delivery).kept;
+  return settle(delivery, attempts).kept;
 }
 
 /** A record names so many fields at most; requests that lose more lose them all alike. */
 const MOST_FIELDS = 20;
 
-function countsOf(...lists: readonly Delivery['dropped'][]): Record<string, number> | null {
+function countsOf(dropped: Delivery['dropped']): Record<string, number> | null {
   let counts: Record<string, number> | null = null;
   let named = 0;
-  for (const list of lists) {
-    for (const { path, count } of list) {
-      if (named++ === MOST_FIELDS) return counts;
-      counts ??= Object.create(null) as Record<string, number>;
-      counts[path] = (counts[path] ?? 0) + count;
-    }
+  for (const { path, count } of dropped) {
+    if (named++ === MOST_FIELDS) return counts;
+    counts ??= Object.create(null) as Record<string, number>;
+    counts[path] = (counts[path] ?? 0) + count;
   }
   return counts;
 }

@@ -1,5 +1,5 @@
 import type { ModelKind } from '../../catalogue';
-import { type AskedFees, type UsageReading, usageOf } from '../../kernel';
+import { type AskedFees, fault, type UsageReading, usageOf } from '../../kernel';
 import {
   type AllowedTool,
   type AnswerCheck,
@@ -102,6 +102,12 @@ export const isConversation = (surface: Surface): surface is TextSurface =>
   isText(surface) && surface.name !== 'completions';
 
 export const isText = (surface: Surface): surface is TextSurface => 'dialect' in surface;
+
+/** For what only generated text goes through. */
+export function textSurface(surface: Surface): TextSurface {
+  if (isText(surface)) return surface;
+  throw fault('internal_error');
+}
 
 const text = (
   name: DialectName,

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../protocol';
-import type { Inbound } from '../inference/inbound';
-import type { Surface } from '../inference/surface';
+import type { Call } from '../inference/describe';
 
 /** What an answer repeats of its request, as the caller asked it: suppliers are asked something else. */
-export function echoOf({ keepsAnswers }: Surface, { body, previousResponseId }: Inbound): JsonObject {
-  if (keepsAnswers !== true) return {};
+export function echoOf({ surface, inbound }: Call): JsonObject {
+  if (surface.keepsAnswers !== true) return {};
+  const { body, previousResponseId } = inbound;
   const store = typeof body.store === 'boolean' ? body.store : null;
   return { previous_response_id: previousResponseId ?? null, store };
 }

@@ -59,9 +59,9 @@ export class KeptResponses implements OnApplicationBootstrap {
   }
 
   /** Undefined where nothing is to be kept; else it settles when later requests can find the answer. */
-  keep(inbound: Inbound, call: Call, answer: Buffer | string): Promise<void> | undefined {
+  keep({ inbound, stream }: Call, answer: Buffer | string): Promise<void> | undefined {
     if (!this.keeps(inbound.body)) return undefined;
-    const response = finalResponse(answer, call.stream);
+    const response = finalResponse(answer, stream);
     if (response === null) return undefined;
     const kept = this.keptOf(inbound, response);
     if (kept === null) return undefined;

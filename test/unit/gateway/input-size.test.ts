@@ -3,7 +3,7 @@ import type { LaneView, ModelView } from '../../../src/catalogue';
 import { describeCall } from '../../../src/gateway/inference/describe';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
 import { membersOf } from '../../../src/kernel/json/read-json-object';
-import { inputBoundOf } from '../../../src/gateway/inference/input-size';
+import { inputBoundOf } from '../../../src/gateway/inference/input-bound';
 import { type Surface, surfaces, type TextSurface } from '../../../src/gateway/inference/surface';
 import { SupplierStyles } from '../../../src/routing';
 import { wavOf } from '../../support/recordings';
@@ -34,10 +34,7 @@ const boundOf = (
   model = modelOf(),
   runsTools = true,
 ): number =>
-  inputBoundOf(callOf(surface, { model: 'm', ...body }), model, {
-    ruleOf: () => styles.picturesFor(lane),
-    runsTools,
-  });
+  inputBoundOf(callOf(surface, { model: 'm', ...body }), model, () => styles.picturesFor(lane), runsTools);
 
 interface Pixels {
   readonly width: number;
@@ -218,7 +215,7 @@ describe('the bound on what goes in', () => {
       fc.string({ unit: fc.constantFrom('\n', '"', '\\', '\u0000', 'é', '၍', '𒀀', '\ud800') }),
     );
     const template = { message: 8, tool: 16 };
-    const reader = { ruleOf: () => styles.picturesFor(gpt4o), runsTools: true };
+    const pictures = () => styles.picturesFor(gpt4o);
     fc.assert(
       fc.property(
         fc.array(word, { minLength: 1 }),
@@ -233,8 +230,8 @@ describe('the bound on what goes in', () => {
           const read = [...texts, ...names].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
           const cost = read + texts.length * template.message + names.length * template.tool;
           const call = callOf(surfaces.chat, body, written);
-          expect(inputBoundOf(call, modelOf({}, null), reader)).toBeGreaterThanOrEqual(cost);
-          expect(inputBoundOf(call, modelOf({}, 300), reader)).toBeLessThanOrEqual(300);
+          expect(inputBoundOf(call, modelOf({}, null), pictures, true)).toBeGreaterThanOrEqual(cost);
+          expect(inputBoundOf(call, modelOf({}, 300), pictures, true)).toBeLessThanOrEqual(300);
           expect(call.inputEstimate).toBe(Math.ceil(Buffer.byteLength(written) / 4));
         },
       ),

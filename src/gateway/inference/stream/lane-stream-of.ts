@@ -1,7 +1,6 @@
-import type { AnswerContext } from '../answer-context';
-import type { LaneStream } from './lane-stream';
+import type { LaneAnswer, LaneStream } from '../lane-answer';
 import { PassingStream } from './passing-stream';
 import { TranslatedStream } from './translated-stream';
 
-export const laneStream = (context: AnswerContext): LaneStream =>
-  context.outbound.translation === null ? new PassingStream(context) : new TranslatedStream(context);
+export const laneStream = (answer: LaneAnswer): LaneStream =>
+  answer.outbound.translation === null ? new PassingStream(answer) : new TranslatedStream(answer);

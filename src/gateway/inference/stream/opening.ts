@@ -1,35 +1,27 @@
 import { type Fault, fault } from '../../../kernel';
-import type { SupplierExchange } from '../../../routing';
-import { failureOf, type LaneStream } from './lane-stream';
+import type { LaneAnswer, LaneStream } from '../lane-answer';
 import type { FirstTokenTimer } from './first-token-timer';
-
-/** A stream that has begun to say something. */
-export interface OpenedStream {
-  readonly stream: LaneStream;
-  /** What can go to the caller already; it grows until somebody else reads the exchange. */
-  readonly early: (Buffer | string)[];
-}
+import { failureOf } from './stream-failure';
 
 /** More than this is not kept back, useful or not. */
 const MOST_EARLY = 1024 * 1024;
 
 /**
  * Reads a stream until the first useful event: up to there another lane can still take over, and the caller can
- * still be told with a status. When `firstToken` ends, another lane takes over, or the answer so far is sent.
+ * still be told with a status. When `firstToken` ends, another lane takes over, or the answer so far is sent. Puts
+ * what can go to the caller into `early`, also later, until the exchange has another reader.
  */
 export function openStream(
-  exchange: SupplierExchange,
+  { exchange, early }: LaneAnswer,
   stream: LaneStream,
   firstToken: FirstTokenTimer,
   hasSuccessor: () => boolean,
-): Promise<OpenedStream> {
+): Promise<void> {
   return new Promise((resolve, reject: (problem: Fault) => void) => {
-    const early: (Buffer | string)[] = [];
     let size = 0;
-    const commit = (): void => resolve({ stream, early });
     firstToken.onEnd(() => {
       if (hasSuccessor()) exchange.abort(fault('upstream_timeout'));
-      else commit();
+      else resolve();
     });
     exchange.read({
       data: (chunk) => {
@@ -40,12 +32,12 @@ export function openStream(
           exchange.abort(stream.failure);
           // What came before it has not reached the caller, so this is as if nothing had come.
           reject(failureOf({ told: stream.failure, broken: null }, false, true));
-        } else if (stream.useful || stream.ended || size > MOST_EARLY) commit();
+        } else if (stream.useful || stream.ended || size > MOST_EARLY) resolve();
         return true;
       },
       end: () => {
         const { problem } = stream.finish(null);
-        if (problem === null) commit();
+        if (problem === null) resolve();
         else reject(problem);
       },
       broken: reject,

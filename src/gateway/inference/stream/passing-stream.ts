@@ -1,30 +1,34 @@
-import type { Fault } from '../../../kernel';
+import type { Fault, Usage } from '../../../kernel';
 import type { JsonObject } from '../../../protocol';
 import { echoOf } from '../../responses/echo';
-import type { AnswerContext } from '../answer-context';
-import { usageOfStream } from '../delivery';
+import { usageOfStream } from '../answer-usage';
+import { chargedUsage } from '../fees';
+import type { Delivery, LaneAnswer, LaneStream } from '../lane-answer';
 import { hidesUsage } from '../outbound';
+import { textSurface } from '../surface';
+import { svcFacts } from '../svc-facts';
 import { Tap } from '../tap';
-import { failureOf, type LaneStream, type StreamDelivery } from './lane-stream';
+import { failureOf } from './stream-failure';
 
 /** Both sides speak one dialect: the supplier's bytes go on, but for the name of the model and what is added to the usage. */
 export class PassingStream implements LaneStream {
   private readonly tap: Tap;
   private readonly echo: JsonObject;
-  private delivery: StreamDelivery | null = null;
+  private delivery: Delivery | null = null;
 
-  constructor(private readonly context: AnswerContext) {
-    const { surface, call, model } = context;
+  constructor(private readonly answer: LaneAnswer) {
+    const { call, model } = answer.routed;
+    const surface = textSurface(call.surface);
     const isNative = surface.name === 'native';
-    this.echo = echoOf(surface, context.inbound);
+    this.echo = echoOf(call);
     this.tap = new Tap({
       dialect: surface.dialect,
       hidesUsage: hidesUsage(call),
       manyAnswers: call.choices > 1,
-      keepsFailure: (data) => isNative && !context.secrets.areIn(data),
-      model: isNative ? null : model,
+      keepsFailure: (data) => isNative && !answer.secrets.areIn(data),
+      model: isNative ? null : model.name,
       echo: this.echo,
-      facts: isNative ? null : () => context.facts(this.usage()),
+      facts: isNative ? null : () => svcFacts(answer, this.usage()),
     });
   }
 
@@ -44,44 +48,46 @@ export class PassingStream implements LaneStream {
     return this.tap.take(chunk);
   }
 
-  finish(broken: Fault | null): StreamDelivery {
+  finish(broken: Fault | null): Delivery {
     this.delivery ??= this.deliver(broken);
     return this.delivery;
   }
 
   fail(problem: Fault): string {
-    const { inbound, model } = this.context;
-    return this.tap.watcher.failureEvent(problem, inbound.requestId, model, this.echo);
+    const { call, model } = this.answer.routed;
+    return this.tap.watcher.failureEvent(problem, call.inbound.requestId, model.name, this.echo);
   }
 
-  private deliver(broken: Fault | null): StreamDelivery {
-    const { tap, context } = this;
+  private deliver(broken: Fault | null): Delivery {
+    const { tap, answer } = this;
     // A connection that breaks after everything has come takes nothing away.
     if (broken === null || tap.accounted) tap.end();
     const { watcher, sawEvent } = tap;
     const failure = tap.ended ? null : failureOf({ told: tap.failure, broken }, watcher.hasOutput, sawEvent);
-    const { inbound, model, secrets } = context;
-    const problem = failure && secrets.blankedFault(failure);
+    const { call } = answer.routed;
+    const problem = failure && answer.secrets.blankedFault(failure);
     return {
-      usage: this.usage(),
+      by: answer,
+      status: answer.status,
+      usage: chargedUsage(this.usage(), call, answer.outbound),
       finishReason: watcher.finishReason,
-      firstTokenMs: tap.firstOutputAt === null ? null : Math.round(tap.firstOutputAt - inbound.startedMs),
-      dropped: [],
+      firstTokenMs:
+        tap.firstOutputAt === null ? null : Math.round(tap.firstOutputAt - call.inbound.startedMs),
+      dropped: answer.dropped,
       problem,
-      last: this.last(problem, inbound.requestId, model),
+      body: this.last(problem),
     };
   }
 
-  private last(problem: Fault | null, requestId: string, model: string): Buffer | string {
-    const { tap } = this;
-    if (problem === null) return tap.last();
-    return tap.failureTold ? '' : tap.watcher.failureEvent(problem, requestId, model, this.echo);
+  private last(problem: Fault | null): Buffer | string {
+    if (problem === null) return this.tap.last();
+    return this.tap.failureTold ? '' : this.fail(problem);
   }
 
-  private usage() {
-    const { call, limits } = this.context;
+  private usage(): Usage {
+    const { routed } = this.answer;
     const { usage, outputBytes, coveredBytes } = this.tap.watcher;
-    const counted = usageOfStream(usage, call, limits, outputBytes, coveredBytes);
-    return this.tap.watcher.served.join(counted, call.fees.uses);
+    const counted = usageOfStream(usage, routed, outputBytes, coveredBytes);
+    return this.tap.watcher.served.join(counted, routed.call.fees.uses);
   }
 }

@@ -1,6 +1,6 @@
 import { fault } from '../../../kernel';
 import type { CanonicalEvent } from '../../../protocol';
-import type { AnswerContext } from '../answer-context';
+import type { LaneAnswer } from '../lane-answer';
 import { Prefix } from './prefix';
 import { TranslatedStream } from './translated-stream';
 
@@ -11,9 +11,9 @@ import { TranslatedStream } from './translated-stream';
 export class SplicedStream extends TranslatedStream {
   private readonly prefix: Prefix;
 
-  constructor(context: AnswerContext, delivered: readonly CanonicalEvent[]) {
+  constructor(answer: LaneAnswer, delivered: readonly CanonicalEvent[]) {
     const start = delivered.find((event) => event.type === 'message-start');
-    super(context, start && { id: start.id, model: start.model });
+    super(answer, start && { id: start.id, model: start.model });
     for (const event of delivered) this.encoder.encode(event);
     this.prefix = new Prefix(delivered);
     this.outputBytes = this.prefix.textBytes;

@@ -2,23 +2,26 @@ import { type Fault, fault, monotonicMs } from '../../../kernel';
 import type { CanonicalEvent, EncoderOptions, StreamDecoder, StreamEncoder } from '../../../protocol';
 import { answerId } from '../../responses/answer-id';
 import { echoOf } from '../../responses/echo';
-import type { AnswerContext } from '../answer-context';
-import { estimateUsage, usageOfStream } from '../delivery';
-import { failureOf, type LaneStream, type StreamDelivery } from './lane-stream';
+import { estimateUsage, usageOfStream } from '../answer-usage';
+import { chargedUsage } from '../fees';
+import type { Delivery, LaneAnswer, LaneStream } from '../lane-answer';
+import { textSurface } from '../surface';
+import { svcFacts } from '../svc-facts';
+import { failureOf } from './stream-failure';
 
-const encoderOptions = (
-  { inbound, call, surface, model, facts }: AnswerContext,
-  textBytes: () => number,
-): EncoderOptions => ({
-  ...answerId(surface),
-  echo: echoOf(surface, inbound),
-  requestId: inbound.requestId,
-  model,
-  includeUsage: call.includeUsage,
-  inputTokens: call.inputEstimate,
-  estimate: () => estimateUsage(call, textBytes()),
-  facts: (usage) => usage && facts(usage),
-});
+function encoderOptions(answer: LaneAnswer, textBytes: () => number): EncoderOptions {
+  const { call, model } = answer.routed;
+  return {
+    ...answerId(call.surface),
+    echo: echoOf(call),
+    requestId: call.inbound.requestId,
+    model: model.name,
+    includeUsage: call.includeUsage,
+    inputTokens: call.inputEstimate,
+    estimate: () => estimateUsage(call, textBytes()),
+    facts: (usage) => usage && svcFacts(answer, usage),
+  };
+}
 
 /** The sides speak different dialects: bytes become events, and events the caller's kind of bytes, at once. */
 export class TranslatedStream implements LaneStream {
@@ -34,17 +37,17 @@ export class TranslatedStream implements LaneStream {
   protected problem: Fault | null = null;
   /** What can go on now, and what waits until the account is on record. */
   private ready = '';
-  private delivery: StreamDelivery | null = null;
+  private delivery: Delivery | null = null;
   private last = '';
 
   constructor(
-    protected readonly context: AnswerContext,
+    private readonly answer: LaneAnswer,
     options: Partial<EncoderOptions> = {},
   ) {
-    const { surface, outbound } = context;
+    const { outbound, routed } = answer;
     if (outbound.dialect === null) throw fault('internal_error');
-    const encoding = { ...encoderOptions(context, () => this.outputBytes), ...options };
-    this.encoder = surface.dialect.streamEncoder(encoding);
+    const encoding = { ...encoderOptions(answer, () => this.outputBytes), ...options };
+    this.encoder = textSurface(routed.call.surface).dialect.streamEncoder(encoding);
     const reply = outbound.translation?.reply ?? {};
     this.decoder = outbound.dialect.streamDecoder({ emit: (event) => this.receive(event), ...reply });
   }
@@ -68,7 +71,7 @@ export class TranslatedStream implements LaneStream {
     return text;
   }
 
-  finish(broken: Fault | null): StreamDelivery {
+  finish(broken: Fault | null): Delivery {
     this.delivery ??= this.deliver(broken);
     return this.delivery;
   }
@@ -77,21 +80,32 @@ export class TranslatedStream implements LaneStream {
     return this.ready + this.encoder.failInstead(problem);
   }
 
-  private deliver(broken: Fault | null): StreamDelivery {
+  private deliver(broken: Fault | null): Delivery {
     if (broken === null) this.decoder.end();
     const failure =
       this.whole && this.problem === null
         ? null
         : failureOf({ told: this.problem, broken }, this.firstOutputAt !== null, this.sawEvent);
-    const { inbound, call, limits, outbound, secrets } = this.context;
-    const problem = failure && secrets.blankedFault(failure);
+    const { answer, decoder } = this;
+    const { outbound, routed } = answer;
+    const { call } = routed;
+    const problem = failure && answer.secrets.blankedFault(failure);
+    const counted = usageOfStream(decoder.usage, routed, this.outputBytes, this.coveredBytes);
     return {
-      usage: usageOfStream(this.decoder.usage, call, limits, this.outputBytes, this.coveredBytes),
+      by: answer,
+      status: answer.status,
+      usage: chargedUsage(counted, call, outbound),
       finishReason: this.finishReason,
-      firstTokenMs: this.firstOutputAt === null ? null : Math.round(this.firstOutputAt - inbound.startedMs),
-      dropped: [...(outbound.translation?.dropped ?? []), ...this.decoder.dropped, ...this.encoder.dropped],
+      firstTokenMs:
+        this.firstOutputAt === null ? null : Math.round(this.firstOutputAt - call.inbound.startedMs),
+      dropped: [
+        ...answer.dropped,
+        ...(outbound.translation?.dropped ?? []),
+        ...decoder.dropped,
+        ...this.encoder.dropped,
+      ],
       problem,
-      last:
+      body:
         this.ready + (problem === null ? this.last : this.encoder.encode({ type: 'fault', fault: problem })),
     };
   }

@@ -1,26 +1,4 @@
 import { type Fault, fault } from '../../../kernel';
-import type { Delivery } from '../delivery';
-
-/** A stream that has been passed on, but for its last bytes: those leave after it is settled. */
-export interface StreamDelivery extends Delivery {
-  readonly last: Buffer | string;
-}
-
-/** What becomes of one lane's stream on its way to the caller. */
-export interface LaneStream {
-  /** Takes what came and answers what goes on now. */
-  take(chunk: Buffer): Buffer | string;
-  /** Something has come that the caller can use: from here on the caller is told what happens. */
-  readonly useful: boolean;
-  /** The answer is whole: nothing that may still come belongs to it. */
-  readonly ended: boolean;
-  /** What in it is wrong: nothing more of it goes on, however much may come. */
-  readonly failure: Fault | null;
-  /** The body is over, or was broken off for a reason. Asked again it answers the same. */
-  finish(broken: Fault | null): StreamDelivery;
-  /** Instead of the last bytes: a failure of our own, after the supplier had said everything. */
-  fail(problem: Fault): string;
-}
 
 /** What went wrong: something in the stream, or the connection; neither where it just ended too early. */
 interface Failed {

@@ -1,21 +1,20 @@
-import type { Call } from '../../../src/gateway/inference/describe';
-import { usageOfStream } from '../../../src/gateway/inference/delivery';
+import { usageOfStream } from '../../../src/gateway/inference/answer-usage';
+import type { RoutedCall } from '../../../src/gateway/inference/routed-call';
 import { usageOf } from '../../../src/kernel';
 import { findMessagesUsage, mergeMessagesUsage, normaliseMessagesUsage } from '../../../src/protocol';
 
 describe('what a stream used', () => {
-  const call = { inputEstimate: 70 } as Call;
+  const routed = {
+    call: { inputEstimate: 70 },
+    model: { contextTokens: 200_000 },
+    held: { tokens: 500 },
+  } as RoutedCall;
   const begun = findMessagesUsage({
     type: 'message_start',
     message: { usage: { input_tokens: 30, cache_read_input_tokens: 500, output_tokens: 1 } },
   });
   const read = (raw: unknown, deliveredBytes: number) =>
-    usageOfStream(
-      normaliseMessagesUsage(raw),
-      call,
-      { contextTokens: 200_000, heldTokens: 500 },
-      deliveredBytes,
-    );
+    usageOfStream(normaliseMessagesUsage(raw), routed, deliveredBytes);
 
   test('that broke off after its beginning: the input it reported, and the output that was delivered', () => {
     expect(read(begun, 41)).toEqual(

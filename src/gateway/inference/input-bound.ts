@@ -1,0 +1,46 @@
+import type { ModelView } from '../../catalogue';
+import { COUNT_CAP } from '../../kernel';
+import type { RequestMeasure } from '../../protocol';
+import type { PictureRule } from '../../routing';
+import { recordingTokens } from './audio';
+import type { Call } from './describe';
+
+/** What suppliers put around a conversation, around tools, and into tools that they describe themselves. */
+const FRAME = 256;
+const FRAME_OF_TOOLS = 768;
+const VENDOR_TOOL = 1_280;
+/** No model that is sold reads more at once. */
+const LARGEST_WINDOW = 2_000_000;
+
+/**
+ * The most input that a supplier can charge for. Pictures count by the supplier's own rule; what only the supplier can
+ * measure counts as all that the model can read. One call of the model never reads more than that, and every use of a
+ * server tool is followed by another call. A translated request runs no server tools: they are of one dialect.
+ */
+export function inputBoundOf(
+  call: Call,
+  model: ModelView,
+  ruleOf: () => PictureRule,
+  runsTools: boolean,
+): number {
+  const { measure } = call;
+  if (measure === null) return call.textBound;
+  const { bounds, contextTokens } = model;
+  const uses = runsTools ? call.serverTools.uses : 0;
+  const { pictures, documents, references, recordings } = measure;
+  const rule = pictures.length + documents.length + references + uses > 0 ? ruleOf() : null;
+  const window = contextTokens === null ? null : Math.ceil(contextTokens * (rule?.factor ?? 1));
+  const whole = window ?? Math.ceil(LARGEST_WINDOW * (rule?.factor ?? 1));
+  let once = call.textBound + framesOf(measure);
+  for (const picture of pictures) once += Math.min(bounds.imageTokens ?? Infinity, rule?.most(picture) ?? 0);
+  for (const recording of recordings) once += recordingTokens(recording).bound;
+  once += documents.length * (bounds.documentTokens ?? whole);
+  once += references * (bounds.referenceTokens ?? whole);
+  if (window !== null) once = Math.min(once, window);
+  if (uses === 0) return Math.min(once, COUNT_CAP);
+  const again = Math.min(whole, once + uses * (bounds.roundTokens ?? whole));
+  return Math.min(once + uses * again, COUNT_CAP);
+}
+
+const framesOf = ({ tools, vendorTools }: RequestMeasure): number =>
+  FRAME + (tools > 0 ? FRAME_OF_TOOLS : 0) + vendorTools * VENDOR_TOOL;

@@ -1,0 +1,20 @@
+import type { AttemptRecord } from '../../audit';
+import type { HttpRequest } from '../../web';
+import type { Call } from './describe';
+import type { Inbound } from './inbound';
+import type { Surface } from './surface';
+
+/** How far a request has come: what is told, counted and put on record of it, should it fail. */
+export interface RequestProgress {
+  readonly http: HttpRequest;
+  readonly surface: Surface;
+  readonly tries: AttemptRecord[];
+  /** Null until it was received. */
+  inbound: Inbound | null;
+  /** Null until it was understood. */
+  call: Call | null;
+  /** The model that answers it; empty until it is known. */
+  model: string;
+  /** Charged and on record, although there was no answer. */
+  isSettled: boolean;
+}

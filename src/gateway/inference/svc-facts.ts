@@ -1,0 +1,22 @@
+import { completionTokens, costOf, formatUsd, monotonicMs, promptTokens, type Usage } from '../../kernel';
+import type { JsonObject } from '../../protocol';
+import { chargedUsage } from './fees';
+import type { LaneAnswer } from './lane-answer';
+
+/** The `svc` object: the same as the `x-svc-*` trailers, for clients that cannot read trailers. */
+export function svcFacts(answer: LaneAnswer, usage: Usage): JsonObject {
+  const { routed, route, failover } = answer;
+  const { lane, price } = route;
+  const { cappedOutput } = routed.held;
+  return {
+    supplier: lane.provider.name,
+    region: lane.region,
+    upstream_model: lane.upstreamModel,
+    failover,
+    ...(cappedOutput !== null && { output_cap: cappedOutput }),
+    latency_ms: Math.round(monotonicMs() - routed.call.inbound.startedMs),
+    input_tokens: promptTokens(usage),
+    output_tokens: completionTokens(usage),
+    cost_usd: formatUsd(costOf(chargedUsage(usage, routed.call, answer.outbound), price.rates)),
+  };
+}
