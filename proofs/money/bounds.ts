@@ -3,7 +3,7 @@ import { boundOf, parseUsd, parseUsdPerMillion, priceRates, type UseCounts } fro
 import { describeCall } from '../../src/gateway/inference/describe';
 import type { Inbound } from '../../src/gateway/inference/inbound';
 import { inputBoundOf } from '../../src/gateway/inference/input-bound';
-import { surfaces, type TextSurface } from '../../src/gateway/inference/surface';
+import { operations, type TextOperation } from '../../src/gateway/inference/operation';
 import { SupplierStyles } from '../../src/routing';
 import { dollars, percent, type Proof, usd } from './proof';
 
@@ -26,7 +26,7 @@ const styles = new SupplierStyles();
 /** A request, and the most input its vendor would bill for it. */
 interface Row {
   readonly what: string;
-  readonly surface: TextSurface;
+  readonly operation: TextOperation;
   readonly body: object;
   readonly billedTokens: number;
   /** What it bills beside tokens, at most. */
@@ -37,16 +37,16 @@ interface Row {
   readonly used: number | null;
 }
 
-const chat = (content: unknown, rest: object = {}): Pick<Row, 'surface' | 'body'> => ({
-  surface: surfaces.chat,
+const chat = (content: unknown, rest: object = {}): Pick<Row, 'operation' | 'body'> => ({
+  operation: operations.chat,
   body: { messages: [{ role: 'user', content }], max_tokens: output, ...rest },
 });
-const responses = (input: unknown, rest: object = {}): Pick<Row, 'surface' | 'body'> => ({
-  surface: surfaces.responses,
+const responses = (input: unknown, rest: object = {}): Pick<Row, 'operation' | 'body'> => ({
+  operation: operations.responses,
   body: { input, max_output_tokens: output, ...rest },
 });
-const messages = (content: string, rest: object = {}): Pick<Row, 'surface' | 'body'> => ({
-  surface: surfaces.messages,
+const messages = (content: string, rest: object = {}): Pick<Row, 'operation' | 'body'> => ({
+  operation: operations.messages,
   body: { messages: [{ role: 'user', content }], max_tokens: output, ...rest },
 });
 const picture = { type: 'image_url', image_url: { url: 'https://pictures.example/a.png' } };
@@ -150,12 +150,12 @@ export async function proveBounds(proof: Proof): Promise<void> {
 }
 
 async function race(proof: Proof, row: Row): Promise<void> {
-  const { what, surface, body, billedTokens, billedUses = {}, servedTier, used } = row;
+  const { what, operation, body, billedTokens, billedUses = {}, servedTier, used } = row;
   const request = { model: 'm', ...body };
   const bytes = Buffer.from(JSON.stringify(request));
   const members = Object.keys(request).map((name) => ({ name }));
   const inbound = { bytes, body: request, members, form: null, headers: {} } as unknown as Inbound;
-  const call = describeCall(inbound, surface);
+  const call = describeCall(inbound, operation);
   const inputTokens = inputBoundOf(call, model, () => styles.picturesFor(lane), true);
   const maxOutputTokens = output * call.choices;
   const modes = servedTier === undefined ? {} : { service_tier: servedTier };

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { Access, type HttpRequest } from '../web';
 import { Pipeline } from './inference/pipeline';
-import { surfaces } from './inference/surface';
+import { operations } from './inference/operation';
 import type { Reply } from './reply/reply';
 import { SvcHeadersInterceptor } from './reply/svc-headers.interceptor';
 
@@ -15,49 +15,49 @@ export class SingleShotController {
   @Post('/v1/embeddings')
   @Access.bearer()
   embeddings(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.embeddings, request, response);
+    return this.pipeline.run(operations.embeddings, request, response);
   }
 
   @Post('/v1/rerank')
   @Access.bearer()
   rerank(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.rerank, request, response);
+    return this.pipeline.run(operations.rerank, request, response);
   }
 
   /** Where SDKs of the second version of reranking ask. */
   @Post('/v2/rerank')
   @Access.bearer()
   rerankAgain(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.rerank, request, response);
+    return this.pipeline.run(operations.rerank, request, response);
   }
 
   @Post('/v1/audio/transcriptions')
   @Access.bearer()
   transcription(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.transcription, request, response);
+    return this.pipeline.run(operations.transcription, request, response);
   }
 
   @Post('/v1/audio/translations')
   @Access.bearer()
   translation(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.translation, request, response);
+    return this.pipeline.run(operations.translation, request, response);
   }
 
   @Post('/v1/audio/speech')
   @Access.bearer()
   speech(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.speech, request, response);
+    return this.pipeline.run(operations.speech, request, response);
   }
 
   @Post('/v1/images/generations')
   @Access.bearer()
   image(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.image, request, response);
+    return this.pipeline.run(operations.image, request, response);
   }
 
   @Post('/v1/moderations')
   @Access.bearer()
   moderation(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<Reply | null> {
-    return this.pipeline.run(surfaces.moderation, request, response);
+    return this.pipeline.run(operations.moderation, request, response);
   }
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Post, Req, Res } from '@nestjs/common';
 import { Access, type HttpRequest } from '../web';
 import { Pipeline } from './inference/pipeline';
-import { type Surface, surfaces } from './inference/surface';
+import { type Operation, operations } from './inference/operation';
 import { sendReply } from './reply/send-reply';
 
 /**
@@ -17,35 +17,35 @@ export class TextController {
   @Post('/v1/chat/completions')
   @Access.chat()
   chat(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
-    return this.answer(surfaces.chat, request, response);
+    return this.answer(operations.chat, request, response);
   }
 
   @Post('/v1/completions')
   @Access.bearer()
   completions(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
-    return this.answer(surfaces.completions, request, response);
+    return this.answer(operations.completions, request, response);
   }
 
   @Post('/v1/messages')
   @Access.eitherHeader()
   messages(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
-    return this.answer(surfaces.messages, request, response);
+    return this.answer(operations.messages, request, response);
   }
 
   @Post('/v1/responses')
   @Access.bearer()
   responses(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
-    return this.answer(surfaces.responses, request, response);
+    return this.answer(operations.responses, request, response);
   }
 
   @Post('/v1/native/responses')
   @Access.bearer()
   native(@Req() request: HttpRequest, @Res() response: ServerResponse): Promise<void> {
-    return this.answer(surfaces.native, request, response);
+    return this.answer(operations.native, request, response);
   }
 
-  private async answer(surface: Surface, request: HttpRequest, response: ServerResponse): Promise<void> {
-    const reply = await this.pipeline.run(surface, request, response);
+  private async answer(operation: Operation, request: HttpRequest, response: ServerResponse): Promise<void> {
+    const reply = await this.pipeline.run(operation, request, response);
     if (reply !== null) sendReply(response, reply);
   }
 }

@@ -20,7 +20,7 @@ export {
   knownFields,
   limitFields,
   nestedFields,
-  type Operation,
+  type OperationName,
   type OutgoingBody,
   type PictureRule,
   type RefusedAnswer,

@@ -3,7 +3,7 @@ import { describeCall } from '../../../src/gateway/inference/describe';
 import type { HeldCall } from '../../../src/gateway/inference/hold';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
 import { outboundFor } from '../../../src/gateway/inference/outbound';
-import { isSpoken, surfaces } from '../../../src/gateway/inference/surface';
+import { isSpoken, operations } from '../../../src/gateway/inference/operation';
 import { type JsonObjectText, readJsonObject } from '../../../src/kernel';
 import { SupplierStyles } from '../../../src/routing';
 import { profiles } from '../../../src/routing/suppliers/openai-style/profiles';
@@ -65,16 +65,16 @@ export const ways: readonly Way[] = suppliers.flatMap(([style, settings], id) =>
   const { validates } = styles.of(provider).fields(provider);
   return routes.flatMap((route) => {
     const wire = styles.dialectFor(provider, route);
-    return wire === undefined ? [] : [{ route, lane, validates, passes: isSpoken(surfaces[route], wire) }];
+    return wire === undefined ? [] : [{ route, lane, validates, passes: isSpoken(operations[route], wire) }];
   });
 });
 
 /** The way of a body through the stages that read and write it, up to the bytes for the supplier. Refusals are thrown. */
 export function prepareFor({ route, lane, passes }: Way, bytes: Buffer, isCapped: boolean): Prepared | null {
-  const surface = surfaces[route];
+  const operation = operations[route];
   const text = readJsonObject(bytes) as JsonObjectText;
   const inbound = { ...text, headers: {}, form: null } as unknown as Inbound;
-  const call = describeCall(inbound, surface);
+  const call = describeCall(inbound, operation);
   const { provider } = lane;
   const style = styles.of(provider);
   if (passes && !call.unknownFields.every((name) => styles.takesField(provider, route, name))) return null;

@@ -12,7 +12,7 @@ import { type Call, describeCall } from '../inference/describe';
 import { RequestGate } from '../request-gate';
 import { type Inbound, intake } from '../inference/inbound';
 import { planFor } from '../inference/plan';
-import { surfaces } from '../inference/surface';
+import { operations } from '../inference/operation';
 import type { Work } from '../work';
 import { estimateTokens } from './estimate-tokens';
 
@@ -41,7 +41,7 @@ export class TokenCounter {
     const { caller, work, leave } = await this.gate.admit(request, response);
     try {
       const inbound = await intake(request, caller, this.settings.bodyLimitBytes);
-      const call = describeCall(inbound, surfaces.messages);
+      const call = describeCall(inbound, operations.messages);
       const lane = this.counting(call);
       const told = lane === undefined ? null : await this.ask(inbound, lane, work);
       if (work.stopped !== null) throw work.stopped;

@@ -6,7 +6,7 @@ import { callableModels, isListed } from '../model-access';
 import type { Call } from './describe';
 import { feesOn } from './fees';
 import { notTaken } from './field-names';
-import { isSpoken } from './surface';
+import { isSpoken } from './operation';
 
 export interface Admission {
   readonly model: ModelView;
@@ -40,7 +40,7 @@ export class Admissions {
     const found = this.catalogue.resolve(this.nameOf(call));
     if (found.kind === 'refused') throw fault(found.code, { param: 'model' });
     const { model, lanes } = found;
-    if (model.kind !== call.surface.kind) {
+    if (model.kind !== call.operation.kind) {
       throw fault('model_not_available', {
         param: 'model',
         message: `${call.model} is not a model for this route.`,
@@ -64,17 +64,17 @@ export class Admissions {
     }
   }
 
-  private nameOf({ inbound, model, surface }: Call): string {
+  private nameOf({ inbound, model, operation }: Call): string {
     const { snapshot } = this.catalogue;
     if (model !== AUTO || snapshot.model(AUTO) !== undefined) return model;
-    return this.auto.choose(surface.name, () => callableModels(inbound.caller, snapshot, surface.kind));
+    return this.auto.choose(operation.name, () => callableModels(inbound.caller, snapshot, operation.kind));
   }
 
   /** A lane whose supplier does not serve the operation is none for this request, not even to fail over to. */
   private serving(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
-    const { model, surface } = call;
+    const { model, operation } = call;
     const serves = ({ lane }: PricedLane): boolean =>
-      this.styles.dialectFor(lane.provider, surface.name) !== undefined;
+      this.styles.dialectFor(lane.provider, operation.name) !== undefined;
     const left = lanes.every(serves) ? lanes : lanes.filter(serves);
     if (left.length > 0) return this.taking(left, call);
     throw fault('model_not_available', {
@@ -88,7 +88,7 @@ export class Admissions {
     if (call.fees === NOTHING_ASKED) return lanes;
     let unknown: string | null = null;
     const left = lanes.filter(({ lane, price }) => {
-      const fees = feesOn(call, this.styles.dialectFor(lane.provider, call.surface.name));
+      const fees = feesOn(call, this.styles.dialectFor(lane.provider, call.operation.name));
       const fee = unpricedFee(price.rates, fees);
       unknown ??= fee;
       return fee === null;
@@ -103,13 +103,13 @@ export class Admissions {
 
   /** A lane whose supplier may not get a field of the body is none either: no field is left out unasked. */
   private taking(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
-    const { model, surface, unknownFields } = call;
+    const { model, operation, unknownFields } = call;
     if (unknownFields.length === 0) return lanes;
     const refusedBy = ({ lane }: PricedLane): string | undefined => {
       const { provider } = lane;
       // A translation counts what it leaves out, and nothing of the body goes on as it came.
-      if (!isSpoken(surface, this.styles.dialectFor(provider, surface.name))) return undefined;
-      return unknownFields.find((name) => !this.styles.takesField(provider, surface.name, name));
+      if (!isSpoken(operation, this.styles.dialectFor(provider, operation.name))) return undefined;
+      return unknownFields.find((name) => !this.styles.takesField(provider, operation.name, name));
     };
     const left = lanes.filter((lane) => refusedBy(lane) === undefined);
     if (left.length > 0) return left;

@@ -9,12 +9,12 @@ import { checkNotStreamed } from './limits';
 import { endUserOf, tagsOf } from './labels';
 import { sessionOf } from './session';
 import { type Speech, speechIn } from './speech';
-import { isConversation, isText, type Surface } from './surface';
+import { isConversation, isText, type Operation } from './operation';
 
 /** A request, and what the gateway needs to know of it; everything else is between the caller and the supplier. */
 export interface Call {
   readonly inbound: Inbound;
-  readonly surface: Surface;
+  readonly operation: Operation;
   readonly model: string;
   readonly stream: boolean;
   /** The caller wants the usage chunk that chat streams carry only on demand. */
@@ -56,34 +56,34 @@ const MOST_CHOICES = 128;
 const MOST_TOKENS = 100_000_000;
 
 /** Reads the envelope by hand: a validator costs more here than the rest of the stage. */
-export function describeCall(inbound: Inbound, surface: Surface): Call {
+export function describeCall(inbound: Inbound, operation: Operation): Call {
   const { body, bytes } = inbound;
-  const unknown = unknownFields(inbound, surface);
-  const recording = recordingOf(inbound, surface);
-  if (!isText(surface)) checkNotStreamed(body);
-  surface.check?.(body);
-  if (recording === null) requireAsked(body[surface.asked], surface);
-  const speech = surface.speaks === true ? speechIn(body, bytes.length) : null;
+  const unknown = unknownFields(inbound, operation);
+  const recording = recordingOf(inbound, operation);
+  if (!isText(operation)) checkNotStreamed(body);
+  operation.check?.(body);
+  if (recording === null) requireAsked(body[operation.asked], operation);
+  const speech = operation.speaks === true ? speechIn(body, bytes.length) : null;
   const sound = recording ?? speech;
   const n = countIn(body.n, 'n', MOST_CHOICES) ?? 1;
-  const choices = surface.choices?.(body) ?? n;
-  const carried = isText(surface) ? surface.dialect.measureRequest(body) : null;
-  const measure = isConversation(surface) ? carried : null;
-  const serverTools = serverToolsOf(carried ?? textAlone, body, surface);
+  const choices = operation.choices?.(body) ?? n;
+  const carried = isText(operation) ? operation.dialect.measureRequest(body) : null;
+  const measure = isConversation(operation) ? carried : null;
+  const serverTools = serverToolsOf(carried ?? textAlone, body, operation);
   return {
     inbound,
-    surface,
-    model: modelIn(body.model ?? surface.defaults?.model),
-    stream: isText(surface) && (booleanIn(body.stream, 'stream') ?? false),
+    operation,
+    model: modelIn(body.model ?? operation.defaults?.model),
+    stream: isText(operation) && (booleanIn(body.stream, 'stream') ?? false),
     includeUsage: wantsUsage(body.stream_options),
     choices,
-    calls: surface.calls?.(body, bytes.length) ?? choices,
+    calls: operation.calls?.(body, bytes.length) ?? choices,
     unknownFields: unknown,
     recording,
     speech,
-    fees: surface.fees?.(body, choices, serverTools.tools) ?? NOTHING_ASKED,
+    fees: operation.fees?.(body, choices, serverTools.tools) ?? NOTHING_ASKED,
     maxOutputTokens:
-      sound?.outputBound ?? firstCount(body, surface.limitFields) ?? surface.usualOutput ?? null,
+      sound?.outputBound ?? firstCount(body, operation.limitFields) ?? operation.usualOutput ?? null,
     session: sessionOf(inbound),
     endUser: endUserOf(body),
     tags: tagsOf(body),
@@ -92,13 +92,13 @@ export function describeCall(inbound: Inbound, surface: Surface): Call {
     serverTools,
     textBound:
       sound?.inputBound ??
-      surface.textBound?.(body, bytes.length) ??
+      operation.textBound?.(body, bytes.length) ??
       textBound(Math.max(0, bytes.length - (measure?.mediaBytes ?? 0))),
     inputEstimate: recording?.inputEstimate ?? inputEstimateOf(measure ?? textAlone, bytes.length),
   };
 }
 
-function recordingOf({ form }: Inbound, { takesForm }: Surface): Recording | null {
+function recordingOf({ form }: Inbound, { takesForm }: Operation): Recording | null {
   if ((form !== null) !== (takesForm === true)) {
     throw fault('unsupported_media_type', {
       message: `The body of this route is ${takesForm ? 'a multipart form' : 'JSON'}.`,
@@ -114,7 +114,7 @@ function modelIn(model: unknown): string {
 }
 
 /** A list with something in it, or, but for conversations of two dialects, a text. */
-function requireAsked(value: unknown, { asked }: Surface): void {
+function requireAsked(value: unknown, { asked }: Operation): void {
   const isFilled = Array.isArray(value)
     ? value.length > 0
     : asked !== 'messages' && value !== '' && typeof value === 'string';

@@ -10,16 +10,21 @@ import { ServedUses } from '../../protocol';
 import type { WireDialect } from '../../routing';
 import type { Call } from './describe';
 import type { Outbound } from './outbound';
-import { isText } from './surface';
+import { isText } from './operation';
 
 const TIERED: ReadonlySet<string> = new Set(['chat', 'responses']);
 
 /** What of the fees that a request asks for reaches a supplier who speaks this dialect: a translation drops the rest. */
-export function feesOn({ surface, fees }: Call, wire: WireDialect | undefined): AskedFees {
-  if (fees === NOTHING_ASKED || !isText(surface) || wire === surface.name || wire === surface.dialect.name)
+export function feesOn({ operation, fees }: Call, wire: WireDialect | undefined): AskedFees {
+  if (
+    fees === NOTHING_ASKED ||
+    !isText(operation) ||
+    wire === operation.name ||
+    wire === operation.dialect.name
+  )
     return fees;
   const { service_tier: tier } = fees.modes;
-  const isCarried = tier !== undefined && TIERED.has(surface.dialect.name) && TIERED.has(wire ?? '');
+  const isCarried = tier !== undefined && TIERED.has(operation.dialect.name) && TIERED.has(wire ?? '');
   return isCarried ? { ...NOTHING_ASKED, modes: { service_tier: tier } } : NOTHING_ASKED;
 }
 
@@ -35,9 +40,9 @@ export function chargedUsage(
 }
 
 /** Usage with the uses of tools that a whole answer shows and its report does not count. */
-export function withServedUses(usage: Usage, { surface, fees }: Call, answer: unknown): Usage {
-  if (!isText(surface)) return usage;
-  const served = new ServedUses(surface.dialect.name);
+export function withServedUses(usage: Usage, { operation, fees }: Call, answer: unknown): Usage {
+  if (!isText(operation)) return usage;
+  const served = new ServedUses(operation.dialect.name);
   served.read(answer);
   return served.join(usage, fees.uses);
 }

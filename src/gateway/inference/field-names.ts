@@ -8,7 +8,7 @@ import {
   withoutListMark,
 } from '../../routing';
 import type { Inbound } from './inbound';
-import type { Surface } from './surface';
+import type { Operation } from './operation';
 
 /** More fields than any interface has, in a body or in an object of it that is read here. */
 const MOST_FIELDS = 256;
@@ -18,7 +18,10 @@ const MOST_FIELDS = 256;
  * would not, so it is refused. Answers the names that the route does not know; whether they may go on depends on the
  * supplier. What steers is no matter of names: it is taken out of every body.
  */
-export function unknownFields({ body, members, form }: Inbound, { name: route }: Surface): readonly string[] {
+export function unknownFields(
+  { body, members, form }: Inbound,
+  { name: route }: Operation,
+): readonly string[] {
   const known = knownFields(route);
   const unknown: string[] = [];
   const look = (name: string): void => {

@@ -6,7 +6,7 @@ import { SupplierStyles } from '../../routing';
 import type { Admission } from './admit';
 import type { Call } from './describe';
 import { inputBoundOf } from './input-bound';
-import { isSpoken } from './surface';
+import { isSpoken } from './operation';
 
 /** Money set aside for a request, and the bound on its output that makes the amount enough. */
 export interface HeldCall {
@@ -57,7 +57,7 @@ export class Holds {
     });
     const hold = this.escrow.tryHold(request);
     if (hold !== null) return held(hold);
-    if (call.maxOutputTokens === null && call.surface.untouched !== true)
+    if (call.maxOutputTokens === null && call.operation.untouched !== true)
       return this.holdWhatFits(call, request, prices, outputBound).then(([less, perAnswer]) =>
         held(less, perAnswer),
       );
@@ -87,7 +87,7 @@ export class Holds {
     const { styles } = this;
     const prices = new Map<number, PriceRates[]>();
     for (const { lane, price } of lanes) {
-      const runsTools = isSpoken(call.surface, styles.dialectFor(lane.provider, call.surface.name));
+      const runsTools = isSpoken(call.operation, styles.dialectFor(lane.provider, call.operation.name));
       const inputTokens = inputBoundOf(call, model, () => styles.picturesFor(lane), runsTools);
       const known = prices.get(inputTokens);
       if (known === undefined) prices.set(inputTokens, [price.rates]);

@@ -88,7 +88,7 @@ export class LaneCall {
     return client.open(
       held.hold,
       {
-        operation: call.surface.name,
+        operation: call.operation.name,
         lane: route.lane,
         body,
         stream: call.stream,

@@ -42,7 +42,7 @@ export class Observer {
     if (problem === null) usual.requests.value += 1;
     else {
       const { call, model } = by.routed;
-      this.count(call.surface.name, model.name, problem.status, problem.outcome);
+      this.count(call.operation.name, model.name, problem.status, problem.outcome);
     }
     usual.duration.add(facts.latencyMs / 1_000);
     if (firstTokenMs !== null) metrics.timeToFirstToken.observe(labelsOf(by), firstTokenMs / 1_000);
@@ -83,7 +83,7 @@ export class Observer {
   private usualOf(by: LaneTry): Usual {
     const { lane } = by.route;
     const { call } = by.routed;
-    const { name } = call.surface;
+    const { name } = call.operation;
     const known = call.stream ? this.knownOfStreams : this.known;
     let ofLane = known.get(lane);
     if (ofLane === undefined) known.set(lane, (ofLane = new Map<string, Usual>()));
@@ -136,7 +136,7 @@ export class Observer {
 }
 
 const labelsOf = ({ routed: { call, model } }: LaneTry): Record<'endpoint' | 'model' | 'stream', string> => ({
-  endpoint: call.surface.name,
+  endpoint: call.operation.name,
   model: model.name,
   stream: String(call.stream),
 });

@@ -5,7 +5,7 @@ import type { OutgoingBody, SupplierStyles, WireDialect } from '../../routing';
 import { stateless } from '../responses/stateless';
 import type { Call } from './describe';
 import type { RoutedCall } from './routed-call';
-import { isSpoken, isText } from './surface';
+import { isSpoken, isText } from './operation';
 
 /** A request as one lane gets it: the caller's own bytes where both speak one dialect, else a translation. */
 export interface Outbound {
@@ -23,20 +23,20 @@ export function outboundFor(
   lane: LaneView,
   styles: SupplierStyles,
 ): Outbound {
-  const { surface } = call;
-  const wire = styles.dialectFor(lane.provider, surface.name);
-  if (isSpoken(surface, wire)) {
-    const dialect = isText(surface) ? surface.dialect : null;
+  const { operation } = call;
+  const wire = styles.dialectFor(lane.provider, operation.name);
+  if (isSpoken(operation, wire)) {
+    const dialect = isText(operation) ? operation.dialect : null;
     const own = ownBody(call);
-    if (surface.keepsAnswers === true && own.kind === 'json') {
+    if (operation.keepsAnswers === true && own.kind === 'json') {
       const wantsReasoning = own.text.body.store !== false && model.capabilities.has('reasoning');
       return { dialect, translation: null, ...stateless(own.text, wantsReasoning) };
     }
     return { dialect, body: own, translation: null, dropped: [] };
   }
   const dialect = dialectOf(wire);
-  if (!isText(surface)) throw notServed();
-  const request = valueOf(surface.dialect.decodeRequest(call.inbound.body));
+  if (!isText(operation)) throw notServed();
+  const request = valueOf(operation.dialect.decodeRequest(call.inbound.body));
   const bounded = held.cappedOutput === null ? request : { ...request, maxOutputTokens: held.cappedOutput };
   const target = { ...styles.of(lane.provider).target(lane), maxOutputTokens: held.outputBound };
   const { body, reply, dropped } = valueOf(dialect.encodeRequest(bounded, target));
@@ -49,11 +49,11 @@ export function outboundFor(
 }
 
 /** The caller's bytes, with what suppliers insist on and the limits of their tools where they were left out. */
-function ownBody({ inbound, surface, serverTools }: Call): OutgoingBody {
+function ownBody({ inbound, operation, serverTools }: Call): OutgoingBody {
   const { bytes, body, members, form } = inbound;
   if (form !== null) return { kind: 'form', ...form };
   const text = { bytes, body, members };
-  const { defaults = {} } = surface;
+  const { defaults = {} } = operation;
   const missing = Object.keys(defaults).filter((name) => body[name] === undefined || body[name] === null);
   if (missing.length === 0 && serverTools.limits === null) return { kind: 'json', text };
   const set = { ...Object.fromEntries(missing.map((name) => [name, defaults[name]])), ...serverTools.limits };
@@ -75,5 +75,5 @@ function valueOf<T>(result: Result<T, Fault>): T {
 }
 
 /** A chat stream reports its usage only on demand. It is always demanded, and kept from callers who did not. */
-export const hidesUsage = ({ surface, stream, includeUsage }: Call): boolean =>
-  stream && !includeUsage && isText(surface) && surface.dialect.name === 'chat';
+export const hidesUsage = ({ operation, stream, includeUsage }: Call): boolean =>
+  stream && !includeUsage && isText(operation) && operation.dialect.name === 'chat';

@@ -28,7 +28,7 @@ import { replayOr } from './replay';
 import type { RequestProgress } from './request-progress';
 import type { RoutedCall } from './routed-call';
 import { settle, settleAbandoned } from './settle';
-import { type Surface, textSurface } from './surface';
+import { type Operation, textOperation } from './operation';
 
 /** What is charged without a report is never more than was held for. */
 const estimatedWithin = (call: Call, { inputBound }: HeldCall): Call =>
@@ -52,10 +52,10 @@ export class Pipeline {
   ) {}
 
   /** Answers the whole reply, or null once a stream has been sent. */
-  async run(surface: Surface, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
+  async run(operation: Operation, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
     const progress: RequestProgress = {
       http,
-      surface,
+      operation,
       tries: [],
       inbound: null,
       call: null,
@@ -70,9 +70,9 @@ export class Pipeline {
       const taking = intake(http, caller, this.settings.bodyLimitBytes);
       const received = taking instanceof Promise ? await taking : taking;
       progress.inbound = received;
-      const expanding = surface.keepsAnswers === true ? this.responses.expand(received) : received;
+      const expanding = operation.keepsAnswers === true ? this.responses.expand(received) : received;
       const inbound = expanding instanceof Promise ? await expanding : expanding;
-      const call = describeCall(inbound, surface);
+      const call = describeCall(inbound, operation);
       progress.call = call;
       const admission = this.admissions.admit(call);
       progress.model = admission.model.name;
@@ -81,7 +81,7 @@ export class Pipeline {
       );
     } catch (error) {
       const { tries, model, isSettled } = progress;
-      this.observer.failed(surface.name, model, error, tries);
+      this.observer.failed(operation.name, model, error, tries);
       if (model !== '') http.attempted = { model, supplier: tries.at(-1)?.supplier ?? null };
       if (!isSettled) await recordRefusal(progress, error, this.refusals, this.escrow);
       throw error;
@@ -138,11 +138,11 @@ export class Pipeline {
     response: ServerResponse,
   ): Promise<null> {
     const { call } = answer.routed;
-    const surface = textSurface(call.surface);
-    const sink = new StreamSink(response, surface.dialect.ping);
-    this.streams.add(sink, surface.name);
+    const operation = textOperation(call.operation);
+    const sink = new StreamSink(response, operation.dialect.ping);
+    this.streams.add(sink, operation.name);
     sink.head(routeFacts(answer));
-    const relayed = await relayStream(surface, answer, attempts, sink);
+    const relayed = await relayStream(operation, answer, attempts, sink);
     const { problem, body } = relayed.delivery;
     const { facts, kept } = settle(relayed.delivery, progress.tries);
     try {
@@ -160,7 +160,7 @@ export class Pipeline {
 
   /** Neither the account nor, where the caller may refer to it, the answer is lost once its last byte has left. */
   private async whenKept(call: Call, account: Promise<void>, answer: Buffer | string | null): Promise<void> {
-    const isKept = call.surface.keepsAnswers === true && answer !== null;
+    const isKept = call.operation.keepsAnswers === true && answer !== null;
     const keeping = isKept ? this.responses.keep(call, answer) : undefined;
     await account;
     if (keeping !== undefined) await keeping;

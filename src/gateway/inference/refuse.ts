@@ -10,7 +10,7 @@ const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');
  * refused before a supplier was asked is counted, and is a record where its turn comes.
  */
 export async function recordRefusal(
-  { http: { caller, requestId }, surface, inbound, call, tries }: RequestProgress,
+  { http: { caller, requestId }, operation, inbound, call, tries }: RequestProgress,
   error: unknown,
   refusals: Refusals,
   escrow: Escrow,
@@ -27,7 +27,7 @@ export async function recordRefusal(
   const kept = hold?.settle({
     ...caller.attribution,
     ...nothingUsed,
-    surface: surface.name,
+    surface: operation.name,
     // A name that stands for no model is text of the caller's, which may be anything.
     model: code === 'model_not_found' ? null : (call?.model ?? null),
     servedModel: last?.model ?? null,

@@ -5,7 +5,7 @@ import { chargedUsage } from './fees';
 import type { Delivery, LaneAnswer, LaneStream } from './lane-answer';
 import { Delivered } from './stream/delivered';
 import { SplicedStream } from './stream/spliced-stream';
-import type { TextSurface } from './surface';
+import type { TextOperation } from './operation';
 
 /**
  * Passes a stream on as it comes. What would tell the caller "done" is held back until the account is on record. A
@@ -13,16 +13,16 @@ import type { TextSurface } from './surface';
  * that it broke. Tells the lane that answered in the end.
  */
 export async function relayStream(
-  surface: TextSurface,
+  operation: TextOperation,
   answer: LaneAnswer,
   attempts: Attempts,
   sink: StreamSink,
 ): Promise<{ readonly delivery: Delivery; readonly answer: LaneAnswer }> {
-  const delivered = attempts.hasMore && surface.name === surface.dialect.name ? new Delivered() : null;
+  const delivered = attempts.hasMore && operation.name === operation.dialect.name ? new Delivered() : null;
   const delivery = chargeable(await pipe(answer, sink, delivered), answer, attempts);
   noteEnd(attempts, answer, delivery);
   if (delivery.problem === null) return { delivery, answer };
-  const continued = await continueElsewhere(surface, attempts, delivered);
+  const continued = await continueElsewhere(operation, attempts, delivered);
   if (continued === null) return { delivery, answer };
   const rest = await pipe(continued, sink, null);
   noteEnd(attempts, continued, rest);
@@ -35,12 +35,12 @@ function noteEnd(attempts: Attempts, answer: LaneAnswer, { problem }: Delivery):
 }
 
 async function continueElsewhere(
-  surface: TextSurface,
+  operation: TextOperation,
   attempts: Attempts,
   delivered: Delivered | null,
 ): Promise<LaneAnswer | null> {
   if (delivered === null || attempts.stopped || !attempts.hasMore) return null;
-  const events = delivered.events(surface.dialect);
+  const events = delivered.events(operation.dialect);
   if (events === null) return null;
   const splice = (answer: LaneAnswer): LaneStream => new SplicedStream(answer, events);
   return attempts.answer(splice).catch(() => null);

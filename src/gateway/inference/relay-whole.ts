@@ -19,7 +19,7 @@ import type { Delivery, LaneAnswer } from './lane-answer';
 import { soldPictures } from './pictures';
 import { soldSound } from './speech';
 import { applyEdits, type Edit, memberEdits } from './stream/edits';
-import { isText, type Surface, textSurface } from './surface';
+import { isText, type Operation, textOperation } from './operation';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -34,11 +34,11 @@ export function relayWhole(
 ): Delivery<Buffer> | SupplierError {
   if (isBlank(bytes)) throw fault('empty_response');
   const { call } = answer.routed;
-  const { surface } = call;
+  const { operation } = call;
   const { dialect, translation } = answer.outbound;
-  const isStreamed = isText(surface) && isEventStream(answer.contentType, bytes);
+  const isStreamed = isText(operation) && isEventStream(answer.contentType, bytes);
   if (dialect === null) return passOn(answer, bytes, readError);
-  if (isStreamed && surface.name !== 'completions')
+  if (isStreamed && operation.name !== 'completions')
     return render(answer, decodedStreams(call, dialect, bytes, translation?.reply));
   if (translation === null) {
     if (!isStreamed) return passOn(answer, bytes, readError);
@@ -53,14 +53,14 @@ export function relayWhole(
 function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delivery<Buffer> | SupplierError {
   const { route, routed } = answer;
   const { call } = routed;
-  const { surface, speech, inbound } = call;
+  const { operation, speech, inbound } = call;
   const told = isRaw(answer) ? null : parseAnswer(bytes);
-  const error = errorIn(told ?? errorBody(bytes), { checkAnswer: surface.checkAnswer, readError });
+  const error = errorIn(told ?? errorBody(bytes), { checkAnswer: operation.checkAnswer, readError });
   if (error !== undefined) return error;
-  const wrong = told === null ? undefined : surface.checkAnswer(told);
+  const wrong = told === null ? undefined : operation.checkAnswer(told);
   if (wrong !== undefined) throw wrong;
-  const written = (): number => (told === null ? bytes.length : textBytesIn(surface, told));
-  const reported = soldPictures(surface.usageIn(told, inbound.body), route.price.rates);
+  const written = (): number => (told === null ? bytes.length : textBytesIn(operation, told));
+  const reported = soldPictures(operation.usageIn(told, inbound.body), route.price.rates);
   const reading = soldSound(reported, call, route.price.rates, { sound: bytes, textBytes: written });
   // Speech is counted here, by no report that could be wrong.
   const isCounted = speech !== null && reading.kind === 'ok';
@@ -69,7 +69,7 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
     by: answer,
     status: answer.status,
     usage: chargedUsage(withServedUses(usage, call, told), call, answer.outbound),
-    finishReason: isText(surface) && told !== null ? surface.dialect.finishReasonIn(told) : null,
+    finishReason: isText(operation) && told !== null ? operation.dialect.finishReasonIn(told) : null,
     firstTokenMs: null,
     dropped: answer.dropped,
     problem: null,
@@ -79,7 +79,7 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
 
 /** Sound or plain text, which is passed on as it came. */
 const isRaw = ({ routed: { call }, contentType }: LaneAnswer): boolean =>
-  call.surface.answersRaw?.(call.inbound.body) === true && !isMarkup.test(contentType);
+  call.operation.answersRaw?.(call.inbound.body) === true && !isMarkup.test(contentType);
 
 /** What the body of a whole answer is, for its caller. */
 export const contentTypeOf = (answer: LaneAnswer): string =>
@@ -89,9 +89,9 @@ export const contentTypeOf = (answer: LaneAnswer): string =>
 
 /** As the caller asked for it, under the name of the catalogue. Other bytes stay, as numbers that a double would round. */
 function shaped(call: Call, model: string, bytes: Buffer, told: Body): Buffer {
-  const { surface } = call;
-  const answer = surface.shape?.(told, call.inbound.body) ?? told;
-  const isNamed = isText(surface) || answer.model !== undefined;
+  const { operation } = call;
+  const answer = operation.shape?.(told, call.inbound.body) ?? told;
+  const isNamed = isText(operation) || answer.model !== undefined;
   if (answer !== told) return Buffer.from(JSON.stringify(isNamed ? { ...answer, model } : answer));
   if (!isNamed) return bytes;
   const edits = [...namesIn(bytes, told, model), ...memberEdits(bytes, [], told, echoOf(call))];
@@ -109,15 +109,15 @@ function namesIn(bytes: Buffer, told: Body, model: string): Edit[] {
 function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery<Buffer> {
   const { outbound, routed } = answer;
   const { call, model } = routed;
-  const surface = textSurface(call.surface);
+  const operation = textOperation(call.operation);
   const answers = decoded.map(({ events }) => answerIn(events));
   const reported = decoded.map(({ usage }) => usage).findLast(({ kind }) => kind !== 'absent');
   const usage = usageOfWhole(reported ?? { kind: 'absent' }, routed, () =>
     answers.reduce((sum, each) => sum + textBytesOf(each), 0),
   );
   const encoded = answers.map((each) =>
-    surface.dialect.encodeAnswer(each, {
-      ...answerId(surface),
+    operation.dialect.encodeAnswer(each, {
+      ...answerId(operation),
       echo: echoOf(call),
       requestId: call.inbound.requestId,
       model: model.name,
@@ -161,12 +161,12 @@ function withChoices([first, ...others]: readonly Body[]): Body {
 
 /** A decoder reads one answer: where several were asked for, each has a stream of its own. */
 const decodedStreams = (
-  { surface, choices }: Call,
+  { operation, choices }: Call,
   side: SupplierSide,
   bytes: Buffer,
   reply?: ReplyContext,
 ): DecodedAnswer[] =>
-  (surface.name === 'chat' && choices > 1 ? separateChoices(bytes) : [bytes]).map((each) =>
+  (operation.name === 'chat' && choices > 1 ? separateChoices(bytes) : [bytes]).map((each) =>
     decodedStream(side, each, reply),
   );
 
@@ -179,10 +179,10 @@ function decodedStream(side: SupplierSide, bytes: Buffer, reply: Partial<ReplyCo
 }
 
 /** How much text an answer holds, for when nobody reports it. */
-function textBytesIn(surface: Surface, body: Body): number {
-  if (surface.writtenIn !== undefined) return surface.writtenIn(body);
-  if (!isText(surface)) return 0;
-  const collected = collect(surface.dialect.decodeAnswer(body).events);
+function textBytesIn(operation: Operation, body: Body): number {
+  if (operation.writtenIn !== undefined) return operation.writtenIn(body);
+  if (!isText(operation)) return 0;
+  const collected = collect(operation.dialect.decodeAnswer(body).events);
   return collected.ok ? textBytesOf(collected.value) : 0;
 }
 

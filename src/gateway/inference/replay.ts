@@ -27,7 +27,7 @@ async function replayReplyOr<T extends Reply | null>(
 ): Promise<Reply> {
   const { requestId, caller, headers: given } = inbound;
   const asked = { requestId, keyId: caller.keyId, headers: given, content: () => contentOf(inbound) };
-  const { answer, headers } = await idempotency.once(asked, call.surface.name, replyCodec, async () => {
+  const { answer, headers } = await idempotency.once(asked, call.operation.name, replyCodec, async () => {
     const reply = await execute();
     // Only a stream leaves without a reply, and streams do not come here.
     if (reply === null) throw fault('internal_error');

@@ -2,12 +2,12 @@ import type { AttemptRecord } from '../../audit';
 import type { HttpRequest } from '../../web';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
-import type { Surface } from './surface';
+import type { Operation } from './operation';
 
 /** How far a request has come: what is told, counted and put on record of it, should it fail. */
 export interface RequestProgress {
   readonly http: HttpRequest;
-  readonly surface: Surface;
+  readonly operation: Operation;
   readonly tries: AttemptRecord[];
   /** Null until it was received. */
   inbound: Inbound | null;

@@ -1,6 +1,6 @@
 import { type Fault, fault } from '../../kernel';
 import type { AllowedTool, RequestMeasure, ServerTool } from '../../protocol';
-import type { Surface } from './surface';
+import type { Operation } from './operation';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -23,10 +23,10 @@ const MOST_USES = 1_000;
 const none: ServerTools = { tools: [], uses: 0, limits: null };
 
 /** Null limits and true ones: what the caller left open is limited, and what he limited stays. */
-export function serverToolsOf(measure: RequestMeasure, body: Body, surface: Surface): ServerTools {
+export function serverToolsOf(measure: RequestMeasure, body: Body, operation: Operation): ServerTools {
   if (measure.serverTools.length === 0) return none;
-  if (surface.name === 'messages') return limitedEach(measure.serverTools, body);
-  return limitedTogether(measure, surface);
+  if (operation.name === 'messages') return limitedEach(measure.serverTools, body);
+  return limitedTogether(measure, operation);
 }
 
 function limitedEach(found: readonly ServerTool[], body: Body): ServerTools {
@@ -45,10 +45,10 @@ function limitedEach(found: readonly ServerTool[], body: Body): ServerTools {
   return { tools, uses: Math.min(sum, MESSAGES_ROUNDS), limits: open.size > 0 ? { tools: limited } : null };
 }
 
-function limitedTogether({ serverTools, maxToolCalls }: RequestMeasure, surface: Surface): ServerTools {
+function limitedTogether({ serverTools, maxToolCalls }: RequestMeasure, operation: Operation): ServerTools {
   if (maxToolCalls !== null) assertUses(maxToolCalls, 'max_tool_calls');
   const uses = maxToolCalls ?? USUAL_TOOL_USES;
-  const isOpen = maxToolCalls === null && surface.name === 'responses';
+  const isOpen = maxToolCalls === null && operation.name === 'responses';
   return {
     tools: serverTools.map(({ type, index }) => ({ type, index, maxUses: uses })),
     uses,

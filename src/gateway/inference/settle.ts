@@ -36,7 +36,7 @@ export function settle(
     departmentId,
     projectId,
     walletId,
-    surface: call.surface.name,
+    surface: call.operation.name,
     model: call.model,
     servedModel: lane.upstreamModel,
     supplier: lane.provider.name,

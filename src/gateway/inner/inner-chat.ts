@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Nano, parseUsd } from '../../kernel';
 import type { Caller } from '../../keys';
 import { Pipeline } from '../inference/pipeline';
-import { surfaces } from '../inference/surface';
+import { operations } from '../inference/operation';
 import { InnerRequest, InnerResponse } from './inner-exchange';
 
 /** Where an answer comes from, known when the supplier has answered. */
@@ -56,7 +56,7 @@ export class InnerChat {
       head: (answer) => reader.route(routeOf(answer)),
       data: (chunk) => reader.data(chunk),
     });
-    const done = this.pipeline.run(surfaces.chat, request, response).then(() => accountOf(response));
+    const done = this.pipeline.run(operations.chat, request, response).then(() => accountOf(response));
     return { done, goOn: () => response.goOn(), stop: () => response.leave() };
   }
 }

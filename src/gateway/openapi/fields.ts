@@ -1,4 +1,4 @@
-import { knownFields, type Operation } from '../../routing';
+import { knownFields, type OperationName } from '../../routing';
 import type { Schema } from '../../web';
 
 const text = (description: string): Schema => ({ type: 'string', description });
@@ -95,7 +95,7 @@ const byName: Readonly<Record<string, Schema>> = {
 const region: Schema = text('The region that must answer; else the call is refused.');
 
 export interface BodyInput {
-  readonly operation: Operation;
+  readonly operation: OperationName;
   readonly required: readonly string[];
   readonly own?: Readonly<Record<string, Schema>>;
 }

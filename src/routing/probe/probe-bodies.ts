@@ -1,4 +1,4 @@
-import type { Operation, WireDialect } from '../suppliers/kit';
+import type { OperationName, WireDialect } from '../suppliers/kit';
 
 /** What a connectivity test asks for: as little as each form allows. */
 export const PROBED_OPERATIONS = [
@@ -9,7 +9,7 @@ export const PROBED_OPERATIONS = [
   'rerank',
   'moderation',
 ] as const;
-export type ProbedOperation = Extract<Operation, (typeof PROBED_OPERATIONS)[number]>;
+export type ProbedOperation = Extract<OperationName, (typeof PROBED_OPERATIONS)[number]>;
 
 const WORD = 'ping';
 /** The least that every supplier takes. */

@@ -11,7 +11,7 @@ import { AddressGuard, SupplierTransport } from '../../platform';
 import {
   CallSecrets,
   judgeAnswer,
-  type Operation,
+  type OperationName,
   type SupplierStyle,
   type WireDialect,
 } from '../suppliers/kit';
@@ -47,7 +47,7 @@ export interface ProbeResult {
 interface Probe {
   readonly style: SupplierStyle;
   readonly dialect: WireDialect;
-  readonly operation: Operation;
+  readonly operation: OperationName;
   readonly body: Record<string, unknown>;
   readonly credential: Credential | null;
 }

@@ -5,7 +5,7 @@ import { bedrock } from './bedrock/bedrock';
 import { cohereRerank } from './cohere-rerank/cohere-rerank';
 import { geminiStyle } from './gemini/gemini-style';
 import {
-  type Operation,
+  type OperationName,
   type Operations,
   type PictureRule,
   picturesOf,
@@ -65,7 +65,7 @@ export class SupplierStyles {
   }
 
   /** Whether a field that its dialect does not know may go on to a provider as it came. */
-  takesField(provider: ProviderView, operation: Operation, name: string): boolean {
+  takesField(provider: ProviderView, operation: OperationName, name: string): boolean {
     const { validates, own } = this.of(provider).fields(provider);
     if (validates || own(operation).includes(name)) return true;
     const { extra_fields: extra } = provider.settings;
@@ -73,7 +73,7 @@ export class SupplierStyles {
   }
 
   /** What a provider would be asked in, or undefined when it does not serve the operation. */
-  dialectFor(provider: ProviderView, operation: Operation): WireDialect | undefined {
+  dialectFor(provider: ProviderView, operation: OperationName): WireDialect | undefined {
     const known = this.served.get(provider);
     if (known !== undefined) return known[operation];
     const served = this.styles.get(provider.style)?.operations(provider);

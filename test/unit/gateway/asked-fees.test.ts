@@ -1,10 +1,10 @@
 import { serverToolsOf } from '../../../src/gateway/inference/server-tools';
-import { surfaces, type TextSurface } from '../../../src/gateway/inference/surface';
+import { operations, type TextOperation } from '../../../src/gateway/inference/operation';
 
 /** What a request may make its supplier bill, and what is put into it so that it cannot be more. */
-function asked(surface: TextSurface, body: Record<string, unknown>, choices = 1) {
-  const { tools, limits } = serverToolsOf(surface.dialect.measureRequest(body), body, surface);
-  return { uses: surface.fees?.(body, choices, tools).uses, limits };
+function asked(operation: TextOperation, body: Record<string, unknown>, choices = 1) {
+  const { tools, limits } = serverToolsOf(operation.dialect.measureRequest(body), body, operation);
+  return { uses: operation.fees?.(body, choices, tools).uses, limits };
 }
 
 test('each tool of messages is held for as often as its request allows it', () => {
@@ -18,7 +18,7 @@ test('each tool of messages is held for as often as its request allows it', () =
     { type: 'bash_20250124', name: 'bash' },
     { name: 'mine', input_schema: {} },
   ];
-  const { uses, limits } = asked(surfaces.messages, { tools, mcp_servers: [{ url: 'https://m.example' }] });
+  const { uses, limits } = asked(operations.messages, { tools, mcp_servers: [{ url: 'https://m.example' }] });
   expect(uses).toEqual({ web_search: 5 + 3, other_tool: 10, code_execution: 1 });
   expect(limits).toEqual({ tools: [{ ...search, max_uses: 5 }, ...tools.slice(1)] });
 });
@@ -34,14 +34,14 @@ test('tools of responses are held for as often as all of them together may be us
     { type: 'crystal_ball' },
   ];
   const often = { web_search_high: 7, file_search: 7, code_execution: 1, computer_use: 1, other_tool: 7 };
-  expect(asked(surfaces.responses, { tools, max_tool_calls: 7 })).toEqual({ uses: often, limits: null });
-  const { uses, limits } = asked(surfaces.responses, { tools: tools.slice(0, 1) });
+  expect(asked(operations.responses, { tools, max_tool_calls: 7 })).toEqual({ uses: often, limits: null });
+  const { uses, limits } = asked(operations.responses, { tools: tools.slice(0, 1) });
   expect([uses, limits]).toEqual([{ web_search_high: 5 }, { max_tool_calls: 5 }]);
 });
 
 test('a search of chat is one for every answer, and of completions too', () => {
   const body = { web_search_options: { search_context_size: 'low' }, search_parameters: { mode: 'off' } };
-  expect(asked(surfaces.chat, body, 2).uses).toEqual({ web_search_low: 2 });
-  expect(asked(surfaces.completions, { search_parameters: {} }).uses).toEqual({ web_search: 20 });
-  expect(asked(surfaces.chat, { tools: [{ type: 'browser_search' }] }, 2).uses).toEqual({ other_tool: 10 });
+  expect(asked(operations.chat, body, 2).uses).toEqual({ web_search_low: 2 });
+  expect(asked(operations.completions, { search_parameters: {} }).uses).toEqual({ web_search: 20 });
+  expect(asked(operations.chat, { tools: [{ type: 'browser_search' }] }, 2).uses).toEqual({ other_tool: 10 });
 });

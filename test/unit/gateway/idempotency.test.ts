@@ -13,7 +13,7 @@ import { type ErrorCode, fault } from '../../../src/kernel';
 import type { Settings } from '../../../src/platform';
 
 const settings = { keyPepper: 'pepper', idempotentAnswerLimitBytes: 1_000 } as Settings;
-const chat = { stream: false, surface: { name: 'chat' } } as Call;
+const chat = { stream: false, operation: { name: 'chat' } } as Call;
 const inbound = (headers: Record<string, string>): Inbound =>
   ({
     headers,

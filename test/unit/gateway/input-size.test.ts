@@ -4,7 +4,7 @@ import { describeCall } from '../../../src/gateway/inference/describe';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
 import { membersOf } from '../../../src/kernel/json/read-json-object';
 import { inputBoundOf } from '../../../src/gateway/inference/input-bound';
-import { type Surface, surfaces, type TextSurface } from '../../../src/gateway/inference/surface';
+import { type Operation, operations, type TextOperation } from '../../../src/gateway/inference/operation';
 import { SupplierStyles } from '../../../src/routing';
 import { wavOf } from '../../support/recordings';
 import { jpegOf, pngOf } from '../../support/pictures';
@@ -21,20 +21,20 @@ const laneOf = (style: string, upstreamModel: string, profile?: string): LaneVie
     provider: { id: 1, name: 'p', style, settings: profile === undefined ? {} : { profile } },
   }) as unknown as LaneView;
 
-const callOf = (surface: Surface, body: Record<string, unknown>, written = JSON.stringify(body)) => {
+const callOf = (operation: Operation, body: Record<string, unknown>, written = JSON.stringify(body)) => {
   const bytes = Buffer.from(written);
   const inbound = { bytes, body, members: membersOf(bytes), form: null, headers: {} };
-  return describeCall(inbound as unknown as Inbound, surface);
+  return describeCall(inbound as unknown as Inbound, operation);
 };
 
 const boundOf = (
-  surface: TextSurface,
+  operation: TextOperation,
   body: object,
   lane: LaneView,
   model = modelOf(),
   runsTools = true,
 ): number =>
-  inputBoundOf(callOf(surface, { model: 'm', ...body }), model, () => styles.picturesFor(lane), runsTools);
+  inputBoundOf(callOf(operation, { model: 'm', ...body }), model, () => styles.picturesFor(lane), runsTools);
 
 interface Pixels {
   readonly width: number;
@@ -63,49 +63,49 @@ const billed = {
   },
 };
 
-const vendors: readonly (readonly [string, TextSurface, LaneView, (pixels: Pixels) => number])[] = [
-  ['gpt-4o', surfaces.chat, laneOf('openai-style', 'gpt-4o', 'openai'), (p) => billed.tiles(p, 85, 170)],
+const vendors: readonly (readonly [string, TextOperation, LaneView, (pixels: Pixels) => number])[] = [
+  ['gpt-4o', operations.chat, laneOf('openai-style', 'gpt-4o', 'openai'), (p) => billed.tiles(p, 85, 170)],
   [
     'gpt-4o-mini',
-    surfaces.chat,
+    operations.chat,
     laneOf('openai-style', 'gpt-4o-mini', 'openai'),
     (p) => billed.tiles(p, 2_833, 5_667),
   ],
-  ['o3', surfaces.responses, laneOf('openai-style', 'o3', 'openai'), (p) => billed.tiles(p, 75, 150)],
+  ['o3', operations.responses, laneOf('openai-style', 'o3', 'openai'), (p) => billed.tiles(p, 75, 150)],
   [
     'gpt-4.1-nano',
-    surfaces.responses,
+    operations.responses,
     laneOf('openai-style', 'gpt-4.1-nano', 'openai'),
     (p) => billed.patches(p, 1_536, 2.46),
   ],
   [
     'gpt-5.5',
-    surfaces.responses,
+    operations.responses,
     laneOf('openai-style', 'gpt-5.5', 'openai'),
     (p) => billed.patches(p, 10_000, 1.2),
   ],
   [
     'an unknown one of OpenAI',
-    surfaces.chat,
+    operations.chat,
     laneOf('openai-style', 'gpt-6', 'openai'),
     (p) => billed.patches(p, 30_000, 1.2),
   ],
   [
     'claude-sonnet-4-5',
-    surfaces.messages,
+    operations.messages,
     laneOf('messages-style', 'claude-sonnet-4-5-20250929'),
     (p) => billed.claude(p, 1_568, 1_568),
   ],
   [
     'claude-opus-4-8',
-    surfaces.messages,
+    operations.messages,
     laneOf('bedrock', 'anthropic.claude-opus-4-8-v1:0'),
     (p) => billed.claude(p, 2_576, 4_784),
   ],
-  ['gemini', surfaces.messages, laneOf('gemini', 'gemini-2.5-pro'), billed.gemini],
+  ['gemini', operations.messages, laneOf('gemini', 'gemini-2.5-pro'), billed.gemini],
   [
     'any',
-    surfaces.chat,
+    operations.chat,
     laneOf('openai-style', 'some-vision'),
     (p) => Math.min(16_384, billed.patches(p, 1e9, 1)),
   ],
@@ -121,11 +121,11 @@ const pictureParts: Readonly<Record<string, (url: string, data: string | null) =
     source: data === null ? { type: 'url', url } : { type: 'base64', media_type: 'image/png', data },
   }),
 };
-const requestOf = ({ name }: TextSurface, parts: readonly object[], rest: object = {}): object => {
+const requestOf = ({ name }: TextOperation, parts: readonly object[], rest: object = {}): object => {
   const turn = [{ role: 'user', content: parts }];
   return name === 'responses' ? { input: turn, ...rest } : { messages: turn, ...rest };
 };
-const textPart = ({ name }: TextSurface, text: string): object => ({
+const textPart = ({ name }: TextOperation, text: string): object => ({
   type: name === 'responses' ? 'input_text' : 'text',
   text,
 });
@@ -135,7 +135,7 @@ const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).
 describe('the bound on what goes in', () => {
   test.each(vendors)(
     'of %s is never less than its pictures and texts are billed',
-    (_n, surface, lane, price) => {
+    (_n, operation, lane, price) => {
       const picture = fc.record({
         width: fc.integer({ min: 1, max: 8_000 }),
         height: fc.integer({ min: 1, max: 8_000 }),
@@ -145,12 +145,12 @@ describe('the bound on what goes in', () => {
         fc.property(fc.array(picture, { maxLength: 6 }), fc.lorem({ maxCount: 60 }), (pictures, text) => {
           const parts = pictures.map(({ as, ...size }) => {
             const data = as === 'url' ? null : base64(as === 'png' ? pngOf(size) : jpegOf(size));
-            return pictureParts[surface.name]!(data === null ? 'https://p.example/a' : dataUrl(data), data);
+            return pictureParts[operation.name]!(data === null ? 'https://p.example/a' : dataUrl(data), data);
           });
-          const body = requestOf(surface, [textPart(surface, text), ...parts]);
+          const body = requestOf(operation, [textPart(operation, text), ...parts]);
           const cost = pictures.reduce((sum, one) => sum + price(one), 0) + Math.ceil(text.length / 3);
-          expect(boundOf(surface, body, lane)).toBeGreaterThanOrEqual(Math.min(cost, WINDOW));
-          const unlimited = boundOf(surface, body, lane, modelOf({}, null));
+          expect(boundOf(operation, body, lane)).toBeGreaterThanOrEqual(Math.min(cost, WINDOW));
+          const unlimited = boundOf(operation, body, lane, modelOf({}, null));
           expect(unlimited).toBeGreaterThanOrEqual(cost);
         }),
         { numRuns: 60 },
@@ -164,8 +164,8 @@ describe('the bound on what goes in', () => {
 
   test('does not count a picture as text', () => {
     const parts = [pictureParts['messages']!('', screenshot)];
-    const call = callOf(surfaces.messages, { model: 'm', ...requestOf(surfaces.messages, parts) });
-    expect(boundOf(surfaces.messages, requestOf(surfaces.messages, parts), sonnet)).toBeLessThan(2_000);
+    const call = callOf(operations.messages, { model: 'm', ...requestOf(operations.messages, parts) });
+    expect(boundOf(operations.messages, requestOf(operations.messages, parts), sonnet)).toBeLessThan(2_000);
     expect(call.inputEstimate).toBeLessThan(1_500);
     expect(call.inputEstimate).toBeGreaterThan(1_000);
   });
@@ -173,39 +173,39 @@ describe('the bound on what goes in', () => {
   test.each([
     [
       'a PDF by its address',
-      surfaces.responses,
+      operations.responses,
       { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://p.example/a.pdf' }] }] },
     ],
     [
       'a PDF within',
-      surfaces.messages,
-      requestOf(surfaces.messages, [{ type: 'document', source: { type: 'base64', data: 'JVBERi0=' } }]),
+      operations.messages,
+      requestOf(operations.messages, [{ type: 'document', source: { type: 'base64', data: 'JVBERi0=' } }]),
     ],
     [
       'a file by its id',
-      surfaces.chat,
-      requestOf(surfaces.chat, [{ type: 'file', file: { file_id: 'file-1' } }]),
+      operations.chat,
+      requestOf(operations.chat, [{ type: 'file', file: { file_id: 'file-1' } }]),
     ],
-    ['an earlier answer', surfaces.responses, { input: 'x', previous_response_id: 'resp_1' }],
-    ['a conversation', surfaces.responses, { input: 'x', conversation: { id: 'conv_1' } }],
-    ['a stored prompt', surfaces.responses, { input: 'x', prompt: { id: 'pmpt_1' } }],
+    ['an earlier answer', operations.responses, { input: 'x', previous_response_id: 'resp_1' }],
+    ['a conversation', operations.responses, { input: 'x', conversation: { id: 'conv_1' } }],
+    ['a stored prompt', operations.responses, { input: 'x', prompt: { id: 'pmpt_1' } }],
     [
       'a part that is unknown here',
-      surfaces.chat,
-      requestOf(surfaces.chat, [{ type: 'video_url', video_url: { url: 'https://p' } }]),
+      operations.chat,
+      requestOf(operations.chat, [{ type: 'video_url', video_url: { url: 'https://p' } }]),
     ],
-  ])('of %s is all that the model can read', (_what, surface, body) => {
-    expect(boundOf(surface, body, gpt4o)).toBe(WINDOW);
-    expect(boundOf(surface, body, gpt4o, modelOf({}, null))).toBeGreaterThan(1_999_999);
+  ])('of %s is all that the model can read', (_what, operation, body) => {
+    expect(boundOf(operation, body, gpt4o)).toBe(WINDOW);
+    expect(boundOf(operation, body, gpt4o, modelOf({}, null))).toBeGreaterThan(1_999_999);
     const lowered = modelOf({ documentTokens: 30_000, referenceTokens: 30_000 });
-    const bound = boundOf(surface, body, gpt4o, lowered);
+    const bound = boundOf(operation, body, gpt4o, lowered);
     expect([bound > 30_000, bound < 31_000]).toEqual([true, true]);
   });
 
   test('of a model that bills pictures beyond its window follows what it bills', () => {
     const mini = laneOf('openai-style', 'gpt-4o-mini', 'openai');
     const parts = Array.from({ length: 20 }, () => pictureParts['chat']!('https://p.example/a', null));
-    expect(boundOf(surfaces.chat, requestOf(surfaces.chat, parts), mini)).toBeGreaterThan(20 * 48_000);
+    expect(boundOf(operations.chat, requestOf(operations.chat, parts), mini)).toBeGreaterThan(20 * 48_000);
   });
 
   test('of texts is a token for every byte, however they are written, and what a template puts around them', () => {
@@ -229,7 +229,7 @@ describe('the bound on what goes in', () => {
           const written = isEscaped ? printed.replace(/[^ -~]/g, escaped) : printed;
           const read = [...texts, ...names].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
           const cost = read + texts.length * template.message + names.length * template.tool;
-          const call = callOf(surfaces.chat, body, written);
+          const call = callOf(operations.chat, body, written);
           expect(inputBoundOf(call, modelOf({}, null), pictures, true)).toBeGreaterThanOrEqual(cost);
           expect(inputBoundOf(call, modelOf({}, 300), pictures, true)).toBeLessThanOrEqual(300);
           expect(call.inputEstimate).toBe(Math.ceil(Buffer.byteLength(written) / 4));
@@ -240,20 +240,20 @@ describe('the bound on what goes in', () => {
 
   test('of a rerank counts the question once for every document', () => {
     const [query, documents] = ['7'.repeat(1_000), ['1', '2', '3']];
-    const call = callOf(surfaces.rerank, { model: 'm', query, documents });
+    const call = callOf(operations.rerank, { model: 'm', query, documents });
     expect(call.textBound).toBeGreaterThanOrEqual(3 * 1_000 + 3);
     expect(call.textBound).toBeLessThan(4_200);
   });
 
   test('of a text is no more than the model can read', () => {
-    const body = requestOf(surfaces.chat, [textPart(surfaces.chat, 'x'.repeat(3_000_000))]);
-    expect(boundOf(surfaces.chat, body, gpt4o)).toBe(WINDOW);
+    const body = requestOf(operations.chat, [textPart(operations.chat, 'x'.repeat(3_000_000))]);
+    expect(boundOf(operations.chat, body, gpt4o)).toBe(WINDOW);
   });
 
   test('of a recording follows its length', () => {
     const part = (data: string): object => ({ type: 'input_audio', input_audio: { data, format: 'wav' } });
     const of = (file: Buffer): number =>
-      boundOf(surfaces.chat, requestOf(surfaces.chat, [part(base64(file))]), gpt4o);
+      boundOf(operations.chat, requestOf(operations.chat, [part(base64(file))]), gpt4o);
     expect(of(wavOf({ seconds: 60 }))).toBeGreaterThan(60 * 32);
     expect(of(wavOf({ seconds: 60 }))).toBeLessThan(60 * 60);
     expect(of(Buffer.alloc(30_000))).toBeGreaterThan(30 * 32);
@@ -262,42 +262,44 @@ describe('the bound on what goes in', () => {
   test('of tools that the supplier runs counts every round, and the rounds are limited', () => {
     const search = { type: 'web_search_20250305', name: 'web_search' };
     const ask = (tools: object[]) => ({ messages: [{ role: 'user', content: 'x' }], tools });
-    const limited = callOf(surfaces.messages, { model: 'm', ...ask([search]) });
+    const limited = callOf(operations.messages, { model: 'm', ...ask([search]) });
     expect(limited.serverTools).toEqual({
       tools: [{ type: 'web_search_20250305', index: 0, maxUses: 5 }],
       uses: 5,
       limits: { tools: [{ ...search, max_uses: 5 }] },
     });
-    const own = callOf(surfaces.messages, { model: 'm', ...ask([{ ...search, max_uses: 2 }]) });
+    const own = callOf(operations.messages, { model: 'm', ...ask([{ ...search, max_uses: 2 }]) });
     expect(own.serverTools).toMatchObject({ uses: 2, limits: null });
-    expect(boundOf(surfaces.messages, ask([{ ...search, max_uses: 2 }]), sonnet)).toBeGreaterThan(2 * WINDOW);
+    expect(boundOf(operations.messages, ask([{ ...search, max_uses: 2 }]), sonnet)).toBeGreaterThan(
+      2 * WINDOW,
+    );
     const lowered = boundOf(
-      surfaces.messages,
+      operations.messages,
       ask([{ ...search, max_uses: 2 }]),
       sonnet,
       modelOf({ roundTokens: 10_000 }),
     );
     expect([lowered > 30_000, lowered < 60_000]).toEqual([true, true]);
     // A translation leaves them out.
-    expect(boundOf(surfaces.messages, ask([search]), gpt4o, modelOf(), false)).toBeLessThan(5_000);
+    expect(boundOf(operations.messages, ask([search]), gpt4o, modelOf(), false)).toBeLessThan(5_000);
     // The supplier hands the turn back after ten rounds, whatever it runs.
     const code = { type: 'code_execution_20250825', name: 'code_execution' };
-    expect(callOf(surfaces.messages, { model: 'm', ...ask([code, search]) }).serverTools.uses).toBe(10);
-    const responses = callOf(surfaces.responses, {
+    expect(callOf(operations.messages, { model: 'm', ...ask([code, search]) }).serverTools.uses).toBe(10);
+    const responses = callOf(operations.responses, {
       model: 'm',
       input: 'x',
       tools: [{ type: 'file_search' }],
     });
     expect(responses.serverTools).toMatchObject({ uses: 5, limits: { max_tool_calls: 5 } });
     const few = { model: 'm', input: 'x', tools: [{ type: 'file_search' }], max_tool_calls: 1 };
-    expect(callOf(surfaces.responses, few).serverTools).toMatchObject({ uses: 1, limits: null });
+    expect(callOf(operations.responses, few).serverTools).toMatchObject({ uses: 1, limits: null });
   });
 
   test.each([0, -1, 1.5, 1_000_001])('takes %p for no limit of a tool', (count) => {
     const search = { type: 'web_search_20250305', name: 'web_search', max_uses: count };
     const body = { model: 'm', messages: [{ role: 'user', content: 'x' }], tools: [search] };
-    expect(() => callOf(surfaces.messages, body)).toThrow('tools[0].max_uses');
+    expect(() => callOf(operations.messages, body)).toThrow('tools[0].max_uses');
     const responses = { model: 'm', input: 'x', tools: [{ type: 'mcp' }], max_tool_calls: count };
-    expect(() => callOf(surfaces.responses, responses)).toThrow('max_tool_calls');
+    expect(() => callOf(operations.responses, responses)).toThrow('max_tool_calls');
   });
 });

@@ -1,8 +1,8 @@
-import { knownFields, type Operation, steeringFields } from '../../../src/routing';
+import { knownFields, type OperationName, steeringFields } from '../../../src/routing';
 import { isSteering, nestedFields, serviceFields } from '../../../src/routing/suppliers/kit';
 import { profiles } from '../../../src/routing/suppliers/openai-style/profiles';
 
-const operations: readonly Operation[] = [
+const operations: readonly OperationName[] = [
   'chat',
   'messages',
   'responses',

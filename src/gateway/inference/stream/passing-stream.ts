@@ -5,7 +5,7 @@ import { usageOfStream } from '../answer-usage';
 import { chargedUsage } from '../fees';
 import type { Delivery, LaneAnswer, LaneStream } from '../lane-answer';
 import { hidesUsage } from '../outbound';
-import { textSurface } from '../surface';
+import { textOperation } from '../operation';
 import { svcFacts } from '../svc-facts';
 import { Tap } from '../tap';
 import { failureOf } from './stream-failure';
@@ -18,11 +18,11 @@ export class PassingStream implements LaneStream {
 
   constructor(private readonly answer: LaneAnswer) {
     const { call, model } = answer.routed;
-    const surface = textSurface(call.surface);
-    const isNative = surface.name === 'native';
+    const operation = textOperation(call.operation);
+    const isNative = operation.name === 'native';
     this.echo = echoOf(call);
     this.tap = new Tap({
-      dialect: surface.dialect,
+      dialect: operation.dialect,
       hidesUsage: hidesUsage(call),
       manyAnswers: call.choices > 1,
       keepsFailure: (data) => isNative && !answer.secrets.areIn(data),

@@ -5,14 +5,14 @@ import { echoOf } from '../../responses/echo';
 import { estimateUsage, usageOfStream } from '../answer-usage';
 import { chargedUsage } from '../fees';
 import type { Delivery, LaneAnswer, LaneStream } from '../lane-answer';
-import { textSurface } from '../surface';
+import { textOperation } from '../operation';
 import { svcFacts } from '../svc-facts';
 import { failureOf } from './stream-failure';
 
 function encoderOptions(answer: LaneAnswer, textBytes: () => number): EncoderOptions {
   const { call, model } = answer.routed;
   return {
-    ...answerId(call.surface),
+    ...answerId(call.operation),
     echo: echoOf(call),
     requestId: call.inbound.requestId,
     model: model.name,
@@ -47,7 +47,7 @@ export class TranslatedStream implements LaneStream {
     const { outbound, routed } = answer;
     if (outbound.dialect === null) throw fault('internal_error');
     const encoding = { ...encoderOptions(answer, () => this.outputBytes), ...options };
-    this.encoder = textSurface(routed.call.surface).dialect.streamEncoder(encoding);
+    this.encoder = textOperation(routed.call.operation).dialect.streamEncoder(encoding);
     const reply = outbound.translation?.reply ?? {};
     this.decoder = outbound.dialect.streamDecoder({ emit: (event) => this.receive(event), ...reply });
   }

@@ -4,7 +4,7 @@ import { Fault, parseJsonText, printedJsonObject } from '../../../kernel';
 import type { SupplierErrorKind } from '../../../protocol';
 import { judgeAnswer } from './judge';
 import { steeringFields } from './steering';
-import type { Operation, OutgoingCall, PreparedCall, SupplierStyle } from './style';
+import type { OperationName, OutgoingCall, PreparedCall, SupplierStyle } from './style';
 
 export interface ContractRunner {
   readonly describe: (name: string, work: () => void) => unknown;
@@ -19,7 +19,7 @@ export interface ContractFixtures {
   readonly authorisation: Readonly<Record<string, string | RegExp>>;
   /** Every operation it serves with a body of the dialect spoken, and where it goes. */
   readonly calls: readonly {
-    readonly operation: Operation;
+    readonly operation: OperationName;
     readonly body: Readonly<Record<string, unknown>>;
     readonly stream?: boolean;
     readonly path: string;

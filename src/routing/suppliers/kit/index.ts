@@ -11,7 +11,7 @@ export type {
   FormBody,
   FormFile,
   JsonBody,
-  Operation,
+  OperationName,
   Operations,
   OutgoingBody,
   OutgoingCall,

@@ -1,5 +1,5 @@
 import { steeringFields } from './steering';
-import type { Operation } from './style';
+import type { OperationName } from './style';
 
 const fields = (...lists: readonly string[]): readonly string[] => lists.flatMap((list) => list.split(/\s+/));
 
@@ -29,7 +29,7 @@ const form = fields(
 );
 
 /** What the interfaces describe that callers speak to us in; a form's fields without the marks of a list. */
-const byOperation: Readonly<Record<Operation, readonly string[]>> = {
+const byOperation: Readonly<Record<OperationName, readonly string[]>> = {
   chat,
   messages,
   count_tokens: messages,
@@ -110,9 +110,9 @@ const steering = new KnownFields([], steeringFields);
 /** Also in another spelling: for where nothing can be said against names of a caller's own. */
 export const looksLikeSteering = (name: string): boolean => steering.meantBy(name) !== undefined;
 
-const known = new Map<Operation, KnownFields>();
+const known = new Map<OperationName, KnownFields>();
 
-export function knownFields(operation: Operation): KnownFields {
+export function knownFields(operation: OperationName): KnownFields {
   let found = known.get(operation);
   if (found === undefined) {
     const names = [...everywhere, ...byOperation[operation]];

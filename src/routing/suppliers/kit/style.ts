@@ -5,7 +5,7 @@ import type { DialectName, Dropped, SupplierError, Target } from '../../../proto
 import type { PictureRule } from './picture-rules';
 
 /** What a caller asks of a supplier. */
-export type Operation =
+export type OperationName =
   | 'chat'
   | 'messages'
   | 'responses'
@@ -22,10 +22,10 @@ export type Operation =
 
 /** In which form it goes over the wire. For single-shot operations the form is named like the operation. */
 export type WireDialect =
-  DialectName | 'gemini' | Exclude<Operation, DialectName | 'native' | 'count_tokens'>;
+  DialectName | 'gemini' | Exclude<OperationName, DialectName | 'native' | 'count_tokens'>;
 
 /** What a supplier speaks when it is asked for an operation; one it does not serve is absent. */
-export type Operations = Readonly<Partial<Record<Operation, WireDialect>>>;
+export type Operations = Readonly<Partial<Record<OperationName, WireDialect>>>;
 
 export interface JsonBody {
   readonly kind: 'json';
@@ -46,7 +46,7 @@ export type OutgoingBody = JsonBody | FormBody;
 
 /** A call as it is decided, in the dialect of the supplier; the style makes a request of it. */
 export interface OutgoingCall {
-  readonly operation: Operation;
+  readonly operation: OperationName;
   readonly lane: LaneView;
   /** Null where the supplier asks for none. */
   readonly credential: Credential | null;
@@ -83,7 +83,7 @@ interface FieldPolicy {
   /** It refuses what it does not know, so everything may go on to it. */
   readonly validates: boolean;
   /** Fields of its own. */
-  readonly own: (operation: Operation) => readonly string[];
+  readonly own: (operation: OperationName) => readonly string[];
 }
 
 /**

@@ -3,7 +3,7 @@ import {
   authorisation,
   endpoint,
   jsonBody,
-  type Operation,
+  type OperationName,
   type OutgoingCall,
   passing,
   picturesOf,
@@ -56,7 +56,7 @@ export function prepareWith(profile: Profile, call: OutgoingCall): ReturnType<Su
   });
 }
 
-function dialectOf(profile: Profile, operation: Operation): WireDialect {
+function dialectOf(profile: Profile, operation: OperationName): WireDialect {
   const dialect = operationsOf(profile)[operation];
   if (dialect === undefined) throw new Error(`this supplier does not serve ${operation}`);
   return dialect;

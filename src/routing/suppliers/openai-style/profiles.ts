@@ -1,11 +1,11 @@
 import type { ProviderView } from '../../../catalogue';
-import { type Operation, type Operations, type PictureMaker, serviceFields } from '../kit';
+import { type OperationName, type Operations, type PictureMaker, serviceFields } from '../kit';
 
 /** What is peculiar to one supplier of this style, as data. */
 export interface Profile {
   /** Stands between a base address without a version and the path of an operation. */
   readonly prefix: string;
-  readonly serves: readonly Operation[];
+  readonly serves: readonly OperationName[];
   readonly keyHeader: string;
   readonly needsCredential: boolean;
   /** The one field it bounds answers by; null: it takes both. */
@@ -20,14 +20,14 @@ export interface Profile {
   /** It refuses fields that it does not know. */
   readonly validates: boolean;
   /** Fields of its own, beside those of the interface. */
-  readonly own: Readonly<Partial<Record<Operation, readonly string[]>>>;
+  readonly own: Readonly<Partial<Record<OperationName, readonly string[]>>>;
   readonly drop: readonly string[];
   readonly rename: Readonly<Record<string, string>>;
   /** The model is a deployment in the path, and this version of the interface in the query. */
   readonly apiVersion?: string;
 }
 
-const everything: readonly Operation[] = [
+const everything: readonly OperationName[] = [
   'chat',
   'completions',
   'embeddings',

@@ -23,7 +23,7 @@ import {
   normaliseRerankUsage,
   normaliseTranscriptionUsage,
 } from '../../protocol';
-import type { Operation, WireDialect } from '../../routing';
+import type { OperationName, WireDialect } from '../../routing';
 import { checkNative } from './check-native';
 import { pictureFees, pictureKey } from './pictures';
 import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './answer-shapes/completions';
@@ -45,8 +45,8 @@ import { ranked, rerankTextBound, searchUnitsBound } from './answer-shapes/reran
 type Body = Readonly<Record<string, unknown>>;
 
 /** A route of the gateway that suppliers serve, and how its answers are accounted for. */
-export interface Surface {
-  readonly name: Operation;
+export interface Operation {
+  readonly name: OperationName;
   /** Which models may answer here. */
   readonly kind: ModelKind;
   /** The fields that bound the output, the one that counts first. */
@@ -88,24 +88,24 @@ export interface Surface {
 }
 
 /** Generated text: may be streamed, and is translated for suppliers of another dialect. */
-export interface TextSurface extends Surface {
+export interface TextOperation extends Operation {
   readonly name: DialectName | 'native' | 'completions';
   readonly dialect: Dialect;
 }
 
 /** The supplier speaks the caller's dialect: nothing is translated. */
-export const isSpoken = (surface: Surface, wire: WireDialect | undefined): boolean =>
-  wire === surface.name || (isText(surface) && wire === surface.dialect.name);
+export const isSpoken = (operation: Operation, wire: WireDialect | undefined): boolean =>
+  wire === operation.name || (isText(operation) && wire === operation.dialect.name);
 
 /** One conversation that one call of a model reads: it can be no longer than the model's window. */
-export const isConversation = (surface: Surface): surface is TextSurface =>
-  isText(surface) && surface.name !== 'completions';
+export const isConversation = (operation: Operation): operation is TextOperation =>
+  isText(operation) && operation.name !== 'completions';
 
-export const isText = (surface: Surface): surface is TextSurface => 'dialect' in surface;
+export const isText = (operation: Operation): operation is TextOperation => 'dialect' in operation;
 
 /** For what only generated text goes through. */
-export function textSurface(surface: Surface): TextSurface {
-  if (isText(surface)) return surface;
+export function textOperation(operation: Operation): TextOperation {
+  if (isText(operation)) return operation;
   throw fault('internal_error');
 }
 
@@ -114,7 +114,7 @@ const text = (
   check: (body: Body) => void,
   asked: string,
   ...limitFields: string[]
-): TextSurface => ({
+): TextOperation => ({
   name,
   dialect: dialects[name],
   kind: 'chat',
@@ -128,13 +128,13 @@ const text = (
 
 /** One request, one answer, in a form that all suppliers share. */
 const shot = (
-  name: Operation,
+  name: OperationName,
   kind: ModelKind,
   check: (body: Body) => void,
   asked: string,
   checkAnswer: AnswerCheck,
-  usageIn: Surface['usageIn'],
-): Surface => ({
+  usageIn: Operation['usageIn'],
+): Operation => ({
   name,
   kind,
   limitFields: [],
@@ -167,7 +167,7 @@ function writtenInChat(answer: Body): number {
 const USUAL_PICTURE_TOKENS = 16_384;
 
 /** What was said in a recording, in its own language or in English. */
-const spoken = (name: 'transcription' | 'translation'): Surface => ({
+const spoken = (name: 'transcription' | 'translation'): Operation => ({
   ...shot(name, 'transcription', checkTranscription, 'file', checkTranscriptionAnswer, (answer) =>
     normaliseTranscriptionUsage(findTranscriptionUsage(answer)),
   ),
@@ -176,7 +176,7 @@ const spoken = (name: 'transcription' | 'translation'): Surface => ({
   writtenIn: ({ text: said }) => (typeof said === 'string' ? Buffer.byteLength(said) : 0),
 });
 
-export const surfaces = {
+export const operations = {
   chat: {
     ...text('chat', checkChat, 'messages', 'max_completion_tokens', 'max_tokens'),
     writtenIn: writtenInChat,
