@@ -9,7 +9,6 @@ import {
 import { ServedUses } from '../../protocol';
 import type { WireDialect } from '../../routing';
 import type { Call } from './describe';
-import type { Outbound } from './outbound';
 import { isText } from './operation';
 
 const TIERED: ReadonlySet<string> = new Set(['chat', 'responses']);
@@ -32,7 +31,7 @@ export function feesOn({ operation, fees }: Call, wire: WireDialect | undefined)
 export function chargedUsage(
   usage: Usage,
   { fees }: Call,
-  { translation }: Pick<Outbound, 'translation'>,
+  { translation }: { readonly translation: object | null },
 ): Usage {
   const asked = translation === null ? fees.modes : {};
   const modes = servedModes(usage.modes, asked);
