@@ -39,6 +39,7 @@ import { CreateEngineSettings1763801110000 } from './1763801110000-create-engine
 import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 import { CreateSecondFactor1763801300000 } from './1763801300000-create-second-factor';
 import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
+import { SealActivity1763903000000 } from './1763903000000-seal-activity';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -83,4 +84,5 @@ export const migrations = [
   CreatePayments1763801200000,
   CreateSecondFactor1763801300000,
   CreateCatalogueDrafts1763905000000,
+  SealActivity1763903000000,
 ];

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { ActivityLog } from './activity/activity-log';
 import { ActivityQuery } from './activity/activity-query';
 import { ActivityRetention } from './activity/activity-retention';
+import { AuditChain } from './chain/audit-chain';
 import { Refusals } from './refusals';
 import { RecordRetention } from './record-retention';
 import { ChosenModelsQuery } from './chosen-models-query';
@@ -15,6 +16,7 @@ const providers = [
   ActivityLog,
   ActivityQuery,
   ActivityRetention,
+  AuditChain,
   Refusals,
   RecordRetention,
   RequestRecords,

@@ -22,6 +22,11 @@ export {
 } from './activity/activity-query';
 export { ActivityRetention } from './activity/activity-retention';
 export { type Changes, changesOf } from './activity/changes';
+export { AuditChain } from './chain/audit-chain';
+export { headsIn } from './chain/anchor-file';
+export { chainName } from './chain/verify/match-strays';
+export type { Finding } from './chain/verify/findings';
+export { verifyExport, type Verification } from './chain/verify/verify-export';
 export { AuditModule } from './audit.module';
 export { type ChosenModel, ChosenModelsQuery } from './chosen-models-query';
 export { type Latencies, LatencyQuery } from './latency-query';

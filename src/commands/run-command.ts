@@ -1,4 +1,6 @@
 import { errorCode, EXIT_CONFIGURATION, SettingsError } from '../platform';
+import { auditExport } from './audit-export';
+import { auditVerify } from './audit-verify';
 import { type Command, type CommandContext, UsageError } from './command';
 import { configCheck } from './config-check';
 import { demoSeed } from './demo';
@@ -33,6 +35,8 @@ const commands: Readonly<Record<string, Command>> = {
   'credentials rewrap': credentialsRewrap,
   doctor,
   'config check': configCheck,
+  'audit:export': auditExport,
+  'audit:verify': auditVerify,
   'money:verify': moneyVerify,
   'journal:forget': journalForget,
   'demo:seed': demoSeed,

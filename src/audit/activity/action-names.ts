@@ -57,6 +57,7 @@ export const actionNames = [
   'key.rotated',
   'limit.reached',
   'log.exported',
+  'log.forgotten',
   'model.alias-added',
   'model.alias-removed',
   'model.changed',

@@ -5,6 +5,7 @@ import {
   ActivityLog,
   ActivityQuery,
   ActivityRetention,
+  AuditChain,
   actionNames,
   changesOf,
   objectTypes,
@@ -356,10 +357,17 @@ test('an entry cannot be changed or removed, by the service nor by the owner of 
 });
 
 test('retention removes whole months', async () => {
-  await app.database.query(`
-    INSERT INTO activity (action, actor_kind, actor_label, object_type, object_id, occurred_at)
-    VALUES ('key.created', 'system', 'test', 'key', 'old', now() - interval '5 months'),
-           ('key.created', 'system', 'test', 'key', 'young', now() - interval '40 days')`);
+  for (const [id, age] of [
+    ['old', '5 months'],
+    ['young', '40 days'],
+  ]) {
+    await app.database.query(
+      `INSERT INTO activity (action, actor_kind, actor_label, organisation_id, object_type, object_id, occurred_at)
+       VALUES ('key.created', 'system', 'test', 4711, 'key', $1, now() - $2::interval)`,
+      [id, age],
+    );
+    await app.application.get(AuditChain, { strict: false }).seal();
+  }
   const removed = await app.application.get(ActivityRetention, { strict: false }).forgetOld(new Date());
   expect(removed).toBe(1);
   const { rows: left } = await query.page(platform, { to: new Date(Date.now() - 86_400_000), limit: 10 });

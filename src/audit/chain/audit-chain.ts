@@ -1,0 +1,152 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Database, Logger, Settings } from '../../platform';
+import { AnchorFile } from './anchor-file';
+import { isSameHead, type SignedHead } from './block';
+import { exportedLines } from './chain-export';
+import { sealWaiting } from './chain-sealer';
+import { allHeads, headsAt, headsSince } from './chain-store';
+import { SealingKey } from './sealing-key';
+
+/** Half a second to notice an entry and the time of a round keep it well below the two seconds that are promised. */
+const LOOK_EVERY_MS = 500;
+/** Before an export. */
+const ROUNDS = 50;
+/** Heads of other nodes are looked for this far back, as their transactions end later than they begin. */
+const OVERLAP_MS = 60_000;
+
+/**
+ * Seals the activity log while the service runs, and anchors the heads in the data folder. Every node tries; the one
+ * that gets the lock does it. Nothing is lost when one dies: what waits is in the database.
+ */
+@Injectable()
+export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly key: SealingKey;
+  private anchor: AnchorFile | undefined;
+  private anchoredUpTo = new Date(0);
+  private timer: NodeJS.Timeout | undefined;
+  private round: Promise<void> | undefined;
+  private failed = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly logger: Logger,
+    private readonly settings: Settings,
+  ) {
+    this.key = SealingKey.of(settings.masterKey);
+  }
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => {
+      this.round ??= this.sealQuietly().finally(() => {
+        this.round = undefined;
+      });
+    }, LOOK_EVERY_MS).unref();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.round;
+    await this.sealQuietly();
+  }
+
+  /** What signs new blocks. */
+  get publicKey(): Buffer {
+    return this.key.publicKey;
+  }
+
+  /** Seals all that waits now, unless another node is at it, and anchors what any node has sealed. */
+  async seal(): Promise<void> {
+    let isFull = await this.isWaiting();
+    while (isFull) {
+      const sealed = await this.database.transaction((tx) => sealWaiting(tx, this.key), {
+        withoutActivity: 'seals the log',
+      });
+      isFull = sealed?.isFull === true;
+    }
+    await this.anchorHeads();
+  }
+
+  /** Hands out an export line by line, of all chains or of one. What waits is sealed first. */
+  async export(write: (lines: string) => Promise<void>, chain?: number): Promise<void> {
+    await this.sealAll();
+    // Before the transaction sees its state: what is anchored is in it.
+    const anchor = await this.anchorHeads();
+    const anchored = [...anchor.heads.values(), ...anchor.evidence()];
+    const wish = { anchored, key: this.key, now: new Date(), ...(chain === undefined ? {} : { chain }) };
+    await this.database.transaction(
+      async (tx) => {
+        for await (const lines of exportedLines(tx, wish)) await write(lines);
+      },
+      { isolation: 'REPEATABLE READ', withoutActivity: 'only reads' },
+    );
+  }
+
+  /** Also while another node is at it; gives up after a while, as that node goes on. */
+  private async sealAll(): Promise<void> {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await this.seal();
+      if (!(await this.isWaiting())) return;
+      await delay(LOOK_EVERY_MS / 5);
+    }
+  }
+
+  private async isWaiting(): Promise<boolean> {
+    const [row] = await this.database.query<{ waits: boolean }>(
+      'SELECT EXISTS (SELECT FROM activity_unsealed) AS waits',
+    );
+    return row?.waits === true;
+  }
+
+  /** The heads in the data folder of this machine, compared with those of the database. */
+  private async anchorHeads(): Promise<AnchorFile> {
+    const isFirst = this.anchor === undefined;
+    const anchor = (this.anchor ??= AnchorFile.open(this.settings.dataFolder));
+    let heads = isFirst ? await allHeads(this.database) : await headsSince(this.database, this.anchoredUpTo);
+    // At first all that is anchored is looked for, later the chains that have grown.
+    const contradicted = await this.contradicted(anchor, isFirst ? [...anchor.heads.values()] : heads);
+    if (contradicted.length > 0) {
+      this.alarm(anchor, contradicted);
+      heads = await allHeads(this.database);
+    }
+    anchor.add(heads);
+    const newest = Math.max(
+      this.anchoredUpTo.getTime(),
+      ...heads.map(({ sealedAt }) => Date.parse(sealedAt)),
+    );
+    this.anchoredUpTo = new Date(Math.max(0, newest - OVERLAP_MS));
+    return anchor;
+  }
+
+  /** The anchored heads of these chains that the database does not have, or has otherwise. */
+  private async contradicted(anchor: AnchorFile, heads: readonly SignedHead[]): Promise<SignedHead[]> {
+    const anchored = heads.flatMap(({ chain }) => anchor.heads.get(chain) ?? []);
+    if (anchored.length === 0) return [];
+    const found = await headsAt(this.database, anchored);
+    return anchored.filter(
+      (head) => !found.some((other) => other.chain === head.chain && isSameHead(head, other)),
+    );
+  }
+
+  private alarm(anchor: AnchorFile, heads: readonly SignedHead[]): void {
+    const kept = anchor.setAside(new Date());
+    this.logger.error(
+      'the chain of the activity log contradicts its anchor: entries were changed or removed',
+      {
+        chains: heads.slice(0, 20).map(({ chain, number }) => ({ chain, number })),
+        evidence: kept,
+        see: 'docs/audit.md',
+      },
+    );
+  }
+
+  private async sealQuietly(): Promise<void> {
+    try {
+      await this.seal();
+      this.failed = false;
+    } catch (error) {
+      if (!this.failed) this.logger.error('the activity log could not be sealed', { error });
+      this.failed = true;
+    }
+  }
+}

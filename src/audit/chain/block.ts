@@ -1,0 +1,119 @@
+import { hash } from 'node:crypto';
+
+export const HASH_BYTES = 32;
+
+/** What the first block of a chain names as the one before it. */
+export const NO_BLOCK = Buffer.alloc(HASH_BYTES);
+
+/** A new column of the log makes a new version, as the lines of its entries change. */
+export const BLOCK_VERSION = 1;
+
+/** What a signature covers. Positions count the entries of a chain from 1. */
+export interface BlockHead {
+  readonly version: number;
+  /** 0 for entries of no organisation, otherwise the number of theirs. */
+  readonly chain: number;
+  readonly number: number;
+  readonly first: number;
+  readonly count: number;
+  readonly root: Buffer;
+  /** The hash of the block before it. */
+  readonly previous: Buffer;
+  /** In ISO 8601, to the millisecond. */
+  readonly sealedAt: string;
+  /** An Ed25519 public key. */
+  readonly signer: Buffer;
+}
+
+export interface SignedHead extends BlockHead {
+  readonly signature: Buffer;
+}
+
+/** The entries of a block: their numbers and the digests of their lines, in order. */
+export interface BlockList {
+  readonly entries: readonly number[];
+  readonly digests: readonly Buffer[];
+}
+
+const sha256 = (...parts: readonly Uint8Array[]): Buffer =>
+  hash('sha256', parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts), 'buffer');
+
+/** Of the bytes of an entry's line, without its line feed. */
+export const digestOfLine = (line: Uint8Array): Buffer => sha256(line);
+
+const LEAF = Buffer.of(0);
+const NODE = Buffer.of(1);
+
+/** The root of the Merkle tree over numbers and digests; a node without a sibling moves up as it is (RFC 6962). */
+export function rootOf({ entries, digests }: BlockList): Buffer {
+  let level = digests.map((digest, place) => sha256(LEAF, Buffer.from(`${entries[place]}:`), digest));
+  while (level.length > 1) {
+    const above: Buffer[] = [];
+    for (let place = 0; place < level.length; place += 2) {
+      const [left, right] = [level[place], level[place + 1]];
+      if (left !== undefined) above.push(right === undefined ? left : sha256(NODE, left, right));
+    }
+    level = above;
+  }
+  return level[0] ?? NO_BLOCK;
+}
+
+/** What is signed. */
+export function digestOfHead(head: BlockHead): Buffer {
+  const { version, chain, number, first, count, root, previous, sealedAt, signer } = head;
+  const fields = [version, chain, number, first, count, text(root), text(previous), sealedAt, text(signer)];
+  return sha256(Buffer.from(`switchboard audit block\n${JSON.stringify(fields)}`));
+}
+
+/** What the next block names: it covers the signature as well. */
+export const hashOfBlock = (head: SignedHead): Buffer => sha256(digestOfHead(head), head.signature);
+
+const text = (bytes: Buffer): string => bytes.toString('base64url');
+
+/** A head as exports and anchors write it. */
+export const writtenHead = (head: SignedHead): Readonly<Record<string, unknown>> => ({
+  version: head.version,
+  chain: head.chain,
+  number: head.number,
+  first: head.first,
+  count: head.count,
+  root: text(head.root),
+  previous: text(head.previous),
+  sealed_at: head.sealedAt,
+  signer: text(head.signer),
+  signature: text(head.signature),
+});
+
+/** Null for what is no head. */
+export function readHead(value: unknown): SignedHead | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const fields = new Map<string, unknown>(Object.entries(value));
+  const number = (name: string): number => wholeNumber(fields.get(name));
+  const head = {
+    version: number('version'),
+    chain: number('chain'),
+    number: number('number'),
+    first: number('first'),
+    count: number('count'),
+    root: bytesOf(fields.get('root'), HASH_BYTES),
+    previous: bytesOf(fields.get('previous'), HASH_BYTES),
+    sealedAt: String(fields.get('sealed_at')),
+    signer: bytesOf(fields.get('signer'), HASH_BYTES),
+    signature: bytesOf(fields.get('signature'), 64),
+  };
+  // Every byte counts: what is written otherwise than we write it was not written by us.
+  return JSON.stringify(writtenHead(head)) === JSON.stringify(Object.fromEntries(fields)) ? head : null;
+}
+
+const wholeNumber = (value: unknown): number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : NaN;
+
+/** Empty for what is not exactly so many bytes as we write them. */
+export function bytesOf(value: unknown, length: number): Buffer {
+  const bytes = typeof value === 'string' ? Buffer.from(value, 'base64url') : Buffer.alloc(0);
+  const isOurs = bytes.length === length && bytes.toString('base64url') === value;
+  return isOurs ? bytes : Buffer.alloc(0);
+}
+
+export const isSameHead = (one: SignedHead, other: SignedHead): boolean =>
+  hashOfBlock(one).equals(hashOfBlock(other));

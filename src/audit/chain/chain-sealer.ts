@@ -1,0 +1,81 @@
+import type { Tx } from '../../platform';
+import {
+  BLOCK_VERSION,
+  type BlockHead,
+  type BlockList,
+  digestOfHead,
+  digestOfLine,
+  hashOfBlock,
+  NO_BLOCK,
+  rootOf,
+  type SignedHead,
+} from './block';
+import { addBlock, headsOf, type WaitingEntry, waitingEntries } from './chain-store';
+import { lineOf } from './entry-line';
+import type { SealingKey } from './sealing-key';
+
+const ENTRIES_A_BLOCK = 1_000;
+const ENTRIES_AT_ONCE = 5_000;
+
+/** Held by the node whose turn it is until its transaction ends, also when it dies. */
+const SEALING_LOCK = "hashtextextended('switchboard.activity-seal', 0)";
+
+export interface SealedRound {
+  /** The new heads, one a chain. */
+  readonly heads: readonly SignedHead[];
+  /** Whether as many entries waited as one round takes: there may be more. */
+  readonly isFull: boolean;
+}
+
+/**
+ * Seals what waits, in the order of its numbers, each entry in the chain of its organisation. One node at a time does;
+ * null while it is another one.
+ */
+export async function sealWaiting(tx: Tx, key: SealingKey): Promise<SealedRound | null> {
+  const [lock] = await tx.query<{ taken: boolean }[]>(
+    `SELECT pg_try_advisory_xact_lock(${SEALING_LOCK}) AS taken`,
+  );
+  if (lock?.taken !== true) return null;
+  const waiting = await waitingEntries(tx, ENTRIES_AT_ONCE);
+  const isFull = waiting.length === ENTRIES_AT_ONCE;
+  const byChain = Map.groupBy(waiting, ({ chain }) => chain);
+  const heads = await headsOf(tx, [...byChain.keys()]);
+  const [clock] = await tx.query<{ now: Date }[]>('SELECT clock_timestamp() AS now');
+  const sealedAt = (clock?.now ?? new Date()).toISOString();
+  for (const [chain, entries] of byChain) {
+    for (let from = 0; from < entries.length; from += ENTRIES_A_BLOCK) {
+      const list = listOf(entries.slice(from, from + ENTRIES_A_BLOCK));
+      const head = signed(key, { ...nextOf(chain, heads.get(chain)), ...sumOf(list), sealedAt });
+      await addBlock(tx, head, hashOfBlock(head), list);
+      heads.set(chain, head);
+    }
+  }
+  return { heads: [...heads.values()], isFull };
+}
+
+function listOf(entries: readonly WaitingEntry[]): BlockList {
+  return {
+    entries: entries.map(({ id }) => Number(id)),
+    digests: entries.map((entry) => digestOfLine(Buffer.from(lineOf(entry)))),
+  };
+}
+
+const sumOf = (list: BlockList): Pick<BlockHead, 'count' | 'root'> => ({
+  count: list.entries.length,
+  root: rootOf(list),
+});
+
+const nextOf = (
+  chain: number,
+  last: SignedHead | undefined,
+): Pick<BlockHead, 'chain' | 'number' | 'first' | 'previous'> => ({
+  chain,
+  number: (last?.number ?? 0) + 1,
+  first: last === undefined ? 1 : last.first + last.count,
+  previous: last === undefined ? NO_BLOCK : hashOfBlock(last),
+});
+
+function signed(key: SealingKey, draft: Omit<BlockHead, 'version' | 'signer'>): SignedHead {
+  const head = { ...draft, version: BLOCK_VERSION, signer: key.publicKey };
+  return { ...head, signature: key.sign(digestOfHead(head)) };
+}

@@ -1,0 +1,139 @@
+import type { Database, Tx } from '../../platform';
+import type { BlockList, SignedHead } from './block';
+import { LINE_COLUMNS, type LineRow } from './entry-line';
+
+export interface WaitingEntry extends LineRow {
+  readonly chain: number;
+}
+
+interface HeadRow {
+  readonly version: number;
+  readonly chain: number;
+  readonly number: string;
+  readonly first: string;
+  readonly count: number;
+  readonly root: Buffer;
+  readonly previous: Buffer;
+  readonly sealedAt: Date;
+  readonly signer: Buffer;
+  readonly signature: Buffer;
+}
+
+const HEAD_COLUMNS = `version, chain, number, first_position AS first, entry_count AS count, root, previous,
+  sealed_at AS "sealedAt", signer, signature`;
+
+const WAITING = `
+  SELECT COALESCE(organisation_id, 0) AS chain, ${LINE_COLUMNS}
+    FROM (SELECT entry_id FROM activity_unsealed ORDER BY entry_id LIMIT $1) AS waiting
+    JOIN activity ON id = waiting.entry_id ORDER BY waiting.entry_id`;
+
+export const waitingEntries = (tx: Tx, most: number): Promise<WaitingEntry[]> =>
+  tx.query<WaitingEntry[]>(WAITING, [most]);
+
+/** The last block of each of these chains. */
+export async function headsOf(tx: Tx, chains: readonly number[]): Promise<Map<number, SignedHead>> {
+  const rows = await tx.query<HeadRow[]>(
+    `SELECT newest.* FROM unnest($1::integer[]) AS wanted (chain_number),
+       LATERAL (SELECT ${HEAD_COLUMNS} FROM activity_block WHERE chain = wanted.chain_number
+                ORDER BY number DESC LIMIT 1) AS newest`,
+    [chains],
+  );
+  return new Map(rows.map((row) => [row.chain, headOf(row)]));
+}
+
+/** The last block of every chain, by a walk along the index. */
+export async function allHeads(reader: Pick<Database, 'query'>): Promise<SignedHead[]> {
+  const rows = await reader.query<HeadRow>(`
+    WITH RECURSIVE chains AS (
+      (SELECT chain FROM activity_block ORDER BY chain LIMIT 1)
+      UNION ALL
+      SELECT (SELECT chain FROM activity_block b WHERE b.chain > c.chain ORDER BY chain LIMIT 1)
+        FROM chains c WHERE c.chain IS NOT NULL)
+    SELECT newest.* FROM chains, LATERAL (SELECT ${HEAD_COLUMNS} FROM activity_block b WHERE b.chain = chains.chain
+      ORDER BY number DESC LIMIT 1) AS newest ORDER BY chain`);
+  return rows.map(headOf);
+}
+
+/** The heads sealed since an instant, the oldest first, so that later ones of a chain replace the earlier. */
+export async function headsSince(reader: Pick<Database, 'query'>, since: Date): Promise<SignedHead[]> {
+  const rows = await reader.query<HeadRow>(
+    `SELECT DISTINCT ON (chain) ${HEAD_COLUMNS} FROM activity_block WHERE sealed_at >= $1
+      ORDER BY chain, number DESC`,
+    [since],
+  );
+  return rows.map(headOf);
+}
+
+/** The heads that the database has in the places of the given ones. */
+export async function headsAt(
+  reader: Pick<Database, 'query'>,
+  places: readonly SignedHead[],
+): Promise<SignedHead[]> {
+  const rows = await reader.query<HeadRow>(
+    `SELECT ${HEAD_COLUMNS} FROM activity_block
+       JOIN unnest($1::integer[], $2::bigint[]) AS place (c, n) ON chain = c AND number = n`,
+    [places.map(({ chain }) => chain), places.map(({ number }) => number)],
+  );
+  return rows.map(headOf);
+}
+
+export async function addBlock(tx: Tx, head: SignedHead, hash: Buffer, list: BlockList): Promise<void> {
+  await tx.query(
+    'SELECT add_activity_block($1, $2, $3::smallint, $4, $5, $6, $7, $8, $9, $10, $11::bigint[], $12)',
+    [
+      head.chain,
+      head.number,
+      head.version,
+      head.first,
+      head.root,
+      head.previous,
+      head.sealedAt,
+      head.signer,
+      head.signature,
+      hash,
+      list.entries,
+      Buffer.concat(list.digests),
+    ],
+  );
+}
+
+export interface StoredBlock {
+  readonly head: SignedHead;
+  /** Null once retention has emptied the block. */
+  readonly entries: readonly number[] | null;
+  readonly digests: Buffer | null;
+}
+
+/** The blocks of a chain after a number, up to the given one. */
+export async function blocksAfter(
+  reader: Pick<Database, 'query'>,
+  place: { readonly chain: number; readonly after: number; readonly upTo: number; readonly most: number },
+): Promise<StoredBlock[]> {
+  const { chain, after, upTo, most } = place;
+  const rows = await reader.query<HeadRow & { entries: string[] | null; digests: Buffer | null }>(
+    `SELECT ${HEAD_COLUMNS}, entries, digests FROM activity_block
+      WHERE chain = $1 AND number > $2 AND number <= $3 ORDER BY number LIMIT $4`,
+    [chain, after, upTo, most],
+  );
+  return rows.map((row) => ({
+    head: headOf(row),
+    entries: row.entries?.map(Number) ?? null,
+    digests: row.digests,
+  }));
+}
+
+export const linesOf = (reader: Pick<Database, 'query'>, entries: readonly number[]): Promise<LineRow[]> =>
+  reader.query<LineRow>(`SELECT ${LINE_COLUMNS} FROM activity WHERE id = ANY ($1::bigint[])`, [entries]);
+
+const headOf = (row: HeadRow): SignedHead => ({
+  version: row.version,
+  chain: row.chain,
+  number: Number(row.number),
+  first: Number(row.first),
+  count: row.count,
+  root: row.root,
+  previous: row.previous,
+  sealedAt: row.sealedAt.toISOString(),
+  signer: row.signer,
+  signature: row.signature,
+});

@@ -1,0 +1,50 @@
+/** What the line of an entry is made of; text as the database writes it, so that nothing is rounded on the way. */
+export const LINE_COLUMNS = `
+  id::text, to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS occurred_at, action, actor_kind,
+  actor_user_id, actor_key_id::text, actor_role, actor_organisation_id, actor_label, user_id, organisation_id,
+  department_id, object_type, object_id, object_label, changes::text, reason, address::text, request_id::text`;
+
+export interface LineRow {
+  readonly id: string;
+  readonly occurred_at: string;
+  readonly action: string;
+  readonly actor_kind: string;
+  readonly actor_user_id: number | null;
+  readonly actor_key_id: string | null;
+  readonly actor_role: string | null;
+  readonly actor_organisation_id: number | null;
+  readonly actor_label: string;
+  readonly user_id: number | null;
+  readonly organisation_id: number | null;
+  readonly department_id: number | null;
+  readonly object_type: string;
+  readonly object_id: string | null;
+  readonly object_label: string | null;
+  readonly changes: string | null;
+  readonly reason: string | null;
+  readonly address: string | null;
+  readonly request_id: string | null;
+}
+
+/** An entry as one line of JSON: what is digested, and what an export holds. The order of its fields never changes. */
+export function lineOf(row: LineRow): string {
+  const before = JSON.stringify({
+    id: Number(row.id),
+    occurred_at: row.occurred_at,
+    action: row.action,
+    actor_kind: row.actor_kind,
+    actor_user_id: row.actor_user_id,
+    actor_key_id: row.actor_key_id,
+    actor_role: row.actor_role,
+    actor_organisation_id: row.actor_organisation_id,
+    actor_label: row.actor_label,
+    user_id: row.user_id,
+    organisation_id: row.organisation_id,
+    department_id: row.department_id,
+    object_type: row.object_type,
+    object_id: row.object_id,
+    object_label: row.object_label,
+  });
+  const after = JSON.stringify({ reason: row.reason, address: row.address, request_id: row.request_id });
+  return `${before.slice(0, -1)},"changes":${row.changes ?? 'null'},${after.slice(1)}`;
+}

@@ -1,0 +1,47 @@
+import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign, verify } from 'node:crypto';
+
+const SEED_BYTES = 32;
+/** What precedes the bare key of Ed25519 in the two usual wrappings. */
+const PRIVATE_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+const PUBLIC_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** Signs the heads of blocks. All nodes of an installation have the same, as it follows from their master key. */
+export class SealingKey {
+  readonly publicKey: Buffer;
+  private readonly privateKey: KeyObject;
+
+  private constructor(seed: Buffer) {
+    this.privateKey = createPrivateKey({
+      key: Buffer.concat([PRIVATE_PREFIX, seed]),
+      format: 'der',
+      type: 'pkcs8',
+    });
+    const wrapped = createPublicKey(this.privateKey).export({ format: 'der', type: 'spki' });
+    this.publicKey = wrapped.subarray(PUBLIC_PREFIX.length);
+  }
+
+  /** As the setting has it: of several master keys the first one signs. */
+  static of(masterKey: string): SealingKey {
+    const [current = ''] = masterKey.split(',');
+    const seed = hkdfSync('sha256', current.trim(), 'switchboard', 'audit sealing key', SEED_BYTES);
+    return new SealingKey(Buffer.from(seed));
+  }
+
+  sign(digest: Buffer): Buffer {
+    return sign(null, digest, this.privateKey);
+  }
+}
+
+export function isSignedBy(publicKey: Buffer, digest: Buffer, signature: Buffer): boolean {
+  if (publicKey.length !== SEED_BYTES) return false;
+  try {
+    const key = createPublicKey({
+      key: Buffer.concat([PUBLIC_PREFIX, publicKey]),
+      format: 'der',
+      type: 'spki',
+    });
+    return verify(null, digest, key, signature);
+  } catch {
+    return false;
+  }
+}

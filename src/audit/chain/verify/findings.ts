@@ -1,0 +1,54 @@
+/**
+ * `edited`, `missing`, `inserted`, `moved`: of an entry. `head`: a block's head is not as it was signed. `list`: a
+ * block's list of entries is not as it was sealed. `fork`: a signed block that does not belong where it is.
+ * `block-missing`, `block-moved`, `block-inserted`: of a whole block. `cut`: blocks at the end are missing, which a
+ * newer head proves. `emptied`: entries are gone without a retention on record. `unreadable`: a line that is no part of
+ * an export. `export`: the first line is not as it was signed.
+ */
+type FindingKind =
+  | 'edited'
+  | 'missing'
+  | 'inserted'
+  | 'moved'
+  | 'head'
+  | 'list'
+  | 'fork'
+  | 'block-missing'
+  | 'block-moved'
+  | 'block-inserted'
+  | 'cut'
+  | 'emptied'
+  | 'unreadable'
+  | 'export';
+
+export interface Finding {
+  readonly kind: FindingKind;
+  readonly chain?: number;
+  readonly block?: number;
+  /** Of several blocks the last one. */
+  readonly lastBlock?: number;
+  readonly entry?: number;
+  /** Of the file, from 1; of what is missing there is none. */
+  readonly line?: number;
+  readonly detail?: string;
+}
+
+const MOST_KEPT = 10_000;
+
+export class Findings {
+  private readonly kept: Finding[] = [];
+  private all = 0;
+
+  add(finding: Finding): void {
+    this.all += 1;
+    if (this.kept.length < MOST_KEPT) this.kept.push(finding);
+  }
+
+  get list(): readonly Finding[] {
+    return this.kept;
+  }
+
+  get count(): number {
+    return this.all;
+  }
+}

@@ -1,0 +1,241 @@
+import { parseJsonText } from '../../../kernel';
+import {
+  BLOCK_VERSION,
+  type BlockList,
+  bytesOf,
+  digestOfHead,
+  digestOfLine,
+  HASH_BYTES,
+  readHead,
+  type SignedHead,
+} from '../block';
+import { BLOCK_MARK, EXPORT_FORMAT, EXPORT_MARK } from '../chain-export';
+import { isSignedBy } from '../sealing-key';
+import { BlockEntries, type Lacking, type Stray } from './block-entries';
+import { ChainCheck } from './chain-check';
+import { type Finding, Findings } from './findings';
+import { matchStrays } from './match-strays';
+
+export interface VerifyOptions {
+  /** The only public keys that may sign. Without them each key is believed, and told. */
+  readonly keys?: readonly Buffer[];
+  /** Heads that somebody kept elsewhere. */
+  readonly anchor?: readonly SignedHead[];
+  /**
+   * Looks at each signature, which tells where it went wrong. Without it only the last of a chain is looked at: the
+   * others hang on it by their hashes, so that nothing escapes.
+   */
+  readonly everySignature: boolean;
+}
+
+export interface Verification {
+  readonly findings: readonly Finding[];
+  /** More than are listed, where there are very many. */
+  readonly count: number;
+  readonly entries: number;
+  readonly blocks: number;
+  /** Of these retention has removed the entries. */
+  readonly emptyBlocks: number;
+  readonly chains: number;
+  readonly signers: readonly string[];
+  readonly madeAt: string | null;
+}
+
+const LINE_FEED = 10;
+
+/** Reads an export from its first byte to its last and says what in it is not as it was sealed. */
+export async function verifyExport(
+  chunks: AsyncIterable<Uint8Array>,
+  options: VerifyOptions,
+): Promise<Verification> {
+  const reading = new ExportReading(options);
+  let rest = Buffer.alloc(0);
+  for await (const chunk of chunks) {
+    const bytes = rest.length === 0 ? Buffer.from(chunk) : Buffer.concat([rest, chunk]);
+    let from = 0;
+    for (let to = bytes.indexOf(LINE_FEED); to !== -1; to = bytes.indexOf(LINE_FEED, from)) {
+      reading.take(bytes.subarray(from, to));
+      from = to + 1;
+    }
+    rest = bytes.subarray(from);
+  }
+  if (rest.length > 0) reading.takeUnended(rest);
+  return reading.finish();
+}
+
+class ExportReading {
+  private readonly findings = new Findings();
+  private readonly chains = new Map<number, ChainCheck>();
+  private readonly signers = new Set<string>();
+  private readonly strays: Stray[] = [];
+  private readonly lackings: Lacking[] = [];
+  private readonly forgotten: number[] = [];
+  private readonly known: Map<number, SignedHead[]>;
+  /** Null while no chain can be called a stranger: then the first line is not to be believed. */
+  private named: ReadonlySet<number> | null = null;
+  private current: { readonly head: SignedHead; readonly entries: BlockEntries | null } | null = null;
+  private line = 0;
+  private entries = 0;
+  private blocks = 0;
+  private emptyBlocks = 0;
+  private madeAt: string | null = null;
+
+  constructor(private readonly options: VerifyOptions) {
+    this.known = Map.groupBy(options.anchor ?? [], ({ chain }) => chain);
+  }
+
+  take(line: Buffer): void {
+    this.line += 1;
+    if (this.line === 1) return this.takeFirst(line);
+    if (line.subarray(0, BLOCK_MARK.length).equals(blockMark)) return this.takeBlock(line);
+    this.entries += 1;
+    const entries = this.current?.entries ?? null;
+    if (entries === null) return this.findings.add({ kind: 'inserted', line: this.line });
+    entries.add(line, this.line);
+    if (line.includes(forgottenMark)) this.takeForgotten(line);
+  }
+
+  /** What follows the last line feed: an export ends with one. */
+  takeUnended(line: Buffer): void {
+    this.take(line);
+    this.findings.add({ kind: 'unreadable', line: this.line, detail: 'the last line does not end' });
+  }
+
+  finish(): Verification {
+    if (this.line === 0) this.findings.add({ kind: 'export', line: 1, detail: 'the file is empty' });
+    this.closeBlock();
+    for (const chain of this.known.keys()) this.chainOf(chain);
+    for (const [chain, check] of this.chains) {
+      const { end } = check;
+      if (end !== null && !this.isSigned(end)) this.findings.add({ kind: 'head', chain, block: end.number });
+      if (this.named?.has(chain) === false)
+        this.findings.add({
+          kind: 'block-inserted',
+          chain,
+          detail: 'the first line does not name this chain',
+        });
+      check.finish();
+    }
+    matchStrays(this.strays, this.lackings, this.findings);
+    const { entries, blocks, emptyBlocks, madeAt } = this;
+    const { list: findings, count } = this.findings;
+    const signers = [...this.signers];
+    return { findings, count, entries, blocks, emptyBlocks, chains: this.chains.size, signers, madeAt };
+  }
+
+  private takeFirst(line: Buffer): void {
+    const first = readFirst(line);
+    if (first === null || !this.isKnown(first.signer))
+      return this.findings.add({ kind: 'export', line: this.line });
+    this.signers.add(first.signer.toString('base64url'));
+    this.madeAt = first.madeAt;
+    this.named = new Set(first.heads.map(({ chain }) => chain));
+    for (const head of first.heads) this.known.set(head.chain, [...(this.known.get(head.chain) ?? []), head]);
+  }
+
+  private takeBlock(line: Buffer): void {
+    this.closeBlock();
+    this.blocks += 1;
+    const block = readBlock(line);
+    if (block === null) {
+      this.current = null;
+      return this.findings.add({ kind: 'unreadable', line: this.line });
+    }
+    const { head, list } = block;
+    this.signers.add(head.signer.toString('base64url'));
+    const check = this.chainOf(head.chain);
+    if (this.options.everySignature && !this.isSigned(head)) {
+      this.findings.add({ kind: 'head', chain: head.chain, block: head.number, line: this.line });
+      check.pass(head);
+    } else check.take(head, this.line);
+    if (list === null) {
+      this.emptyBlocks += 1;
+      check.empty(head.number);
+    }
+    this.current = { head, entries: list === null ? null : new BlockEntries(head, list) };
+  }
+
+  private takeForgotten(line: Buffer): void {
+    try {
+      const entry = parseJsonText(line.toString('utf8')) as Record<string, unknown>;
+      const changes = entry['changes'] as Record<string, unknown[]> | null;
+      if (entry['action'] === 'log.forgotten') this.forgotten.push(Number(changes?.['blocks_up_to']?.[1]));
+    } catch {
+      // The comparison with the list says what is to be said of this line.
+    }
+  }
+
+  private closeBlock(): void {
+    const { current } = this;
+    const entries = current?.entries ?? null;
+    if (current === null || entries === null) return;
+    const isWhole = entries.check(this.findings, this.strays, this.lackings);
+    if (isWhole) for (const upTo of this.forgotten) this.chainOf(current.head.chain).forgotten(upTo);
+    this.forgotten.length = 0;
+  }
+
+  private chainOf(chain: number): ChainCheck {
+    const known = this.chains.get(chain);
+    if (known !== undefined) return known;
+    const check = new ChainCheck(chain, this.known.get(chain) ?? [], this.findings);
+    this.chains.set(chain, check);
+    return check;
+  }
+
+  private isSigned(head: SignedHead): boolean {
+    return this.isKnown(head.signer) && isSignedBy(head.signer, digestOfHead(head), head.signature);
+  }
+
+  private isKnown(signer: Buffer): boolean {
+    const { keys } = this.options;
+    return keys === undefined || keys.some((key) => key.equals(signer));
+  }
+}
+
+const blockMark = Buffer.from(BLOCK_MARK);
+const forgottenMark = Buffer.from('"log.forgotten"');
+
+interface FirstLine {
+  readonly signer: Buffer;
+  readonly madeAt: string;
+  readonly heads: readonly SignedHead[];
+}
+
+/** Null unless the line is signed over all that it says. */
+function readFirst(line: Buffer): FirstLine | null {
+  const text = line.toString('utf8');
+  const [, content, signature = ''] = /^\{"export":(\{.*\}),"signature":"([\w-]{86})"\}$/.exec(text) ?? [];
+  if (content === undefined || !text.startsWith(EXPORT_MARK)) return null;
+  try {
+    const said = parseJsonText(content) as Record<string, unknown>;
+    const signer = bytesOf(said['signer'], HASH_BYTES);
+    const bytes = bytesOf(signature, 64);
+    if (!isSignedBy(signer, digestOfLine(Buffer.from(content)), bytes)) return null;
+    if (said['format'] !== EXPORT_FORMAT || !Array.isArray(said['heads'])) return null;
+    const heads = said['heads'].map(readHead).filter((head) => head !== null);
+    return { signer, madeAt: String(said['made_at']), heads };
+  } catch {
+    return null;
+  }
+}
+
+/** Null unless the line is written as an export writes it, to the byte. */
+function readBlock(line: Buffer): { head: SignedHead; list: BlockList | null } | null {
+  try {
+    const text = line.toString('utf8');
+    const { block } = parseJsonText(text) as { block: Record<string, unknown> };
+    if (`${BLOCK_MARK}${JSON.stringify(block)}}` !== text) return null;
+    const { entries, digests, ...written } = block;
+    const head = readHead(written);
+    if (head?.version !== BLOCK_VERSION) return null;
+    if (entries === undefined && digests === undefined) return { head, list: null };
+    if (!Array.isArray(entries) || !Array.isArray(digests) || entries.length !== digests.length) return null;
+    if (!entries.every(Number.isSafeInteger)) return null;
+    return {
+      head,
+      list: { entries: entries.map(Number), digests: digests.map((digest) => bytesOf(digest, HASH_BYTES)) },
+    };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,91 @@
+import { open, rm } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { ActivityLog, AuditChain, systemActor } from '../audit';
+import { Organisation } from '../identity';
+import { type Database, errorCode, Logger } from '../platform';
+import { COMMAND_LINE, type Command, type CommandContext, UsageError } from './command';
+import { withDatabase } from './with-database';
+
+export const auditExport: Command = {
+  usage: 'audit:export FILE [--organisation SLUG | --platform]',
+  summary:
+    'Seals the activity log and writes its chain into a new file: whole blocks with all their entries and the newest ' +
+    'heads, which "audit:verify" needs nothing else for. --organisation writes the chain of one organisation, ' +
+    '--platform that of entries of none. The export is itself on record.',
+  run(words, context) {
+    const { file, organisation, platform } = optionsOf(words);
+    return withDatabase(async (database, settings) => {
+      const logger = Logger.create(settings, { write: (line) => context.complain(line) });
+      const chain = new AuditChain(database, logger, settings);
+      const number = platform ? 0 : await numberOf(database, organisation);
+      await putOnRecord(database, number);
+      const bytes = await writeNew(file, (write) => chain.export(write, number));
+      tell(context, file, bytes, chain.publicKey);
+      return 0;
+    }, context);
+  },
+};
+
+function optionsOf(words: string[]): { file: string; organisation: string | undefined; platform: boolean } {
+  const { values, positionals } = parseArgs({
+    args: words,
+    allowPositionals: true,
+    options: { organisation: { type: 'string' }, platform: { type: 'boolean', default: false } },
+  });
+  const [file, ...more] = positionals;
+  if (file === undefined || more.length > 0) throw new UsageError('Name the one file to write.');
+  const { organisation, platform } = values;
+  if (organisation !== undefined && platform) throw new UsageError('Take --organisation or --platform.');
+  return { file, organisation, platform };
+}
+
+/** The chain of an organisation that is gone goes by its number. */
+async function numberOf(database: Database, organisation: string | undefined): Promise<number | undefined> {
+  if (organisation === undefined) return undefined;
+  const found = await database.source.getRepository(Organisation).findOneBy({ slug: organisation });
+  if (found !== null) return found.id;
+  if (/^[1-9]\d{0,8}$/.test(organisation)) return Number(organisation);
+  throw new Error(`There is no organisation "${organisation}".`);
+}
+
+async function putOnRecord(database: Database, chain: number | undefined): Promise<void> {
+  const log = new ActivityLog(database);
+  await database.transaction((tx) =>
+    log.write(tx, {
+      action: 'log.exported',
+      object: { type: 'log', label: 'audit chain' },
+      actor: systemActor(COMMAND_LINE),
+      concerns: chain === undefined || chain === 0 ? {} : { organisationId: chain },
+    }),
+  );
+}
+
+/** Answers how many bytes it has; a file that is not whole does not stay. */
+async function writeNew(
+  path: string,
+  work: (write: (text: string) => Promise<void>) => Promise<void>,
+): Promise<number> {
+  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
+    const why = errorCode(error) === 'EEXIST' ? 'it is there already' : errorCode(error);
+    throw new Error(`${path} cannot be written: ${why}.`, { cause: error });
+  });
+  let bytes = 0;
+  try {
+    await work(async (text) => {
+      bytes += (await file.write(text)).bytesWritten;
+    });
+    await file.sync();
+    await file.close();
+  } catch (error) {
+    await file.close();
+    await rm(path, { force: true });
+    throw error;
+  }
+  return bytes;
+}
+
+function tell(context: CommandContext, file: string, bytes: number, publicKey: Buffer): void {
+  context.write(
+    `${file}: ${bytes.toLocaleString('en')} bytes, signed by ${publicKey.toString('base64url')}\n`,
+  );
+}

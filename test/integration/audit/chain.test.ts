@@ -1,0 +1,249 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ActivityLog, ActivityRetention, AuditChain, systemActor, verifyExport } from '../../../src/audit';
+import { executeCommand } from '../../../src/commands/run-command';
+import { startTestApp, type TestApp } from '../../support/app';
+import { administer } from '../../support/postgres';
+
+let app: TestApp;
+let log: ActivityLog;
+let files = 0;
+
+beforeAll(async () => {
+  app = await startTestApp({ environment: { ACTIVITY_RETENTION_MONTHS: '2' } });
+  log = app.application.get(ActivityLog, { strict: false });
+});
+afterAll(() => app.close());
+
+const owner = (statement: string): Promise<void> =>
+  administer(String(app.environment['MIGRATION_DATABASE_URL']), statement);
+
+const put = (organisationId: number | null, label: string): Promise<void> =>
+  app.database.transaction((tx) =>
+    log.write(tx, {
+      action: 'project.changed',
+      object: { type: 'project', id: label, label },
+      concerns: { organisationId },
+      actor: systemActor('test'),
+      changes: { name: ['Zoë "the\nfirst"', label] },
+    }),
+  );
+
+/** As the service does it by itself; the test only need not wait. */
+const seal = (): Promise<void> => app.application.get(AuditChain, { strict: false }).seal();
+
+async function run(words: string[]): Promise<{ code: number; output: string }> {
+  let output = '';
+  const code = await executeCommand(words, {
+    environment: { ...app.environment },
+    write: (text) => (output += text),
+    complain: (text) => (output += text),
+    confirm: () => Promise.resolve(false),
+  });
+  return { code, output };
+}
+
+const newFile = (): string => join(String(app.environment['DATA_FOLDER']), `export-${(files += 1)}.jsonl`);
+
+async function exported(...words: string[]): Promise<string> {
+  const file = newFile();
+  const { code, output } = await run(['audit:export', file, ...words]);
+  expect([code, output]).toEqual([0, expect.stringContaining('signed by')]);
+  return readFileSync(file, 'utf8');
+}
+
+async function verified(text: string, ...words: string[]): Promise<{ code: number; output: string }> {
+  const file = newFile();
+  writeFileSync(file, text);
+  try {
+    return await run(['audit:verify', file, ...words]);
+  } finally {
+    rmSync(file);
+  }
+}
+
+const entryOf = async (label: string): Promise<number> => {
+  const [row] = await app.database.query<{ id: string }>('SELECT id FROM activity WHERE object_id = $1', [
+    label,
+  ]);
+  return Number(row?.id);
+};
+
+test('an entry is sealed within two seconds, in the chain of its organisation', async () => {
+  const started = performance.now();
+  await Promise.all([put(7, 'seven'), put(8, 'eight'), put(null, 'of nobody')]);
+  const waiting = async (): Promise<unknown[]> =>
+    app.database.query('SELECT entry_id FROM activity_unsealed LIMIT 1');
+  while ((await waiting()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(performance.now() - started).toBeLessThan(2_000);
+  for (const [chain, label] of [
+    [7, 'seven'],
+    [8, 'eight'],
+    [0, 'of nobody'],
+  ] as const) {
+    const blocks = await app.database.query<{ chain: number }>(
+      'SELECT chain FROM activity_block WHERE $1 = ANY (entries)',
+      [await entryOf(label)],
+    );
+    expect(blocks).toEqual([{ chain }]);
+  }
+});
+
+test('several nodes seal each entry once, and one that dies in between loses nothing', async () => {
+  const second = await startTestApp({
+    environment: { MASTER_KEY: 'another-node-has-the-same-master-key-as-it-must-have' },
+    sharedDatabase: {
+      url: String(app.environment['DATABASE_URL']),
+      ownerUrl: String(app.environment['MIGRATION_DATABASE_URL']),
+    },
+  });
+  try {
+    const other = second.application.get(AuditChain, { strict: false });
+    const puts = Array.from({ length: 60 }, (_, number) => put(9, `shared ${number}`));
+    await Promise.all([...puts, other.seal(), seal(), other.seal(), seal()]);
+    await seal();
+  } finally {
+    await second.close();
+  }
+  await expect(
+    app.database.transaction(async (tx) => {
+      await tx.query('DELETE FROM activity_block');
+    }),
+  ).rejects.toThrow('permission denied');
+  const text = await exported('--organisation', '9');
+  expect(text.match(/"action":"project.changed"/g)).toHaveLength(60);
+  expect(await verified(text)).toEqual({
+    code: 0,
+    output: expect.stringContaining('all as they were sealed'),
+  });
+});
+
+test('what was changed past the service is named by its number', async () => {
+  for (const label of ['first', 'second', 'third', 'fourth']) {
+    await put(10, label);
+    await seal();
+  }
+  const whole = await exported('--organisation', '10');
+  expect((await verified(whole)).code).toBe(0);
+  const [second, third] = [await entryOf('second'), await entryOf('third')];
+  await owner(`
+    ALTER TABLE activity DISABLE TRIGGER activity_is_final;
+    UPDATE activity SET actor_label = 'somebody else' WHERE id = ${second};
+    DELETE FROM activity WHERE id = ${third};
+    ALTER TABLE activity ENABLE TRIGGER activity_is_final`);
+  const { code, output } = await verified(await exported('--organisation', '10'));
+  expect(code).toBe(1);
+  expect(output).toMatch(new RegExp(`ENTRY EDITED +entry ${second}, block 2, the chain of organisation 10`));
+  expect(output).toMatch(new RegExp(`ENTRY MISSING +entry ${third}, block 3`));
+  expect(output).toContain('2 findings');
+});
+
+test('an end that is cut off the database contradicts the anchor', async () => {
+  for (const label of ['kept', 'cut']) {
+    await put(11, label);
+    await seal();
+  }
+  const anchor = join(String(app.environment['DATA_FOLDER']), 'audit', 'anchor.jsonl');
+  const kept = newFile();
+  writeFileSync(kept, readFileSync(anchor));
+  await owner(`
+    ALTER TABLE activity DISABLE TRIGGER activity_is_final;
+    ALTER TABLE activity_block DISABLE TRIGGER activity_block_is_final;
+    DELETE FROM activity WHERE organisation_id = 11 AND object_id = 'cut';
+    DELETE FROM activity_block WHERE chain = 11 AND number = 2;
+    ALTER TABLE activity ENABLE TRIGGER activity_is_final;
+    ALTER TABLE activity_block ENABLE TRIGGER activity_block_is_final`);
+  const node = app.application.get(AuditChain, { strict: false });
+  const lines: string[] = [];
+  await node.export((text) => Promise.resolve(void lines.push(text)), 11);
+  const cut = lines.join('');
+  expect((await verified(cut)).output).toMatch(/END CUT OFF +block 2, the chain of organisation 11/);
+  // The chain goes on, and the contradiction is told and kept as evidence.
+  await put(11, 'later');
+  await seal();
+  expect(app.log.join('')).toContain('contradicts its anchor');
+  const [line] = app.log.filter((text) => text.includes('contradicts its anchor'));
+  const { evidence } = JSON.parse(String(line)) as { evidence: string };
+  expect(existsSync(evidence)).toBe(true);
+  expect((await verified(await exported('--organisation', '11'))).output).toContain(
+    'another block was anchored',
+  );
+  // Until somebody has dealt with it and taken the evidence away.
+  rmSync(evidence);
+  const after = await exported('--organisation', '11');
+  expect((await verified(after)).code).toBe(0);
+  expect((await verified(after, '--anchor', kept)).output).toContain('another block was anchored');
+});
+
+test('only the key of the installation counts where it is named', async () => {
+  const text = await exported('--platform');
+  const { output } = await verified(text);
+  const [, key = ''] = /signed by ([\w-]{43})/.exec(output) ?? [];
+  const [strange] = [Buffer.alloc(32, 1).toString('base64url')];
+  const both = [...output.matchAll(/[\w-]{43}/g)].flatMap(([found]) => ['--key', found]);
+  expect((await verified(text, ...both)).code).toBe(0);
+  expect((await verified(text, '--key', strange)).output).toContain('FIRST LINE ALTERED');
+  expect(key).not.toBe('');
+});
+
+test('retention empties whole blocks, keeps their heads, and says so in the chain', async () => {
+  const insert = (label: string, age: string): Promise<unknown> =>
+    app.database.query(
+      `INSERT INTO activity (action, actor_kind, actor_label, organisation_id, object_type, object_id, occurred_at)
+       VALUES ('key.created', 'system', 'test', 12, 'key', '${label}', now() - interval '${age}')`,
+    );
+  for (const [label, age] of [
+    ['oldest', '6 months'],
+    ['old', '5 months'],
+    ['young', '1 day'],
+    ['late', '5 months'],
+  ] as const) {
+    await insert(label, age);
+    await seal();
+  }
+  await insert('waits', '5 months');
+  const retention = app.application.get(ActivityRetention, { strict: false });
+  expect(await retention.forgetOld(new Date())).toBe(2);
+  const left = await app.database.query<{ id: string }>(
+    `SELECT object_id AS id FROM activity WHERE organisation_id = 12 AND action = 'key.created' ORDER BY activity.id`,
+  );
+  expect(left.map(({ id }) => id)).toEqual(['young', 'late', 'waits']);
+  const text = await exported('--organisation', '12');
+  const { code, output } = await verified(text);
+  expect([code, output]).toEqual([0, expect.stringContaining('Retention has emptied 2 blocks')]);
+  // Without the entry that puts the removal on record, it is a removal like any other.
+  const cheated = text.split('\n').filter((line) => !line.includes('log.forgotten'));
+  expect((await verified(cheated.join('\n'))).output).toMatch(/EMPTIED, NOT ON RECORD +blocks 1 to 2/);
+});
+
+test('a person who is erased leaves the chain whole', async () => {
+  const [row] = await app.database.query<{ id: number }>(
+    `INSERT INTO user_account (email, display_name, role, status) VALUES ('gone@example.com', 'Gone', 'user', 'active')
+     RETURNING id`,
+  );
+  await app.database.query(
+    `INSERT INTO activity (action, actor_kind, actor_user_id, actor_role, actor_label, user_id, object_type)
+     VALUES ('account.registered', 'user', $1, 'user', 'Gone (gone@example.com)', $1, 'account')`,
+    [row?.id],
+  );
+  await seal();
+  await owner(`DELETE FROM user_account WHERE id = ${row?.id}`);
+  const text = await exported('--platform');
+  expect(text).toContain('Gone (gone@example.com)');
+  expect((await verified(text)).code).toBe(0);
+});
+
+test('a file that is there is not written over, and what is no export is no proof', async () => {
+  const file = newFile();
+  writeFileSync(file, 'mine');
+  expect(await run(['audit:export', file])).toEqual({
+    code: 1,
+    output: expect.stringContaining('there already'),
+  });
+  expect(readFileSync(file, 'utf8')).toBe('mine');
+  for (const text of ['', 'mine', '{"export":{}}\n'])
+    expect((await verified(text)).output).toContain('FIRST LINE ALTERED');
+  expect((await run(['audit:verify'])).code).toBe(64);
+  const empty = await verifyExport((async function* () {})(), { everySignature: true });
+  expect(empty.count).toBe(1);
+});
