@@ -38,6 +38,7 @@ import { CreateIncidents1763801100000 } from './1763801100000-create-incidents';
 import { CreateEngineSettings1763801110000 } from './1763801110000-create-engine-settings';
 import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 import { CreateSecondFactor1763801300000 } from './1763801300000-create-second-factor';
+import { LetPeopleSetTheAutorouter1763901000000 } from './1763901000000-let-people-set-the-autorouter';
 import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
 import { SealActivity1763903000000 } from './1763903000000-seal-activity';
 
@@ -83,6 +84,7 @@ export const migrations = [
   CreateEngineSettings1763801110000,
   CreatePayments1763801200000,
   CreateSecondFactor1763801300000,
+  LetPeopleSetTheAutorouter1763901000000,
   CreateCatalogueDrafts1763905000000,
   SealActivity1763903000000,
 ];

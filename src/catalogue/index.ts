@@ -46,7 +46,13 @@ export {
 export { ensureAdminFixture } from './admin-fixture';
 export { type DepartmentAccess, ModelAccess } from './model-access.service';
 export { moved, reordered, writeModelOrder } from './model-order';
-export { type ModelPolicy, POLICY_MODES, type PolicyMode } from './model-policy';
+export {
+  matchesPattern,
+  MODEL_PATTERN,
+  type ModelPolicy,
+  POLICY_MODES,
+  type PolicyMode,
+} from './model-policy';
 export {
   type ModelSheet,
   ModelSheets,

@@ -10,11 +10,12 @@ export interface ModelPolicy {
 }
 
 const MOST_PATTERNS = 500;
-const PATTERN = /^[A-Za-z0-9._:/@+*-]{1,128}$/;
+/** A name of a model, or several by `*`. */
+export const MODEL_PATTERN = /^[A-Za-z0-9._:/@+*-]{1,128}$/;
 
 export function checkPolicy({ mode, patterns }: ModelPolicy): void {
   if (patterns.length > MOST_PATTERNS) throw badPattern(`A policy has at most ${MOST_PATTERNS} patterns.`);
-  const wrong = patterns.find((pattern) => !PATTERN.test(pattern));
+  const wrong = patterns.find((pattern) => !MODEL_PATTERN.test(pattern));
   if (wrong !== undefined)
     throw badPattern('A pattern has 1 to 128 letters, digits and . _ : / @ + - *, such as "openai/*".');
   if (mode === 'allow' && patterns.length === 0)
@@ -25,11 +26,11 @@ const badPattern = (message: string): Error => fault('validation_error', { param
 
 export function allows({ mode, patterns }: ModelPolicy, name: string): boolean {
   if (mode === 'all') return true;
-  return patterns.some((pattern) => matches(pattern, name)) === (mode === 'allow');
+  return patterns.some((pattern) => matchesPattern(pattern, name)) === (mode === 'allow');
 }
 
 /** Piece by piece, so that no pattern takes more time than its length and the name's. */
-function matches(pattern: string, name: string): boolean {
+export function matchesPattern(pattern: string, name: string): boolean {
   const [first = '', ...pieces] = pattern.split('*');
   const last = pieces.pop();
   if (last === undefined) return name === pattern;

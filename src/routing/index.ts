@@ -1,3 +1,13 @@
+export { AutoForm, readAutoForm } from './auto/auto-form';
+export { autoAlgorithms, type AutoLevel, autoModes, type AutoSettings } from './auto/auto-settings';
+export { effectivePolicy } from './auto/effective-policy';
+export {
+  type AutoAudience,
+  type AutoSettingsChange,
+  type AutoSettingsOwner,
+  AutoSettingsStore,
+} from './auto/auto-settings.store';
+export { presentAutoPolicy, presentAutoSettings } from './auto/present-auto';
 export { AUTO, AutoRouter } from './auto-router';
 export * from './autorouter';
 export { CredentialAlarm } from './credential-alarm';

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../catalogue';
 import { SupplierHttpModule } from '../platform';
+import { AutoPolicies } from './auto/auto-policies';
+import { AutoSettingsStore } from './auto/auto-settings.store';
 import { AutoRouter } from './auto-router';
 import { CredentialAlarm } from './credential-alarm';
 import { LaneEvents } from './health/lane-events';
@@ -14,7 +16,9 @@ import { SupplierClient } from './suppliers/supplier-client';
 @Module({
   imports: [CatalogueModule, SupplierHttpModule],
   providers: [
+    AutoPolicies,
     AutoRouter,
+    AutoSettingsStore,
     CredentialAlarm,
     LaneEvents,
     LaneHealth,
@@ -27,7 +31,9 @@ import { SupplierClient } from './suppliers/supplier-client';
   exports: [
     CatalogueModule,
     SupplierHttpModule,
+    AutoPolicies,
     AutoRouter,
+    AutoSettingsStore,
     CredentialAlarm,
     LaneHealth,
     Stickiness,

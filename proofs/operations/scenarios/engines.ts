@@ -5,13 +5,14 @@ import type { World } from '../world';
 const quality = '/dashboard/qualitative/settings';
 const organisation = '/dashboard/admin/autorouter/org';
 const key = '/dashboard/admin/autorouter/api-key';
+const own = '/dashboard/autorouter/user';
+const ownKey = '/dashboard/autorouter/api-key';
 
-/** The answer says what is stored, and that no engine goes by it yet. */
+/** The answer says what is stored. */
 function expectStored(answer: Answer, field: string, value: unknown): void {
   expectStatus(answer, 200);
-  const { settings, engine } = jsonOf(answer);
+  const { settings } = jsonOf(answer);
   expect((settings as Record<string, unknown>)[field] === value, `${field} is stored: ${answer.text}`);
-  expect(engine === 'off', 'the engine is said to be off');
 }
 
 const refuses =
@@ -73,9 +74,10 @@ export const engineScenarios: readonly Scenario[] = [
     success: async (world) => {
       const { client } = await world.person('org_owner');
       expectStored(await client.post(organisation, { json: { dial: 8 } }), 'dial', 8);
-      expect((await client.get(quality)).text.includes('value="8"'), 'the page shows it');
+      expect(/name="dial"[^>]* value="8"/.test((await client.get(quality)).text), 'the page shows it');
       const stranger = (await world.stranger('org_owner')).client;
-      expect(!(await stranger.get(quality)).text.includes('value="8"'), 'another organisation has its own');
+      const theirs = (await stranger.get(quality)).text;
+      expect(!/name="dial"[^>]* value="8"/.test(theirs), 'another organisation has its own');
     },
     badInput: refuses(organisation, { mode: 'perhaps' }, 'mode'),
     withoutRights: async (world) => {
@@ -98,6 +100,50 @@ export const engineScenarios: readonly Scenario[] = [
       const { id } = await world.newKey(await world.person('user'));
       const { client } = await world.stranger('org_owner');
       expectStatus(await client.post(key, { json: { key_id: id, mode: 'off' } }), 404);
+    },
+  },
+  {
+    operation: 'POST /dashboard/autorouter/user',
+    success: async (world) => {
+      const { client } = await world.newPerson();
+      expectStored(await client.post(own, { json: { dial: 9 } }), 'dial', 9);
+      const again = await client.post(own, { json: { mode: 'on' } });
+      expectStored(again, 'dial', 9);
+      const { effective } = jsonOf(again) as { effective: { sources: { dial?: string } } };
+      expect(effective.sources.dial === 'user', 'the level that decided is named');
+    },
+    badInput: async (world) => {
+      const { client } = await world.newPerson();
+      expectStatus(
+        await client.post(own, { json: { algorithm: 'guess' } }),
+        422,
+        'unsupported_autorouter_algorithm',
+      );
+      expectStatus(await client.post(own, { json: { mode: 'perhaps' } }), 422, 'unsupported_auto_mode');
+      expectStatus(await client.post(own, { json: { dial: 11 } }), 422, 'validation_error');
+    },
+    withoutRights: async (world) => expectStatus(await world.nobody.post(own, { json: {} }), 401),
+  },
+  {
+    operation: 'POST /dashboard/autorouter/api-key',
+    success: async (world) => {
+      const person = await world.newPerson();
+      const { id } = await world.newKey(person);
+      expectStored(
+        await person.client.post(ownKey, { json: { key_id: id, exclude: ['sim-large'] } }),
+        'mode',
+        'shadow',
+      );
+      const again = await person.client.post(ownKey, { json: { key_id: id, mode: 'on' } });
+      const { settings } = jsonOf(again) as { settings: { exclude?: string[] } };
+      expect(settings.exclude?.join() === 'sim-large', 'what is not given stays');
+    },
+    badInput: refuses(ownKey, { mode: 'on' }, 'key_id'),
+    withoutRights: async (world) => {
+      expectStatus(await world.nobody.post(ownKey, { json: {} }), 401);
+      const { id } = await world.newKey(await world.newPerson());
+      const stranger = (await world.newPerson()).client;
+      expectStatus(await stranger.post(ownKey, { json: { key_id: id, mode: 'off' } }), 404);
     },
   },
 ];

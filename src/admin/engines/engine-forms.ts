@@ -1,13 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
-import {
-  autorouterAlgorithms,
-  autorouterModes,
-  type AutorouterSettings,
-  availabilities,
-  type QualitativeSettings,
-} from './engine-settings';
+import { IsBoolean, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { AutoForm } from '../../routing';
+import { availabilities, type QualitativeSettings } from './engine-settings';
 
 const LARGEST_ID = 2_147_483_647;
 
@@ -37,36 +32,14 @@ const IsChoice = (): PropertyDecorator =>
     IsBoolean(),
   );
 
-class AutorouterForm {
-  @IsOptional()
-  @IsIn(autorouterModes)
-  mode?: AutorouterSettings['mode'];
-
-  @IsOptional()
-  @IsIn(autorouterAlgorithms)
-  algorithm?: AutorouterSettings['algorithm'];
-
-  @IsWhole(0, 10)
-  dial?: number;
-
-  /** Empty for the first model of the catalogue. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
-  reference_model?: string;
-
-  @IsChoice()
-  locked?: boolean;
-}
-
-export class OrganisationAutorouterForm extends AutorouterForm {
+export class OrganisationAutorouterForm extends AutoForm {
   /** Without it, the organisation that the administration's view shows. */
   @IsOptional()
   @IsId()
   org_id?: number;
 }
 
-export class KeyAutorouterForm extends AutorouterForm {
+export class KeyAutorouterForm extends AutoForm {
   @IsId()
   key_id: number;
 }

@@ -1,15 +1,10 @@
 import type { BannerModel, FieldModel, Translate } from '../../views';
-import {
-  autorouterAlgorithms,
-  autorouterModes,
-  type AutorouterSettings,
-  availabilities,
-  type QualitativeSettings,
-} from './engine-settings';
+import { autoAlgorithms, autoModes, type AutoSettings } from '../../routing';
+import { availabilities, type QualitativeSettings } from './engine-settings';
 
 export interface SettingsShown {
   readonly qualitative: QualitativeSettings;
-  readonly autorouter: AutorouterSettings;
+  readonly autorouter: AutoSettings;
   readonly scope: string;
   /** Names of the models that may be the reference. */
   readonly models: readonly string[];
@@ -62,25 +57,59 @@ export function settingsModel({
       number('content_retention_days', qualitative.content_retention_days),
       yesOrNo('redaction', qualitative.redaction),
     ],
-    autorouter: [
-      choice('mode', autorouterModes, autorouter.mode, 'modes'),
-      choice('algorithm', autorouterAlgorithms, autorouter.algorithm, 'algorithms'),
-      number('dial', autorouter.dial),
-      {
-        id: 'setting-reference_model',
-        name: 'reference_model',
-        type: 'select',
-        label: text('reference_model'),
-        options: [
-          { value: '', label: text('first-model'), selected: autorouter.reference_model === null },
-          ...models.map((name) => ({
-            value: name,
-            label: name,
-            selected: name === autorouter.reference_model,
-          })),
-        ],
-      },
-      yesOrNo('locked', autorouter.locked),
-    ],
+    autorouter: autorouterFields(autorouter, models, translate),
   };
 }
+
+/** What one level says about `auto`; empty where a wider one decides. */
+function autorouterFields(
+  settings: AutoSettings,
+  models: readonly string[],
+  translate: Translate,
+): readonly FieldModel[] {
+  const text = (name: string): string => translate(`engines.${name}`);
+  type Name = keyof AutoSettings;
+  const select = (name: Name, names: readonly string[], labelOf: (value: string) => string): FieldModel => {
+    const chosen = settings[name]?.toString() ?? '';
+    return {
+      id: `setting-${name}`,
+      name,
+      type: 'select',
+      label: text(name),
+      options: ['', ...names].map((value) => ({
+        value,
+        label: value === '' ? text('wider') : labelOf(value),
+        selected: value === chosen,
+      })),
+    };
+  };
+  const input = (name: Name, inputMode?: 'numeric' | 'decimal'): FieldModel => ({
+    id: `setting-${name}`,
+    name,
+    type: 'text',
+    label: text(name),
+    value: textOf(settings[name]),
+    ...(inputMode === undefined ? {} : { inputMode }),
+    help: text(`${name}-help`),
+  });
+  const yesOrNo = (name: 'stickiness' | 'locked'): FieldModel =>
+    select(name, ['true', 'false'], (value) => text(value === 'true' ? 'switch.on' : 'switch.off'));
+  return [
+    select('mode', autoModes, (value) => text(`modes.${value}`)),
+    select('algorithm', autoAlgorithms, (value) => text(`algorithms.${value}`)),
+    input('dial', 'numeric'),
+    select('reference_model', models, (value) => value),
+    select('fallback_model', models, (value) => value),
+    input('include'),
+    input('exclude'),
+    input('min_quality', 'decimal'),
+    input('max_cost_per_request', 'decimal'),
+    input('latency_target_ms', 'numeric'),
+    yesOrNo('stickiness'),
+    input('stickiness_minutes', 'numeric'),
+    yesOrNo('locked'),
+  ];
+}
+
+const textOf = (value: AutoSettings[keyof AutoSettings]): string =>
+  typeof value === 'object' ? value.join(', ') : (value?.toString() ?? '');

@@ -2,19 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ActivityLog, type ActionName, changesOf, type NewActivity } from '../../audit';
 import { Database } from '../../platform';
 
-export const autorouterModes = ['off', 'shadow', 'on'] as const;
-export const autorouterAlgorithms = ['hkb-v1', 'static', 'cheapest', 'best_quality'] as const;
 export const availabilities = ['off', 'admins', 'everyone'] as const;
-
-export interface AutorouterSettings {
-  readonly mode: (typeof autorouterModes)[number];
-  readonly algorithm: (typeof autorouterAlgorithms)[number];
-  /** From nothing but quality, 0, to nothing but cost, 10. */
-  readonly dial: number;
-  readonly reference_model: string | null;
-  /** Narrower settings may not differ. */
-  readonly locked: boolean;
-}
 
 export interface QualitativeSettings {
   readonly availability: (typeof availabilities)[number];
@@ -24,7 +12,6 @@ export interface QualitativeSettings {
 }
 
 interface EngineSettings {
-  readonly autorouter: AutorouterSettings;
   readonly qualitative: QualitativeSettings;
 }
 export type Engine = keyof EngineSettings;
@@ -36,16 +23,14 @@ export interface SettingOwner {
 }
 
 const usualSettings: EngineSettings = {
-  autorouter: { mode: 'off', algorithm: 'hkb-v1', dial: 5, reference_model: null, locked: false },
   qualitative: { availability: 'off', sampling_percent: 0, content_retention_days: 0, redaction: true },
 };
 
 const actions: Readonly<Record<Engine, ActionName>> = {
-  autorouter: 'autorouter.changed',
   qualitative: 'qualitative.settings-changed',
 };
 
-/** Keeps how automatic routing and quality reports shall work, until this version has engines that do it. */
+/** Keeps how quality reports shall work, until this version has an engine that does it. */
 @Injectable()
 export class EngineSettingsStore {
   constructor(

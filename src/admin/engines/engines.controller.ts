@@ -5,6 +5,15 @@ import { AdminViewService, PayerService } from '../../identity';
 import { fault } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import {
+  type AutoForm,
+  type AutoSettingsChange,
+  type AutoSettingsOwner,
+  AutoSettingsStore,
+  presentAutoPolicy,
+  presentAutoSettings,
+  readAutoForm,
+} from '../../routing';
+import {
   Access,
   Action,
   adminScope,
@@ -21,11 +30,12 @@ import { EngineSettingsStore } from './engine-settings';
 
 const settingsPath = '/dashboard/qualitative/settings';
 
-/** What administrators decide about quality reports and automatic routing. Both are stored; no engine is on yet. */
+/** What administrators decide about quality reports, which no engine makes yet, and about automatic routing. */
 @Controller()
 export class EnginesController {
   constructor(
     private readonly store: EngineSettingsStore,
+    private readonly auto: AutoSettingsStore,
     private readonly keys: KeyRegister,
     private readonly organisations: AdminViewService,
     private readonly payers: PayerService,
@@ -40,7 +50,7 @@ export class EnginesController {
     const owner = await this.ownerOf(request, undefined);
     const [qualitative, autorouter] = await Promise.all([
       this.store.of('qualitative', owner),
-      this.store.of('autorouter', owner),
+      this.auto.of(autoOwnerOf(owner.organisationId)),
     ]);
     return settingsModel({
       qualitative,
@@ -62,7 +72,11 @@ export class EnginesController {
       label: 'qualitative',
       concerns: { organisationId: owner.organisationId },
     });
-    return this.stored(request, response, { org_id: owner.organisationId, settings });
+    return this.stored(request, response, 'engines.stored', {
+      org_id: owner.organisationId,
+      settings,
+      engine: 'off',
+    });
   }
 
   @Action('/dashboard/admin/autorouter/org', Access.role('org_admin'), { audit: 'autorouter.changed' })
@@ -72,11 +86,17 @@ export class EnginesController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const owner = await this.ownerOf(request, wanted);
-    const settings = await this.store.set('autorouter', owner, this.readAutorouter(form), {
+    const { organisationId } = owner;
+    const settings = await this.auto.set(autoOwnerOf(organisationId), this.changeIn(form), {
       label: 'autorouter',
-      concerns: { organisationId: owner.organisationId },
+      concerns: { organisationId },
     });
-    return this.stored(request, response, { org_id: owner.organisationId, settings });
+    const levels = await this.auto.levels({ organisationId, userId: null, keyId: null });
+    return this.stored(request, response, 'engines.stored-autorouter', {
+      org_id: organisationId,
+      settings: presentAutoSettings(settings),
+      effective: presentAutoPolicy(levels),
+    });
   }
 
   @Action('/dashboard/admin/autorouter/api-key', Access.role('department_admin'), {
@@ -89,13 +109,16 @@ export class EnginesController {
   ): Promise<object> {
     const key = await this.keys.get(adminScope(request), keyId);
     const { userId, organisationId } = await this.payers.standingOf(key);
-    const settings = await this.store.set(
-      'autorouter',
-      { organisationId: null, keyId: key.id },
-      this.readAutorouter(form),
-      { label: key.name, concerns: { userId, organisationId } },
-    );
-    return this.stored(request, response, { key_id: key.id, settings });
+    const settings = await this.auto.set({ level: 'key', id: key.id }, this.changeIn(form), {
+      label: key.name,
+      concerns: { userId, organisationId },
+    });
+    const levels = await this.auto.levels({ organisationId, userId, keyId: key.id });
+    return this.stored(request, response, 'engines.stored-autorouter', {
+      key_id: key.id,
+      settings: presentAutoSettings(settings),
+      effective: presentAutoPolicy(levels),
+    });
   }
 
   /** A foreign organisation is as one that does not exist. */
@@ -113,19 +136,15 @@ export class EnginesController {
     return { organisationId: (await this.organisations.organisation(wanted)).id, keyId: null };
   }
 
-  private readAutorouter<Form extends { reference_model?: string }>({
-    reference_model: name,
-    ...form
-  }: Form) {
-    if (name === undefined) return form;
-    if (name !== '' && !this.catalogue.snapshot.models.some((model) => model.name === name)) {
-      throw fault('validation_error', { param: 'reference_model', message: 'There is no such model.' });
-    }
-    return { ...form, reference_model: name === '' ? null : name };
+  private changeIn(form: AutoForm): AutoSettingsChange {
+    return readAutoForm(form, (name) => this.catalogue.snapshot.model(name) !== undefined);
   }
 
-  private stored(request: HttpRequest, response: ServerResponse, facts: object): object {
-    this.notices.leave(response, { tone: 'ok', text: 'engines.stored' });
-    return afterChange(request, response, settingsPath, { ok: true, ...facts, engine: 'off' });
+  private stored(request: HttpRequest, response: ServerResponse, text: string, facts: object): object {
+    this.notices.leave(response, { tone: 'ok', text });
+    return afterChange(request, response, settingsPath, { ok: true, ...facts });
   }
 }
+
+const autoOwnerOf = (organisationId: number | null): AutoSettingsOwner =>
+  organisationId === null ? { level: 'platform' } : { level: 'organisation', id: organisationId };

@@ -49,7 +49,7 @@ afterAll(() => app.close());
 
 test('settings of quality are stored for the organisation, on record, and said to be off', async () => {
   const { cookie } = await person('org_admin', ours);
-  expect(await page(cookie)).toContain('The engines are not on.');
+  expect(await page(cookie)).toContain('Quality reports are not on.');
   const { status, json } = await post(quality, cookie, { availability: 'admins', sampling_percent: '5' });
   expect(status).toBe(200);
   expect(json).toMatchObject({
@@ -78,18 +78,25 @@ test('automatic routing is set by organisation and by key', async () => {
   expect((await post(organisation, cookie, { mode: 'shadow', dial: 7 })).json).toMatchObject({
     org_id: theirs,
     settings: { mode: 'shadow', dial: 7, algorithm: 'hkb-v1', locked: false },
-    engine: 'off',
+    effective: { mode: 'shadow', dial: 7, source_level: 'organisation', locked_by: null },
   });
   const { id } = await addKey(app, userId);
   expect((await post(key, cookie, { key_id: id, mode: 'on', locked: true })).json).toMatchObject({
     key_id: id,
     settings: { mode: 'on', dial: 5, locked: true },
+    effective: { mode: 'on', locked_by: 'key' },
   });
   expect(await page(cookie)).toMatch(/value="shadow" selected/);
+  expect((await post(organisation, cookie, { dial: '', include: 'sim-*, other' })).json).toMatchObject({
+    settings: { mode: 'shadow', dial: 5, include: ['sim-*', 'other'] },
+    effective: { dial: 5, include: [['sim-*', 'other']] },
+  });
+  expect(await page(cookie)).toMatch(/name="include"[^>]* value="sim-\*, other"/);
   const stranger = await person('org_owner', ours);
   expect((await post(key, stranger.cookie, { key_id: id, mode: 'off' })).status).toBe(404);
   expect((await post(organisation, stranger.cookie, { org_id: theirs, mode: 'off' })).status).toBe(404);
   expect((await entries(theirs)).map(({ action }) => action)).toEqual([
+    'autorouter.changed',
     'autorouter.changed',
     'autorouter.changed',
   ]);
@@ -114,6 +121,12 @@ test.each([
   [organisation, { dial: 11 }],
   [organisation, { locked: 'perhaps' }],
   [organisation, { reference_model: 'absent' }],
+  [organisation, { include: 'a b<script>' }],
+  [organisation, { min_quality: 1.1 }],
+  [organisation, { max_cost_per_request: '0.00' }],
+  [organisation, { max_cost_per_request: 'much' }],
+  [organisation, { latency_target_ms: 0 }],
+  [organisation, { stickiness_minutes: 1441 }],
   [key, { mode: 'on' }],
   [key, { key_id: 'x' }],
 ])('%s refuses %j', async (path, form) => {

@@ -1,0 +1,122 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Req, Res } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+import { IsString, MaxLength } from 'class-validator';
+import { CatalogueService } from '../../catalogue';
+import { PayerService } from '../../identity';
+import { fault } from '../../kernel';
+import { KeyRegister } from '../../keys';
+import {
+  type AutoAudience,
+  AutoForm,
+  type AutoLevel,
+  type AutoSettingsChange,
+  AutoSettingsStore,
+  effectivePolicy,
+  presentAutoPolicy,
+  presentAutoSettings,
+  readAutoForm,
+} from '../../routing';
+import { Access, Action, actorOf, afterChange, type HttpRequest, Notices, viewScope } from '../../web';
+
+const audit = 'autorouter.changed';
+const home = '/dashboard/autorouter';
+
+class OwnKeyAutoForm extends AutoForm {
+  /** The key's public id, or its number. */
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'number' ? String(value) : value))
+  @IsString()
+  @MaxLength(64)
+  key_id: string;
+}
+
+/** How `auto` chooses for a person and for each of their keys, within what wider levels leave open. */
+@Controller()
+export class AutorouterSettingsController {
+  constructor(
+    private readonly store: AutoSettingsStore,
+    private readonly keys: KeyRegister,
+    private readonly payers: PayerService,
+    private readonly catalogue: CatalogueService,
+    private readonly notices: Notices,
+  ) {}
+
+  @Action('/dashboard/autorouter/user', Access.session(), { audit })
+  async setUser(
+    @Body() form: AutoForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { userId, organisationId } = actorOf(request);
+    const change = this.changeIn(form, request);
+    const audience = { organisationId, userId, keyId: null };
+    await this.refuseLocked(audience, ['platform', 'organisation']);
+    const settings = await this.store.set({ level: 'user', id: userId }, change, {
+      label: 'autorouter',
+      concerns: { userId, organisationId },
+    });
+    return this.stored(request, response, {
+      user_id: userId,
+      settings: presentAutoSettings(settings),
+      effective: presentAutoPolicy(await this.store.levels(audience)),
+    });
+  }
+
+  @Action('/dashboard/autorouter/api-key', Access.session(), { audit })
+  async setKey(
+    @Body() { key_id: id, ...form }: OwnKeyAutoForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const key = await this.keys.get(viewScope(request), idOf(id));
+    if (form.locked !== undefined)
+      throw fault('permission_denied', {
+        param: 'locked',
+        message: 'Only an administrator locks the settings of a key.',
+      });
+    const change = this.changeIn(form, request);
+    const { userId, organisationId } = await this.payers.standingOf(key);
+    const audience = { organisationId, userId, keyId: key.id };
+    await this.refuseLocked(audience, ['platform', 'organisation', 'user', 'key']);
+    const settings = await this.store.set({ level: 'key', id: key.id }, change, {
+      label: key.name,
+      concerns: { userId, organisationId },
+    });
+    return this.stored(request, response, {
+      key_id: key.publicId,
+      settings: presentAutoSettings(settings),
+      effective: presentAutoPolicy(await this.store.levels(audience)),
+    });
+  }
+
+  /** What a locked level hides would be stored and never count. */
+  private async refuseLocked(audience: AutoAudience, levels: readonly AutoLevel[]): Promise<void> {
+    const { lockedBy } = effectivePolicy(await this.store.levels(audience));
+    if (lockedBy === null || !levels.includes(lockedBy)) return;
+    throw fault('permission_denied', { message: LOCKED[lockedBy], details: { locked_by: lockedBy } });
+  }
+
+  /** A model that is closed to them does not exist for them. */
+  private changeIn(form: AutoForm, request: HttpRequest): AutoSettingsChange {
+    const { snapshot } = this.catalogue;
+    const { organisationId, departmentId } = actorOf(request);
+    return readAutoForm(form, (name) => {
+      const model = snapshot.model(name);
+      return model !== undefined && snapshot.isOpenTo(model, { organisationId, departmentId });
+    });
+  }
+
+  private stored(request: HttpRequest, response: ServerResponse, facts: object): object {
+    this.notices.leave(response, { tone: 'ok', text: 'engines.stored-autorouter' });
+    return afterChange(request, response, home, { ok: true, ...facts });
+  }
+}
+
+const LOCKED: Readonly<Record<AutoLevel, string>> = {
+  platform: 'The operator has locked how auto chooses.',
+  organisation: 'Your organisation has locked how auto chooses.',
+  user: 'Your own settings are locked for all of your keys: unlock them first.',
+  key: 'An administrator has locked the settings of this key.',
+};
+
+const idOf = (id: string): string | number => (/^\d{1,9}$/.test(id) ? Number(id) : id);

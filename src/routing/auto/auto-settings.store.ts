@@ -1,0 +1,120 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog, changesOf, type NewActivity } from '../../audit';
+import { Database, Notifications, type Tx } from '../../platform';
+import type { AutoLevel, AutoLevels, AutoSettings } from './auto-settings';
+
+/** Whose settings: the platform's have no id. */
+export type AutoSettingsOwner =
+  { readonly level: 'platform' } | { readonly level: Exclude<AutoLevel, 'platform'>; readonly id: number };
+
+/** Whom the settings of one request are read for. */
+export interface AutoAudience {
+  readonly organisationId: number | null;
+  readonly userId: number | null;
+  readonly keyId: number | null;
+}
+
+/** A field of null takes back what this level said. */
+export type AutoSettingsChange = { readonly [Name in keyof AutoSettings]?: AutoSettings[Name] | null };
+
+interface Row {
+  readonly organisation_id: number | null;
+  readonly user_id: number | null;
+  readonly key_id: number | null;
+  readonly settings: AutoSettings;
+}
+
+/** Announced with every change of a policy. */
+export const autoSettingsChannel = 'auto_settings';
+
+/** Keeps what each level says about `auto`. */
+@Injectable()
+export class AutoSettingsStore {
+  constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+    private readonly notifications: Notifications,
+  ) {}
+
+  /** What was set for this owner alone. */
+  async of(owner: AutoSettingsOwner): Promise<AutoSettings> {
+    const [row] = await this.database.query<Row>(
+      `SELECT settings FROM engine_setting WHERE ${ofOwner}`,
+      columnsOf(owner),
+    );
+    return row?.settings ?? {};
+  }
+
+  async levels({ organisationId, userId, keyId }: AutoAudience): Promise<AutoLevels> {
+    const rows = await this.database.query<Row>(
+      `SELECT organisation_id, user_id, key_id, settings FROM engine_setting
+        WHERE engine = 'autorouter' AND (num_nonnulls(organisation_id, user_id, key_id) = 0
+           OR organisation_id = $1 OR user_id = $2 OR key_id = $3)`,
+      [organisationId, userId, keyId],
+    );
+    return Object.fromEntries(rows.map((row) => [levelOf(row), row.settings]));
+  }
+
+  /** Only what is given changes; `concerns` decides who reads of it. */
+  async set(
+    owner: AutoSettingsOwner,
+    wanted: AutoSettingsChange,
+    { label, concerns }: Pick<NewActivity, 'concerns'> & { readonly label: string },
+  ): Promise<AutoSettings> {
+    const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
+    return this.database.transaction(async (tx) => {
+      const before = await lockedSettings(tx, owner);
+      const changes = changesOf(before, given);
+      const after = withoutNulls({ ...before, ...given });
+      if (Object.keys(changes).length === 0) {
+        this.activity.nothingChanged();
+        return after;
+      }
+      await tx.query(`UPDATE engine_setting SET settings = $4, updated_at = now() WHERE ${ofOwner}`, [
+        ...columnsOf(owner),
+        after,
+      ]);
+      await this.activity.write(tx, {
+        action: 'autorouter.changed',
+        object: {
+          type: owner.level === 'key' ? 'key' : 'setting',
+          id: owner.level === 'platform' ? 'platform' : owner.id,
+          label,
+        },
+        concerns,
+        changes,
+      });
+      await this.notifications.notify(tx, autoSettingsChannel, owner.level);
+      return after;
+    });
+  }
+}
+
+const ofOwner = `engine = 'autorouter' AND organisation_id IS NOT DISTINCT FROM $1
+  AND user_id IS NOT DISTINCT FROM $2 AND key_id IS NOT DISTINCT FROM $3`;
+
+const columnsOf = (owner: AutoSettingsOwner): (number | null)[] =>
+  (['organisation', 'user', 'key'] as const).map((level) => (owner.level === level ? owner.id : null));
+
+/** Changes of one level take turns. */
+async function lockedSettings(tx: Tx, owner: AutoSettingsOwner): Promise<AutoSettings> {
+  await tx.query(
+    `INSERT INTO engine_setting (engine, organisation_id, user_id, key_id, settings)
+     VALUES ('autorouter', $1, $2, $3, '{}') ON CONFLICT ON CONSTRAINT engine_setting_once DO NOTHING`,
+    columnsOf(owner),
+  );
+  const [row] = await tx.query<Row[]>(
+    `SELECT settings FROM engine_setting WHERE ${ofOwner} FOR UPDATE`,
+    columnsOf(owner),
+  );
+  return row?.settings ?? {};
+}
+
+const withoutNulls = (settings: object): AutoSettings =>
+  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
+
+function levelOf({ organisation_id, user_id, key_id }: Row): AutoLevel {
+  if (key_id !== null) return 'key';
+  if (user_id !== null) return 'user';
+  return organisation_id === null ? 'platform' : 'organisation';
+}

@@ -1,0 +1,63 @@
+/** How `auto` chooses, as far as one level of the house says it. What a level leaves out, the wider one decides. */
+export interface AutoSettings {
+  readonly mode?: AutoMode;
+  readonly algorithm?: AutoAlgorithm;
+  /** From nothing but quality, 0, to nothing but cost, 10. */
+  readonly dial?: number;
+  readonly reference_model?: string;
+  /** Patterns of names; only a model that one of them names may be picked. */
+  readonly include?: readonly string[];
+  readonly exclude?: readonly string[];
+  /** Between 0 and 1: a model whose expected quality may lie below is not picked. */
+  readonly min_quality?: number;
+  /** In US dollars, as a decimal. */
+  readonly max_cost_per_request?: string;
+  readonly latency_target_ms?: number;
+  readonly stickiness?: boolean;
+  readonly stickiness_minutes?: number;
+  /** Answers where nothing can be chosen. */
+  readonly fallback_model?: string;
+  /** Narrower levels may not differ. */
+  readonly locked?: boolean;
+}
+
+export const autoModes = ['off', 'shadow', 'on'] as const;
+export type AutoMode = (typeof autoModes)[number];
+
+export const autoAlgorithms = ['hkb-v1', 'static', 'cheapest', 'best_quality'] as const;
+export type AutoAlgorithm = (typeof autoAlgorithms)[number];
+
+/** From the widest to the narrowest. */
+export const autoLevels = ['platform', 'organisation', 'user', 'key'] as const;
+export type AutoLevel = (typeof autoLevels)[number];
+
+export type AutoLevels = Readonly<Partial<Record<AutoLevel, AutoSettings>>>;
+
+type Chosen = 'mode' | 'algorithm' | 'dial' | 'stickiness' | 'stickiness_minutes';
+
+/** What counts where no level says anything. */
+export const usualAutoSettings = {
+  mode: 'shadow',
+  algorithm: 'hkb-v1',
+  dial: 5,
+  stickiness: true,
+  stickiness_minutes: 60,
+} as const satisfies Required<Pick<AutoSettings, Chosen>>;
+
+type Named = 'reference_model' | 'fallback_model' | 'latency_target_ms';
+
+/** What counts for one caller, every level taken together. */
+export interface EffectiveAutoPolicy
+  extends
+    Required<Pick<AutoSettings, Chosen>>,
+    Pick<AutoSettings, Named | 'min_quality' | 'max_cost_per_request'> {
+  /** Of each level that names any: a model has to be on all of them. */
+  readonly includes: readonly (readonly string[])[];
+  readonly excludes: readonly string[];
+  /** The narrowest level that has a say. */
+  readonly level: AutoLevel | 'usual';
+  /** The level that nobody narrower may differ from; null when there is none. */
+  readonly lockedBy: AutoLevel | null;
+  /** Where each choice comes from. */
+  readonly sources: Readonly<Partial<Record<keyof AutoSettings, AutoLevel>>>;
+}

@@ -1,0 +1,22 @@
+import { type AutoLevels, type AutoSettings, usualAutoSettings } from './auto-settings';
+import { effectivePolicy } from './effective-policy';
+
+/** What one level says, beside what is usual where it says nothing. */
+export const presentAutoSettings = (settings: AutoSettings): AutoSettings => ({
+  ...usualAutoSettings,
+  locked: false,
+  ...settings,
+});
+
+/** What counts for somebody, and which level decided it. */
+export function presentAutoPolicy(levels: AutoLevels): object {
+  const { level, lockedBy, sources, includes, excludes, ...choices } = effectivePolicy(levels);
+  return {
+    ...choices,
+    include: includes,
+    exclude: excludes,
+    source_level: level,
+    locked_by: lockedBy,
+    sources,
+  };
+}
