@@ -1,5 +1,5 @@
 export { AutoForm, readAutoForm } from './auto/auto-form';
-export { autoAlgorithms, type AutoLevel, autoModes, type AutoSettings } from './auto/auto-settings';
+export { type AutoLevel, autoModes, type AutoSettings } from './auto/auto-settings';
 export { effectivePolicy } from './auto/effective-policy';
 export {
   type AutoAudience,

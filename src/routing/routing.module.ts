@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AuditModule } from '../audit';
 import { CatalogueModule } from '../catalogue';
 import { SupplierHttpModule } from '../platform';
 import { AutoPolicies } from './auto/auto-policies';
@@ -14,7 +15,7 @@ import { SupplierStyles } from './suppliers/registry';
 import { SupplierClient } from './suppliers/supplier-client';
 
 @Module({
-  imports: [CatalogueModule, SupplierHttpModule],
+  imports: [AuditModule, CatalogueModule, SupplierHttpModule],
   providers: [
     AutoPolicies,
     AutoRouter,

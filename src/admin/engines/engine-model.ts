@@ -1,5 +1,5 @@
 import type { BannerModel, FieldModel, Translate } from '../../views';
-import { autoAlgorithms, autoModes, type AutoSettings } from '../../routing';
+import { autoModes, type AutoSettings, ROUTER_ALGORITHMS } from '../../routing';
 import { availabilities, type QualitativeSettings } from './engine-settings';
 
 export interface SettingsShown {
@@ -96,7 +96,7 @@ function autorouterFields(
     select(name, ['true', 'false'], (value) => text(value === 'true' ? 'switch.on' : 'switch.off'));
   return [
     select('mode', autoModes, (value) => text(`modes.${value}`)),
-    select('algorithm', autoAlgorithms, (value) => text(`algorithms.${value}`)),
+    select('algorithm', ROUTER_ALGORITHMS, (value) => text(`algorithms.${value}`)),
     input('dial', 'numeric'),
     select('reference_model', models, (value) => value),
     select('fallback_model', models, (value) => value),

@@ -73,6 +73,7 @@ export const reachableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'timeout',
   'tos_not_accepted',
   'unsupported_auto_mode',
+  'unsupported_autorouter_algorithm',
   'unsupported_media_type',
   'unsupported_parameter',
   'upstream_error',

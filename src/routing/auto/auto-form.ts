@@ -15,7 +15,8 @@ import {
 } from 'class-validator';
 import { MODEL_PATTERN } from '../../catalogue';
 import { fault, formatUsd, type Nano, nanoPerUsd, parseUsd } from '../../kernel';
-import { autoAlgorithms, autoModes } from './auto-settings';
+import { ROUTER_ALGORITHMS } from '../autorouter';
+import { autoModes } from './auto-settings';
 import type { AutoSettingsChange } from './auto-settings.store';
 
 const MOST_PATTERNS = 200;
@@ -116,11 +117,11 @@ export function readAutoForm(
     mode: known(mode, autoModes, () =>
       fault('unsupported_auto_mode', { status: 422, param: 'mode', message: oneOf('mode', autoModes) }),
     ),
-    algorithm: known(algorithm, autoAlgorithms, () =>
+    algorithm: known(algorithm, ROUTER_ALGORITHMS, () =>
       fault('unsupported_autorouter_algorithm', {
         status: 422,
         param: 'algorithm',
-        message: oneOf('algorithm', autoAlgorithms),
+        message: oneOf('algorithm', ROUTER_ALGORITHMS),
       }),
     ),
     max_cost_per_request: cost === undefined || cost === null ? cost : costIn(cost),

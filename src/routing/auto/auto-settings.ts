@@ -1,7 +1,9 @@
+import type { RouterAlgorithm } from '../autorouter';
+
 /** How `auto` chooses, as far as one level of the house says it. What a level leaves out, the wider one decides. */
 export interface AutoSettings {
   readonly mode?: AutoMode;
-  readonly algorithm?: AutoAlgorithm;
+  readonly algorithm?: RouterAlgorithm;
   /** From nothing but quality, 0, to nothing but cost, 10. */
   readonly dial?: number;
   readonly reference_model?: string;
@@ -23,9 +25,6 @@ export interface AutoSettings {
 
 export const autoModes = ['off', 'shadow', 'on'] as const;
 export type AutoMode = (typeof autoModes)[number];
-
-export const autoAlgorithms = ['hkb-v1', 'static', 'cheapest', 'best_quality'] as const;
-export type AutoAlgorithm = (typeof autoAlgorithms)[number];
 
 /** From the widest to the narrowest. */
 export const autoLevels = ['platform', 'organisation', 'user', 'key'] as const;

@@ -38,7 +38,7 @@ const ofOrganisation = '/dashboard/admin/autorouter/org';
 const ofAnyKey = '/dashboard/admin/autorouter/api-key';
 
 beforeAll(async () => {
-  app = await startTestApp({ environment: { SANDBOX: 'on' } });
+  app = await startTestApp({ sandboxUrl: 'http://127.0.0.1:9' });
 });
 afterAll(() => app.close());
 beforeEach(async () => {
@@ -97,7 +97,9 @@ test('a key is locked by administrators alone, and a foreign key is not there', 
   const { cookie, userId } = await person();
   const { publicId, id } = await addKey(app, userId);
   expect((await post(ownKey, cookie, { key_id: publicId, locked: true })).status).toBe(403);
-  expect((await post(ownKey, cookie, { key_id: id, mode: 'off' })).json.settings).toMatchObject({ mode: 'off' });
+  expect((await post(ownKey, cookie, { key_id: id, mode: 'off' })).json.settings).toMatchObject({
+    mode: 'off',
+  });
   const stranger = await person();
   expect((await post(ownKey, stranger.cookie, { key_id: publicId, mode: 'on' })).status).toBe(404);
 });

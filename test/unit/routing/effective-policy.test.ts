@@ -25,7 +25,9 @@ test('nothing narrower than a lock has a say, and limits are never looser than a
       const policy = effectivePolicy(given);
       const lock = order.find((level) => given[level]?.locked === true) ?? null;
       expect(policy.lockedBy).toBe(lock);
-      const heard = order.slice(0, lock === null ? 4 : order.indexOf(lock) + 1).map((level) => given[level] ?? {});
+      const heard = order
+        .slice(0, lock === null ? 4 : order.indexOf(lock) + 1)
+        .map((level) => given[level] ?? {});
       const expected = <Name extends keyof AutoSettings>(name: Name): AutoSettings[Name] =>
         heard.findLast((each) => each[name] !== undefined)?.[name];
       expect(policy.mode).toBe(expected('mode') ?? 'shadow');
