@@ -24,12 +24,14 @@ export interface PooledToken {
 }
 
 interface Held {
+  /** Every origin that gets to see it. */
+  readonly home: string;
   readonly first: Credential | null;
   readonly pool: readonly PooledToken[];
   readonly state: CredentialState;
 }
 
-const none: Held = { first: null, pool: [], state: 'missing' };
+const none: Held = { home: '', first: null, pool: [], state: 'missing' };
 
 /**
  * Every secret that suppliers are paid with, decrypted once a revision of the catalogue and kept in memory only. It
@@ -39,6 +41,8 @@ const none: Held = { first: null, pool: [], state: 'missing' };
 export class CredentialStore {
   private readonly logger = new Logger(CredentialStore.name);
   private held: ReadonlyMap<number, Held> = new Map();
+  /** Reckoned once a provider and revision: it is asked for with every call. */
+  private readonly homes = new WeakMap<ProviderView, string>();
   private loaded = false;
   /** Said once a secret, not once a reload. */
   private readonly complainedOf = new Set<string>();
@@ -58,6 +62,16 @@ export class CredentialStore {
 
   stateOf(providerId: number): CredentialState {
     return this.of(providerId).state;
+  }
+
+  /**
+   * All of this of a provider as the caller knows it: where it lives elsewhere than the secret was entered for, there is
+   * none. Just after a change, this node's copies of the two may be of different revisions.
+   */
+  at(provider: ProviderView): Pick<Held, 'first' | 'pool' | 'state'> {
+    const held = this.of(provider.id);
+    if (held === none || held.home === this.homeOf(provider)) return held;
+    return { first: null, pool: [], state: 'unreadable' };
   }
 
   /** Every token of a pool. */
@@ -114,6 +128,14 @@ export class CredentialStore {
     await this.database.source.manager.update(ProviderCredential, { id }, { health });
   }
 
+  private homeOf(provider: ProviderView): string {
+    const known = this.homes.get(provider);
+    if (known !== undefined) return known;
+    const home = originsOf(provider);
+    this.homes.set(provider, home);
+    return home;
+  }
+
   private of(providerId: number): Held {
     return this.held.get(providerId) ?? none;
   }
@@ -153,7 +175,8 @@ export class CredentialStore {
       if (credential.kind === 'oauth-pool') pool.push({ label: row.label, provider, token: credential });
       else first ??= credential;
     }
-    return { first, pool, state: first !== null || pool.length > 0 ? 'ready' : 'unreadable' };
+    const home = this.homeOf(provider);
+    return { home, first, pool, state: first !== null || pool.length > 0 ? 'ready' : 'unreadable' };
   }
 
   private read(row: ProviderCredential, provider: ProviderView): Credential | undefined {

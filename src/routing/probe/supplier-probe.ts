@@ -52,7 +52,7 @@ interface Probe {
   readonly credential: Credential | null;
 }
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 10_000;
 const LARGEST_ANSWER = 1024 * 1024;
 
 /**
@@ -126,7 +126,8 @@ export class SupplierProbe {
   /** A stored secret goes nowhere but where it was entered for. */
   private storedFor(provider: ProviderView, stored: ProviderView | undefined): Credential | null {
     if (stored === undefined || originsOf(stored) !== originsOf(provider)) return null;
-    return this.credentials.resolve(stored.id) ?? this.credentials.tokensOf(stored.id)[0]?.token ?? null;
+    const { first, pool } = this.credentials.at(provider);
+    return first ?? pool[0]?.token ?? null;
   }
 }
 

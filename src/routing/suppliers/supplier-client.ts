@@ -118,9 +118,8 @@ export class SupplierClient {
   }
 
   private credentialFor(style: SupplierStyle, { provider }: LaneView): Credential | null {
-    const credential = this.credentials.resolve(provider.id);
-    if (credential !== null) return credential;
-    const state = this.credentials.stateOf(provider.id);
+    const { first, state } = this.credentials.at(provider);
+    if (first !== null) return first;
     // A secret that cannot be read was meant to be used: going without it would be a surprise.
     if (state === 'missing' && !style.needsCredential(provider)) return null;
     throw fault('configuration_error', { details: { provider: provider.name, credential: state } });

@@ -50,13 +50,17 @@ export class Visitor {
     });
   }
 
+  get headers(): Record<string, string> {
+    return { cookie: this.cookie, 'sec-fetch-site': 'same-origin' };
+  }
+
   /** As a browser sends a form with files. */
   upload(path: string, form: FormData): Promise<Response> {
     return fetch(this.url + path, {
       method: 'POST',
       redirect: 'manual',
       body: form,
-      headers: { cookie: this.cookie, accept: 'text/html', 'sec-fetch-site': 'same-origin' },
+      headers: { ...this.headers, accept: 'text/html' },
     });
   }
 

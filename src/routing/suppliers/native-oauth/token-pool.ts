@@ -58,7 +58,7 @@ export class TokenPool implements OnApplicationShutdown {
 
   /** Throws when no token of the provider can be used now. */
   async take(provider: ProviderView): Promise<TokenLease> {
-    const tokens = this.store.tokensOf(provider.id);
+    const tokens = this.store.at(provider).pool;
     if (tokens.length === 0) throw fault('configuration_error', { details: { provider: provider.name } });
     const left = new Set(tokens);
     for (let pooled = this.choose(left); pooled !== undefined; pooled = this.choose(left)) {
@@ -74,7 +74,7 @@ export class TokenPool implements OnApplicationShutdown {
 
   /** Whether any token of the provider may be taken now. */
   hasReady(provider: ProviderView): boolean {
-    return this.choose(new Set(this.store.tokensOf(provider.id))) !== undefined;
+    return this.choose(new Set(this.store.at(provider).pool)) !== undefined;
   }
 
   /** What is being written is written before the database closes. */
