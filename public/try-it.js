@@ -7,6 +7,32 @@ const address = isPortal ? '/openapi.json' : '/v1/openapi.json';
 for (const link of document.querySelectorAll('[data-document]'))
   if (link.dataset.document === address) link.setAttribute('aria-current', 'page');
 
+/** Swagger UI's own layout brings a second main landmark; here its parts stand in this page. */
+const layout = ({ React: { createElement } }) => ({
+  components: {
+    PartsOfPage({ getComponent }) {
+      const part = (name) => createElement(getComponent(name, true));
+      const row = (className, ...parts) =>
+        createElement('div', { className }, createElement('div', { className: 'wrapper' }, ...parts));
+      return createElement(
+        'div',
+        { className: 'swagger-ui' },
+        row('information-container', part('InfoContainer')),
+        row('scheme-container', part('ServersContainer'), part('AuthorizeBtnContainer')),
+        row('', part('operations')),
+      );
+    },
+  },
+});
+
+/** Its list has no name, and its headings leave out a level. */
+function mend() {
+  root.querySelector('#servers')?.setAttribute('aria-label', root.dataset.servers);
+  for (const heading of root.querySelectorAll('h3.opblock-tag')) heading.setAttribute('aria-level', '2');
+}
+
+new MutationObserver(mend).observe(root, { childList: true, subtree: true });
+
 try {
   const answer = await fetch(address);
   if (!answer.ok) throw new Error(`${address} answers ${answer.status}`);
@@ -15,7 +41,10 @@ try {
   window.SwaggerUIBundle({
     spec,
     domNode: root,
-    deepLinking: true,
+    plugins: [layout],
+    layout: 'PartsOfPage',
+    // A link inside of a button is for nobody.
+    deepLinking: false,
     docExpansion: 'list',
     defaultModelsExpandDepth: -1,
     // Nothing is asked of other hosts.

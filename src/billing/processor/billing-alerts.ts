@@ -18,6 +18,10 @@ interface BudgetRow {
   user_id: number;
 }
 
+/** Whether this person did not switch the topic off on the page of their notices. */
+const wants = (userId: string, topic: 'budget' | 'balance'): string =>
+  `NOT EXISTS (SELECT FROM user_setting s WHERE s.user_id = ${userId} AND '${topic}' = ANY (s.muted_notices))`;
+
 /**
  * The windows that run, the highest of 50, 80 and 100 per cent that each has reached, and whom to tell: whose key or
  * account it is, who pays for the project, who heads the department or owns the organisation.
@@ -46,7 +50,7 @@ const reachedBudgets = `
       UNION ALL SELECT g.name, a.id FROM organisation g JOIN user_account a
            ON a.organisation_id = g.id AND a.role = 'org_owner' WHERE r.kind = 'organisation' AND g.id = r.owner_id
     ) AS o
-    JOIN user_account u ON u.id = o.user_id AND u.status = 'active'
+    JOIN user_account u ON u.id = o.user_id AND u.status = 'active' AND ${wants('u.id', 'budget')}
    ORDER BY r.window_id LIMIT ${MAILS_AT_ONCE}`;
 
 /** Mails before money runs out: low balances, and budgets at 50, 80 and 100 per cent. Each is sent once. */
@@ -78,6 +82,7 @@ export class BillingAlerts {
       `UPDATE billing_account a SET low_balance_mailed_at = clock_timestamp() FROM spending_window w, user_account u
         WHERE w.kind = 'wallet' AND w.owner_id = a.wallet_id AND u.id = a.wallet_id AND u.status = 'active'
           AND NOT u.billing_exempt AND a.low_balance_mailed_at IS NULL AND ${balance} < a.low_balance_nano
+          AND ${wants('u.id', 'balance')}
           AND EXISTS (SELECT FROM payment p WHERE p.wallet_id = a.wallet_id AND p.state = 'paid')
         RETURNING a.wallet_id, ${balance}::text AS balance, a.low_balance_mailed_at`,
     );

@@ -189,6 +189,23 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     await move('8', 'debit');
     await alerts.look();
     await waitFor(async () => (await subjects(payer)).filter((subject) => subject === low).length === 2);
+    const mute = (notices: string[]) => house.send('POST', '/dashboard/settings/notices', payer, { notices });
+    const isTold = async () => {
+      const [row] = await house.rows<{ told: boolean }>(
+        'SELECT low_balance_mailed_at IS NOT NULL AS told FROM billing_account WHERE wallet_id = $1',
+        [payer.userId],
+      );
+      return row?.told;
+    };
+    expect((await mute(['budget', 'models'])).status).toBe(200);
+    await move('8', 'credit');
+    await alerts.look();
+    await move('8', 'debit');
+    await alerts.look();
+    expect(await isTold()).toBe(false);
+    expect((await mute(['balance', 'budget'])).status).toBe(200);
+    await alerts.look();
+    expect(await isTold()).toBe(true);
   });
 
   test('a budget is told at 50, 80 and 100 per cent, each once and only the highest', async () => {
@@ -215,6 +232,11 @@ describe('the operators’ desk, mails and the check of the processor', () => {
         await spend(spent * USD);
         await alerts.look();
       }
+      await house.send('POST', '/dashboard/settings/notices', payer, { notices: ['balance'] });
+      await spend(0n);
+      await alerts.look();
+      await spend(8n * USD);
+      await alerts.look();
       await waitFor(async () => (await subjects(payer)).length >= 2);
       expect((await subjects(payer)).toSorted()).toEqual([
         '100 % of a budget is used: your own budget',
