@@ -26,9 +26,11 @@ const mayImport = {
     'protocol',
     'kernel',
   ],
+  quality: ['gateway', 'keys', 'routing', 'catalogue', 'identity', 'audit', 'platform', 'protocol', 'kernel'],
   chat: ['gateway', 'keys', 'billing', 'catalogue', 'identity', 'audit', 'platform', 'kernel'],
   portal: [
     'chat',
+    'quality',
     'gateway',
     'web',
     'keys',
@@ -44,6 +46,7 @@ const mayImport = {
   ],
   admin: [
     'chat',
+    'quality',
     'web',
     'keys',
     'routing',

@@ -41,6 +41,7 @@ import { CreateSecondFactor1763801300000 } from './1763801300000-create-second-f
 import { LetPeopleSetTheAutorouter1763901000000 } from './1763901000000-let-people-set-the-autorouter';
 import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
 import { SealActivity1763903000000 } from './1763903000000-seal-activity';
+import { CreateQuality1763902000000 } from './1763902000000-create-quality';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -87,4 +88,5 @@ export const migrations = [
   LetPeopleSetTheAutorouter1763901000000,
   CreateCatalogueDrafts1763905000000,
   SealActivity1763903000000,
+  CreateQuality1763902000000,
 ];

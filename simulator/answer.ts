@@ -1,7 +1,9 @@
 import { hashName, hashText } from './hash';
 import { parseJson, type JsonObject } from './json';
+import { judgementOf } from './judge';
 import { Directives, piecesOf, words } from './prompt';
 import { minimalValue } from './schema';
+import { asSkilled } from './skill';
 import { countPrompt, countTokens, type PromptWeight } from './tokens';
 import type { Tempo } from './reply';
 import type { Usage } from './usage';
@@ -172,19 +174,22 @@ function namedTool(value: string, tools: readonly Tool[]): WantedTool[] {
 }
 
 function textFor(
-  { format }: Conversation,
+  { format, model }: Conversation,
   { text, directives }: Asked,
   results: readonly string[],
 ): string[] {
   const echo = directives.text('echo');
   if (echo !== undefined) return piecesOf(echo, 4);
+  const judgement = judgementOf(text);
+  if (judgement !== undefined) return piecesOf(judgement, 4);
   if (format !== undefined) return piecesOf(JSON.stringify(minimalValue(format)), 4);
   const seed = hashText(text);
   const count = directives.number('tokens');
   if (results.length > 0 && count === undefined) {
     return piecesOf(`The tools answered: ${results.map((result) => result.slice(0, 80)).join('; ')}.`, 4);
   }
-  return words(seed, count ?? 12 + (seed % 20), directives.has('unicode') ? 'unicode' : 'plain');
+  const said = words(seed, count ?? 12 + (seed % 20), directives.has('unicode') ? 'unicode' : 'plain');
+  return asSkilled(said, text, model);
 }
 
 type Parts = Pick<Answer, 'reasoning' | 'text' | 'calls'>;

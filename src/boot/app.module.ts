@@ -23,6 +23,7 @@ import {
   Settings,
 } from '../platform';
 import { PortalModule } from '../portal';
+import { QualityModule } from '../quality';
 import { projectFolder } from '../views';
 import { WebModule } from '../web';
 
@@ -77,6 +78,7 @@ export class AppModule {
         WebModule,
         GatewayModule,
         ChatModule,
+        QualityModule,
         PortalModule.forRoot(settings),
         AdminModule,
         ...(options.extraModules ?? []),

@@ -20,7 +20,12 @@ const uses = {
   code_execution: parseUsd('0.03'),
   other_tool: parseUsd('0.01'),
 };
-const chat = { kind: 'chat', contextTokens: 200_000, maxOutputTokens: 128_000 } as const;
+const chat = {
+  kind: 'chat',
+  contextTokens: 200_000,
+  maxOutputTokens: 128_000,
+  replayIncluded: true,
+} as const;
 
 /** One model of every kind the simulated supplier serves, priced like their like on the market. */
 const SANDBOX_MODELS: readonly SandboxModel[] = [

@@ -8,10 +8,12 @@ import { TokenCounter } from './count-tokens/token-counter';
 import { ErrorsController } from './errors.controller';
 import { HealthController } from './health.controller';
 import { Admissions } from './inference/admit';
+import { AnswerSampling } from './inference/answer-sampling';
 import { AttemptTools } from './inference/attempt-tools';
 import { Holds } from './inference/hold';
 import { RequestGate } from './request-gate';
 import { InnerChat } from './inner/inner-chat';
+import { InnerEvaluation } from './inner/inner-evaluation';
 import { Observer } from './inference/observer';
 import { Pipeline } from './inference/pipeline';
 import { Gauges } from './gauges';
@@ -49,13 +51,15 @@ import { TextController } from './text.controller';
     OpenStreams,
     RequestGate,
     Admissions,
+    AnswerSampling,
     AttemptTools,
     Holds,
     Observer,
     Pipeline,
     InnerChat,
+    InnerEvaluation,
     TokenCounter,
   ],
-  exports: [InnerChat, Lifecycle],
+  exports: [AnswerSampling, InnerChat, InnerEvaluation, Lifecycle],
 })
 export class GatewayModule {}

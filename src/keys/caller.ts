@@ -21,4 +21,32 @@ export interface Caller {
   readonly billingExempt: boolean;
   /** Every limit a request of this key counts against. */
   readonly limits: readonly LimitRef[];
+  /** Asks on the house's own account: nothing of it counts as the customer's. */
+  readonly isEvaluation?: true;
 }
+
+const nobody: Attribution = {
+  keyId: null,
+  userId: null,
+  organisationId: null,
+  departmentId: null,
+  projectId: null,
+  walletId: null,
+};
+
+/** Whose a request of this caller is on record. */
+export const recordedFor = ({ isEvaluation, attribution }: Caller): Attribution =>
+  isEvaluation === true ? nobody : attribution;
+
+/**
+ * Asks in a customer's place, with that customer's models and regions, and counts against none of their limits. Its
+ * rate is counted by organisation, apart from the rate of the key.
+ */
+export const evaluationCaller = (caller: Caller, organisationId: number): Caller => ({
+  ...caller,
+  keyId: -organisationId,
+  payerId: null,
+  billingExempt: true,
+  limits: [],
+  isEvaluation: true,
+});

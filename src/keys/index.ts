@@ -1,7 +1,7 @@
 import { ApiKey } from './api-key.entity';
 
 export type { KeyKind, KeyStatus } from './api-key.entity';
-export type { Caller } from './caller';
+export { type Caller, evaluationCaller, recordedFor } from './caller';
 export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
 export { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';

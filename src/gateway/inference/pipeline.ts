@@ -13,6 +13,7 @@ import type { RouteFacts } from '../reply/svc-headers';
 import { type AdmittedRequest, RequestGate } from '../request-gate';
 import type { Work } from '../work';
 import { type Admission, Admissions } from './admit';
+import { AnswerSampling } from './answer-sampling';
 import { Attempts } from './attempt';
 import { AttemptTools } from './attempt-tools';
 import { type Call, describeCall } from './describe';
@@ -49,6 +50,7 @@ export class Pipeline {
     private readonly streams: OpenStreams,
     private readonly responses: KeptResponses,
     private readonly refusals: Refusals,
+    private readonly sampling: AnswerSampling,
   ) {}
 
   /** Answers the whole reply, or null once a stream has been sent. */
@@ -113,6 +115,7 @@ export class Pipeline {
       const { facts, kept } = settle(whole, tries);
       await this.whenKept(routed.call, kept, whole.body);
       this.observer.served(whole, tries, facts);
+      this.sampling.begin(routed.call)?.served(whole, facts, whole.body);
       return { status: answer.status, contentType: contentTypeOf(answer), body: whole.body, facts };
     } catch (error) {
       const { abandoned } = attempts;
@@ -139,7 +142,8 @@ export class Pipeline {
   ): Promise<null> {
     const { call } = answer.routed;
     const operation = textOperation(call.operation);
-    const sink = new StreamSink(response, operation.dialect.ping);
+    const sample = this.sampling.begin(call);
+    const sink = new StreamSink(response, operation.dialect.ping, sample);
     this.streams.add(sink, operation.name);
     sink.head(routeFacts(answer));
     const relayed = await relayStream(operation, answer, attempts, sink);
@@ -155,6 +159,7 @@ export class Pipeline {
     }
     this.observer.served(relayed.delivery, progress.tries, facts);
     sink.end(facts, body);
+    sample?.served(relayed.delivery, facts, null);
     return null;
   }
 

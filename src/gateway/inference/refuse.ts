@@ -1,6 +1,7 @@
 import type { Refusals } from '../../audit';
 import type { Escrow } from '../../billing';
 import { fromUnknown, monotonicMs, usageOf } from '../../kernel';
+import { recordedFor } from '../../keys';
 import type { RequestProgress } from './request-progress';
 
 const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');
@@ -25,7 +26,7 @@ export async function recordRefusal(
   const last = tries.at(-1);
   const hold = escrow.tryHold({ requestId, amount: 0n, refs: [] });
   const kept = hold?.settle({
-    ...caller.attribution,
+    ...recordedFor(caller),
     ...nothingUsed,
     surface: operation.name,
     // A name that stands for no model is text of the caller's, which may be anything.

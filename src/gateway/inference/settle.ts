@@ -7,6 +7,7 @@ import {
   promptTokens,
   type UsageReading,
 } from '../../kernel';
+import { recordedFor } from '../../keys';
 import type { CallFacts } from '../reply/svc-headers';
 import { estimateUsage } from './answer-usage';
 import { chargedUsage } from './fees';
@@ -25,7 +26,7 @@ export function settle(
   const { inbound } = call;
   const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
   const costNano = costOf(usage, price.rates);
-  const { keyId, userId, organisationId, departmentId, projectId, walletId } = inbound.caller.attribution;
+  const { keyId, userId, organisationId, departmentId, projectId, walletId } = recordedFor(inbound.caller);
   const kept = held.hold.settle({
     // The engine copies fast only into an object that is still empty.
     ...usage,

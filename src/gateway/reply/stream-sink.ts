@@ -12,6 +12,8 @@ export class StreamSink {
     private readonly response: ServerResponse,
     /** What keeps the connection awake without saying anything. */
     private readonly sign: string,
+    /** Gets a copy of what goes out. */
+    private readonly copy: { add(piece: Buffer | string): void } | null = null,
   ) {}
 
   head(facts: RouteFacts): void {
@@ -28,6 +30,7 @@ export class StreamSink {
   /** False while the caller reads slower than the supplier writes; `onDrain` tells when that has passed. */
   write(chunk: Buffer | string): boolean {
     this.isLively = true;
+    this.copy?.add(chunk);
     return this.response.write(chunk);
   }
 
@@ -52,6 +55,7 @@ export class StreamSink {
   }
 
   end(facts: CallFacts, last?: Buffer | string): void {
+    if (last !== undefined) this.copy?.add(last);
     this.response.addTrailers(settledHeaders(facts));
     this.response.end(last);
   }

@@ -1,0 +1,76 @@
+import type { CatalogueService, ModelView, PricedLane } from '../../catalogue';
+import { callableModels } from '../../gateway';
+import { costOf, type Nano, usageOf } from '../../kernel';
+import type { Caller } from '../../keys';
+import type { RequestText } from '../content/request-text';
+
+/** Beside the served answer; where there are more models, those with the fewest scores. */
+export const MOST_REPLAYS = 3;
+
+export interface ReplayQuestion {
+  readonly caller: Caller;
+  readonly served: string;
+  readonly region: string | null;
+  readonly request: RequestText;
+  /** What the request had. */
+  readonly tokensIn: number;
+}
+
+/**
+ * Models that may answer a request again: those that its caller may call, that the platform includes, within the
+ * regions of key, organisation and call, and able to do what was asked.
+ */
+export function replayCandidates(catalogue: CatalogueService, question: ReplayQuestion): ModelView[] {
+  const { caller, served, region, request, tokensIn } = question;
+  const { hasImage, hasDocument, tools, maxTokens = 0 } = request.counters;
+  const needs = [...(tools > 0 ? ['tools'] : []), ...(request.wantsSchema ? ['json_schema'] : [])];
+  const modalities = [...(hasImage ? ['image'] : []), ...(hasDocument ? ['document'] : [])];
+  return callableModels(caller, catalogue.snapshot, 'chat').filter(
+    (model) =>
+      model.name !== served &&
+      model.replayIncluded &&
+      model.redirectTo === null &&
+      needs.every((name) => model.capabilities.has(name)) &&
+      modalities.every((name) => model.inputModalities.includes(name)) &&
+      (model.contextTokens ?? Infinity) >= tokensIn + maxTokens &&
+      lanesWithin(catalogue, model.name, caller, region).length > 0,
+  );
+}
+
+/** Lanes that a call of this caller may take. */
+export function lanesWithin(
+  catalogue: CatalogueService,
+  model: string,
+  { allowedRegions }: Caller,
+  region: string | null,
+): readonly PricedLane[] {
+  const found = catalogue.resolve(model);
+  if (found.kind === 'refused') return [];
+  return found.lanes.filter(
+    ({ lane }) =>
+      (allowedRegions === null || allowedRegions.has(lane.region)) &&
+      (region === null || lane.region === region),
+  );
+}
+
+/** At the dearest of the lanes. */
+export const expectedCost = (lanes: readonly PricedLane[], inputTokens: number, outputTokens: number): Nano =>
+  lanes.reduce((dearest, { price }) => {
+    const cost = costOf(usageOf({ inputTokens, outputTokens, calls: 1 }), price.rates);
+    return cost > dearest ? cost : dearest;
+  }, 0n);
+
+/** The dearest by what it asks for an answer: the strongest that can be told without asking it. */
+export function usualJudge(
+  catalogue: CatalogueService,
+  caller: Caller,
+  region: string | null,
+): string | null {
+  let judge: { name: string; rate: bigint } | null = null;
+  for (const { name } of callableModels({ ...caller, allowedModels: null }, catalogue.snapshot, 'chat')) {
+    for (const { price } of lanesWithin(catalogue, name, caller, region)) {
+      if (judge === null || price.rates.output > judge.rate) judge = { name, rate: price.rates.output };
+    }
+  }
+  return judge?.name ?? null;
+}

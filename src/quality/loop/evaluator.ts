@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { CatalogueService } from '../../catalogue';
+import { type EvaluationAnswer, InnerEvaluation } from '../../gateway';
+import { type Caller, evaluationCaller, KeyDirectory } from '../../keys';
+import type { DialectName } from '../../protocol';
+import { EvaluationLedger, type EvaluationPurpose } from '../ledger/evaluation-ledger';
+import { expectedCost, lanesWithin } from './candidates';
+import type { SampleRow } from './samples';
+
+/** The month's budget for evaluation is used up. */
+export class BudgetSpent extends Error {}
+
+export interface EvaluationAsk {
+  readonly sample: SampleRow;
+  readonly caller: Caller;
+  readonly purpose: EvaluationPurpose;
+  readonly surface: DialectName;
+  readonly model: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly tokensIn: number;
+  readonly tokensOut: number;
+  readonly monthlyBudget: number;
+  readonly signal: AbortSignal;
+}
+
+/** Makes a call for evaluation: entered in the ledger first, asked through the gateway, its cost entered after. */
+@Injectable()
+export class Evaluator {
+  constructor(
+    private readonly keys: KeyDirectory,
+    private readonly ledger: EvaluationLedger,
+    private readonly catalogue: CatalogueService,
+    private readonly inner: InnerEvaluation,
+  ) {}
+
+  /** With the models and regions of the key that asked first. Throws the refusal where that key may no longer ask. */
+  async callerFor({ key_id: keyId, organisation_id: organisationId }: SampleRow): Promise<Caller> {
+    return evaluationCaller(await this.keys.callerOf(keyId), organisationId);
+  }
+
+  async ask(ask: EvaluationAsk): Promise<EvaluationAnswer> {
+    const { sample, caller, purpose, surface, model, body, tokensIn, tokensOut, monthlyBudget, signal } = ask;
+    const lanes = lanesWithin(this.catalogue, model, caller, sample.region_asked);
+    const planned = {
+      organisationId: sample.organisation_id,
+      requestId: sample.request_id,
+      purpose,
+      model,
+      expectedNano: expectedCost(lanes, tokensIn, tokensOut),
+    };
+    const callId = await this.ledger.begin(planned, monthlyBudget);
+    if (callId === null) throw new BudgetSpent('the budget for evaluation is used up');
+    const region = sample.region_asked;
+    const answer = await this.inner.ask({
+      caller,
+      requestId: callId,
+      surface,
+      body: { ...body, model, ...(region === null ? {} : { region }) },
+      signal,
+    });
+    await this.ledger.end(callId, answer.costNano);
+    return answer;
+  }
+}

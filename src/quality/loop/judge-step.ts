@@ -1,0 +1,178 @@
+import { Injectable } from '@nestjs/common';
+import { CatalogueService } from '../../catalogue';
+import { fromUnknown } from '../../kernel';
+import { Database } from '../../platform';
+import { redact, type RedactionCounts } from '../content/redaction';
+import { readRequest } from '../content/request-text';
+import { SampleContent } from '../content/sample-content';
+import { Judge, type Judged } from '../judge/judge';
+import { judgeVersion } from '../judge/judge-prompt';
+import { RUBRIC_VERSION } from '../judge/rubric';
+import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
+import { QualityPolicies } from '../settings/quality-policies';
+import { EvaluationQueue } from './evaluation-queue';
+import { BudgetSpent, Evaluator } from './evaluator';
+import { type AnswerRow, type SampleRow, Samples } from './samples';
+
+interface Texts {
+  readonly conversation: string;
+  readonly answer: string;
+  readonly served: string | null;
+  readonly redactions: RedactionCounts;
+}
+
+/** Has one answer of a sample judged, and hands the sample on when all of its answers are. */
+@Injectable()
+export class JudgeStep {
+  constructor(
+    private readonly samples: Samples,
+    private readonly policies: QualityPolicies,
+    private readonly evaluator: Evaluator,
+    private readonly judge: Judge,
+    private readonly catalogue: CatalogueService,
+    private readonly content: SampleContent,
+    private readonly database: Database,
+    private readonly queue: EvaluationQueue,
+  ) {}
+
+  async run(requestId: string, model: string, judge: string, signal: AbortSignal): Promise<void> {
+    const sample = await this.samples.inState(requestId, 'replayed');
+    if (sample === null) return;
+    const answers = await this.samples.answers(requestId);
+    const answer = answers.find((row) => row.model === model);
+    if (answer?.verdict === null) {
+      try {
+        if (!(await this.judgeOne(sample, answers, answer, judge, signal))) return;
+      } catch (error) {
+        if (error instanceof BudgetSpent) return this.samples.close(requestId, 'budget');
+        if (!isFinal(error)) throw error;
+        return this.samples.close(requestId, 'judge_refused');
+      }
+    }
+    await this.handOn(requestId);
+  }
+
+  /** False where the sample ended with it. */
+  private async judgeOne(
+    sample: SampleRow,
+    answers: readonly AnswerRow[],
+    answer: AnswerRow,
+    judge: string,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const requestId = sample.request_id;
+    const settings = await this.policies.of(sample.organisation_id);
+    const texts = this.textsOf(sample, answers, answer, settings.redaction);
+    if (texts === null) {
+      await this.samples.close(requestId, 'content_gone');
+      return false;
+    }
+    const caller = await this.evaluator.callerFor(sample).catch(() => null);
+    if (caller === null) {
+      await this.samples.close(requestId, 'key_gone');
+      return false;
+    }
+    const { conversation, served } = texts;
+    const { monthly_budget: monthlyBudget } = settings;
+    const judged = await this.judge.judge({
+      sample,
+      caller,
+      judge,
+      conversation,
+      answer: texts.answer,
+      served,
+      monthlyBudget,
+      signal,
+    });
+    await this.write(sample, answer, judge, texts, judged);
+    return true;
+  }
+
+  private textsOf(
+    sample: SampleRow,
+    answers: readonly AnswerRow[],
+    answer: AnswerRow,
+    isRedacted: boolean,
+  ): Texts | null {
+    const content = this.samples.requestOf(sample);
+    const request = content === null ? null : readRequest(content.surface, content.body);
+    const own = this.textOf(sample.request_id, answer);
+    if (request === null || own === null) return null;
+    const servedRow = answer.role === 'served' ? undefined : answers.find(({ role }) => role === 'served');
+    const served = servedRow === undefined ? null : this.textOf(sample.request_id, servedRow);
+    const redactions: RedactionCounts = {};
+    const shown = (text: string): string => (isRedacted ? redact(text, redactions) : text);
+    return {
+      conversation: shown(request.conversation),
+      answer: shown(own),
+      served: served === null ? null : shown(served),
+      redactions,
+    };
+  }
+
+  private textOf(requestId: string, { content }: AnswerRow): string | null {
+    return content === null ? null : (this.content.openAnswer(requestId, content)?.text ?? null);
+  }
+
+  private async write(
+    { request_id: requestId }: SampleRow,
+    { model, role }: AnswerRow,
+    judge: string,
+    { answer, redactions }: Texts,
+    { judgement, preference, costNano, latencyMs }: Judged,
+  ): Promise<void> {
+    const { snapshot } = this.catalogue;
+    const [judgeModel, judgedModel] = [snapshot.model(judge), snapshot.model(model)];
+    const isScored = judgement.verdict === 'ok';
+    const kept = { text: answer, rationale: judgement.rationale };
+    await this.database.transaction(async (tx) => {
+      await tx.query(
+        `UPDATE quality_score SET judge_model = $3, judge_version = $4, rubric_version = $5, verdict = $6,
+                score_total = $7, scores = $8::jsonb, pair_preference = $9, order_swapped = $10, self_family = $11,
+                is_simulated = $12, judge_cost_nano = $13, judge_latency_ms = $14, judged_at = now(), content = $15
+          WHERE request_id = $1 AND model = $2 AND verdict IS NULL`,
+        [
+          requestId,
+          model,
+          judge,
+          judgeVersion(judge),
+          RUBRIC_VERSION,
+          judgement.verdict,
+          isScored ? judgement.total : null,
+          isScored ? JSON.stringify(judgement.scores) : null,
+          preference,
+          preference !== null,
+          judgeModel !== undefined && judgeModel.ownedBy === judgedModel?.ownedBy,
+          judgeModel?.lanes.some(({ provider }) => provider.style === 'sandbox') ?? false,
+          costNano.toString(),
+          latencyMs,
+          this.content.sealAnswer(requestId, kept),
+        ],
+      );
+      if (role === 'served')
+        await tx.query('UPDATE quality_sample SET redactions = $2::jsonb WHERE request_id = $1', [
+          requestId,
+          JSON.stringify(redactions),
+        ]);
+    }, NOT_ACTIVITY);
+  }
+
+  private async handOn(requestId: string): Promise<void> {
+    const rows = await this.database.query<unknown>(
+      `WITH whole AS (
+         UPDATE quality_sample SET state = 'judged', changed_at = now()
+          WHERE request_id = $1 AND state = 'replayed'
+            AND NOT EXISTS (SELECT FROM quality_score WHERE request_id = $1 AND verdict IS NULL)
+          RETURNING request_id)
+       SELECT request_id FROM whole`,
+      [requestId],
+    );
+    if (rows.length > 0) await this.queue.learn(requestId);
+  }
+}
+
+/** The judge may not be called, or does not take what it is asked: asking again changes nothing. */
+function isFinal(error: unknown): boolean {
+  const { status } = fromUnknown(error);
+  return status >= 400 && status < 500 && status !== 408 && status !== 409 && status !== 429;
+}

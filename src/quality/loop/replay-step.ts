@@ -1,0 +1,153 @@
+import { randomInt } from 'node:crypto';
+import { Injectable, Logger } from '@nestjs/common';
+import { CatalogueService, type ModelView } from '../../catalogue';
+import { fromUnknown } from '../../kernel';
+import type { Caller } from '../../keys';
+import { Database } from '../../platform';
+import { readAnswer } from '../content/answer-text';
+import { readRequest, type RequestText } from '../content/request-text';
+import { type RequestContent, SampleContent } from '../content/sample-content';
+import { QualityPolicies } from '../settings/quality-policies';
+import { isSampling, type QualitySettings } from '../settings/quality-settings';
+import { MOST_REPLAYS, replayCandidates, usualJudge } from './candidates';
+import { EvaluationQueue } from './evaluation-queue';
+import { BudgetSpent, Evaluator } from './evaluator';
+import { type AnswerRow, type SampleRow, Samples } from './samples';
+
+interface Replay {
+  readonly sample: SampleRow;
+  readonly caller: Caller;
+  readonly content: RequestContent;
+  readonly request: RequestText;
+  readonly served: AnswerRow;
+  readonly settings: QualitySettings;
+  readonly signal: AbortSignal;
+}
+
+/** Asks other models what a sampled request asked, and hands all answers on to the judge. */
+@Injectable()
+export class ReplayStep {
+  private readonly logger = new Logger(ReplayStep.name);
+
+  constructor(
+    private readonly samples: Samples,
+    private readonly policies: QualityPolicies,
+    private readonly evaluator: Evaluator,
+    private readonly catalogue: CatalogueService,
+    private readonly content: SampleContent,
+    private readonly database: Database,
+    private readonly queue: EvaluationQueue,
+  ) {}
+
+  async run(requestId: string, signal: AbortSignal): Promise<void> {
+    const sample = await this.samples.inState(requestId, 'waiting');
+    if (sample === null) return;
+    const content = this.samples.requestOf(sample);
+    const request = content === null ? null : readRequest(content.surface, content.body);
+    const settings = await this.policies.of(sample.organisation_id);
+    if (content === null || request === null) return this.samples.close(requestId, 'content_gone');
+    if (!isSampling(settings)) return this.samples.close(requestId, 'switched_off');
+    const caller = await this.evaluator.callerFor(sample).catch(() => null);
+    const answers = await this.samples.answers(requestId);
+    const served = answers.find(({ role }) => role === 'served');
+    if (caller === null || served === undefined) return this.samples.close(requestId, 'key_gone');
+    const replay = { sample, caller, content, request, served, settings, signal };
+    const judge = settings.judge_model ?? usualJudge(this.catalogue, caller, sample.region_asked);
+    if (judge === null) return this.samples.close(requestId, 'no_judge');
+    try {
+      if (settings.replay) await this.askOthers(replay, answers);
+    } catch (error) {
+      if (error instanceof BudgetSpent) return this.samples.close(requestId, 'budget');
+      throw error;
+    }
+    await this.samples.enter(requestId, 'waiting', 'replayed');
+    for (const { model } of await this.samples.answers(requestId))
+      await this.queue.judge(requestId, model, judge);
+  }
+
+  /** A model that cannot answer is passed over; what was answered before a crash is not asked again. */
+  private async askOthers(replay: Replay, answers: readonly AnswerRow[]): Promise<void> {
+    const { sample, caller, request, served, signal } = replay;
+    const candidates = replayCandidates(this.catalogue, {
+      caller,
+      served: sample.served_model,
+      region: sample.region_asked,
+      request,
+      tokensIn: served.tokens_in,
+    });
+    const known = new Set(answers.map(({ model }) => model));
+    const left = MOST_REPLAYS - (answers.length - 1);
+    const chosen = await this.fewestScores(
+      sample,
+      candidates.filter(({ name }) => !known.has(name)),
+      left,
+    );
+    for (const { name } of chosen) {
+      signal.throwIfAborted();
+      try {
+        await this.askOne(replay, name);
+      } catch (error) {
+        if (error instanceof BudgetSpent || signal.aborted) throw error;
+        const { code } = fromUnknown(error);
+        this.logger.warn(`${name} did not answer request ${sample.request_id} again: ${code}`);
+      }
+    }
+  }
+
+  private async askOne(replay: Replay, model: string): Promise<void> {
+    const { sample, caller, content, request, served, settings, signal } = replay;
+    const answer = await this.evaluator.ask({
+      sample,
+      caller,
+      purpose: 'replay',
+      surface: content.surface,
+      model,
+      body: content.body,
+      tokensIn: served.tokens_in,
+      tokensOut: served.tokens_out,
+      monthlyBudget: settings.monthly_budget,
+      signal,
+    });
+    const read = readAnswer(content.surface, { answer: answer.body, stream: false }, request.wantsJson);
+    if (read === null) return;
+    await this.database.query(
+      `INSERT INTO quality_score (request_id, organisation_id, created_at, model, role, supplier, region, tokens_in,
+         tokens_out, cost_nano, latency_ms, answer_length, objective_flags, content)
+       SELECT $1, organisation_id, created_at, $2, 'replay', $3, $4, $5, $6, $7, $8, $9, $10, $11
+         FROM quality_sample WHERE request_id = $1 ON CONFLICT ON CONSTRAINT quality_score_once DO NOTHING`,
+      [
+        sample.request_id,
+        model,
+        answer.supplier,
+        answer.region,
+        answer.inputTokens,
+        answer.outputTokens,
+        answer.costNano.toString(),
+        answer.latencyMs,
+        read.text.length,
+        read.flags,
+        this.content.sealAnswer(sample.request_id, { text: read.text }),
+      ],
+    );
+  }
+
+  /** Breadth where least is known; ties are drawn. */
+  private async fewestScores(
+    { organisation_id: organisationId, bucket }: SampleRow,
+    models: readonly ModelView[],
+    most: number,
+  ): Promise<readonly ModelView[]> {
+    if (models.length <= most) return models;
+    const rows = await this.database.query<{ model: string; scores: number }>(
+      `SELECT s.model, count(*)::integer AS scores FROM quality_score s JOIN quality_sample q USING (request_id)
+        WHERE s.organisation_id = $1 AND q.bucket = $2 AND s.verdict = 'ok' GROUP BY 1`,
+      [organisationId, bucket],
+    );
+    const scores = new Map(rows.map((row) => [row.model, row.scores]));
+    return models
+      .map((model) => ({ model, scores: scores.get(model.name) ?? 0, draw: randomInt(1_000_000) }))
+      .sort((one, other) => one.scores - other.scores || one.draw - other.draw)
+      .slice(0, Math.max(0, most))
+      .map(({ model }) => model);
+  }
+}

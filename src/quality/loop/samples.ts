@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import { Database } from '../../platform';
+import type { DialectName } from '../../protocol';
+import type { StoredExample } from '../../routing';
+import type { RequestContent } from '../content/sample-content';
+import { SampleContent } from '../content/sample-content';
+import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
+
+export type SampleState = 'waiting' | 'replayed' | 'judged' | 'learned' | 'closed';
+
+export interface SampleRow {
+  readonly request_id: string;
+  readonly created_at: Date;
+  readonly organisation_id: number;
+  readonly key_id: number;
+  readonly surface: DialectName;
+  readonly served_model: string;
+  readonly region_asked: string | null;
+  readonly bucket: string;
+  readonly state: SampleState;
+  readonly inclusion_prob: number;
+  readonly features: StoredExample | null;
+  readonly content: Buffer | null;
+}
+
+export interface AnswerRow {
+  readonly model: string;
+  readonly role: 'served' | 'replay';
+  readonly tokens_in: number;
+  readonly tokens_out: number;
+  readonly latency_ms: number;
+  readonly verdict: 'ok' | 'unjudgeable' | 'judge_error' | null;
+  readonly score_total: number | null;
+  readonly judge_version: string | null;
+  readonly content: Buffer | null;
+}
+
+/** The rows that the steps of evaluation hand to one another. */
+@Injectable()
+export class Samples {
+  constructor(
+    private readonly database: Database,
+    private readonly content: SampleContent,
+  ) {}
+
+  /** Null where the sample is gone, or in another state than the step begins from. */
+  async inState(requestId: string, state: SampleState): Promise<SampleRow | null> {
+    const [row] = await this.database.query<SampleRow>(
+      `SELECT request_id, created_at, organisation_id, key_id, surface, served_model, region_asked, bucket, state,
+              inclusion_prob, features, content FROM quality_sample WHERE request_id = $1 AND state = $2`,
+      [requestId, state],
+    );
+    return row ?? null;
+  }
+
+  /** What was asked; null once it was dropped, or while the master key is not at hand. */
+  requestOf({ request_id: requestId, content }: SampleRow): RequestContent | null {
+    return content === null ? null : this.content.openRequest(requestId, content);
+  }
+
+  answers(requestId: string): Promise<AnswerRow[]> {
+    return this.database.query<AnswerRow>(
+      `SELECT model, role, tokens_in::integer AS tokens_in, tokens_out::integer AS tokens_out, latency_ms, verdict,
+              score_total, judge_version, content FROM quality_score WHERE request_id = $1 ORDER BY role DESC, model`,
+      [requestId],
+    );
+  }
+
+  async enter(requestId: string, from: SampleState, to: SampleState): Promise<void> {
+    await this.database.query(
+      'UPDATE quality_sample SET state = $3, changed_at = now() WHERE request_id = $1 AND state = $2',
+      [requestId, from, to],
+    );
+  }
+
+  /** Ends it early: nothing is learned of it, and no text of it stays. */
+  async close(requestId: string, reason: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx.query(
+        `UPDATE quality_sample SET state = 'closed', closed_by = $2, content = NULL, content_until = NULL,
+                changed_at = now() WHERE request_id = $1 AND state IN ('waiting', 'replayed', 'judged')`,
+        [requestId, reason],
+      );
+      await tx.query('UPDATE quality_score SET content = NULL WHERE request_id = $1', [requestId]);
+    }, NOT_ACTIVITY);
+  }
+}

@@ -1,0 +1,52 @@
+import { Module } from '@nestjs/common';
+import { AuditModule } from '../audit';
+import { CatalogueModule } from '../catalogue';
+import { GatewayModule } from '../gateway';
+import { KeysModule } from '../keys';
+import { QueueModule, SecretsModule } from '../platform';
+import { RoutingModule } from '../routing';
+import { SampleContent } from './content/sample-content';
+import { Judge } from './judge/judge';
+import { EvaluationLedger } from './ledger/evaluation-ledger';
+import { EVALUATION_QUEUE, EvaluationQueue } from './loop/evaluation-queue';
+import { EvaluationUpkeep } from './loop/evaluation-upkeep';
+import { EvaluationWorker } from './loop/evaluation-worker';
+import { Evaluator } from './loop/evaluator';
+import { JudgeStep } from './loop/judge-step';
+import { LearnStep } from './loop/learn-step';
+import { ReplayStep } from './loop/replay-step';
+import { RouterMemory } from './loop/router-memory';
+import { Samples } from './loop/samples';
+import { SampleTaker } from './sampling/sample-taker';
+import { QualityPolicies } from './settings/quality-policies';
+
+/** Samples answers, has other models answer too, has all of them judged, and tells the router. */
+@Module({
+  imports: [
+    AuditModule,
+    CatalogueModule,
+    GatewayModule,
+    KeysModule,
+    RoutingModule,
+    SecretsModule,
+    QueueModule.registerQueue(EVALUATION_QUEUE),
+  ],
+  providers: [
+    EvaluationLedger,
+    EvaluationQueue,
+    EvaluationUpkeep,
+    EvaluationWorker,
+    Evaluator,
+    Judge,
+    JudgeStep,
+    LearnStep,
+    QualityPolicies,
+    ReplayStep,
+    RouterMemory,
+    SampleContent,
+    Samples,
+    SampleTaker,
+  ],
+  exports: [EvaluationLedger],
+})
+export class QualityModule {}

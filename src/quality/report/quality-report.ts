@@ -1,0 +1,177 @@
+import {
+  calibrationBins,
+  type CalibrationBin,
+  calibrationError,
+  differenceChance,
+  discoveries,
+  type Interval,
+  LEAST_SAMPLE,
+  lengthControlled,
+  type LengthPair,
+  meanOf,
+  pairedDifference,
+} from './statistics';
+
+/** What of a score row a report needs. */
+export interface ScoredAnswer {
+  readonly requestId: string;
+  readonly model: string;
+  readonly role: 'served' | 'replay';
+  readonly day: string;
+  readonly bucket: string;
+  readonly judgeVersion: string;
+  readonly total: number;
+  readonly weight: number;
+  readonly length: number;
+  readonly preference: 'a' | 'b' | 'tie' | 'inconsistent' | null;
+  readonly predicted: number | null;
+}
+
+export interface Difference extends Interval {
+  readonly pairs: number;
+  /** It stands when all differences of the report are taken together. */
+  readonly isSignificant: boolean;
+  readonly lengthControlled: number | null;
+}
+
+export interface ModelReport {
+  readonly model: string;
+  readonly count: number;
+  /** Null: not enough data. */
+  readonly mean: Interval | null;
+  /** Against the reference; null for the reference itself and where there are not enough pairs. */
+  readonly difference: Difference | null;
+  readonly wins: number;
+  readonly ties: number;
+  readonly losses: number;
+}
+
+export interface TrendPoint {
+  readonly week: string;
+  readonly count: number;
+  readonly mean: Interval;
+}
+
+/** Scores of one judge and one rubric: others are another report, and never in one average with these. */
+export interface QualityReport {
+  readonly judgeVersion: string;
+  readonly rows: number;
+  readonly reference: string | null;
+  readonly models: readonly ModelReport[];
+  readonly trend: readonly TrendPoint[];
+  readonly calibration: {
+    readonly bins: readonly CalibrationBin[];
+    readonly error: number | null;
+    /** How often the model that was expected to be best was as good as the best; null where too few were compared. */
+    readonly accuracy: number | null;
+    readonly compared: number;
+  };
+}
+
+/** One report a judge version, the latest first. */
+export function reportsOf(rows: readonly ScoredAnswer[], reference: string | null): QualityReport[] {
+  const versions = Map.groupBy(rows, ({ judgeVersion }) => judgeVersion);
+  return [...versions]
+    .sort(([, one], [, other]) => lastDay(other).localeCompare(lastDay(one)))
+    .map(([judgeVersion, within]) => reportOf(judgeVersion, within, reference));
+}
+
+function reportOf(judgeVersion: string, rows: readonly ScoredAnswer[], wanted: string | null): QualityReport {
+  const models = Map.groupBy(rows, ({ model }) => model);
+  const reference = wanted !== null && models.has(wanted) ? wanted : mostScored(models);
+  const pairsOf = new Map(
+    [...models.keys()].map((model) => [model, model === reference ? [] : pairs(rows, model, reference)]),
+  );
+  const compared = [...pairsOf].filter(([, found]) => found.length >= LEAST_SAMPLE);
+  const found = discoveries(compared.map(([, list]) => differenceChance(list)));
+  const significant = new Set(compared.flatMap(([model], place) => (found[place] === true ? [model] : [])));
+  return {
+    judgeVersion,
+    rows: rows.length,
+    reference,
+    models: [...models]
+      .map(([model, within]) => ({
+        model,
+        count: within.length,
+        mean: meanOf(within.map(weighted)),
+        difference: differenceOf(pairsOf.get(model) ?? [], significant.has(model)),
+        wins: within.filter(({ preference }) => preference === 'b').length,
+        ties: within.filter(({ preference }) => preference === 'tie' || preference === 'inconsistent').length,
+        losses: within.filter(({ preference }) => preference === 'a').length,
+      }))
+      .sort((one, other) => (other.mean?.value ?? -1) - (one.mean?.value ?? -1)),
+    trend: trendOf(rows),
+    calibration: calibrationOf(rows),
+  };
+}
+
+const weighted = ({ total, weight }: ScoredAnswer) => ({ value: total, weight });
+
+const lastDay = (rows: readonly ScoredAnswer[]): string =>
+  rows.reduce((last, { day }) => (day > last ? day : last), '');
+
+function mostScored(models: ReadonlyMap<string, readonly ScoredAnswer[]>): string | null {
+  const served = [...models].map(
+    ([model, rows]) => [model, rows.filter(({ role }) => role === 'served').length] as const,
+  );
+  return served.sort(([, one], [, other]) => other - one)[0]?.[0] ?? null;
+}
+
+/** Answers of both models to the same request. */
+function pairs(rows: readonly ScoredAnswer[], model: string, reference: string | null): LengthPair[] {
+  const ofReference = new Map(
+    rows.filter((row) => row.model === reference).map((row) => [row.requestId, row] as const),
+  );
+  return rows.flatMap((row) => {
+    const other = row.model === model ? ofReference.get(row.requestId) : undefined;
+    if (other === undefined) return [];
+    const lengthRatio = Math.log((row.length + 1) / (other.length + 1));
+    return [{ value: row.total - other.total, weight: row.weight, lengthRatio }];
+  });
+}
+
+function differenceOf(found: readonly LengthPair[], isSignificant: boolean): Difference | null {
+  const difference = pairedDifference(found);
+  if (difference === null) return null;
+  return { ...difference, pairs: found.length, isSignificant, lengthControlled: lengthControlled(found) };
+}
+
+/** Of what was served; weeks with too few rows are left out and not guessed. */
+function trendOf(rows: readonly ScoredAnswer[]): TrendPoint[] {
+  const weeks = Map.groupBy(
+    rows.filter(({ role }) => role === 'served'),
+    ({ day }) => mondayOf(day),
+  );
+  return [...weeks]
+    .sort(([one], [other]) => one.localeCompare(other))
+    .flatMap(([week, within]) => {
+      const mean = meanOf(within.map(weighted));
+      return mean === null ? [] : [{ week, count: within.length, mean }];
+    });
+}
+
+function mondayOf(day: string): string {
+  const date = new Date(`${day}T00:00:00Z`);
+  date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));
+  return date.toISOString().slice(0, 10);
+}
+
+/** Of predictions that were made before their scores were learned. */
+function calibrationOf(rows: readonly ScoredAnswer[]): QualityReport['calibration'] {
+  const predicted = rows.flatMap((row) =>
+    row.predicted === null ? [] : [{ ...row, predicted: row.predicted, observed: row.total / 100 }],
+  );
+  const requests = [...Map.groupBy(predicted, ({ requestId }) => requestId).values()].filter(
+    (answers) => answers.length > 1,
+  );
+  const right = requests.filter((answers) => {
+    const expected = answers.reduce((best, row) => (row.predicted > best.predicted ? row : best));
+    return answers.every(({ observed }) => observed <= expected.observed);
+  });
+  return {
+    bins: predicted.length < LEAST_SAMPLE ? [] : calibrationBins(predicted),
+    error: calibrationError(predicted),
+    accuracy: requests.length < LEAST_SAMPLE ? null : right.length / requests.length,
+    compared: requests.length,
+  };
+}

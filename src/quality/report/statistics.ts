@@ -1,0 +1,157 @@
+/** A figure and the interval that it lies in with 95 %. */
+export interface Interval {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface Weighted {
+  readonly value: number;
+  /** One over the probability with which it was sampled. */
+  readonly weight: number;
+}
+
+/** Below this there are not enough data: no figure is given. */
+export const LEAST_SAMPLE = 20;
+
+const RESAMPLES = 1_000;
+
+/** The weighted mean with Student's interval over the effective number of rows; null where there are too few. */
+export function meanOf(rows: readonly Weighted[]): Interval | null {
+  if (rows.length < LEAST_SAMPLE) return null;
+  const { mean, deviation, effective } = momentsOf(rows);
+  const margin = (studentQuantile(effective - 1) * deviation) / Math.sqrt(effective);
+  return { value: mean, low: mean - margin, high: mean + margin };
+}
+
+/** How far apart pairs are, by resampling whole pairs; null where there are too few. */
+export function pairedDifference(pairs: readonly Weighted[], seed = 1): Interval | null {
+  if (pairs.length < LEAST_SAMPLE) return null;
+  const means = resampled(pairs, seed);
+  return {
+    value: momentsOf(pairs).mean,
+    low: quantile(means, 0.025),
+    high: quantile(means, 0.975),
+  };
+}
+
+/** How likely so large a difference is where there is none: twice the share of resamples beyond zero. */
+export function differenceChance(pairs: readonly Weighted[], seed = 1): number {
+  const means = resampled(pairs, seed);
+  const below = means.filter((mean) => mean <= 0).length;
+  const above = means.filter((mean) => mean >= 0).length;
+  // Never zero: more resamples might have found one.
+  return Math.min(1, (2 * (Math.min(below, above) + 1)) / (RESAMPLES + 1));
+}
+
+/** Which of the differences stand when as many were looked at, by Benjamini and Hochberg. */
+export function discoveries(chances: readonly number[], falseShare = 0.1): boolean[] {
+  const sorted = [...chances].sort((a, b) => a - b);
+  const bounds = sorted.filter((chance, place) => chance <= ((place + 1) / sorted.length) * falseShare);
+  const bound = bounds.at(-1) ?? -1;
+  return chances.map((chance) => chance <= bound);
+}
+
+export interface LengthPair extends Weighted {
+  /** The logarithm of how much longer the one answer is than the other. */
+  readonly lengthRatio: number;
+}
+
+/** The difference that is left between answers of equal length; null where length says nothing or pairs are few. */
+export function lengthControlled(pairs: readonly LengthPair[]): number | null {
+  if (pairs.length < LEAST_SAMPLE) return null;
+  const total = pairs.reduce((sum, { weight }) => sum + weight, 0);
+  const mean = (of: (pair: LengthPair) => number): number =>
+    pairs.reduce((sum, pair) => sum + pair.weight * of(pair), 0) / total;
+  const [value, ratio] = [mean((pair) => pair.value), mean((pair) => pair.lengthRatio)];
+  const variance = mean((pair) => (pair.lengthRatio - ratio) ** 2);
+  if (variance < 1e-9) return null;
+  const covariance = mean((pair) => (pair.lengthRatio - ratio) * (pair.value - value));
+  return value - (covariance / variance) * ratio;
+}
+
+export interface CalibrationPoint {
+  readonly predicted: number;
+  readonly observed: number;
+}
+
+export interface CalibrationBin {
+  readonly predicted: number;
+  readonly observed: number;
+  readonly count: number;
+}
+
+const BINS = 10;
+
+/** Predictions beside what came true, in tenths of the scale. */
+export function calibrationBins(points: readonly CalibrationPoint[]): CalibrationBin[] {
+  const bins = Map.groupBy(points, ({ predicted }) => Math.min(BINS - 1, Math.floor(predicted * BINS)));
+  return [...bins]
+    .sort(([one], [other]) => one - other)
+    .map(([, within]) => ({
+      predicted: average(within.map(({ predicted }) => predicted)),
+      observed: average(within.map(({ observed }) => observed)),
+      count: within.length,
+    }));
+}
+
+/** How far predictions lie beside what came true, on the average; null where there are too few. */
+export function calibrationError(points: readonly CalibrationPoint[]): number | null {
+  if (points.length < LEAST_SAMPLE) return null;
+  return calibrationBins(points).reduce(
+    (sum, { predicted, observed, count }) => sum + (Math.abs(predicted - observed) * count) / points.length,
+    0,
+  );
+}
+
+function momentsOf(rows: readonly Weighted[]): { mean: number; deviation: number; effective: number } {
+  const total = rows.reduce((sum, { weight }) => sum + weight, 0);
+  const squares = rows.reduce((sum, { weight }) => sum + weight ** 2, 0);
+  const mean = rows.reduce((sum, { value, weight }) => sum + value * weight, 0) / total;
+  const effective = total ** 2 / squares;
+  const spread = rows.reduce((sum, { value, weight }) => sum + weight * (value - mean) ** 2, 0) / total;
+  const unbiased = effective > 1 ? (spread * effective) / (effective - 1) : 0;
+  return { mean, deviation: Math.sqrt(unbiased), effective };
+}
+
+function resampled(rows: readonly Weighted[], seed: number): number[] {
+  const random = randomFrom(seed);
+  return Array.from({ length: RESAMPLES }, () => {
+    let [sum, weights] = [0, 0];
+    for (let drawn = 0; drawn < rows.length; drawn += 1) {
+      const { value, weight } = rows[Math.floor(random() * rows.length)]!;
+      sum += value * weight;
+      weights += weight;
+    }
+    return sum / weights;
+  }).sort((a, b) => a - b);
+}
+
+const quantile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
+
+const average = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length;
+
+/** The 97.5 % quantile of Student's distribution, by Cornish and Fisher; exact to a hundredth from five degrees on. */
+function studentQuantile(degrees: number): number {
+  const z = 1.959_964;
+  const n = Math.max(1, degrees);
+  return (
+    z +
+    (z ** 3 + z) / (4 * n) +
+    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * n ** 2) +
+    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * n ** 3)
+  );
+}
+
+/** The same draws for the same seed, so that a report says the same when it is asked again. */
+function randomFrom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

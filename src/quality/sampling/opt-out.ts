@@ -1,0 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+interface Asked {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Whether the caller keeps this request out of every evaluation. */
+export function isOptedOut({ headers, body }: Asked): boolean {
+  if (body.store === false) return true;
+  if (/\bno-store\b/i.test(headers['cache-control'] ?? '')) return true;
+  const { metadata } = body;
+  const noEval: unknown =
+    typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, 'no_eval') : undefined;
+  // Some dialects only take texts there.
+  return noEval === true || noEval === 'true';
+}

@@ -1,0 +1,180 @@
+import { hash } from 'node:crypto';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { AnswerSampling, type AnswerSampler, type Call, type ServedAnswer } from '../../gateway';
+import { Database } from '../../platform';
+import { AUTO, extractFeatures, type Features, storedExample } from '../../routing';
+import { readAnswer, type AnswerText } from '../content/answer-text';
+import { readRequest, type RequestText } from '../content/request-text';
+import { SampleContent } from '../content/sample-content';
+import { EvaluationQueue } from '../loop/evaluation-queue';
+import { RouterMemory } from '../loop/router-memory';
+import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
+import { QualityPolicies } from '../settings/quality-policies';
+import type { QualitySettings } from '../settings/quality-settings';
+import { languageOf } from './language';
+import { isOptedOut } from './opt-out';
+import { type Inclusion, inclusionOf, mostProbable } from './sampling-rate';
+
+/** So many samples are put away at a time; more are let go, as requests come first. */
+const MOST_AT_ONCE = 16;
+/** Until it is judged; longer only where the organisation keeps content. */
+const CONTENT_HOURS = 24;
+
+interface Sample {
+  readonly served: ServedAnswer;
+  readonly organisationId: number;
+  readonly settings: QualitySettings;
+  readonly request: RequestText;
+  readonly answer: AnswerText;
+  readonly features: Features;
+  readonly inclusion: Inclusion;
+}
+
+/** Takes samples of answers that the gateway served, for organisations that opted in. */
+@Injectable()
+export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
+  private readonly logger = new Logger(SampleTaker.name);
+  private underWay = 0;
+
+  constructor(
+    private readonly sampling: AnswerSampling,
+    private readonly policies: QualityPolicies,
+    private readonly database: Database,
+    private readonly content: SampleContent,
+    private readonly queue: EvaluationQueue,
+    private readonly memory: RouterMemory,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.sampling.use(this);
+  }
+
+  /** The first draw, by the highest rate: whether the request is looked at at all. */
+  wants({ inbound, model }: Call): boolean {
+    const { attribution, isEvaluation, keyId } = inbound.caller;
+    const { organisationId } = attribution;
+    if (organisationId === null || isEvaluation === true) return false;
+    const settings = this.policies.samplingOf(organisationId);
+    if (settings === undefined || this.policies.isExcluded(keyId)) return false;
+    if (model !== AUTO && !settings.sample_named) return false;
+    if (isOptedOut(inbound)) return false;
+    return Math.random() < mostProbable(settings.sampling_percent);
+  }
+
+  take(served: ServedAnswer): void {
+    if (this.underWay >= MOST_AT_ONCE) return;
+    this.underWay += 1;
+    this.keep(served)
+      .catch((error: unknown) =>
+        this.logger.warn(`A sample could not be kept, request ${served.requestId}: ${String(error)}`),
+      )
+      .finally(() => (this.underWay -= 1));
+  }
+
+  private async keep(served: ServedAnswer): Promise<void> {
+    const { organisationId } = served.caller.attribution;
+    const settings = organisationId === null ? undefined : this.policies.samplingOf(organisationId);
+    const request = readRequest(served.surface, served.body);
+    if (organisationId === null || settings === undefined || request === null || request.isOpaque) return;
+    const answer = readAnswer(served.surface, served, request.wantsJson);
+    if (answer === null) return;
+    const features = extractFeatures(
+      { ...request.counters, text: request.lastQuestion, stream: served.stream, tokens: served.inputTokens },
+      await this.memory.saltOf(organisationId),
+    );
+    const inclusion = await this.inclusionOf(organisationId, settings, features.bucket, served.model);
+    // The second draw: together they have the probability that the row states.
+    if (Math.random() >= inclusion.probability / mostProbable(settings.sampling_percent)) return;
+    await this.write({ served, organisationId, settings, request, answer, features, inclusion });
+    await this.queue.replay(served.requestId);
+  }
+
+  private async inclusionOf(
+    organisationId: number,
+    { sampling_percent: percent }: QualitySettings,
+    bucket: string,
+    model: string,
+  ): Promise<Inclusion> {
+    const [row] = await this.database.query<{ scores: number }>(
+      `SELECT count(*)::integer AS scores FROM quality_score s JOIN quality_sample q USING (request_id)
+        WHERE s.organisation_id = $1 AND q.bucket = $2 AND s.model = $3 AND s.verdict = 'ok'`,
+      [organisationId, bucket, model],
+    );
+    return inclusionOf(percent, row?.scores ?? 0);
+  }
+
+  private async write(sample: Sample): Promise<void> {
+    const { served, organisationId, answer } = sample;
+    const { requestId, model, supplier, region } = served;
+    await this.database.transaction(async (tx) => {
+      await tx.query(insertSample, sampleValues(sample, this.content));
+      await tx.query(
+        `INSERT INTO quality_score (request_id, organisation_id, created_at, model, role, supplier, region, tokens_in,
+           tokens_out, cost_nano, latency_ms, first_token_ms, finish_reason, answer_length, objective_flags, content)
+         SELECT $1, $2, created_at, $3, 'served', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14
+           FROM quality_sample WHERE request_id = $1`,
+        [
+          requestId,
+          organisationId,
+          model,
+          supplier,
+          region,
+          served.inputTokens,
+          served.outputTokens,
+          served.costNano.toString(),
+          served.latencyMs,
+          served.firstTokenMs,
+          served.finishReason,
+          answer.text.length,
+          answer.flags,
+          this.content.sealAnswer(requestId, { text: answer.text }),
+        ],
+      );
+    }, NOT_ACTIVITY);
+  }
+}
+
+const insertSample = `
+  INSERT INTO quality_sample (request_id, created_at, organisation_id, department_id, project_id, user_id, key_id,
+    session_hash, surface, requested_model, served_model, region_asked, bucket, language, sampled_by, inclusion_prob,
+    features, content, content_until)
+  VALUES ($1, now(), $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16::jsonb, $17,
+    now() + interval '${CONTENT_HOURS} hours')`;
+
+function sampleValues(sample: Sample, content: SampleContent): unknown[] {
+  const { served, organisationId, request, features, inclusion } = sample;
+  const { requestId, caller, surface, session } = served;
+  const { departmentId, projectId, userId } = caller.attribution;
+  const { previous_response_id: _previous, ...body } = served.body;
+  const { bucket, structure, hashes, counts } = features;
+  const example = storedExample({
+    id: requestId,
+    at: Date.now(),
+    weight: 1,
+    bucket,
+    tokensIn: served.inputTokens,
+    structure,
+    hashes,
+    counts,
+    outcomes: [],
+  });
+  return [
+    requestId,
+    organisationId,
+    departmentId,
+    projectId,
+    userId,
+    caller.keyId,
+    session === null ? null : hash('sha256', `${organisationId}\n${session}`, 'hex').slice(0, 16),
+    surface,
+    served.requestedModel.slice(0, 256),
+    served.model,
+    typeof body.region === 'string' ? body.region : null,
+    bucket,
+    languageOf(request.lastQuestion),
+    inclusion.sampledBy,
+    inclusion.probability,
+    JSON.stringify(example),
+    content.sealRequest(requestId, { surface, body }),
+  ];
+}
