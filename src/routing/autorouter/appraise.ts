@@ -62,6 +62,7 @@ export interface Appraised extends Candidate, Estimate {
 }
 
 export interface Appraisal {
+  /** Those that cost no more than a request may. */
   readonly candidates: readonly Appraised[];
   readonly similarity: number;
   readonly neighbours: number;
@@ -70,12 +71,14 @@ export interface Appraisal {
 
 export function appraise(state: RouterState, question: Question, tuning: Tuning): Appraisal {
   const { features, policy, now } = question;
-  const familiar = familiarity(state, features);
+  const familiar = familiarity(state, features, now);
   const believed = withPriors(question.candidates).map(({ candidate, prior }) => ({
     ...candidate,
-    ...estimate(state, features, familiar, { model: candidate.model, prior, now }),
+    ...estimate(state, features, familiar, { model: candidate.model, prior }),
   }));
-  const priced = believed.map((one) => ({ ...one, ...costOf(one, question) }));
+  const priced = believed
+    .map((one) => ({ ...one, ...costOf(one, question) }))
+    .filter(({ cost }) => cost <= (policy.maxCostPerRequest ?? Infinity));
   const reference = referenceOf(priced, policy.referenceModel);
   const referenceCost = Math.max(
     1,

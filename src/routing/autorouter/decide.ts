@@ -1,4 +1,11 @@
-import { appraise, type Appraised, type Candidate, type Question, referenceOf } from './appraise';
+import {
+  appraise,
+  type Appraisal,
+  type Appraised,
+  type Candidate,
+  type Question,
+  referenceOf,
+} from './appraise';
 import type { DecisionReason, ExplainedCandidate, Explanation } from './explanation';
 import { type NoveltyGate, type Tuning, tuningOf } from './policy';
 import { JUDGED_NEEDED_PER_MODEL, readiness } from './readiness';
@@ -36,61 +43,32 @@ interface Pick {
 }
 
 export function decide(state: RouterState, question: Question): Decision {
-  const { policy, session, candidates } = question;
-  const excluded = { ...question.excluded };
+  const { policy, session } = question;
   const tuning = cautious(policy.tuning ?? tuningOf(policy.dial), question);
   const appraisal = appraise(state, question, tuning);
-  const affordable = appraisal.candidates.filter(
-    ({ cost }) => cost <= (policy.maxCostPerRequest ?? Infinity),
-  );
-  count(excluded, 'max_cost', candidates.length - affordable.length);
+  const excluded = { ...question.excluded };
+  count(excluded, 'max_cost', question.candidates.length - appraisal.candidates.length);
   const held = session?.betweenToolCallAndResult === true ? session.model : undefined;
-  const pool = held === undefined ? affordable : affordable.filter(({ model }) => model === held);
+  const pool =
+    held === undefined ? appraisal.candidates : appraisal.candidates.filter(({ model }) => model === held);
   const reference = referenceOf(pool, policy.referenceModel);
-  if (reference === undefined)
-    return {
-      kind: 'none',
-      reason: held === undefined || affordable.length === 0 ? 'no_candidate' : 'tool_call_model_gone',
-      excluded,
-    };
+  if (reference === undefined) {
+    const gone = held !== undefined && appraisal.candidates.length > 0;
+    return { kind: 'none', reason: gone ? 'tool_call_model_gone' : 'no_candidate', excluded };
+  }
   const unfamiliar = isUnfamiliar(state, appraisal.similarity, tuning.novelty);
-  const wanted = want(question, { pool, reference, unfamiliar, excluded });
-  const sticky = held === undefined ? stick(question, tuning, wanted, { pool, appraisal }) : heldPick(wanted);
-  const final = inShadow(state, question, sticky, reference);
+  const wanted = want(question, tuning, { pool, reference, unfamiliar, excluded });
+  const stuck = held === undefined ? stick(question, tuning, wanted, appraisal) : heldPick(wanted);
+  const final = inShadow(state, question, stuck, reference);
   const fallbackOrder = failover(pool, final.pick);
-  const explanation: Explanation = {
-    alg: policy.algorithm,
-    state_version: state.version,
-    mode: final.shadow ? 'shadow' : 'on',
-    policy: {
-      level: policy.level,
-      dial: policy.dial,
-      kappa: round(tuning.kappa),
-      z: tuning.z,
-      novelty: tuning.novelty,
-      min_quality: policy.minQuality ?? null,
-      max_cost: policy.maxCostPerRequest ?? null,
-    },
-    session:
-      session === undefined
-        ? null
-        : { source: session.source, sticky: sticky.sticky, since: session.since ?? null },
-    bucket: question.features.bucket,
-    tokens_in: question.features.counters.tokens,
-    novelty: round(1 - appraisal.similarity),
-    neighbours: appraisal.neighbours,
-    drift: question.drift ?? 'calm',
-    ref: reference.model,
+  const explanation = explain(state, question, { tuning, appraisal, pool, reference, stuck, final });
+  return {
+    kind: 'chosen',
     chosen: final.pick.model,
-    would_have: final.shadow ? sticky.pick.model : null,
-    reason: final.reason,
-    quality_difference: round(sticky.pick.quality - reference.quality),
-    cost_ratio: round(reference.cost === 0 ? 1 : sticky.pick.cost / reference.cost),
-    candidates: explained(pool, [sticky.pick, reference]),
-    excluded,
-    fallback_order: fallbackOrder,
+    fallbackOrder,
+    unfamiliar,
+    explanation: { ...explanation, excluded, fallback_order: fallbackOrder },
   };
-  return { kind: 'chosen', chosen: final.pick.model, fallbackOrder, unfamiliar, explanation };
 }
 
 /** Traffic that changed makes doubt count more. */
@@ -106,7 +84,8 @@ function isUnfamiliar({ calibration }: RouterState, similarity: number, gate: No
 
 /** What the algorithm wants, before sessions and shadow mode. */
 function want(
-  question: Question,
+  { policy, drift }: Question,
+  { novelty }: Tuning,
   asked: {
     pool: readonly Appraised[];
     reference: Appraised;
@@ -114,28 +93,25 @@ function want(
     excluded: Record<string, number>;
   },
 ): Pick {
-  const { policy, drift } = question;
   const { pool, reference, unfamiliar, excluded } = asked;
   if (pool.length === 1) return { pick: reference, reason: 'only_candidate' };
   if (policy.algorithm === 'static') return { pick: reference, reason: 'algorithm_static' };
-  // A model on trial is chosen by nobody's rule: only replays tell what it is worth.
-  const known = pool.filter((one) => one === reference || one.judged >= JUDGED_NEEDED_PER_MODEL);
+  // A model on trial is chosen by no belief: only replays tell what it is worth.
+  const blind = policy.algorithm === 'cheapest';
+  const known = pool.filter((one) => blind || one === reference || one.judged >= JUDGED_NEEDED_PER_MODEL);
   count(excluded, 'on_trial', pool.length - known.length);
   const good = known.filter(({ quality, doubt }) => quality - doubt >= (policy.minQuality ?? 0));
   count(excluded, 'min_quality', known.length - good.length);
   if (good.length === 0)
     return { pick: best(known, ({ quality, doubt }) => quality - doubt), reason: 'quality_floor' };
-  if (policy.algorithm === 'cheapest')
-    return { pick: best(good, ({ cost }) => -cost), reason: 'algorithm_cheapest' };
+  if (blind) return { pick: best(good, ({ cost }) => -cost), reason: 'algorithm_cheapest' };
   if (policy.algorithm === 'best_quality')
     return { pick: best(good, ({ quality }) => quality), reason: 'algorithm_best_quality' };
   if (drift === 'reference') return { pick: reference, reason: 'traffic_changed' };
-  if (unfamiliar && gateOf(question) !== 'off') return { pick: reference, reason: 'unfamiliar_request' };
+  if (unfamiliar && novelty !== 'off') return { pick: reference, reason: 'unfamiliar_request' };
   const pick = best(good, ({ utility }) => utility);
   return { pick, reason: reasonOf(pick, reference) };
 }
-
-const gateOf = ({ policy }: Question): NoveltyGate => (policy.tuning ?? tuningOf(policy.dial)).novelty;
 
 function reasonOf(pick: Appraised, reference: Appraised): DecisionReason {
   if (pick.model === reference.model) return 'reference_is_best';
@@ -153,14 +129,14 @@ function stick(
   { session, policy, drift }: Question,
   { kappa }: Tuning,
   wanted: Pick,
-  { pool, appraisal }: { pool: readonly Appraised[]; appraisal: { referenceCost: number } },
+  { candidates, referenceCost }: Appraisal,
 ): Stuck {
   if (session?.model === undefined || policy.algorithm === 'static') return { ...wanted, sticky: 'new' };
-  const stuck = pool.find(({ model }) => model === session.model);
+  const stuck = candidates.find(({ model }) => model === session.model);
   if (stuck === undefined) return { ...wanted, sticky: 'broken:no_candidate' };
   if (stuck.model === wanted.pick.model) return { ...wanted, sticky: 'kept' };
   if (drift === 'reference') return { ...wanted, sticky: 'broken:traffic_changed' };
-  const lost = kappa * (stuck.cacheSaving / appraisal.referenceCost);
+  const lost = kappa * (stuck.cacheSaving / referenceCost);
   return wanted.pick.utility - stuck.utility > SWITCH_MARGIN + lost
     ? { ...wanted, sticky: 'broken:better_model' }
     : { pick: stuck, reason: 'session_kept', sticky: 'kept' };
@@ -193,9 +169,54 @@ function failover(pool: readonly Appraised[], chosen: Appraised): string[] {
     .map(({ model }) => model);
 }
 
+function explain(
+  state: RouterState,
+  { policy, session, features, drift = 'calm' }: Question,
+  made: {
+    tuning: Tuning;
+    appraisal: Appraisal;
+    pool: readonly Appraised[];
+    reference: Appraised;
+    stuck: Stuck;
+    final: Pick & { shadow: boolean };
+  },
+): Omit<Explanation, 'excluded' | 'fallback_order'> {
+  const { tuning, appraisal, pool, reference, stuck, final } = made;
+  return {
+    alg: policy.algorithm,
+    state_version: state.version,
+    mode: final.shadow ? 'shadow' : 'on',
+    policy: {
+      level: policy.level,
+      dial: policy.dial,
+      kappa: round(tuning.kappa),
+      z: tuning.z,
+      novelty: tuning.novelty,
+      min_quality: policy.minQuality ?? null,
+      max_cost: policy.maxCostPerRequest ?? null,
+    },
+    session:
+      session === undefined
+        ? null
+        : { source: session.source, sticky: stuck.sticky, since: session.since ?? null },
+    bucket: features.bucket,
+    tokens_in: features.counters.tokens,
+    novelty: round(1 - appraisal.similarity),
+    neighbours: appraisal.neighbours,
+    drift,
+    ref: reference.model,
+    chosen: final.pick.model,
+    would_have: final.shadow ? stuck.pick.model : null,
+    reason: final.reason,
+    quality_difference: round(stuck.pick.quality - reference.quality),
+    cost_ratio: round(reference.cost === 0 ? 1 : stuck.pick.cost / reference.cost),
+    candidates: explained(pool, [stuck.pick, reference]),
+  };
+}
+
 function explained(pool: readonly Appraised[], always: readonly Appraised[]): ExplainedCandidate[] {
   const ranked = [...pool].sort((one, other) => other.utility - one.utility);
-  const shown = new Set([...always, ...ranked].slice(0, MOST_EXPLAINED));
+  const shown = new Set([...new Set([...always, ...ranked])].slice(0, MOST_EXPLAINED));
   return ranked
     .filter((one) => shown.has(one))
     .map(({ model, quality, doubt, evidence, cost, latencyMs, utility }) => ({

@@ -1,6 +1,5 @@
 import type { Features } from './features';
 import { linearScore, PRIOR_WEIGHT } from './linear';
-import type { Neighbour } from './memory';
 import type { RouterState } from './state';
 import { HALF_LIFE_MS, type ModelStatistics, sinceChange } from './statistics';
 
@@ -32,20 +31,38 @@ export interface Estimate {
 export interface Familiarity {
   /** Of the nearest remembered request, 0 to 1. */
   readonly similarity: number;
-  readonly neighbours: readonly Neighbour[];
+  readonly neighbours: readonly Weighed[];
 }
 
-export function familiarity(state: RouterState, features: Pick<Features, 'hashes' | 'counts'>): Familiarity {
-  const neighbours = state.memory.nearest(features);
-  return { neighbours, similarity: neighbours[0]?.similarity ?? 0 };
+/** A remembered request and what its scores count for the request at hand. */
+interface Weighed {
+  readonly slot: number;
+  readonly at: number;
+  readonly weight: number;
+}
+
+export function familiarity(
+  { memory }: RouterState,
+  features: Pick<Features, 'hashes' | 'counts'>,
+  now: number,
+): Familiarity {
+  const near = memory.nearest(features);
+  const nearest = near[0]?.similarity ?? 0;
+  const full = Math.max(nearest, FULL_SIMILARITY);
+  const neighbours = near.map(({ slot, similarity }) => {
+    const { at = 0, weight = 0 } = memory.examples[slot] ?? {};
+    const age = Math.max(0, now - at);
+    return { slot, at, weight: (similarity / full) * 0.5 ** (age / HALF_LIFE_MS) * weight };
+  });
+  return { neighbours, similarity: nearest };
 }
 
 /** From the general to the particular: what little is known of the particular leans on the general. */
 export function estimate(
   state: RouterState,
   features: Pick<Features, 'bucket' | 'structure'>,
-  { neighbours, similarity }: Familiarity,
-  { model, prior, now }: { model: string; prior: number; now: number },
+  { neighbours }: Familiarity,
+  { model, prior }: { model: string; prior: number },
 ): Estimate {
   const statistics = state.models.get(model);
   const all = statistics?.all ?? nothing;
@@ -55,7 +72,7 @@ export function estimate(
   const linear =
     statistics === undefined ? general : linearScore(statistics.linear, features.structure, prior);
   const base = BUCKET_SHARE * inBucket + (1 - BUCKET_SHARE) * linear;
-  const near = scoreNear(state, neighbours, { model, similarity, now, statistics });
+  const near = scoreNear(state.memory.scores.get(model), neighbours, statistics);
   const quality = (near.scored + BASE_WEIGHT * base) / (near.weight + BASE_WEIGHT);
   const evidence = near.weight + Math.min(20, bucket.weight + Math.min(20, all.weight + PRIOR_WEIGHT));
   const tokensInGeneral = (all.tokens + TOKENS_WEIGHT * USUAL_TOKENS_OUT) / (all.weight + TOKENS_WEIGHT);
@@ -73,26 +90,18 @@ export function estimate(
 const nothing = { weight: 0, scored: 0, tokens: 0 };
 
 function scoreNear(
-  { memory }: RouterState,
-  neighbours: readonly Neighbour[],
-  asked: { model: string; similarity: number; now: number; statistics: ModelStatistics | undefined },
+  scores: Float32Array | undefined,
+  neighbours: readonly Weighed[],
+  statistics: ModelStatistics | undefined,
 ): { weight: number; scored: number } {
-  const scores = memory.scores.get(asked.model);
   const near = { weight: 0, scored: 0 };
-  if (scores === undefined || asked.statistics === undefined) return near;
-  const full = Math.max(asked.similarity, FULL_SIMILARITY);
-  for (const { slot, similarity } of neighbours) {
+  if (scores === undefined || statistics === undefined) return near;
+  for (const { slot, at, weight } of neighbours) {
     const score = scores[slot] ?? NaN;
-    const example = memory.examples[slot];
-    if (Number.isNaN(score) || example === undefined) continue;
-    const age = Math.max(0, asked.now - example.at);
-    const weight =
-      (similarity / full) *
-      0.5 ** (age / HALF_LIFE_MS) *
-      example.weight *
-      sinceChange(asked.statistics, example.at);
-    near.weight += weight;
-    near.scored += weight * score;
+    if (Number.isNaN(score)) continue;
+    const counted = weight * sinceChange(statistics, at);
+    near.weight += counted;
+    near.scored += counted * score;
   }
   return near;
 }

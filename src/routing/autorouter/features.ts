@@ -60,7 +60,7 @@ const excerpt = (text: string): string =>
     : `${text.slice(0, HEAD_CHARACTERS)} ${text.slice(HEAD_CHARACTERS - MOST_CHARACTERS)}`;
 
 const wordsOf = (text: string): string[] =>
-  (text.toLowerCase().match(/[\p{L}\p{M}_]+|\p{N}+|[^\s\p{L}\p{M}\p{N}]/gu) ?? [])
+  (text.toLowerCase().match(/[\p{L}\p{M}_]+|\p{N}+/gu) ?? [])
     .slice(0, MOST_WORDS)
     .map((word) => (/^\p{N}/u.test(word) ? `#${word.length}` : word));
 
@@ -99,29 +99,53 @@ function structureOf(
   words: readonly string[],
   perTopic: Float32Array,
 ): Float32Array {
-  const share = (pattern: RegExp): number => (read.match(pattern)?.length ?? 0) / Math.max(1, read.length);
+  const kinds = characterKinds(read);
+  const share = (count: number): number => count / Math.max(1, read.length);
   const lines = read.split('\n');
-  const listed = lines.filter((one) => /^\s*(?:[-*•]|\(?[A-Za-z0-9]{1,2}[.):])\s/.test(one)).length;
+  const listed = lines.filter((one) => listLine.test(one)).length;
   const letters = words.reduce((sum, word) => sum + word.length, 0);
   const structure = new Float32Array(STRUCTURE);
   structure.set([
     Math.log1p(characters) / 8,
     Math.log1p(lines.length) / 4,
     Math.min(2, listed / 10),
-    5 * share(/\d/g),
-    // eslint-disable-next-line no-control-regex
-    2 * share(/[^\u0000-\u007f]/g),
-    5 * share(/[A-Z]/g),
-    Math.min(2, (read.match(/\?/g)?.length ?? 0) / 3),
+    5 * share(kinds.digits),
+    2 * share(kinds.foreign),
+    5 * share(kinds.capitals),
+    Math.min(2, kinds.questions / 3),
     letters / Math.max(1, words.length) / 8,
-    5 * share(/[{}()[\];=<>]/g),
-    5 * share(/[\\^$+*/%]/g),
+    5 * share(kinds.brackets),
+    5 * share(kinds.operators),
   ]);
   perTopic.forEach((count, topic) => {
     structure[SCALARS + 2 * topic] = count > 0 ? 1 : 0;
     structure[SCALARS + 2 * topic + 1] = Math.log1p(count);
   });
   return structure;
+}
+
+const listLine = /^\s*(?:[-*•]|\(?[A-Za-z0-9]{1,2}[.):])\s/;
+
+type Kind = 'digits' | 'foreign' | 'capitals' | 'questions' | 'brackets' | 'operators';
+
+/** By code; what is beyond ASCII is foreign. */
+const kindOfCode: readonly (Kind | undefined)[] = Array.from({ length: 128 }, (_, code) => {
+  const one = String.fromCharCode(code);
+  if (/\d/.test(one)) return 'digits';
+  if (/[A-Z]/.test(one)) return 'capitals';
+  if (one === '?') return 'questions';
+  if (/[{}()[\];=<>]/.test(one)) return 'brackets';
+  return /[\\^$+*/%]/.test(one) ? 'operators' : undefined;
+});
+
+function characterKinds(text: string): Record<Kind, number> {
+  const kinds = { digits: 0, foreign: 0, capitals: 0, questions: 0, brackets: 0, operators: 0 };
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const kind = code < 128 ? kindOfCode[code] : 'foreign';
+    if (kind !== undefined) kinds[kind] += 1;
+  }
+  return kinds;
 }
 
 function hashed(words: readonly string[], { order }: WordSalt): Pick<Features, 'hashes' | 'counts'> {

@@ -10,6 +10,7 @@ const LEAST_SIMILARITY = 0.03;
 /** A word in more than a fifth of everything tells nothing. */
 const COMMON_SHARE = 0.2;
 const COMMON_LEAST = 40;
+const BINS = 1_024;
 /** So many are compared one by one before the index is made anew. */
 const MOST_UNINDEXED = 64;
 
@@ -123,16 +124,30 @@ export class Memory {
     this.norms[slot] = this.normOf(example);
   }
 
+  /** Sums of all slots become similarities; the best of them are found by counting, without sorting all. */
   private best(norm: number, except: number): Neighbour[] {
-    const found: Neighbour[] = [];
-    for (let slot = 0; slot < this.examples.length; slot += 1) {
-      const sum = this.sums[slot] ?? 0;
-      if (sum === 0 || slot === except) continue;
-      const similarity = sum / (norm * (this.norms[slot] ?? Infinity));
-      if (similarity >= LEAST_SIMILARITY) found.push({ slot, similarity });
+    const { sums, norms } = this;
+    const size = this.examples.length;
+    const bins = new Uint16Array(BINS + 1);
+    for (let slot = 0; slot < size; slot += 1) {
+      const sum = sums[slot] ?? 0;
+      const similarity = sum === 0 || slot === except ? 0 : Math.min(1, sum / (norm * (norms[slot] ?? 1)));
+      sums[slot] = similarity;
+      const bin = Math.floor(similarity * BINS);
+      bins[bin] = (bins[bin] ?? 0) + 1;
     }
-    found.sort((one, other) => other.similarity - one.similarity || one.slot - other.slot);
-    return found.slice(0, MOST_NEIGHBOURS);
+    let bin = BINS;
+    for (let found = bins[bin] ?? 0; bin > 0 && found < MOST_NEIGHBOURS; found += bins[bin] ?? 0) bin -= 1;
+    const least = Math.max(LEAST_SIMILARITY, bin / BINS);
+    const near: Neighbour[] = [];
+    for (let slot = 0; slot < size; slot += 1) {
+      const similarity = sums[slot] ?? 0;
+      if (similarity >= least) near.push({ slot, similarity });
+    }
+    // Ties go by id, so that the order of learning does not matter.
+    const idOf = ({ slot }: Neighbour): string => this.examples[slot]?.id ?? '';
+    near.sort((one, other) => other.similarity - one.similarity || (idOf(one) < idOf(other) ? -1 : 1));
+    return near.slice(0, MOST_NEIGHBOURS);
   }
 
   private heaviest({
@@ -200,4 +215,4 @@ function indexOf(examples: readonly Example[]): Index {
 }
 
 const idfOf = (having: number, all: number): number =>
-  having > Math.max(COMMON_LEAST, COMMON_SHARE * all) ? 0 : Math.log((all + 1) / (having + 1)) + 1;
+  having > Math.max(COMMON_LEAST, COMMON_SHARE * all) ? 0 : Math.log((all + 1) / (having + 1));
