@@ -39,9 +39,10 @@ import { CreateEngineSettings1763801110000 } from './1763801110000-create-engine
 import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 import { CreateSecondFactor1763801300000 } from './1763801300000-create-second-factor';
 import { LetPeopleSetTheAutorouter1763901000000 } from './1763901000000-let-people-set-the-autorouter';
-import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
-import { SealActivity1763903000000 } from './1763903000000-seal-activity';
+import { CreateAutorouterState1763901100000 } from './1763901100000-create-autorouter-state';
 import { CreateQuality1763902000000 } from './1763902000000-create-quality';
+import { SealActivity1763903000000 } from './1763903000000-seal-activity';
+import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -86,7 +87,8 @@ export const migrations = [
   CreatePayments1763801200000,
   CreateSecondFactor1763801300000,
   LetPeopleSetTheAutorouter1763901000000,
-  CreateCatalogueDrafts1763905000000,
-  SealActivity1763903000000,
+  CreateAutorouterState1763901100000,
   CreateQuality1763902000000,
+  SealActivity1763903000000,
+  CreateCatalogueDrafts1763905000000,
 ];

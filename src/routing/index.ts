@@ -1,4 +1,9 @@
 export { AutoForm, readAutoForm } from './auto/auto-form';
+export { AutoLearner } from './auto/auto-learner';
+export { AutoPolicies } from './auto/auto-policies';
+export { AutoSalts } from './auto/auto-salts';
+export { AutoStates } from './auto/auto-states';
+export { StateUpkeep } from './auto/state-upkeep';
 export { type AutoLevel, autoModes, type AutoSettings } from './auto/auto-settings';
 export { effectivePolicy } from './auto/effective-policy';
 export {

@@ -1,9 +1,13 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../audit';
 import { CatalogueModule } from '../catalogue';
-import { SupplierHttpModule } from '../platform';
+import { SecretsModule, SupplierHttpModule } from '../platform';
+import { AutoLearner } from './auto/auto-learner';
 import { AutoPolicies } from './auto/auto-policies';
+import { AutoSalts } from './auto/auto-salts';
 import { AutoSettingsStore } from './auto/auto-settings.store';
+import { AutoStates } from './auto/auto-states';
+import { StateUpkeep } from './auto/state-upkeep';
 import { AutoRouter } from './auto-router';
 import { CredentialAlarm } from './credential-alarm';
 import { LaneEvents } from './health/lane-events';
@@ -15,11 +19,14 @@ import { SupplierStyles } from './suppliers/registry';
 import { SupplierClient } from './suppliers/supplier-client';
 
 @Module({
-  imports: [AuditModule, CatalogueModule, SupplierHttpModule],
+  imports: [AuditModule, CatalogueModule, SecretsModule, SupplierHttpModule],
   providers: [
+    AutoLearner,
     AutoPolicies,
     AutoRouter,
+    AutoSalts,
     AutoSettingsStore,
+    AutoStates,
     CredentialAlarm,
     LaneEvents,
     LaneHealth,
@@ -27,14 +34,18 @@ import { SupplierClient } from './suppliers/supplier-client';
     SupplierStyles,
     TokenPool,
     SupplierClient,
+    StateUpkeep,
     SupplierProbe,
   ],
   exports: [
     CatalogueModule,
     SupplierHttpModule,
+    AutoLearner,
     AutoPolicies,
     AutoRouter,
+    AutoSalts,
     AutoSettingsStore,
+    AutoStates,
     CredentialAlarm,
     LaneHealth,
     Stickiness,

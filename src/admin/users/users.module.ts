@@ -3,6 +3,7 @@ import { BillingModule, Cards, Ledger } from '../../billing';
 import { UserErasure } from '../../identity';
 import { fault, formatUsd } from '../../kernel';
 import { KeyTransfers } from '../../keys';
+import { AutoLearner, RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
 import { UserActsController } from './user-acts.controller';
 import { UserBilling } from './user-billing.service';
@@ -11,7 +12,7 @@ import { UserSpending } from './user-spending';
 import { UsersController } from './users.controller';
 
 @Module({
-  imports: [WebModule, BillingModule],
+  imports: [WebModule, BillingModule, RoutingModule],
   controllers: [UserActsController, UsersController],
   providers: [UserBilling, UserPages, UserSpending],
 })
@@ -21,6 +22,7 @@ export class UsersModule implements OnModuleInit {
     private readonly ledger: Ledger,
     private readonly keys: KeyTransfers,
     private readonly cards: Cards,
+    private readonly learner: AutoLearner,
   ) {}
 
   /** Nobody goes with money of theirs, with requests in flight, or leaving keys behind that still work. */
@@ -49,5 +51,6 @@ export class UsersModule implements OnModuleInit {
     });
     this.erasure.also((tx, { id }) => this.keys.endWebchatKey(tx, id));
     this.erasure.also((tx, { id }) => this.cards.forget(tx, id));
+    this.erasure.also((tx, { id }) => this.learner.forgetPerson(tx, id));
   }
 }

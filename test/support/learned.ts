@@ -1,0 +1,43 @@
+import { AutoLearner, AutoSalts, type Example, extractFeatures, type Outcome } from '../../src/routing';
+import type { TestApp } from './app';
+
+const counters = {
+  tokens: 20,
+  turns: 1,
+  tools: 0,
+  hasToolResult: false,
+  hasImage: false,
+  hasDocument: false,
+  jsonMode: false,
+  systemLength: 0,
+  stream: false,
+};
+
+/** A scored request of an organisation, as the learning loop makes it. */
+export async function exampleOf(
+  app: TestApp,
+  organisationId: number,
+  { id, text, outcomes, at = Date.now() }: { id: string; text: string; outcomes: Outcome[]; at?: number },
+): Promise<Example> {
+  const salt = await app.application.get(AutoSalts).of(organisationId);
+  const { bucket, structure, hashes, counts } = extractFeatures({ ...counters, text }, salt);
+  return { id, at, weight: 1, bucket, tokensIn: counters.tokens, structure, hashes, counts, outcomes };
+}
+
+export const outcome = (model: string, score: number): Outcome => ({
+  model,
+  score,
+  tokensOut: 40,
+  latencyMs: 200,
+});
+
+export async function learn(
+  app: TestApp,
+  organisationId: number,
+  example: Parameters<typeof exampleOf>[2],
+  userId: number | null = null,
+): Promise<boolean> {
+  return app.application
+    .get(AutoLearner)
+    .learn(organisationId, userId, await exampleOf(app, organisationId, example));
+}
