@@ -172,17 +172,17 @@ async function pay(world: World, payer: Person): Promise<void> {
 }
 
 async function converse({ client }: Person): Promise<void> {
-  for (const [title, said] of [
-    ['Tide tables', 'Write a haiku about tides [[echo=Grey water rises]]'],
-    [
-      'Harbour dues',
-      'Draw up a table [[echo=| Dues | USD | \n|---|---|\n| Berth | 12 |\n\n`code` and **bold**]]',
-    ],
-  ] as const) {
+  const conversations: readonly (readonly [title: string, said: readonly string[]])[] = [
+    ['Tide tables', ['Write a haiku about tides.']],
+    ['Harbour dues', ['What does a berth cost a night?', 'And for a boat of 14 metres, with `power`?']],
+  ];
+  for (const [title, said] of conversations) {
     const made = await client.post('/api/conversations', { json: { model: 'sim-small', title } });
     expectStatus(made, 200);
     const id = String(jsonOf(made)['id']);
-    expectStatus(await client.post(`/api/chat/${id}`, { json: { content: said } }), 200);
+    for (const content of said) {
+      expectStatus(await client.post(`/api/chat/${id}`, { json: { content } }), 200);
+    }
   }
 }
 

@@ -1,0 +1,59 @@
+import 'reflect-metadata';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { projectFolder } from '../../src/views';
+import { launchBrowser, type Viewing } from '../../test/support/browser/launch';
+import { Findings, runProof } from '../support/findings';
+import { type Role, Showroom } from './showroom';
+import { visitsOf } from './visits';
+
+const REQUESTS = 20_000;
+const desktop: Viewing = { theme: 'light', width: 1280 };
+const atNight: Viewing = { theme: 'dark', width: 1280 };
+
+interface Picture {
+  readonly file: string;
+  readonly as: Role;
+  readonly route: string;
+  readonly query?: string;
+  readonly viewing?: Viewing;
+}
+
+/** The pages that the README shows, as the demonstration fills them. */
+const pictures: readonly Picture[] = [
+  { file: 'overview', as: 'developer', route: '/dashboard' },
+  { file: 'keys', as: 'owner', route: '/dashboard/keys' },
+  { file: 'key', as: 'developer', route: '/dashboard/keys/{key_id}' },
+  { file: 'usage', as: 'owner', route: '/dashboard/usage' },
+  { file: 'requests', as: 'owner', route: '/dashboard/request-log', viewing: atNight },
+  { file: 'models', as: 'developer', route: '/dashboard/models' },
+  { file: 'chat', as: 'developer', route: '/dashboard/webchat/{conv_id}' },
+  { file: 'billing', as: 'payer', route: '/dashboard/billing' },
+  { file: 'admin-operations', as: 'operator', route: '/dashboard/admin' },
+  { file: 'admin-users', as: 'operator', route: '/dashboard/admin/users', query: '?q=harbour' },
+  { file: 'admin-models', as: 'operator', route: '/dashboard/admin/models' },
+  { file: 'admin-audit', as: 'operator', route: '/dashboard/admin/audit', viewing: atNight },
+];
+
+async function main(): Promise<void> {
+  const findings = new Findings('pictures');
+  const folder = join(projectFolder, 'docs', 'images');
+  mkdirSync(folder, { recursive: true });
+  const showroom = await Showroom.open(REQUESTS);
+  const browser = await launchBrowser();
+  try {
+    const visits = await visitsOf(showroom);
+    for (const { file, as, route, query = '', viewing = desktop } of pictures) {
+      const path = visits.find((visit) => visit.route === route && visit.as !== 'nobody')?.path ?? route;
+      const picture = join(folder, `${file}.png`);
+      const faults = await showroom.look(browser, as, viewing, path + query, { picture });
+      findings.add(`${file}.png`, Object.values(faults).flat().length === 0, path);
+    }
+  } finally {
+    await browser.close();
+    await showroom.close();
+  }
+  findings.end();
+}
+
+runProof(main);
