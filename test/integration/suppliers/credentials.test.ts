@@ -64,10 +64,11 @@ test('the same label takes the new secret in its place', async () => {
   expect(await house.write((tx) => editor.list(tx, north.id))).toHaveLength(1);
 });
 
-test('another host: the secret no longer opens and has to be entered again', async () => {
+test('another host, past the editor: the secret no longer opens and has to be entered again', async () => {
   const { id } = await house.provider('moving');
   await put('key', secret, id);
-  const move = (baseUrl: string) => house.write((tx) => house.editor.upsertProvider(tx, { id, baseUrl }));
+  const move = (baseUrl: string) =>
+    house.database.query('UPDATE provider SET base_url = $2 WHERE id = $1', [id, baseUrl]);
   await move('https://moving.example/another/path');
   expect((await storeWith('first-master')).stateOf(id)).toBe('ready');
   for (const baseUrl of [
@@ -82,6 +83,18 @@ test('another host: the secret no longer opens and has to be entered again', asy
   }
   await put('key', 'sk-entered-again', id);
   expect((await storeWith('first-master')).resolve(id)).toMatchObject({ token: 'sk-entered-again' });
+});
+
+test('another host, by the editor: the secret is wiped; another path keeps it', async () => {
+  const { id } = await house.provider('leading');
+  await put('key', secret, id);
+  const move = (baseUrl: string) => house.write((tx) => house.editor.upsertProvider(tx, { id, baseUrl }));
+  await move('https://leading.example/another/path');
+  expect((await storeWith('first-master')).stateOf(id)).toBe('ready');
+  await move('https://elsewhere.example');
+  await move('https://leading.example');
+  expect((await storeWith('first-master')).stateOf(id)).toBe('missing');
+  expect(await house.write((tx) => editor.list(tx, id))).toEqual([]);
 });
 
 test('where the tokens of a pool are renewed is bound like the host', async () => {
