@@ -17,6 +17,7 @@ import { importLitellm, importModelsDev } from './price-import';
 import { processorCheck } from './processor-check';
 import { credentialsRewrap } from './credentials-rewrap';
 import { rootKeyRotate } from './root-key-rotate';
+import { signInLink } from './sign-in-link';
 import { terminal } from './terminal';
 
 /** By one word or by two. */
@@ -32,6 +33,7 @@ const commands: Readonly<Record<string, Command>> = {
   'key revoke': keyRevoke,
   'key audit': keyAudit,
   'root-key rotate': rootKeyRotate,
+  'sign-in-link': signInLink,
   'credentials rewrap': credentialsRewrap,
   doctor,
   'config check': configCheck,

@@ -6,6 +6,7 @@ import { everyRow } from '../../platform';
 import {
   Access,
   Action,
+  actorOf,
   adminScope,
   afterChange,
   Csv,
@@ -113,6 +114,7 @@ export class OrganisationsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
+    if (form.sso_only === true) await this.organisations.refuseLockout(actorOf(request).userId, id);
     const changes = await this.organisations.change(
       adminScope(request),
       targetOf(id, form),

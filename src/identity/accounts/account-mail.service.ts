@@ -3,6 +3,7 @@ import { type ActionName, ActivityLog, systemActor } from '../../audit';
 import { Database, type Tx } from '../../platform';
 import { UserAccount } from '../user-account.entity';
 import { AccountTokens, type TokenPurpose } from './account-tokens.service';
+import { signsInByProviderOnly } from './provider-only';
 
 /** What somebody asked for at the door, known or not; `failed` is a sign-in that was refused. */
 export type MailWish = 'register' | 'resend' | 'reset' | 'failed';
@@ -38,7 +39,8 @@ export class AccountMailService {
       return null;
     }
     if (wish === 'reset') {
-      if (await this.signsInByProviderOnly(account.id)) return { ...mail, notice: 'reset-by-provider' };
+      if (await signsInByProviderOnly(this.database.source.manager, account.id))
+        return { ...mail, notice: 'reset-by-provider' };
       return {
         ...mail,
         notice: 'reset',
@@ -69,13 +71,5 @@ export class AccountMailService {
       actor: systemActor('sign-in'),
       concerns: { ...account, userId: account.id },
     });
-  }
-
-  private async signsInByProviderOnly(userId: number): Promise<boolean> {
-    const [row] = await this.database.query<object>(
-      `SELECT 1 FROM user_account u JOIN organisation o ON o.id = u.organisation_id AND o.sso_only WHERE u.id = $1`,
-      [userId],
-    );
-    return row !== undefined;
   }
 }

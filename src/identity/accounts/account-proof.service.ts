@@ -3,6 +3,7 @@ import { fault } from '../../kernel';
 import { Database } from '../../platform';
 import { AttemptThrottle } from './attempt-throttle.service';
 import { Passwords } from './passwords.service';
+import { signsInByProviderOnly } from './provider-only';
 
 export interface Proof {
   readonly password: string;
@@ -26,7 +27,8 @@ export class AccountProof {
       [userId, sessionId],
     );
     if (row === undefined) throw fault('invalid_session');
-    if (row.password_hash === null) {
+    const manager = this.database.source.manager;
+    if (row.password_hash === null || (await signsInByProviderOnly(manager, userId))) {
       if (row.is_fresh) return;
       throw fault('invalid_credentials', { message: 'Sign out, sign in again, and repeat this at once.' });
     }

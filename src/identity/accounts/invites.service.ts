@@ -6,6 +6,7 @@ import { Database, Settings, type Tx } from '../../platform';
 import { actorOf } from '../activity-actor';
 import { UserAccount } from '../user-account.entity';
 import { Invite } from './invite.entity';
+import { hasLinkedIdentity } from './provider-only';
 
 const WEEK_MS = 7 * 86_400_000;
 const FORM = /^[\w-]{43}$/;
@@ -100,6 +101,7 @@ export class InvitesService {
         throw fault('conflict', { message: 'This account belongs to another organisation already.' });
       }
       const { role, organisation_id: organisationId, department_id: departmentId } = invite;
+      await refuseStranger(tx, organisationId, account.id);
       // An invite adds; whoever is more than it offers stays so.
       const granted = mayGrant(account.role, role) ? account.role : role;
       await accounts.update(account.id, { organisationId, departmentId, role: granted });
@@ -116,6 +118,17 @@ export class InvitesService {
   private hashOf(token: string): Buffer {
     return createHmac('sha256', this.settings.sessionSecret).update(`invite:${token}`).digest();
   }
+}
+
+/** An organisation that signs in through a provider takes nobody whom the provider does not know here. */
+async function refuseStranger(tx: Tx, organisationId: number, userId: number): Promise<void> {
+  const rows = await tx.query<unknown[]>('SELECT 1 FROM organisation WHERE id = $1 AND sso_only', [
+    organisationId,
+  ]);
+  if (rows.length > 0 && !(await hasLinkedIdentity(tx, userId)))
+    throw fault('sso_only', {
+      message: 'This organisation signs in through its identity provider. Sign in there first.',
+    });
 }
 
 function stateOf(row: InviteRow): InviteShown['state'] {

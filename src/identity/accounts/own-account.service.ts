@@ -7,6 +7,7 @@ import { AttemptThrottle } from './attempt-throttle.service';
 import { LinkedIdentity } from './linked-identity.entity';
 import { assertStrongPassword } from './password-rules';
 import { Passwords } from './passwords.service';
+import { refuseProviderOnly, signsInByProviderOnly } from './provider-only';
 
 export interface ProfileChange {
   readonly displayName?: string;
@@ -38,8 +39,11 @@ export class OwnAccountService {
     return this.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId });
   }
 
-  async hasPassword(userId: number): Promise<boolean> {
-    return (await this.hashOf(this.database.source.manager, userId)) !== null;
+  /** `void`: there may be one, and it opens nothing, because the organisation signs in through a provider. */
+  async passwordState(userId: number): Promise<'set' | 'none' | 'void'> {
+    const { manager } = this.database.source;
+    if (await signsInByProviderOnly(manager, userId)) return 'void';
+    return (await this.hashOf(manager, userId)) === null ? 'none' : 'set';
   }
 
   async changeProfile(userId: number, change: ProfileChange): Promise<void> {
@@ -59,6 +63,7 @@ export class OwnAccountService {
     userId: number,
     given: { current: string; next: string; sessionId: string; address: string },
   ): Promise<void> {
+    await refuseProviderOnly(this.database.source.manager, userId);
     const attempt = { purpose: 'sign-in', account: `password:${userId}`, address: given.address } as const;
     await this.throttle.take(attempt);
     const account = await this.find(userId);
@@ -121,8 +126,9 @@ export class OwnAccountService {
     await this.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM user_account WHERE id = $1 FOR UPDATE', [userId]);
       const identities = tx.getRepository(LinkedIdentity);
-      const isLast = (await identities.countBy({ userId })) <= 1 && (await this.hashOf(tx, userId)) === null;
-      if (isLast)
+      const isLast = (await identities.countBy({ userId })) <= 1;
+      if (isLast) await refuseProviderOnly(tx, userId);
+      if (isLast && (await this.hashOf(tx, userId)) === null)
         throw fault('conflict', { message: 'Set a password first: this is the only way into the account.' });
       const { affected } = await identities.delete({ userId, issuer });
       if (affected === 0) throw fault('not_found');

@@ -8,6 +8,7 @@ import { UserAccount } from '../user-account.entity';
 import { AccountTokens } from './account-tokens.service';
 import { assertStrongPassword } from './password-rules';
 import { Passwords } from './passwords.service';
+import { refuseProviderOnly } from './provider-only';
 
 @Injectable()
 export class PasswordResetService {
@@ -25,7 +26,9 @@ export class PasswordResetService {
 
   /** Ends every session. The mail that carried the token confirmed the address as well. Returns whose it was. */
   async reset(token: string, password: string): Promise<number> {
-    if (!(await this.isOpen(token))) throw fault('invalid_token');
+    const open = await this.tokens.look(this.database.source.manager, 'reset_password', token);
+    if (open === null) throw fault('invalid_token');
+    if (open.userId !== null) await refuseProviderOnly(this.database.source.manager, open.userId);
     const hash = await this.passwords.hash(password);
     return this.database.transaction(async (tx) => {
       const spent = await this.tokens.spend(tx, 'reset_password', token);

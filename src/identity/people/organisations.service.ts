@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, type Changes, changesOf } from '../../audit';
 import { fault, type Scope } from '../../kernel';
-import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, Settings, type Tx } from '../../platform';
+import { endPasswords, hasLinkedIdentity } from '../accounts';
 import { Organisation } from '../organisation.entity';
 import { absent, assertVersion, type Target } from './acting';
 import { organisationsWithin } from './within';
@@ -62,6 +63,7 @@ export class Organisations {
   constructor(
     private readonly database: Database,
     private readonly activity: ActivityLog,
+    private readonly settings: Settings,
   ) {}
 
   async page(scope: Scope, filter: OrganisationFilter): Promise<Page<ListedOrganisation>> {
@@ -106,6 +108,20 @@ export class Organisations {
     });
   }
 
+  /** Somebody without a linked provider who belongs there would be shut out by the change they make. */
+  async refuseLockout(userId: number, organisationId: number): Promise<void> {
+    const rows = await this.database.query<object>(
+      'SELECT 1 FROM user_account u JOIN organisation o ON o.id = u.organisation_id WHERE u.id = $1 AND o.id = $2 AND NOT o.sso_only',
+      [userId, organisationId],
+    );
+    if (rows.length === 0 || (await hasLinkedIdentity(this.database.source.manager, userId))) return;
+    throw fault('conflict', {
+      param: 'sso_only',
+      message:
+        'You belong to this organisation: link your own account with the provider first, or you are shut out.',
+    });
+  }
+
   change(
     scope: Scope,
     target: Target,
@@ -116,6 +132,7 @@ export class Organisations {
       const found = await lockOrganisation(tx, scope, target.id);
       assertVersion(found, target);
       await refuseForeignPayer(tx, found.id, fields.billingUserId ?? null);
+      if (fields.ssoOnly === true && !found.ssoOnly) await this.endPasswordsOf(tx, found.id);
       const changes = { ...changesOf(found, fields), ...(await work(tx, found.id)) };
       if (Object.keys(changes).length === 0) {
         this.activity.nothingChanged();
@@ -135,6 +152,17 @@ export class Organisations {
       });
       return changes;
     });
+  }
+
+  /** A provider has to be there first; then sessions that passwords may have opened end. */
+  private async endPasswordsOf(tx: Tx, organisationId: number): Promise<void> {
+    const { idp1Issuer, idp2Issuer } = this.settings;
+    if (idp1Issuer === undefined && idp2Issuer === undefined)
+      throw fault('conflict', {
+        param: 'sso_only',
+        message: 'No identity provider is set up (IDP1_ISSUER): nobody could sign in.',
+      });
+    await endPasswords(tx, organisationId);
   }
 
   /** Only an empty one: no people, and nothing else that would be left without its organisation. */

@@ -35,9 +35,9 @@ export class SettingsModel {
   async of(request: HttpRequest): Promise<SettingsPage> {
     const translate = this.pages.textsFor(request);
     const { userId, sessionId } = actorOf(request);
-    const [account, hasPassword, sessions, identities, hasSecondFactor] = await Promise.all([
+    const [account, password, sessions, identities, hasSecondFactor] = await Promise.all([
       this.accounts.find(userId),
-      this.accounts.hasPassword(userId),
+      this.accounts.passwordState(userId),
       this.accounts.sessions(userId),
       this.accounts.identities(userId),
       this.factors.isOn(userId),
@@ -46,7 +46,8 @@ export class SettingsModel {
       account: { displayName: account.displayName, email: account.email },
       ...choicesOf(account.preferredLanguage, account.timeZone),
       least: PASSWORD_LEAST,
-      hasPassword,
+      hasPassword: password === 'set',
+      isProviderOnly: password === 'void',
       hasSecondFactor,
       sessions: sessions.map((session) => ({
         ...session,

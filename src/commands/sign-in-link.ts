@@ -1,0 +1,31 @@
+import { AccountTokens, UserAccount } from '../identity';
+import { type Command, UsageError } from './command';
+import { withDatabase } from './with-database';
+
+/** The way back in for operators: whoever can run this has the database anyway. */
+export const signInLink: Command = {
+  usage: 'sign-in-link EMAIL',
+  summary:
+    'Prints a link that signs this person in, once, within a day: the way back in when neither password nor provider ' +
+    'opens. An earlier link ends. Two-step sign-in has to be off.',
+  run(words, context) {
+    const [email, ...others] = words;
+    if (email === undefined || others.length > 0)
+      throw new UsageError('Name one person by their email address.');
+    return withDatabase(async (database, settings) => {
+      const tokens = new AccountTokens(settings);
+      const token = await database.transaction(async (tx) => {
+        const person = await tx
+          .createQueryBuilder(UserAccount, 'person')
+          .where('lower(person.email) = lower(:email)', { email })
+          .getOne();
+        if (person?.status !== 'active') throw new Error(`There is no active account "${email}".`);
+        await tokens.revokeAll(tx, 'sign_in_link', person.id);
+        return tokens.issue(tx, 'sign_in_link', { userId: person.id });
+      });
+      context.complain('It works once, within a day:\n');
+      context.write(`${settings.baseUrl}/sign-in-link?token=${token}\n`);
+      return 0;
+    }, context);
+  },
+};

@@ -1,0 +1,35 @@
+import { fault } from '../../kernel';
+import type { Tx } from '../../platform';
+
+type Reader = Pick<Tx, 'query'>;
+
+/** Whether passwords open nothing for this person, because their organisation signs in through a provider. */
+export async function signsInByProviderOnly(tx: Reader, userId: number): Promise<boolean> {
+  const rows = await tx.query<unknown[]>(
+    'SELECT 1 FROM user_account u JOIN organisation o ON o.id = u.organisation_id AND o.sso_only WHERE u.id = $1',
+    [userId],
+  );
+  return rows.length > 0;
+}
+
+/** Every route that sets or asks for a password says the same. */
+export async function refuseProviderOnly(tx: Reader, userId: number): Promise<void> {
+  if (await signsInByProviderOnly(tx, userId)) throw fault('sso_only');
+}
+
+export async function hasLinkedIdentity(tx: Reader, userId: number): Promise<boolean> {
+  return (
+    (await tx.query<unknown[]>('SELECT 1 FROM linked_identity WHERE user_id = $1 LIMIT 1', [userId])).length >
+    0
+  );
+}
+
+/** From now on only providers: sessions that a password may have opened end, and so do links that set one. */
+export async function endPasswords(tx: Tx, organisationId: number): Promise<void> {
+  const people = 'SELECT id FROM user_account WHERE organisation_id = $1';
+  await tx.query(`DELETE FROM session WHERE user_id IN (${people})`, [organisationId]);
+  await tx.query(
+    `DELETE FROM account_token WHERE purpose IN ('reset_password', 'second_factor') AND user_id IN (${people})`,
+    [organisationId],
+  );
+}

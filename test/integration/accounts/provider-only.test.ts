@@ -1,0 +1,129 @@
+import type { TestApp } from '../../support/app';
+import { addUser, signIn } from '../../support/people';
+import { ask } from '../web/raw-exchange';
+import {
+  Browser,
+  goodPassword,
+  mailTo,
+  registered,
+  signedIn,
+  startAccountHouse,
+  tokenIn,
+} from './account-house';
+
+/** An organisation that signs in through its identity provider alone: no route takes or sets a password of its people. */
+let app: TestApp;
+let organisationId: number;
+
+beforeAll(async () => {
+  app = await startAccountHouse({
+    environment: {
+      IDP1_ISSUER: 'https://id.example.com',
+      IDP1_CLIENT_ID: 'switchboard',
+      IDP1_CLIENT_SECRET: 'a secret of the tests that is long enough',
+      IDP1_NAME: 'House directory',
+    },
+  });
+  const [row] = await app.database.query<{ id: number }>(
+    "INSERT INTO organisation (name, slug) VALUES ('Closed', 'closed') RETURNING id",
+  );
+  organisationId = row?.id ?? 0;
+}, 60_000);
+afterAll(() => app.close());
+
+const join = (email: string): Promise<unknown> =>
+  app.database.query('UPDATE user_account SET organisation_id = $2 WHERE email = $1', [
+    email,
+    organisationId,
+  ]);
+const link = (email: string): Promise<unknown> =>
+  app.database.query(
+    `INSERT INTO linked_identity (issuer, subject, user_id, email)
+     SELECT 'https://id.example.com', email, id, email FROM user_account WHERE email = $1`,
+    [email],
+  );
+const setProviderOnly = async (cookie: string, wanted: boolean) => {
+  const answer = await ask(app.url, {
+    method: 'POST',
+    path: `/dashboard/admin/organisations/${organisationId}`,
+    headers: { cookie, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
+    body: JSON.stringify({ sso_only: wanted }),
+  });
+  return { status: answer.status, json: JSON.parse(answer.body) as Record<string, unknown> };
+};
+
+test('switched on, it ends sessions and links that passwords opened, and each route says the same', async () => {
+  const email = await registered(app);
+  await join(email);
+  const browser = await signedIn(app, email);
+  await new Browser(app.url).post('/auth/forgot-password', { email });
+  const token = tokenIn(await mailTo(app, email, /password/i));
+  expect(token).not.toBe('');
+  const admin = await signIn(app, await addUser(app, 'platform_admin'));
+  expect(await setProviderOnly(admin, true)).toMatchObject({ status: 200, json: { changed: ['ssoOnly'] } });
+
+  expect((await browser.get('/dashboard')).status).toBe(401);
+  const login = await new Browser(app.url).post('/auth/login', { email, password: goodPassword });
+  expect([login.status, login.json()['code']]).toEqual([403, 'sso_only']);
+  const page = await new Browser(app.url).submit('/auth/login', { email, password: goodPassword });
+  expect(page.text).toContain('House directory');
+  expect(page.text).toContain('identity provider');
+  const reset = await new Browser(app.url).post('/auth/reset-password', {
+    token,
+    password: 'other kettle orbit moss',
+  });
+  expect(reset.json()['code']).toBe('invalid_token');
+});
+
+test('inside, signed in by the provider: no password is set or asked for, and the provider stays linked', async () => {
+  const email = await registered(app);
+  await join(email);
+  await link(email);
+  const rows = await app.database.query<{ id: number }>('SELECT id FROM user_account WHERE email = $1', [
+    email,
+  ]);
+  const cookie = await signIn(app, rows[0]?.id ?? 0);
+  const browser = new Browser(app.url, { cookie });
+  const settings = await browser.page('/dashboard/settings');
+  expect(settings.text).not.toContain('action="/dashboard/settings/password"');
+  const change = await browser.post('/dashboard/settings/password', {
+    current_password: goodPassword,
+    password: 'other kettle orbit moss',
+  });
+  expect([change.status, change.json()['code']]).toEqual([403, 'sso_only']);
+  const unlink = await browser.post('/dashboard/settings/providers/unlink', {
+    issuer: 'https://id.example.com',
+  });
+  expect(unlink.json()['code']).toBe('sso_only');
+});
+
+test('an invitation takes only whom the provider knows here', async () => {
+  const email = await registered(app);
+  const admin = await signIn(app, await addUser(app, 'platform_admin'));
+  const invited = await ask(app.url, {
+    method: 'POST',
+    path: '/dashboard/admin/users/invite',
+    headers: { cookie: admin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
+    body: JSON.stringify({ email, role: 'user', org_id: organisationId }),
+  });
+  expect(invited.status).toBe(200);
+  const { text } = await mailTo(app, email, /invited/);
+  const token = /\/invite\/([\w-]+)/.exec(text)?.[1] ?? '';
+  const browser = await signedIn(app, email);
+  const refused = await browser.post(`/invite/${token}/accept`);
+  expect([refused.status, refused.json()['code']]).toEqual([403, 'sso_only']);
+  await link(email);
+  expect((await browser.post(`/invite/${token}/accept`)).status).toBe(200);
+});
+
+test('whoever would shut themselves out is told, and so is who has no provider', async () => {
+  const admin = await signIn(app, await addUser(app, 'platform_admin'));
+  expect(await setProviderOnly(admin, false)).toMatchObject({ status: 200 });
+  const userId = await addUser(app, 'platform_admin');
+  await app.database.query('UPDATE user_account SET organisation_id = $2 WHERE id = $1', [
+    userId,
+    organisationId,
+  ]);
+  const own = await setProviderOnly(await signIn(app, userId), true);
+  expect(own).toMatchObject({ status: 409, json: { code: 'conflict', param: 'sso_only' } });
+});
