@@ -43,6 +43,8 @@ import { CreateAutorouterState1763901100000 } from './1763901100000-create-autor
 import { CreateQuality1763902000000 } from './1763902000000-create-quality';
 import { SealActivity1763903000000 } from './1763903000000-seal-activity';
 import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
+import { AddKeyLimits1763904000000 } from './1763904000000-add-key-limits';
+import { AddOrganisationMarkups1763904100000 } from './1763904100000-add-organisation-markups';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -91,4 +93,6 @@ export const migrations = [
   CreateQuality1763902000000,
   SealActivity1763903000000,
   CreateCatalogueDrafts1763905000000,
+  AddKeyLimits1763904000000,
+  AddOrganisationMarkups1763904100000,
 ];

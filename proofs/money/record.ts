@@ -43,5 +43,7 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   dropped: null,
   endUser: null,
   tags: null,
+  keyModelId: null,
+  priceFactor: null,
   ...rest,
 });

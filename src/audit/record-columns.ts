@@ -68,6 +68,8 @@ const recordColumns = {
   dropped: 'names',
   endUser: 'foreign',
   tags: 'labels',
+  keyModelId: 'id',
+  priceFactor: 'span',
 } as const satisfies Readonly<Record<Exclude<keyof RequestRecord, 'settlementId'>, ColumnKind>>;
 
 export type RecordField = keyof typeof recordColumns;

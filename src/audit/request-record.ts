@@ -48,6 +48,10 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly endUser: string | null;
   /** What the caller sorts its requests by; null when there are none. */
   readonly tags: readonly string[] | null;
+  /** The key and model together, where their budget is counted; null where they have none of their own. */
+  readonly keyModelId: number | null;
+  /** What its organisation paid of the price, in millionths; null is the price itself. */
+  readonly priceFactor: number | null;
 }
 
 /** What happened, apart from which request it was and when. */

@@ -7,6 +7,7 @@ export interface WrittenRecord extends Attribution {
   readonly requestId: string;
   readonly createdMs: number;
   readonly costNano: bigint;
+  readonly keyModelId: number | null;
   /** The values of all fields as JSON, without their names. */
   readonly text: string;
 }
@@ -19,7 +20,7 @@ export function writtenRecord(requestId: string, createdMs: number, facts: Recor
 function withText(
   requestId: string,
   createdMs: number,
-  { costNano, keyId, userId, organisationId, departmentId, projectId, walletId }: RecordFacts,
+  { costNano, keyId, userId, organisationId, departmentId, projectId, walletId, keyModelId }: RecordFacts,
   text: string,
 ): WrittenRecord {
   return {
@@ -32,6 +33,7 @@ function withText(
     departmentId,
     projectId,
     walletId,
+    keyModelId,
     text,
   };
 }

@@ -6,6 +6,7 @@ import { Escrow } from './engine/escrow/escrow';
 import { Ledger } from './ledger/ledger';
 import { PromotionBook } from './promotions/promotion-book';
 import { Promotions } from './promotions/promotions.service';
+import { BudgetRaises } from './ledger/budget-raises';
 import { Limits } from './ledger/limits';
 import { MoneyWatch } from './ledger/money-watch';
 import { WalletHistory } from './ledger/wallet-history';
@@ -44,6 +45,7 @@ const processing = [
     PaymentFacts,
     { provide: LOADED_SDK, inject: [Settings], useFactory: loadSdk },
     Ledger,
+    BudgetRaises,
     Limits,
     PromotionBook,
     Promotions,
@@ -62,7 +64,7 @@ const processing = [
     },
     { provide: Escrow, inject: [MoneyEngine], useFactory: (engine: MoneyEngine) => engine.escrow },
   ],
-  exports: [Promotions, Escrow, Ledger, Limits, MoneyEngine, MoneyWatch, ...processing],
+  exports: [Promotions, Escrow, BudgetRaises, Ledger, Limits, MoneyEngine, MoneyWatch, ...processing],
 })
 export class BillingModule implements OnApplicationShutdown {
   constructor(@Inject(MoneyEngine) private readonly engine: MoneyEngine) {}

@@ -1,4 +1,4 @@
-const scopeKinds = ['key', 'project', 'department', 'user', 'organisation', 'wallet'] as const;
+const scopeKinds = ['key', 'project', 'department', 'user', 'organisation', 'wallet', 'key_model'] as const;
 
 export type ScopeKind = (typeof scopeKinds)[number];
 
@@ -15,6 +15,7 @@ const places: Readonly<Record<ScopeKind, number>> = {
   user: 3,
   organisation: 4,
   wallet: 5,
+  key_model: 6,
 };
 
 /** One number for a scope: the hot path looks scopes up without building text. */
@@ -30,6 +31,7 @@ export function limitRefs(who: {
   readonly userId: number | null;
   readonly organisationId: number | null;
   readonly walletId: number | null;
+  readonly keyModelId?: number | null;
 }): LimitRef[] {
   const ids: readonly [ScopeKind, number | null][] = [
     ['key', who.keyId],
@@ -38,6 +40,7 @@ export function limitRefs(who: {
     ['user', who.userId],
     ['organisation', who.organisationId],
     ['wallet', who.walletId],
+    ['key_model', who.keyModelId ?? null],
   ];
   return ids.flatMap(([kind, id]) => (id === null ? [] : [{ kind, id }]));
 }

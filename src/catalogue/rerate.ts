@@ -49,7 +49,7 @@ export async function* rerate(database: Database, options: RerateOptions): Async
   for await (const row of records(database, options.from, options.to)) {
     const storedNano = BigInt(row.cost_nano);
     const priceId = row.price_id === null ? null : Number(row.price_id);
-    const recomputedNano = priceId === null ? 0n : costOf(usageOfRow(row), priced(priceId));
+    const recomputedNano = priceId === null ? 0n : costOf(usageOfRow(row), priced(priceId), row.price_factor);
     yield {
       requestId: row.request_id,
       createdAt: row.created_at,
@@ -103,6 +103,7 @@ interface RecordRow extends Readonly<Record<string, unknown>> {
   readonly organisation_id: string | null;
   readonly wallet_id: string | null;
   readonly price_id: string | null;
+  readonly price_factor: number | null;
   readonly cost_nano: string;
 }
 
@@ -117,7 +118,7 @@ async function* records(database: Database, from: Date, to: Date): AsyncGenerato
     await runner.query('SET LOCAL idle_in_transaction_session_timeout = 0');
     await runner.query(
       `DECLARE rerated NO SCROLL CURSOR FOR
-       SELECT request_id, created_at, key_id, organisation_id, wallet_id, price_id, cost_nano,
+       SELECT request_id, created_at, key_id, organisation_id, wallet_id, price_id, price_factor, cost_nano,
          ${usageColumns.join(', ')}
        FROM request_record WHERE created_at >= $1 AND created_at < $2`,
       [from, to],

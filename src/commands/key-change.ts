@@ -13,6 +13,7 @@ const NONE = 'none';
 export const keyChange: Command = {
   usage:
     'key change ID [--name NAME] [--status active|disabled] [--budget 20/monthly|none] [--rpm 60|none] ' +
+    '[--tpm 100000|none] [--parallel 4|none] ' +
     '[--models a,b|none] [--regions eu|none] [--expires 2027-01-01|none]',
   summary: 'Changes what a key may do; "none" takes a limit away. What is not named stays as it is.',
   run(words, context) {
@@ -67,6 +68,8 @@ function changesIn(words: string[]): { id: string; changes: KeyChanges } {
       status: { type: 'string' },
       budget: { type: 'string' },
       rpm: { type: 'string' },
+      tpm: { type: 'string' },
+      parallel: { type: 'string' },
       models: { type: 'string' },
       regions: { type: 'string' },
       expires: { type: 'string' },
@@ -74,7 +77,7 @@ function changesIn(words: string[]): { id: string; changes: KeyChanges } {
   });
   const id = keyIdIn(positionals);
   if (Object.keys(values).length === 0) throw new UsageError('Name at least one thing to change.');
-  const { name, status, budget, rpm, models, regions, expires } = values;
+  const { name, status, budget, rpm, tpm, parallel, models, regions, expires } = values;
   if (name?.trim() === '') throw new UsageError('--name is empty.');
   return {
     id,
@@ -82,6 +85,10 @@ function changesIn(words: string[]): { id: string; changes: KeyChanges } {
       ...(name === undefined ? {} : { name }),
       ...(status === undefined ? {} : { status: statusOf(status) }),
       ...(rpm === undefined ? {} : { rateLimitRpm: unlessNone(rpm, (text) => wholeNumberOf(text, '--rpm')) }),
+      ...(tpm === undefined ? {} : { rateLimitTpm: unlessNone(tpm, (text) => wholeNumberOf(text, '--tpm')) }),
+      ...(parallel === undefined
+        ? {}
+        : { maxParallel: unlessNone(parallel, (text) => wholeNumberOf(text, '--parallel')) }),
       ...(models === undefined ? {} : { allowedModels: unlessNone(models, listOf) }),
       ...(regions === undefined ? {} : { allowedRegions: unlessNone(regions, listOf) }),
       ...(expires === undefined

@@ -12,7 +12,7 @@ import { withDatabase } from './with-database';
 export const keyCreate: Command = {
   usage:
     'key create --name NAME [--user EMAIL | --organisation SLUG | --project ID] [--models a,b] [--regions eu] ' +
-    '[--budget 20/monthly] [--rpm 60] [--expires 2027-01-01]',
+    '[--budget 20/monthly] [--rpm 60] [--tpm 100000] [--parallel 4] [--expires 2027-01-01]',
   summary:
     'Makes a key and prints it, this once. Without an owner it belongs to the platform owner. ' +
     'Only the key itself goes to standard output.',
@@ -44,10 +44,12 @@ function optionsOf(words: string[]): Options {
       regions: { type: 'string' },
       budget: { type: 'string' },
       rpm: { type: 'string' },
+      tpm: { type: 'string' },
+      parallel: { type: 'string' },
       expires: { type: 'string' },
     },
   });
-  const { name, user, organisation, project, models, regions, budget, rpm, expires } = values;
+  const { name, user, organisation, project, models, regions, budget, rpm, tpm, parallel, expires } = values;
   if (name === undefined || name.trim() === '') throw new UsageError('--name is missing.');
   if ([user, organisation, project].filter((owner) => owner !== undefined).length > 1)
     throw new UsageError('A key has one owner: --user, --organisation or --project.');
@@ -61,6 +63,8 @@ function optionsOf(words: string[]): Options {
       allowedRegions: regions === undefined ? null : listOf(regions),
       budget: budget === undefined ? null : budgetOf(budget),
       rateLimitRpm: rpm === undefined ? null : wholeNumberOf(rpm, '--rpm'),
+      rateLimitTpm: tpm === undefined ? null : wholeNumberOf(tpm, '--tpm'),
+      maxParallel: parallel === undefined ? null : wholeNumberOf(parallel, '--parallel'),
       expiresAt: expires === undefined ? null : future(instantOf(expires, '--expires')),
     },
   };

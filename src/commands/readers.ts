@@ -1,5 +1,4 @@
-import type { BudgetPeriod } from '../kernel';
-import { parseUsd } from '../kernel';
+import { budgetPeriods, parseUsd } from '../kernel';
 import type { KeyBudget } from '../keys';
 import { UsageError } from './command';
 
@@ -17,19 +16,19 @@ export function listOf(text: string): string[] {
     .filter((part) => part !== '');
 }
 
-const periods: readonly BudgetPeriod[] = ['daily', 'monthly', 'rolling'];
-
 /** `20/monthly`: dollars and the period they are for. */
 export function budgetOf(text: string): KeyBudget {
   const [amount = '', name = 'monthly', ...rest] = text.split('/');
-  const period = periods.find((one) => one === name);
+  const period = budgetPeriods.find((one) => one === name);
   try {
     const limit = parseUsd(amount);
     if (period !== undefined && rest.length === 0 && limit >= 0n) return { limit, period };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
   }
-  throw new UsageError(`--budget takes dollars and a period, such as 20/monthly (${periods.join(', ')}).`);
+  throw new UsageError(
+    `--budget takes dollars and a period, such as 20/monthly (${budgetPeriods.join(', ')}).`,
+  );
 }
 
 /** A day begins at midnight UTC. */

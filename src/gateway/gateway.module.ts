@@ -11,6 +11,7 @@ import { Admissions } from './inference/admit';
 import { AnswerSampling } from './inference/answer-sampling';
 import { AttemptTools } from './inference/attempt-tools';
 import { Holds } from './inference/hold';
+import { TokenRate } from './inference/token-rate';
 import { RequestGate } from './request-gate';
 import { InnerChat } from './inner/inner-chat';
 import { InnerEvaluation } from './inner/inner-evaluation';
@@ -54,6 +55,7 @@ import { TextController } from './text.controller';
     AnswerSampling,
     AttemptTools,
     Holds,
+    TokenRate,
     Observer,
     Pipeline,
     InnerChat,

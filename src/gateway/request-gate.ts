@@ -1,7 +1,15 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { fault } from '../kernel';
-import { type Caller, OpenCalls, RateLimiter, rateRefusal, type RateVerdict, setRateHeaders } from '../keys';
+import {
+  type Caller,
+  OpenCalls,
+  parallelRefusal,
+  RateLimiter,
+  rateRefusal,
+  type RateVerdict,
+  setRateHeaders,
+} from '../keys';
 import { Logger } from '../platform';
 import type { HttpRequest } from '../web';
 import { Lifecycle } from './lifecycle';
@@ -34,6 +42,8 @@ export class RequestGate {
     const work = this.lifecycle.begin();
     try {
       stopWhenGone(response, work);
+      if (caller.maxParallel !== null)
+        return this.admitOneOf(request, caller, work, caller.maxParallel, response);
       const taken = this.rates.take(caller);
       if (taken instanceof Promise) return this.admitLater(request, caller, work, taken, response);
       return this.pass(request, caller, work, taken, response);
@@ -52,6 +62,36 @@ export class RequestGate {
   ): Promise<AdmittedRequest> {
     try {
       return this.pass(request, caller, work, await taken, response);
+    } catch (error) {
+      this.lifecycle.end(work);
+      throw error;
+    }
+  }
+
+  /** A place first: what is refused for want of one has not started. */
+  private async admitOneOf(
+    request: HttpRequest,
+    caller: Caller,
+    work: Work,
+    most: number,
+    response: ServerResponse,
+  ): Promise<AdmittedRequest> {
+    try {
+      const place = await this.rates.enter(caller.keyId, most);
+      const refusal = parallelRefusal(place);
+      if (refusal !== null) throw refusal;
+      const leavePlace = (): void => this.rates.leave(caller.keyId, place);
+      try {
+        const admitted = this.pass(request, caller, work, await this.rates.take(caller), response);
+        const leave = (): void => {
+          leavePlace();
+          admitted.leave();
+        };
+        return { ...admitted, leave };
+      } catch (error) {
+        leavePlace();
+        throw error;
+      }
     } catch (error) {
       this.lifecycle.end(work);
       throw error;

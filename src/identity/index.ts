@@ -31,7 +31,7 @@ export { AdminViewService, type OrganisationName } from './admin-view.service';
 export { actorOf } from './activity-actor';
 export { IdentityModule } from './identity.module';
 export { OwnProjects, type ProjectName } from './own-projects.service';
-export { type Ownership, PayerService, type Standing } from './payer.service';
+export { type Ownership, PayerService, type PriceFactorVersion, type Standing } from './payer.service';
 export {
   type HelpPage,
   helpPages,

@@ -17,6 +17,15 @@ export interface Standing extends Ownership {
   /** The user whose wallet is charged: project's billing user, organisation's, the user's delegate, the user. */
   readonly payerUserId: number | null;
   readonly billingExempt: boolean;
+  /** What the organisation pays of a price, the latest version first; null where it never had a mark-up. */
+  readonly priceFactors: readonly PriceFactorVersion[] | null;
+}
+
+export interface PriceFactorVersion {
+  /** Milliseconds since the epoch. */
+  readonly from: number;
+  /** In millionths. */
+  readonly factor: number;
 }
 
 interface StandingRow {
@@ -28,6 +37,7 @@ interface StandingRow {
   organisation_regions: string[] | null;
   payer_user_id: number | null;
   billing_exempt: boolean;
+  price_factors: PriceFactorVersion[] | null;
 }
 
 const statement = `
@@ -43,7 +53,12 @@ const statement = `
   )
   SELECT w.user_id, w.organisation_id, w.department_id, w.project_id, w.user_status,
          o.allowed_regions AS organisation_regions, payer.id AS payer_user_id,
-         coalesce(o.billing_exempt, false) OR coalesce(payer.billing_exempt, false) AS billing_exempt
+         coalesce(o.billing_exempt, false) OR coalesce(payer.billing_exempt, false) AS billing_exempt,
+         (SELECT jsonb_agg(jsonb_build_object('from', floor(extract(epoch FROM m.valid_from) * 1000), 'factor', m.factor)
+                           ORDER BY m.valid_from DESC)
+            FROM organisation_markup m WHERE m.organisation_id = w.organisation_id
+             AND m.valid_from >= coalesce((SELECT max(n.valid_from) FROM organisation_markup n
+                   WHERE n.organisation_id = w.organisation_id AND n.valid_from <= now()), '-infinity')) AS price_factors
   FROM owner w
   LEFT JOIN organisation o ON o.id = w.organisation_id
   LEFT JOIN user_account payer
@@ -70,6 +85,7 @@ export class PayerService {
       organisationRegions: row.organisation_regions,
       payerUserId: row.payer_user_id,
       billingExempt: row.billing_exempt,
+      priceFactors: row.price_factors,
     };
   }
 }

@@ -59,6 +59,12 @@ export class ApiKey {
   @Column('integer', { name: 'rate_limit_rpm', nullable: true })
   rateLimitRpm: number | null;
 
+  @Column('integer', { name: 'rate_limit_tpm', nullable: true })
+  rateLimitTpm: number | null;
+
+  @Column('integer', { name: 'max_parallel', nullable: true })
+  maxParallel: number | null;
+
   @Column('jsonb', { default: {} })
   metadata: Record<string, string>;
 
@@ -74,6 +80,23 @@ export class ApiKey {
   /** Of the form that made it. */
   @Column('uuid', { name: 'creation_token', nullable: true })
   creationToken: string | null;
+
+  /** The administrator who took it out of use; its owner cannot put it back. */
+  @Column('integer', { name: 'paused_by', nullable: true })
+  pausedBy: number | null;
+
+  @Column('timestamptz', { name: 'paused_at', nullable: true })
+  pausedAt: Date | null;
+
+  @Column('text', { name: 'pause_reason', nullable: true })
+  pauseReason: string | null;
+
+  /** The administrator whose limits the owner cannot change. */
+  @Column('integer', { name: 'limits_locked_by', nullable: true })
+  limitsLockedBy: number | null;
+
+  @Column('timestamptz', { name: 'limits_locked_at', nullable: true })
+  limitsLockedAt: Date | null;
 
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   revokedAt: Date | null;

@@ -1,5 +1,7 @@
 import type { Attribution } from '../audit';
 import type { LimitRef } from '../billing';
+import type { PriceFactorVersion } from '../identity';
+import type { PriceFactor } from '../kernel';
 import type { KeyKind } from './api-key.entity';
 
 /** Who calls the gateway: a key, what it may do, and everything that follows from whose it is. */
@@ -14,6 +16,10 @@ export interface Caller {
   readonly allowedRegions: ReadonlySet<string> | null;
   /** The key's own, or the installation's usual one. */
   readonly rateLimitRpm: number;
+  /** Null: tokens are not counted by the minute. */
+  readonly rateLimitTpm: number | null;
+  /** Null: any number of calls may be open at once. */
+  readonly maxParallel: number | null;
   readonly expiresAt: number | null;
   readonly attribution: Attribution;
   /** Whose wallet pays, also when nothing is charged to it because somebody is exempt; null when there is nobody. */
@@ -21,8 +27,20 @@ export interface Caller {
   readonly billingExempt: boolean;
   /** Every limit a request of this key counts against. */
   readonly limits: readonly LimitRef[];
+  /** The same with the budget of one model, for each that has one; null where none has. */
+  readonly modelLimits: ReadonlyMap<string, readonly LimitRef[]> | null;
+  /** What its organisation pays of a price; null where it never had a mark-up. */
+  readonly priceFactors: readonly PriceFactorVersion[] | null;
   /** Asks on the house's own account: nothing of it counts as the customer's. */
   readonly isEvaluation?: true;
+}
+
+const WHOLE_PRICE = 1_000_000;
+
+/** What the caller pays of a price at an instant; null is the price itself. */
+export function priceFactorAt({ priceFactors }: Pick<Caller, 'priceFactors'>, instant: number): PriceFactor {
+  const factor = priceFactors?.find(({ from }) => from <= instant)?.factor ?? WHOLE_PRICE;
+  return factor === WHOLE_PRICE ? null : factor;
 }
 
 const nobody: Attribution = {
@@ -48,5 +66,9 @@ export const evaluationCaller = (caller: Caller, organisationId: number): Caller
   payerId: null,
   billingExempt: true,
   limits: [],
+  modelLimits: null,
+  priceFactors: null,
+  rateLimitTpm: null,
+  maxParallel: null,
   isEvaluation: true,
 });

@@ -1,17 +1,26 @@
 import { ApiKey } from './api-key.entity';
 
 export type { KeyKind, KeyStatus } from './api-key.entity';
-export { type Caller, evaluationCaller, recordedFor } from './caller';
+export { type Caller, evaluationCaller, priceFactorAt, recordedFor } from './caller';
 export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
 export { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
+export { type KeyAct, type KeyRole, refuseKeyAct, refuseKeyChanges } from './key-policy';
 export { KeyManagement } from './key-management';
-export { presentBudget, presentIssued, presentKey, presentRegions, presentRotated } from './key-presenter';
+export type { ModelBudget } from './model-budgets';
+export {
+  presentBudget,
+  presentIssued,
+  presentKey,
+  presentModelBudgets,
+  presentRegions,
+  presentRotated,
+} from './key-presenter';
 export { KeyRegister } from './key-register';
 export type { KeyScope } from './key-scope';
 export { KeyTransfers } from './key-transfers';
 export { maskKey } from './key-text';
-export { KeysService } from './keys.service';
+export { type Administrator, KeysService } from './keys.service';
 export { KeysModule } from './keys.module';
 export {
   type IssuedKey,
@@ -28,12 +37,18 @@ export {
 } from './managed-key';
 export { type KeyLost, OpenCalls } from './open-calls';
 export {
+  parallelRefusal,
+  type ParallelState,
   RateLimiter,
   rateRefusal,
   type RateState,
   type RateVerdict,
   setRateHeaders,
+  setTokenHeaders,
+  tokenRefusal,
+  type TokenVerdict,
 } from './rate/rate-limiter.service';
+export type { SlotReading } from './rate/rate-windows';
 export { RateStorage } from './rate/rate-storage';
 
 export const keyEntities = [ApiKey];

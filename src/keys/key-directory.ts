@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Attribution } from '../audit';
-import { limitRefs } from '../billing';
+import { type LimitRef, limitRefs } from '../billing';
 import { PayerService, type Standing } from '../identity';
 import { type Fault, fault, fromUnknown, withDeadline } from '../kernel';
 import { Database, Notifications, RevisionWatch, Settings } from '../platform';
@@ -27,8 +27,15 @@ interface KeyRow {
   allowed_models: string[] | null;
   allowed_regions: string[] | null;
   rate_limit_rpm: number | null;
+  rate_limit_tpm: number | null;
+  max_parallel: number | null;
+  /** The ids of what each model's budget is counted at. */
+  model_budgets: Readonly<Record<string, number>> | null;
   expires_at: Date | null;
 }
+
+const KEY = `SELECT k.*, (SELECT jsonb_object_agg(m.model, m.id) FROM key_model m WHERE m.key_id = k.id) AS model_budgets
+  FROM api_key k`;
 
 /** What nobody has confirmed for this long is asked of the database again, key by key. */
 const CONFIRMED_MS = 2_000;
@@ -83,7 +90,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
 
   /** Why a key that was let in may no longer go on; null when it may. */
   async refusalOf(keyId: number): Promise<Fault | null> {
-    const [row] = await this.database.query<KeyRow>('SELECT * FROM api_key WHERE id = $1', [keyId]);
+    const [row] = await this.database.query<KeyRow>(`${KEY} WHERE k.id = $1`, [keyId]);
     if (row === undefined) return fault('invalid_api_key');
     const verdict = await this.judge(row, null);
     if (verdict instanceof Error) return verdict;
@@ -92,7 +99,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
 
   /** The caller that a key of the service's own stands for: a part of the service that holds the row has no text. */
   async callerOf(keyId: number): Promise<Caller> {
-    const [row] = await this.database.query<KeyRow>('SELECT * FROM api_key WHERE id = $1', [keyId]);
+    const [row] = await this.database.query<KeyRow>(`${KEY} WHERE k.id = $1`, [keyId]);
     if (row === undefined) throw fault('invalid_api_key');
     return this.accept(await this.judge(row, null));
   }
@@ -150,7 +157,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private async lookUp(publicId: string, text: string): Promise<KeyVerdict> {
-    const [row] = await this.database.query<KeyRow>('SELECT * FROM api_key WHERE public_id = $1', [publicId]);
+    const [row] = await this.database.query<KeyRow>(`${KEY} WHERE k.public_id = $1`, [publicId]);
     // The hash is computed and both are compared for an unknown key too, so that every refusal takes as long.
     const given = hashKey(this.settings.keyPepper, text);
     const current = timingSafeEqual(given, row?.secret_hash ?? nobody);
@@ -188,6 +195,7 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
     projectId: standing.projectId,
     walletId: standing.billingExempt ? null : standing.payerUserId,
   };
+  const limits = limitRefs(attribution);
   return {
     keyId: row.id,
     publicId: row.public_id,
@@ -196,13 +204,23 @@ function toCaller(row: KeyRow, standing: Standing, usualRpm: number): Caller {
     allowedModels: row.allowed_models === null ? null : new Set(row.allowed_models),
     allowedRegions: intersection(row.allowed_regions, standing.organisationRegions),
     rateLimitRpm: row.rate_limit_rpm ?? usualRpm,
+    rateLimitTpm: row.rate_limit_tpm,
+    maxParallel: row.max_parallel,
     expiresAt: row.expires_at?.getTime() ?? null,
     attribution,
     payerId: standing.payerUserId,
     billingExempt: standing.billingExempt,
-    limits: limitRefs(attribution),
+    limits,
+    modelLimits: row.model_budgets === null ? null : limitsByModel(limits, row.model_budgets),
+    priceFactors: standing.priceFactors,
   };
 }
+
+const limitsByModel = (
+  limits: readonly LimitRef[],
+  budgets: Readonly<Record<string, number>>,
+): ReadonlyMap<string, readonly LimitRef[]> =>
+  new Map(Object.entries(budgets).map(([model, id]) => [model, [...limits, { kind: 'key_model', id }]]));
 
 function intersection(
   left: readonly string[] | null,

@@ -12,6 +12,7 @@ import {
   wholeNumberField,
 } from '../kernel';
 import type { KeyChanges, NewKey } from './managed-key';
+import type { NewModelBudget } from './model-budgets';
 
 /** The models that a key may be for; a catalogue is one. */
 export interface KnownModels {
@@ -24,6 +25,9 @@ const MOST_MODELS = 1_000;
 const MOST_REGIONS = 100;
 const MOST_LABELS = 64;
 const MOST_RPM = 1_000_000;
+const MOST_TPM = 1_000_000_000;
+const MOST_PARALLEL = 10_000;
+const MOST_MODEL_BUDGETS = 50;
 const MOST_GRACE_SECONDS = 30 * 24 * 3_600;
 const REGION = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const LABEL = /^[\w.:/-]{1,64}$/;
@@ -38,10 +42,15 @@ const restrictions = [
   'allowed_regions',
   'budget_limit',
   'budget_period',
+  'model_budgets',
   'rate_limit_rpm',
+  'rate_limit_tpm',
+  'max_parallel',
   'metadata',
   'expires_at',
 ] as const;
+/** What a reader finds in a budget of a model may be sent back with it. */
+const shownOfModelBudget = ['used', 'remaining', 'resets_at'];
 const owners = ['user_id', 'organisation_id', 'department_id', 'project_id'] as const;
 
 export type NewKeyForm = Omit<NewKey, 'kind' | 'createdBy'>;
@@ -104,7 +113,16 @@ function readRestrictions(body: Body, catalogue: KnownModels): KeyChanges {
       budgetPeriod: choiceField(value, 'budget_period', budgetPeriods),
     })),
     ...when('rate_limit_rpm', (value) => ({
-      rateLimitRpm: orNull(value, (rpm) => readRpm(rpm)),
+      rateLimitRpm: orNull(value, (rpm) => readCount(rpm, 'rate_limit_rpm', MOST_RPM, 'the usual limit')),
+    })),
+    ...when('rate_limit_tpm', (value) => ({
+      rateLimitTpm: orNull(value, (tpm) => readCount(tpm, 'rate_limit_tpm', MOST_TPM, 'none')),
+    })),
+    ...when('max_parallel', (value) => ({
+      maxParallel: orNull(value, (calls) => readCount(calls, 'max_parallel', MOST_PARALLEL, 'none')),
+    })),
+    ...when('model_budgets', (value) => ({
+      modelBudgets: orNull(value, (list) => readModelBudgets(list, catalogue)) ?? [],
     })),
     ...when('metadata', (value) => ({ metadata: orNull(value, readMetadata) ?? {} })),
     ...when('expires_at', (value) => ({ expiresAt: orNull(value, readExpiry) })),
@@ -147,7 +165,31 @@ function readRegions(value: unknown): string[] {
   return [...new Set(regions)];
 }
 
-function readBudgetLimit(value: unknown): Nano {
+function readModelBudgets(value: unknown, catalogue: KnownModels): NewModelBudget[] {
+  if (!Array.isArray(value) || value.length > MOST_MODEL_BUDGETS)
+    throw refused('model_budgets', `a list of at most ${MOST_MODEL_BUDGETS} budgets, or null for none`);
+  const budgets = value.map((item: unknown, place): NewModelBudget => {
+    const param = `model_budgets.${place}`;
+    if (typeof item !== 'object' || item === null || Array.isArray(item))
+      throw refused(param, 'an object with model, limit and period');
+    const given = item as Body;
+    refuseUnknownFields(given, ['model', 'limit', 'period', ...shownOfModelBudget]);
+    const model = typeof given.model === 'string' ? catalogue.model(given.model) : undefined;
+    if (model === undefined || model.state === 'deleted')
+      throw refused(`${param}.model`, 'the id or an alias of a model of the catalogue');
+    return {
+      model: model.name,
+      limit: readBudgetLimit(given.limit, `${param}.limit`),
+      period:
+        given.period === undefined ? 'monthly' : choiceField(given.period, `${param}.period`, budgetPeriods),
+    };
+  });
+  if (new Set(budgets.map(({ model }) => model)).size < budgets.length)
+    throw refused('model_budgets', 'one budget a model');
+  return budgets;
+}
+
+function readBudgetLimit(value: unknown, param = 'budget_limit'): Nano {
   if (typeof value === 'number' || typeof value === 'string') {
     try {
       const limit = parseUsd(value);
@@ -156,16 +198,12 @@ function readBudgetLimit(value: unknown): Nano {
       if (!(error instanceof RangeError)) throw error;
     }
   }
-  throw refused(
-    'budget_limit',
-    'an amount in US dollars that is not negative, like 25 or 0.5, or null for none',
-  );
+  throw refused(param, 'an amount in US dollars that is not negative, like 25 or 0.5, or null for none');
 }
 
-function readRpm(value: unknown): number {
-  if (typeof value !== 'number')
-    throw refused('rate_limit_rpm', 'a whole number, or null for the usual limit');
-  return wholeNumberField(value, 'rate_limit_rpm', 1, MOST_RPM);
+function readCount(value: unknown, param: string, most: number, otherwise: string): number {
+  if (typeof value !== 'number') throw refused(param, `a whole number, or null for ${otherwise}`);
+  return wholeNumberField(value, param, 1, most);
 }
 
 function readMetadata(value: unknown): Record<string, string> {

@@ -1,5 +1,5 @@
 import { toJsonNumber } from '../kernel';
-import type { IssuedKey, ManagedKey, RotatedKey } from './managed-key';
+import type { IssuedKey, KeyDecision, ManagedKey, RotatedKey } from './managed-key';
 
 export const presentIssued = (key: IssuedKey, name: string): object => ({
   id: key.publicId,
@@ -23,11 +23,16 @@ export function presentKey(key: ManagedKey): object {
     ...presentBudget(key),
     allowed_models: key.allowedModels,
     allowed_regions: presentRegions(key),
+    model_budgets: presentModelBudgets(key),
     rate_limit_rpm: key.rateLimitRpm,
+    rate_limit_tpm: key.rateLimitTpm,
+    max_parallel: key.maxParallel,
     metadata: key.metadata,
     expires_at: key.expiresAt?.toISOString() ?? null,
     created: key.createdAt.toISOString(),
     created_by: key.createdBy,
+    paused_by_administrator: presentDecision(key.pause),
+    limits_locked: presentDecision(key.limitsLock),
     revoked_at: key.revokedAt?.toISOString() ?? null,
     previous_valid_until: key.previousUntil?.toISOString() ?? null,
     user_id: key.userId,
@@ -42,8 +47,23 @@ export const presentBudget = ({ budget }: ManagedKey): object => ({
   budget_used: budget === null ? null : toJsonNumber(budget.spent),
   budget_remaining: budget === null ? null : toJsonNumber(budget.remaining),
   budget_period: budget?.period ?? null,
+  budget_raised: budget === null || budget.raised === 0n ? null : toJsonNumber(budget.raised),
+  budget_raised_until: budget?.raisedUntil?.toISOString() ?? null,
   resets_at: budget?.resetsAt?.toISOString() ?? null,
 });
+
+export const presentModelBudgets = ({ modelBudgets }: ManagedKey): object[] =>
+  modelBudgets.map(({ model, state }) => ({
+    model,
+    limit: toJsonNumber(state.limit),
+    period: state.period,
+    used: toJsonNumber(state.spent),
+    remaining: toJsonNumber(state.remaining),
+    resets_at: state.resetsAt?.toISOString() ?? null,
+  }));
+
+const presentDecision = (decision: KeyDecision | null): object | null =>
+  decision === null ? null : { by: decision.by, at: decision.at.toISOString(), reason: decision.reason };
 
 /** As they were given: a text for a text. */
 export const presentRegions = ({

@@ -4,7 +4,8 @@ import { type Fault, fault, type Scope } from '../kernel';
 import { Database, Keyset, type Page, type Tx } from '../platform';
 import type { KeyKind } from './api-key.entity';
 import { type KeyScope, OWNERS, withinScope } from './key-scope';
-import type { KeyFilter, KeyUsage, ManagedKey, ShownStatus, UsageWindow } from './managed-key';
+import type { KeyDecision, KeyFilter, KeyUsage, ManagedKey, ShownStatus, UsageWindow } from './managed-key';
+import { type ModelBudget, modelBudgetsOf } from './model-budgets';
 
 interface RegisterRow extends Readonly<Record<string, unknown>> {
   id: number;
@@ -20,6 +21,13 @@ interface RegisterRow extends Readonly<Record<string, unknown>> {
   allowed_regions: string[] | null;
   regions_as_list: boolean;
   rate_limit_rpm: number | null;
+  rate_limit_tpm: number | null;
+  max_parallel: number | null;
+  paused_at: Date | null;
+  paused_by_name: string | null;
+  pause_reason: string | null;
+  limits_locked_at: Date | null;
+  limits_locked_by_name: string | null;
   metadata: Record<string, string>;
   expires_at: Date | null;
   created_at: Date;
@@ -35,7 +43,10 @@ const newestFirst = new Keyset([{ sql: 'k.id', kind: 'integer' }], 'descending')
 const SHOWN_STATUS = `CASE WHEN k.status = 'active' AND k.expires_at <= now() THEN 'expired' ELSE k.status END`;
 /** The root key is not one of the keys that it manages. */
 const MANAGED = `SELECT k.id, k.public_id, k.kind, k.name, ${SHOWN_STATUS} AS shown_status, k.user_id, k.organisation_id,
-  k.department_id, k.project_id, k.allowed_models, k.allowed_regions, k.regions_as_list, k.rate_limit_rpm, k.metadata,
+  k.department_id, k.project_id, k.allowed_models, k.allowed_regions, k.regions_as_list, k.rate_limit_rpm,
+  k.rate_limit_tpm, k.max_parallel, k.paused_at, k.pause_reason, k.limits_locked_at,
+  (SELECT display_name FROM user_account WHERE id = k.paused_by) AS paused_by_name,
+  (SELECT display_name FROM user_account WHERE id = k.limits_locked_by) AS limits_locked_by_name, k.metadata,
   k.expires_at, k.created_at, k.created_by, k.revoked_at,
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${newestFirst.positions}
   FROM api_key k ${OWNERS} WHERE k.kind <> 'root'`;
@@ -147,11 +158,13 @@ export class KeyRegister {
   }
 
   private async withBudgets(rows: readonly RegisterRow[], tx?: Tx): Promise<ManagedKey[]> {
+    const ids = rows.map(({ id }) => id);
     const budgets = await this.limits.states(
-      rows.map(({ id }) => ({ kind: 'key', id })),
+      ids.map((id) => ({ kind: 'key', id })),
       tx,
     );
-    return rows.map((row, place) => managedKey(row, budgets[place] ?? null));
+    const ofModels = await modelBudgetsOf(this.database, this.limits, ids, tx);
+    return rows.map((row, place) => managedKey(row, budgets[place] ?? null, ofModels.get(row.id) ?? []));
   }
 }
 
@@ -167,7 +180,11 @@ interface UsageRow {
 export const noSuchKey = (): Fault =>
   fault('not_found', { param: 'key_id', message: 'There is no key with this id.' });
 
-function managedKey(row: RegisterRow, budget: LimitState | null): ManagedKey {
+function managedKey(
+  row: RegisterRow,
+  budget: LimitState | null,
+  modelBudgets: readonly ModelBudget[],
+): ManagedKey {
   return {
     id: row.id,
     publicId: row.public_id,
@@ -182,6 +199,8 @@ function managedKey(row: RegisterRow, budget: LimitState | null): ManagedKey {
     allowedRegions: row.allowed_regions,
     regionsAsList: row.regions_as_list,
     rateLimitRpm: row.rate_limit_rpm,
+    rateLimitTpm: row.rate_limit_tpm,
+    maxParallel: row.max_parallel,
     metadata: row.metadata,
     expiresAt: row.expires_at,
     createdAt: row.created_at,
@@ -189,5 +208,11 @@ function managedKey(row: RegisterRow, budget: LimitState | null): ManagedKey {
     revokedAt: row.revoked_at,
     previousUntil: row.previous_until,
     budget,
+    modelBudgets,
+    pause: decisionOf(row.paused_at, row.paused_by_name, row.pause_reason),
+    limitsLock: decisionOf(row.limits_locked_at, row.limits_locked_by_name, null),
   };
 }
+
+const decisionOf = (at: Date | null, by: string | null, reason: string | null): KeyDecision | null =>
+  at === null ? null : { at, by, reason };

@@ -8,6 +8,7 @@ import { noSuchKey } from './key-register';
 import { type KeyScope, OWNERS, refuseForeignOwner, withinScope } from './key-scope';
 import { hashKey, makeKey } from './key-text';
 import type { IssuedKey, KeyChanges, NewKey, RotatedKey } from './managed-key';
+import { setModelBudgets } from './model-budgets';
 
 /** Makes keys, changes them and takes them back. Every change is announced when its transaction commits. */
 @Injectable()
@@ -33,6 +34,8 @@ export class KeysService {
       allowedRegions: copyOf(key.allowedRegions),
       regionsAsList: key.regionsAsList ?? false,
       rateLimitRpm: key.rateLimitRpm ?? null,
+      rateLimitTpm: key.rateLimitTpm ?? null,
+      maxParallel: key.maxParallel ?? null,
       expiresAt: key.expiresAt ?? null,
       metadata: { ...key.metadata },
       createdBy: key.createdBy,
@@ -40,6 +43,7 @@ export class KeysService {
     });
     await tx.getRepository(ApiKey).insert(row).catch(refuseConflict);
     if (key.budget) await this.limits.set(tx, budgetOf(row), key.budget);
+    if (key.modelBudgets?.length) await setModelBudgets(tx, this.limits, row.id, key.modelBudgets);
     return { id: row.id, publicId, text, createdAt: row.createdAt };
   }
 
@@ -57,11 +61,24 @@ export class KeysService {
     return { userId: owner.id, organisationId: owner.organisationId, departmentId: null, projectId: null };
   }
 
-  async change(scope: KeyScope, tx: Tx, publicId: string, changes: KeyChanges): Promise<void> {
+  /** `administrator` is the number of the one who acts as such; what an administrator pauses says so. */
+  async change(
+    scope: KeyScope,
+    tx: Tx,
+    publicId: string,
+    changes: KeyChanges,
+    administrator: Administrator | null = null,
+  ): Promise<void> {
     const key = await lock(scope, tx, publicId);
     if (key.status === 'revoked') throw isRevoked();
-    const { budgetLimit, budgetPeriod, ...fields } = changes;
+    const { budgetLimit, budgetPeriod, modelBudgets, limitsLocked, ...given } = changes;
+    const fields = {
+      ...given,
+      ...pauseOf(key, changes, administrator),
+      ...lockOf(key, limitsLocked, administrator),
+    };
     if (Object.keys(fields).length > 0) await tx.getRepository(ApiKey).update({ id: key.id }, fields);
+    if (modelBudgets !== undefined) await setModelBudgets(tx, this.limits, key.id, modelBudgets);
     if (budgetLimit === null) await this.limits.remove(tx, budgetOf(key));
     else if (budgetLimit !== undefined || budgetPeriod !== undefined)
       await this.changeBudget(tx, budgetOf(key), changes);
@@ -135,6 +152,29 @@ export class KeysService {
     }
     await this.limits.set(tx, scope, { limit, period: budgetPeriod ?? current?.period ?? 'monthly' });
   }
+}
+
+export interface Administrator {
+  readonly userId: number;
+  readonly reason?: string | undefined;
+}
+
+type Decided = Partial<
+  Pick<ApiKey, 'pausedBy' | 'pausedAt' | 'pauseReason' | 'limitsLockedBy' | 'limitsLockedAt'>
+>;
+
+/** Of an administrator's pause stays who and why, until the key is in use again. */
+function pauseOf(key: ApiKey, { status }: KeyChanges, administrator: Administrator | null): Decided {
+  if (status === 'active') return { pausedBy: null, pausedAt: null, pauseReason: null };
+  if (status !== 'disabled' || administrator === null || key.pausedAt !== null) return {};
+  const { userId, reason = null } = administrator;
+  return { pausedBy: userId, pausedAt: new Date(), pauseReason: reason };
+}
+
+function lockOf(key: ApiKey, wanted: boolean | undefined, administrator: Administrator | null): Decided {
+  if (wanted === undefined || wanted === (key.limitsLockedAt !== null)) return {};
+  if (!wanted) return { limitsLockedBy: null, limitsLockedAt: null };
+  return { limitsLockedBy: administrator?.userId ?? null, limitsLockedAt: new Date() };
 }
 
 const budgetOf = ({ id }: { id: number }): BudgetScope => ({ kind: 'key', id });

@@ -3,6 +3,7 @@ import type { Ownership } from '../identity';
 import type { BudgetPeriod, Nano } from '../kernel';
 import type { PageRequest } from '../platform';
 import type { KeyKind, KeyStatus } from './api-key.entity';
+import type { ModelBudget, NewModelBudget } from './model-budgets';
 
 /** What is shown: a key that is active in the register but past its time is `expired`. */
 export const shownStatuses = ['active', 'disabled', 'revoked', 'expired'] as const;
@@ -22,9 +23,12 @@ export interface NewKey extends Ownership {
   readonly allowedRegions?: readonly string[] | null;
   readonly regionsAsList?: boolean;
   readonly rateLimitRpm?: number | null;
+  readonly rateLimitTpm?: number | null;
+  readonly maxParallel?: number | null;
   readonly expiresAt?: Date | null;
   readonly metadata?: Readonly<Record<string, string>>;
   readonly budget?: KeyBudget | null;
+  readonly modelBudgets?: readonly NewModelBudget[];
   /** A form that is sent twice makes one key. */
   readonly creationToken?: string | null;
 }
@@ -36,12 +40,25 @@ export interface KeyChanges {
   readonly allowedRegions?: string[] | null;
   readonly regionsAsList?: boolean;
   readonly rateLimitRpm?: number | null;
+  readonly rateLimitTpm?: number | null;
+  readonly maxParallel?: number | null;
   readonly expiresAt?: Date | null;
   /** In place of the old ones. */
   readonly metadata?: Record<string, string>;
   readonly status?: Exclude<KeyStatus, 'revoked'>;
   readonly budgetLimit?: Nano | null;
   readonly budgetPeriod?: BudgetPeriod;
+  /** In place of the old ones. */
+  readonly modelBudgets?: readonly NewModelBudget[];
+  /** Whether only administrators may change what limits the key. */
+  readonly limitsLocked?: boolean;
+}
+
+/** Who decided something about a key; the name is null once the account is gone. */
+export interface KeyDecision {
+  readonly by: string | null;
+  readonly at: Date;
+  readonly reason: string | null;
 }
 
 export interface IssuedKey {
@@ -68,6 +85,8 @@ export interface ManagedKey extends Ownership {
   readonly allowedRegions: readonly string[] | null;
   readonly regionsAsList: boolean;
   readonly rateLimitRpm: number | null;
+  readonly rateLimitTpm: number | null;
+  readonly maxParallel: number | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly expiresAt: Date | null;
   readonly createdAt: Date;
@@ -75,6 +94,11 @@ export interface ManagedKey extends Ownership {
   readonly revokedAt: Date | null;
   readonly previousUntil: Date | null;
   readonly budget: LimitState | null;
+  readonly modelBudgets: readonly ModelBudget[];
+  /** The administrator who paused it; null where its owner did, or no one. */
+  readonly pause: KeyDecision | null;
+  /** The administrator whose limits stand; null where the owner may change them. */
+  readonly limitsLock: KeyDecision | null;
 }
 
 export interface KeyFilter extends PageRequest {

@@ -6,6 +6,7 @@ CREATE OR REPLACE FUNCTION escrow_beat(p_lease uuid, p_node text, p_new boolean,
   OUT alive boolean, OUT now_ms bigint, OUT changed_kinds text[], OUT changed_owners bigint[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
+  PERFORM end_budget_raises();
   IF p_new THEN
     INSERT INTO escrow_lease (id, node, expires_at) VALUES (p_lease, p_node, clock_timestamp() + interval '30 s')
       ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at;

@@ -17,7 +17,7 @@ BEGIN
     UPDATE spending_window SET limit_nano = limit_nano + coalesce(p_limit, 0) - coalesce(old_limit, 0)
      WHERE kind = p_kind AND owner_id = p_owner;
   ELSIF p_limit IS NOT NULL THEN
-    UPDATE spending_window SET limit_nano = p_limit
+    UPDATE spending_window SET limit_nano = p_limit + budget_raised(p_kind, p_owner, clock_timestamp())
      WHERE kind = p_kind AND owner_id = p_owner AND period = p_period AND ends_at > clock_timestamp();
   END IF;
   PERFORM pg_notify('money', format('limit %s %s', p_kind, p_owner));
@@ -38,7 +38,8 @@ BEGIN
   SELECT * INTO span FROM spending_period(period, p_now);
   SELECT * INTO found_window FROM spending_window w WHERE w.kind = p_kind AND w.owner_id = p_owner
      AND w.period = spending_state.period AND w.starts_at <= p_now AND p_now < w.ends_at;
-  limit_nano := coalesce(found_window.limit_nano, rule.limit_nano, 0);
+  limit_nano := CASE WHEN p_kind = 'wallet' THEN coalesce(found_window.limit_nano, rule.limit_nano, 0)
+                     ELSE rule.limit_nano + budget_raised(p_kind, p_owner, p_now) END;
   escrowed := coalesce(found_window.escrowed, 0);
   resets_at := CASE WHEN isfinite(span.ends_at) THEN span.ends_at END;
   IF period = 'lifetime' THEN

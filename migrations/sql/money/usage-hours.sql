@@ -40,17 +40,17 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO usage_hour AS u (
     hour, key_id, user_id, organisation_id, department_id, project_id, wallet_id, model, served_model, supplier,
-    region, requests, failures, failovers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
+    region, key_model_id, requests, failures, failovers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
     reasoning_tokens, audio_tokens, image_tokens, image_output_tokens, latency_ms, first_token_ms, first_tokens,
     cost_nano, highest_cost_nano, highest_latency_ms)
   SELECT date_trunc('hour', created_at, 'UTC'), key_id, user_id, organisation_id, department_id, project_id,
-         wallet_id, CASE WHEN served_model IS NOT NULL THEN model END, served_model, supplier, region, count(*),
-         count(code), count(*) FILTER (WHERE failover), sum(input_tokens), sum(cache_read_tokens),
+         wallet_id, CASE WHEN served_model IS NOT NULL THEN model END, served_model, supplier, region, key_model_id,
+         count(*), count(code), count(*) FILTER (WHERE failover), sum(input_tokens), sum(cache_read_tokens),
          sum(cache_write_tokens::bigint + cache_write_long_tokens), sum(output_tokens), sum(reasoning_tokens),
          sum(audio_input_tokens::bigint + audio_output_tokens), sum(image_tokens), sum(image_output_tokens),
          sum(latency_ms), coalesce(sum(first_token_ms), 0), count(first_token_ms), sum(cost_nano),
          max(cost_nano), max(latency_ms)
-    FROM added GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
+    FROM added GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
   ON CONFLICT ON CONSTRAINT usage_hour_once DO UPDATE SET
     requests = u.requests + excluded.requests, failures = u.failures + excluded.failures,
     failovers = u.failovers + excluded.failovers, input_tokens = u.input_tokens + excluded.input_tokens,

@@ -4,11 +4,13 @@ CREATE OR REPLACE FUNCTION spending_period(period text, at timestamptz, OUT star
 LANGUAGE sql STABLE AS $$
   SELECT CASE period
            WHEN 'daily' THEN date_trunc('day', at, 'UTC')
+           WHEN 'weekly' THEN date_trunc('week', at, 'UTC')
            WHEN 'monthly' THEN date_trunc('month', at, 'UTC')
            WHEN 'rolling' THEN date_trunc('hour', at, 'UTC') - interval '719 hours'
            ELSE '-infinity' END,
          CASE period
            WHEN 'daily' THEN date_trunc('day', at, 'UTC') + interval '24 hours'
+           WHEN 'weekly' THEN date_trunc('week', at, 'UTC') + interval '168 hours'
            WHEN 'monthly' THEN (date_trunc('month', at AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC'
            ELSE 'infinity' END
 $$;
@@ -55,7 +57,8 @@ BEGIN
   PERFORM pg_advisory_xact_lock(727310);
   FOR made IN
     INSERT INTO spending_window AS w (kind, owner_id, period, starts_at, ends_at, limit_nano)
-    SELECT r.kind, r.owner_id, r.period, p.starts_at, p.ends_at, r.limit_nano
+    SELECT r.kind, r.owner_id, r.period, p.starts_at, p.ends_at,
+           r.limit_nano + budget_raised(r.kind, r.owner_id, p_now)
       FROM unnest(p_kinds, p_owners) AS scope (kind, owner_id) JOIN spending_rule r USING (kind, owner_id)
       CROSS JOIN LATERAL spending_period(r.period, p_now) p
       WHERE r.limit_nano IS NOT NULL AND NOT EXISTS (

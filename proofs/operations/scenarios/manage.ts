@@ -65,7 +65,7 @@ export const manageScenarios: readonly Scenario[] = [
     badInput: async (world) => {
       const { id } = await created(world);
       const answer = await world.rootKey.patch(`/v1/manage/keys/${id}`, {
-        json: { budget_period: 'weekly' },
+        json: { budget_period: 'yearly' },
       });
       expectStatus(answer, 400, 'budget_period');
     },

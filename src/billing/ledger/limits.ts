@@ -11,6 +11,10 @@ export interface LimitRule {
 }
 
 export interface LimitState extends LimitRule {
+  /** By how much the limit is raised for a while. */
+  readonly raised: Nano;
+  /** When the first of its raises ends; null where there is none. */
+  readonly raisedUntil: Date | null;
   readonly spent: Nano;
   /** Never negative: a limit may lie below what was spent. */
   readonly remaining: Nano;
@@ -23,6 +27,8 @@ interface StateRow {
   owner_id: string;
   period: BudgetPeriod | null;
   limit_nano: string;
+  raised: string;
+  raised_until: Date | null;
   spent: string;
   resets_at: Date | null;
 }
@@ -55,7 +61,9 @@ export class Limits {
   /** In the order asked for; within a transaction, as that one sees them. */
   async states(scopes: readonly BudgetScope[], tx?: Tx): Promise<(LimitState | null)[]> {
     const rows = await (tx ?? this.database.source).query<StateRow[]>(
-      `SELECT scope.kind, scope.owner_id, s.*
+      `SELECT scope.kind, scope.owner_id, s.*, budget_raised(scope.kind, scope.owner_id, clock_timestamp()) AS raised,
+              (SELECT min(ends_at) FROM budget_raise r WHERE r.kind = scope.kind AND r.owner_id = scope.owner_id
+                AND r.ended_at IS NULL AND r.ends_at > clock_timestamp()) AS raised_until
          FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS scope (kind, owner_id, place)
          CROSS JOIN LATERAL spending_state(scope.kind, scope.owner_id) s ORDER BY scope.place`,
       [scopes.map(({ kind }) => kind), scopes.map(({ id }) => id)],
@@ -80,8 +88,16 @@ async function change(
 
 function stateOf(row: StateRow): LimitState | null {
   if (row.period === null) return null;
-  const limit = BigInt(row.limit_nano);
+  const inForce = BigInt(row.limit_nano);
   const spent = BigInt(row.spent);
-  const remaining = limit > spent ? limit - spent : 0n;
-  return { period: row.period, limit, spent, remaining, resetsAt: row.resets_at };
+  const raised = BigInt(row.raised);
+  return {
+    period: row.period,
+    limit: inForce - raised,
+    raised,
+    raisedUntil: row.raised_until,
+    spent,
+    remaining: inForce > spent ? inForce - spent : 0n,
+    resetsAt: row.resets_at,
+  };
 }

@@ -17,7 +17,7 @@ export const keptRecords = `
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
    WHERE i.inhparent = 'request_record'::regclass AND c.relname ~ '^request_record_[0-9]{6}$'`;
 
-const scopes = ['key', 'project', 'department', 'user', 'organisation'];
+const scopes = ['key', 'project', 'department', 'user', 'organisation', 'key_model'];
 
 /** What the records settled since then cost each scope, hour by hour. */
 export const recordedSince = (instant: string): string => `
@@ -25,7 +25,7 @@ export const recordedSince = (instant: string): string => `
     FROM (SELECT date_trunc('hour', created_at, 'UTC') AS hour, ${scopes.map((scope) => `${scope}_id`).join(', ')},
                  sum(cost_nano) AS spent FROM request_record
            WHERE settled_at >= ${instant} AND isfinite(${instant}) AND cost_nano > 0
-           GROUP BY 1, 2, 3, 4, 5, 6) AS r
+           GROUP BY 1, 2, 3, 4, 5, 6, 7) AS r
     CROSS JOIN LATERAL (VALUES ${scopes.map((scope) => `('${scope}', r.${scope}_id)`).join(', ')}) AS scope (kind, owner_id)
    WHERE scope.owner_id IS NOT NULL GROUP BY scope.kind, scope.owner_id, r.hour`;
 

@@ -37,11 +37,13 @@ const reachedBudgets = `
   told AS (
     INSERT INTO budget_alert (window_id, percent) SELECT window_id, p FROM reached, unnest($1::int[]) AS p
      WHERE p <= reached.percent ON CONFLICT DO NOTHING RETURNING window_id, percent)
-  SELECT r.window_id, r.kind, r.percent, r.spent, r.limit_nano, o.what,
+  SELECT r.window_id, CASE r.kind WHEN 'key_model' THEN 'key' ELSE r.kind END AS kind, r.percent, r.spent, r.limit_nano, o.what,
          u.email, u.display_name, u.preferred_language, u.id AS user_id
     FROM reached r JOIN told ON told.window_id = r.window_id AND told.percent = r.percent
     CROSS JOIN LATERAL (
       SELECT k.name AS what, k.user_id FROM api_key k WHERE r.kind = 'key' AND k.id = r.owner_id
+      UNION ALL SELECT k.name || ': ' || m.model, k.user_id FROM key_model m JOIN api_key k ON k.id = m.key_id
+        WHERE r.kind = 'key_model' AND m.id = r.owner_id
       UNION ALL SELECT NULL, r.owner_id::integer WHERE r.kind = 'user'
       UNION ALL SELECT p.name, coalesce(p.billing_user_id, p.created_by) FROM project p
         WHERE r.kind = 'project' AND p.id = r.owner_id

@@ -143,6 +143,8 @@ function factsOf(
     dropped: null,
     endUser: null,
     tags: null,
+    keyModelId: null,
+    priceFactor: null,
   };
 }
 

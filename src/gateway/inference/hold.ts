@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Escrow, type Hold, type HoldRequest } from '../../billing';
+import { Escrow, type Hold, type HoldRequest, type LimitRef } from '../../billing';
 import { boundOf, type Nano, outputThatFits, type PriceRates, type RequestBound } from '../../kernel';
 import { Settings } from '../../platform';
 import { SupplierStyles } from '../../routing';
@@ -42,12 +42,12 @@ export class Holds {
    * promise only where there is something to wait for.
    */
   hold(call: Call, admission: Admission): HeldCall | Promise<HeldCall> {
-    const { requestId, caller } = call.inbound;
+    const { requestId } = call.inbound;
     const prices = this.pricesFor(call, admission);
     const inputBound = Math.max(0, ...prices.keys());
     const outputBound = call.maxOutputTokens ?? admission.model.maxOutputTokens ?? UNKNOWN_OUTPUT_CAP;
     const amount = amountOf(call, prices, writtenWithin(call, outputBound));
-    const request: HoldRequest = { requestId, refs: caller.limits, amount };
+    const request: HoldRequest = { requestId, refs: limitsOf(call, admission), amount };
     const held = (hold: Hold, perAnswer = outputBound): HeldCall => ({
       hold,
       cappedOutput: perAnswer < outputBound ? perAnswer : null,
@@ -74,7 +74,10 @@ export class Holds {
     const headroom = await this.escrow.headroom(request.refs);
     let fitting = Infinity;
     for (const [inputTokens, rates] of prices)
-      fitting = Math.min(fitting, outputThatFits(headroom, boundFor(call, inputTokens), rates) ?? 0);
+      fitting = Math.min(
+        fitting,
+        outputThatFits(headroom, boundFor(call, inputTokens), rates, call.inbound.priceFactor) ?? 0,
+      );
     const each = Math.floor(fitting / call.choices) - predictedIn(call);
     // An answer of fewer tokens is not worth starting; the refusal says what is missing.
     const perAnswer = Math.min(outputCap, Math.max(this.settings.budgetMinOutput, each));
@@ -97,6 +100,10 @@ export class Holds {
   }
 }
 
+/** Those of the key, and of this model at this key where it has a budget of its own. */
+const limitsOf = ({ inbound: { caller } }: Call, { model }: Admission): readonly LimitRef[] =>
+  caller.modelLimits === null ? caller.limits : (caller.modelLimits.get(model.name) ?? caller.limits);
+
 /** Everything that can be charged as output: the answers, and what was predicted of them and did not come true. */
 const writtenWithin = (call: Call, perAnswer: number): number =>
   (perAnswer + predictedIn(call)) * call.choices;
@@ -105,7 +112,11 @@ const predictedIn = ({ measure }: Call): number => measure?.predictedTokens ?? 0
 function amountOf(call: Call, prices: PricesByInput, maxOutputTokens: number): Nano {
   let dearest: Nano = 0n;
   for (const [inputTokens, rates] of prices) {
-    const amount = boundOf({ ...boundFor(call, inputTokens), maxOutputTokens }, rates);
+    const amount = boundOf(
+      { ...boundFor(call, inputTokens), maxOutputTokens },
+      rates,
+      call.inbound.priceFactor,
+    );
     if (amount > dearest) dearest = amount;
   }
   return dearest;

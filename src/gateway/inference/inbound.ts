@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { fault, type JsonObjectText, monotonicMs, readJsonObject } from '../../kernel';
-import type { Caller } from '../../keys';
+import { fault, type JsonObjectText, monotonicMs, type PriceFactor, readJsonObject } from '../../kernel';
+import { type Caller, priceFactorAt } from '../../keys';
 import { readBody } from '../../platform';
 import type { HttpRequest } from '../../web';
 import { fieldsOf, type Form, isForm, parseForm, withoutBoundary } from './form';
@@ -10,6 +10,8 @@ export interface Inbound extends JsonObjectText {
   readonly requestId: string;
   readonly startedMs: number;
   readonly caller: Caller;
+  /** What the caller pays of any price: pinned for the hold and the charge alike. */
+  readonly priceFactor: PriceFactor;
   readonly headers: IncomingHttpHeaders;
   /** Null where the body is JSON; else `body` holds the fields of the form. */
   readonly form: Form | null;
@@ -30,6 +32,7 @@ export function intake(request: HttpRequest, caller: Caller, bodyLimit: number):
     requestId: request.requestId,
     startedMs,
     caller,
+    priceFactor: caller.priceFactors === null ? null : priceFactorAt(caller, Date.now()),
     headers: request.headers,
     bytes: content.bytes,
     body: content.body,

@@ -30,6 +30,7 @@ import type { RequestProgress } from './request-progress';
 import type { RoutedCall } from './routed-call';
 import { settle, settleAbandoned } from './settle';
 import { type Operation, textOperation } from './operation';
+import { TokenRate } from './token-rate';
 
 /** What is charged without a report is never more than was held for. */
 const estimatedWithin = (call: Call, { inputBound }: HeldCall): Call =>
@@ -51,6 +52,7 @@ export class Pipeline {
     private readonly responses: KeptResponses,
     private readonly refusals: Refusals,
     private readonly sampling: AnswerSampling,
+    private readonly tokenRate: TokenRate,
   ) {}
 
   /** Answers the whole reply, or null once a stream has been sent. */
@@ -63,6 +65,7 @@ export class Pipeline {
       call: null,
       model: '',
       isSettled: false,
+      tokens: null,
     };
     let admitted: AdmittedRequest | null = null;
     try {
@@ -88,6 +91,7 @@ export class Pipeline {
       if (!isSettled) await recordRefusal(progress, error, this.refusals, this.escrow);
       throw error;
     } finally {
+      progress.tokens?.ended(0);
       admitted?.leave();
     }
   }
@@ -102,6 +106,8 @@ export class Pipeline {
   ): Promise<Reply | null> {
     const { tries } = progress;
     const { model } = admission;
+    if (asked.inbound.caller.rateLimitTpm !== null)
+      progress.tokens ??= await this.tokenRate.take(asked, admission, response);
     const plan = planFor(asked, admission, this.tools);
     const holding = this.holds.hold(asked, admission);
     const held = holding instanceof Promise ? await holding : holding;
@@ -113,6 +119,7 @@ export class Pipeline {
       const { whole } = answer;
       if (whole === null) return await this.stream(answer, attempts, progress, response);
       const { facts, kept } = settle(whole, tries);
+      progress.tokens?.ended(facts.inputTokens + facts.outputTokens);
       await this.whenKept(routed.call, kept, whole.body);
       this.observer.served(whole, tries, facts);
       this.sampling.begin(routed.call)?.served(whole, facts, whole.body);
@@ -121,6 +128,7 @@ export class Pipeline {
       const { abandoned } = attempts;
       if (abandoned !== null) {
         progress.isSettled = true;
+        progress.tokens?.ended(asked.inputEstimate);
         await settleAbandoned(abandoned, tries, fromUnknown(error));
       }
       held.hold.release();
@@ -149,6 +157,7 @@ export class Pipeline {
     const relayed = await relayStream(operation, answer, attempts, sink);
     const { problem, body } = relayed.delivery;
     const { facts, kept } = settle(relayed.delivery, progress.tries);
+    progress.tokens?.ended(facts.inputTokens + facts.outputTokens);
     try {
       await this.whenKept(call, kept, problem === null ? body : null);
     } catch (error) {

@@ -49,6 +49,8 @@ export async function recordRefusal(
     dropped: null,
     endUser: call?.endUser ?? null,
     tags: call?.tags ?? null,
+    keyModelId: null,
+    priceFactor: null,
   });
   // It cost nothing: the caller hears why it was refused, also where that cannot be put on record.
   await kept?.catch(() => undefined);

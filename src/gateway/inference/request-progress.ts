@@ -3,6 +3,7 @@ import type { HttpRequest } from '../../web';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import type { Operation } from './operation';
+import type { TakenTokens } from './token-rate';
 
 /** How far a request has come: what is told, counted and put on record of it, should it fail. */
 export interface RequestProgress {
@@ -17,4 +18,6 @@ export interface RequestProgress {
   model: string;
   /** Charged and on record, although there was no answer. */
   isSettled: boolean;
+  /** What it took of its key's tokens; null where the key has no such limit. */
+  tokens: TakenTokens | null;
 }

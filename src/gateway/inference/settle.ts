@@ -25,7 +25,7 @@ export function settle(
   const { call, held } = routed;
   const { inbound } = call;
   const latencyMs = Math.round(monotonicMs() - inbound.startedMs);
-  const costNano = costOf(usage, price.rates);
+  const costNano = costOf(usage, price.rates, inbound.priceFactor);
   const { keyId, userId, organisationId, departmentId, projectId, walletId } = recordedFor(inbound.caller);
   const kept = held.hold.settle({
     // The engine copies fast only into an object that is still empty.
@@ -56,6 +56,8 @@ export function settle(
     dropped: countsOf(delivery.dropped),
     endUser: call.endUser,
     tags: call.tags,
+    keyModelId: inbound.caller.modelLimits === null ? null : held.hold.keyModelId,
+    priceFactor: inbound.priceFactor,
   });
   const facts = {
     supplier: lane.provider.name,

@@ -8,15 +8,16 @@ export function svcFacts(answer: LaneAnswer, usage: Usage): JsonObject {
   const { routed, route, failover } = answer;
   const { lane, price } = route;
   const { cappedOutput } = routed.held;
+  const { startedMs, priceFactor } = routed.call.inbound;
   return {
     supplier: lane.provider.name,
     region: lane.region,
     upstream_model: lane.upstreamModel,
     failover,
     ...(cappedOutput !== null && { output_cap: cappedOutput }),
-    latency_ms: Math.round(monotonicMs() - routed.call.inbound.startedMs),
+    latency_ms: Math.round(monotonicMs() - startedMs),
     input_tokens: promptTokens(usage),
     output_tokens: completionTokens(usage),
-    cost_usd: formatUsd(costOf(chargedUsage(usage, routed.call, answer.outbound), price.rates)),
+    cost_usd: formatUsd(costOf(chargedUsage(usage, routed.call, answer.outbound), price.rates, priceFactor)),
   };
 }

@@ -2,7 +2,14 @@ import { Controller, Get, Param, Req } from '@nestjs/common';
 import { presentUsage, RequestRecordQuery, UsageQuery, usageQuestionOf } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { fault, isUuid, refuseUnknownFields, wholeNumberField } from '../../kernel';
-import { KeyRegister, presentBudget, presentRegions, RateLimiter } from '../../keys';
+import {
+  KeyRegister,
+  presentBudget,
+  presentModelBudgets,
+  presentRegions,
+  RateLimiter,
+  type RateState,
+} from '../../keys';
 import { Access, type HttpRequest, queryOf } from '../../web';
 import { callerOf } from '../caller-of';
 import { presentGeneration } from './record-presenter';
@@ -26,6 +33,13 @@ const USAGE_PARAMETERS = [
   'tag',
 ];
 
+const presentRate = ({ limit, used, remaining, resetsAt }: RateState): object => ({
+  limit,
+  used,
+  remaining,
+  resets_at: resetsAt?.toISOString() ?? null,
+});
+
 /** What a key may ask about itself and about its own requests. */
 @Controller('/v1')
 @Access.eitherHeader()
@@ -41,9 +55,11 @@ export class OwnKeyController {
   @Get('key')
   async key(@Req() request: HttpRequest): Promise<object> {
     const caller = callerOf(request);
-    const [key, rate] = await Promise.all([
+    const [key, rate, tokens, parallel] = await Promise.all([
       this.register.get({ kind: 'key', keyId: caller.keyId }, caller.publicId),
       this.limiter.stateOf(caller),
+      this.limiter.tokensOf(caller),
+      this.limiter.parallelOf(caller),
     ]);
     return {
       id: key.publicId,
@@ -53,13 +69,13 @@ export class OwnKeyController {
       ...presentBudget(key),
       allowed_models: key.allowedModels,
       allowed_regions: presentRegions(key),
+      model_budgets: presentModelBudgets(key),
       rate_limit_rpm: rate.limit,
-      rate_limit: {
-        limit: rate.limit,
-        used: rate.used,
-        remaining: rate.remaining,
-        resets_at: rate.resetsAt?.toISOString() ?? null,
-      },
+      rate_limit: presentRate(rate),
+      rate_limit_tpm: caller.rateLimitTpm,
+      token_limit: tokens === null ? null : presentRate(tokens),
+      max_parallel: caller.maxParallel,
+      parallel: parallel === null ? null : { limit: parallel.limit, open: parallel.open },
       metadata: key.metadata,
       expires_at: key.expiresAt?.toISOString() ?? null,
       created: key.createdAt.toISOString(),

@@ -1,3 +1,4 @@
+import { budgetPeriods } from '../../kernel';
 import type { OperationNotes, RegisteredRoute, Schema } from '../../web';
 import { schemaRef } from './components';
 import { call, type CallInput, json, orStream, read, stream } from './describe';
@@ -10,8 +11,20 @@ const keyFields: Readonly<Record<string, Schema>> = {
   allowed_models: { type: ['array', 'null'], items: text, maxItems: 1_000 },
   allowed_regions: { anyOf: [{ type: 'string' }, { type: 'array', items: text }, { type: 'null' }] },
   budget_limit: { type: ['number', 'null'], minimum: 0, description: 'US dollars.' },
-  budget_period: { enum: ['daily', 'monthly', 'rolling'] },
+  budget_period: { enum: budgetPeriods },
+  model_budgets: {
+    type: ['array', 'null'],
+    maxItems: 50,
+    items: {
+      type: 'object',
+      properties: { model: text, limit: { type: 'number', minimum: 0 }, period: { enum: budgetPeriods } },
+      required: ['model', 'limit'],
+    },
+    description: 'What may be spent on single models, in US dollars.',
+  },
   rate_limit_rpm: { type: ['integer', 'null'], minimum: 1, maximum: 1_000_000 },
+  rate_limit_tpm: { type: ['integer', 'null'], minimum: 1, maximum: 1_000_000_000 },
+  max_parallel: { type: ['integer', 'null'], minimum: 1, maximum: 10_000 },
   metadata: { type: ['object', 'null'], additionalProperties: { type: 'string', maxLength: 512 } },
   expires_at: { type: ['string', 'null'], format: 'date-time' },
 };

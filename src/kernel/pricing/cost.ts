@@ -20,8 +20,11 @@ const SCALE = 3_000_000n;
 const TOKEN_WEIGHT = 3n;
 const MILLISECOND_WEIGHT = 50n;
 
-/** The exact price, rounded up once to a whole nano-dollar. */
-export function costOf(usage: UsageCounts, price: PriceRates): Nano {
+/** What somebody pays of a price, in millionths; null is the price itself. */
+export type PriceFactor = number | null;
+
+/** The exact price times what is paid of it, in millionths, rounded up once to a whole nano-dollar. */
+export function costOf(usage: UsageCounts, price: PriceRates, paid: PriceFactor = null): Nano {
   const fixed =
     fixedPart(usage.calls, usage.audioMilliseconds, price) +
     usesPart(usage.uses, price) +
@@ -30,7 +33,11 @@ export function costOf(usage: UsageCounts, price: PriceRates): Nano {
   for (const modes of modesServed(price, usage.modes)) {
     const { factor, scale } = multipliers(modes);
     const tokens = tokensPart(usage, ratesIn(price, modes)) * TOKEN_WEIGHT * factor;
-    const total = roundUp(tokens + fixed * scale, SCALE * scale);
+    const exact = tokens + fixed * scale;
+    const total =
+      paid === null
+        ? roundUp(exact, SCALE * scale)
+        : roundUp(exact * BigInt(paid), SCALE * scale * UNCHANGED);
     if (total > cost) cost = total;
   }
   return cost;
@@ -101,10 +108,11 @@ export interface RequestBound {
 export function boundOf(
   bound: RequestBound & { readonly maxOutputTokens: number },
   prices: readonly PriceRates[],
+  paid: PriceFactor = null,
 ): Nano {
   let dearest = 0n;
   for (const price of prices) {
-    for (const { fixed, perOutputToken, scale } of dearestWithin(bound, price)) {
+    for (const { fixed, perOutputToken, scale } of dearestWithin(bound, price, paid)) {
       const total = roundUp(fixed + perOutputToken * BigInt(bound.maxOutputTokens), scale);
       if (total > dearest) dearest = total;
     }
@@ -120,10 +128,11 @@ export function outputThatFits(
   nano: Nano,
   bound: RequestBound,
   prices: readonly PriceRates[],
+  paid: PriceFactor = null,
 ): number | null {
   let fits = BigInt(COUNT_CAP);
   for (const price of prices) {
-    for (const { fixed, perOutputToken, scale } of dearestWithin(bound, price)) {
+    for (const { fixed, perOutputToken, scale } of dearestWithin(bound, price, paid)) {
       const left = nano * scale - fixed;
       if (left < 0n) return null;
       if (perOutputToken > 0n && left / perOutputToken < fits) fits = left / perOutputToken;
@@ -140,7 +149,7 @@ interface Line {
 }
 
 /** One line for every set of modes that may serve the request. */
-function dearestWithin(bound: RequestBound, price: PriceRates): Line[] {
+function dearestWithin(bound: RequestBound, price: PriceRates, paid: PriceFactor): Line[] {
   const { inputTokens, calls = 1, audioMilliseconds = 0, fees = NOTHING_ASKED } = bound;
   const images = fees.image === null ? null : { [fees.image]: calls };
   const fixed =
@@ -155,13 +164,20 @@ function dearestWithin(bound: RequestBound, price: PriceRates): Line[] {
       if (dearestOutput > output) output = dearestOutput;
     }
     const weight = TOKEN_WEIGHT * factor;
-    return {
+    const line = {
       fixed: BigInt(inputTokens) * input * weight + fixed * scale,
       perOutputToken: output * weight,
       scale: SCALE * scale,
     };
+    return paid === null ? line : timesPaid(line, BigInt(paid));
   });
 }
+
+const timesPaid = ({ fixed, perOutputToken, scale }: Line, paid: bigint): Line => ({
+  fixed: fixed * paid,
+  perOutputToken: perOutputToken * paid,
+  scale: scale * UNCHANGED,
+});
 
 function fixedPart(calls: number, audioMilliseconds: number, price: PriceRates): bigint {
   return (

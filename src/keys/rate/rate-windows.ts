@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs, uuidv7, withDeadline } from '../../kernel';
+import { LocalSlots } from './local-slots';
 import { LocalWindows } from './local-windows';
 import type { RateWindow, Reading } from './reading';
 import type { RedisWindows, SharedReading } from './redis-windows';
+import { LocalTokens, type TokenReading, type TokenWindow } from './token-log';
 
 const ANSWER_MS = 50;
 const PRESENCE_MS = 1_000;
@@ -12,6 +14,17 @@ const AWAY_AFTER = 3;
 const CAUTIOUS_MS = 60_000;
 /** Nodes that are counted for the first time after Redis forgot them have not gone. */
 const NODE_GONE_MS = 10_000;
+/** Often enough that a lease of thirty seconds outlives two lost renewals. */
+const RENEW_SLOTS_MS = 9_000;
+
+/** A call among those that are open at once. */
+export interface SlotReading {
+  readonly allowed: boolean;
+  readonly limit: number;
+  readonly used: number;
+  /** Given back under this id, where it was taken. */
+  readonly id: string;
+}
 
 export interface RateLog {
   warn(message: string): void;
@@ -26,12 +39,16 @@ export interface RateLog {
 export class RateWindows {
   private readonly node = uuidv7();
   private readonly local = new LocalWindows();
+  private readonly tokens = new LocalTokens();
+  private readonly slots = new LocalSlots();
+  private slotsRenewedAt = monotonicMs();
   private readonly stopping = new AbortController();
   private nodes = 1;
   private fewerSince: number | null = null;
   private failures: number;
   private cautiousUntil = -Infinity;
   private since: string | null = null;
+  private taken = 0;
   private keeping?: Promise<void>;
 
   constructor(
@@ -78,14 +95,125 @@ export class RateWindows {
     return this.redis === null || !this.exact ? own() : this.ask(this.redis.look(window)).catch(own);
   }
 
+  /** As `take`, of so many tokens at once. */
+  takeTokens(window: TokenWindow, tokens: number): TokenReading | Promise<TokenReading> {
+    const id = this.nextId();
+    const now = monotonicMs();
+    const { redis } = this;
+    if (redis === null) return this.tokens.take(window, id, tokens, now);
+    const takeShare = (at: number): TokenReading => {
+      const share = this.tokens.take(this.shareOf(window), id, tokens, at);
+      return { ...asWhole(share, window), id };
+    };
+    if (!this.exact) return takeShare(now);
+    return this.ask(redis.takeTokens(window, tokens, id)).then(
+      (reading): TokenReading => {
+        const at = monotonicMs();
+        this.noteSince(reading.since, at);
+        if (at < this.cautiousUntil) {
+          const share = this.tokens.take(this.shareOf(window), id, tokens, at);
+          if (share.allowed && reading.allowed) return { ...reading, id };
+          if (reading.allowed) void redis.correctTokens(window, id, 0).catch(() => undefined);
+          return { ...asWhole(share, window), allowed: false, id };
+        }
+        if (reading.allowed) this.tokens.note(window, id, tokens, at);
+        return { ...reading, id };
+      },
+      () => takeShare(monotonicMs()),
+    );
+  }
+
+  /** What was taken under an id was another number; of no account once it has left the window. */
+  correctTokens(window: TokenWindow, id: string, tokens: number): void {
+    this.tokens.correct(window, id, tokens);
+    if (this.redis !== null && this.exact)
+      void this.redis.correctTokens(window, id, tokens).catch(() => undefined);
+  }
+
+  lookTokens(window: TokenWindow): Reading | Promise<Reading> {
+    const own = (): Reading => this.tokens.look(window, monotonicMs());
+    return this.redis === null || !this.exact ? own() : this.ask(this.redis.takeTokens(window, 1)).catch(own);
+  }
+
+  /** Takes one of so many places, until it is left. A node's places outlive it by half a minute at most. */
+  enter(key: string, limit: number): SlotReading | Promise<SlotReading> {
+    const id = this.nextId();
+    const { redis } = this;
+    if (redis === null || !this.exact) return this.enterHere(key, limit, id);
+    return this.ask(redis.enter(key, limit, id)).then(
+      ({ allowed, used, since }): SlotReading => {
+        const now = monotonicMs();
+        this.noteSince(since, now);
+        const isBeyondShare = now < this.cautiousUntil && this.slots.count(key) >= this.placesHere(limit);
+        if (allowed && isBeyondShare) void redis.leave(key, id).catch(() => undefined);
+        if (!allowed || isBeyondShare) return { allowed: false, limit, used, id };
+        this.slots.add(key, id);
+        return { allowed, limit, used, id };
+      },
+      () => {
+        // It may have been taken although nothing was heard of it.
+        void redis.leave(key, id).catch(() => undefined);
+        return this.enterHere(key, limit, id);
+      },
+    );
+  }
+
+  leave(key: string, id: string): void {
+    this.slots.remove(key, id);
+    if (this.redis !== null) void this.redis.leave(key, id).catch(() => undefined);
+  }
+
+  /** How many are open. */
+  async open(key: string, limit: number): Promise<number> {
+    const own = this.slots.count(key);
+    if (this.redis === null || !this.exact) return own;
+    return this.ask(this.redis.enter(key, limit)).then(
+      ({ used }) => used,
+      () => own,
+    );
+  }
+
+  private enterHere(key: string, limit: number, id: string): SlotReading {
+    const used = this.slots.count(key);
+    const allowed = used < (this.redis === null ? limit : this.placesHere(limit));
+    if (allowed) this.slots.add(key, id);
+    return { allowed, limit, used: allowed ? used + 1 : used, id };
+  }
+
+  private placesHere(limit: number): number {
+    return Math.max(1, Math.floor(limit / this.nodes));
+  }
+
+  private nextId(): string {
+    this.taken += 1;
+    return `${this.node}:${this.taken}`;
+  }
+
+  private async renewSlots(redis: RedisWindows): Promise<void> {
+    const now = monotonicMs();
+    if (now - this.slotsRenewedAt < RENEW_SLOTS_MS) return;
+    this.slotsRenewedAt = now;
+    for (const [key, ids] of this.slots.all()) {
+      await redis.renew(key, ids);
+      // What was left meanwhile must not come back.
+      const gone = ids.filter((id) => !this.slots.has(key, id));
+      for (const id of gone) await redis.leave(key, id);
+    }
+  }
+
+  private noteSince(since: string, now: number): void {
+    if (this.since !== null && this.since !== since) {
+      this.cautiousUntil = now + CAUTIOUS_MS;
+      this.slotsRenewedAt = -Infinity;
+      this.log.warn('Redis has lost its counts; for a minute every node keeps to its share of the rates.');
+    }
+    this.since = since;
+  }
+
   /** What Redis says, unless it has lost its counts, by a flush or a restart without its data. */
   private hear(window: RateWindow, reading: SharedReading): Reading {
     const now = monotonicMs();
-    if (this.since !== null && this.since !== reading.since) {
-      this.cautiousUntil = now + CAUTIOUS_MS;
-      this.log.warn('Redis has lost its counts; for a minute every node keeps to its share of the rates.');
-    }
-    this.since = reading.since;
+    this.noteSince(reading.since, now);
     if (now < this.cautiousUntil) {
       const share = this.local.look(this.shareOf(window), now);
       if (!share.allowed) return asWhole(share, window);
@@ -132,6 +260,7 @@ export class RateWindows {
   private async present(redis: RedisWindows, first: boolean): Promise<void> {
     try {
       this.hearNodes(await withDeadline(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
+      await withDeadline(PRESENCE_MS, this.renewSlots(redis));
       if (this.exact) return;
       this.failures = 0;
       if (first) return;

@@ -21,10 +21,11 @@ export function statusBadge(key: Pick<ManagedKey, 'status' | 'budget'>, translat
 
 /** Budgets reset in UTC, and say so. */
 export function resetWords(
-  { resetsAt }: Pick<LimitState, 'resetsAt'>,
+  { resetsAt, period }: Pick<LimitState, 'resetsAt' | 'period'>,
   locale: Locale,
   translate: Translate,
 ): string {
+  if (period === 'total') return translate('keys.no-end');
   return resetsAt === null
     ? translate('keys.no-reset')
     : translate('keys.resets', { at: `${formatTime(locale, 'UTC', resetsAt, 'minute')} UTC` });

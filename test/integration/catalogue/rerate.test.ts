@@ -67,6 +67,8 @@ function record(fields: Partial<RequestRecord>): RequestRecord {
     dropped: null,
     endUser: null,
     tags: null,
+    keyModelId: null,
+    priceFactor: null,
     ...fields,
   };
 }

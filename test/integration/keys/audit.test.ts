@@ -44,6 +44,8 @@ const record = (place: number, fields: Partial<RequestRecord> = {}): RequestReco
   dropped: null,
   endUser: null,
   tags: null,
+  keyModelId: null,
+  priceFactor: null,
   ...fields,
 });
 

@@ -46,7 +46,7 @@ const bad: [field: string, value: unknown, param?: string][] = [
   ['budget_limit', 0.000_000_000_1],
   ['budget_limit', 1e30],
   ['budget_limit', {}],
-  ['budget_period', 'weekly'],
+  ['budget_period', 'yearly'],
   ['rate_limit_rpm', 0],
   ['rate_limit_rpm', -1],
   ['rate_limit_rpm', 1.5],

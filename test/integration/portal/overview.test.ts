@@ -58,6 +58,8 @@ const record = (userId: number, keyId: number, fields: Partial<RequestRecord> = 
   dropped: null,
   endUser: null,
   tags: null,
+  keyModelId: null,
+  priceFactor: null,
   ...fields,
 });
 const put = (records: RequestRecord[]) =>

@@ -21,7 +21,7 @@ const iso = ({ id, start, resetsAt }: ReturnType<typeof calendarWindow>) => [
 
 test('the periods are known by name', () => {
   expect(budgetPeriods.every(isBudgetPeriod)).toBe(true);
-  for (const other of ['weekly', '', null, undefined, 1]) expect(isBudgetPeriod(other)).toBe(false);
+  for (const other of ['yearly', '', null, undefined, 1]) expect(isBudgetPeriod(other)).toBe(false);
 });
 
 describe('calendar windows', () => {

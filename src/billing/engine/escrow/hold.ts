@@ -55,6 +55,11 @@ export class Hold extends HoldProof {
     this.#slices = slices;
   }
 
+  /** The budget of this model at this key, where there is one. */
+  get keyModelId(): number | null {
+    return this.refs.find(({ kind }) => kind === 'key_model')?.id ?? null;
+  }
+
   /** Charges what the request really cost. Settles once the record survives this process. */
   settle(outcome: SettleOutcome): Promise<void> {
     if (outcome.costNano < 0n) throw new RangeError('a request cannot cost less than nothing');

@@ -1,10 +1,12 @@
-import type { Attribution, WrittenRecord } from '../../../audit';
+import type { WrittenRecord } from '../../../audit';
 import type { Nano } from '../../../kernel';
 import { limitRefs, type ScopeKind, scopeKey } from '../../scope';
 
+type Charged = Omit<WrittenRecord, 'text'>;
+
 /** What the records of one caller in one hour cost together. Windows of limits begin and end on the hour. */
 interface CallerSum {
-  readonly who: Attribution;
+  readonly who: Charged;
   readonly hour: number;
   amount: Nano;
 }
@@ -69,8 +71,9 @@ function callerSums(records: readonly WrittenRecord[]): CallerSum[] {
   return [...sumsByKey.values()].flat();
 }
 
-const isSameCaller = (one: Attribution, other: Attribution): boolean =>
+const isSameCaller = (one: Charged, other: Charged): boolean =>
   one.keyId === other.keyId &&
+  one.keyModelId === other.keyModelId &&
   one.walletId === other.walletId &&
   one.userId === other.userId &&
   one.projectId === other.projectId &&

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { fault, type Nano } from '../../kernel';
+import { Database, type Tx } from '../../platform';
+import { type BudgetScope, Limits } from './limits';
+
+export interface NewBudgetRaise {
+  readonly amount: Nano;
+  readonly reason: string;
+  readonly endsAt: Date;
+  /** The administrator. */
+  readonly by: number;
+}
+
+export interface BudgetRaise extends Omit<NewBudgetRaise, 'by'> {
+  readonly id: number;
+  readonly createdAt: Date;
+  /** The administrator's name; null once the account is gone. */
+  readonly createdBy: string | null;
+  /** Null while it counts. */
+  readonly endedAt: Date | null;
+}
+
+interface RaiseRow {
+  readonly id: string;
+  readonly amount_nano: string;
+  readonly reason: string;
+  readonly ends_at: Date;
+  readonly created_at: Date;
+  readonly created_by: string | null;
+  readonly ended_at: Date | null;
+}
+
+const MOST_SHOWN = 20;
+const MOST_IN_FORCE = 20;
+const LONGEST_MS = 366 * 86_400_000;
+
+/** Budgets that are raised until an instant. They end by themselves: every node sees to it with its lease. */
+@Injectable()
+export class BudgetRaises {
+  constructor(
+    private readonly database: Database,
+    private readonly limits: Limits,
+  ) {}
+
+  /** Counts from the commit on. */
+  async raise(tx: Tx, scope: BudgetScope, { amount, reason, endsAt, by }: NewBudgetRaise): Promise<number> {
+    const ahead = endsAt.getTime() - Date.now();
+    if (ahead <= 0 || ahead > LONGEST_MS)
+      throw fault('invalid_request', {
+        param: 'raise_until',
+        message: 'raise_until has to be in the future, within a year.',
+      });
+    if ((await this.limits.state(scope, tx)) === null)
+      throw fault('conflict', { message: 'There is no budget that could be raised. Set one first.' });
+    const [inForce] = await tx.query<[{ count: number }]>(
+      `SELECT count(*)::integer AS count FROM budget_raise
+        WHERE kind = $1 AND owner_id = $2 AND ended_at IS NULL AND ends_at > clock_timestamp()`,
+      [scope.kind, scope.id],
+    );
+    if (inForce.count >= MOST_IN_FORCE)
+      throw fault('conflict', { message: `A budget can be raised ${MOST_IN_FORCE} times at once at most.` });
+    const [made] = await tx.query<[{ id: string }]>('SELECT raise_budget($1, $2, $3, $4, $5, $6) AS id', [
+      scope.kind,
+      scope.id,
+      amount.toString(),
+      reason,
+      endsAt,
+      by,
+    ]);
+    return Number(made.id);
+  }
+
+  /** Before its time. Once it has ended this changes nothing. */
+  async end(tx: Tx, scope: BudgetScope, id: number): Promise<boolean> {
+    const [row] = await tx.query<[{ ended: boolean }]>('SELECT end_budget_raise($1, $2, $3) AS ended', [
+      scope.kind,
+      scope.id,
+      id,
+    ]);
+    return row.ended;
+  }
+
+  /** The newest first, those that have ended as well. */
+  async of(scope: BudgetScope): Promise<BudgetRaise[]> {
+    const rows = await this.database.query<RaiseRow>(
+      `SELECT r.id, r.amount_nano, r.reason, r.ends_at, r.created_at, u.display_name AS created_by,
+              CASE WHEN r.ended_at IS NULL AND r.ends_at <= clock_timestamp() THEN r.ends_at ELSE r.ended_at END AS ended_at
+         FROM budget_raise r LEFT JOIN user_account u ON u.id = r.created_by
+        WHERE r.kind = $1 AND r.owner_id = $2 ORDER BY r.id DESC LIMIT ${MOST_SHOWN}`,
+      [scope.kind, scope.id],
+    );
+    return rows.map((row) => ({
+      id: Number(row.id),
+      amount: BigInt(row.amount_nano),
+      reason: row.reason,
+      endsAt: row.ends_at,
+      createdAt: row.created_at,
+      createdBy: row.created_by,
+      endedAt: row.ended_at,
+    }));
+  }
+}

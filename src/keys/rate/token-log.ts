@@ -1,0 +1,139 @@
+import type { Reading } from './reading';
+
+/** A limit on the sum of what calls take within a window that slides. */
+export interface TokenWindow {
+  readonly key: string;
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+export interface TokenReading extends Reading {
+  /** What was taken under this id, where it was. */
+  readonly id: string;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly at: number;
+  tokens: number;
+}
+
+/** What calls took within the last window, the oldest leaving first. What one took may be corrected while it counts. */
+export class TokenLog {
+  private entries: Entry[] = [];
+  private first = 0;
+  private readonly byId = new Map<string, Entry>();
+  used = 0;
+
+  get newest(): number {
+    return this.byId.size === 0 ? -Infinity : this.entries.at(-1)!.at;
+  }
+
+  add(id: string, tokens: number, at: number): void {
+    const entry = { id, at, tokens };
+    this.entries.push(entry);
+    this.byId.set(id, entry);
+    this.used += tokens;
+  }
+
+  correct(id: string, tokens: number): void {
+    const entry = this.byId.get(id);
+    if (entry === undefined) return;
+    this.used += tokens - entry.tokens;
+    entry.tokens = tokens;
+  }
+
+  /** Forgets what is not later than the given moment. */
+  dropUntil(moment: number): void {
+    while (this.first < this.entries.length && this.entries[this.first]!.at <= moment) {
+      const { id, tokens } = this.entries[this.first]!;
+      this.used -= tokens;
+      this.byId.delete(id);
+      this.first += 1;
+    }
+    if (this.first < 64 || this.first * 2 < this.entries.length) return;
+    this.entries = this.entries.slice(this.first);
+    this.first = 0;
+  }
+
+  /** When so much has left that the given number fits; null where it never does. */
+  fitsAt(tokens: number, limit: number): number | null {
+    let left = this.used;
+    if (left + tokens <= limit) return -Infinity;
+    for (let place = this.first; place < this.entries.length; place += 1) {
+      const entry = this.entries[place]!;
+      left -= entry.tokens;
+      if (left + tokens <= limit) return entry.at;
+    }
+    return null;
+  }
+}
+
+const SWEEP_MS = 60_000;
+
+/** Sums of tokens in process, by the same rule as calls are counted: never more than the limit in any window. */
+export class LocalTokens {
+  private readonly logs = new Map<string, TokenLog>();
+  private sweptAt = -Infinity;
+
+  get size(): number {
+    return this.logs.size;
+  }
+
+  take(window: TokenWindow, id: string, tokens: number, now: number): TokenReading {
+    const log = this.logOf(window, now);
+    const allowed = log.used + tokens <= window.limit;
+    const retryMs = allowed ? 0 : retryOf(log, window, tokens, now);
+    if (allowed) log.add(id, tokens, now);
+    return { ...readingOf(log, window, now), allowed, retryMs, id };
+  }
+
+  look(window: TokenWindow, now: number): Reading {
+    const log = this.logs.get(window.key) ?? new TokenLog();
+    log.dropUntil(now - window.windowMs);
+    const { limit } = window;
+    return {
+      ...readingOf(log, window, now),
+      allowed: log.used < limit,
+      retryMs: retryOf(log, window, 1, now),
+    };
+  }
+
+  /** Counts what another count let in. */
+  note(window: TokenWindow, id: string, tokens: number, now: number): void {
+    this.logOf(window, now).add(id, tokens, now);
+  }
+
+  correct({ key }: TokenWindow, id: string, tokens: number): void {
+    this.logs.get(key)?.correct(id, tokens);
+  }
+
+  private logOf({ key, windowMs }: TokenWindow, now: number): TokenLog {
+    this.sweep(now, windowMs);
+    let log = this.logs.get(key);
+    if (log === undefined) this.logs.set(key, (log = new TokenLog()));
+    log.dropUntil(now - windowMs);
+    return log;
+  }
+
+  private sweep(now: number, windowMs: number): void {
+    if (now - this.sweptAt < SWEEP_MS) return;
+    this.sweptAt = now;
+    for (const [key, log] of this.logs) if (log.newest <= now - windowMs) this.logs.delete(key);
+  }
+}
+
+const readingOf = (
+  log: TokenLog,
+  { limit, windowMs }: TokenWindow,
+  now: number,
+): Pick<Reading, 'limit' | 'used' | 'resetMs'> => ({
+  limit,
+  used: log.used,
+  resetMs: log.used === 0 ? 0 : windowMs - (now - log.newest),
+});
+
+function retryOf(log: TokenLog, { limit, windowMs }: TokenWindow, tokens: number, now: number): number {
+  const at = log.fitsAt(tokens, limit);
+  return at === null ? windowMs : Math.max(0, windowMs - (now - at));
+}
