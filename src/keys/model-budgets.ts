@@ -1,9 +1,8 @@
-import type { BudgetScope, Limits, LimitState } from '../billing';
+import type { BudgetScope, LimitRule, Limits, LimitState } from '../billing';
 import type { Database, Tx } from '../platform';
-import type { KeyBudget } from './managed-key';
 
 /** What a key may spend on one model. */
-export interface NewModelBudget extends KeyBudget {
+export interface NewModelBudget extends LimitRule {
   readonly model: string;
 }
 
