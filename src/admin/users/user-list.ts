@@ -125,8 +125,9 @@ function rowOf(user: UserLine, translate: Translate): RowModel {
     cells: [
       {
         kind: 'text',
-        value: user.displayName === '' ? user.email : `${user.displayName} · ${user.email}`,
+        value: user.displayName === '' ? user.email : user.displayName,
         heading: true,
+        ...(user.displayName === '' ? {} : { note: user.email }),
       },
       { kind: 'text', value: translate(`people.role.${user.role}`), minor: true },
       { kind: 'badge', value: statusBadge(user.status, translate) },

@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 import { migrations } from '../../../migrations';
-import { Organisation } from '../../identity';
+import { AccountTokens, Organisation, UserAccount } from '../../identity';
 import { attachDatabase, type Database } from '../../platform';
 import { type Command, type CommandContext, UsageError } from '../command';
 import { wholeNumberOf } from '../readers';
 import { withDatabase } from '../with-database';
-import { DEMO_SLUG, makeOrganisation } from './organisation';
+import { DEMO_SLUG, emailOf, makeOrganisation } from './organisation';
 import { removeDemo } from './removal';
 import { makeTraffic, pricedModels } from './traffic';
 
@@ -34,6 +34,7 @@ export const demoSeed: Command = {
       if (values.remove) return isThere ? remove(settings, context) : nothingToRemove(context);
       if (isThere) {
         context.write('The demonstration is there already. "demo:seed --remove" takes it away.\n');
+        context.write(await signInLinks(database, settings));
         return 0;
       }
       return seed(database, settings, { days, requests }, context);
@@ -62,8 +63,30 @@ async function seed(
     context.complain(`${made.toLocaleString('en')} of ${span.requests.toLocaleString('en')} requests\n`);
   });
   context.write(`Organisation "${DEMO_SLUG}" with ${organisation.keys.length} keys is there.\n`);
+  context.write(await signInLinks(database, settings));
   return 0;
 }
+
+/** Its pages are its people's: each of these sees another part. */
+async function signInLinks(database: Database, settings: Settings): Promise<string> {
+  const tokens = new AccountTokens(settings);
+  const lines = await database.transaction(async (tx) => {
+    const made: string[] = [];
+    for (const { name, sees } of guides) {
+      const person = await tx.getRepository(UserAccount).findOneBy({ email: emailOf(name) });
+      if (person === null) continue;
+      const token = await tokens.issue(tx, 'sign_in_link', { userId: person.id });
+      made.push(`  ${name}, ${sees}`, `    ${settings.baseUrl}/sign-in-link?token=${token}`);
+    }
+    return made;
+  });
+  return ['Each link signs in once, within 24 hours:', ...lines, ''].join('\n');
+}
+
+const guides = [
+  { name: 'David Okafor', sees: 'with keys and traffic of his own' },
+  { name: 'Ada Lindqvist', sees: 'owner of the organisation, who sees all of it in the admin view' },
+] as const;
 
 /** What an application may not delete, the owner of the schema may. */
 async function remove(settings: Settings, context: CommandContext): Promise<number> {

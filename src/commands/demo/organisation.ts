@@ -138,6 +138,8 @@ async function addDepartments(tx: Tx, organisationId: number): Promise<Map<strin
   return new Map(rows.map(({ id, name }) => [name, id]));
 }
 
+export const emailOf = (name: string): string => `${name.toLowerCase().replace(' ', '.')}@${MAIL_HOST}`;
+
 async function addPerson(
   tx: Tx,
   organisationId: number,
@@ -146,7 +148,7 @@ async function addPerson(
 ): Promise<number> {
   const accounts = tx.getRepository(UserAccount);
   const account = accounts.create({
-    email: `${name.toLowerCase().replace(' ', '.')}@${MAIL_HOST}`,
+    email: emailOf(name),
     displayName: name,
     role,
     status: 'active',

@@ -4,6 +4,17 @@ import { DEMO_SLUG } from './organisation';
 /** What belongs to the organisation by its own column, in an order that no foreign key minds. */
 const byOrganisation = ['request_record', 'usage_hour', 'usage_label_hour', 'api_key'];
 
+/** What its people left by looking around. Money they moved stays on record, and keeps the demonstration too. */
+const byPerson = [
+  ['session', 'user_id'],
+  ['account_token', 'user_id'],
+  ['legal_acceptance', 'user_id'],
+  ['linked_identity', 'user_id'],
+  ['recovery_code', 'user_id'],
+  ['second_factor', 'user_id'],
+  ['invite', 'invited_by'],
+] as const;
+
 /** All or nothing, as the owner of the schema: the service itself may not delete records. */
 export async function removeDemo(ownerUrl: string): Promise<void> {
   const client = new Client({ connectionString: ownerUrl });
@@ -46,10 +57,12 @@ async function removeOrganisation(client: Client, id: number): Promise<void> {
     await client.query(`DELETE FROM ${table} WHERE organisation_id = $1`, [id]);
   await client.query('UPDATE organisation SET billing_user_id = NULL WHERE id = $1', [id]);
   await client.query('DELETE FROM project WHERE organisation_id = $1', [id]);
-  await client.query(
-    'DELETE FROM session WHERE user_id IN (SELECT id FROM user_account WHERE organisation_id = $1)',
-    [id],
-  );
+  for (const [table, column] of byPerson) {
+    await client.query(
+      `DELETE FROM ${table} WHERE ${column} IN (SELECT id FROM user_account WHERE organisation_id = $1)`,
+      [id],
+    );
+  }
   await client.query('DELETE FROM user_account WHERE organisation_id = $1', [id]);
   await client.query('DELETE FROM department WHERE organisation_id = $1', [id]);
   await client.query('DELETE FROM organisation WHERE id = $1', [id]);

@@ -44,7 +44,8 @@ export type Figure =
   | { kind: 'route'; value: RouteLineModel }
   | { kind: 'meter'; value: MeterModel };
 
-export type Cell = Figure & { heading?: boolean; align?: 'end'; minor?: boolean };
+/** A heading may have a second line. */
+export type Cell = Figure & { heading?: boolean; note?: string; align?: 'end'; minor?: boolean };
 
 export interface LabelledFigure {
   label: string;

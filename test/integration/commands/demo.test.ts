@@ -46,6 +46,7 @@ describe('demo:seed', () => {
       code: 0,
       output: expect.stringContaining('demo-harbour-analytics') as string,
     });
+    expect(seeded.output.match(/\/sign-in-link\?token=[\w-]{43}$/gm)).toHaveLength(2);
     const filled = await counts();
     expect(filled).toMatchObject({
       organisation: 1,
