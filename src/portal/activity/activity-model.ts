@@ -15,8 +15,15 @@ import {
   type RowModel,
   type Translate,
 } from '../../views';
-import { type HttpRequest, pathOf, queryOf } from '../../web';
-import { addressOf, type ListDescription, periodWords, scopeWords } from '../lists/list-page';
+import {
+  type HttpRequest,
+  pathOf,
+  queryOf,
+  addressOf,
+  type ListDescription,
+  periodWords,
+  scopeWords,
+} from '../../web';
 import { dayLabels, dayNames } from '../lists/days';
 import type { Looks } from '../lists/looks';
 import { addressFor } from './activity-csv';

@@ -1,8 +1,17 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { ActivityQuery } from '../../audit';
 import { Settings } from '../../platform';
-import { Access, Csv, type CsvTable, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
-import { type ListPageModel, listPage } from '../lists/list-page';
+import {
+  Access,
+  Csv,
+  type CsvTable,
+  type HttpRequest,
+  Page,
+  PageRenderer,
+  viewScope,
+  type ListPageModel,
+  listPage,
+} from '../../web';
 import { looksOf } from '../lists/looks';
 import { activityColumns, activityRow } from './activity-csv';
 import { activityList, dayChart } from './activity-model';

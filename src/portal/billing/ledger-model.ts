@@ -1,7 +1,7 @@
 import type { HistoryLine } from '../../billing';
 import { formatUsd } from '../../kernel';
 import type { RowModel, Translate } from '../../views';
-import type { ListDescription } from '../lists/list-page';
+import type { ListDescription } from '../../web';
 import { walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
 

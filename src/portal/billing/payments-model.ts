@@ -1,7 +1,7 @@
 import type { Payment, PaymentStatus } from '../../billing';
 import { formatUsd, nanoPerCent } from '../../kernel';
 import type { ColumnModel, EmptyModel, RowModel, TabsModel, Tone, Translate } from '../../views';
-import type { ListDescription } from '../lists/list-page';
+import type { ListDescription } from '../../web';
 import type { WalletParty } from './wallet-party';
 
 const tones: Readonly<Record<PaymentStatus, Tone>> = {

@@ -7,9 +7,18 @@ import { toJsonNumber } from '../../kernel';
 import { Settings } from '../../platform';
 import { AUTO } from '../../routing';
 import type { TableModel, Translate } from '../../views';
-import { Access, actorOf, Data, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import {
+  Access,
+  actorOf,
+  Data,
+  type HttpRequest,
+  Page,
+  PageRenderer,
+  viewScope,
+  periodWords,
+  scopeWords,
+} from '../../web';
 import { DAY_MS } from '../lists/days';
-import { periodWords, scopeWords } from '../lists/list-page';
 import { looksOf } from '../lists/looks';
 
 const USUAL_DAYS = 30;

@@ -18,7 +18,7 @@ import type {
 } from '../../views';
 import { formatPercent } from '../../views';
 import type { Looks } from '../lists/looks';
-import { periodWords } from '../lists/list-page';
+import { periodWords } from '../../web';
 import { requestColumns, requestRow } from '../overview/request-rows';
 import { spendChart } from '../overview/usage-chart';
 import { attentionOf } from './key-attention';

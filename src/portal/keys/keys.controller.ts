@@ -11,9 +11,9 @@ import {
   Page,
   PageRenderer,
   viewScope,
+  listPage,
 } from '../../web';
 import { DAY_MS } from '../lists/days';
-import { listPage } from '../lists/list-page';
 import { looksOf } from '../lists/looks';
 import { keyColumns, keyRow, keysList } from './keys-model';
 import { filterOf, KeysQuery } from './keys-query.form';

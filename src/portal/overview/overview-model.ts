@@ -13,10 +13,9 @@ import {
   type TableModel,
   type TileModel,
 } from '../../views';
-import type { HttpRequest } from '../../web';
+import { type HttpRequest, periodWords, scopeWords } from '../../web';
 import { attentionOf } from '../keys/key-attention';
 import { budgetMeter } from '../keys/key-words';
-import { periodWords, scopeWords } from '../lists/list-page';
 import type { Looks } from '../lists/looks';
 import type { ToldNotice } from '../notices/personal-notices';
 import type { Purse } from './purse.service';

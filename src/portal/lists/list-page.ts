@@ -1,8 +1,0 @@
-export {
-  addressOf,
-  type ListDescription,
-  type ListPageModel,
-  listPage,
-  periodWords,
-  scopeWords,
-} from '../../web';
