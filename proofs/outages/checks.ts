@@ -24,9 +24,10 @@ export function checkAnswers(
 
 /** Answers what was lost, for the table. */
 export async function checkBooks(
-  { house: { books }, report }: Stage,
+  { house, report }: Stage,
   name: string,
   acknowledged: readonly Seen[],
+  books = house.books,
 ): Promise<string> {
   const lost = await books.lost(idsOf(acknowledged));
   const of = `${lost} of ${acknowledged.length.toLocaleString('en')}`;

@@ -18,8 +18,13 @@ export class GatewayNode {
     readonly program: Program,
     readonly url: string,
     private readonly metricsUrl: string,
-    readonly dataFolder: string,
+    /** With which it was started. */
+    readonly environment: Readonly<Record<string, string>>,
   ) {}
+
+  get dataFolder(): string {
+    return this.environment['DATA_FOLDER'] ?? '';
+  }
 
   door(key: string): Door {
     return { url: this.url, key };
@@ -41,6 +46,8 @@ export interface NodeOptions extends Circumstances {
   readonly environment?: Readonly<Record<string, string>>;
   /** Where it listens; else at a port of its own. */
   readonly port?: number;
+  /** It has the database that comes with it, in its own data folder. */
+  readonly isEmbedded?: boolean;
 }
 
 export interface NewKey {
@@ -94,19 +101,20 @@ export class House {
 
   /** Starts a gateway, or starts it again in the same data folder. */
   async node(name: string, options: NodeOptions = {}): Promise<GatewayNode> {
-    const { environment = {}, port, ...circumstances } = options;
+    const { environment = {}, port, isEmbedded = false, ...circumstances } = options;
     const dataFolder = join(this.postgres.folder, name);
     mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
     const metricsPort = await freePort();
     const all = {
       ...this.environment(dataFolder),
+      ...(isEmbedded ? {} : this.database()),
       PORT: String(port ?? 0),
       METRICS_PORT: String(metricsPort),
       ...environment,
     };
     const program = Program.node('bundle/main.js', [], all, circumstances);
     const [, url = ''] = await program.find(/ is ready at (http:\S+)/);
-    const node = new GatewayNode(program, url, `http://127.0.0.1:${metricsPort}/metrics`, dataFolder);
+    const node = new GatewayNode(program, url, `http://127.0.0.1:${metricsPort}/metrics`, all);
     this.nodes.push(node);
     return node;
   }
@@ -130,14 +138,16 @@ export class House {
     await Promise.all([this.steady.stop(), this.slow.stop(), this.postgres.stop()]);
   }
 
+  private database(): Record<string, string> {
+    return { DATABASE_URL: this.postgres.url, MIGRATION_DATABASE_URL: this.postgres.ownerUrl };
+  }
+
   private environment(dataFolder: string): Record<string, string> {
     return {
       NODE_ENV: 'test',
       LOG_LEVEL: 'warn',
       LOG_FORMAT: 'json',
       DATA_FOLDER: dataFolder,
-      DATABASE_URL: this.postgres.url,
-      MIGRATION_DATABASE_URL: this.postgres.ownerUrl,
       DATABASE_POOL_SIZE: '8',
       SANDBOX: 'off',
       // Jobs are the shared gateway's.
@@ -152,46 +162,53 @@ export class House {
     };
   }
 
-  /** The first start makes the first keys; then there are models to call, and money to spend on them. */
+  /**
+   * Makes a node ready that was started for the first time: the first keys are there; now there are models to call,
+   * and money to spend on them. Answers the keys.
+   */
+  async furnishNode(node: GatewayNode, books: Books): Promise<{ root: string; customer: string }> {
+    const [, root = ''] = await node.program.find(/root admin key +(svc_\w+)/);
+    const [, customer = ''] = await node.program.find(/demo key +(svc_\w+)/);
+    await giveMoney(books);
+    const file = join(node.dataFolder, 'gateway.yaml');
+    writeFileSync(file, catalogueOf({ steady: this.steady.url, slow: this.slow.url }));
+    const apply = Program.node('bundle/cli.js', ['apply', file, '--yes'], node.environment);
+    if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.text}`);
+    await waitForModel(node.door(customer), NEIGHBOUR);
+    return { root, customer };
+  }
+
   private async furnish(): Promise<void> {
     chmodSync(this.postgres.folder, 0o711);
     const environment = { SMTP_URL: `smtp://127.0.0.1:${this.mailPort}`, WORKERS: 'inline' };
     const first = await this.node('shared', { environment });
     this.first = first;
-    this.root = (await first.program.find(/root admin key +(svc_\w+)/))[1] ?? '';
-    this.customer = (await first.program.find(/demo key +(svc_\w+)/))[1] ?? '';
-    await this.giveMoney();
-    const file = join(this.postgres.folder, 'gateway.yaml');
-    writeFileSync(file, catalogueOf({ steady: this.steady.url, slow: this.slow.url }));
-    const apply = Program.node('bundle/cli.js', ['apply', file, '--yes'], this.environment(first.dataFolder));
-    if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.text}`);
-    await this.waitForModel(first, NEIGHBOUR);
+    ({ root: this.root, customer: this.customer } = await this.furnishNode(first, this.books));
   }
+}
 
-  private async giveMoney(): Promise<void> {
-    const { database } = this.books;
-    await database.transaction(async (tx) => {
-      const owners = await tx.query<{ id: number }[]>(
-        'UPDATE user_account SET billing_exempt = false RETURNING id',
-      );
-      // TypeORM answers an UPDATE with its rows and their number.
-      const walletId = (owners as unknown as [{ id: number }[], number])[0][0]?.id ?? 0;
-      const topUp = { walletId, amount: 1_000n * usd, against: 'processor', kind: 'topup', ref: 'proof' };
-      await new Ledger(database).post(tx, { ...topUp, against: 'processor' });
-      const [key] = await tx.query<{ id: number }[]>("SELECT id FROM api_key WHERE kind = 'client'");
-      const limit = { period: 'monthly', limit: 1_000n * usd } as const;
-      await new Limits(database).set(tx, { kind: 'key', id: key?.id ?? 0 }, limit);
+async function giveMoney({ database }: Books): Promise<void> {
+  await database.transaction(async (tx) => {
+    const owners = await tx.query<{ id: number }[]>(
+      'UPDATE user_account SET billing_exempt = false RETURNING id',
+    );
+    // TypeORM answers an UPDATE with its rows and their number.
+    const walletId = (owners as unknown as [{ id: number }[], number])[0][0]?.id ?? 0;
+    const topUp = { walletId, amount: 1_000n * usd, against: 'processor', kind: 'topup', ref: 'proof' };
+    await new Ledger(database).post(tx, { ...topUp, against: 'processor' });
+    const [key] = await tx.query<{ id: number }[]>("SELECT id FROM api_key WHERE kind = 'client'");
+    const limit = { period: 'monthly', limit: 1_000n * usd } as const;
+    await new Limits(database).set(tx, { kind: 'key', id: key?.id ?? 0 }, limit);
+  });
+}
+
+async function waitForModel({ url, key }: Door, name: string): Promise<void> {
+  for (let waited = 0; waited < 10_000; waited += 100) {
+    const { status } = await fetch(`${url}/v1/models/${name}`, {
+      headers: { authorization: `Bearer ${key}` },
     });
+    if (status === 200) return;
+    await delay(100);
   }
-
-  private async waitForModel(node: GatewayNode, name: string): Promise<void> {
-    for (let waited = 0; waited < 10_000; waited += 100) {
-      const { status } = await fetch(`${node.url}/v1/models/${name}`, {
-        headers: { authorization: `Bearer ${this.customer}` },
-      });
-      if (status === 200) return;
-      await delay(100);
-    }
-    throw new Error(`the model ${name} did not appear`);
-  }
+  throw new Error(`the model ${name} did not appear`);
 }

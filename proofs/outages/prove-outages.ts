@@ -5,6 +5,7 @@ import { aborts } from './drills/aborts';
 import { clockJump } from './drills/clock-jump';
 import { crowdedSupplier } from './drills/crowded-supplier';
 import { database } from './drills/database';
+import { embeddedDatabase } from './drills/embedded-database';
 import { fileDescriptors } from './drills/file-descriptors';
 import { fullDisk } from './drills/full-disk';
 import { hostileBody } from './drills/hostile-body';
@@ -22,6 +23,7 @@ import type { Drill } from './stage';
 /** What stands in one line goes on at the same time; the others need the machine, or the database, for themselves. */
 const groups: readonly (readonly Drill[])[] = [
   [database],
+  [embeddedDatabase],
   [redis, mailServer, crowdedSupplier],
   [fullDisk, aborts],
   [fileDescriptors],

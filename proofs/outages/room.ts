@@ -19,20 +19,21 @@ const CHUNK_BYTES = 4_096;
 export function roomFor(dataFolder: string): Room {
   const folder = join(dataFolder, 'journal');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return smallDisk(folder, SIZE) ?? limitedFiles();
+}
+
+/** Mounts a file system of its own on a folder; null where that is not allowed. */
+export function smallDisk(folder: string, size: string, mode = '700'): Room | null {
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE},mode=700`, 'tmpfs', folder], {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=${mode}`, 'tmpfs', folder], {
       stdio: 'ignore',
     });
   } catch {
-    return limitedFiles();
+    return null;
   }
-  return smallDisk(folder);
-}
-
-function smallDisk(folder: string): Room {
   const ballast = join(folder, 'ballast');
   return {
-    how: `a file system of ${SIZE}`,
+    how: `a file system of ${size}`,
     take: () => fill(ballast),
     giveBack: () => rmSync(ballast),
     close: () => void execFileSync('umount', [folder]),

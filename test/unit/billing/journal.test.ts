@@ -129,7 +129,7 @@ test('a disk that fills up in the middle of a record leaves no half of it behind
   const journal = new Journal({ folder, node: 'n', disk });
   expect(journal.write(['fits'], 1)).toBe(true);
   expect(journal.write(['y'.repeat(2_000)], 1)).toBe(false);
-  expect(journal.trouble).toBeDefined();
+  expect(journal.trouble).toMatchObject({ code: 'ENOSPC' });
   expect(journal.probe()).toBe(false);
   room = 10_000;
   expect(journal.probe()).toBe(true);

@@ -117,7 +117,7 @@ export class Journal {
 
   private append(segment: Segment, bytes: Buffer): void {
     try {
-      if (this.disk.write(segment.file, bytes) !== bytes.length) throw new Error('the disk took only a part');
+      if (this.disk.write(segment.file, bytes) !== bytes.length) throw noSpace();
       segment.bytes += bytes.length;
     } catch (error) {
       // Half a frame would hide every later one from the replay.
@@ -164,3 +164,9 @@ export class Journal {
     this.disk.remove(segment.path);
   }
 }
+
+/** A file system takes less of a write than all of it only where it has no room for the rest. */
+const noSpace = (): Error =>
+  Object.assign(new Error('no space left on device: the disk took only a part of a write'), {
+    code: 'ENOSPC',
+  });
