@@ -145,11 +145,11 @@ function stick(
 /** While too little is known, and where only watching is allowed, the reference model answers. */
 function inShadow(
   state: RouterState,
-  { policy, candidates, session }: Question,
+  { policy, candidates }: Question,
   wanted: Stuck,
   reference: Appraised,
 ): Pick & { readonly shadow: boolean } {
-  if (session?.betweenToolCallAndResult === true) return { ...wanted, shadow: false };
+  if (wanted.reason === 'tool_result') return { ...wanted, shadow: false };
   if (policy.mode === 'shadow') return { pick: reference, reason: 'shadow_mode', shadow: true };
   if (policy.algorithm !== 'hkb-v1' && policy.algorithm !== 'best_quality')
     return { ...wanted, shadow: false };
@@ -185,7 +185,7 @@ function explain(
   return {
     alg: policy.algorithm,
     state_version: state.version,
-    mode: final.shadow ? 'shadow' : 'on',
+    mode: final.shadow ? 'shadow' : policy.mode,
     policy: {
       level: policy.level,
       dial: policy.dial,

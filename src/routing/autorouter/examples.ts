@@ -13,7 +13,7 @@ export interface Example {
   readonly id: string;
   /** When it was asked, ms since 1970. */
   readonly at: number;
-  /** How far its scores are trusted: 1 is fully. */
+  /** How far its scores are trusted, above 0: 1 is fully. */
   readonly weight: number;
   readonly bucket: string;
   readonly tokensIn: number;

@@ -2,7 +2,7 @@
  * Words that tell the kind of a request. English mostly: what is asked in other languages falls into `general`, and
  * is told apart by its hashed words.
  */
-export const lexicon = {
+const lexicon = {
   maths: `equation integral derivative solve sum sqrt theorem proof prove matrix polynomial probability prime triangle
     angle algebra geometry calculate divided multiply fraction percent average ratio radius vector median variance
     logarithm cos sin modulo integer total remaining twice half dozen`,

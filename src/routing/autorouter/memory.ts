@@ -2,7 +2,7 @@ import type { Example } from './examples';
 import { HASHES } from './words';
 
 /** Scored requests that are remembered one by one. */
-export const MEMORY_SIZE = 8_192;
+const MEMORY_SIZE = 8_192;
 
 const MOST_NEIGHBOURS = 100;
 const MOST_QUERY_TERMS = 160;

@@ -1,5 +1,6 @@
 import type { Example, Outcome, StoredExample } from './examples';
 import { loadedExample, storedExample } from './examples';
+import { STRUCTURE } from './features';
 import { Memory } from './memory';
 import {
   addOutcome,
@@ -64,6 +65,7 @@ export function learnAll(state: RouterState, examples: Iterable<Example>): numbe
 }
 
 function take(state: RouterState, example: Example): boolean {
+  if (!isSound(example)) return false;
   const known = state.memory.exampleOf(example.id);
   const added = newOutcomes(state, example.outcomes, known?.outcomes ?? []);
   if (added.length === 0) return false;
@@ -80,6 +82,17 @@ function take(state: RouterState, example: Example): boolean {
   return true;
 }
 
+/** One number that is none would spoil the sums for good; signals of another length are of another algorithm. */
+const isSound = ({ at, weight, tokensIn, structure, hashes, counts }: Example): boolean =>
+  [at, tokensIn, ...structure].every(Number.isFinite) &&
+  weight > 0 &&
+  weight <= 1 &&
+  structure.length === STRUCTURE &&
+  hashes.length === counts.length;
+
+const isScored = ({ score, tokensOut }: Outcome): boolean =>
+  score >= 0 && score <= 1 && tokensOut >= 0 && Number.isFinite(tokensOut);
+
 function newOutcomes(
   { models }: RouterState,
   outcomes: readonly Outcome[],
@@ -87,8 +100,9 @@ function newOutcomes(
 ): Outcome[] {
   const seen = new Set(known.map(({ model }) => model));
   let room = MOST_MODELS - models.size;
-  return outcomes.filter(({ model }) => {
-    if (seen.has(model)) return false;
+  return outcomes.filter((outcome) => {
+    const { model } = outcome;
+    if (seen.has(model) || !isScored(outcome)) return false;
     if (!models.has(model) && (room -= 1) < 0) return false;
     seen.add(model);
     return true;

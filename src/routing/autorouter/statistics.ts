@@ -7,7 +7,7 @@ const AFTER_CHANGE = 0.25;
 const MOST_CHANGES = 8;
 
 /** Weighted sums over outcomes. */
-export interface Sums {
+interface Sums {
   weight: number;
   scored: number;
   tokens: number;

@@ -122,6 +122,17 @@ describe('never', () => {
     );
   });
 
+  test('another model than the reference in shadow, where nobody knows who made the tool call', () => {
+    const asked = { ...withPolicy({ mode: 'shadow' }), ...session({ betweenToolCallAndResult: true }) };
+    expect(ask(familiar, asked).chosen).toBe('large');
+    const held = { ...asked, ...session({ model: 'small', betweenToolCallAndResult: true }) };
+    expect(ask(familiar, held).explanation).toMatchObject({
+      chosen: 'small',
+      mode: 'shadow',
+      reason: 'tool_result',
+    });
+  });
+
   test('a model that costs more than a request may', () => {
     const cheap = ask(familiar, withPolicy({ maxCostPerRequest: 1_000_000, algorithm: 'static' }));
     expect(cheap.chosen).not.toBe('large');

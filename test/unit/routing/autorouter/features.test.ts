@@ -6,13 +6,13 @@ const hashesOf = (text: string): number[] => [...featuresOf(text).hashes].sort((
 
 describe('features of a request', () => {
   test.each([
-    ['Why does this Python function return null?', 'code/short'],
-    ['Which clause of the contract limits liability for damages?', 'legal/short'],
-    [`${'The patient takes a drug for a chronic disease. '.repeat(10)}`, 'medical/medium'],
-    [`${'Solve the equation and prove the theorem. '.repeat(40)}`, 'maths/long'],
-    ['Wie spät ist es in Zürich?', 'general/short'],
-    ['', 'general/short'],
-  ])('%s is %s', (text, bucket) => {
+    { text: 'Why does this Python function return null?', bucket: 'code/short' },
+    { text: 'Which clause of the contract limits liability for damages?', bucket: 'legal/short' },
+    { text: `${'The patient takes a drug for a chronic disease. '.repeat(10)}`, bucket: 'medical/medium' },
+    { text: `${'Solve the equation and prove the theorem. '.repeat(40)}`, bucket: 'maths/long' },
+    { text: 'Wie spät ist es in Zürich?', bucket: 'general/short' },
+    { text: '', bucket: 'general/short' },
+  ])('$bucket', ({ text, bucket }) => {
     expect(featuresOf(text).bucket).toBe(bucket);
   });
 
@@ -65,6 +65,7 @@ describe('features of a request', () => {
         expect(structure).toHaveLength(30);
         expect([...structure].every(Number.isFinite)).toBe(true);
       }),
+      { numRuns: 50 },
     );
   });
 });

@@ -10,7 +10,7 @@ import {
 } from '../../../../src/routing/autorouter';
 
 export const NOW = Date.UTC(2026, 10, 1);
-export const salt = wordSalt('traffic of tests');
+const salt = wordSalt('traffic of tests');
 
 export const featuresOf = (text: string, tokens = Math.ceil(text.length / 4)): Features =>
   extractFeatures(
