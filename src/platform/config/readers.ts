@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 
@@ -75,6 +76,11 @@ export const publicOrigin: Reader<string> = {
     const plain = url && ['http:', 'https:'].includes(url.protocol) && !url.username && !url.password;
     return plain && url.pathname === '/' && !url.search && !url.hash ? url.origin : undefined;
   },
+};
+
+export const file: Reader<string> = {
+  expects: 'the path of a file that is there',
+  read: (value) => (existsSync(value) ? resolve(value) : undefined),
 };
 
 export const folder: Reader<string> = { expects: 'a folder', read: (value) => resolve(value) };

@@ -3,6 +3,7 @@ import {
   byteSize,
   duration,
   email,
+  file,
   folder,
   oneOf,
   publicOrigin,
@@ -56,6 +57,15 @@ export abstract class ServiceSettings {
     unset: 'the templates that come with the product',
   })
   readonly legalFolder?: string;
+
+  @Setting({
+    name: 'DOCUMENT_FONT',
+    group: 'General',
+    describe: 'A TrueType or OpenType font for receipts, with letters that the built-in one lacks.',
+    as: file,
+    unset: 'DejaVu Sans: Latin, Greek, Cyrillic, Armenian, Georgian, Hebrew, Arabic',
+  })
+  readonly documentFont?: string;
 
   @Setting({
     name: 'SECURITY_CONTACT',

@@ -99,6 +99,7 @@ export class BillingDocumentsController {
       translate: this.pages.textsFor(request),
       brand: this.settings.brandName,
       isTestMode: this.processor.isTestMode,
+      font: this.settings.documentFont,
     };
   }
 }

@@ -9,6 +9,7 @@ export interface DocumentLooks {
   readonly translate: Translate;
   readonly brand: string;
   readonly isTestMode: boolean;
+  readonly font: string | undefined;
 }
 
 interface Addressee {
@@ -86,11 +87,12 @@ export function statementPdf(statement: Statement, to: Addressee, looks: Documen
 function frameOf(
   heading: string,
   { owner, invoice }: Addressee,
-  { brand, translate, isTestMode, locale }: DocumentLooks,
-): Pick<PdfDocument, 'heading' | 'brand' | 'to' | 'note' | 'language'> {
+  { brand, translate, isTestMode, locale, font }: DocumentLooks,
+): Pick<PdfDocument, 'heading' | 'brand' | 'to' | 'note' | 'language' | 'font'> {
   return {
     heading,
     brand,
+    font,
     language: locale,
     to: [
       invoice.name ?? owner.name,

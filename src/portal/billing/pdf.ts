@@ -1,4 +1,5 @@
 import type PdfKit from 'pdfkit';
+import { type Letters, lettersFor } from './pdf-letters';
 
 interface PdfTable {
   readonly heading: string;
@@ -17,9 +18,15 @@ export interface PdfDocument {
   readonly facts: readonly (readonly [label: string, value: string])[];
   readonly tables: readonly PdfTable[];
   readonly note: string | null;
+  /** The operator's font for letters outside of Western Europe; without it, one with Latin, Greek, Cyrillic and more. */
+  readonly font: string | undefined;
 }
 
-type Pdf = PDFKit.PDFDocument;
+/** The document that is drawn, and the letters it is drawn with. */
+interface Sheet {
+  readonly pdf: PDFKit.PDFDocument;
+  readonly letters: Letters;
+}
 
 const MARGIN = 56;
 const ROW = 18;
@@ -33,56 +40,58 @@ export async function renderPdf(document: PdfDocument): Promise<Buffer> {
   const pdf = new PdfDocumentMaker({
     size: 'A4',
     margin: MARGIN,
-    info: { Title: safe(heading), Author: safe(brand) },
+    info: { Title: heading, Author: brand },
     lang: language,
   });
+  const sheet = { pdf, letters: lettersFor(pdf, JSON.stringify(document), document.font) };
   const chunks: Buffer[] = [];
   const done = new Promise<Buffer>((resolve, reject) => {
     pdf.on('data', (chunk: Buffer) => chunks.push(chunk));
     pdf.on('end', () => resolve(Buffer.concat(chunks)));
     pdf.on('error', reject);
   });
-  drawHead(pdf, document);
-  for (const table of tables) drawTable(pdf, table);
+  drawHead(sheet, document);
+  for (const table of tables) drawTable(sheet, table);
   pdf.end();
   return done;
 }
 
-function drawHead(pdf: Pdf, { brand, heading, to, facts, note }: PdfDocument): void {
-  pdf.font('Helvetica-Bold').fontSize(11).text(safe(brand));
-  pdf.moveDown(1.5).fontSize(20).text(safe(heading));
-  pdf.font('Helvetica').fontSize(9);
-  if (note !== null) pdf.moveDown(0.5).text(safe(note));
+function drawHead({ pdf, letters }: Sheet, { brand, heading, to, facts, note }: PdfDocument): void {
+  pdf.font(letters.bold).fontSize(11).text(letters.printable(brand));
+  pdf.moveDown(1.5).fontSize(20).text(letters.printable(heading));
+  pdf.font(letters.regular).fontSize(9);
+  if (note !== null) pdf.moveDown(0.5).text(letters.printable(note));
   pdf.fontSize(10).moveDown(1);
-  for (const line of to) if (line !== '') pdf.text(safe(line));
+  for (const line of to) if (line !== '') pdf.text(letters.printable(line));
   pdf.moveDown(1);
   for (const [label, value] of facts) {
-    pdf.font('Helvetica-Bold').text(`${safe(label)}: `, { continued: true });
-    pdf.font('Helvetica').text(safe(value));
+    pdf.font(letters.bold).text(`${letters.printable(label)}: `, { continued: true });
+    pdf.font(letters.regular).text(letters.printable(value));
   }
 }
 
-function drawTable(pdf: Pdf, { heading, columns, rows, total, after }: PdfTable): void {
+function drawTable(sheet: Sheet, { heading, columns, rows, total, after }: PdfTable): void {
+  const { pdf, letters } = sheet;
   pdf.moveDown(1.5);
   if (pdf.y > BOTTOM - 4 * ROW) pdf.addPage();
-  pdf.font('Helvetica-Bold').fontSize(12).text(safe(heading), MARGIN);
+  pdf.font(letters.bold).fontSize(12).text(letters.printable(heading), MARGIN);
   pdf.moveDown(0.5).fontSize(9);
-  drawRow(pdf, columns);
-  pdf.font('Helvetica');
-  for (const row of rows) drawRow(pdf, row);
-  pdf.font('Helvetica-Bold');
-  if (total !== undefined) drawRow(pdf, total);
-  pdf.font('Helvetica');
-  if (after !== undefined) drawRow(pdf, after);
+  drawRow(sheet, columns);
+  pdf.font(letters.regular);
+  for (const row of rows) drawRow(sheet, row);
+  pdf.font(letters.bold);
+  if (total !== undefined) drawRow(sheet, total);
+  pdf.font(letters.regular);
+  if (after !== undefined) drawRow(sheet, after);
   pdf.fontSize(10);
 }
 
-function drawRow(pdf: Pdf, cells: readonly string[]): void {
+function drawRow({ pdf, letters }: Sheet, cells: readonly string[]): void {
   if (pdf.y > BOTTOM - ROW) pdf.addPage();
   const top = pdf.y;
   const width = WIDTH / cells.length;
   for (const [place, cell] of cells.entries()) {
-    pdf.text(safe(cell), MARGIN + place * width, top + 4, {
+    pdf.text(letters.printable(cell), MARGIN + place * width, top + 4, {
       width: width - 6,
       height: ROW - 4,
       align: place === cells.length - 1 ? 'right' : 'left',
@@ -100,13 +109,3 @@ function drawRow(pdf: Pdf, cells: readonly string[]): void {
   pdf.x = MARGIN;
   pdf.y = line;
 }
-
-const otherLetters = /[^\u0020-\u007e\u00a1-\u00ff\u20ac\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026]/g;
-
-/** The standard fonts have the letters of Western Europe; the spaces and the minus that Intl writes have twins there. */
-const safe = (text: string): string =>
-  text
-    .normalize('NFC')
-    .replaceAll(/[\u00a0\u202f\u2009]/g, ' ')
-    .replaceAll('\u2212', '-')
-    .replaceAll(otherLetters, '?');

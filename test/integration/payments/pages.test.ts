@@ -1,8 +1,26 @@
+import { inflateSync } from 'node:zlib';
 import { WalletHistory } from '../../../src/billing';
 import { deliver } from '../../support/processor/processor-simulator';
 import { type Payer, PaymentHouse } from './payment-house';
 
 const USD = 1_000_000_000n;
+
+/** What the fonts inside a document say of their letters; empty where there are none. */
+function lettersInside(pdf: Buffer): string {
+  const text = pdf.toString('latin1');
+  const streams = [...text.matchAll(/stream\n([\s\S]*?)\nendstream/g)].flatMap(([, bytes = '']) => {
+    try {
+      return [inflateSync(Buffer.from(bytes, 'latin1')).toString('latin1')];
+    } catch {
+      return [];
+    }
+  });
+  const maps = streams.filter((stream) => stream.includes('begincmap'));
+  const points = maps.flatMap((map) =>
+    [...map.matchAll(/\[([^\]]*)\]/g)].flatMap(([, list = '']) => list.match(/[0-9a-f]{4}/g) ?? []),
+  );
+  return String.fromCodePoint(...points.map((point) => Number.parseInt(point, 16)));
+}
 
 describe('the pages of billing', () => {
   let house: PaymentHouse;
@@ -136,6 +154,22 @@ describe('the pages of billing', () => {
     }
     expect((await get(receipt, await house.payer())).status).toBe(404);
     expect((await submit('/dashboard/billing/invoice-details', { tax_id: '<script>' })).status).toBe(422);
+  });
+
+  test('names of any letters print, with a font inside that knows them', async () => {
+    const lettersOf = async (name: string): Promise<string> => {
+      await submit('/dashboard/billing/invoice-details', { name, address: '', tax_id: '' });
+      const { body } = await house.send('GET', '/api/billing/payments', payer);
+      const file = await get(`/dashboard/billing/receipts/${body['data'][0].id}`);
+      return lettersInside(Buffer.from(await file.arrayBuffer()));
+    };
+    await house.topUp(payer, 30);
+    expect(await lettersOf('Zoë Brontë')).toBe('');
+    const name = 'Łucja Żółkiewska, Ελένη, Владимир';
+    const letters = await lettersOf(name);
+    expect([...name].filter((letter) => !letters.includes(letter))).toEqual([]);
+    const mixed = await lettersOf('Ł 山');
+    expect([mixed.includes('Ł'), mixed.includes('山'), mixed.includes('?')]).toEqual([true, false, true]);
   });
 
   test('a member whose organisation pays is told who does, and sees nothing of the wallet', async () => {
