@@ -41,23 +41,23 @@ export class BlockEntries {
     this.lines.push({ text, number, digest: digestOfLine(text) });
   }
 
-  /** Whether the lines are what was sealed. Otherwise says what is wrong as far as the block alone can tell. */
-  check(findings: Findings, strays: Stray[], lackings: Lacking[]): boolean {
+  /** Says what is not as it was sealed, as far as the block alone can tell. Answers the lines that are. */
+  check(findings: Findings, strays: Stray[], lackings: Lacking[]): (line: number) => boolean {
     const { digests } = this.list;
     const isListWhole = digests.length === this.head.count && rootOf(this.list).equals(this.head.root);
     const isWhole =
       this.lines.length === digests.length &&
       this.lines.every(({ digest }, place) => digests[place]?.equals(digest) === true);
-    if (isListWhole && isWhole) return true;
+    if (isListWhole && isWhole) return () => true;
     const { chain, number: block } = this.head;
     if (!isListWhole) {
       const isSealed = rootOf(this.ownList()).equals(this.head.root);
       const detail = isSealed ? 'its entries are as they were sealed' : 'its entries cannot be told apart';
       findings.add({ kind: 'list', chain, block, detail });
-      if (isSealed) return false;
+      if (isSealed) return () => true;
     }
-    this.compare(findings, strays, lackings);
-    return false;
+    const sealed = this.compare(findings, strays, lackings);
+    return (line) => isListWhole && sealed.has(line);
   }
 
   private ownList(): BlockList {
@@ -67,7 +67,7 @@ export class BlockEntries {
     };
   }
 
-  private compare(findings: Findings, strays: Stray[], lackings: Lacking[]): void {
+  private compare(findings: Findings, strays: Stray[], lackings: Lacking[]): ReadonlySet<number> {
     const { chain, number: block } = this.head;
     const places = new Map(this.list.digests.map((digest, place) => [digest.toString('hex'), place]));
     const seen = new Set<number>();
@@ -96,6 +96,7 @@ export class BlockEntries {
       const entry = this.list.entries[place] ?? 0;
       if (!seen.has(place)) lackings.push({ chain, block, after, entry, digest: digest.toString('hex') });
     }
+    return new Set(known.flatMap(({ line, place }) => (place === undefined ? [] : [line.number])));
   }
 }
 

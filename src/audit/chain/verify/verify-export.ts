@@ -69,7 +69,8 @@ class ExportReading {
   private readonly signers = new Set<string>();
   private readonly strays: Stray[] = [];
   private readonly lackings: Lacking[] = [];
-  private readonly forgotten: number[] = [];
+  /** Said by lines of the current block, which have to be sealed ones. */
+  private readonly forgotten: { readonly line: number; readonly upTo: number }[] = [];
   private readonly known: Map<number, SignedHead[]>;
   /** Null while no chain can be called a stranger: then the first line is not to be believed. */
   private named: ReadonlySet<number> | null = null;
@@ -159,7 +160,8 @@ class ExportReading {
     try {
       const entry = parseJsonText(line.toString('utf8')) as Record<string, unknown>;
       const changes = entry['changes'] as Record<string, unknown[]> | null;
-      if (entry['action'] === 'log.forgotten') this.forgotten.push(Number(changes?.['blocks_up_to']?.[1]));
+      const upTo = Number(changes?.['blocks_up_to']?.[1]);
+      if (entry['action'] === 'log.forgotten') this.forgotten.push({ line: this.line, upTo });
     } catch {
       // The comparison with the list says what is to be said of this line.
     }
@@ -169,8 +171,9 @@ class ExportReading {
     const { current } = this;
     const entries = current?.entries ?? null;
     if (current === null || entries === null) return;
-    const isWhole = entries.check(this.findings, this.strays, this.lackings);
-    if (isWhole) for (const upTo of this.forgotten) this.chainOf(current.head.chain).forgotten(upTo);
+    const isSealed = entries.check(this.findings, this.strays, this.lackings);
+    for (const { line, upTo } of this.forgotten)
+      if (isSealed(line)) this.chainOf(current.head.chain).forgotten(upTo);
     this.forgotten.length = 0;
   }
 
