@@ -19,6 +19,7 @@ export {
   formatTime,
   isTimeZone,
 } from './formatting';
+export { filterFields } from './components/filter-fields';
 export type * from './components/models';
 export { requestSnippets, type SnippetValues } from './components/snippets';
 export { projectFolder } from './project-folder';

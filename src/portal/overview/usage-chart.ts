@@ -1,6 +1,7 @@
 import type { UsageAnswer, UsageGroup } from '../../audit';
 import { barChart, type ChartModel, type ChartSeries, formatCost, slotOf } from '../../views';
 import type { Looks } from '../lists/looks';
+import { bucketLabel } from '../usage/usage-chart';
 
 /** The slot that no name is given. */
 const OTHER_SLOT = 8;
@@ -10,10 +11,9 @@ export function spendChart(
   { borders, groups }: Pick<UsageAnswer, 'borders' | 'groups'>,
   { locale, timeZone, translate }: Looks,
 ): ChartModel {
-  const label = new Intl.DateTimeFormat(locale, { timeZone, day: 'numeric', month: 'short' });
   return barChart({
     title: translate('overview.spend-by-model'),
-    labels: borders.map((border) => label.format(border)),
+    labels: borders.map((border) => bucketLabel(border, 'day', { locale, timeZone, translate })),
     // What no model answered cost nothing.
     series: groups
       .filter(({ kind }) => kind !== 'none')

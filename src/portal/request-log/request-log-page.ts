@@ -152,13 +152,13 @@ function fieldsOf(facts: LogFacts): FieldModel[] {
         })),
       ],
     },
-    text('code'),
-    text('min_cost', { inputMode: 'decimal' }),
-    text('min_latency', { inputMode: 'numeric' }),
-    text('session'),
     text('request_id', { filterKey: true }),
-    text('end_user'),
-    text('tag'),
+    text('code', { minor: true }),
+    text('min_cost', { inputMode: 'decimal', minor: true }),
+    text('min_latency', { inputMode: 'numeric', minor: true }),
+    text('session', { minor: true }),
+    text('end_user', { minor: true }),
+    text('tag', { minor: true }),
     {
       id: 'filter-failover',
       name: 'failover',
@@ -166,6 +166,7 @@ function fieldsOf(facts: LogFacts): FieldModel[] {
       label: translate('request-log.failover'),
       value: 'yes',
       checked: query.failover === 'yes',
+      minor: true,
     },
   ];
 }

@@ -3,6 +3,7 @@ import {
   NO_SUMS,
   type UsageAnswer,
   type UsageBucket,
+  type UsageGroup,
   type UsageQuestion,
   type UsageSums,
 } from '../../audit';
@@ -15,6 +16,7 @@ import {
   formatLatency,
   formatMoney,
   lineChart,
+  slotOf,
   type Translate,
 } from '../../views';
 import type { Looks } from '../lists/looks';
@@ -68,7 +70,13 @@ function seriesOf(
       : [series(measureNames(measure, translate), measure, answer.buckets)];
   }
   const named = answer.groups.filter(({ kind }) => kind !== 'others').slice(0, MOST_SERIES);
-  const shown = named.map((group) => series(groupLabel(group, question, looks), measure, group.buckets));
+  // A model has its colour on every page; what no model answered is none.
+  const slotFor = ({ kind, label }: UsageGroup): Pick<ChartSeries, 'slot'> =>
+    question.groupBy === 'model' && kind !== 'none' && label !== null ? { slot: slotOf(label) } : {};
+  const shown = named.map((group) => ({
+    ...series(groupLabel(group, question, looks), measure, group.buckets),
+    ...slotFor(group),
+  }));
   const others = answer.groups.filter((group) => !named.includes(group));
   if (others.length === 0 || measure === 'latency') return shown;
   const values = answer.borders.map((_, place) =>

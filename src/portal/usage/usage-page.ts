@@ -13,6 +13,7 @@ import {
   type EmptyModel,
   type FieldModel,
   type FilterBarModel,
+  filterFields,
   formatPercent,
   formatTime,
   type LabelledFigure,
@@ -126,7 +127,7 @@ function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
     label: translate('list.filter', { heading: translate('usage.heading') }),
     action: pathOf(request),
     hidden,
-    fields: [
+    ...filterFields([
       select('group_by', question.groupBy ?? '', [
         { value: '', label: translate('usage.not-grouped') },
         ...usageGroupings
@@ -146,8 +147,9 @@ function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
         type: 'search' as const,
         label: translate(`usage.group.${name}`),
         value: query[name],
+        minor: true,
       })),
-    ],
+    ]),
     ...(isFiltered || query.from !== undefined || query.to !== undefined
       ? { clearHref: pathOf(request) }
       : {}),
@@ -174,6 +176,7 @@ export function choiceFields({
         name,
         type: 'select' as const,
         label: translate(`usage.group.${name}`),
+        minor: name !== 'model' && name !== 'key',
         options: [
           { value: '', label: translate('list.all'), selected: wanted === undefined },
           ...options.map(({ value, label }) => ({ value, label, selected: value === wanted })),

@@ -53,6 +53,18 @@ export function slotOf(name: string): number {
   return (hash % (seriesSlots - 1)) + 1;
 }
 
+/** Of two names with one colour the later one moves on to the next that is free. */
+function ownSlots(series: readonly ChartSeries[]): number[] {
+  const taken = new Set<number>();
+  return series.map(({ slot }, index) => {
+    const wanted = slot ?? (index % seriesSlots) + 1;
+    const free = Array.from({ length: seriesSlots }, (_, step) => ((wanted - 1 + step) % seriesSlots) + 1);
+    const own = free.find((candidate) => !taken.has(candidate)) ?? wanted;
+    taken.add(own);
+    return own;
+  });
+}
+
 /** The top of the scale and its steps: 1, 2 or 5 times a power of ten, three to five lines. */
 export function niceScale(maximum: number, smallestStep = 0): number[] {
   if (!(maximum > 0)) return [0, 1];
@@ -76,7 +88,8 @@ function frame(input: ChartInput, highest: number): Omit<ChartModel, 'bars' | 'l
   const { title, labels, series, format } = input;
   const ticks = scaleOf(input, highest);
   const top = ticks.at(-1) ?? 1;
-  const legend = series.map(({ name, slot }, index) => ({ name, slot: slot ?? (index % seriesSlots) + 1 }));
+  const slots = ownSlots(series);
+  const legend = series.map(({ name }, index) => ({ name, slot: slots[index] ?? 1 }));
   const readouts = labels.map((label, index) => {
     const parts = series.map(({ name, values }) => `${name} ${format(values[index] ?? 0)}`);
     return `${label}: ${parts.join(' · ')}`;

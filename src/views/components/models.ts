@@ -142,6 +142,8 @@ export interface FieldModel {
   placeholder?: string;
   /** The field that the key `/` focuses. */
   filterKey?: boolean;
+  /** Of a filter: it waits behind "more filters". */
+  minor?: boolean;
   required?: boolean;
   optional?: boolean;
   disabled?: boolean;
@@ -178,6 +180,8 @@ export interface FilterBarModel {
   target?: string;
   hidden?: { name: string; value: string }[];
   fields: FieldModel[];
+  /** Behind "more filters", open while one of them is set. */
+  more?: { fields: FieldModel[]; open: boolean };
   clearHref?: string;
 }
 

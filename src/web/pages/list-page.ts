@@ -1,15 +1,16 @@
 import type { Scope } from '../../kernel';
 import type { Page } from '../../platform';
-import type {
-  ColumnModel,
-  EmptyModel,
-  FieldModel,
-  FilterBarModel,
-  Link,
-  PagerModel,
-  RowModel,
-  TableModel,
-  Translate,
+import {
+  type ColumnModel,
+  type EmptyModel,
+  type FieldModel,
+  type FilterBarModel,
+  filterFields,
+  type Link,
+  type PagerModel,
+  type RowModel,
+  type TableModel,
+  type Translate,
 } from '../../views';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
 import { actorOf, viewScope } from '../view-scope';
@@ -61,7 +62,7 @@ export function listPage<Row>(
       filter: {
         label: translate('list.filter', { heading }),
         action: path,
-        fields: [...fields],
+        ...filterFields(fields),
         ...(isFiltered ? { clearHref: path } : {}),
       },
       table: {
