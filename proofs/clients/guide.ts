@@ -63,7 +63,7 @@ async function runCommands(trial: Trial, commands: string, codexSettings?: strin
   answered(await run(['bash', '-e', '-u', '-c', commands], place, DEADLINE_MS));
 }
 
-/** What the guide says must be added so that Codex calls nobody but the gateway. */
+/** What the guide says must be added so that Codex calls only the gateway. */
 const withoutCalls = (settings: string): string =>
   [
     'check_for_update_on_startup = false',

@@ -8,7 +8,7 @@ export const clientsFolder = join(__dirname, '..', '..', '..', 'proofs', 'client
 
 const DEADLINE_MS = 5 * 60_000;
 
-/** The clients are no part of the product's own packages: whoever does not run this proof never downloads them. */
+/** The clients are no part of the product's own packages: they are downloaded only by this proof. */
 export async function installClients(): Promise<void> {
   const marker = join(clientsFolder, 'node_modules', '.installed');
   const lock = readFileSync(join(clientsFolder, 'package-lock.json'));

@@ -21,7 +21,7 @@ export function start(command: readonly string[], { cwd, environment }: Place): 
   const child = spawn(file, words, { cwd, env: environment, detached: true, stdio: 'pipe' });
   living.add(child);
   child.once('exit', () => living.delete(child));
-  // A process that could not be started exits as well, as far as whoever waits is concerned.
+  // A process that could not be started counts as one that exited.
   child.once('error', () => child.emit('exit', null, null));
   child.stdin.on('error', () => undefined);
   return child;

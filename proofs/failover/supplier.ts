@@ -21,7 +21,7 @@ interface RecordedCall extends Omit<SeenCall, 'atMs'> {
   readonly receivedAt: string;
 }
 
-/** The lane of a simulator on which nobody listens. */
+/** The lane of a simulator on which no server listens. */
 const GONE = 'gone';
 
 /** A supplier simulator in a process of its own, told what to do over its control port. */

@@ -114,7 +114,7 @@ async function slicesWithin(
 }
 
 /**
- * A node is killed with answers in its journal that nobody committed, near the end of a budget. Others spend what they
+ * A node is killed with answers in its journal that were not committed, near the end of a budget. Others spend what they
  * can for longer than its lease lasts, then it returns and its journal is read.
  */
 export async function proveJournalNearTheEnd(proof: Proof, kills: number): Promise<void> {
@@ -180,7 +180,7 @@ export async function provePostgresCrashes(proof: Proof, kills: number): Promise
   proof.add(`PostgreSQL killed ${kills} times: answers`, 'no others', counted, strange.length === 0);
 }
 
-/** The database is away for ten seconds: whoever has a slice goes on, and nothing is forgotten. */
+/** The database is away for ten seconds: nodes with a slice go on, and nothing is forgotten. */
 export async function proveOutage(proof: Proof, seconds: number): Promise<void> {
   const ids = await wallets(proof);
   const warm = new Load(proof, ids, 5).start(24);

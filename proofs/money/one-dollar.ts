@@ -6,7 +6,7 @@ const callers = 1_000;
 
 interface Run {
   readonly used: bigint;
-  /** The most that was spent and escrowed together at any moment somebody looked. */
+  /** The most that was spent and escrowed together at any moment of a look. */
   readonly most: bigint;
   readonly answers: readonly Answer[];
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Proof, usd } from './proof';
 
-/** Nobody is refused for money that merely lies at another node. */
+/** No request is refused for money that merely lies at another node. */
 export async function proveNothingIdleRefuses(proof: Proof, rounds: number): Promise<void> {
   let refused = 0;
   let slowest = 0;

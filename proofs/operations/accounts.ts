@@ -28,7 +28,7 @@ export async function statusOf(world: World, email: string): Promise<string | un
   return row?.status;
 }
 
-/** Registers, with the mail's token for whoever confirms it. */
+/** Registers, and answers the token of the mail that confirms it. */
 export async function registered(world: World): Promise<{ email: string; token: string }> {
   const email = newAddress();
   const body = { email, password, display_name: 'Anna Weber', terms: true };
@@ -36,7 +36,7 @@ export async function registered(world: World): Promise<{ email: string; token: 
   return { email, token: tokenIn(await mailTo(world, email, /Confirm your email/)) };
 }
 
-/** Somebody who registered and confirmed the address. */
+/** A person who registered and confirmed the address. */
 export async function confirmed(world: World): Promise<string> {
   const { email, token } = await registered(world);
   expectStatus(await world.nobody.post('/verify-email', { json: { token } }), 200);
@@ -57,7 +57,7 @@ export async function signedIn(world: World, email: string, secret = password): 
   return world.nobody.with({ cookie: cookiesOf(answer) });
 }
 
-/** Whether somebody is signed in here; the terms' status is the smallest thing only they may read. */
+/** Whether a person is signed in here; the terms' status is the smallest thing only they may read. */
 export async function expectSession(client: Client, open: boolean): Promise<void> {
   const { status } = await client.get('/api/legal/status');
   expect(status === (open ? 200 : 401), `the session is ${open ? 'open' : 'over'}: ${status}`);

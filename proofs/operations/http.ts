@@ -18,7 +18,7 @@ export interface Sent {
 
 const DEADLINE_MS = 20_000;
 
-/** Somebody who calls the service: an address, and the headers that say who it is. */
+/** A caller of the service: an address, and the headers that authenticate it. */
 export class Client {
   constructor(
     private readonly url: string,

@@ -65,7 +65,7 @@ export class World {
     return this.gateway.service.application.get(Database);
   }
 
-  /** Somebody who says nothing of who they are. */
+  /** A caller without credentials. */
   get nobody(): Client {
     return new Client(this.url);
   }

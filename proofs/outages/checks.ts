@@ -55,7 +55,7 @@ export async function checkHolds({ report }: Stage, name: string, node: GatewayN
   return took;
 }
 
-/** What reached the top of the process, or a promise that nobody waited for. */
+/** What reached the top of the process, or a rejected promise without a handler. */
 export function checkSurprises({ report }: Stage, name: string, { program }: GatewayNode): void {
   const { length } = program.text.match(/reached the top|nobody was waiting/g) ?? [];
   report.check(`${name}: failures that nobody caught`, '0', `${length}`, length === 0 && !program.over);

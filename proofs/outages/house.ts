@@ -67,7 +67,7 @@ export class House {
     readonly steady: SupplierProcess,
     readonly slow: SupplierProcess,
     readonly books: Books,
-    /** Where the shared gateway sends its mails, and nobody listens. */
+    /** Where the shared gateway sends its mails, and no server listens. */
     readonly mailPort: number,
   ) {}
 

@@ -76,7 +76,7 @@ async function accountPages(world: World): Promise<Visit[]> {
   ];
 }
 
-/** The cookie of somebody who has given the password and not yet the code. */
+/** The cookie of a person who has given the password and not yet the code. */
 async function halfSignedIn(world: World): Promise<Record<string, string>> {
   const email = await confirmed(world);
   await setUp(await signedIn(world, email));

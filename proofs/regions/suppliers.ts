@@ -46,7 +46,7 @@ export class Suppliers {
     }
   }
 
-  /** Nobody listens there until the faults are cleared. */
+  /** No server listens there until the faults are cleared. */
   async refuse(name: string): Promise<void> {
     const place = this.sites.findIndex((site) => site.name === name);
     const rule = { match: { lane: name }, fault: { kind: 'refuse' } };

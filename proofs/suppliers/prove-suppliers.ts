@@ -208,7 +208,7 @@ class Proof {
     });
   }
 
-  /** What follows the end is nobody's; half a stream never looks whole; an error or nothing is free. */
+  /** Bytes after the end are dropped; half a stream never looks whole; an error or nothing is free. */
   private async broken(recording: Recording, caller: Caller, first: Heard): Promise<void> {
     const { type, pieces } = this.scriptOf(recording, plain);
     const say = (kind: string, heard: Heard, held: boolean): void =>

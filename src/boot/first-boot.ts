@@ -54,7 +54,7 @@ export class FirstBoot {
       role: 'platform_owner',
       status: 'active',
       organisationId: organisation.id,
-      // Nobody pays the operator but the operator.
+      // The operator's own account is exempt from payment.
       billingExempt: true,
     });
     await tx.getRepository(UserAccount).insert(owner);

@@ -63,7 +63,7 @@ function stopRequested(logger: Logger): Promise<void> {
   });
 }
 
-/** A failure nobody caught is a bug to be reported, but not a reason to drop everybody else's requests. */
+/** An uncaught failure is a bug to be reported, but not a reason to drop all other requests. */
 function survive(logger: Logger): void {
   process.on('unhandledRejection', (error) =>
     logger.error('a promise failed and nobody was waiting', { error }),

@@ -41,11 +41,11 @@ export interface RunningService {
 
 export interface ServiceOptions {
   readonly extraModules?: AppOptions['extraModules'];
-  /** A sandbox supplier that somebody else runs. */
+  /** A sandbox supplier that another process runs. */
   readonly sandboxUrl?: string;
 }
 
-/** Whoever waits for the service asks again and again, and is answered within this time. */
+/** A client that waits for the service asks again and again, and is answered within this time. */
 const FIRST_ANSWERS_MS = 50;
 
 /** How long answers may take to leave once nothing new is accepted; the rest is cut. */
@@ -76,7 +76,7 @@ export async function startService(
     if (sandboxUrl === null && settings.sandbox === 'auto') await firstBoot.retireSandbox();
     await application.get(MetricsServer).start();
     const url = await listen(application, settings);
-    // What nobody waits for comes after the first answers.
+    // Background work begins after the first answers.
     await delay(FIRST_ANSWERS_MS);
     application.get(QueueSupervisor).startWorkers();
     application
@@ -151,7 +151,7 @@ function closer(
   const close = async (): Promise<void> => {
     stopWatching();
     const server = application.getHttpServer() as Server;
-    // Whoever keeps a connection has to find another node with the next request.
+    // A client that keeps its connection has to find another node with the next request.
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
     await application.get(Lifecycle).drain(settings.drainTimeoutMs, settings.drainNoticeMs);
     server.closeIdleConnections();

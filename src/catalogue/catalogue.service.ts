@@ -56,14 +56,14 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
     return monotonicMs() - this.watch.confirmedAt;
   }
 
-  /** Whoever keeps something that goes with the catalogue is brought up to date before a copy is put in use. */
+  /** Stores that go with the catalogue are brought up to date before a copy is put in use. */
   follow(follower: (snapshot: CatalogueSnapshot) => Promise<void>): void {
     this.followers.push(follower);
   }
 
   /**
-   * Reads the catalogue anew. One read at a time; whoever asks during a read gets the next one, because the
-   * running one may have begun before the change they know of.
+   * Reads the catalogue anew. One read at a time; a call during a read gets the next one, because the
+   * running one may have begun before the change that the call is about.
    */
   reload(): Promise<void> {
     if (this.reloading !== undefined) this.reloadAgain = true;

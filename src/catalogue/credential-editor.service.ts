@@ -69,7 +69,7 @@ export class CredentialEditor {
     return summaryOf(await tx.findOneByOrFail(ProviderCredential, { id }), provider);
   }
 
-  /** The secret is wiped; whoever wants the credential back enters it again. */
+  /** The secret is wiped; to have the credential back, it has to be entered again. */
   async disable(tx: Tx, id: string): Promise<void> {
     await lockCatalogue(tx);
     const { affected } = await tx.update(ProviderCredential, { id, disabledAt: IsNull() }, wiped());

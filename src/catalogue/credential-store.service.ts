@@ -80,8 +80,8 @@ export class CredentialStore {
   }
 
   /**
-   * Takes the right to renew a token until then; false while another node has it. Whoever gets it also gets the token
-   * as it is now, since another node may have renewed it a moment ago.
+   * Takes the right to renew a token until then; false while another node has it. Its holder also gets
+   * the token as it is now, since another node may have renewed it a moment ago.
    */
   async tryRenew({ token, provider }: PooledToken, seconds: number): Promise<TokenCredential | null> {
     const rows = await this.database.source

@@ -32,7 +32,7 @@ export interface Changed<T> {
 const untouched: OrganisationAccess = { granted: false, enabled: true, denied: false };
 const noPolicy: ModelPolicy = { mode: 'all', patterns: [] };
 
-/** Who may use which models. Every question is asked by somebody: what is not theirs does not exist for them. */
+/** Who may use which models. Every read has a scope: what lies outside it does not exist for the reader. */
 @Injectable()
 export class ModelAccess {
   constructor(private readonly editor: CatalogueEditor) {}

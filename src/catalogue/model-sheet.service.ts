@@ -48,7 +48,7 @@ export interface ModelSheet {
   /** Versions of the model's own price, the newest first; at most twenty. */
   readonly history: readonly SheetPrice[];
   readonly schedules: readonly SheetSchedule[];
-  /** Of what a change would write over: an equal one means that nobody changed it meanwhile. */
+  /** Of what a change would write over: an equal one means that it was not changed meanwhile. */
   readonly version: string;
 }
 

@@ -28,7 +28,7 @@ export interface RerateDelta {
   readonly deltaNano: bigint;
 }
 
-/** How whoever keeps the ledger makes a delta true; has to be idempotent by request id. */
+/** How the keeper of the ledger enters a difference; has to be idempotent by request id. */
 export type ApplyDelta = (tx: Tx, delta: RerateDelta) => Promise<void>;
 
 export interface RerateSummary {

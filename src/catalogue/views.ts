@@ -79,7 +79,7 @@ export interface ModelView {
   readonly schedules: readonly ScheduleView[];
 }
 
-/** A lane and the price that whoever takes it now pays: its id is what a hold pins. */
+/** A lane and the price that a request on it pays now: its id is what a hold pins. */
 export interface PricedLane {
   readonly lane: LaneView;
   readonly price: PriceView;

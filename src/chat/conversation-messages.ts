@@ -41,7 +41,7 @@ const newestFirst = new Keyset([{ sql: 'm.id', kind: 'integer' }], 'descending')
 const ROWS_AT_ONCE = 100;
 const MOST_EXPORTED = 10_000;
 
-/** The messages of a conversation. Whoever reads them has found the conversation within their scope before. */
+/** The messages of a conversation. A reader has found the conversation within their scope before. */
 @Injectable()
 export class ConversationMessages {
   constructor(

@@ -78,7 +78,7 @@ export class Conversations {
     return id;
   }
 
-  /** For a change within the transaction: nobody else changes it meanwhile. */
+  /** For a change within the transaction: the row is locked meanwhile. */
   async lock(tx: Tx, userId: number, id: number): Promise<{ model: string; isTitled: boolean }> {
     const [row] = await tx.query<{ model: string; titled: boolean }[]>(
       `SELECT model, title IS NOT NULL AS titled FROM conversation WHERE user_id = $1 AND id = $2
@@ -94,7 +94,7 @@ export class Conversations {
     await this.setTitle(tx, id, title);
   }
 
-  /** Once is as good as twice for whoever looks; the second time there is nothing to delete. */
+  /** Safe to repeat: the second time there is nothing to delete. */
   async remove(tx: Tx, userId: number, id: number): Promise<void> {
     await this.lock(tx, userId, id);
     await tx.query('DELETE FROM conversation WHERE id = $1', [id]);

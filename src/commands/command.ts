@@ -3,7 +3,7 @@ export interface CommandContext {
   readonly environment: NodeJS.ProcessEnv;
   write(text: string): void;
   complain(text: string): void;
-  /** False where nobody is there to answer. */
+  /** False where no person can answer. */
   confirm(question: string): Promise<boolean>;
 }
 

@@ -2,7 +2,7 @@ import { AccountTokens, UserAccount } from '../identity';
 import { type Command, UsageError } from './command';
 import { withDatabase } from './with-database';
 
-/** The way back in for operators: whoever can run this has the database anyway. */
+/** The way back in for operators: who can run this has the database anyway. */
 export const signInLink: Command = {
   usage: 'sign-in-link EMAIL',
   summary:

@@ -8,7 +8,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
-/** The context of a command that somebody typed. */
+/** The context of a command that was typed at a terminal. */
 export const terminal: CommandContext = {
   environment: processEnvironment,
   write: (text) => process.stdout.write(text),

@@ -22,7 +22,7 @@ export async function withDatabase<T>(
   return using(open, (database) => work(database, settings));
 }
 
-/** The same for a command that only looks: a database of somebody else's is not brought up to date. */
+/** The same for a command that only looks: an external database is not migrated. */
 export async function inspectDatabase<T>(
   settings: Settings,
   work: (database: Database) => Promise<T>,

@@ -9,7 +9,7 @@ const stateNumbers = { closed: 0, 'half-open': 1, open: 2 } as const;
 /** Endpoints that had streams once are shown with none, instead of with their last number. */
 const endpoints = ['chat', 'messages', 'responses', 'native', 'completions'];
 
-/** What is so at the moment, read when somebody looks. */
+/** Current values, read when the metrics are scraped. */
 @Injectable()
 export class Gauges implements OnApplicationBootstrap {
   constructor(

@@ -18,7 +18,7 @@ export class Lifecycle {
 
   constructor(private readonly settings: Settings) {}
 
-  /** Asked to stop: whoever looks at readiness sends new work elsewhere. */
+  /** Asked to stop: readiness fails, so load balancers send new work elsewhere. */
   get draining(): boolean {
     return this.leaving;
   }

@@ -7,7 +7,7 @@ interface Breakable {
 
 const CALLER_LEFT = 'caller_left';
 
-/** Nobody's error, and nobody is told: the status is the one that proxies write into their logs. */
+/** No error, and not sent: the caller is gone. 499 is the status that proxies log for it. */
 const callerLeft = (): Fault =>
   fault('stream_interrupted', { status: 499, outcome: CALLER_LEFT, message: 'The caller left.' });
 
@@ -19,7 +19,7 @@ export class Work implements Listed {
   private outlivesCaller = false;
   private left = false;
 
-  /** Why it was stopped; null while nobody has. */
+  /** Why it was stopped; null while it runs. */
   get stopped(): Fault | null {
     return this.cause;
   }

@@ -14,7 +14,7 @@ export class ProfileService {
     ]);
   }
 
-  /** Whether a person is there and within what somebody may see: a foreign one is as good as none. */
+  /** Whether a person is there and within the viewer's scope: a person outside it does not exist for the viewer. */
   async isWithin(scope: Scope, userId: number): Promise<boolean> {
     const [condition, ...values] = personWithin(scope);
     const found = await this.database.query(`SELECT 1 FROM user_account WHERE id = $1 AND ${condition}`, [

@@ -1,7 +1,7 @@
 /** In a text every character is one byte, as in latin1. */
 type Piece = Buffer | string;
 
-/** Bytes that lie in several places and are one text to whoever gets them: long ones need not be copied to be joined. */
+/** Bytes that lie in several places and are one text to their reader: long ones need not be copied to be joined. */
 export class Pieces {
   readonly length: number;
 

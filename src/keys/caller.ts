@@ -22,7 +22,7 @@ export interface Caller {
   readonly maxParallel: number | null;
   readonly expiresAt: number | null;
   readonly attribution: Attribution;
-  /** Whose wallet pays, also when nothing is charged to it because somebody is exempt; null when there is nobody. */
+  /** Whose wallet pays, also when nothing is charged to it because the account is exempt; null without a payer. */
   readonly payerId: number | null;
   readonly billingExempt: boolean;
   /** Every limit a request of this key counts against. */

@@ -37,7 +37,7 @@ interface KeyRow {
 const KEY = `SELECT k.*, (SELECT jsonb_object_agg(m.model, m.id) FROM key_model m WHERE m.key_id = k.id) AS model_budgets
   FROM api_key k`;
 
-/** What nobody has confirmed for this long is asked of the database again, key by key. */
+/** A copy that was not confirmed for this long is not trusted: the database is asked, key by key. */
 const CONFIRMED_MS = 2_000;
 const LOOK_UP_DEADLINE_MS = 2_000;
 const nobody = Buffer.alloc(32);
@@ -107,7 +107,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   /** Every node hears of a change by itself; the one that made it need not wait for that. */
   forget(change: KeyChange | null): void {
     this.cache.forget(change);
-    // What is being read may be of before the change: nobody joins it, and it is not remembered.
+    // A read under way may be older than the change: no call joins it, and its result is not kept.
     this.loading.clear();
     for (const listener of this.listeners) listener(change);
   }

@@ -33,7 +33,7 @@ const REGION = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const LABEL = /^[\w.:/-]{1,64}$/;
 /** Names that mean something else to JavaScript than a label. */
 const RESERVED_LABELS: readonly string[] = ['__proto__', 'constructor', 'prototype'];
-/** Whoever may call this leaves the choice to the gateway. */
+/** A key that may call this leaves the choice of the model to the gateway. */
 const AUTO = 'auto';
 
 const restrictions = [

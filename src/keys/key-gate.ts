@@ -9,7 +9,7 @@ import { RateStorage } from './rate/rate-storage';
 const MINUTE_MS = 60_000;
 
 /**
- * The way in for whoever brings a key. Whoever brings wrong ones again and again is told to wait; a right key is let
+ * Authentication by key. An address that sends wrong ones again and again is told to wait; a right key is let
  * in all the same, for an address may be shared with a neighbour who has a wrong one.
  */
 @Injectable()

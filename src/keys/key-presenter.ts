@@ -13,7 +13,7 @@ export const presentRotated = (key: RotatedKey): object => ({
   previous_valid_until: key.previousUntil?.toISOString() ?? null,
 });
 
-/** Everything about a key but its secret, which nobody can read back. */
+/** Everything about a key but its secret, which is not kept. */
 export function presentKey(key: ManagedKey): object {
   return {
     id: key.publicId,

@@ -14,7 +14,7 @@ export class KeyTransfers {
     return count;
   }
 
-  /** Keys that somebody has made. That of the web chat comes and goes with sessions and is not one of them. */
+  /** Keys that people have made. That of the web chat comes and goes with sessions and is not one of them. */
   async liveOfUser(tx: Tx, userId: number): Promise<number> {
     const rows = await tx.query<{ count: number }[]>(
       `SELECT count(*)::integer AS count FROM api_key

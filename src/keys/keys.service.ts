@@ -47,7 +47,7 @@ export class KeysService {
     return { id: row.id, publicId, text, createdAt: row.createdAt };
   }
 
-  /** Whose a key is that was made for nobody in particular: the operator's. */
+  /** The owner of a key that was made for no account in particular: the operator. */
   async usualOwner(tx: Tx): Promise<Ownership> {
     const owner = await tx
       .getRepository(UserAccount)

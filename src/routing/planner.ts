@@ -8,7 +8,7 @@ export interface PlanInput {
   readonly stickyLaneId: number | null;
   /** By what lanes of one rank are ordered. */
   readonly order: LaneOrder;
-  /** How long a lane's answers take to begin, in milliseconds; null when nobody knows. */
+  /** How long a lane's answers take to begin, in milliseconds; null while unknown. */
   readonly latencyOf: (lane: PricedLane['lane']) => number | null;
   readonly stateOf: (lane: PricedLane['lane']) => BreakerState;
   /** Between 0 and 1; decides among lanes of one rank by their weights. */

@@ -22,7 +22,7 @@ export interface Viewer {
   organisation?: string;
 }
 
-/** Shown as a coloured strip while somebody acts with an administrator's eyes. */
+/** Shown as a coloured strip while an administrator views the pages of another account. */
 export interface AdminStrip {
   organisation: string;
   leaveAction: string;

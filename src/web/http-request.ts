@@ -5,7 +5,7 @@ import type { Actor } from '../kernel';
 import type { Viewing } from '../identity';
 import type { Caller } from '../keys';
 
-/** A request as guards leave it: identified, and with whoever it turned out to be. */
+/** A request as guards leave it: identified, and with the caller or person it belongs to. */
 export interface HttpRequest extends IncomingMessage {
   requestId: string;
   originalUrl: string;

@@ -10,7 +10,7 @@ export const bodyLimitMetadata = 'switchboard:body-limit';
 export const filesMetadata = 'switchboard:takes-files';
 
 /**
- * Reads the body of a change in the portal, once the guards have let the request in: nobody else's bytes are worth
+ * Reads the body of a change in the portal, once the guards have let the request in: a refused one is not worth the
  * memory. The bytes stay beside the parsed form: a webhook's signature is over them.
  */
 @Injectable()

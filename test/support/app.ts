@@ -21,7 +21,7 @@ export interface TestAppOptions {
   readonly modules?: readonly Type[];
   /** A simulator that answers the sandbox models. */
   readonly sandboxUrl?: string;
-  /** For a second node on one database; whoever made it drops it. */
+  /** For a second node on one database; its maker drops it. */
   readonly sharedDatabase?: Pick<TestDatabase, 'url' | 'ownerUrl'>;
 }
 

@@ -10,7 +10,7 @@ export interface Customer {
   readonly userId: number;
 }
 
-/** Somebody with a key of their own and so much in their wallet. */
+/** A customer with a key of their own and so much in their wallet. */
 export const addCustomer = (
   app: TestApp,
   name: string,

@@ -65,7 +65,7 @@ async function sweepKilledRuns(): Promise<void> {
   }
 }
 
-/** A folder of ours that somebody has owned; a young one without an owner may belong to a run that just begins. */
+/** A folder of ours that once had an owner; a young one without an owner may belong to a run that just begins. */
 function isFinished(folder: string): boolean {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (!found || found.uid !== process.getuid?.()) return false;

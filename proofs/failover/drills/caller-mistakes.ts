@@ -115,7 +115,7 @@ export const prefill: Drill = {
   },
 };
 
-/** Only the backup minds: whoever does not is asked, and if nobody is left, it is not the caller's fault. */
+/** Only the backup refuses the request: another lane is asked, and if none is left, it is not the caller's fault. */
 const beginAnswer: Play = async (scene, sheet) => {
   await scene.fault('a', { kind: 'status', status: 503 });
   await scene.fault('b', refusesPrefill);

@@ -19,7 +19,7 @@ interface Timed {
   readonly answer: Answer;
 }
 
-/** Nobody is left to ask. The first few find out; the others are told at once, and the suppliers are left in peace. */
+/** No lane is left. The first few requests find out; the others are refused at once, without a call to a supplier. */
 export const totalOutage: Drill = {
   name: '17 total outage at 200/s',
   scenes: {

@@ -64,7 +64,7 @@ const recoverBesideBackup: Play = async (scene, sheet) => {
   }
 };
 
-/** With nobody to go to, a lane is never given up: it is tried once a second, and found well as soon. */
+/** Without another lane, a lane is never given up: it is tried once a second, and found well as soon. */
 const recoverAlone: Play = async (scene, sheet) => {
   const outage = await endure(scene, Math.min(scene.limits.downMs, 12_000));
   const { served, downAt, wellAt } = outage;

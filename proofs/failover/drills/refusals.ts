@@ -124,7 +124,7 @@ const askSixAtOnce: Play = async (scene, sheet) => {
   sheet.add('in the next 7 of 8 s', 'not asked again', `${before} calls, then ${a - before}`, a === before);
 };
 
-/** What says that the lane cannot serve, whoever asks: doubts about our own credential are among it. */
+/** Refusals that do not depend on the request: doubts about our own credential are among them. */
 const failures = [401, 402, 403, 404, 408, 502, 504, 529];
 
 export const oneFailure: Drill = {

@@ -90,7 +90,7 @@ export const lateFirstToken: Drill = {
       }),
       stage.inScenes(/waited for$/, async (scene, sheet) => {
         await scene.faultEverywhere(late);
-        // With nobody left to ask, a late answer is better than none.
+        // With no lane left, a late answer is better than none.
         const last = scene.places.length - 1;
         await expectOnce(sheet, '', scene, {
           ending: 'whole',

@@ -115,7 +115,7 @@ async function proveRedirects(findings: Findings, house: House, canary: Canary):
   none(findings, 'redirects of a supplier that were followed or passed on', odd, requests.length);
 }
 
-/** Addresses in what people say are the supplier's to look at, or nobody's. */
+/** Addresses in prompts are for the supplier to open, and never for the gateway. */
 async function proveContent(findings: Findings, house: House, canary: Canary): Promise<void> {
   const url = `http://127.0.0.1:${canary.port}/picture.png`;
   const words = { type: 'text', text: 'See' };

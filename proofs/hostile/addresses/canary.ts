@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Listens where nobody has any business, and counts who comes. */
+/** Listens at a forbidden address, and counts connections. */
 export class Canary {
   connections = 0;
   readonly requests: { readonly url: string; readonly headers: IncomingMessage['headers'] }[] = [];

@@ -13,7 +13,7 @@ models:
   moving: { max_output_tokens: 100, lanes: [{ provider: moving, model: sim-small, region: local }], price: { input: 1, output: 1 } }
 `;
 
-/** A stored secret goes to the host it was entered for; whoever moves the provider has to know it. */
+/** A stored secret goes to the host it was entered for; moving the provider takes knowing it. */
 export async function proveMovedProvider(findings: Findings, house: House, elsewhere: Canary): Promise<void> {
   const apply = async (yaml: string): Promise<void> => {
     const { code, text } = await house.apply(yaml);

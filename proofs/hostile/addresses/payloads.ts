@@ -122,7 +122,7 @@ export function refusedTexts(port: number): string[] {
   ];
 }
 
-/** What could be connected to if somebody had got it into the catalogue past every check. */
+/** Addresses that could be connected to if they had got into the catalogue past every check. */
 export const connectable = (port: number): string[] =>
   [...refusedTexts(port), ...names.map((name) => `https://${name}`)].filter(
     (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && text === text.trim(),

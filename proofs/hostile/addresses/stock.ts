@@ -7,7 +7,7 @@ export interface StockedModel {
   readonly address: string;
 }
 
-/** A model behind each address, put into the catalogue by somebody whom no rule holds back. */
+/** A model behind each address, put into the catalogue past every rule. */
 export async function stockModels(database: Database, addresses: readonly string[]): Promise<StockedModel[]> {
   const editor = new CatalogueEditor();
   const prices = new PriceService();

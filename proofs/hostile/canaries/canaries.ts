@@ -144,7 +144,7 @@ async function tryEverything(findings: Findings, house: House): Promise<void> {
 }
 
 async function lookAtWhatIsLeft(findings: Findings, house: House, marks: Marks): Promise<void> {
-  // What is shown to a person at the first start is shown to nobody else.
+  // The keys of the first start are shown on the terminal and nowhere else.
   const lines = house.gateway.text.split('\n').filter((line) => line.startsWith('{'));
   tell(`${lines.length} lines were logged`);
   look(

@@ -167,7 +167,7 @@ export async function hearErrors(speaker: Speaker, marks: Marks): Promise<void> 
   }
 }
 
-/** What comes with a request, and what is no request at all. */
+/** Headers and bodies of requests, and bytes that are no request at all. */
 export async function sayOddly(speaker: Speaker, marks: Marks): Promise<void> {
   const body = { model: 'small', messages: user('Hello') };
   await speaker.say('headers', {

@@ -11,7 +11,7 @@ export interface Mark {
   readonly stored: boolean;
 }
 
-/** Texts that nobody else writes, each put into one place of the service. */
+/** Unique texts, each put into one place of the service. */
 export class Marks {
   readonly all: Mark[] = [];
 
@@ -23,7 +23,7 @@ export class Marks {
     return this.add(name, `${START}${randomBytes(10).toString('hex')}`, true);
   }
 
-  /** A secret that somebody else made. */
+  /** A secret that another party made. */
   add(name: string, text: string, stored = false): string {
     this.all.push({ name, text, stored });
     return text;

@@ -25,7 +25,7 @@ const AT_ONCE = 16;
 const PROBE_EVERY_MS = 25;
 const MOST_LAG_MS = 100;
 
-/** Requests that nobody should send, over every route below /v1: each is answered as the catalogue says. */
+/** Malformed requests, over every route below /v1: each is answered as the catalogue says. */
 export async function proveFuzz(findings: Findings, options: FuzzOptions): Promise<void> {
   const house = await House.open();
   let closed = false;
@@ -51,7 +51,7 @@ export async function proveFuzz(findings: Findings, options: FuzzOptions): Promi
   }
 }
 
-/** Routes that are still to come are left out; one of the contract's that nobody made a shape for is a failure. */
+/** Routes that are still to come are left out; a route of the contract without a shape here is a failure. */
 async function servedShapes(findings: Findings, house: House): Promise<Shape[]> {
   const served: Shape[] = [];
   for (const shape of shapes) if (await isServed(house, shape.method, pathOf(shape))) served.push(shape);
@@ -189,7 +189,7 @@ class FuzzRun {
     );
   }
 
-  /** Somebody else meanwhile. */
+  /** Another caller meanwhile. */
   private async probe(isOver: () => boolean): Promise<void> {
     const wire = new Wire(this.port);
     const bytes = Buffer.from('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');

@@ -15,7 +15,7 @@ const aboutFields: ReadonlySet<string> = new Set([
   'validation_error',
   'unsupported_parameter',
 ]);
-/** Somebody forgot something: whatever these stand for has a code of its own. */
+/** Codes that show an omission: each case behind them has a code of its own. */
 const unmapped: ReadonlySet<string> = new Set(['internal_error', 'server_error', 'exception']);
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 

@@ -9,7 +9,7 @@ export interface WireAnswer {
 }
 
 /**
- * `closed`: hung up without a whole answer. `silent`: neither answered nor hung up in time. `refused`: nobody listens.
+ * `closed`: hung up without a whole answer. `silent`: neither answered nor hung up in time. `refused`: no server listens.
  */
 export type Outcome =
   | { readonly kind: 'answer'; readonly answer: WireAnswer }

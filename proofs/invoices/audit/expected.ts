@@ -24,7 +24,7 @@ const dialectOf: Readonly<Record<string, CallDialect>> = {
 
 /**
  * What a call costs by the rules: what the supplier reported; and where the answer ended before that, what it had
- * reported at the beginning and a token for every four bytes of whatever it did not say. Null: nobody answered.
+ * reported at the beginning and a token for every four bytes of whatever it did not say. Null: no lane answered.
  */
 export async function expectedOf(
   call: CallSeen,

@@ -1,4 +1,4 @@
-/** Reads answers of the three dialects by hand: this side of the proof takes nobody's word for what they hold. */
+/** Reads answers of the three dialects by hand: this side of the proof shares no code with the gateway. */
 
 import type { CallDialect } from '../evidence';
 

@@ -29,7 +29,7 @@ async function balanceOf(world: World, { userId }: Person): Promise<bigint> {
   return BigInt(row?.balance ?? 0);
 }
 
-/** Somebody with 25 dollars and a card. */
+/** A person with 25 dollars and a card. */
 async function customer(world: World): Promise<Person> {
   const person = await world.newPerson();
   const answer = await person.client.post('/api/billing/checkout', { json: { amount: 25 } });
@@ -58,7 +58,7 @@ async function member(world: World): Promise<Client> {
   return client;
 }
 
-/** Nobody may without a session, and a member may not where somebody else pays. */
+/** Refused without a session, and to a member for whom another account pays. */
 const refused = (ask: (client: Client) => Promise<Answer>) => async (world: World) => {
   expectStatus(await ask(world.nobody), 401);
   expectStatus(await ask(await member(world)), 403, 'permission_denied');

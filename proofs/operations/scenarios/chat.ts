@@ -22,7 +22,7 @@ async function talked(world: World): Promise<{ person: Person; id: number }> {
 const thread = (id: number): string => `/dashboard/webchat/${id}`;
 const overseen = '/dashboard/admin/conversations';
 
-/** A foreign conversation is not there, and nobody gets anything without a session. */
+/** A foreign conversation is not there, and without a session everything is refused. */
 const ofOthers =
   (method: string, pathOf: (id: number) => string, json?: object) =>
   async (world: World): Promise<void> => {

@@ -7,7 +7,7 @@ export const platform = async (world: World) => (await world.newPerson({ role: '
 export const orgAdmin = async (world: World) => (await world.person('org_admin')).client;
 export const plainUser = async (world: World) => (await world.person('user')).client;
 
-/** Somebody of ours, whom a scenario changes. */
+/** A person of our organisation, whom a scenario changes. */
 export const subject = (world: World) => world.newPerson({ organisationId: world.organisationId });
 
 /** The column of the account after the change. */

@@ -24,7 +24,7 @@ const somebody = (): { subject: string; email: string } => {
 const callback = (slot: Slot, query: URLSearchParams): string =>
   `/oauth/${slot}/login/callback/?${query.toString()}`;
 
-/** Somebody new, all the way through the provider. */
+/** A new person, all the way through the provider. */
 async function entered(
   world: World,
   slot: Slot,

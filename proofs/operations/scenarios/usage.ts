@@ -11,7 +11,7 @@ interface Made {
 
 const RECORDED_WITHIN_MS = 5_000;
 
-/** Somebody new who made one request, and what it is on record for. */
+/** A new person who made one request, and what it is on record for. */
 async function requestOf(world: World): Promise<Made> {
   const person = await world.newPerson({ organisationId: world.organisationId });
   const { client } = await world.newKey(person);

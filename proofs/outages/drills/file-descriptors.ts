@@ -16,7 +16,7 @@ const LINGER_MS = 300;
 const STREAMS = 10;
 const RECOVERY_MS = 2_000;
 const EMPTY_MS = 6_000;
-/** So that there is time for what nobody confirms any more to be doubted. */
+/** Long enough for copies that are no longer confirmed to be doubted. */
 const CUT_MS = 1_500;
 const name = `No more than ${OPEN_FILES} files and sockets, all taken`;
 
@@ -45,7 +45,7 @@ async function withoutDescriptors(stage: Stage, node: GatewayNode, crowd: Crowd)
   const load = new Load([door], mixed).start(CALLS_A_SECOND);
   await delay(1_500);
   const streams = Array.from({ length: STREAMS }, (_, place) => call(door, longStream(place, 9)));
-  // Their connections stay, and those to another supplier: what comes over them next has to connect to this one.
+  // Their connections stay, and those to another supplier: the next call over them has to connect to this one.
   await Promise.all(Array.from({ length: TOGETHER }, (_, place) => call(door, lingering(SLOW, place))));
 
   await crowd.come();

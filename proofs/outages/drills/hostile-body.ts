@@ -66,7 +66,7 @@ interface Tried {
   readonly answer: string;
 }
 
-/** Sends the body while somebody else asks, again and again, whether the process is alive. */
+/** Sends the body while another caller asks, again and again, whether the process is alive. */
 async function tryBody(prober: Prober, door: Door, body: HostileBody): Promise<Tried> {
   await prober.look();
   await delay(PAUSE_MS);

@@ -16,7 +16,7 @@ const AWAY_MS = 6_000;
 const DELIVERY_MS = 20_000;
 const name = 'Mail server gone';
 
-/** Nobody listens where mails are to go: calls do not notice, and mails wait until somebody does. */
+/** No mail server listens: calls do not notice, and mails wait until one does. */
 export const mailServer: Drill = {
   name: 'mail-server',
   async run(stage) {

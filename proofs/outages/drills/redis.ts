@@ -16,12 +16,12 @@ const LIMIT_RPM = 120;
 /** Three times as many as the limit lets in. */
 const LIMITED_A_SECOND = 6;
 const MINUTE_MS = 60_000;
-/** Three calls find out one after another that nobody answers, each within 50 ms. */
+/** Three calls find out one after another that it does not answer, each within 50 ms. */
 const NOTICE_MS = 1_000;
 const LATENCY_MS = 250;
 const name = 'Redis silent (SIGSTOP)';
 
-/** Redis is away under load of two nodes: nobody notices, and together they stay within the limits of rates. */
+/** Redis is away under load of two nodes: callers do not notice, and together the nodes keep the rates. */
 export const redis: Drill = {
   name: 'redis',
   async run(stage) {

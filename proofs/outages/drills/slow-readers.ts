@@ -32,7 +32,7 @@ function kernelSetting(file: string, which: 'least' | 'most'): number {
   return (which === 'least' ? numbers.at(0) : numbers.at(-1)) ?? NaN;
 }
 
-/** A third more than the kernel keeps for a connection that nobody reads from. */
+/** A third more than the kernel keeps for a connection that is not read. */
 const answerBytes = (): number => 1.3 * kernelSetting('tcp_wmem', 'most');
 
 /** As many as the kernel has buffers for: beyond that it would be the kernel that everybody else waits for. */
@@ -46,7 +46,7 @@ const endless = (tokens: number): Shot => ({
   prompt: `Go on [[tokens=${tokens}]]`,
 });
 
-/** Whoever takes nothing for a minute is left, and so is the supplier; what he had is charged, and nobody else waits. */
+/** A caller who reads nothing for a minute is cut off and pays for what was delivered; no other caller waits. */
 export const slowReaders: Drill = {
   name: 'slow-readers',
   async run(stage) {

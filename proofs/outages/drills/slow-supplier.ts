@@ -13,7 +13,7 @@ const OTHERS_A_SECOND = 30;
 const NOISE_MS = 50;
 const name = 'A supplier ten times as slow';
 
-/** One supplier becomes slow and has nobody to stand in: only those who asked for it wait. */
+/** One supplier becomes slow and has no stand-in: only those who asked for it wait. */
 export const slowSupplier: Drill = {
   name: 'slow-supplier',
   run: tenTimesSlower,

@@ -27,7 +27,7 @@ const PATH = '/dashboard/admin/conversations';
 const VIEW = 'pages/admin/conversation';
 const MOST_SHOWN = 500;
 
-/** One conversation of somebody else. Its content is a view of its own, with a reason, that its owner can see. */
+/** One conversation of another person. Its content is a view of its own, with a reason, that its owner can see. */
 @Controller()
 export class OverseenConversationController {
   constructor(

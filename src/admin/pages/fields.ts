@@ -18,7 +18,7 @@ const toFlag = ({ value }: { value: unknown }): unknown =>
 export const IsId = (): PropertyDecorator =>
   applyDecorators(Transform(toNumber), IsInt(), Min(1), Max(LARGEST_ID));
 
-/** Absent where nothing is said of it, null where it is to be nobody's. */
+/** Absent where it is to stay, null where it is to have no owner. */
 export const IsIdOrNone = (): PropertyDecorator =>
   applyDecorators(IsOptional(), Transform(toNumber), IsInt(), Min(1), Max(LARGEST_ID));
 

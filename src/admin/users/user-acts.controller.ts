@@ -162,7 +162,7 @@ export class UserActsController {
     return afterChange(request, response, '/dashboard/admin/users', { ok: true, user_id: id });
   }
 
-  /** What holds now; somebody who was moved out of the administrator's sight is no longer shown. */
+  /** The account as it is now; one that was moved out of the administrator's scope is no longer shown. */
   private async answer(
     id: number,
     work: Promise<Changes>,

@@ -76,7 +76,7 @@ export class UserBilling {
   }
 }
 
-/** Somebody else of the same organisation. */
+/** Another person of the same organisation. */
 async function delegateOf(tx: Tx, user: UserAccount, delegateUserId: number | null): Promise<number> {
   if (delegateUserId === null || delegateUserId === user.id) {
     throw fault('invalid_request', {

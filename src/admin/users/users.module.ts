@@ -25,7 +25,7 @@ export class UsersModule implements OnModuleInit {
     private readonly learner: AutoLearner,
   ) {}
 
-  /** Nobody goes with money of theirs, with requests in flight, or leaving keys behind that still work. */
+  /** An account is not erased while it has money, requests in flight, or keys that still work. */
   onModuleInit(): void {
     this.erasure.before(async (tx, { id }) => {
       const { balance, escrowed } = await this.ledger.wallet(id);

@@ -38,7 +38,7 @@ export interface NewActivity {
     readonly id?: string | number | bigint;
     readonly label?: string;
   };
-  /** Whom it is about. Without it, the actor: somebody changed something of their own. */
+  /** Whom it is about. Without it, the actor, who changed something of their own. */
   readonly concerns?: Concerned;
   /** See `changesOf`. */
   readonly changes?: Changes;

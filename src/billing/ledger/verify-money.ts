@@ -44,7 +44,7 @@ export async function verifyMoney(
 /** Chosen once for this product; the number means nothing. */
 const verificationLock = 5_719_026;
 
-/** The same, unless somebody is at it already: null then. What adds up is sealed, and not read again. */
+/** The same, unless another node is at it already: null then. What adds up is sealed, and not read again. */
 export async function verifyMoneyAlone(
   database: Database,
   { full = false }: VerifyOptions = {},

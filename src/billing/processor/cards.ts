@@ -148,7 +148,7 @@ export class Cards {
   }
 }
 
-/** Whoever has cards has a default one: the newest, until another is chosen. */
+/** An account with cards has a default one: the newest, until another is chosen. */
 const chooseDefault = (tx: Tx, walletId: number): Promise<unknown> =>
   tx.query(
     `UPDATE billing_account a SET default_method_id = (SELECT max(m.id) FROM payment_method m

@@ -43,7 +43,7 @@ export class PaymentProcessor {
           });
   }
 
-  /** A key to sell with, and a secret to believe what comes of it. */
+  /** A key to charge with, and a secret to verify its webhooks. */
   get isConnected(): boolean {
     return this.client !== null && this.settings.processorWebhookSecret !== undefined;
   }

@@ -70,7 +70,7 @@ export interface NewPayment {
 const ROWS_AT_ONCE = 1_000;
 const newestFirst = new Keyset([{ sql: 'id', kind: 'integer' }], 'descending');
 
-/** Top-ups, from the moment somebody wants one. */
+/** Top-ups, from the moment they are asked for. */
 @Injectable()
 export class Payments {
   constructor(private readonly database: Database) {}

@@ -134,14 +134,14 @@ export class ProcessorInbox {
     if (live !== this.processor.isLiveMode) return { outcome: 'quarantined', problem: 'mode', payment: null };
     if (fact.kind === 'cards') return { outcome: 'applied', problem: null, payment: null };
     const { payment, problem } = await this.facts.apply(tx, fact);
-    // A charge that was refused moves no money, whoever it was for.
+    // A refused charge moves no money.
     if (problem === 'payment' && fact.kind === 'intent' && fact.state === 'refused') {
       return { outcome: 'ignored', problem: null, payment: null };
     }
     return { outcome: problem === null ? 'applied' : 'quarantined', problem, payment };
   }
 
-  /** A payment may have left a card behind; one that nobody sits before is told by mail when it fails. */
+  /** A payment may have left a card behind; an automatic one is told by mail when it fails. */
   private async afterwards(fact: Fact, payment: Payment | null): Promise<void> {
     if (fact.kind === 'charge' || fact.kind === 'dispute') return;
     const isRefused = fact.kind === 'intent' && fact.state === 'refused';

@@ -94,7 +94,7 @@ export class Promotions {
     return BigInt(row?.total ?? 0);
   }
 
-  /** Credits at once whoever it is for now. */
+  /** Credits at once all whom it is for now. */
   async create(promotion: NewPromotion): Promise<number> {
     const id = await this.database.transaction(async (tx) => {
       await requireTarget(tx, promotion);

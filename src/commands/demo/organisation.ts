@@ -99,7 +99,7 @@ export async function makeOrganisation(
 ): Promise<DemoOrganisation> {
   const organisation = tx
     .getRepository(Organisation)
-    // Nobody pays in a demonstration, so no wallet is touched and no ledger entry is left behind.
+    // A demonstration is exempt from payment, so no wallet is touched and no ledger entry is left behind.
     .create({ name: 'Harbour Analytics (demo)', slug: DEMO_SLUG, billingExempt: true });
   await tx.getRepository(Organisation).insert(organisation);
   const departmentIds = await addDepartments(tx, organisation.id);

@@ -25,7 +25,7 @@ function isServable({ lanes, price }: CurrentModel, { providers }: Current): boo
   );
 }
 
-/** A provider that is called with a key and has none serves nobody. */
+/** A provider that needs a key and has none serves no request. */
 export async function suppliersPaid({ database }: Patient): Promise<Finding> {
   const what = 'supplier keys';
   const { providers } = await database.transaction((tx) => readCurrent(tx));

@@ -27,7 +27,7 @@ export async function tryConnection(options: ConnectOptions): Promise<void> {
     if (signal.aborted) throw new Error(`no connection within ${deadlineMs} ms`, { cause: error });
     throw error;
   } finally {
-    // What comes after the end of the examination is nobody's concern.
+    // Events after the end of the examination do not matter.
     socket.on('error', () => undefined).destroy();
   }
 }

@@ -4,7 +4,7 @@ import { type RoutedCall, usageLimitsOf } from './routed-call';
 
 const BYTES_PER_TOKEN = 4;
 
-/** What nobody reported is counted here, and says so. */
+/** Usage that the supplier did not report is counted here, and marked as estimated. */
 export const estimateUsage = (call: Call, deliveredBytes: number): Usage =>
   usageOf(
     { inputTokens: call.inputEstimate, outputTokens: Math.ceil(deliveredBytes / BYTES_PER_TOKEN) },

@@ -6,7 +6,7 @@ export type AudioKind = 'wav' | 'mp3' | 'aac' | 'mp4' | 'flac' | 'ogg' | 'webm';
 export interface AudioLength {
   /** No recording of so many bytes is longer: what is held for. */
   readonly boundMs: number;
-  /** About as long as it is: what is charged when nobody reports it. */
+  /** An estimate of the length: charged when the supplier reports no usage. */
   readonly estimateMs: number;
 }
 
@@ -77,7 +77,7 @@ const PLAIN_SAMPLES = new Set([1, 3, 6, 7]);
 const FASTEST_SAMPLES = 6_144_000;
 const MOST_CHUNKS = 64;
 
-/** Plain samples take exactly so many bytes a second, whoever plays them: then length and bound are the same. */
+/** Plain samples take a fixed number of bytes a second: length and bound are the same. */
 function readWav(file: Buffer, fileSize: number): Head {
   let rate = 0;
   let isPlain = false;

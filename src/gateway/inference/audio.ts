@@ -5,7 +5,7 @@ import type { Form } from './form';
 
 /** A recording to be transcribed, and what that can cost. */
 export interface Recording {
-  /** The most it can be charged for, and what is charged when nobody reports it. */
+  /** The most it can be charged for, and what is charged when the supplier reports no usage. */
   readonly boundMs: number;
   readonly estimateMs: number;
   readonly inputBound: number;
@@ -16,7 +16,7 @@ export interface Recording {
 const MOST_AUDIO_BYTES = 25 * 1024 * 1024;
 /** Some suppliers charge for so much at least, and all round up to a second. */
 const LEAST_CHARGED_MS = 10_000;
-/** No encoder in use makes more of a second of sound, nobody speaks more than that, and about as many are usual. */
+/** Tokens of a second of sound: the most an encoder makes, the most a person speaks, and what is usual. */
 const MOST_TOKENS_IN = 50;
 const MOST_TOKENS_OUT = 16;
 const USUAL_TOKENS_IN = 10;

@@ -46,7 +46,7 @@ export interface Call {
   readonly serverTools: ServerTools;
   /** More tokens than the text can have. */
   readonly textBound: number;
-  /** About as many as the input has: what is charged when nobody reports it. */
+  /** An estimate of the input tokens: charged when the supplier reports no usage. */
   readonly inputEstimate: number;
 }
 

@@ -18,7 +18,7 @@ const PAGE = 3_000;
 const BYTES_PER_PAGE = 75_000;
 const USUAL_REFERENCE = 2_000;
 
-/** About as many tokens as a request has: what is charged when nobody reports it. */
+/** An estimate of a request's input tokens: charged when the supplier reports no usage. */
 export function inputEstimateOf(measure: RequestMeasure, bytes: number): number {
   let tokens = textEstimate(Math.max(0, bytes - measure.mediaBytes));
   for (const picture of measure.pictures) tokens += pictureEstimate(picture);

@@ -3,7 +3,7 @@ import { type ErrorCode, type Fault, fault } from '../../kernel';
 import { type SupplierError, supplierFault } from '../../protocol';
 import type { AnswerHead } from '../../routing';
 
-/** What a supplier's refusal means for the request: somebody else's turn, or the caller's own fault. */
+/** What a supplier's refusal means for the request: another lane's turn, or the caller's own fault. */
 export type Judgement =
   | {
       readonly kind: 'failed';

@@ -81,7 +81,7 @@ export interface Operation {
   readonly checkAnswer: AnswerCheck;
   /** The answer is sound or plain text; null in place of a body then. */
   readonly answersRaw?: (request: Body) => boolean;
-  /** How many bytes of text a whole answer holds, for when nobody reports what it used. */
+  /** How many bytes of text a whole answer holds, for when its supplier reports no usage. */
   readonly writtenIn?: (answer: Body) => number;
   /** A whole answer as the caller asked for it; the very same where the supplier kept to that. */
   readonly shape?: (answer: Body, request: Body) => Body;

@@ -178,7 +178,7 @@ function decodedStream(side: SupplierSide, bytes: Buffer, reply: Partial<ReplyCo
   return { events, usage: decoder.usage, dropped: decoder.dropped };
 }
 
-/** How much text an answer holds, for when nobody reports it. */
+/** How much text an answer holds, for when its supplier reports no usage. */
 function textBytesIn(operation: Operation, body: Body): number {
   if (operation.writtenIn !== undefined) return operation.writtenIn(body);
   if (!isText(operation)) return 0;

@@ -148,7 +148,7 @@ export class Tap {
     const event = parsed(text);
     if (event === null) {
       const trimmed = text.trim();
-      // What the stream broke off in is no event; whoever reads the end says what that means.
+      // A half event at the end is not read; `finish` judges a stream that breaks off.
       if (trimmed === '' || (!complete && trimmed !== '[DONE]')) return;
       this.sawEvent = true;
       if (!watcher.watchText(trimmed))

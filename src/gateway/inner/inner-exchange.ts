@@ -68,12 +68,12 @@ export class InnerResponse extends ServerResponse {
     Object.assign(this.settled, trailers);
   }
 
-  /** Whoever reads it has room again. */
+  /** The reader has room again. */
   goOn(): void {
     this.emit('drain');
   }
 
-  /** Whoever reads it leaves. */
+  /** The reader leaves. */
   leave(): void {
     if (!this.finished) this.emit('close');
   }

@@ -5,7 +5,7 @@ import { UserAccount } from '../user-account.entity';
 import { AccountTokens, type TokenPurpose } from './account-tokens.service';
 import { signsInByProviderOnly } from './provider-only';
 
-/** What somebody asked for at the door, known or not; `failed` is a sign-in that was refused. */
+/** What a visitor asked for before signing in, known or not; `failed` is a sign-in that was refused. */
 export type MailWish = 'register' | 'resend' | 'reset' | 'failed';
 
 export interface AccountMail {

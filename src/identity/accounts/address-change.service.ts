@@ -45,7 +45,7 @@ export class AddressChange {
     });
   }
 
-  /** Whoever changed it knew the way in: every session ends, and links to later addresses stop working. */
+  /** The change may have been an intruder's: every session ends, and links to later addresses stop working. */
   undo(token: string): Promise<void> {
     return this.database.transaction(async (tx) => {
       const { account, email } = await this.spend(tx, 'undo_address', token);

@@ -102,7 +102,7 @@ export class InvitesService {
       }
       const { role, organisation_id: organisationId, department_id: departmentId } = invite;
       await refuseStranger(tx, organisationId, account.id);
-      // An invite adds; whoever is more than it offers stays so.
+      // An invite only adds: a person with more rights than it offers keeps them.
       const granted = mayGrant(account.role, role) ? account.role : role;
       await accounts.update(account.id, { organisationId, departmentId, role: granted });
       await this.activity.write(tx, {
@@ -120,7 +120,7 @@ export class InvitesService {
   }
 }
 
-/** An organisation that signs in through a provider takes nobody whom the provider does not know here. */
+/** An organisation that signs in through a provider takes only people whose provider account is linked. */
 async function refuseStranger(tx: Tx, organisationId: number, userId: number): Promise<void> {
   const rows = await tx.query<unknown[]>('SELECT 1 FROM organisation WHERE id = $1 AND sso_only', [
     organisationId,

@@ -7,7 +7,7 @@ import { UserAccount } from '../user-account.entity';
 import { LinkedIdentity } from './linked-identity.entity';
 import { SignInService, type SignedIn, type SignInOrigin } from './sign-in.service';
 
-/** Who a provider says somebody is. Only issuer and subject identify; an address may be given to somebody else. */
+/** Who a provider says a person is. Only issuer and subject identify; an address may pass to another person. */
 export interface ProvenIdentity {
   readonly issuer: string;
   readonly subject: string;
@@ -35,7 +35,7 @@ export class LinkedIdentities {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Signs in the account that is linked; opens one for somebody new; never links by an address that matches. */
+  /** Signs in the account that is linked; opens one for a new person; never links by an address that matches. */
   enter(identity: ProvenIdentity, newcomer: Newcomer, from: SignInOrigin): Promise<SignedIn> {
     return this.database.transaction(async (tx) => {
       const userId = (await this.ownerOf(tx, identity)) ?? (await this.open(tx, identity, newcomer));
@@ -44,7 +44,7 @@ export class LinkedIdentities {
     });
   }
 
-  /** For somebody who is signed in already. */
+  /** For a person who is signed in already. */
   async link(identity: ProvenIdentity, userId: number): Promise<void> {
     await this.database.transaction(async (tx) => {
       const owner = await this.ownerOf(tx, identity);

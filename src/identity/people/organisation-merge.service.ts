@@ -141,7 +141,7 @@ export class OrganisationMerge {
     await tx.getRepository(Organisation).update(target.id, { billingUserId, version: target.version + 1 });
   }
 
-  /** Each role is given to somebody of a source; whoever gets another one signs in anew. */
+  /** Each role goes to a person of a source; a person whose role changes has to sign in anew. */
   private async applyRoles(
     tx: Tx,
     { roles }: MergePlan,

@@ -108,7 +108,7 @@ export class Organisations {
     });
   }
 
-  /** Somebody without a linked provider who belongs there would be shut out by the change they make. */
+  /** An actor of this organisation without a linked provider would shut themselves out by the change. */
   async refuseLockout(userId: number, organisationId: number): Promise<void> {
     const rows = await this.database.query<object>(
       'SELECT 1 FROM user_account u JOIN organisation o ON o.id = u.organisation_id WHERE u.id = $1 AND o.id = $2 AND NOT o.sso_only',

@@ -37,7 +37,7 @@ interface Target {
   readonly role: Role;
 }
 
-/** Why the actor may not do this to the account; null when they may. Nobody changes their own account here. */
+/** Why the actor may not do this to the account; null when they may. People do not change their own account here. */
 export function refusalOf(
   actor: Pick<Actor, 'userId' | 'role'>,
   act: UserAct,

@@ -126,7 +126,7 @@ export class UserEditor {
     });
   }
 
-  /** What the role may see and do follows from the row; whoever is signed in starts anew. */
+  /** What the role may see and do follows from the row; open sessions end. */
   private async update(tx: Tx, user: UserAccount, fields: Partial<UserAccount>): Promise<Changes> {
     await tx.getRepository(UserAccount).update(user.id, fields);
     if (fields.status === undefined) await this.sessions.endAll(tx, user.id);

@@ -31,7 +31,7 @@ export class UserErasure {
     private readonly sessions: SessionsService,
   ) {}
 
-  /** A check throws why somebody cannot go yet. */
+  /** A check throws why an account cannot be erased yet. */
   before(check: Work): void {
     this.checks.push(check);
   }

@@ -10,7 +10,7 @@ export interface FaultOptions {
   retryAfterSeconds?: number;
   resetsAt?: Date;
   status?: number;
-  /** What records and metrics call it, where nobody is told the code. */
+  /** What records and metrics call it, where the code is not sent. */
   outcome?: string;
   cause?: unknown;
 }

@@ -86,7 +86,7 @@ function lostDatabase(layer: unknown): boolean {
   return typeof message === 'string' && connectionMessages.some((start) => message.startsWith(start));
 }
 
-/** The database stores every character but NUL; whoever sends one means no good, or not us. */
+/** The database stores every character but NUL, which no honest client sends. */
 const unstorable: ReadonlySet<unknown> = new Set(['22021', '22P05']);
 
 function fromDatabase(error: unknown): Fault | undefined {

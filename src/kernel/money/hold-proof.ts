@@ -1,5 +1,5 @@
 /**
- * Proof that money is set aside for a request. Billing alone makes one; whoever calls a supplier has to show it, so
+ * Proof that money is set aside for a request. Billing alone makes one; a call to a supplier has to show it, so
  * that no route can forget.
  */
 export abstract class HoldProof {

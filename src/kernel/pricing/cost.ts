@@ -20,7 +20,7 @@ const SCALE = 3_000_000n;
 const TOKEN_WEIGHT = 3n;
 const MILLISECOND_WEIGHT = 50n;
 
-/** What somebody pays of a price, in millionths; null is the price itself. */
+/** The share of a price that a payer pays, in millionths; null is the price itself. */
 export type PriceFactor = number | null;
 
 /** The exact price times what is paid of it, in millionths, rounded up once to a whole nano-dollar. */

@@ -4,7 +4,7 @@ import type { Modes, UseCounts } from './fees';
  * What one request used, in buckets that never overlap: a token is counted in exactly one of them, so the
  * price of a request is the plain sum over the buckets.
  *
- * Reasoning is not part of `outputTokens`, cached and audio tokens are not part of `inputTokens`: whoever
+ * Reasoning is not part of `outputTokens`, cached and audio tokens are not part of `inputTokens`: code that
  * reports totals to a caller adds the buckets up again (`promptTokens`, `completionTokens`).
  */
 export const USAGE_BUCKETS = [

@@ -33,7 +33,7 @@ export class LocalWindows {
     return readingOf(log, window, now, log.size < window.limit);
   }
 
-  /** Counts a call that somebody else let in. */
+  /** Counts a call that another node let in. */
   note(window: RateWindow, now: number): void {
     this.logOf(window, now).add(now);
   }

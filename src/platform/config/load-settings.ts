@@ -11,7 +11,7 @@ import { type SettingFault, SettingsError } from './settings-error';
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 export interface LoadOptions {
-  /** Whether somebody reads the output at a terminal. */
+  /** Whether the output goes to a terminal. */
   readonly terminal?: boolean;
 }
 

@@ -6,7 +6,7 @@ export interface SettingFault {
   readonly problem: string;
 }
 
-/** Carries every fault at once: nobody should have to start a service nine times to learn of nine mistakes. */
+/** Carries every fault at once, so that nine mistakes take one start to find and not nine. */
 export class SettingsError extends Error {
   constructor(readonly faults: readonly SettingFault[]) {
     super(

@@ -58,7 +58,7 @@ export class DatabaseModule {
 }
 
 /**
- * Most databases are up to date, so whoever connects tries at once, and the start need not wait for one connection
+ * Most databases are up to date, so connections are tried at once, and the start need not wait for one connection
  * after the other. Where it was too early for that, it is done again.
  */
 async function early<Connected>(

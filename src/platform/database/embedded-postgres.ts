@@ -132,7 +132,7 @@ function chooseFolder(dataFolder: string, sharedFolder: string, account: ServerA
   return outside;
 }
 
-/** What root creates stays passable for the server's account, whatever the umask; nobody else may list it. */
+/** What root creates stays passable for the server's account, whatever the umask; other accounts may not list it. */
 function createFolder(folder: string, account: ServerAccount | undefined): void {
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (!first || !account) return;

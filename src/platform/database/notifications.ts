@@ -19,7 +19,7 @@ const longestPauseMs = 5_000;
 
 /**
  * Announcements between nodes, over one connection of its own. What is announced while it is down is lost:
- * whoever keeps a copy of something registers with onGap as well, and reads it anew.
+ * a holder of a copy registers with onGap as well, and reads it anew.
  */
 @Injectable()
 export class Notifications implements OnApplicationShutdown {

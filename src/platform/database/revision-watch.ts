@@ -100,7 +100,7 @@ export class RevisionWatch {
     void this.look();
   }
 
-  /** One look at a time; whoever asks during one gets the next, because that one may be older than what they know. */
+  /** One look at a time. A call during one gets the next, because the running one may be older than the change. */
   private look(): Promise<void> {
     this.lookAgain = true;
     this.looking ??= this.lookUntilSettled().finally(() => {

@@ -25,7 +25,7 @@ export function answerBrokenRequest(
     'x-request-id': requestId,
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  // Whoever does not close his side must not keep ours.
+  // A client that does not close its side must not keep ours open.
   socket.end(`HTTP/1.1 ${status} ${phrases[status] ?? 'Bad Request'}\r\n${lines.join('')}\r\n${text}`, () =>
     socket.destroy(),
   );

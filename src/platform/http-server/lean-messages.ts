@@ -16,13 +16,13 @@ const nothing = Buffer.alloc(0);
 
 /**
  * The little of Express's request and response that Nest needs, for the routes that Express never sees. Its body is
- * kept as it comes and becomes a stream when somebody reads one: most are taken whole.
+ * kept as it arrives and becomes a stream only when it is read as one: most are taken whole.
  */
 export class LeanRequest extends IncomingMessage {
   declare requestId: string;
   declare params: Readonly<Record<string, string>>;
   declare originalUrl: string;
-  /** Node's own: somebody has seen to the body. */
+  /** Node's own: the body has a reader. */
   declare private _consuming: boolean;
   /** What has come and was neither read nor taken; null once it is a stream. */
   private kept: Buffer[] | null = [];
@@ -48,7 +48,7 @@ export class LeanRequest extends IncomingMessage {
     answer?.();
   }
 
-  /** The whole body, once `complete`; null when somebody reads it as a stream. */
+  /** The whole body, once `complete`; null when it is read as a stream. */
   takeBody(): Buffer | null {
     const { kept } = this;
     if (kept === null) return null;
@@ -208,7 +208,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
   }
 }
 
-/** A header that nobody looks at again before it is sent. */
+/** A header that is not read again before it is sent. */
 export function addHeader(response: ServerResponse, name: string, value: string): void {
   if (response instanceof LeanResponse) response.addHeader(name, value);
   else response.setHeader(name, value);

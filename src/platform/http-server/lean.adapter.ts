@@ -45,7 +45,7 @@ const usualTimes: Required<ConnectionTimes> = {
  * The Express adapter, with one difference: routes below `/v1` are on a table in front of Express, which would cost
  * more than the rest of such a request. They stay ordinary Nest handlers with guards, interceptors and filters, and
  * what the table does not know (HEAD, an odd spelling) goes on to Express, which knows them too. With `lean` off
- * everything does, and a test holds that nobody can tell.
+ * everything does, and a test holds that the answers are the same.
  */
 export class LeanAdapter extends ExpressAdapter {
   /** Every route of the service: what exists, and under which verbs. */
@@ -112,7 +112,7 @@ export class LeanAdapter extends ExpressAdapter {
       },
     );
     server.maxHeadersCount = 100;
-    // Whoever asks again just in time is not to find a connection that is being closed.
+    // A client that reuses the connection just in time must not find it being closed.
     const idle = keepAliveTimeout + KEPT_LONGER_MS;
     server.setTimeout(Math.min(stallTimeout, idle), (socket: Socket) =>
       closeIfOver(socket, latestOn(socket), stallTimeout, idle),
@@ -161,7 +161,7 @@ export class LeanAdapter extends ExpressAdapter {
     return true;
   }
 
-  /** Most bodies come with their head; nobody waits longer for the others than this turn of the event loop. */
+  /** Most bodies arrive with their head; for the others the gateway waits one turn of the event loop. */
   private beginAll(): void {
     const { heads } = this;
     this.heads = [];
@@ -178,7 +178,7 @@ type WatchedSocket = Socket & { [moved]?: number; [quiet]?: number };
 
 /**
  * Nothing came and nothing went for as long as the socket's timer runs. That is fine while an answer is being made; not
- * for `stall` when it is there and nobody takes it, and not for `idle` when nothing is asked.
+ * for `stall` when it is there and the client does not read it, and not for `idle` when nothing is asked.
  */
 function closeIfOver(
   socket: WatchedSocket,
@@ -194,7 +194,7 @@ function closeIfOver(
   if (!isWaiting && latest?.writableFinished === false) return;
   const left = (isWaiting ? stall : idle) - quietMs;
   if (left > 0) socket.setTimeout(left);
-  // Without a reset the kernel keeps megabytes for whoever does not take them, until he does.
+  // Without a reset the kernel keeps megabytes for a client that does not read them.
   else if (isWaiting) socket.resetAndDestroy();
   else socket.destroy();
 }

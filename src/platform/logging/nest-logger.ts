@@ -3,7 +3,7 @@ import type { Logger } from './logger';
 
 type Weight = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
-/** A line for every module and route: of use to somebody who looks for a fault in the start, and to nobody else. */
+/** A line for every module and route: of use only when a fault in the start is looked for. */
 const startUpChatter = new Set([
   'InstanceLoader',
   'NestFactory',

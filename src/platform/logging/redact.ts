@@ -7,7 +7,7 @@ const anywhere = /secret|password|passwd|passphrase|authorization|cookie|credent
 const atTheEnd = /(?:^|_)(?:api)?(?:keys?|tokens?|pin|otp)$/;
 
 /**
- * What customers send and receive is never logged, whoever thought it harmless: neither by itself, nor in a supplier's
+ * What customers send and receive is never logged, however harmless it seems: neither by itself, nor in a supplier's
  * own words, nor as the values of a statement that failed.
  */
 const content = new Set([

@@ -11,7 +11,7 @@ export interface Mail {
 /** One address and nothing else: no list, no name, no header. */
 export const mailAddress = /^[^\s@<>"(),;:\\]+@[^\s@<>"(),;:\\]+$/;
 
-/** Refuses what could end a header and begin another: nobody but us writes headers. */
+/** Refuses line breaks in headers: a text of a user must not begin a header. */
 export function assertMail({ to, subject }: Mail): void {
   if (!mailAddress.test(to) || to.length > 254) throw new RangeError('not a mail address');
   if (/\p{Cc}/u.test(subject) || subject.length > 200) throw new RangeError('not a subject of one line');

@@ -20,7 +20,7 @@ export class Mailer {
     const options = {
       attempts: ATTEMPTS,
       backoff: { type: 'exponential', delay: FIRST_PAUSE_MS, jitter: 0.5 },
-      // A mail may carry a link that signs somebody in: it stays only as long as a repeat must be recognised.
+      // A mail may carry a sign-in link: it stays only as long as a repeat must be recognised.
       removeOnComplete: id === undefined ? true : { age: 600 },
     };
     await addJob(this.queue, { name: 'mail', data: mail, options, ...(id !== undefined && { id }) });

@@ -40,7 +40,7 @@ abstract class Series<Label extends string, State> {
   protected abstract begin(): State;
   protected abstract values(labels: Labels<Label>, state: State): Value[];
 
-  /** The series itself, for whoever adds to the same one again and again. */
+  /** The series itself, for code that adds to the same one again and again. */
   at(labels: Labels<Label>): State {
     let key = '';
     for (const name of this.description.labelNames) key += `${labels[name]}\u0000`;

@@ -93,7 +93,7 @@ export class Metrics {
     'commit',
   ]);
 
-  /** Called each time before the numbers are read, for those that nobody counts as they change. */
+  /** Called each time before the numbers are read, for those that are not counted as they change. */
   beforeLook(read: () => void): void {
     this.readers.push(read);
   }

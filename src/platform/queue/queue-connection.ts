@@ -15,7 +15,7 @@ const queueSchema = 'bullmq';
 export class QueueConnection {
   private constructor(
     readonly connection: ConnectionOptions,
-    /** Until then, or for a moment, whoever wants a connection waits. */
+    /** Until then, or for a moment, callers of `connection` wait. */
     readonly open: () => void,
     readonly close: () => Promise<void>,
   ) {}
@@ -55,7 +55,7 @@ export class QueueConnection {
 
 type Connected = (error: Error | undefined, client: PoolClient | undefined, done: () => void) => void;
 
-/** Long enough for a start; whoever needs a job done for the start itself waits no longer than this. */
+/** Long enough for a start; a job that the start itself needs is waited for no longer than this. */
 const LONGEST_PATIENCE_MS = 250;
 
 /** Queues connect as soon as they are made. A start has better to do than to wait for that. */

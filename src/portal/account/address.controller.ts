@@ -12,7 +12,7 @@ class AddressForm {
   @IsMail()
   email: string;
 
-  /** Empty for somebody who has none. */
+  /** Empty while the person has none. */
   @IsOptional()
   @IsString()
   @MaxLength(256)

@@ -48,7 +48,7 @@ class NameForm {
 }
 
 class PasswordForm {
-  /** Empty for somebody who has none yet. */
+  /** Empty while the person has none. */
   @IsOptional()
   @IsString()
   @MaxLength(256)

@@ -39,7 +39,7 @@ const ROWS_A_PAGE = 50;
 const RECENT = 5;
 const LOOK_AGAIN_SECONDS = 2;
 
-/** The wallet that pays for whoever is signed in: what is in it, how it is filled, what became of it. */
+/** The wallet that pays for the signed-in person: its balance, top-ups and entries. */
 @Controller()
 export class BillingPageController {
   constructor(

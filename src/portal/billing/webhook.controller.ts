@@ -6,7 +6,7 @@ import { Access, type HttpRequest } from '../../web';
 
 const LARGEST_EVENT = 262_144;
 
-/** What the payment processor tells. Nobody is signed in: the signature over the very bytes is what counts. */
+/** Events of the payment processor. They have no session: the signature over the very bytes authenticates them. */
 @Controller()
 export class WebhookController {
   constructor(

@@ -22,7 +22,7 @@ interface PayingWallet {
 
 export interface LimitsInForce {
   readonly limits: readonly LimitInForce[];
-  /** Null where nobody pays, or nothing is charged. */
+  /** Null without a payer, or where nothing is charged. */
   readonly wallet: PayingWallet | null;
   readonly isExempt: boolean;
 }

@@ -11,7 +11,7 @@ export interface ToldNotice {
   readonly facts: Readonly<Record<string, string>>;
 }
 
-/** Somebody whom an occasion concerns, and who was not told of it yet. */
+/** A person whom an occasion concerns, and who was not told of it yet. */
 interface Concerned {
   readonly user_id: number;
   readonly email: string;

@@ -7,7 +7,7 @@ import type { Nano, Scope } from '../../kernel';
 export interface Purse {
   /** Nothing is charged to anybody. */
   readonly isExempt: boolean;
-  /** What may still be spent, the credit limit included; null where somebody else's wallet pays, or none. */
+  /** What may still be spent, the credit limit included; null where another account's wallet pays, or none. */
   readonly remaining: Nano | null;
   readonly budget: LimitState | null;
 }

@@ -3,7 +3,7 @@ import type { RunningTurn } from '../../chat';
 import { formatEvent, ssePing } from '../../kernel';
 
 const PING_MS = 15_000;
-/** Refusals come within this as an answer of their own; then the stream begins, so that nobody in between gives up. */
+/** Refusals come within this as an answer of their own; then the stream begins, so that no proxy in between gives up. */
 const HEAD_AFTER_MS = 5_000;
 
 /** The events of one turn on their way to the page. */

@@ -113,7 +113,7 @@ export class Emission {
     this.options.emit({ type: 'tool-end', index });
   }
 
-  /** Later figures stand. What cannot be read is kept for whoever settles, and not shown to the caller. */
+  /** Later figures stand. A report that cannot be read is kept for settlement, and not shown to the caller. */
   report(reading: UsageReading): void {
     if (this.ended || reading.kind === 'absent') return;
     this.usage = reading;

@@ -39,7 +39,7 @@ export function listAt(value: unknown, at: string): readonly unknown[] {
 }
 
 /**
- * The fields of one object of a request. Null counts as absent. What nobody asked for is left over in `rest`, so
+ * The fields of one object of a request. Null counts as absent. Members that were not read are left over in `rest`, so
  * that a field this gateway has never heard of is counted instead of lost.
  */
 export class Fields {

@@ -55,7 +55,7 @@ export function encodeResponsesRequest(
       stream: request.stream || undefined,
       user: userOf(request, tally),
       metadata,
-      // The supplier would keep it otherwise, which nobody asked for.
+      // The supplier would keep it otherwise, although the request does not ask for that.
       store: own ? undefined : false,
     });
     countUnknown(request, tally);

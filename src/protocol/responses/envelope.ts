@@ -5,7 +5,7 @@ import { renderResponsesUsage } from './usage';
 
 export const responsesId = (id: string): string => (id.startsWith('resp_') ? id : `resp_${id}`);
 
-/** Fields of the request that the answer repeats, as they are when nobody set them. */
+/** Fields of the request that the answer repeats, with their defaults. */
 const REPEATED: JsonObject = {
   instructions: null,
   max_output_tokens: null,

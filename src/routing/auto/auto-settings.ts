@@ -55,7 +55,7 @@ export interface EffectiveAutoPolicy
   readonly excludes: readonly string[];
   /** The narrowest level that has a say. */
   readonly level: AutoLevel | 'usual';
-  /** The level that nobody narrower may differ from; null when there is none. */
+  /** The level from which narrower ones may not differ; null when there is none. */
   readonly lockedBy: AutoLevel | null;
   /** Where each choice comes from. */
   readonly sources: Readonly<Partial<Record<keyof AutoSettings, AutoLevel>>>;

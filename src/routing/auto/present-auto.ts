@@ -8,7 +8,7 @@ export const presentAutoSettings = (settings: AutoSettings): AutoSettings => ({
   ...settings,
 });
 
-/** What counts for somebody, and which level decided it. */
+/** What counts for an account, and which level decided it. */
 export function presentAutoPolicy(levels: AutoLevels): object {
   const { level, lockedBy, sources, includes, excludes, ...choices } = effectivePolicy(levels);
   return {

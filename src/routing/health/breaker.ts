@@ -32,7 +32,7 @@ const MOST_WAITERS = 100;
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
 
-/** The right to one try, handed back with what became of it. Zero: nobody waits for it in particular. */
+/** The right to one try, handed back with what became of it. Zero: it is no probe. */
 export type Ticket = number;
 
 /**

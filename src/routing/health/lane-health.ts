@@ -95,7 +95,7 @@ export class LaneHealth {
     return [...this.watched.values()].map(({ route, breaker }) => ({ ...route, state: breaker.state(now) }));
   }
 
-  /** For operators: the lanes that are open to nobody, and those that were since this was last asked. */
+  /** For operators: the lanes that are open to no key, and those that were since this was last asked. */
   takeTroubles(): LaneTrouble[] {
     const now = monotonicMs();
     const open = [...this.watched.values()].flatMap(({ route, breaker }) =>

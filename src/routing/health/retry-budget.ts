@@ -7,7 +7,7 @@ const LARGEST = 1_000;
 /**
  * How often one supplier may be tried on behalf of requests that another has failed: a tenth of the first tries it
  * could have been asked for, and five a second besides. What is unused adds up to a hundred, so that a supplier that
- * dies under load loses nobody; the breakers end the failing within a few calls. In a total outage retries stay a
+ * dies under load loses no request; the breakers end the failing within a few calls. In a total outage retries stay a
  * rounding error instead of doubling the storm.
  */
 export class RetryBudget {

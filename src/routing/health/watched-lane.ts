@@ -38,7 +38,7 @@ export class WatchedLane {
     return own !== undefined && severity[own] > severity[shared] ? own : shared;
   }
 
-  /** Most lanes have failed nobody. */
+  /** Most lanes have no failures. */
   ownOf(keyId: number): Breaker | undefined {
     return this.own.size === 0 ? undefined : this.own.get(keyId);
   }

@@ -37,7 +37,7 @@ interface HeadWaiter {
 
 /**
  * One call to a supplier, from the request to the last byte of the answer. The head is a promise; the body goes
- * to whoever reads it, who may come later than its first bytes and may be slower than they are.
+ * to a reader, who may come later than its first bytes and may be slower than they are.
  */
 export class SupplierExchange implements SupplierHandler {
   private known: AnswerHead | null = null;
@@ -113,7 +113,7 @@ export class SupplierExchange implements SupplierHandler {
   }
 
   /**
-   * The answer is whole, and nobody reads on. A little more is let pass, so that the connection can be used again; a
+   * The answer is whole, and the rest is not read. A little more is let pass, so that the connection can be used again; a
    * supplier that does not end its body then is left.
    */
   release(): void {

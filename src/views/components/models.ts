@@ -76,7 +76,7 @@ export interface TimelineModel {
 
 export interface RowDetail {
   id: string;
-  /** Names the row to somebody who cannot see it. */
+  /** Names the row for screen readers. */
   name: string;
   href: string;
   open?: boolean;

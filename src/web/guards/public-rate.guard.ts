@@ -13,7 +13,7 @@ import { fault } from '../../kernel';
 import { ClientAddress } from '../client-address';
 import type { HttpRequest } from '../http-request';
 
-/** What anybody may call is limited by address, all of it together: nobody can be told apart in another way. */
+/** Public routes are limited by address, all together: anonymous callers have no other identity. */
 @Injectable()
 export class PublicRateGuard extends ThrottlerGuard {
   constructor(

@@ -3,7 +3,7 @@ import { Database, RepeatingJob, SecretBox, type SecretPlace } from '../../platf
 import type { Operation } from './operation';
 
 /**
- * `abandoned`: whoever carried it out is gone, and nothing was charged. `unkept`: it was carried out, but its answer
+ * `abandoned`: the node that carried it out is gone, and nothing was charged. `unkept`: it was carried out, but its answer
  * is not here.
  */
 type Standing = 'running' | 'abandoned' | 'answered' | 'unkept';
@@ -45,7 +45,7 @@ export class AnswerStore {
     private readonly box: SecretBox,
   ) {}
 
-  /** True: it is the caller's now, because nobody had it, its day is over, or it is the abandoned one that is named. */
+  /** True: it is the caller's now, because it was free, its day is over, or it is the abandoned one that is named. */
   async claim(claim: string, operation: Operation, abandoned: string | null): Promise<boolean> {
     const { keyId, keyHash, requestHash, requestId } = operation;
     const rows = await this.database.query(
@@ -63,7 +63,7 @@ export class AnswerStore {
     return rows.length > 0;
   }
 
-  /** Whoever has the operation; null when nobody has it any more. */
+  /** The holder of the operation; null when there is none any more. */
   async find(operation: Operation): Promise<Earlier | null> {
     // A charge that was recorded proves that a lost call was carried out. Both clocks are the database's, but a
     // node only reckons with its own idea of it: hence the second.
@@ -97,7 +97,7 @@ export class AnswerStore {
     );
   }
 
-  /** False: somebody else has the operation by now. */
+  /** False: another request holds the operation by now. */
   async keep(claim: string, operation: Operation, answer: Buffer): Promise<boolean> {
     const sealed = this.box.seal(answer, placeOf(operation, claim));
     return this.changes(

@@ -15,7 +15,7 @@ interface Outcome<T> {
 /** Told with every answer that is repeated; such an answer costs nothing. */
 const REPLAYED = { 'x-svc-replayed': 'true' } as const;
 const RENEW_MS = 10_000;
-/** A database that does not answer holds up nobody longer: not the caller, and not an answer that was paid for. */
+/** A database that does not answer holds up no request longer: not the caller, and not an answer that was paid for. */
 const PATIENCE_MS = 5_000;
 /** Others may begin and fail in between; so often in a row it is simply busy. */
 const MOST_TRIES = 3;

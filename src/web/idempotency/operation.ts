@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { fault } from '../../kernel';
 
-/** Something that has to happen once, whoever repeats it. */
+/** An operation that has to happen once, however often it is repeated. */
 export interface Operation {
   readonly keyId: number;
   /** Of the idempotency key, for this API key alone. */
@@ -44,7 +44,7 @@ export function operationOf(asked: Asked, route: string, secret: string): Operat
   };
 }
 
-/** Keyed, so that nobody who sees the hash can try out what it may be of. */
+/** Keyed, so that a reader of the hash cannot guess its content by trial. */
 function hashOf(secret: string, purpose: string, content: readonly (string | Buffer)[]): Buffer {
   const hash = createHmac('sha256', secret).update(`idempotency ${purpose}\n`);
   for (const part of content) hash.update(part);

@@ -18,7 +18,7 @@ export const languageCookie = 'svc_language';
 const themeCookie = 'svc_theme';
 const timeZoneCookie = 'svc_time_zone';
 
-/** Turns a view and its plain model into a page, for whoever is looking. */
+/** Turns a view and its plain model into a page, for the person who asked for it. */
 @Injectable()
 export class PageRenderer {
   constructor(

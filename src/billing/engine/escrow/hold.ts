@@ -28,8 +28,8 @@ export let placeHold: (
 ) => Hold;
 
 /**
- * Money set aside for one request in all its scopes. Whoever has one may let a supplier work; only the escrow makes
- * them. It ends once, by settle or release; what comes after that changes nothing.
+ * Money set aside for one request in all its scopes. Its holder may call a supplier; only the escrow makes
+ * them. It ends once, by settle or release; a later call changes nothing.
  */
 export class Hold extends HoldProof {
   readonly requestId: string;

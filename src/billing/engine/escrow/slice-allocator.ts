@@ -68,7 +68,7 @@ export class SliceAllocator {
     void this.draw();
   }
 
-  /** In order, and nobody overtakes on a scope that someone before him is short of. */
+  /** In order: no request overtakes on a scope that an earlier one is short of. */
   serveFromSlices(): void {
     const short = new Set<number>();
     const now = this.clock.now();
@@ -123,7 +123,7 @@ export class SliceAllocator {
     if (this.line.waitsFor(key)) void this.draw();
   }
 
-  /** Hands back what became free in a recalled slice, unless somebody here can use it soon. */
+  /** Hands back what became free in a recalled slice, unless a request here can use it soon. */
   spare(slice: Slice): void {
     if (this.stopped || slice.lapsed || this.handingBack !== undefined) return;
     if (!this.mayGo(slice)) return;
@@ -284,7 +284,7 @@ export class SliceAllocator {
     slice.lowWater = short ? 0n : slice.free / 4n;
   }
 
-  /** Whoever needs more than will ever be left in the window is told so at once. */
+  /** A request that needs more than will ever be left in the window is refused at once. */
   private refuseTheHopeless(heard: ReadonlySet<number>): void {
     this.line.answer((waiter) => {
       const { amount, refs } = waiter.request;

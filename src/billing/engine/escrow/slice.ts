@@ -68,7 +68,7 @@ export class Slice {
     return this.window === null || (this.freeNow >= amount && !(this.overdrawn && amount > 0n));
   }
 
-  /** `roughly` is the amount for whoever needs it quickly, not exactly. */
+  /** `roughly` is the amount, quick and not exact. */
   take(amount: Nano, roughly: number): void {
     if (this.window === null) return;
     this.freeNow -= amount;

@@ -54,7 +54,7 @@ export interface Drawn {
   readonly granted: Nano | null;
   /** The limit less what was spent. */
   readonly limitLeft: Nano;
-  /** What nobody has spent or taken. */
+  /** What is neither spent nor drawn. */
   readonly poolLeft: Nano;
   /** What other leases hold. */
   readonly elsewhere: Nano;

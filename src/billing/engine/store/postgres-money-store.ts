@@ -227,7 +227,7 @@ function drawnOf(row: DrawRow): Drawn {
   };
 }
 
-/** Classes 22 and 23 say that the values themselves are at fault, whoever sends them and whenever. */
+/** Classes 22 and 23 say that the values themselves are at fault: sending them again does not help. */
 function translated(error: unknown): unknown {
   const { code = '' } = (error ?? {}) as { code?: string };
   if (code === 'SB001') return new LeaseGone();

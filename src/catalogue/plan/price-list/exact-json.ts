@@ -17,7 +17,7 @@ export function fieldsOf(value: unknown): Fields {
   return isObject && !(value instanceof Decimal) ? (value as Fields) : {};
 }
 
-/** A number, also one that somebody wrote as a text; undefined where there is none. */
+/** A number, also one that is written as a text; undefined where there is none. */
 export function decimalText(value: unknown): string | undefined {
   if (value instanceof Decimal) return value.text;
   return typeof value === 'string' && value !== '' ? value : undefined;

@@ -128,7 +128,7 @@ function priceStep(
 
 const isByHand = ({ source }: CurrentPrice): boolean => !IMPORTED.test(source);
 
-/** Paused, so that nothing is served that nobody has decided to serve. */
+/** Paused, so that nothing is served before an operator decides so. */
 function newModel(provider: CurrentProvider, offer: Offer, { source }: ImportOptions): Step {
   const name = plainId(offer);
   const region = provider.regions.find((one) => offer.regions.includes(one)) ?? provider.regions[0];

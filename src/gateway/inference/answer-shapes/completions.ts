@@ -2,7 +2,7 @@ import { fault, parseJsonText, SseScanner } from '../../../kernel';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What the older route writes at most when nobody says: it is told to suppliers, some of which would go on and on. */
+/** The output limit of the older route when the request names none. Suppliers are told, because some have no limit. */
 export const USUAL_COMPLETION_TOKENS = 16;
 
 /** Every prompt of a list is answered so many times; of `best_of` answers the caller sees the best and pays all. */

@@ -15,7 +15,7 @@ export function serverAccount(): ServerAccount | undefined {
     .map((line) => line.split(':'));
   for (const name of ['postgres', 'nobody']) {
     const entry = accounts.find((fields) => fields[0] === name);
-    // macOS writes nobody's numbers as -2.
+    // macOS writes the numbers of the account `nobody` as -2.
     if (entry) return { uid: Number(entry[2]) >>> 0, gid: Number(entry[3]) >>> 0 };
   }
   throw new EmbeddedPostgresFailure(

@@ -26,7 +26,7 @@ export function claimFolder(folder: string, dataFolder: string): { release(): vo
   return { release: () => rmSync(file, { force: true }) };
 }
 
-/** A hard link appears with its whole content or not at all, so nobody ever reads half an owner. */
+/** A hard link appears with its whole content or not at all, so half an owner is never read. */
 function linked(from: string, to: string): boolean {
   try {
     linkSync(from, to);
@@ -49,7 +49,7 @@ function dislodge(file: string, dataFolder: string): void {
   } catch {
     return;
   }
-  // Somebody faster may have taken over between the look and the move: then it is theirs.
+  // A faster process may have taken over between the look and the move: then it owns the folder.
   if (contents(aside) !== text) linked(aside, file);
   rmSync(aside, { force: true });
 }

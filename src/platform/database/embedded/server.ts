@@ -98,7 +98,7 @@ const isPostgres = (pid: number) => /postgres$/.test(runningProcess(pid)?.name ?
 
 /**
  * Removes the lock of a server that is gone. PostgreSQL would do it by itself, but takes any process that bears
- * the old number for a rival, be it a zombie or, after a restart of the container, somebody else altogether.
+ * the old number for a rival, be it a zombie or, after a restart of the container, an unrelated process.
  */
 async function clearStaleLock(paths: ClusterPaths): Promise<void> {
   const file = join(paths.data, 'postmaster.pid');

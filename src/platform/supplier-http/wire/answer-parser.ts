@@ -3,7 +3,7 @@ import { ChunkedBody } from './chunked-body';
 import { BrokenAnswer } from '../errors';
 import { headersIn } from './header-lines';
 
-/** Whoever takes an answer in as it comes. */
+/** The reader of an answer as it arrives. */
 export interface AnswerSink {
   onHead(status: number, headers: IncomingHttpHeaders): void;
   onData(piece: Buffer): void;

@@ -41,7 +41,7 @@ export class ChunkedBody {
     return this.state === 'over';
   }
 
-  /** What the last read brought, once: whoever keeps it, it is not we. */
+  /** What the last read brought, once: it is not kept here. */
   take(): Buffer | null {
     const { piece } = this;
     this.piece = null;

@@ -36,7 +36,7 @@ export function connectorTo({ origin, timeoutMs, lookup }: Destination): (readin
   let session: Buffer | undefined;
   const open = (reading: Reading): Socket => {
     if (!isEncrypted) {
-      // By itself a socket takes 64 KB for every read, and as much again for whoever reads slowly.
+      // By itself a socket takes 64 KB for every read, and as much again for a slow reader.
       const callback = (count: number): boolean => reading(memory, count);
       return connectPlain({ ...usual, onread: { buffer: memory, callback } });
     }

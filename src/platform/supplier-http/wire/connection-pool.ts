@@ -10,7 +10,7 @@ export interface PoolTerms extends Destination {
   readonly check: () => Error | null;
 }
 
-/** The connections to one origin: at most so many, each with one call at a time; whoever finds none free waits. */
+/** The connections to one origin: at most so many, each with one call at a time; a call that finds none free waits. */
 export class ConnectionPool implements Owner {
   private readonly connect: ReturnType<typeof connectorTo>;
   private readonly isEncrypted: boolean;
@@ -30,7 +30,7 @@ export class ConnectionPool implements Owner {
 
   /**
    * Sends a call as soon as there is a connection, and never before the event loop has looked at all of them once more:
-   * what came although nobody had asked is then read and not taken for this one's answer, and one that was closed is not
+   * bytes that came unasked are then read and not taken for this one's answer, and one that was closed is not
    * used.
    */
   send(call: WireCall): void {
@@ -100,7 +100,7 @@ export class ConnectionPool implements Owner {
     this.connections.add(new Connection(this.connect, this.isEncrypted, this));
   }
 
-  /** Whoever has waited longest. */
+  /** The call that has waited longest. */
   private next(): WireCall | undefined {
     for (let call = this.waiting.shift(); ; call = this.waiting.shift())
       if (call?.isOver !== true) return call;

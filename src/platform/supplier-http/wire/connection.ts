@@ -14,7 +14,7 @@ export interface Owner {
   closed(connection: Connection, wasOpen: boolean, failure: Error | null): void;
 }
 
-/** What is so short goes out in one piece with what is before it, which is worth more than what it takes to make one. */
+/** Pieces this short are joined with the one before: one write costs less than two. */
 const SHORT_BYTES = 4 * 1024;
 
 /** One that was opened and not needed after all is kept for so long. */
@@ -30,7 +30,7 @@ export class Connection {
   private openedMs: number | null = null;
   private isUsed = false;
   private cause: Error | null = null;
-  /** The answer is whole, but whoever reads it has asked for a pause. */
+  /** The answer is whole, but its reader has asked for a pause. */
   private heldBack = false;
   private usableUntil = 0;
 
@@ -47,7 +47,7 @@ export class Connection {
         owner.opened(this);
       })
       .on('error', (error) => (this.cause = error))
-      // Nothing more can come, and nobody would take what is sent.
+      // The peer has closed: nothing more can come, and what is sent would not be read.
       .on('end', () => this.end())
       .on('close', () => {
         this.end();
@@ -58,7 +58,7 @@ export class Connection {
   /** Whether the supplier still expects calls on it, as far as anybody can know. */
   get isUsable(): boolean {
     const { destroyed, writableLength } = this.socket;
-    // Of a request that was answered early, some is still to be sent: nobody may be reading that.
+    // Of a request that was answered early, some is still to be sent, and the supplier may not read it.
     return !destroyed && writableLength === 0 && monotonicMs() < this.usableUntil;
   }
 
@@ -105,7 +105,7 @@ export class Connection {
 
   private read(memory: Buffer, count: number): boolean {
     const { call } = this;
-    // Whatever comes although nothing was asked could only be taken for the answer to somebody else's question.
+    // Bytes that come unasked would be taken for the answer to the next request.
     if (call === null || this.heldBack) {
       this.cause ??= new BrokenAnswer('nobody had asked');
       return this.refuse();

@@ -1,6 +1,6 @@
 import { fault, headerName, isValidHeaderValue } from '../../../kernel';
 
-/** Said once, by whoever writes the head. */
+/** Written once, with the head. */
 const own: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',

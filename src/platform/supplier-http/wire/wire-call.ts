@@ -112,7 +112,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
     else this.scheduleNext(now);
   }
 
-  /** When whoever has said nothing new by then has been silent for too long. */
+  /** When a side that has sent nothing new by then has been silent for too long. */
   private get silentUntil(): number {
     const { firstByteMs, idleMs } = this.terms;
     return this.isAnswered ? this.heardMs + idleMs : this.startedMs + firstByteMs;

@@ -36,7 +36,7 @@ export class AddressesController {
     private readonly catalogue: CatalogueService,
   ) {}
 
-  /** Accounts are nobody's to index; public pages are. */
+  /** Pages of accounts are not indexed; public pages are. */
   @Get('/robots.txt')
   @Access.anyone()
   @Header('content-type', plainText)
@@ -67,7 +67,7 @@ export class AddressesController {
     ].join('\n');
   }
 
-  /** RFC 9116. It expires a year from now at most, so that nobody trusts a copy for ever. */
+  /** RFC 9116. It expires a year from now at most, so that a stale copy is not trusted for ever. */
   @Get('/.well-known/security.txt')
   @Access.anyone()
   @Header('content-type', plainText)
@@ -91,7 +91,7 @@ export class AddressesController {
     ].join('\n');
   }
 
-  /** This site in one page of Markdown, for language models that help somebody to use it. */
+  /** This site in one page of Markdown, for language models that help people to use it. */
   @Get('/llms.txt')
   @Access.anyone()
   @Header('content-type', plainText)

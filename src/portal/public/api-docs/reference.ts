@@ -101,7 +101,7 @@ function fieldsOf(media: Media | undefined, document: OpenApiDocument): FieldRow
   }));
 }
 
-/** What comes back: the media types, and the fields of a JSON object. */
+/** The response: the media types, and the fields of a JSON object. */
 function answersOf(operation: OpenApiOperation, document: OpenApiDocument): object[] {
   return Object.entries(operation.responses['200']?.content ?? {}).map(([type, media]) => ({
     type,

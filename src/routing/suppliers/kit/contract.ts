@@ -41,7 +41,7 @@ export interface ContractFixtures {
 const UPSTREAM = 'model-upstream';
 const GATEWAY_KEY = 'svc_canary-of-the-gateway-key';
 
-/** What every style has to keep, whoever wrote it. */
+/** What every style has to keep. */
 export function describeSupplierContract(
   style: SupplierStyle,
   fixtures: ContractFixtures,

@@ -58,7 +58,7 @@ export interface OutgoingCall {
   readonly headers: IncomingHttpHeaders;
   /** Of one conversation, for suppliers that keep caches near it. */
   readonly sessionKey: string | null;
-  /** For whoever signs with the time. */
+  /** For styles that sign with the time. */
   readonly now: () => Date;
 }
 
@@ -98,7 +98,7 @@ export interface SupplierStyle {
   needsCredential(provider: ProviderView): boolean;
   operations(provider: ProviderView): Operations;
   fields(provider: ProviderView): FieldPolicy;
-  /** For whoever translates a request for it. */
+  /** For the translation of a request to it. */
   target(lane: LaneView): Target;
   /** What it bills for pictures; left out: what no supplier known here exceeds. */
   pictures?(lane: LaneView): PictureRule;

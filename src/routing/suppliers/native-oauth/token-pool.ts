@@ -34,7 +34,7 @@ interface Watched {
   renewing: Promise<TokenCredential | Fault> | undefined;
 }
 
-/** A token in use: whoever has it says how the call went. */
+/** A token in use: its holder says how the call went. */
 export interface TokenLease {
   readonly token: TokenCredential;
   answered(status: number, retryAfterSeconds: number | null): void;
@@ -63,7 +63,7 @@ export class TokenPool implements OnApplicationShutdown {
     const left = new Set(tokens);
     for (let pooled = this.choose(left); pooled !== undefined; pooled = this.choose(left)) {
       left.delete(pooled);
-      // Counted while it may be renewed: whoever asks meanwhile takes another one.
+      // Counted while it may be renewed: a call meanwhile takes another one.
       const release = this.use(pooled);
       const token = await this.fresh(pooled);
       if (token !== undefined) return this.leaseOf(pooled, token, release);
