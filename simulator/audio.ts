@@ -13,8 +13,8 @@ import {
   numberWithin,
   unknownParameter,
   type Check,
-} from './strict';
-import { checkOpenaiModel } from './strict-chat';
+} from './strict/strict';
+import { checkOpenaiModel } from './strict/strict-chat';
 import { distorted } from './usage';
 
 const speechFields = fieldSet('model input voice response_format speed instructions stream_format');

@@ -1,12 +1,19 @@
 import { answerTo, type Answer, type Conversation } from './answer';
-import { checkOpenaiContext } from './chat';
+import { checkOpenaiContext } from './dialects/chat';
 import { errorReply } from './complaint';
 import { listOf, numberOf, objectOf, textOf, type JsonObject } from './json';
 import { dataFrame, jsonReply, type Reply, type StreamReply } from './reply';
 import type { Handler } from './route';
 import { contextOf, createdAt } from './settings';
-import { checkOpenaiModel } from './strict-chat';
-import { fieldSet, missingParameter, numberWithin, optional, unknownParameter, type Check } from './strict';
+import { checkOpenaiModel } from './strict/strict-chat';
+import {
+  fieldSet,
+  missingParameter,
+  numberWithin,
+  optional,
+  unknownParameter,
+  type Check,
+} from './strict/strict';
 import { chatUsage, type UsageVariant } from './usage';
 
 const fields = fieldSet(

@@ -3,7 +3,7 @@ import { hashText, randomFrom } from './hash';
 import { listOf, numberOf, textOf, type JsonObject } from './json';
 import { jsonReply, type Reply } from './reply';
 import type { Handler } from './route';
-import { checkOpenaiModel } from './strict-chat';
+import { checkOpenaiModel } from './strict/strict-chat';
 import {
   fieldSet,
   firstOf,
@@ -12,7 +12,7 @@ import {
   numberWithin,
   unknownParameter,
   type Check,
-} from './strict';
+} from './strict/strict';
 import { countTokens } from './tokens';
 import { inputUsage } from './usage';
 

@@ -7,7 +7,7 @@ import { Playback } from './playback';
 import type { Entry, Recorder } from './recorder';
 import { prepare, type Prepared, type ReplyCache } from './reply-cache';
 import type { Reply } from './reply';
-import type { ResponseShelf } from './response-shelf';
+import type { ResponseShelf } from './dialects/response-shelf';
 import { routeOf } from './routes';
 import { findFault, scriptOf, streamHeaders } from './script';
 import type { Settings } from './settings';

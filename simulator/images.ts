@@ -4,8 +4,8 @@ import { smallPng } from './media';
 import { jsonReply, type Reply } from './reply';
 import type { Handler } from './route';
 import { createdAt } from './settings';
-import { fieldSet, missingParameter, numberWithin, unknownParameter } from './strict';
-import { checkOpenaiModel } from './strict-chat';
+import { fieldSet, missingParameter, numberWithin, unknownParameter } from './strict/strict';
+import { checkOpenaiModel } from './strict/strict-chat';
 import { countTokens } from './tokens';
 import { distorted } from './usage';
 

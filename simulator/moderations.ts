@@ -4,8 +4,8 @@ import { listOf, objectOf, textOf } from './json';
 import { jsonReply, type Reply } from './reply';
 import type { Handler } from './route';
 import { modelExists } from './settings';
-import { fieldSet, missingParameter, unknownParameter } from './strict';
-import { checkOpenaiModel } from './strict-chat';
+import { fieldSet, missingParameter, unknownParameter } from './strict/strict';
+import { checkOpenaiModel } from './strict/strict-chat';
 
 const categories = ['harassment', 'hate', 'illicit', 'self-harm', 'sexual', 'violence'];
 

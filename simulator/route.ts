@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Style } from './complaint';
 import type { JsonObject } from './json';
 import type { Reply } from './reply';
-import type { ResponseShelf } from './response-shelf';
+import type { ResponseShelf } from './dialects/response-shelf';
 import type { Settings } from './settings';
 import type { UsageVariant } from './usage';
 

@@ -1,13 +1,13 @@
 import { speech, transcriptions, translations } from './audio';
-import { chatCompletions } from './chat';
+import { chatCompletions } from './dialects/chat';
 import { completions } from './completions';
 import { embeddings } from './embeddings';
 import { imageGenerations } from './images';
-import { countTokensOfMessages, messages } from './messages';
+import { countTokensOfMessages, messages } from './dialects/messages';
 import { modelList, oneModel } from './models';
 import { moderations } from './moderations';
 import { rerankFirst, rerankSecond } from './rerank';
-import { responses } from './responses';
+import { responses } from './dialects/responses';
 import type { Handler, Route } from './route';
 
 function openai(handler: Handler, media: Route['media'] = 'json'): Route {

@@ -6,7 +6,7 @@ import { FaultBook } from './faults';
 import { Lane, listenOn } from './lane';
 import { Recorder } from './recorder';
 import { ReplyCache } from './reply-cache';
-import { ResponseShelf } from './response-shelf';
+import { ResponseShelf } from './dialects/response-shelf';
 import { settingsOf, type SimulatorOptions } from './settings';
 
 export interface LaneAddress {

@@ -5,7 +5,7 @@ import { AUTO, AutoRouter, SupplierStyles } from '../../routing';
 import { callableModels, isListed } from '../model-access';
 import type { Call } from './describe';
 import { feesOn } from './fees';
-import { notTaken } from './field-names';
+import { notTaken } from './request-checks/field-names';
 import { isSpoken } from './operation';
 
 export interface Admission {

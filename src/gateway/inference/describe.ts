@@ -1,14 +1,14 @@
 import { type AskedFees, fault, NOTHING_ASKED } from '../../kernel';
 import { type RequestMeasure, textAlone } from '../../protocol';
-import { type Recording, recordingIn } from './audio';
-import { unknownFields } from './field-names';
+import { type Recording, recordingIn } from './media/audio';
+import { unknownFields } from './request-checks/field-names';
 import type { Inbound } from './inbound';
 import { inputEstimateOf, textBound } from './input-size';
 import { type ServerTools, serverToolsOf } from './server-tools';
-import { checkNotStreamed } from './limits';
+import { checkNotStreamed } from './request-checks/limits';
 import { endUserOf, tagsOf } from './labels';
 import { sessionOf } from './session';
-import { type Speech, speechIn } from './speech';
+import { type Speech, speechIn } from './media/speech';
 import { isConversation, isText, type Operation } from './operation';
 
 /** A request, and what the gateway needs to know of it; everything else is between the caller and the supplier. */

@@ -3,7 +3,7 @@ import { fault, type JsonObjectText, monotonicMs, type PriceFactor, readJsonObje
 import { type Caller, priceFactorAt } from '../../keys';
 import { readBody } from '../../platform';
 import type { HttpRequest } from '../../web';
-import { fieldsOf, type Form, isForm, parseForm, withoutBoundary } from './form';
+import { fieldsOf, type Form, isForm, parseForm, withoutBoundary } from './media/form';
 
 /** A request as it came: the bytes untouched, and what they say understood once beside them. */
 export interface Inbound extends JsonObjectText {

@@ -2,7 +2,7 @@ import type { ModelView } from '../../catalogue';
 import { COUNT_CAP } from '../../kernel';
 import type { RequestMeasure } from '../../protocol';
 import type { PictureRule } from '../../routing';
-import { recordingTokens } from './audio';
+import { recordingTokens } from './media/audio';
 import type { Call } from './describe';
 
 /** What suppliers put around a conversation, around tools, and into tools that they describe themselves. */

@@ -1,5 +1,5 @@
 import type { Picture, RequestMeasure } from '../../protocol';
-import { recordingTokens } from './audio';
+import { recordingTokens } from './media/audio';
 
 /**
  * The most tokens in a JSON text of so many bytes. No tokenizer makes more than one of a byte of UTF-8, and no escape of

@@ -24,8 +24,8 @@ import {
   normaliseTranscriptionUsage,
 } from '../../protocol';
 import type { OperationName, WireDialect } from '../../routing';
-import { checkNative } from './check-native';
-import { pictureFees, pictureKey } from './pictures';
+import { checkNative } from './request-checks/check-native';
+import { pictureFees, pictureKey } from './media/pictures';
 import { completionBytes, completionsAsked, USUAL_COMPLETION_TOKENS } from './answer-shapes/completions';
 import { inAskedEncoding } from './answer-shapes/embeddings-encoding';
 import {
@@ -39,7 +39,7 @@ import {
   checkResponses,
   checkSpeech,
   checkTranscription,
-} from './limits';
+} from './request-checks/limits';
 import { ranked, rerankTextBound, searchUnitsBound } from './answer-shapes/rerank-order';
 
 type Body = Readonly<Record<string, unknown>>;

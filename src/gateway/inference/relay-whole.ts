@@ -16,8 +16,8 @@ import { usageOfWhole } from './answer-usage';
 import type { Call } from './describe';
 import { chargedUsage, withServedUses } from './fees';
 import type { Delivery, LaneAnswer } from './lane-answer';
-import { soldPictures } from './pictures';
-import { soldSound } from './speech';
+import { soldPictures } from './media/pictures';
+import { soldSound } from './media/speech';
 import { applyEdits, type Edit, memberEdits } from './stream/edits';
 import { isText, type Operation, textOperation } from './operation';
 

@@ -12,7 +12,7 @@ import type { CallFacts } from '../reply/svc-headers';
 import { estimateUsage } from './answer-usage';
 import { chargedUsage } from './fees';
 import type { Delivery, LaneTry } from './lane-answer';
-import { soldSound } from './speech';
+import { soldSound } from './media/speech';
 
 /** Charges what was delivered and puts it on record. `kept` settles once neither can be lost. */
 export function settle(

@@ -1,4 +1,4 @@
-import { audioKindOf, audioLengthOf } from '../../../src/gateway/inference/audio-length';
+import { audioKindOf, audioLengthOf } from '../../../src/gateway/inference/media/audio-length';
 import { flacOf, mp3Of, mp4Of, oggOf, wavOf } from '../../support/recordings';
 
 const lengthOf = (file: Buffer) => {

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import fc from 'fast-check';
-import { recordingIn, soldAudio } from '../../../src/gateway/inference/audio';
-import { parseForm } from '../../../src/gateway/inference/form';
+import { recordingIn, soldAudio } from '../../../src/gateway/inference/media/audio';
+import { parseForm } from '../../../src/gateway/inference/media/form';
 import { boundOf, costOf, priceRates, usageOf, type UsageReading } from '../../../src/kernel';
 import { flacOf, mp3Of, mp4Of, oggOf, wavOf } from '../../support/recordings';
 

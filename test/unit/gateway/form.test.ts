@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { fieldsOf, isForm, parseForm } from '../../../src/gateway/inference/form';
+import { fieldsOf, isForm, parseForm } from '../../../src/gateway/inference/media/form';
 import { encodeForm } from '../../../src/routing/suppliers/kit';
 
 const type = 'multipart/form-data; boundary=frontier';

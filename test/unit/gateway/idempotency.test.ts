@@ -5,7 +5,7 @@ import { Leases } from '../../../src/web/idempotency/leases';
 import { operationOf } from '../../../src/web/idempotency/operation';
 import { contentOf, replayOr } from '../../../src/gateway/inference/replay';
 import type { Call } from '../../../src/gateway/inference/describe';
-import { parseForm } from '../../../src/gateway/inference/form';
+import { parseForm } from '../../../src/gateway/inference/media/form';
 import type { Inbound } from '../../../src/gateway/inference/inbound';
 import type { Reply } from '../../../src/gateway/reply/reply';
 import { Work } from '../../../src/gateway/work';

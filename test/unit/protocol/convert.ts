@@ -1,9 +1,9 @@
 import { type Fault } from '../../../src/kernel';
 import { type DialectName, dialects, type EncodedRequest, type Target } from '../../../src/protocol';
 import { settingsOf } from '../../../simulator/settings';
-import { checkChat } from '../../../simulator/strict-chat';
-import { checkMessagesBody } from '../../../simulator/strict-messages';
-import { checkResponses } from '../../../simulator/strict-responses';
+import { checkChat } from '../../../simulator/strict/strict-chat';
+import { checkMessagesBody } from '../../../simulator/strict/strict-messages';
+import { checkResponses } from '../../../simulator/strict/strict-responses';
 import { type Json } from './transcripts';
 
 export function tryConvert(

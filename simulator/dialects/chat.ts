@@ -1,0 +1,141 @@
+import { answerTo, questionOf, type Answer, type Finish, type ToolCall } from '../answer';
+import { readChat } from './chat-reader';
+import { errorReply, type Complaint } from '../complaint';
+import { numberOf, objectOf } from '../json';
+import { piecesOf } from '../prompt';
+import { jsonReply, type Reply, type StreamReply } from '../reply';
+import type { Handler } from '../route';
+import { contextOf, createdAt, reasons } from '../settings';
+import { checkChat, checkOpenaiModel, contentFilterComplaint } from '../strict/strict-chat';
+import { chatUsage, type UsageVariant } from '../usage';
+
+const finishes: Readonly<Record<Finish, string>> = {
+  end: 'stop',
+  length: 'length',
+  tools: 'tool_calls',
+  'stop-sequence': 'stop',
+  filter: 'content_filter',
+};
+
+export const chatCompletions: Handler = ({ body, settings, usageVariant }): Reply => {
+  const complaint = checkChat(body) ?? checkOpenaiModel(body['model'], settings);
+  if (complaint) return errorReply('openai', complaint);
+  const conversation = readChat(body);
+  if (questionOf(conversation.turns).directives.text('filter') === '') {
+    return errorReply('openai', contentFilterComplaint);
+  }
+  const answer = answerTo(conversation);
+  const overflow = checkOpenaiContext(answer, contextOf(answer.model, settings));
+  if (overflow) return errorReply('openai', overflow);
+  const choices = numberOf(body['n']) ?? 1;
+  const includesUsage = objectOf(body['stream_options'])['include_usage'] === true;
+  return body['stream'] === true
+    ? streamed(answer, choices, includesUsage, usageVariant)
+    : jsonReply(whole(answer, choices, usageVariant), { tempo: answer.tempo });
+};
+
+export function checkOpenaiContext(answer: Answer, context: number): Complaint | undefined {
+  const { uncachedInput, cacheRead, cacheWrite } = answer.usage;
+  const prompt = uncachedInput + cacheRead + cacheWrite;
+  if (prompt <= context) return undefined;
+  return {
+    message:
+      `This model's maximum context length is ${context} tokens. However, your messages resulted in ` +
+      `${prompt} tokens. Please reduce the length of the messages.`,
+    code: 'context_length_exceeded',
+    param: 'messages',
+  };
+}
+
+function whole(answer: Answer, choices: number, variant: UsageVariant | undefined): object {
+  const message = {
+    role: 'assistant',
+    content: answer.text.length > 0 ? answer.text.join('') : null,
+    ...(shown(answer).length > 0 ? { reasoning_content: shown(answer).join('') } : {}),
+    ...(answer.calls.length > 0 ? { tool_calls: answer.calls.map(wholeCall) } : {}),
+    refusal: null,
+    annotations: [],
+  };
+  return {
+    id: `chatcmpl-${answer.key}`,
+    object: 'chat.completion',
+    created: createdAt,
+    model: answer.model,
+    choices: Array.from({ length: choices }, (_, index) => ({
+      index,
+      message,
+      logprobs: null,
+      finish_reason: finishes[answer.finish],
+    })),
+    usage: chatUsage(times(answer, choices), variant),
+    service_tier: 'default',
+    system_fingerprint: 'fp_sim',
+  };
+}
+
+/** Only models named for it print their reasoning; others bill it unseen. */
+function shown(answer: Answer): readonly string[] {
+  return reasons(answer.model) ? answer.reasoning : [];
+}
+
+function wholeCall(call: ToolCall): object {
+  return {
+    id: `call_${call.key}`,
+    type: 'function',
+    function: { name: call.name, arguments: call.arguments },
+  };
+}
+
+function times(answer: Answer, choices: number): Answer['usage'] {
+  const { usage } = answer;
+  return { ...usage, output: usage.output * choices, reasoning: usage.reasoning * choices };
+}
+
+function streamed(
+  answer: Answer,
+  choices: number,
+  includesUsage: boolean,
+  variant: UsageVariant | undefined,
+): StreamReply {
+  const head =
+    `data: {"id":"chatcmpl-${answer.key}","object":"chat.completion.chunk","created":${createdAt},` +
+    `"model":${JSON.stringify(answer.model)},"service_tier":"default","system_fingerprint":"fp_sim","choices":[`;
+  const tail = includesUsage ? '],"usage":null}\n\n' : ']}\n\n';
+  const indexes = Array.from({ length: choices }, (_, index) => index);
+  const chunk = (index: number, delta: string, finish = 'null'): string =>
+    `${head}{"index":${index},"delta":${delta},"logprobs":null,"finish_reason":${finish}}${tail}`;
+  const frames = indexes.map((index) => chunk(index, '{"role":"assistant","content":"","refusal":null}'));
+  for (const delta of deltas(answer)) for (const index of indexes) frames.push(chunk(index, delta));
+  for (const index of indexes) frames.push(chunk(index, '{}', `"${finishes[answer.finish]}"`));
+  if (includesUsage) {
+    const usage = JSON.stringify(chatUsage(times(answer, choices), variant));
+    const frame = `${head}]${usage === undefined ? '' : `,"usage":${usage}`}}\n\n`;
+    frames.push(frame, ...(variant === 'double' ? [frame] : []));
+  }
+  frames.push('data: [DONE]\n\n');
+  return { kind: 'stream', dialect: 'chat', frames, preamble: choices, closing: 1, tempo: answer.tempo };
+}
+
+function* deltas(answer: Answer): Generator<string> {
+  for (const piece of shown(answer)) yield `{"reasoning_content":${JSON.stringify(piece)}}`;
+  for (const piece of answer.text) yield `{"content":${JSON.stringify(piece)}}`;
+  const calls = answer.calls.map(callDeltas);
+  if (!answer.interleave) {
+    for (const call of calls) yield* call;
+    return;
+  }
+  const longest = Math.max(0, ...calls.map((call) => call.length));
+  for (let step = 0; step < longest; step++) {
+    for (const call of calls) yield* call.slice(step, step + 1);
+  }
+}
+
+function callDeltas(call: ToolCall, index: number): string[] {
+  const start = { index, ...wholeCall({ ...call, arguments: '' }) };
+  return [
+    JSON.stringify({ tool_calls: [start] }),
+    ...piecesOf(call.arguments, 8).map((piece) =>
+      JSON.stringify({ tool_calls: [{ index, function: { arguments: piece } }] }),
+    ),
+  ];
+}

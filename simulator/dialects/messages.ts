@@ -1,0 +1,135 @@
+import { answerTo, promptTokensOf, questionOf, type Answer, type Finish, type ToolCall } from '../answer';
+import { errorReply, type Complaint } from '../complaint';
+import { hashName } from '../hash';
+import { piecesOf } from '../prompt';
+import { readMessages } from './messages-reader';
+import { jsonReply, namedFrame, type Reply, type StreamReply } from '../reply';
+import type { Handler } from '../route';
+import { contextOf } from '../settings';
+import { checkCount, checkMessagesBody } from '../strict/strict-messages';
+import { messagesUsage, type UsageVariant } from '../usage';
+
+const finishes: Readonly<Record<Finish, string>> = {
+  end: 'end_turn',
+  length: 'max_tokens',
+  tools: 'tool_use',
+  'stop-sequence': 'stop_sequence',
+  filter: 'refusal',
+};
+const filtered: Complaint = { message: 'Output blocked by content filtering policy' };
+
+/** The signature this supplier puts under its thinking, and wants to see again unchanged. */
+function signatureOf(thinking: string): string {
+  return Buffer.from(`sim:${hashName(thinking)}`).toString('base64');
+}
+
+export const messages: Handler = ({ body, settings, usageVariant }): Reply => {
+  const complaint = checkMessagesBody(body, settings, signatureOf);
+  if (complaint) return errorReply('messages', complaint);
+  const conversation = readMessages(body);
+  if (questionOf(conversation.turns).directives.text('filter') === '')
+    return errorReply('messages', filtered);
+  const prompt = promptTokensOf(conversation);
+  const context = contextOf(conversation.model, settings);
+  if (prompt > context) {
+    return errorReply('messages', { message: `prompt is too long: ${prompt} tokens > ${context} maximum` });
+  }
+  const answer = answerTo(conversation);
+  return body['stream'] === true
+    ? streamed(answer, usageVariant)
+    : jsonReply(whole(answer, usageVariant), { tempo: answer.tempo });
+};
+
+export const countTokensOfMessages: Handler = ({ body, settings }): Reply => {
+  const complaint = checkCount(body, settings, signatureOf);
+  if (complaint) return errorReply('messages', complaint);
+  return jsonReply({ input_tokens: promptTokensOf(readMessages(body)) });
+};
+
+function whole(answer: Answer, variant: UsageVariant | undefined): object {
+  const thinking = answer.reasoning.join('');
+  return {
+    id: `msg_${answer.key}`,
+    type: 'message',
+    role: 'assistant',
+    model: answer.model,
+    content: [
+      ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: signatureOf(thinking) }]),
+      ...(answer.text.length > 0 ? [{ type: 'text', text: answer.text.join('') }] : []),
+      ...answer.calls.map((call) => toolBlock(call, call.input)),
+    ],
+    stop_reason: finishes[answer.finish],
+    stop_sequence: answer.stopSequence ?? null,
+    usage: messagesUsage(answer.usage, variant),
+  };
+}
+
+function toolBlock(call: ToolCall, input: object): object {
+  return { type: 'tool_use', id: `toolu_${call.key}`, name: call.name, input };
+}
+
+function streamed(answer: Answer, variant: UsageVariant | undefined): StreamReply {
+  const started = messagesUsage({ ...answer.usage, output: 1, reasoning: 0 }, variant);
+  const message = {
+    id: `msg_${answer.key}`,
+    type: 'message',
+    role: 'assistant',
+    model: answer.model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: started,
+  };
+  const ended = namedFrame({
+    type: 'message_delta',
+    delta: { stop_reason: finishes[answer.finish], stop_sequence: answer.stopSequence ?? null },
+    usage: messagesUsage(answer.usage, variant),
+  });
+  const frames = [
+    namedFrame({ type: 'message_start', message }),
+    namedFrame({ type: 'ping' }),
+    ...blocks(answer).flatMap((block, index) => blockFrames(block, index)),
+    ended,
+    ...(variant === 'double' ? [ended] : []),
+    namedFrame({ type: 'message_stop' }),
+  ];
+  return { kind: 'stream', dialect: 'messages', frames, preamble: 2, closing: 1, tempo: answer.tempo };
+}
+
+interface Block {
+  readonly opened: object;
+  /** Ready-made JSON of each delta. */
+  readonly deltas: readonly string[];
+}
+
+function blocks(answer: Answer): Block[] {
+  const thinking = answer.reasoning.join('');
+  const found: Block[] = answer.calls.map((call) => ({
+    opened: toolBlock(call, {}),
+    // An empty piece comes first, and is all there is when the tool takes nothing.
+    deltas: ['', ...(call.arguments === '{}' ? [] : piecesOf(call.arguments, 8))].map(
+      (piece) => `{"type":"input_json_delta","partial_json":${JSON.stringify(piece)}}`,
+    ),
+  }));
+  if (answer.text.length > 0) {
+    const deltas = answer.text.map((piece) => `{"type":"text_delta","text":${JSON.stringify(piece)}}`);
+    found.unshift({ opened: { type: 'text', text: '' }, deltas });
+  }
+  if (thinking !== '') {
+    const deltas = answer.reasoning.map(
+      (piece) => `{"type":"thinking_delta","thinking":${JSON.stringify(piece)}}`,
+    );
+    deltas.push(`{"type":"signature_delta","signature":"${signatureOf(thinking)}"}`);
+    found.unshift({ opened: { type: 'thinking', thinking: '', signature: '' }, deltas });
+  }
+  return found;
+}
+
+function blockFrames({ opened, deltas }: Block, index: number): string[] {
+  const head = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":`;
+  return [
+    namedFrame({ type: 'content_block_start', index, content_block: opened }),
+    ...deltas.map((delta) => `${head}${delta}}\n\n`),
+    namedFrame({ type: 'content_block_stop', index }),
+  ];
+}

@@ -1,0 +1,17 @@
+import { fault } from '../../../kernel';
+import { checkForeground } from './limits';
+
+/** What agents send is not understood here, only passed on; these fields decide whether it can be. */
+export function checkNative(body: Readonly<Record<string, unknown>>): void {
+  const { stream, input } = body;
+  if (stream !== true) {
+    throw fault('invalid_request', {
+      param: 'stream',
+      message: 'stream must be true: answers on this route are streamed.',
+    });
+  }
+  if (!Array.isArray(input)) {
+    throw fault('invalid_input', { param: 'input', message: 'input must be a list of items.' });
+  }
+  checkForeground(body);
+}

@@ -1,0 +1,295 @@
+import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../../src/catalogue';
+import { priceRates } from '../../../../src/kernel';
+import { startTestApp, type TestApp } from '../../../support/app';
+import { startSimulator, type Simulator } from '../../../support/simulator';
+
+interface Refusal {
+  readonly code: string;
+  readonly param: string | null;
+  readonly human_message: string;
+}
+
+const messages = [{ role: 'user', content: 'Hello' }];
+const question = { model: 'local', messages };
+
+describe('the names of fields in a request', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url });
+    await addSuppliers();
+  });
+  beforeEach(() => supplier.clearRequests());
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+
+  /** Models of the same name as the provider, and one with a lane at each of two. */
+  async function addSuppliers(): Promise<void> {
+    const editor = new CatalogueEditor();
+    const settings = {
+      local: { profile: 'vllm' },
+      plain: { profile: 'deepseek' },
+      listed: { profile: 'deepseek', extra_fields: ['beam_width'] },
+      strict: { profile: 'openai' },
+    };
+    await app.database.transaction(async (tx) => {
+      for (const [name, own] of Object.entries(settings)) {
+        const { id: providerId } = await editor.upsertProvider(tx, {
+          name,
+          style: 'openai-style',
+          baseUrl: supplier.url,
+          settings: own,
+        });
+        const credentials = app.application.get(CredentialEditor, { strict: false });
+        await credentials.put(tx, { providerId, label: 'test', kind: 'bearer', secret: 'sim-test' });
+      }
+      for (const [name, providers] of [
+        ...Object.keys(settings).map((provider) => [provider, [provider]] as const),
+        ['either', ['plain', 'local']] as const,
+      ]) {
+        await editor.upsertModel(tx, { name, kind: 'chat', ownedBy: 'test' });
+        const lanes = providers.map((provider, priority) => ({
+          provider,
+          upstreamModel: `sim-${provider}`,
+          region: 'local',
+          priority,
+        }));
+        await editor.setLanes(tx, name, lanes);
+        await new PriceService().addPrice(tx, { model: name, source: 'test', rates: priceRates({}) });
+      }
+    });
+    await app.application.get(CatalogueService).reload();
+  }
+
+  const send = async (
+    path: string,
+    body: string | object,
+  ): Promise<{ status: number; error: Refusal | null }> => {
+    const answer = await fetch(app.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    const { error = null } = (await answer.json()) as { error?: Refusal };
+    return { status: answer.status, error };
+  };
+  const chat = (body: string | object) => send('/v1/chat/completions', body);
+  const sent = async (): Promise<Record<string, unknown>[]> =>
+    (await supplier.requests()).map(({ body }) => body as Record<string, unknown>);
+
+  test.each([
+    ['Model', 'model'],
+    ['MAX_TOKENS', 'max_tokens'],
+    ['N', 'n'],
+    ['Stream', 'stream'],
+    ['Region', 'region'],
+    ['ＭＯＤＥＬ', 'model'],
+    ['ﬁle', undefined],
+    ['max_to\u212aens', 'max_tokens'],
+    ['\u017ftream', 'stream'],
+    ['reg\u0131on', 'region'],
+    ['re\u200bgion', 'region'],
+    ['model ', 'model'],
+    ['API_BASE', 'api_base'],
+    ['User_Config', 'user_config'],
+    ['Top_K', 'top_k'],
+  ])('%s: no reader that minds no case may see another field than this gateway', async (name, meant) => {
+    const { status, error } = await chat({ ...question, [name]: 'x' });
+    expect(status).toBe(400);
+    expect(error?.param).toBe(name);
+    if (meant !== undefined) expect(error?.human_message).toContain(`Write ${meant}.`);
+    expect(await sent()).toEqual([]);
+  });
+
+  test.each([
+    [{ stream: true, stream_options: { Include_Usage: false } }, 'stream_options.Include_Usage'],
+    [{ metadata: { SESSION_ID: 'x' } }, 'metadata.SESSION_ID'],
+  ])('%j: the same within objects that are read here', async (more, param) => {
+    expect((await chat({ ...question, ...more })).error).toMatchObject({ code: 'invalid_request', param });
+  });
+
+  test.each(['model', 'max_tokens', 'n', 'stream', 'region', 'messages', 'temperature', 'mod\\u0065l'])(
+    '%s twice is refused',
+    async (name) => {
+      const text = JSON.stringify({
+        model: 'local',
+        max_tokens: 5,
+        n: 1,
+        stream: false,
+        region: 'local',
+        temperature: 1,
+        messages,
+      });
+      const { status, error } = await chat(`{"${name}":1,${text.slice(1)}`);
+      expect([status, error?.code]).toEqual([400, 'invalid_request']);
+      expect(error?.param).toBe(name.replace('\\u0065', 'e'));
+      expect(await sent()).toEqual([]);
+    },
+  );
+
+  test('an escaped name is read as it is written, whatever was read before', async () => {
+    const primer = { model: 'local', messages, '\\u0061pi': 1 };
+    await chat(primer);
+    await supplier.clearRequests();
+    const body = `{"model":"local","messages":${JSON.stringify(messages)},"\\u0061pi_base":"http://canary"}`;
+    expect((await chat(body)).status).toBe(200);
+    expect(await sent()).toEqual([{ ...question, model: 'sim-local' }]);
+    const limit = `{"model":"local","messages":${JSON.stringify(messages)},"max_t\\u006fkens":-5}`;
+    expect((await chat(limit)).error).toMatchObject({ param: 'max_tokens' });
+  });
+
+  test.each([
+    'user_config',
+    'aws_sts_endpoint',
+    'data_sources',
+    'model_list',
+    'kv_transfer_params',
+    'lora_path',
+  ])('%s steers, and ends here for every kind of supplier', async (name) => {
+    for (const model of ['local', 'plain', 'listed', 'strict']) {
+      expect((await chat({ ...question, model, [name]: { to: 'canary' } })).status).toBe(200);
+    }
+    expect(JSON.stringify(await sent())).not.toContain('canary');
+  });
+
+  test('what steers within metadata ends here too, but for services that read none of it', async () => {
+    const metadata = { session_id: 'one', api_base: 'canary', API_KEY: 'canary', note: 'kept' };
+    expect((await chat({ ...question, metadata })).status).toBe(200);
+    expect((await sent())[0]).toMatchObject({ metadata: { session_id: 'one', note: 'kept' } });
+    expect(JSON.stringify(await sent())).not.toContain('canary');
+  });
+
+  test.each([
+    ['local', { top_k: 5, min_p: 0.1, guided_json: {}, chat_template_kwargs: { enable_thinking: false } }],
+    ['plain', { thinking: { type: 'disabled' } }],
+    ['listed', { beam_width: 3 }],
+    ['strict', { a_field_of_tomorrow: true }],
+  ])('%s gets %j, whatever it makes of it', async (model, more) => {
+    await chat({ ...question, ...more, model });
+    expect((await sent())[0]).toMatchObject(more);
+  });
+
+  test.each([
+    ['local', 'beam_width'],
+    ['plain', 'top_k'],
+    ['listed', 'a_field_of_tomorrow'],
+  ])('%s is not known to take %s: refused by name, and nothing is sent', async (model, name) => {
+    const { status, error } = await chat({ ...question, model, [name]: 3 });
+    expect(status).toBe(400);
+    expect(error).toMatchObject({ code: 'unsupported_parameter', param: name });
+    expect(error?.human_message).toContain(name);
+    expect(await sent()).toEqual([]);
+  });
+
+  test.each([
+    ['/v1/chat/completions', question, 'max_output_tokens'],
+    ['/v1/chat/completions', { ...question, model: 'strict' }, 'best_of'],
+    ['/v1/messages', { model: 'sim-small', max_tokens: 5, messages }, 'max_completion_tokens'],
+    ['/v1/embeddings', { model: 'sim-embed', input: 'Hello' }, 'n'],
+  ])('%s %j: %s is a limit of other routes, and nobody would have held it', async (path, body, name) => {
+    const { error } = await send(path, { ...body, [name]: 5 });
+    expect(error).toMatchObject({ code: 'unsupported_parameter', param: name });
+    expect(await sent()).toEqual([]);
+  });
+
+  test('a lane that may not get the field is none for the request', async () => {
+    expect((await chat({ ...question, model: 'either' })).status).toBe(200);
+    await chat({ ...question, model: 'either', top_k: 3 });
+    expect((await sent()).map(({ model }) => model)).toEqual(['sim-plain', 'sim-local']);
+    expect((await chat({ ...question, model: 'either', beam_width: 3 })).error).toMatchObject({
+      code: 'unsupported_parameter',
+      param: 'beam_width',
+    });
+  });
+
+  test.each([
+    ['local', { max_completion_tokens: 1, max_tokens: 1_000 }, { max_completion_tokens: 1 }],
+    ['plain', { max_completion_tokens: 1, max_tokens: 1_000 }, { max_tokens: 1 }],
+    ['strict', { max_completion_tokens: 1, max_tokens: 1_000 }, { max_completion_tokens: 1 }],
+    ['strict', { max_completion_tokens: null, max_tokens: 7 }, { max_completion_tokens: 7 }],
+    ['local', { max_tokens: 7, max_completion_tokens: null }, { max_tokens: 7 }],
+    ['plain', { max_completion_tokens: 7, max_tokens: null }, { max_tokens: 7 }],
+  ])('%s: of the limits %j goes on %j, which was held', async (model, limits, expected) => {
+    expect((await chat({ ...question, ...limits, model })).status).toBe(200);
+    const [{ max_tokens, max_completion_tokens } = {}] = await sent();
+    expect({ max_tokens, max_completion_tokens }).toEqual({
+      max_tokens: undefined,
+      max_completion_tokens: undefined,
+      ...expected,
+    });
+  });
+
+  test('a body of very many names is refused, and one of many is answered', async () => {
+    const many = (count: number): object => ({
+      ...question,
+      model: 'strict',
+      tools: [
+        {
+          type: 'function',
+          function: {
+            name: 'f',
+            parameters: {
+              type: 'object',
+              properties: Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, {}])),
+            },
+          },
+        },
+      ],
+    });
+    expect((await chat(many(49_000))).status).toBe(200);
+    expect((await chat(many(50_001))).error).toMatchObject({ code: 'invalid_json' });
+    const flat = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`f${at}`, 1]));
+    expect((await chat({ ...question, ...flat })).error).toMatchObject({ code: 'invalid_request' });
+  });
+
+  test.each([
+    [
+      [
+        ['model', 'whisper'],
+        ['Model', 'x'],
+      ],
+      'Model',
+    ],
+    [
+      [
+        ['model', 'whisper'],
+        ['STREAM', 'true'],
+      ],
+      'STREAM',
+    ],
+    [
+      [
+        ['model', 'whisper'],
+        ['api_base', 'canary'],
+        ['stream', 'True'],
+      ],
+      'stream',
+    ],
+    [
+      [
+        ['model', 'whisper'],
+        ['model', 'x'],
+      ],
+      'model',
+    ],
+  ] as const)('a form: %j', async (fields, param) => {
+    const form = new FormData();
+    for (const [name, value] of fields) form.append(name, value);
+    form.append(
+      'file',
+      new Blob([Buffer.concat([Buffer.from('RIFF\x24\0\0\0WAVEfmt '), Buffer.alloc(64)])]),
+      'a.wav',
+    );
+    const answer = await fetch(`${app.url}/v1/audio/transcriptions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
+      body: form,
+    });
+    expect(answer.status).toBe(400);
+    expect(await answer.json()).toMatchObject({ error: { param } });
+  });
+});

@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Child, runChild } from '../../../support/child';
+import { createTestDatabase, type TestDatabase } from '../../../support/postgres';
+import { mp3Of } from '../../../support/recordings';
+import { startSimulator, type Simulator } from '../../../support/simulator';
+
+const MIB = 1024 * 1024;
+
+/** In a process of its own, which can be told where programs keep things for a while. */
+describe('a file that is sent', () => {
+  let database: TestDatabase;
+  let supplier: Simulator;
+  let service: Child;
+  let folder: string;
+  let url = '';
+  let key = '';
+
+  beforeAll(async () => {
+    [database, supplier] = await Promise.all([createTestDatabase(), startSimulator()]);
+    folder = mkdtempSync(join(tmpdir(), 'switchboard-uploads-'));
+    for (const name of ['data', 'temporary']) mkdirSync(join(folder, name));
+    service = runChild(join(__dirname, '../../boot/service-process.ts'), [supplier.url], {
+      NODE_ENV: 'test',
+      PORT: '0',
+      METRICS_PORT: '0',
+      LOG_LEVEL: 'error',
+      LOG_FORMAT: 'json',
+      DATA_FOLDER: join(folder, 'data'),
+      TMPDIR: join(folder, 'temporary'),
+      DATABASE_URL: database.url,
+      MIGRATION_DATABASE_URL: database.ownerUrl,
+      SANDBOX: 'off',
+    });
+    while (url === '' || key === '') {
+      const line = await service.line();
+      url ||= / is ready at (http:\S+)/.exec(line)?.[1] ?? '';
+      key ||= /demo key +(svc_\w+)/.exec(line)?.[1] ?? '';
+    }
+  });
+  afterAll(async () => {
+    service.process.kill('SIGTERM');
+    await service.ended;
+    await supplier.stop();
+    await database.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const send = async (file: Buffer): Promise<number> => {
+    const form = new FormData();
+    form.append('model', 'sim-transcribe');
+    form.append('file', new Blob([Uint8Array.from(file)]), 'speech.mp3');
+    const answer = await fetch(`${url}/v1/audio/transcriptions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: form,
+    });
+    await answer.text();
+    return answer.status;
+  };
+  const mp3 = (bytes: number): Buffer => {
+    const head = mp3Of({ frames: 4 });
+    return Buffer.concat([head, Buffer.alloc(bytes - head.length)]);
+  };
+  const files = (): string[] => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
+
+  test('leaves nothing on the disk: served, too large, no recording, or broken off half-way', async () => {
+    const before = files();
+    expect(await send(mp3(20 * MIB))).toBe(200);
+    expect(await send(mp3(26 * MIB))).toBe(413);
+    expect(await send(Buffer.from('<!doctype html>'))).toBe(415);
+
+    const { hostname, port } = new URL(url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.write(
+      `POST /v1/audio/transcriptions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+        `content-type: multipart/form-data; boundary=x\r\ncontent-length: ${20 * MIB}\r\n\r\n` +
+        `--x\r\ncontent-disposition: form-data; name="file"; filename="a.mp3"\r\n\r\n`,
+    );
+    if (!socket.write(Buffer.alloc(8 * MIB))) await once(socket, 'drain');
+    expect(files()).toEqual(before);
+    socket.destroy();
+    // Whoever is answered now comes after the one who left.
+    expect(await send(mp3(MIB))).toBe(200);
+    expect(files()).toEqual(before);
+  });
+});

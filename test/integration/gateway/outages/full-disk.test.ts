@@ -1,0 +1,133 @@
+import { Client } from 'pg';
+import { MoneyEngine } from '../../../../src/billing';
+import { startTestApp, type TestApp } from '../../../support/app';
+import { expectMoneyToAddUp } from '../../billing/money-support';
+import { createTestDatabase, type TestDatabase } from '../../../support/postgres';
+import { type Simulator, startSimulator } from '../../../support/simulator';
+
+interface Disk {
+  write: (file: number, bytes: Buffer) => number;
+}
+
+const dialects = [
+  ['/v1/chat/completions', 'messages', /data: \{"error":\{/, /\[DONE\]/],
+  ['/v1/messages', 'messages', /event: error\n/, /message_stop/],
+  ['/v1/responses', 'input', /event: response\.failed\n/, /response\.completed/],
+] as const;
+
+describe('a full disk', () => {
+  let database: TestDatabase;
+  let supplier: Simulator;
+  let app: TestApp;
+  const blocker = { client: new Client() };
+
+  beforeAll(async () => {
+    [database, supplier] = await Promise.all([createTestDatabase(), startSimulator()]);
+    app = await startTestApp({
+      sandboxUrl: supplier.url,
+      sharedDatabase: database,
+      environment: { SETTLE_ACK: 'journal' },
+    });
+    blocker.client = new Client({ connectionString: database.ownerUrl });
+    await blocker.client.connect();
+  });
+  afterAll(async () => {
+    await blocker.client.end();
+    await app.close();
+    await supplier.stop();
+    await database.drop();
+  });
+
+  /** The journal's own way to the disk, full until `free` is called. */
+  function fill(): { free: () => void } {
+    const engine: unknown = app.application.get(MoneyEngine);
+    const { disk } = (engine as { journal: { disk: Disk } }).journal;
+    const { write } = disk;
+    disk.write = () => {
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    };
+    return { free: () => void (disk.write = write) };
+  }
+
+  const ask = (path: string, field: string, text: string, stream = true): Promise<Response> =>
+    fetch(app.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'sim-small',
+        [field]: [{ role: 'user', content: text }],
+        stream,
+        ...(path === '/v1/responses' ? {} : { max_tokens: 400 }),
+      }),
+    });
+  const ready = async (): Promise<{ status: number; text: string }> => {
+    const answer = await fetch(`${app.url}/health/ready`);
+    return { status: answer.status, text: await answer.text() };
+  };
+
+  test('is told by /health/ready, and the service goes on by itself when there is room', async () => {
+    const disk = fill();
+    try {
+      // What has begun is written straight into the database.
+      const answer = await ask('/v1/chat/completions', 'messages', '[[tokens=5]]');
+      expect(await answer.text()).toContain('[DONE]');
+      expect(await ready()).toEqual({ status: 503, text: expect.stringContaining('ENOSPC') as string });
+      const refused = await ask('/v1/chat/completions', 'messages', '[[tokens=5]]');
+      expect([refused.status, (await fetch(`${app.url}/health/live`)).status]).toEqual([503, 200]);
+    } finally {
+      disk.free();
+    }
+    const engine = app.application.get(MoneyEngine);
+    while (engine.trouble !== undefined) await new Promise((resolve) => setImmediate(resolve));
+    expect((await ready()).status).toBe(200);
+    expect((await ask('/v1/chat/completions', 'messages', '[[tokens=5]]')).status).toBe(200);
+  });
+
+  test('what neither journal nor database can take ends with an error in its own words, uncharged', async () => {
+    const recorded = () =>
+      app.database.query<{ count: string; spent: string }>(
+        `SELECT (SELECT count(*) FROM request_record) AS count,
+                (SELECT sum(cost_nano) FROM request_record) AS spent`,
+      );
+    const engine = app.application.get(MoneyEngine);
+    while (engine.pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    const before = await recorded();
+    await blocker.client.query('BEGIN; LOCK TABLE request_record IN ACCESS EXCLUSIVE MODE');
+    const open = await Promise.all(
+      dialects.map(([path, field]) => ask(path, field, '[[tokens=40]] [[pace=20]]')),
+    );
+    const whole = dialects.map(([path, field]) => ask(path, field, '[[tokens=5]] [[delay=500]]', false));
+    while (engine.escrow.holds < 6) await new Promise((resolve) => setImmediate(resolve));
+    const disk = fill();
+    try {
+      const texts = await Promise.all(open.map((answer) => answer.text()));
+      for (const [place, [path, , error, end]] of dialects.entries()) {
+        expect([path, texts[place]]).toEqual([path, expect.stringMatching(error)]);
+        expect(texts[place]).not.toMatch(end);
+        expect(texts[place]).toContain('could not be recorded');
+      }
+      expectContinuation(texts[2]!);
+      for (const answer of await Promise.all(whole)) {
+        expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([500, 'false']);
+        expect(await answer.text()).toContain('supplier_settlement_failed');
+      }
+    } finally {
+      disk.free();
+      await blocker.client.query('ROLLBACK');
+    }
+    while (engine.pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(await recorded()).toEqual(before);
+    await expectMoneyToAddUp(app.database);
+  });
+});
+
+/** The failure is the next event of the very answer that was begun. */
+function expectContinuation(text: string): void {
+  const events = [...text.matchAll(/^data: (.*)$/gm)].map(
+    ([, data]) => JSON.parse(data!) as { sequence_number: number; response?: { id: string } },
+  );
+  expect(events.map((event) => event.sequence_number)).toEqual([...events.keys()]);
+  const ids = events.flatMap(({ response }) => (response === undefined ? [] : [response.id]));
+  expect(ids.length).toBeGreaterThan(2);
+  expect(new Set(ids).size).toBe(1);
+}

@@ -1,0 +1,183 @@
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Lifecycle } from '../../../../src/gateway';
+import { startSimulator, type Simulator } from '../../../support/simulator';
+import { startTestApp, type TestApp } from '../../../support/app';
+import { until } from '../../keys/http';
+
+const KIB = 1024;
+const READERS = 4;
+/** Far more than two sockets' buffers hold. */
+const TOKENS = 60_000;
+
+/** The body of an answer that came in chunks. */
+function unchunked(answer: Buffer): string {
+  const chunks: Buffer[] = [];
+  let at = answer.indexOf('\r\n\r\n') + 4;
+  for (;;) {
+    const start = answer.indexOf('\r\n', at) + 2;
+    const length = parseInt(answer.toString('latin1', at, start - 2), 16);
+    if (length === 0) return Buffer.concat(chunks).toString();
+    chunks.push(answer.subarray(start, start + length));
+    at = start + length + 2;
+  }
+}
+
+interface Chunk {
+  readonly choices: readonly { readonly delta: { readonly content?: string } }[];
+}
+
+/** What a stream says, every event of which must be whole. */
+const wordsIn = (stream: string): string =>
+  stream
+    .split('\n\n')
+    .filter((event) => event.startsWith('data: {'))
+    .map((event) => (JSON.parse(event.slice('data: '.length)) as Chunk).choices[0]?.delta.content ?? '')
+    .join('');
+
+describe('callers who do not take what they asked for', () => {
+  let app: TestApp;
+  let supplier: Simulator;
+  const answers = new Set<ServerResponse>();
+  const sockets: Socket[] = [];
+
+  beforeAll(async () => {
+    supplier = await startSimulator();
+    app = await startTestApp({ sandboxUrl: supplier.url, environment: { CLIENT_STALL_TIMEOUT: '600ms' } });
+    const server = app.application.getHttpServer() as Server;
+    server.on('request', (_request: IncomingMessage, response: ServerResponse) => {
+      answers.add(response);
+      response.once('close', () => answers.delete(response));
+    });
+  });
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+  afterAll(async () => {
+    await app.close();
+    await supplier.stop();
+  });
+
+  const requestText = (body: object): string => {
+    const text = JSON.stringify({ model: 'sim-small', max_tokens: 100_000, ...body });
+    return (
+      `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${app.firstKeys?.demo}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
+    );
+  };
+  const question = (tokens: number): object => ({
+    messages: [{ role: 'user', content: `go on [[tokens=${tokens}]]` }],
+  });
+
+  /** A caller who reads nothing until told to. */
+  async function caller(body: object): Promise<Socket> {
+    const { hostname, port } = new URL(app.url);
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+    await once(socket, 'connect');
+    socket.pause();
+    socket.write(requestText(body));
+    return socket;
+  }
+
+  /** The whole answer, as it stands between the chunks' lengths; before every megabyte something else is waited for. */
+  async function read(socket: Socket, between: () => Promise<void>): Promise<string> {
+    const pieces: Buffer[] = [];
+    await once(socket, 'readable', { signal: AbortSignal.timeout(5_000) });
+    let [taken, end] = [KIB * KIB, ''];
+    while (!/\r\n0\r\n(?:[^\r]+\r\n)*\r\n$/.test(end)) {
+      if (taken >= KIB * KIB) {
+        await between();
+        taken = 0;
+      }
+      const piece = socket.read() as Buffer | null;
+      if (piece === null) {
+        await once(socket, 'readable', { signal: AbortSignal.timeout(5_000) });
+        continue;
+      }
+      taken += piece.length;
+      pieces.push(piece);
+      end = (end + piece.toString('latin1')).slice(-512);
+    }
+    return unchunked(Buffer.concat(pieces));
+  }
+
+  test('keep 64 KiB each at most, hold their supplier up, and are dropped when nothing moves', async () => {
+    await supplier.clearRequests();
+    await supplier.addFault({ fault: { kind: 'split', bytes: 8 * KIB } });
+    await Promise.all(Array.from({ length: READERS }, () => caller({ ...question(TOKENS), stream: true })));
+    let most = 0;
+    const watch = setInterval(() => {
+      for (const { writableLength } of answers) most = Math.max(most, writableLength);
+    }, 2);
+    await supplier.waitForClosed(READERS, 'client-closed', 25_000);
+    clearInterval(watch);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(64 * KIB);
+    await app.application.get(Lifecycle).idle(5_000);
+    const records = await app.database.query<{ code: string; output_tokens: number }>(
+      "SELECT code, output_tokens FROM request_record WHERE stream AND code = 'caller_left'",
+    );
+    expect(records).toHaveLength(READERS);
+    for (const { output_tokens: tokens } of records) expect(tokens).toBeLessThan(TOKENS);
+    await supplier.clearFaults();
+  });
+
+  test('a whole answer that nobody takes is not kept either', async () => {
+    await supplier.addFault({ fault: { kind: 'huge-body', bytes: 20 * KIB * KIB } });
+    await caller(question(5));
+    await until(() => [...answers].some(({ writableLength }) => writableLength > 0), 10_000);
+    await until(() => answers.size === 0, 5_000);
+    await supplier.clearFaults();
+  });
+
+  test('who reads slowly but steadily gets everything', async () => {
+    const socket = await caller({ ...question(20_000), stream: true });
+    let [read, end] = [0, ''];
+    const startedAt = performance.now();
+    while (!end.endsWith('0\r\n\r\n') && !/x-svc-cost-usd: [\d.]+\r\n\r\n$/.test(end)) {
+      const chunk = socket.read() as Buffer | null;
+      if (chunk === null) {
+        await once(socket, 'readable', { signal: AbortSignal.timeout(5_000) });
+        continue;
+      }
+      read += chunk.length;
+      end = (end + chunk.toString('latin1')).slice(-512);
+      // Slower than the limit on standing still, for an answer of this length.
+      await delay(15);
+    }
+    expect(end).toContain('data: [DONE]');
+    expect(read).toBeGreaterThan(1_000 * KIB);
+    expect(performance.now() - startedAt).toBeGreaterThan(600);
+  });
+
+  test('who reads slowly reads the same as who reads at once', async () => {
+    // No read ends where an event does, so what goes on is put together anew every time.
+    await supplier.addFault({ fault: { kind: 'split', bytes: 7_777 } });
+    const body = { ...question(TOKENS), stream: true };
+    const atOnce = await read(await caller(body), () => Promise.resolve());
+    let waits = 0;
+    const slowly = await read(await caller(body), async () => {
+      await until(() => [...answers].every(({ writableNeedDrain: waiting }) => waiting), 10_000);
+      waits += answers.size;
+    });
+    expect(wordsIn(slowly)).toBe(wordsIn(atOnce));
+    expect(wordsIn(atOnce).split(' ').length).toBeGreaterThan(TOKENS / 2);
+    expect(waits).toBeGreaterThan(2);
+    await supplier.clearFaults();
+  });
+
+  test('an answer that takes long to come is waited for, however quiet the connection', async () => {
+    await supplier.addFault({ fault: { kind: 'delay', ms: 1_500 } });
+    const answer = await fetch(`${app.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${app.firstKeys?.demo}` },
+      body: JSON.stringify({ model: 'sim-small', ...question(3) }),
+    });
+    expect(answer.status).toBe(200);
+    await supplier.clearFaults();
+  });
+});
