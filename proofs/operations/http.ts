@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 /** One answer, read whole, with what scenarios ask of it. */
 export interface Answer {
   readonly status: number;
@@ -86,4 +87,13 @@ export function expectStatus(answer: Answer, status: number, code?: string): voi
 
 export function expect(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Error(what);
+}
+
+/** Requests are on record soon after their answer. */
+export async function soon(check: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await check())) {
+    expect(Date.now() < deadline, what);
+    await delay(100);
+  }
 }

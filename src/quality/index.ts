@@ -1,3 +1,9 @@
+export { SampleContent } from './content/sample-content';
 export { EvaluationLedger } from './ledger/evaluation-ledger';
 export { QualityModule } from './quality.module';
-export { availabilities, type QualitySettings, usualQualitySettings } from './settings/quality-settings';
+export { type ModelReport, type QualityReport, reportsOf, type ScoredAnswer } from './report/quality-report';
+export { type Interval, LEAST_SAMPLE } from './report/statistics';
+export { type SampledShare, type ScoreFilter, ScoreQuery } from './scores/score-query';
+export { presentScore, scoreFileColumns, scoreFileRow, type ScoreRow } from './scores/score-row';
+export { availabilities, isSampling, type QualitySettings } from './settings/quality-settings';
+export { QualitySettingsStore } from './settings/quality-settings.store';

@@ -18,7 +18,9 @@ import { ReplayStep } from './loop/replay-step';
 import { RouterMemory } from './loop/router-memory';
 import { Samples } from './loop/samples';
 import { SampleTaker } from './sampling/sample-taker';
+import { ScoreQuery } from './scores/score-query';
 import { QualityPolicies } from './settings/quality-policies';
+import { QualitySettingsStore } from './settings/quality-settings.store';
 
 /** Samples answers, has other models answer too, has all of them judged, and tells the router. */
 @Module({
@@ -41,12 +43,14 @@ import { QualityPolicies } from './settings/quality-policies';
     JudgeStep,
     LearnStep,
     QualityPolicies,
+    QualitySettingsStore,
     ReplayStep,
     RouterMemory,
     SampleContent,
     Samples,
     SampleTaker,
+    ScoreQuery,
   ],
-  exports: [EvaluationLedger],
+  exports: [EvaluationLedger, QualitySettingsStore, SampleContent, ScoreQuery],
 })
 export class QualityModule {}

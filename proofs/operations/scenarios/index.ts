@@ -14,6 +14,7 @@ import { peopleScenarios } from './people';
 import { placeScenarios } from './places';
 import { providerScenarios } from './providers';
 import { publicPageScenarios } from './public-pages';
+import { qualityScenarios } from './quality';
 import { usageScenarios } from './usage';
 
 /** In the order of the contract. */
@@ -33,5 +34,6 @@ export const scenarios: readonly Scenario[] = [
   ...adminModelAccessScenarios,
   ...usageScenarios,
   ...engineScenarios,
+  ...qualityScenarios,
   ...chatScenarios,
 ];

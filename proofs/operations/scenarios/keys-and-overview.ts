@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Answer, type Client, expect, expectStatus, jsonOf } from '../http';
+import { type Answer, type Client, expect, expectStatus, jsonOf, soon } from '../http';
 import type { Scenario } from '../scenario';
 import type { World } from '../world';
 
@@ -30,15 +29,6 @@ async function ownKey(world: World): Promise<{ path: string; client: Client; key
   const person = await world.newPerson();
   const { publicId, client: key } = await world.newKey(person);
   return { path: `/dashboard/keys/${publicId}`, client: person.client, key };
-}
-
-/** Requests are on record soon after their answer. */
-async function soon(check: () => Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await check())) {
-    expect(Date.now() < deadline, what);
-    await delay(100);
-  }
 }
 
 const asks = {
@@ -206,7 +196,7 @@ const overview: readonly Scenario[] = [
     operation: 'GET /dashboard/qualitative',
     success: async (world) => {
       const { client } = await world.person('user');
-      await openPage(client, '/dashboard/qualitative', 'no judging engine');
+      await openPage(client, '/dashboard/qualitative', 'Nothing is judged here');
     },
     badInput: 'none',
     withoutRights: refusesNobody('/dashboard/qualitative'),

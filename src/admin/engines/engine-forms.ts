@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform, Type } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { availabilities, type QualitySettings } from '../../quality';
 import { AutoForm } from '../../routing';
-import { availabilities, type QualitativeSettings } from './engine-settings';
 
 const LARGEST_ID = 2_147_483_647;
 
@@ -51,14 +51,39 @@ export class QualitativeForm {
 
   @IsOptional()
   @IsIn(availabilities)
-  availability?: QualitativeSettings['availability'];
+  availability?: QualitySettings['availability'];
 
   @IsWhole(0, 100)
   sampling_percent?: number;
+
+  /** Also requests that name their model. */
+  @IsChoice()
+  sample_named?: boolean;
+
+  @IsChoice()
+  replay?: boolean;
+
+  /** In whole US dollars a calendar month. */
+  @IsWhole(0, 100_000)
+  monthly_budget?: number;
+
+  /** Empty for the dearest that the organisation may call. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  judge_model?: string;
 
   @IsWhole(0, 30)
   content_retention_days?: number;
 
   @IsChoice()
   redaction?: boolean;
+
+  /** Of this key alone: whether its requests are kept out of every evaluation. */
+  @IsOptional()
+  @IsId()
+  key_id?: number;
+
+  @IsChoice()
+  excluded?: boolean;
 }

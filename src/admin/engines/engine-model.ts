@@ -1,9 +1,9 @@
 import type { BannerModel, FieldModel, Translate } from '../../views';
 import { autoModes, type AutoSettings, ROUTER_ALGORITHMS } from '../../routing';
-import { availabilities, type QualitativeSettings } from './engine-settings';
+import { availabilities, type QualitySettings } from '../../quality';
 
 export interface SettingsShown {
-  readonly qualitative: QualitativeSettings;
+  readonly qualitative: QualitySettings;
   readonly autorouter: AutoSettings;
   readonly scope: string;
   /** Names of the models that may be the reference. */
@@ -50,10 +50,23 @@ export function settingsModel({
     choice(name, ['on', 'off'], chosen ? 'on' : 'off', 'switch');
   return {
     scope,
-    notice: { tone: 'info', title: text('off-title'), text: text('off-text') },
+    notice: { tone: 'info', title: text('privacy-title'), text: text('privacy-text') },
     qualitative: [
       choice('availability', availabilities, qualitative.availability, 'availabilities'),
       number('sampling_percent', qualitative.sampling_percent),
+      yesOrNo('sample_named', qualitative.sample_named),
+      yesOrNo('replay', qualitative.replay),
+      number('monthly_budget', qualitative.monthly_budget),
+      {
+        id: 'setting-judge_model',
+        name: 'judge_model',
+        type: 'select',
+        label: text('judge_model'),
+        options: [
+          { value: '', label: text('usual-judge'), selected: qualitative.judge_model === null },
+          ...models.map((name) => ({ value: name, label: name, selected: name === qualitative.judge_model })),
+        ],
+      },
       number('content_retention_days', qualitative.content_retention_days),
       yesOrNo('redaction', qualitative.redaction),
     ],

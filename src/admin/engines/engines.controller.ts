@@ -4,6 +4,7 @@ import { CatalogueService } from '../../catalogue';
 import { AdminViewService, PayerService } from '../../identity';
 import { fault } from '../../kernel';
 import { KeyRegister } from '../../keys';
+import { isSampling, type QualitySettings, QualitySettingsStore } from '../../quality';
 import {
   type AutoForm,
   type AutoSettingsChange,
@@ -26,15 +27,14 @@ import {
 } from '../../web';
 import { KeyAutorouterForm, OrganisationAutorouterForm, QualitativeForm } from './engine-forms';
 import { settingsModel, type SettingsPageModel } from './engine-model';
-import { EngineSettingsStore } from './engine-settings';
 
 const settingsPath = '/dashboard/qualitative/settings';
 
-/** What administrators decide about quality reports, which no engine makes yet, and about automatic routing. */
+/** What administrators decide about quality reports and about automatic routing. */
 @Controller()
 export class EnginesController {
   constructor(
-    private readonly store: EngineSettingsStore,
+    private readonly quality: QualitySettingsStore,
     private readonly auto: AutoSettingsStore,
     private readonly keys: KeyRegister,
     private readonly organisations: AdminViewService,
@@ -49,7 +49,7 @@ export class EnginesController {
     const translate = this.pages.textsFor(request);
     const owner = await this.ownerOf(request, undefined);
     const [qualitative, autorouter] = await Promise.all([
-      this.store.of('qualitative', owner),
+      this.quality.of(owner),
       this.auto.of(autoOwnerOf(owner.organisationId)),
     ]);
     return settingsModel({
@@ -63,19 +63,21 @@ export class EnginesController {
 
   @Action(settingsPath, Access.role('org_admin'), { audit: 'qualitative.settings-changed' })
   async setQualitative(
-    @Body() { org_id: wanted, ...form }: QualitativeForm,
+    @Body() { org_id: wanted, key_id: keyId, excluded, judge_model: judge, ...form }: QualitativeForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
+    if (keyId !== undefined) return this.excludeKey(keyId, excluded, request, response);
     const owner = await this.ownerOf(request, wanted);
-    const settings = await this.store.set('qualitative', owner, form, {
+    const change = { ...form, ...(judge === undefined ? {} : { judge_model: this.judgeOf(judge) }) };
+    const settings = await this.quality.set(owner, change, {
       label: 'qualitative',
       concerns: { organisationId: owner.organisationId },
     });
     return this.stored(request, response, 'engines.stored', {
       org_id: owner.organisationId,
-      settings,
-      engine: 'off',
+      settings: organisationPart(settings),
+      engine: isSampling(settings) ? 'on' : 'off',
     });
   }
 
@@ -121,6 +123,32 @@ export class EnginesController {
     });
   }
 
+  private async excludeKey(
+    keyId: number,
+    excluded: boolean | undefined,
+    request: HttpRequest,
+    response: ServerResponse,
+  ): Promise<object> {
+    const key = await this.keys.get(adminScope(request), keyId);
+    const { userId, organisationId } = await this.payers.standingOf(key);
+    const settings = await this.quality.set(
+      { organisationId: null, keyId: key.id },
+      { excluded },
+      { label: key.name, concerns: { userId, organisationId } },
+    );
+    return this.stored(request, response, 'engines.stored', {
+      key_id: key.id,
+      settings: { excluded: settings.excluded },
+    });
+  }
+
+  /** Empty for the usual one. */
+  private judgeOf(name: string): string | null {
+    if (name === '') return null;
+    if (this.catalogue.snapshot.model(name)?.kind === 'chat') return name;
+    throw fault('validation_error', { param: 'judge_model', message: 'There is no such chat model.' });
+  }
+
   /** A foreign organisation is as one that does not exist. */
   private async ownerOf(
     request: HttpRequest,
@@ -148,3 +176,6 @@ export class EnginesController {
 
 const autoOwnerOf = (organisationId: number | null): AutoSettingsOwner =>
   organisationId === null ? { level: 'platform' } : { level: 'organisation', id: organisationId };
+
+/** What only keys have is no setting of an organisation. */
+const organisationPart = ({ excluded: _excluded, ...settings }: QualitySettings): object => settings;

@@ -1,13 +1,12 @@
 import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../../catalogue';
+import { QualityModule } from '../../quality';
 import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
-import { EngineSettingsStore } from './engine-settings';
 import { EnginesController } from './engines.controller';
 
 @Module({
-  imports: [WebModule, CatalogueModule, RoutingModule],
+  imports: [WebModule, CatalogueModule, QualityModule, RoutingModule],
   controllers: [EnginesController],
-  providers: [EngineSettingsStore],
 })
 export class EnginesModule {}

@@ -85,6 +85,7 @@ export const actionNames = [
   'provider.created',
   'provider.deleted',
   'provider.visibility-changed',
+  'qualitative.content-viewed',
   'qualitative.settings-changed',
   'retention.changed',
   'session.ended',

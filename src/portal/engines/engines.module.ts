@@ -1,14 +1,17 @@
 import { Module } from '@nestjs/common';
 import { CatalogueModule } from '../../catalogue';
+import { QualityModule } from '../../quality';
 import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
 import { AutorouterController } from './autorouter.controller';
 import { AutorouterSettingsController } from './autorouter-settings.controller';
-import { QualitativeController } from './qualitative.controller';
+import { QualitativeController } from './quality/qualitative.controller';
+import { QualityAccess } from './quality/quality-access';
 
-/** The pages of engines that choose and judge; both say what is on in this version. */
+/** The pages of automatic routing and of quality reports. */
 @Module({
-  imports: [WebModule, CatalogueModule, RoutingModule],
+  imports: [WebModule, CatalogueModule, QualityModule, RoutingModule],
   controllers: [AutorouterController, AutorouterSettingsController, QualitativeController],
+  providers: [QualityAccess],
 })
 export class EnginePagesModule {}

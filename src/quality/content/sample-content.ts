@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { parseJsonText } from '../../kernel';
-import { packSealed, SecretBox, type SecretPlace, unpackSealed } from '../../platform';
+import { Database, packSealed, SecretBox, type SecretPlace, unpackSealed } from '../../platform';
 import type { DialectName } from '../../protocol';
 
 type Field = 'request' | 'answer';
@@ -17,10 +17,36 @@ export interface AnswerContent {
   readonly rationale?: string;
 }
 
+export interface KeptContent {
+  readonly request: RequestContent;
+  /** By the model that gave it. */
+  readonly answers: ReadonlyMap<string, AnswerContent>;
+}
+
 /** Texts of samples are encrypted for their own request: they open in no other row. */
 @Injectable()
 export class SampleContent {
-  constructor(private readonly box: SecretBox) {}
+  constructor(
+    private readonly box: SecretBox,
+    private readonly database: Database,
+  ) {}
+
+  /** What is kept of a request that was evaluated; null where nothing is, or where it cannot be read. */
+  async of(requestId: string): Promise<KeptContent | null> {
+    const rows = await this.database.query<{ request: Buffer; model: string; answer: Buffer | null }>(
+      `SELECT q.content AS request, s.model, s.content AS answer
+         FROM quality_sample q JOIN quality_score s USING (request_id)
+        WHERE q.request_id = $1 AND q.state = 'learned' AND q.content IS NOT NULL AND q.content_until > now()`,
+      [requestId],
+    );
+    const request = rows[0] === undefined ? null : this.openRequest(requestId, rows[0].request);
+    if (request === null) return null;
+    const answers = rows.flatMap(({ model, answer }) => {
+      const opened = answer === null ? null : this.openAnswer(requestId, answer);
+      return opened === null ? [] : [[model, opened] as const];
+    });
+    return { request, answers: new Map(answers) };
+  }
 
   sealRequest(requestId: string, content: RequestContent): Buffer {
     return this.seal(requestId, 'request', content);

@@ -47,14 +47,14 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-test('settings of quality are stored for the organisation, on record, and said to be off', async () => {
+test('settings of quality are stored for the organisation, and on record', async () => {
   const { cookie } = await person('org_admin', ours);
-  expect(await page(cookie)).toContain('Quality reports are not on.');
+  expect(await page(cookie)).toContain('What is done with content.');
   const { status, json } = await post(quality, cookie, { availability: 'admins', sampling_percent: '5' });
   expect(status).toBe(200);
   expect(json).toMatchObject({
     ok: true,
-    engine: 'off',
+    engine: 'on',
     org_id: ours,
     settings: { availability: 'admins', sampling_percent: 5, content_retention_days: 0, redaction: true },
   });

@@ -1,0 +1,199 @@
+import type { Page } from '../../../platform';
+import type { SampledShare, ScoreRow } from '../../../quality';
+import {
+  type BadgeModel,
+  type BannerModel,
+  type Cell,
+  type FieldModel,
+  formatNumber,
+  type LabelledFigure,
+  type RowModel,
+  type Translate,
+} from '../../../views';
+import {
+  type HttpRequest,
+  pathOf,
+  queryOf,
+  addressOf,
+  type ListDescription,
+  listPage,
+  type ListPageModel,
+  periodWords,
+  scopeWords,
+} from '../../../web';
+import type { Looks } from '../../lists/looks';
+import { daysOf, periods, type QualitativeQuery, roles, verdicts } from './qualitative.form';
+
+export interface QualityFacts {
+  readonly request: HttpRequest;
+  readonly query: QualitativeQuery;
+  readonly page: Page<ScoreRow>;
+  readonly share: SampledShare;
+  readonly choices: {
+    readonly models: readonly string[];
+    readonly buckets: readonly string[];
+    readonly simulated: boolean;
+  };
+  readonly looks: Looks;
+}
+
+export interface QualityPageModel extends ListPageModel {
+  /** Which share of the requests has a score. */
+  readonly shareText: string;
+  /** Said where the judge only pretends. */
+  readonly simulated: BannerModel | null;
+}
+
+export function qualityPage(facts: QualityFacts): QualityPageModel {
+  const { request, page, share, choices, looks } = facts;
+  const { translate, locale } = looks;
+  const percent = share.requests === 0 ? 0 : (share.scored / share.requests) * 100;
+  return {
+    ...listPage(request, page, describe(facts), translate),
+    shareText: translate('qualitative.share', {
+      scored: formatNumber(locale, share.scored),
+      requests: formatNumber(locale, share.requests),
+      percent: new Intl.NumberFormat(locale, { maximumFractionDigits: 1 }).format(percent),
+    }),
+    simulated: choices.simulated ? simulatedBanner(translate) : null,
+  };
+}
+
+export const simulatedBanner = (translate: Translate): BannerModel => ({
+  tone: 'warn',
+  title: translate('qualitative.simulated-title'),
+  text: translate('qualitative.simulated-text'),
+});
+
+function describe({ request, query, choices, looks }: QualityFacts): ListDescription<ScoreRow> {
+  const { translate, timeZone } = looks;
+  const text = (name: string): string => translate(`qualitative.${name}`);
+  return {
+    heading: translate('navigation.quality'),
+    scope: `${periodWords(daysOf(query), timeZone, translate)} · ${scopeWords(request, translate)}`,
+    columns: [
+      { label: translate('requests.time') },
+      { label: translate('requests.model') },
+      { label: text('role') },
+      { label: text('bucket'), minor: true },
+      { label: text('score'), align: 'end' },
+      { label: text('preference'), minor: true },
+    ],
+    fields: fieldsOf(query, choices, translate),
+    row: (row) => rowOf(row, request, query, translate),
+    nothingYet: { title: text('none-title'), text: text('none-text') },
+  };
+}
+
+function fieldsOf(
+  query: QualitativeQuery,
+  { models, buckets }: QualityFacts['choices'],
+  translate: Translate,
+): FieldModel[] {
+  const select = (
+    name: 'model' | 'role' | 'verdict' | 'bucket',
+    values: readonly string[],
+    labelOf: (value: string) => string = (value) => value,
+  ): FieldModel => ({
+    id: `filter-${name}`,
+    name,
+    type: 'select',
+    label: name === 'model' ? translate('requests.model') : translate(`qualitative.${name}`),
+    options: [
+      { value: '', label: translate('list.all'), selected: query[name] === undefined },
+      ...values.map((value) => ({ value, label: labelOf(value), selected: query[name] === value })),
+    ],
+  });
+  return [
+    {
+      id: 'filter-days',
+      name: 'days',
+      type: 'select',
+      label: translate('period.label'),
+      options: periods.map((days) => ({
+        value: String(days),
+        label: translate('list.last-days', { count: days }),
+        selected: days === daysOf(query),
+      })),
+    },
+    select('model', models),
+    select('role', roles, (role) => translate(`qualitative.roles.${role}`)),
+    select('verdict', verdicts, (verdict) => translate(`qualitative.verdicts.${verdict}`)),
+    select('bucket', buckets),
+  ];
+}
+
+function rowOf(
+  row: ScoreRow,
+  request: HttpRequest,
+  { open }: QualitativeQuery,
+  translate: Translate,
+): RowModel {
+  const name = `${row.model} · ${row.bucket}`;
+  return {
+    cells: [
+      { kind: 'time', value: row.created_at },
+      { kind: 'text', value: row.model, heading: true },
+      { kind: 'text', value: translate(`qualitative.roles.${row.role}`) },
+      { kind: 'text', value: row.bucket, minor: true },
+      scoreCell(row, translate),
+      { kind: 'text', value: preferenceText(row, translate), minor: true },
+    ],
+    detail: {
+      id: `score-${row.id}`,
+      name,
+      href: `${addressOf(pathOf(request), queryOf(request), { open: row.id })}#score-${row.id}`,
+      open: open === row.id,
+      items: detailsOf(row, translate),
+    },
+  };
+}
+
+/** A score is a number; what could not be judged says why there is none. */
+function scoreCell({ score_total: total, verdict }: ScoreRow, translate: Translate): Cell {
+  if (total !== null) return { kind: 'number', value: total, align: 'end' };
+  const badge: BadgeModel =
+    verdict === null
+      ? { tone: 'neutral', label: translate('qualitative.pending') }
+      : {
+          tone: verdict === 'unjudgeable' ? 'neutral' : 'warn',
+          label: translate(`qualitative.verdicts.${verdict}`),
+        };
+  return { kind: 'badge', value: badge, align: 'end' };
+}
+
+const preferenceText = ({ pair_preference: preference }: ScoreRow, translate: Translate): string =>
+  preference === null ? '–' : translate(`qualitative.preferences.${preference}`);
+
+function detailsOf(row: ScoreRow, translate: Translate): LabelledFigure[] {
+  const text = (name: string): string => translate(`qualitative.${name}`);
+  const parts = Object.entries(row.scores ?? {}).map(([part, score]): LabelledFigure => ({
+    label: text(`parts.${part}`),
+    figure: { kind: 'number', value: score },
+  }));
+  const redactions = Object.entries(row.redactions).map(([kind, count]) => `${kind} ${count}`);
+  const maybe = (label: string, value: string | null): LabelledFigure[] =>
+    value === null || value === '' ? [] : [{ label, figure: { kind: 'text', value } }];
+  return [
+    ...parts,
+    ...maybe(text('judge'), row.judge_model === null ? null : `${row.judge_model} · ${row.judge_version}`),
+    ...maybe(text('flags'), row.objective_flags.join(', ')),
+    ...maybe(text('redactions'), redactions.join(', ')),
+    { label: translate('requests.cost'), figure: { kind: 'cost', value: BigInt(row.cost_nano) } },
+    { label: text('judge-cost'), figure: { kind: 'cost', value: BigInt(row.judge_cost_nano) } },
+    { label: translate('requests.latency'), figure: { kind: 'latency', value: row.latency_ms } },
+    {
+      label: text('sampled-by'),
+      figure: { kind: 'text', value: `${row.sampled_by} · ${row.inclusion_prob}` },
+    },
+    { label: translate('activity.page.request'), figure: { kind: 'copy', value: row.request_id } },
+    {
+      label: text('detail'),
+      figure: {
+        kind: 'link',
+        value: 'JSON',
+        href: `/dashboard/qualitative/detail/${row.request_id}?model=${encodeURIComponent(row.model)}`,
+      },
+    },
+  ];
+}

@@ -1,0 +1,154 @@
+import type { Interval, ModelReport, QualityReport, ScoredAnswer } from '../../../quality';
+import {
+  type BannerModel,
+  type Cell,
+  type ChartModel,
+  formatNumber,
+  lineChart,
+  type LabelledFigure,
+  type TableModel,
+} from '../../../views';
+import type { Looks } from '../../lists/looks';
+
+export interface ReportCard {
+  readonly id: string;
+  readonly heading: string;
+  readonly table: TableModel;
+  /** Of one judge version; there is no line from one to the next. */
+  readonly trend: ChartModel | null;
+  readonly facts: readonly LabelledFigure[];
+}
+
+/** Reports beside one another, one a judge version. */
+export function reportModels(
+  reports: readonly QualityReport[],
+  scored: readonly ScoredAnswer[],
+  looks: Looks,
+): { reports: readonly ReportCard[]; versionsNote: BannerModel | null } {
+  const { translate } = looks;
+  const note: BannerModel = {
+    tone: 'info',
+    title: translate('qualitative.versions-title'),
+    text: translate('qualitative.versions-text', { count: reports.length }),
+  };
+  return {
+    reports: scored.length === 0 ? [] : reports.map((report) => cardOf(report, looks)),
+    versionsNote: reports.length > 1 ? note : null,
+  };
+}
+
+function cardOf(report: QualityReport, looks: Looks): ReportCard {
+  const { translate } = looks;
+  return {
+    id: `report-${report.judgeVersion}`,
+    heading: translate('qualitative.report', { version: report.judgeVersion }),
+    table: tableOf(report, looks),
+    trend: trendOf(report, looks),
+    facts: calibrationFacts(report, looks),
+  };
+}
+
+function tableOf({ models, reference }: QualityReport, looks: Looks): TableModel {
+  const { translate } = looks;
+  const text = (name: string): string => translate(`qualitative.${name}`);
+  const end = 'end' as const;
+  return {
+    caption: text('by-model'),
+    columns: [
+      { label: translate('requests.model') },
+      { label: text('mean'), align: end },
+      { label: text('answers'), align: end },
+      { label: text('difference'), align: end },
+      { label: text('length-controlled'), align: end, minor: true },
+      { label: text('outcomes'), align: end, minor: true },
+    ],
+    rows: models.map((model) => ({ cells: cellsOf(model, model.model === reference, looks) })),
+    empty: { title: text('none-title'), text: text('none-text') },
+  };
+}
+
+function cellsOf(report: ModelReport, isReference: boolean, looks: Looks): Cell[] {
+  const { translate, locale } = looks;
+  const { model, mean, count, difference, wins, ties, losses } = report;
+  const few = translate('qualitative.too-few');
+  const text = (value: string, minor = false): Cell => ({
+    kind: 'text',
+    value,
+    align: 'end',
+    ...(minor ? { minor } : {}),
+  });
+  const apart =
+    difference === null
+      ? few
+      : `${intervalText(difference, looks, true)}${difference.isSignificant ? ' *' : ''} (${formatNumber(locale, difference.pairs)})`;
+  return [
+    { kind: 'text', value: model, heading: true },
+    text(mean === null ? few : intervalText(mean, looks)),
+    { kind: 'number', value: count, align: 'end' },
+    text(isReference ? translate('qualitative.reference') : apart),
+    text(lengthText(difference?.lengthControlled ?? null, looks), true),
+    text(wins + ties + losses === 0 ? '–' : `${wins} / ${ties} / ${losses}`, true),
+  ];
+}
+
+const lengthText = (difference: number | null, looks: Looks): string =>
+  difference === null ? '–' : signed(difference, looks);
+
+/** The figure never stands without its interval. */
+export function intervalText({ value, low, high }: Interval, looks: Looks, isSigned = false): string {
+  const shown = (figure: number): string => (isSigned ? signed(figure, looks) : decimal(figure, looks));
+  return `${shown(value)} [${shown(low)}, ${shown(high)}]`;
+}
+
+const decimal = (value: number, { locale }: Looks): string =>
+  new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(value);
+const signed = (value: number, { locale }: Looks): string =>
+  new Intl.NumberFormat(locale, {
+    minimumFractionDigits: 1,
+    maximumFractionDigits: 1,
+    signDisplay: 'exceptZero',
+  }).format(value);
+
+function trendOf({ trend }: QualityReport, looks: Looks): ChartModel | null {
+  if (trend.length < 2) return null;
+  const { translate } = looks;
+  const day = new Intl.DateTimeFormat(looks.locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
+  const line = (name: string, of: (interval: Interval) => number) => ({
+    name: translate(`qualitative.${name}`),
+    values: trend.map(({ mean }) => Math.max(0, of(mean))),
+  });
+  return lineChart({
+    title: translate('qualitative.trend'),
+    labels: trend.map(({ week }) => day.format(new Date(`${week}T00:00:00Z`))),
+    series: [
+      line('mean-alone', ({ value }) => value),
+      line('low', ({ low }) => low),
+      line('high', ({ high }) => high),
+    ],
+    format: (value) => decimal(value, looks),
+    totalLabel: translate('list.total'),
+    pointLabel: translate('qualitative.week'),
+  });
+}
+
+function calibrationFacts({ calibration }: QualityReport, looks: Looks): LabelledFigure[] {
+  const { translate, locale } = looks;
+  const few = translate('qualitative.too-few');
+  const percent = (share: number | null): string =>
+    share === null
+      ? few
+      : new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 }).format(share);
+  return [
+    {
+      label: translate('qualitative.accuracy', { count: calibration.compared }),
+      figure: { kind: 'text', value: percent(calibration.accuracy) },
+    },
+    {
+      label: translate('qualitative.calibration-error'),
+      figure: {
+        kind: 'text',
+        value: calibration.error === null ? few : decimal(calibration.error * 100, looks),
+      },
+    },
+  ];
+}

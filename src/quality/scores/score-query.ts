@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '../../kernel';
+import { Database, Keyset, type Page, type PageRequest } from '../../platform';
+import type { ScoredAnswer } from '../report/quality-report';
+import { scoreColumns, type ScoreRow } from './score-row';
+
+export interface ScoreFilter {
+  readonly from: Date;
+  readonly model?: string | null;
+  readonly role?: 'served' | 'replay' | null;
+  readonly verdict?: 'ok' | 'unjudgeable' | 'judge_error' | null;
+  readonly bucket?: string | null;
+}
+
+export interface SampledShare {
+  readonly scored: number;
+  readonly requests: number;
+}
+
+interface ScoreChoices {
+  readonly models: readonly string[];
+  readonly buckets: readonly string[];
+  readonly simulated: boolean;
+}
+
+const newestFirst = new Keyset(
+  [
+    { sql: 's.created_at', kind: 'instant' },
+    { sql: 's.id', kind: 'integer' },
+  ],
+  'descending',
+);
+/** A report of more is of the latest so many. */
+const MOST_REPORTED = 20_000;
+
+/** Reads scores, newest first. */
+@Injectable()
+export class ScoreQuery {
+  constructor(private readonly database: Database) {}
+
+  async page(scope: Scope, filter: ScoreFilter, asked: PageRequest): Promise<Page<ScoreRow>> {
+    const values: unknown[] = [];
+    const where = conditionsOf(scope, filter, values);
+    const keyset = newestFirst.clause(asked, values.length + 1);
+    values.push(...keyset.parameters, keyset.limit);
+    const rows = await this.database.query<ScoreRow & Readonly<Record<string, unknown>>>(
+      `SELECT ${scoreColumns}, ${newestFirst.positions} FROM quality_score s JOIN quality_sample q USING (request_id)
+        WHERE ${[...where, keyset.where].join(' AND ')} ORDER BY ${keyset.orderBy} LIMIT $${values.length}`,
+      values,
+    );
+    return newestFirst.page(rows, asked);
+  }
+
+  /** Every answer to one request, the served one first; empty where the scope does not hold it. */
+  ofRequest(scope: Scope, requestId: string): Promise<ScoreRow[]> {
+    const values: unknown[] = [requestId];
+    return this.database.query<ScoreRow>(
+      `SELECT ${scoreColumns} FROM quality_score s JOIN quality_sample q USING (request_id)
+        WHERE s.request_id = $1 AND ${withinScope(scope, values)} ORDER BY s.role DESC, s.model`,
+      values,
+    );
+  }
+
+  /** What a report is made of. */
+  async scored(scope: Scope, filter: ScoreFilter): Promise<ScoredAnswer[]> {
+    const values: unknown[] = [];
+    const where = conditionsOf(scope, { ...filter, verdict: 'ok' }, values);
+    const rows = await this.database.query<ScoredAnswer & { readonly total: number | string }>(
+      `SELECT s.request_id AS "requestId", s.model, s.role, q.bucket, s.judge_version AS "judgeVersion",
+              to_char(s.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, s.score_total AS total,
+              1 / q.inclusion_prob AS weight, s.answer_length AS length, s.pair_preference AS preference,
+              s.predicted_q AS predicted
+         FROM quality_score s JOIN quality_sample q USING (request_id)
+        WHERE ${where.join(' AND ')} ORDER BY s.created_at DESC, s.id DESC LIMIT ${MOST_REPORTED}`,
+      values,
+    );
+    return rows;
+  }
+
+  /** How many of the requests there were have a score. */
+  async share(scope: Scope, from: Date): Promise<SampledShare> {
+    const values: unknown[] = [from];
+    const within = withinScope(scope, values, 'u');
+    const sampled = withinScope(scope, values);
+    const [row] = await this.database.query<{ scored: number; requests: number }>(
+      `SELECT (SELECT count(*)::integer FROM quality_sample q WHERE q.created_at >= $1 AND q.state = 'learned'
+                 AND ${sampled}) AS scored,
+              (SELECT coalesce(sum(u.requests), 0)::integer FROM usage_hour u
+                WHERE u.hour >= date_trunc('hour', $1::timestamptz, 'UTC') AND ${within}) AS requests`,
+      values,
+    );
+    return row ?? { scored: 0, requests: 0 };
+  }
+
+  /** Kinds of requests and models that have scores, for a filter, and whether a pretend judge gave any. */
+  async choices(scope: Scope, from: Date): Promise<ScoreChoices> {
+    const values: unknown[] = [];
+    const where = conditionsOf(scope, { from }, values);
+    const [row] = await this.database.query<{ [Name in keyof ScoreChoices]: ScoreChoices[Name] | null }>(
+      `SELECT array_agg(DISTINCT s.model) AS models, array_agg(DISTINCT q.bucket) AS buckets,
+              bool_or(s.is_simulated) AS simulated
+         FROM quality_score s JOIN quality_sample q USING (request_id) WHERE ${where.join(' AND ')}`,
+      values,
+    );
+    return {
+      models: row?.models ?? [],
+      buckets: row?.buckets ?? [],
+      simulated: row?.simulated ?? false,
+    };
+  }
+}
+
+function conditionsOf(scope: Scope, filter: ScoreFilter, values: unknown[]): string[] {
+  const { from, model, role, verdict, bucket } = filter;
+  const conditions = [withinScope(scope, values)];
+  const narrow = (column: string, value: unknown, sign = '='): void => {
+    if (value === null || value === undefined || value === '') return;
+    values.push(value);
+    conditions.push(`${column} ${sign} $${values.length}`);
+  };
+  narrow('s.created_at', from, '>=');
+  narrow('s.model', model);
+  narrow('s.role', role);
+  narrow('s.verdict', verdict);
+  narrow('q.bucket', bucket);
+  return conditions;
+}
+
+/** The condition on a table with the columns of an attribution. */
+function withinScope(scope: Scope, values: unknown[], table = 'q'): string {
+  const is = (column: string, value: number): string => {
+    values.push(value);
+    return `${table}.${column} = $${values.length}::bigint`;
+  };
+  switch (scope.kind) {
+    case 'platform':
+      return 'true';
+    case 'organisation':
+      return is('organisation_id', scope.organisationId);
+    case 'department':
+      return `((${is('organisation_id', scope.organisationId)} AND ${is('department_id', scope.departmentId)})
+        OR ${is('user_id', scope.userId)})`;
+    case 'user':
+      return is('user_id', scope.userId);
+  }
+}
