@@ -38,6 +38,7 @@ export class Memory {
   readonly scores = new Map<string, Float32Array>();
   private readonly slots = new Map<string, number>();
   private next = 0;
+  private stale = false;
   private index: Index = emptyIndex();
   private readonly norms = new Float32Array(MEMORY_SIZE);
   private readonly unindexed = new Set<number>();
@@ -80,19 +81,24 @@ export class Memory {
     });
   }
 
-  indexWhenDue(): void {
-    if (this.unindexed.size > Math.min(MOST_UNINDEXED, Math.max(8, this.examples.length / 8))) this.reindex();
+  /** Has the index made anew before it is read next, however much is learned until then. */
+  reindex(): void {
+    this.stale = true;
   }
 
-  reindex(): void {
+  private indexWhenDue(): void {
+    const { length } = this.examples;
+    if (!this.stale && this.unindexed.size <= Math.min(MOST_UNINDEXED, Math.max(8, length / 8))) return;
     this.index = indexOf(this.examples);
     this.unindexed.clear();
     this.examples.forEach((example, slot) => (this.norms[slot] = this.normOf(example)));
+    this.stale = false;
   }
 
   /** The most similar first. `except` is not compared with itself. */
   nearest(asked: Pick<Example, 'hashes' | 'counts'>, except = -1): Neighbour[] {
     if (this.examples.length === 0) return [];
+    this.indexWhenDue();
     const norm = this.normOf(asked);
     if (norm === 0) return [];
     const { starts, slots, counts } = this.index;

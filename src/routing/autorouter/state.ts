@@ -51,20 +51,6 @@ export const emptyState = (): RouterState => ({
  * remembered are added to it; an outcome that is known is not counted again.
  */
 export function learn(state: RouterState, example: Example): boolean {
-  const learned = take(state, example);
-  if (learned) state.memory.indexWhenDue();
-  return learned;
-}
-
-/** Many at once, as when a state is built from stored examples. */
-export function learnAll(state: RouterState, examples: Iterable<Example>): number {
-  let learned = 0;
-  for (const example of examples) if (take(state, example)) learned += 1;
-  state.memory.reindex();
-  return learned;
-}
-
-function take(state: RouterState, example: Example): boolean {
   if (!isSound(example)) return false;
   const known = state.memory.exampleOf(example.id);
   const added = newOutcomes(state, example.outcomes, known?.outcomes ?? []);
@@ -80,6 +66,14 @@ function take(state: RouterState, example: Example): boolean {
   state.memory.remember({ ...base, outcomes: [...(known?.outcomes ?? []), ...added] });
   state.version += 1;
   return true;
+}
+
+/** Many at once, as when a state is built from stored examples. */
+export function learnAll(state: RouterState, examples: Iterable<Example>): number {
+  let learned = 0;
+  for (const example of examples) if (learn(state, example)) learned += 1;
+  state.memory.reindex();
+  return learned;
 }
 
 /** One number that is none would spoil the sums for good; signals of another length are of another algorithm. */
