@@ -26,6 +26,7 @@ export {
   type IssuedKey,
   type KeyBudget,
   type KeyChanges,
+  type KeyDecision,
   type KeyFilter,
   type KeyUsage,
   type ManagedKey,

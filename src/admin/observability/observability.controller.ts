@@ -63,7 +63,12 @@ export class ObservabilityController {
   async rateState(@Query() { key_id: number }: RateStateQuery, @Req() request: HttpRequest): Promise<object> {
     const key = await this.keys.get(adminScope(request), number);
     const rateLimitRpm = key.rateLimitRpm ?? this.settings.keyRateLimitRpm;
-    const { limit, used, remaining, resetsAt } = await this.rates.stateOf({ keyId: key.id, rateLimitRpm });
+    const counted = { ...key, keyId: key.id, rateLimitRpm };
+    const [{ limit, used, remaining, resetsAt }, tokens, parallel] = await Promise.all([
+      this.rates.stateOf(counted),
+      this.rates.tokensOf(counted),
+      this.rates.parallelOf(counted),
+    ]);
     return {
       key_id: key.id,
       id: key.publicId,
@@ -76,6 +81,11 @@ export class ObservabilityController {
       remaining,
       blocked: remaining === 0,
       resets_at: resetsAt?.toISOString() ?? null,
+      tokens:
+        tokens === null
+          ? null
+          : { ...tokens, resetsAt: undefined, resets_at: tokens.resetsAt?.toISOString() ?? null },
+      parallel,
     };
   }
 }

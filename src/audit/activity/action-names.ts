@@ -49,6 +49,8 @@ export const actionNames = [
   'invite.accepted',
   'invite.created',
   'invite.revoked',
+  'key.budget-raise-ended',
+  'key.budget-raised',
   'key.changed',
   'key.created',
   'key.disabled',

@@ -9,10 +9,11 @@ export function attentionOf(key: ManagedKey, { locale, translate }: Looks): Bann
   const { name, budget, expiresAt } = key;
   if (key.status === 'expired')
     return { tone: 'bad', text: translate('keys.attention.expired', { name }), action };
-  if (budget !== null && budget.spent * 5n >= budget.limit * 4n) {
-    const share = budget.limit === 0n ? 1 : Number((budget.spent * 1_000n) / budget.limit) / 1_000;
+  if (budget !== null && budget.spent * 5n >= (budget.limit + budget.raised) * 4n) {
+    const inForce = budget.limit + budget.raised;
+    const share = inForce === 0n ? 1 : Number((budget.spent * 1_000n) / inForce) / 1_000;
     const used = formatPercent(locale, Math.min(1, share));
-    const limit = formatMoney(locale, budget.limit);
+    const limit = formatMoney(locale, inForce);
     const text = translate(isUsedUp(key) ? 'keys.attention.used-up' : 'keys.attention.budget', {
       name,
       used,

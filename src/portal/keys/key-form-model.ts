@@ -29,6 +29,11 @@ export interface KeyFormModel {
     readonly project?: FieldModel;
     readonly budget: MoneyFieldModel;
     readonly rate: FieldModel;
+    readonly tokens: FieldModel;
+    readonly parallel: FieldModel;
+    readonly modelBudgets: FieldModel;
+    /** For administrators. */
+    readonly limitsLocked?: FieldModel;
     readonly expires: FieldModel;
     readonly labels: FieldModel;
   };
@@ -47,10 +52,11 @@ interface Asked {
   readonly choices: KeyFormChoices;
   readonly usualRate: number;
   readonly refusal: Fault | null;
+  readonly isAdministrator?: boolean;
 }
 
 export function keyFormModel(
-  { values, choices, usualRate, refusal }: Asked,
+  { values, choices, usualRate, refusal, isAdministrator = false }: Asked,
   translate: Translate,
 ): KeyFormModel {
   const fault = refusal?.options.param?.split('.')[0] ?? '';
@@ -89,6 +95,37 @@ export function keyFormModel(
         optional: true,
         help: translate('keys.field.rate-help', { count: usualRate }),
       },
+      tokens: {
+        ...text('rate_limit_tpm'),
+        value: values.tokens,
+        inputMode: 'numeric',
+        optional: true,
+        help: translate('keys.field.tokens-help'),
+      },
+      parallel: {
+        ...text('max_parallel'),
+        value: values.parallel,
+        inputMode: 'numeric',
+        optional: true,
+        help: translate('keys.field.parallel-help'),
+      },
+      modelBudgets: {
+        ...text('model_budgets'),
+        type: 'textarea',
+        rows: 3,
+        value: values.modelBudgets,
+        optional: true,
+        help: translate('keys.field.model-budgets-help'),
+      },
+      ...(isAdministrator
+        ? {
+            limitsLocked: {
+              ...text('limits_locked'),
+              type: 'checkbox' as const,
+              checked: values.limitsLocked,
+            },
+          }
+        : {}),
       expires: {
         ...text('expires_on', 'expires_at'),
         type: 'date',

@@ -11,6 +11,11 @@ export interface KeyFormValues {
   readonly models: readonly string[];
   readonly regions: readonly string[];
   readonly rate: string;
+  readonly tokens: string;
+  readonly parallel: string;
+  /** One `model = amount period` a line. */
+  readonly modelBudgets: string;
+  readonly limitsLocked: boolean;
   readonly expiresOn: string;
   /** One `name=value` a line. */
   readonly labels: string;
@@ -27,6 +32,10 @@ export const emptyKeyForm: KeyFormValues = {
   models: [],
   regions: [],
   rate: '',
+  tokens: '',
+  parallel: '',
+  modelBudgets: '',
+  limitsLocked: false,
   expiresOn: '',
   labels: '',
 };
@@ -40,7 +49,13 @@ export function valuesOfKey(key: ManagedKey): KeyFormValues {
     picksModels: key.allowedModels !== null,
     models: key.allowedModels ?? [],
     regions: key.allowedRegions ?? [],
-    rate: key.rateLimitRpm === null ? '' : String(key.rateLimitRpm),
+    rate: shownNumber(key.rateLimitRpm),
+    tokens: shownNumber(key.rateLimitTpm),
+    parallel: shownNumber(key.maxParallel),
+    modelBudgets: key.modelBudgets
+      .map(({ model, state }) => `${model} = ${formatUsd(state.limit)} ${state.period}`)
+      .join('\n'),
+    limitsLocked: key.limitsLock !== null,
     expiresOn: key.expiresAt?.toISOString().slice(0, 10) ?? '',
     labels: Object.entries(key.metadata)
       .map(([name, value]) => `${name}=${value}`)
@@ -58,6 +73,10 @@ export function valuesOfPost(posted: Posted): KeyFormValues {
     models: listOf(posted.allowed_models),
     regions: listOf(posted.allowed_regions),
     rate: textOf(posted.rate_limit_rpm),
+    tokens: textOf(posted.rate_limit_tpm),
+    parallel: textOf(posted.max_parallel),
+    modelBudgets: textOf(posted.model_budgets),
+    limitsLocked: posted.limits_locked === 'on',
     expiresOn: textOf(posted.expires_on),
     labels: textOf(posted.labels),
   };
@@ -66,7 +85,8 @@ export function valuesOfPost(posted: Posted): KeyFormValues {
 /** The form in the words of the programming interface, whose reader then judges it; empty fields are no restriction. */
 export function bodyOfForm(posted: Posted): Record<string, unknown> {
   const values = valuesOfPost(posted);
-  const { name, budgetLimit, budgetPeriod, picksModels, models, regions, rate, expiresOn, labels } = values;
+  const { name, budgetLimit, budgetPeriod, picksModels, models, regions, expiresOn, labels } = values;
+  const { rate, tokens, parallel, modelBudgets } = values;
   return {
     name,
     budget_limit: budgetLimit === '' ? null : budgetLimit.replace(',', '.'),
@@ -74,9 +94,28 @@ export function bodyOfForm(posted: Posted): Record<string, unknown> {
     allowed_models: picksModels ? models : null,
     allowed_regions: regions.length === 0 ? null : regions,
     rate_limit_rpm: rate === '' ? null : numberOf(rate),
+    rate_limit_tpm: tokens === '' ? null : numberOf(tokens),
+    max_parallel: parallel === '' ? null : numberOf(parallel),
+    model_budgets: modelBudgets === '' ? null : modelBudgetsOf(modelBudgets),
     expires_at: expiresOn === '' ? null : expiresOn,
     metadata: labels === '' ? null : labelsOf(labels),
   };
+}
+
+const shownNumber = (value: number | null): string => (value === null ? '' : String(value));
+
+const MODEL_BUDGET = /^(\S+)\s*=\s*([\d.,]+)(?:\s+(\w+))?$/;
+
+function modelBudgetsOf(lines: string): object[] {
+  return lines
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [, model, limit, period] = MODEL_BUDGET.exec(line.trim()) ?? [];
+      if (model === undefined || limit === undefined)
+        throw refused('model_budgets', 'one model = amount period a line');
+      return { model, limit: limit.replace(',', '.'), ...(period === undefined ? {} : { period }) };
+    });
 }
 
 /** What is no number stays what it is, and is refused as that. */

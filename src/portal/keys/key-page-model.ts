@@ -6,17 +6,26 @@ import {
   type LoggedRequest,
   type UsageAnswer,
 } from '../../audit';
-import { type KeyUsage, maskKey, type ManagedKey, type RateState } from '../../keys';
+import {
+  type KeyDecision,
+  type KeyRole,
+  type KeyUsage,
+  maskKey,
+  type ManagedKey,
+  type ParallelState,
+  type RateState,
+} from '../../keys';
 import type {
   BannerModel,
   Cell,
   ChartModel,
   LabelledFigure,
+  RowModel,
   TableModel,
   TimelineModel,
   Translate,
 } from '../../views';
-import { formatPercent } from '../../views';
+import { formatPercent, formatTime } from '../../views';
 import type { Looks } from '../lists/looks';
 import { periodWords } from '../../web';
 import { requestColumns, requestRow } from '../overview/request-rows';
@@ -32,6 +41,10 @@ interface Facts {
   readonly key: ManagedKey;
   readonly limits: LimitsInForce;
   readonly rate: RateState;
+  /** Null where the key has no such limit. */
+  readonly tokens: RateState | null;
+  readonly parallel: ParallelState | null;
+  readonly role: KeyRole;
   readonly usage: UsageAnswer;
   readonly lastDay: KeyUsage | undefined;
   readonly requests: readonly LoggedRequest[];
@@ -41,6 +54,8 @@ interface Facts {
 export interface KeyPageModel {
   readonly key: object;
   readonly attention: BannerModel | null;
+  /** What an administrator decided, for the owner. */
+  readonly decisions: readonly BannerModel[];
   readonly figures: { items: LabelledFigure[] };
   readonly facts: { items: LabelledFigure[] };
   readonly limits: TableModel;
@@ -55,6 +70,7 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
   const { key, usage, lastDay } = facts;
   const { translate } = looks;
   const isFinal = key.status === 'revoked';
+  const isAdministrator = facts.role === 'administrator';
   const needsLook = key.status === 'expired' || (key.status === 'active' && isUsedUp(key));
   return {
     key: {
@@ -66,6 +82,7 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
       logHref: `/dashboard/request-log?key=${key.publicId}`,
     },
     attention: needsLook ? attentionOf(key, looks) : null,
+    decisions: decisionsOf(key, looks),
     figures: figuresOf(facts, translate),
     facts: factsOf(facts, translate),
     limits: limitsTable(facts, looks),
@@ -80,8 +97,9 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
     history: facts.history.length === 0 ? null : historyOf(facts.history, translate),
     acts: {
       mayChange: !isFinal,
+      mayLimit: isAdministrator || key.limitsLock === null,
       mayPause: key.status === 'active',
-      mayResume: key.status === 'disabled',
+      mayResume: key.status === 'disabled' && (isAdministrator || key.pause === null),
       callers: lastDay?.requests ?? 0,
       graces: GRACES.map((seconds) => ({
         value: String(seconds),
@@ -90,6 +108,18 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
       })),
     },
   };
+}
+
+function decisionsOf({ pause, limitsLock, status }: ManagedKey, { translate, locale }: Looks): BannerModel[] {
+  const words = (text: string, { by, at, reason }: KeyDecision): BannerModel => {
+    const when = `${formatTime(locale, 'UTC', at, 'minute')} UTC`;
+    const said = translate(text, { name: by ?? translate('keys.an-administrator'), at: when });
+    return { tone: 'warn', text: reason === null ? said : `${said} ${reason}` };
+  };
+  return [
+    ...(pause === null || status !== 'disabled' ? [] : [words('keys.paused-by', pause)]),
+    ...(limitsLock === null ? [] : [words('keys.locked-by', limitsLock)]),
+  ];
 }
 
 function figuresOf({ usage, rate }: Facts, translate: Translate): { items: LabelledFigure[] } {
@@ -140,7 +170,7 @@ function factsOf({ key, requests }: Facts, translate: Translate): { items: Label
 }
 
 /** Whichever of these is reached first stops the key; the nearest is marked. */
-function limitsTable({ limits, rate }: Facts, looks: Looks): TableModel {
+function limitsTable({ key, limits, rate, tokens, parallel }: Facts, looks: Looks): TableModel {
   const { translate, locale } = looks;
   const mark = (isTightest: boolean): Cell =>
     isTightest
@@ -156,6 +186,25 @@ function limitsTable({ limits, rate }: Facts, looks: Looks): TableModel {
       mark(limit.isTightest),
     ],
   }));
+  const ofModels = key.modelBudgets.map(({ model, state }) => {
+    const label = translate('keys.limit.key_model', { model });
+    return {
+      cells: [
+        { kind: 'text' as const, value: label, heading: true },
+        { kind: 'meter' as const, value: budgetMeter(label, state, looks) },
+        { kind: 'money' as const, value: state.remaining, align: 'end' as const },
+        mark(false),
+      ],
+    };
+  });
+  const counted = (name: string, used: number, limit: number): RowModel => ({
+    cells: [
+      { kind: 'text', value: translate(`keys.limit.${name}`), heading: true },
+      { kind: 'text', value: translate('keys.rate-used', { used, limit }) },
+      { kind: 'number', value: Math.max(0, limit - used), align: 'end' },
+      mark(false),
+    ],
+  });
   const walletCell: Cell =
     limits.wallet === null
       ? { kind: 'text', value: translate(limits.isExempt ? 'keys.exempt' : 'keys.no-payer') }
@@ -173,6 +222,7 @@ function limitsTable({ limits, rate }: Facts, looks: Looks): TableModel {
     ],
     rows: [
       ...rows,
+      ...ofModels,
       {
         cells: [
           { kind: 'text', value: translate('keys.limit.wallet'), heading: true },
@@ -187,14 +237,9 @@ function limitsTable({ limits, rate }: Facts, looks: Looks): TableModel {
           mark(limits.wallet?.isTightest ?? false),
         ],
       },
-      {
-        cells: [
-          { kind: 'text', value: translate('keys.limit.rate'), heading: true },
-          { kind: 'text', value: translate('keys.rate-used', { used: rate.used, limit: rate.limit }) },
-          { kind: 'number', value: rate.remaining, align: 'end' },
-          { kind: 'text', value: '' },
-        ],
-      },
+      counted('rate', rate.used, rate.limit),
+      ...(tokens === null ? [] : [counted('tokens', tokens.used, tokens.limit)]),
+      ...(parallel === null ? [] : [counted('parallel', parallel.open, parallel.limit)]),
     ],
     empty: { title: translate('keys.limits'), text: formatPercent(locale, 0) },
   };

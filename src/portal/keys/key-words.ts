@@ -39,14 +39,20 @@ export function budgetMeter(
   return meter({
     label,
     used: state.spent,
-    limit: state.limit,
+    limit: state.limit + state.raised,
     text: translate('keys.used-of', {
       used: formatMoney(locale, ofCents(state.spent)),
-      limit: formatMoney(locale, state.limit),
+      limit: formatMoney(locale, state.limit + state.raised),
       period: translate(`keys.period.${state.period}`),
     }),
-    note: resetWords(state, locale, translate),
+    note: [resetWords(state, locale, translate), ...raiseWords(state, locale, translate)].join(' '),
   });
+}
+
+function raiseWords({ raised, raisedUntil }: LimitState, locale: Locale, translate: Translate): string[] {
+  if (raised === 0n || raisedUntil === null) return [];
+  const at = `${formatTime(locale, 'UTC', raisedUntil, 'minute')} UTC`;
+  return [translate('keys.raised', { amount: formatMoney(locale, raised), at })];
 }
 
 const NANO_PER_CENT = 10_000_000n;

@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { BudgetRaises } from '../../billing';
 import { ActivityLog, ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
-import { choiceField, type Fault, fromUnknown, textField } from '../../kernel';
+import { choiceField, type Fault, fromUnknown, refused, textField, wholeNumberField } from '../../kernel';
 import {
+  type KeyChanges,
   KeyRegister,
   type ManagedKey,
   presentKey,
@@ -30,18 +32,32 @@ import { looksOf } from '../lists/looks';
 import { bodyOfForm, type KeyFormValues, valuesOfKey, valuesOfPost } from './key-form';
 import { choicesOf, keyFormModel } from './key-form-model';
 import { keyPage } from './key-page-model';
+import { raisesModel, readRaise } from './key-raises';
 import { KeySecrets } from './key-secrets';
 import { LimitsOfKey } from './limits-in-force';
-import { RecordedKeys } from './recorded-keys';
+import { type KeyActor, RecordedKeys } from './recorded-keys';
 
 const USAGE_DAYS = 30;
 const REQUESTS_SHOWN = 10;
 const ENTRIES_SHOWN = 20;
-const acts = ['save', 'pause', 'resume', 'rotate', 'revoke'] as const;
+const acts = ['save', 'pause', 'resume', 'rotate', 'revoke', 'raise', 'end_raise'] as const;
 type Act = (typeof acts)[number];
 type Posted = Readonly<Record<string, unknown>>;
 
 const view = 'pages/dashboard/keys/key';
+
+function keyActorOf(request: HttpRequest): KeyActor {
+  const scope = viewScope(request);
+  return {
+    scope,
+    role: scope.kind === 'user' ? 'owner' : 'administrator',
+    userId: actorOf(request).userId,
+  };
+}
+
+/** A box that is not ticked is not posted: the form says whether it had one. */
+const lockOf = ({ limits_lock_shown: shown, limits_locked: locked }: Posted): object =>
+  shown === undefined ? {} : { limits_locked: locked === 'on' };
 
 /** One key: what limits it, what it did, and everything that can be done to it. */
 @Controller()
@@ -60,6 +76,7 @@ export class KeyController {
     private readonly notices: Notices,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
+    private readonly raises: BudgetRaises,
   ) {}
 
   @Page('/dashboard/keys/:key_id', view, Access.session())
@@ -69,7 +86,15 @@ export class KeyController {
   }
 
   @Action('/dashboard/keys/:key_id', Access.session(), {
-    audit: ['key.changed', 'key.disabled', 'key.enabled', 'key.rotated', 'key.revoked'],
+    audit: [
+      'key.changed',
+      'key.disabled',
+      'key.enabled',
+      'key.rotated',
+      'key.revoked',
+      'key.budget-raised',
+      'key.budget-raise-ended',
+    ],
   })
   async change(
     @Param('key_id') keyId: string,
@@ -84,7 +109,14 @@ export class KeyController {
     if (act === 'rotate') return this.rotate(key, fields, why, request, response);
     if (act !== 'save' || !wantsPage(request)) return this.carryOut(key, act, fields, why, request, response);
     try {
-      return await this.carryOut(key, act, bodyOfForm(posted), why, request, response);
+      return await this.carryOut(
+        key,
+        act,
+        { ...bodyOfForm(posted), ...lockOf(posted) },
+        why,
+        request,
+        response,
+      );
     } catch (error) {
       const refusal = fromUnknown(error);
       if (refusal.status >= 500) throw error;
@@ -103,17 +135,49 @@ export class KeyController {
     request: HttpRequest,
     response: ServerResponse,
   ): Promise<object> {
-    const scope = viewScope(request);
-    const changed =
-      act === 'revoke'
-        ? await this.keys.revoke(scope, key, reason)
-        : await this.keys.change(scope, key, this.changesOf(act, fields), reason);
+    const actor = keyActorOf(request);
+    const changed = await this.actOn(key, act, fields, reason, actor);
     this.notices.leave(response, { tone: 'ok', text: `keys.done.${act}`, values: { name: changed.name } });
     return afterChange(request, response, `/dashboard/keys/${key.publicId}`, presentKey(changed));
   }
 
-  private changesOf(act: 'save' | 'pause' | 'resume', fields: Posted) {
-    if (act === 'save') return readKeyChanges(fields, this.catalogue.snapshot);
+  private async actOn(
+    key: ManagedKey,
+    act: Exclude<Act, 'rotate'>,
+    fields: Posted,
+    reason: string | undefined,
+    actor: KeyActor,
+  ): Promise<ManagedKey> {
+    switch (act) {
+      case 'revoke':
+        return this.keys.revoke(actor.scope, key, reason);
+      case 'raise':
+        await this.keys.raise(actor, key, readRaise(fields), textField(reason, 'reason', 500));
+        break;
+      case 'end_raise':
+        await this.keys.endRaise(
+          actor,
+          key,
+          wholeNumberField(fields['raise_id'], 'raise_id', 1, 2 ** 31 - 1),
+          reason,
+        );
+        break;
+      default:
+        return this.keys.change(actor, key, this.changesOf(act, fields), reason);
+    }
+    return this.register.get(actor.scope, key.publicId);
+  }
+
+  private changesOf(
+    act: 'save' | 'pause' | 'resume',
+    { limits_locked: locked, ...fields }: Posted,
+  ): KeyChanges {
+    if (act === 'save') {
+      if (locked === undefined) return readKeyChanges(fields, this.catalogue.snapshot);
+      if (typeof locked !== 'boolean') throw refused('limits_locked', 'true or false');
+      const changes = Object.keys(fields).length === 0 ? {} : readKeyChanges(fields, this.catalogue.snapshot);
+      return { ...changes, limitsLocked: locked };
+    }
     return { status: act === 'pause' ? ('disabled' as const) : ('active' as const) };
   }
 
@@ -148,9 +212,14 @@ export class KeyController {
     // The key was found within the view's scope: all of its requests are shown.
     const keyScope = { kind: 'key', keyId: key.id } as const;
     const usualRate = this.settings.keyRateLimitRpm;
-    const [limits, rate, usage, lastDay, requests, history] = await Promise.all([
+    const { role } = keyActorOf(request);
+    const limited = { keyId: key.id, rateLimitTpm: key.rateLimitTpm, maxParallel: key.maxParallel };
+    const [limits, rate, tokens, parallel, raises, usage, lastDay, requests, history] = await Promise.all([
       this.limits.of(scope, key),
       this.rates.stateOf({ keyId: key.id, rateLimitRpm: key.rateLimitRpm ?? usualRate }),
+      this.rates.tokensOf(limited),
+      this.rates.parallelOf(limited),
+      role === 'administrator' ? this.raises.of({ kind: 'key', id: key.id }) : [],
       this.usage.ask(keyScope, {
         ...window,
         bucket: 'day',
@@ -168,7 +237,10 @@ export class KeyController {
         {
           key,
           limits,
+          role,
           rate,
+          tokens,
+          parallel,
           usage,
           requests: requests.rows,
           history: history.rows,
@@ -176,7 +248,11 @@ export class KeyController {
         },
         looks,
       ),
-      form: keyFormModel({ values, choices, usualRate, refusal }, looks.translate),
+      ...(role === 'administrator' ? { raises: raisesModel(key, raises, looks) } : {}),
+      form: keyFormModel(
+        { values, choices, usualRate, refusal, isAdministrator: role === 'administrator' },
+        looks.translate,
+      ),
     };
   }
 }

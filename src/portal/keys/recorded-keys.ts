@@ -1,19 +1,30 @@
 import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, type Changes, changesOf, type Concerned } from '../../audit';
+import { BudgetRaises } from '../../billing';
 import { PayerService } from '../../identity';
-import type { Scope } from '../../kernel';
+import { formatUsd, type Nano, type Scope } from '../../kernel';
 import {
   type IssuedKey,
   type KeyChanges,
   KeyDirectory,
   KeyRegister,
+  type KeyRole,
   KeysService,
   type ManagedKey,
   type NewKey,
   presentKey,
+  refuseKeyAct,
+  refuseKeyChanges,
   type RotatedKey,
 } from '../../keys';
 import { Database, type Tx } from '../../platform';
+
+/** Who acts on a key: owners in their own view, administrators within their scope. */
+export interface KeyActor {
+  readonly scope: Scope;
+  readonly role: KeyRole;
+  readonly userId: number;
+}
 
 /** Changes of keys with their entries in the activity log. When one returns, this node already goes by it. */
 @Injectable()
@@ -25,6 +36,7 @@ export class RecordedKeys {
     private readonly directory: KeyDirectory,
     private readonly payers: PayerService,
     private readonly activity: ActivityLog,
+    private readonly raises: BudgetRaises,
   ) {}
 
   async create(scope: Scope, form: Omit<NewKey, 'kind'>): Promise<IssuedKey> {
@@ -37,8 +49,49 @@ export class RecordedKeys {
     });
   }
 
-  async change(scope: Scope, key: ManagedKey, changes: KeyChanges, reason?: string): Promise<ManagedKey> {
-    return this.changed(scope, key, reason, (tx) => this.keys.change(scope, tx, key.publicId, changes));
+  async change(
+    { scope, role, userId }: KeyActor,
+    key: ManagedKey,
+    changes: KeyChanges,
+    reason?: string,
+  ): Promise<ManagedKey> {
+    const administrator = role === 'administrator' ? { userId, reason } : null;
+    return this.changed(scope, key, reason, (tx, before) => {
+      refuseKeyChanges(changes, role, before);
+      return this.keys.change(scope, tx, key.publicId, changes, administrator);
+    });
+  }
+
+  /** Until an instant; it ends by itself. */
+  async raise(
+    { scope, role, userId }: KeyActor,
+    key: ManagedKey,
+    raise: { readonly amount: Nano; readonly endsAt: Date },
+    reason: string,
+  ): Promise<void> {
+    const concerns = await this.payers.standingOf(key);
+    await this.database.transaction(async (tx) => {
+      const locked = await this.locked(scope, key, tx);
+      refuseKeyAct('raise', role, locked);
+      await this.raises.raise(tx, budgetOf(key), { ...raise, reason, by: userId });
+      const changes = changesOf(null, { raised_usd: formatUsd(raise.amount), until: raise.endsAt });
+      await this.write(tx, 'key.budget-raised', key, concerns, { changes, reason });
+    });
+  }
+
+  /** One that has ended already stays as it is. */
+  async endRaise({ scope, role }: KeyActor, key: ManagedKey, id: number, reason?: string): Promise<void> {
+    const concerns = await this.payers.standingOf(key);
+    await this.database.transaction(async (tx) => {
+      const locked = await this.locked(scope, key, tx);
+      refuseKeyAct('raise', role, locked);
+      if (await this.raises.end(tx, budgetOf(key), id))
+        await this.write(tx, 'key.budget-raise-ended', key, concerns, {
+          changes: changesOf(null, { raise: id }),
+          reason,
+        });
+      else this.activity.nothingChanged();
+    });
   }
 
   async revoke(scope: Scope, key: ManagedKey, reason?: string): Promise<ManagedKey> {
@@ -61,12 +114,12 @@ export class RecordedKeys {
     scope: Scope,
     key: ManagedKey,
     reason: string | undefined,
-    change: (tx: Tx) => Promise<void>,
+    change: (tx: Tx, before: ManagedKey) => Promise<void>,
   ): Promise<ManagedKey> {
     const concerns = await this.payers.standingOf(key);
     const changed = await this.database.transaction(async (tx) => {
-      const before = await this.register.get(scope, key.publicId, tx);
-      await change(tx);
+      const before = await this.locked(scope, key, tx);
+      await change(tx, before);
       const after = await this.register.get(scope, key.publicId, tx);
       const changes = changesOf(factsOf(before), factsOf(after));
       if (Object.keys(changes).length === 0) this.activity.nothingChanged();
@@ -75,6 +128,12 @@ export class RecordedKeys {
     });
     this.directory.forget({ what: 'key', id: key.id });
     return changed;
+  }
+
+  /** As it stands, until the transaction ends. */
+  private async locked(scope: Scope, key: ManagedKey, tx: Tx): Promise<ManagedKey> {
+    await tx.query('SELECT FROM api_key WHERE id = $1 FOR NO KEY UPDATE', [key.id]);
+    return this.register.get(scope, key.publicId, tx);
   }
 
   private write(
@@ -103,12 +162,23 @@ const isFact = new Set([
   'allowed_models',
   'allowed_regions',
   'rate_limit_rpm',
+  'rate_limit_tpm',
+  'max_parallel',
+  'paused_by_administrator',
+  'limits_locked',
   'metadata',
   'expires_at',
 ]);
 
-const factsOf = (key: ManagedKey): object =>
-  Object.fromEntries(Object.entries(presentKey(key)).filter(([name]) => isFact.has(name)));
+/** What a budget has used is no change of it. */
+const factsOf = (key: ManagedKey): object => ({
+  ...Object.fromEntries(Object.entries(presentKey(key)).filter(([name]) => isFact.has(name))),
+  model_budgets: key.modelBudgets.map(
+    ({ model, state }) => `${model} = ${formatUsd(state.limit)} ${state.period}`,
+  ),
+});
+
+const budgetOf = ({ id }: ManagedKey) => ({ kind: 'key', id }) as const;
 
 function actionOf(before: ManagedKey, after: ManagedKey): ActionName {
   if (before.status === after.status) return 'key.changed';

@@ -1,0 +1,81 @@
+import type { BudgetRaise } from '../../billing';
+import { instantField, type Nano, parseUsd, refused } from '../../kernel';
+import type { ManagedKey } from '../../keys';
+import { formatMoney, formatTime, type TableModel } from '../../views';
+import type { Looks } from '../lists/looks';
+
+type Posted = Readonly<Record<string, unknown>>;
+
+/** By how much, and until when: a day is its first instant in UTC. */
+export function readRaise({ raise_amount: amount, raise_until: until }: Posted): {
+  readonly amount: Nano;
+  readonly endsAt: Date;
+} {
+  return { amount: amountOf(amount), endsAt: instantField(until, 'raise_until') };
+}
+
+function amountOf(value: unknown): Nano {
+  if (typeof value === 'string' || typeof value === 'number') {
+    try {
+      const amount = parseUsd(typeof value === 'string' ? value.replace(',', '.') : value);
+      if (amount > 0n) return amount;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+  throw refused('raise_amount', 'an amount in US dollars above zero, like 25 or 0.5');
+}
+
+export interface RaisesModel {
+  readonly mayRaise: boolean;
+  readonly table: TableModel | null;
+  readonly open: readonly { readonly id: number; readonly text: string }[];
+}
+
+/** For administrators, of a key that has a budget. */
+export function raisesModel(
+  key: ManagedKey,
+  raises: readonly BudgetRaise[],
+  { translate, locale }: Looks,
+): RaisesModel {
+  const text = (value: string) => ({ kind: 'text' as const, value });
+  const wordsOf = ({ amount, endsAt }: BudgetRaise): string =>
+    translate('keys.raised', {
+      amount: formatMoney(locale, amount),
+      at: `${formatTime(locale, 'UTC', endsAt, 'minute')} UTC`,
+    });
+  return {
+    mayRaise: key.budget !== null,
+    table:
+      raises.length === 0
+        ? null
+        : {
+            caption: translate('keys.raise.heading'),
+            columns: ['amount', 'until', 'by', 'state']
+              .map((name) => ({
+                label: translate(`keys.raise.${name}`),
+                minor: name === 'by',
+              }))
+              .concat([{ label: translate('keys.reason'), minor: true }]),
+            rows: raises.map((raise) => ({
+              cells: [
+                { kind: 'money', value: raise.amount, heading: true },
+                { kind: 'time', value: raise.endsAt },
+                { ...text(raise.createdBy ?? translate('keys.an-administrator')), minor: true },
+                {
+                  kind: 'badge',
+                  value: {
+                    tone: raise.endedAt === null ? 'ok' : 'neutral',
+                    label: translate(raise.endedAt === null ? 'keys.raise.in-force' : 'keys.raise.ended'),
+                  },
+                },
+                { ...text(raise.reason), minor: true },
+              ],
+            })),
+            empty: { title: translate('keys.raise.heading'), text: translate('keys.raise.text') },
+          },
+    open: raises
+      .filter(({ endedAt }) => endedAt === null)
+      .map((raise) => ({ id: raise.id, text: wordsOf(raise) })),
+  };
+}

@@ -1,0 +1,232 @@
+import { Limits } from '../../../src/billing';
+import { Organisation, UserAccount } from '../../../src/identity';
+import { parseUsd, type Role } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+import { addKey, addUser, signIn } from '../../support/people';
+import { until } from '../keys/http';
+import { ask } from '../web/raw-exchange';
+
+interface Person {
+  readonly userId: number;
+  readonly cookie: string;
+}
+
+let app: TestApp;
+let owner: Person;
+let administrator: Person;
+let stranger: Person;
+let key: { id: number; publicId: string; text: string };
+
+beforeAll(async () => {
+  app = await startTestApp();
+  const [own, other] = [await organisation('one'), await organisation('two')];
+  owner = await person('user', own);
+  administrator = await person('org_admin', own);
+  stranger = await person('org_admin', other);
+  for (const { cookie } of [administrator, stranger]) await intoAdminView(cookie);
+});
+beforeEach(async () => {
+  key = await addKey(app, owner.userId);
+});
+afterAll(() => app.close());
+
+async function organisation(name: string): Promise<number> {
+  const repository = app.database.source.getRepository(Organisation);
+  const row = repository.create({ name, slug: name });
+  await repository.insert(row);
+  return row.id;
+}
+
+async function person(role: Role, organisationId: number): Promise<Person> {
+  const userId = await addUser(app, role);
+  await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
+  return { userId, cookie: await signIn(app, userId) };
+}
+
+async function intoAdminView(cookie: string): Promise<void> {
+  const answer = await send('/dashboard/toggle-admin-mode', {}, cookie);
+  expect(answer.status).toBeLessThan(400);
+}
+
+const send = (path: string, form: Record<string, string>, cookie: string) =>
+  ask(app.url, {
+    method: 'POST',
+    path,
+    headers: {
+      cookie,
+      accept: 'text/html',
+      'content-type': 'application/x-www-form-urlencoded',
+      'sec-fetch-site': 'same-origin',
+    },
+    body: new URLSearchParams(form).toString(),
+  });
+const page = async ({ cookie }: Person) =>
+  (await ask(app.url, { path: `/dashboard/keys/${key.publicId}`, headers: { cookie, accept: 'text/html' } }))
+    .body;
+const tell = async ({ cookie }: Person, body: object) => {
+  const answer = await ask(app.url, {
+    method: 'POST',
+    path: `/dashboard/keys/${key.publicId}`,
+    headers: {
+      cookie,
+      accept: 'application/json',
+      'content-type': 'application/json',
+      'sec-fetch-site': 'same-origin',
+    },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, json: JSON.parse(answer.body) as Record<string, unknown> };
+};
+const nameOf = async ({ userId }: Person) =>
+  (await app.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId })).displayName;
+const actionsOn = async () =>
+  (
+    await app.database.query<{ action: string }>(
+      "SELECT action FROM activity WHERE object_type = 'key' AND object_id = $1 ORDER BY id",
+      [key.publicId],
+    )
+  ).map(({ action }) => action);
+const answers = async () =>
+  (await ask(app.url, { path: '/v1/key', headers: { authorization: `Bearer ${key.text}` } })).status;
+
+describe('a pause', () => {
+  test('by an administrator holds against the owner, who reads who paused and why', async () => {
+    expect((await tell(administrator, { action: 'pause', reason: 'Leaked in a log.' })).status).toBe(200);
+    expect(await answers()).toBe(401);
+    const shown = await page(owner);
+    expect(shown).toContain(`${await nameOf(administrator)} paused this key`);
+    expect(shown).toContain('Leaked in a log.');
+    expect(shown).not.toContain('value="resume"');
+    expect(await tell(owner, { action: 'resume' })).toMatchObject({
+      status: 403,
+      json: { error: 'An administrator paused this key: ask them to resume it.' },
+    });
+    expect(await tell(owner, { action: 'save', status: 'active' })).toMatchObject({ status: 403 });
+    expect(await answers()).toBe(401);
+    expect((await tell(administrator, { action: 'resume' })).status).toBe(200);
+    expect(await answers()).toBe(200);
+    expect(await page(owner)).not.toContain('paused this key');
+    expect(await actionsOn()).toEqual(['key.disabled', 'key.enabled']);
+  });
+
+  test('by the owner is the owner’s to end', async () => {
+    expect((await tell(owner, { action: 'pause' })).status).toBe(200);
+    expect((await tell(owner, { action: 'resume' })).status).toBe(200);
+    expect(await answers()).toBe(200);
+  });
+
+  test('nor any act of an administrator of others: the key is not there', async () => {
+    for (const action of ['pause', 'revoke', 'raise', 'save'])
+      expect((await tell(stranger, { action, name: 'x' })).status).toBe(404);
+    expect(await answers()).toBe(200);
+  });
+
+  test('an administrator revokes for good', async () => {
+    expect((await tell(administrator, { action: 'revoke', reason: 'Left the house.' })).status).toBe(200);
+    expect(await answers()).toBe(401);
+  });
+});
+
+test('limits that an administrator locks are theirs to change; names are not limits', async () => {
+  const limits = { rate_limit_rpm: 9, rate_limit_tpm: 5_000, max_parallel: 3, budget_limit: 2 };
+  const set = await tell(administrator, { ...limits, limits_locked: true });
+  expect(set).toMatchObject({
+    status: 200,
+    json: { ...limits, limits_locked: { by: await nameOf(administrator) } },
+  });
+  expect(await page(owner)).toContain('set the limits of this key');
+  for (const change of [
+    { rate_limit_tpm: null },
+    { budget_limit: 3 },
+    { limits_locked: false },
+    { max_parallel: 4 },
+  ])
+    expect((await tell(owner, change)).status).toBe(403);
+  expect((await tell(owner, { name: 'mine', rate_limit_rpm: 9 })).status).toBe(200);
+  expect((await tell(administrator, { limits_locked: false })).status).toBe(200);
+  expect((await tell(owner, { rate_limit_tpm: null })).status).toBe(200);
+});
+
+test('the form sets every limit and shows it again', async () => {
+  const path = `/dashboard/keys/${key.publicId}`;
+  const form = {
+    name: 'formed',
+    budget_limit: '5',
+    budget_period: 'weekly',
+    rate_limit_tpm: '7000',
+    max_parallel: '2',
+  };
+  expect((await send(path, form, owner.cookie)).status).toBe(303);
+  const shown = await page(owner);
+  expect(shown).toContain('value="7000"');
+  expect(shown).toContain('Calls open now');
+  expect(shown).toContain('a week');
+  const refused = await send(path, { ...form, max_parallel: '0' }, owner.cookie);
+  expect(refused.status).toBe(400);
+  expect(refused.body).toContain('Calls at once must be');
+  expect((await send(path, { ...form, model_budgets: 'no model' }, owner.cookie)).body).toContain(
+    'Budgets of models are',
+  );
+});
+
+describe('a budget raised for a while', () => {
+  const state = async () => app.application.get(Limits, { strict: false }).state({ kind: 'key', id: key.id });
+  const raise = (rest: object = {}) => ({
+    action: 'raise',
+    raise_amount: '2.5',
+    raise_until: new Date(Date.now() + 86_400_000).toISOString(),
+    reason: 'A week of tests.',
+    ...rest,
+  });
+
+  test('counts at once, is shown beside its usage and on record, and can be ended early', async () => {
+    expect((await tell(administrator, { budget_limit: 1 })).status).toBe(200);
+    expect(await tell(administrator, raise())).toMatchObject({
+      status: 200,
+      json: { budget_limit: 1, budget_raised: 2.5, budget_remaining: 3.5 },
+    });
+    expect(await page(owner)).toContain('Raised by');
+    expect(await page(owner)).not.toContain('value="raise"');
+    const shown = await page(administrator);
+    expect(shown).toContain('A week of tests.');
+    const id = /name="raise_id" value="(\d+)"/.exec(shown)?.[1];
+    expect((await tell(administrator, { action: 'end_raise', raise_id: id })).json).toMatchObject({
+      budget_raised: null,
+      budget_remaining: 1,
+    });
+    expect(await actionsOn()).toEqual(['key.changed', 'key.budget-raised', 'key.budget-raise-ended']);
+  });
+
+  test('a change of the budget keeps what it is raised by, and the end takes it away by itself', async () => {
+    await tell(administrator, { budget_limit: 1 });
+    const soon = new Date(Date.now() + 1_500);
+    expect((await tell(administrator, raise({ raise_until: soon.toISOString() }))).status).toBe(200);
+    await tell(administrator, { budget_limit: 4 });
+    expect(await state()).toMatchObject({ limit: parseUsd('4'), raised: parseUsd('2.5'), raisedUntil: soon });
+    await until(async () => (await state())?.raised === 0n, 5_000);
+    // With the next lease of a node; until then nobody draws, for the window is not there.
+    await until(async () => {
+      const [row] = await app.database.query<{ open: number }>(
+        'SELECT count(*)::integer AS open FROM budget_raise WHERE ended_at IS NULL AND owner_id = $1',
+        [key.id],
+      );
+      return row?.open === 0;
+    }, 10_000);
+    expect(await state()).toMatchObject({ limit: parseUsd('4'), remaining: parseUsd('4') });
+  });
+
+  test.each([
+    ['without a budget', {}, 409],
+    ['by nothing', { raise_amount: '0' }, 400],
+    ['until yesterday', { raise_until: '2020-01-01' }, 400],
+    ['without a reason', { reason: '' }, 400],
+  ])('%s it is refused', async (_what, rest, status) => {
+    if (status !== 409) await tell(administrator, { budget_limit: 1 });
+    expect((await tell(administrator, raise(rest))).status).toBe(status);
+  });
+
+  test('is not for owners', async () => {
+    await tell(owner, { budget_limit: 1 });
+    expect((await tell(owner, raise())).status).toBe(403);
+  });
+});
