@@ -162,7 +162,9 @@ export class KeyController {
           reason,
         );
         break;
-      default:
+      case 'save':
+      case 'pause':
+      case 'resume':
         return this.keys.change(actor, key, this.changesOf(act, fields), reason);
     }
     return this.register.get(actor.scope, key.publicId);
