@@ -40,11 +40,12 @@ import { CreatePayments1763801200000 } from './1763801200000-create-payments';
 import { CreateSecondFactor1763801300000 } from './1763801300000-create-second-factor';
 import { LetPeopleSetTheAutorouter1763901000000 } from './1763901000000-let-people-set-the-autorouter';
 import { CreateAutorouterState1763901100000 } from './1763901100000-create-autorouter-state';
+import { KeepAutoDecisions1763901200000 } from './1763901200000-keep-auto-decisions';
 import { CreateQuality1763902000000 } from './1763902000000-create-quality';
 import { SealActivity1763903000000 } from './1763903000000-seal-activity';
-import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
 import { AddKeyLimits1763904000000 } from './1763904000000-add-key-limits';
 import { AddOrganisationMarkups1763904100000 } from './1763904100000-add-organisation-markups';
+import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -90,9 +91,10 @@ export const migrations = [
   CreateSecondFactor1763801300000,
   LetPeopleSetTheAutorouter1763901000000,
   CreateAutorouterState1763901100000,
+  KeepAutoDecisions1763901200000,
   CreateQuality1763902000000,
   SealActivity1763903000000,
-  CreateCatalogueDrafts1763905000000,
   AddKeyLimits1763904000000,
   AddOrganisationMarkups1763904100000,
+  CreateCatalogueDrafts1763905000000,
 ];

@@ -45,5 +45,6 @@ export const ordinaryOutcome = (rest: Partial<SettleOutcome> = {}): SettleOutcom
   tags: null,
   keyModelId: null,
   priceFactor: null,
+  autoDecision: null,
   ...rest,
 });

@@ -70,6 +70,7 @@ const recordColumns = {
   tags: 'labels',
   keyModelId: 'id',
   priceFactor: 'span',
+  autoDecision: 'json',
 } as const satisfies Readonly<Record<Exclude<keyof RequestRecord, 'settlementId'>, ColumnKind>>;
 
 export type RecordField = keyof typeof recordColumns;

@@ -52,6 +52,8 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly keyModelId: number | null;
   /** What its organisation paid of the price, in millionths; null is the price itself. */
   readonly priceFactor: number | null;
+  /** Why `auto` chose the model that answered; null where a model was named. */
+  readonly autoDecision: object | null;
 }
 
 /** What happened, apart from which request it was and when. */

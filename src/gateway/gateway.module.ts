@@ -3,6 +3,9 @@ import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
 import { RoutingModule } from '../routing';
 import { IdempotencyModule, WebModule } from '../web';
+import { AutoCandidates } from './auto/auto-candidates';
+import { AutoDecisions } from './auto/auto-decisions';
+import { AutoTraffic } from './auto/auto-traffic';
 import { CountTokensController } from './count-tokens/count-tokens.controller';
 import { TokenCounter } from './count-tokens/token-counter';
 import { ErrorsController } from './errors.controller';
@@ -54,6 +57,9 @@ import { TextController } from './text.controller';
     Admissions,
     AnswerSampling,
     AttemptTools,
+    AutoCandidates,
+    AutoDecisions,
+    AutoTraffic,
     Holds,
     TokenRate,
     Observer,

@@ -5,6 +5,7 @@ import { SecretsModule, SupplierHttpModule } from '../platform';
 import { AutoLearner } from './auto/auto-learner';
 import { AutoPolicies } from './auto/auto-policies';
 import { AutoSalts } from './auto/auto-salts';
+import { AutoSessions } from './auto/auto-sessions';
 import { AutoSettingsStore } from './auto/auto-settings.store';
 import { AutoStates } from './auto/auto-states';
 import { StateUpkeep } from './auto/state-upkeep';
@@ -25,6 +26,7 @@ import { SupplierClient } from './suppliers/supplier-client';
     AutoPolicies,
     AutoRouter,
     AutoSalts,
+    AutoSessions,
     AutoSettingsStore,
     AutoStates,
     CredentialAlarm,
@@ -44,6 +46,7 @@ import { SupplierClient } from './suppliers/supplier-client';
     AutoPolicies,
     AutoRouter,
     AutoSalts,
+    AutoSessions,
     AutoSettingsStore,
     AutoStates,
     CredentialAlarm,

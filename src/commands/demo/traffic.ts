@@ -145,6 +145,7 @@ function factsOf(
     tags: null,
     keyModelId: null,
     priceFactor: null,
+    autoDecision: null,
   };
 }
 

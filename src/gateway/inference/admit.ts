@@ -67,7 +67,7 @@ export class Admissions {
   private nameOf({ inbound, model, operation }: Call): string {
     const { snapshot } = this.catalogue;
     if (model !== AUTO || snapshot.model(AUTO) !== undefined) return model;
-    return this.auto.choose(operation.name, () => callableModels(inbound.caller, snapshot, operation.kind));
+    return this.auto.reference(() => callableModels(inbound.caller, snapshot, operation.kind));
   }
 
   /** A lane whose supplier does not serve the operation is none for this request, not even to fail over to. */

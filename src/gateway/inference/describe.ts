@@ -11,11 +11,21 @@ import { sessionOf } from './session';
 import { type Speech, speechIn } from './media/speech';
 import { isConversation, isText, type Operation } from './operation';
 
+/** How `auto` chose the model of a request. */
+export interface AutoTrace {
+  /** For the record: why, and which model answered in the end. */
+  explained(answeredBy: string | null): object;
+  /** Settles once the next turn of the conversation finds its model; null while none has answered. */
+  readonly remembering: Promise<void> | null;
+}
+
 /** A request, and what the gateway needs to know of it; everything else is between the caller and the supplier. */
 export interface Call {
   readonly inbound: Inbound;
   readonly operation: Operation;
   readonly model: string;
+  /** Null where the request names its model. */
+  readonly auto: AutoTrace | null;
   readonly stream: boolean;
   /** The caller wants the usage chunk that chat streams carry only on demand. */
   readonly includeUsage: boolean;
@@ -74,6 +84,7 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
     inbound,
     operation,
     model: modelIn(body.model ?? operation.defaults?.model),
+    auto: null,
     stream: isText(operation) && (booleanIn(body.stream, 'stream') ?? false),
     includeUsage: wantsUsage(body.stream_options),
     choices,

@@ -45,7 +45,7 @@ export class Holds {
     const { requestId } = call.inbound;
     const prices = this.pricesFor(call, admission);
     const inputBound = Math.max(0, ...prices.keys());
-    const outputBound = call.maxOutputTokens ?? admission.model.maxOutputTokens ?? UNKNOWN_OUTPUT_CAP;
+    const outputBound = this.outputBoundOf(call, admission);
     const amount = amountOf(call, prices, writtenWithin(call, outputBound));
     const request: HoldRequest = { requestId, refs: limitsOf(call, admission), amount };
     const held = (hold: Hold, perAnswer = outputBound): HeldCall => ({
@@ -62,6 +62,27 @@ export class Holds {
         held(less, perAnswer),
       );
     return this.escrow.hold(request).then((late) => held(late));
+  }
+
+  /** Which of several the caller cannot pay for, be it with the shortest answer. Asks only near a budget's end. */
+  async unaffordable(call: Call, admissions: readonly Admission[]): Promise<ReadonlySet<Admission>> {
+    const { requestId, caller } = call.inbound;
+    const most = (admission: Admission, outputBound: number): Nano =>
+      amountOf(call, this.pricesFor(call, admission), writtenWithin(call, outputBound));
+    const amounts = admissions.map((each) => most(each, this.outputBoundOf(call, each)));
+    const amount = amounts.reduce((dearest, each) => (each > dearest ? each : dearest), 0n);
+    const trial = this.escrow.tryHold({ requestId, refs: caller.limits, amount });
+    if (trial !== null) {
+      trial.release();
+      return new Set();
+    }
+    const headroom = await this.escrow.headroom(caller.limits);
+    const least = call.maxOutputTokens ?? this.settings.budgetMinOutput;
+    return new Set(admissions.filter((each) => most(each, least) > headroom));
+  }
+
+  private outputBoundOf(call: Call, { model }: Admission): number {
+    return call.maxOutputTokens ?? model.maxOutputTokens ?? UNKNOWN_OUTPUT_CAP;
   }
 
   /** With the bound on each answer that it is enough for. */

@@ -6,7 +6,8 @@ import type { AttemptTools } from './attempt-tools';
 import type { Judgement } from './judge';
 import type { RoutedCall } from './routed-call';
 
-const MOST_LANES = 3;
+/** Of one request, whichever models it goes to. */
+export const MOST_LANES = 3;
 
 /** Which lane of a request has its turn, by what right, and out of whose retry budget. */
 export class LaneTurns {

@@ -4,7 +4,9 @@ import { Refusals } from '../../audit';
 import { Escrow } from '../../billing';
 import { fault, fromUnknown } from '../../kernel';
 import { Settings } from '../../platform';
+import { AUTO } from '../../routing';
 import { type HttpRequest, Idempotency } from '../../web';
+import { AutoDecisions } from '../auto/auto-decisions';
 import { KeptResponses } from '../responses/kept-responses';
 import { OpenStreams } from '../reply/open-streams';
 import type { Reply } from '../reply/reply';
@@ -15,11 +17,13 @@ import type { Work } from '../work';
 import { type Admission, Admissions } from './admit';
 import { AnswerSampling } from './answer-sampling';
 import { Attempts } from './attempt';
+import { lanesIn } from './attempt-record';
 import { AttemptTools } from './attempt-tools';
 import { type Call, describeCall } from './describe';
 import { type HeldCall, Holds } from './hold';
 import { intake } from './inbound';
 import type { LaneAnswer } from './lane-answer';
+import { MOST_LANES } from './lane-turns';
 import { Observer } from './observer';
 import { planFor, rememberLane } from './plan';
 import { recordRefusal } from './refuse';
@@ -53,6 +57,7 @@ export class Pipeline {
     private readonly refusals: Refusals,
     private readonly sampling: AnswerSampling,
     private readonly tokenRate: TokenRate,
+    private readonly auto: AutoDecisions,
   ) {}
 
   /** Answers the whole reply, or null once a stream has been sent. */
@@ -63,6 +68,7 @@ export class Pipeline {
       tries: [],
       inbound: null,
       call: null,
+      auto: null,
       model: '',
       isSettled: false,
       tokens: null,
@@ -77,9 +83,13 @@ export class Pipeline {
       progress.inbound = received;
       const expanding = operation.keepsAnswers === true ? this.responses.expand(received) : received;
       const inbound = expanding instanceof Promise ? await expanding : expanding;
-      const call = describeCall(inbound, operation);
+      const described = describeCall(inbound, operation);
+      progress.call = described;
+      if (described.model === AUTO) progress.auto = await this.auto.route(described);
+      const { auto } = progress;
+      const call = auto === null ? described : { ...described, auto };
       progress.call = call;
-      const admission = this.admissions.admit(call);
+      const admission = auto?.admission ?? this.admissions.admit(call);
       progress.model = admission.model.name;
       return await replayOr(this.idempotency, received, { call, work }, () =>
         this.answer(call, admission, work, progress, response),
@@ -113,9 +123,12 @@ export class Pipeline {
     const held = holding instanceof Promise ? await holding : holding;
     const routed: RoutedCall = { call: estimatedWithin(asked, held), model, held, plan, work };
     const attempts = new Attempts(routed, this.tools, tries);
+    let isAnswered = false;
     try {
       const answer = await attempts.answer();
+      isAnswered = true;
       rememberLane(routed, answer.route.lane.id, this.tools);
+      progress.auto?.answered(model.name);
       const { whole } = answer;
       if (whole === null) return await this.stream(answer, attempts, progress, response);
       const { facts, kept } = settle(whole, tries);
@@ -133,8 +146,10 @@ export class Pipeline {
       }
       held.hold.release();
       const larger = isLarger ? null : this.largerFor(asked, admission, error);
-      if (larger === null) throw error;
-      return await this.answer(asked, larger, work, progress, response, true);
+      const other = larger ?? (isAnswered ? null : this.steppingIn(progress, work, error));
+      if (other === null) throw error;
+      progress.model = other.model.name;
+      return await this.answer(asked, other, work, progress, response, isLarger || larger !== null);
     } finally {
       // What did not end in a settlement cost the caller nothing.
       held.hold.release();
@@ -178,6 +193,16 @@ export class Pipeline {
     const keeping = isKept ? this.responses.keep(call, answer) : undefined;
     await account;
     if (keeping !== undefined) await keeping;
+    if (call.auto !== null) await call.auto.remembering;
+  }
+
+  /** Where the model that `auto` chose fails before its answer began, the next one has its turn. */
+  private steppingIn({ auto, model, tries }: RequestProgress, work: Work, error: unknown): Admission | null {
+    if (auto === null || work.stopped !== null) return null;
+    const { status, code } = fromUnknown(error);
+    if (status < 500 && code !== 'supplier_limit') return null;
+    auto.failed(model);
+    return lanesIn(tries) < MOST_LANES ? auto.next() : null;
   }
 
   /** A conversation that has outgrown its model goes to the larger one that the catalogue names, if there is one. */

@@ -6,14 +6,21 @@ import type { Call } from './describe';
 import type { RoutedCall } from './routed-call';
 import { stickyKey } from './session';
 
-/** The lanes of a request in the order in which they are tried. Outside its regions there are none. */
-export function planFor(
+/** The lanes of a request in the order in which they are tried. */
+export function planFor(call: Call, admission: Admission, tools: AttemptTools): RoutePlan {
+  const plan = routePlan(call, admission, tools);
+  if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable', { retryAfterSeconds: 60 });
+  return plan;
+}
+
+/** The same, without a lane where the regions leave none. */
+export function routePlan(
   call: Call,
   { lanes, model }: Admission,
   { health, stickiness }: AttemptTools,
 ): RoutePlan {
   const now = monotonicMs();
-  const plan = planRoute({
+  return planRoute({
     lanes,
     regions: regionsFor(call),
     // One lane is no choice, and the session need not be looked for.
@@ -23,8 +30,6 @@ export function planFor(
     stateOf: (lane) => health.stateOf(lane, call.inbound.caller.keyId, now),
     random: Math.random,
   });
-  if (plan.lanes.length === 0) throw fault('sovereign_route_unavailable', { retryAfterSeconds: 60 });
-  return plan;
 }
 
 /** The next request of a conversation finds its lane again. */

@@ -51,6 +51,7 @@ export async function recordRefusal(
     tags: call?.tags ?? null,
     keyModelId: null,
     priceFactor: null,
+    autoDecision: call?.auto?.explained(null) ?? null,
   });
   // It cost nothing: the caller hears why it was refused, also where that cannot be put on record.
   await kept?.catch(() => undefined);

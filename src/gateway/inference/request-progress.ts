@@ -1,5 +1,6 @@
 import type { AttemptRecord } from '../../audit';
 import type { HttpRequest } from '../../web';
+import type { AutoRoute } from '../auto/auto-route';
 import type { Call } from './describe';
 import type { Inbound } from './inbound';
 import type { Operation } from './operation';
@@ -14,6 +15,8 @@ export interface RequestProgress {
   inbound: Inbound | null;
   /** Null until it was understood. */
   call: Call | null;
+  /** Null where the request names its model. */
+  auto: AutoRoute | null;
   /** The model that answers it; empty until it is known. */
   model: string;
   /** Charged and on record, although there was no answer. */

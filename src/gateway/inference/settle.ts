@@ -58,6 +58,7 @@ export function settle(
     tags: call.tags,
     keyModelId: inbound.caller.modelLimits === null ? null : held.hold.keyModelId,
     priceFactor: inbound.priceFactor,
+    autoDecision: call.auto?.explained(routed.model.name) ?? null,
   });
   const facts = {
     supplier: lane.provider.name,

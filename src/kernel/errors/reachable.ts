@@ -9,6 +9,7 @@ export const reachableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'auth_unavailable',
   'authentication_required',
   'autorouter_no_candidate',
+  'autorouter_unavailable',
   'billing_limit_reached',
   'billing_unavailable',
   'budget_exceeded',

@@ -48,20 +48,11 @@ export class Settings extends BillingSettings {
   @Setting({
     name: 'AUTO_MODEL',
     group: 'Suppliers',
-    describe: 'The model that answers requests for `auto`.',
+    describe: 'The model that answers requests for `auto` until enough is learned, and in doubt.',
     as: text(),
     unset: 'the first one that the caller may use',
   })
   readonly autoModel?: string;
-
-  @Setting({
-    name: 'AUTO_EVERYWHERE',
-    group: 'Suppliers',
-    describe: 'Whether `auto` may also be asked for in chat completions and responses.',
-    as: toggle,
-    default: 'false',
-  })
-  readonly autoEverywhere: boolean;
 
   @Setting({
     name: 'STREAM_PING_INTERVAL',

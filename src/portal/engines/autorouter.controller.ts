@@ -55,7 +55,6 @@ export class AutorouterController {
       scope: `${periodWords(days, timeZone, translate)} · ${scopeWords(request, translate)}`,
       isHelpClosed,
       model: this.settings.autoModel ?? null,
-      everywhere: this.settings.autoEverywhere,
       periods: {
         options: choices.map((choice) => ({
           label: translate('overview.days', { count: choice }),

@@ -69,6 +69,7 @@ function record(fields: Partial<RequestRecord>): RequestRecord {
     tags: null,
     keyModelId: null,
     priceFactor: null,
+    autoDecision: null,
     ...fields,
   };
 }

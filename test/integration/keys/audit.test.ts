@@ -46,6 +46,7 @@ const record = (place: number, fields: Partial<RequestRecord> = {}): RequestReco
   tags: null,
   keyModelId: null,
   priceFactor: null,
+  autoDecision: null,
   ...fields,
 });
 

@@ -60,6 +60,7 @@ const record = (userId: number, keyId: number, fields: Partial<RequestRecord> = 
   tags: null,
   keyModelId: null,
   priceFactor: null,
+  autoDecision: null,
   ...fields,
 });
 const put = (records: RequestRecord[]) =>

@@ -1,0 +1,254 @@
+import { hash } from 'node:crypto';
+import { Injectable, Logger } from '@nestjs/common';
+import { CatalogueService } from '../../catalogue';
+import { fault, parseUsd } from '../../kernel';
+import { Settings } from '../../platform';
+import {
+  AUTO,
+  AutoPolicies,
+  AutoSalts,
+  type AutoSession,
+  AutoSessions,
+  AutoStates,
+  type Candidate,
+  type Chosen,
+  decide,
+  type EffectiveAutoPolicy,
+  emptyState,
+  extractFeatures,
+  type Policy,
+  type RouterState,
+  type SessionView,
+  wordSalt,
+} from '../../routing';
+import { Admissions } from '../inference/admit';
+import type { Call } from '../inference/describe';
+import { isText, type Operation, type TextOperation } from '../inference/operation';
+import { stickyKey } from '../inference/session';
+import { type AutoCandidate, AutoCandidates, type AutoChoice } from './auto-candidates';
+import { AutoRoute } from './auto-route';
+import { AutoTraffic } from './auto-traffic';
+import { autoView, type AutoView } from './request-view';
+
+const RETRY_SECONDS = 5;
+
+/** The conversation of a request, as far as it is known. */
+interface Conversation {
+  readonly hash: Buffer;
+  readonly isNamed: boolean;
+  readonly session: AutoSession | null;
+}
+
+/** Chooses the model of a request for `auto`, by what its caller may use, what was learned, and what was set. */
+@Injectable()
+export class AutoDecisions {
+  private readonly logger = new Logger(AutoDecisions.name);
+  private readonly nothing = emptyState();
+  private readonly noSalt = wordSalt('');
+
+  constructor(
+    private readonly policies: AutoPolicies,
+    private readonly states: AutoStates,
+    private readonly salts: AutoSalts,
+    private readonly sessions: AutoSessions,
+    private readonly candidates: AutoCandidates,
+    private readonly admissions: Admissions,
+    private readonly traffic: AutoTraffic,
+    private readonly catalogue: CatalogueService,
+    private readonly settings: Settings,
+  ) {}
+
+  /** Null where the catalogue has a model of this name. */
+  async route(call: Call): Promise<AutoRoute | null> {
+    if (this.catalogue.snapshot.model(AUTO) !== undefined) return null;
+    const operation = autoOperation(call.operation);
+    const policy = await this.policyOf(call);
+    if (policy.mode === 'off') return this.fallback(call, policy);
+    const view = autoView(call, operation);
+    const [choice, conversation] = await Promise.all([
+      this.candidates.of(call, view, policy),
+      this.conversationOf(call, view),
+    ]);
+    const { chosen, isLearned } = await this.choose(call, view, policy, choice, conversation);
+    const byName = new Map(choice.candidates.map((one) => [one.candidate.model, one]));
+    return new AutoRoute(
+      this.admissions.admit({ ...call, model: chosen.chosen }),
+      isLearned ? chosen.explanation : { ...chosen.explanation, fallback: 'state_unavailable' },
+      byName,
+      // No other model than the one that called a tool reads its result.
+      view.bringsToolResult && conversation?.session !== null ? [] : chosen.fallbackOrder,
+      {
+        remember: (model) => this.remember(call, policy, conversation, byName.get(model)),
+        noted: (model, isAnswer) => this.traffic.answered(model, isAnswer),
+      },
+    );
+  }
+
+  private async choose(
+    call: Call,
+    view: AutoView,
+    policy: EffectiveAutoPolicy,
+    { candidates, excluded }: AutoChoice,
+    conversation: Conversation | null,
+  ): Promise<{ chosen: Chosen; isLearned: boolean }> {
+    const { organisationId } = call.inbound.caller.attribution;
+    const learned = await this.learnedFor(organisationId);
+    const state = learned?.state ?? this.nothing;
+    const now = Date.now();
+    const asked = candidates.map(({ candidate }) => candidate);
+    const session = sessionView(policy, view, conversation);
+    const decision = decide(state, {
+      features: extractFeatures(view.request, learned?.salt ?? this.noSalt),
+      candidates: asked,
+      policy: this.rulesOf(policy, asked, learned !== null),
+      now,
+      ...(session === undefined ? {} : { session }),
+      reliability: this.traffic.reliability,
+      drift: this.traffic.driftOf(organisationId),
+      excluded,
+    });
+    if (decision.kind === 'none') {
+      throw fault('autorouter_no_candidate', {
+        param: 'model',
+        retryAfterSeconds: RETRY_SECONDS,
+        details: { excluded: decision.excluded, reason: decision.reason },
+      });
+    }
+    if (state.calibration !== undefined) this.traffic.note(organisationId, decision.unfamiliar);
+    return { chosen: decision, isLearned: learned !== null };
+  }
+
+  /** Null where the state cannot be had: then the reference model answers. */
+  private async learnedFor(organisationId: number | null) {
+    if (organisationId === null) return { state: this.nothing, salt: this.noSalt };
+    try {
+      const state: RouterState | null = await this.states.of(organisationId);
+      if (state === null) return null;
+      const salt = state.models.size === 0 ? this.noSalt : await this.salts.of(organisationId);
+      return { state, salt };
+    } catch (error) {
+      this.logger.warn(
+        `Nothing that was learned for organisation ${organisationId} is at hand: ${String(error)}`,
+      );
+      return null;
+    }
+  }
+
+  private async policyOf({ inbound }: Call): Promise<EffectiveAutoPolicy> {
+    const { keyId, attribution } = inbound.caller;
+    const { organisationId, userId } = attribution;
+    try {
+      return await this.policies.of({ organisationId, userId, keyId });
+    } catch (cause) {
+      throw fault('autorouter_unavailable', { retryAfterSeconds: RETRY_SECONDS, cause });
+    }
+  }
+
+  private rulesOf(policy: EffectiveAutoPolicy, candidates: readonly Candidate[], isLearned: boolean): Policy {
+    const referenceModel = this.referenceOf(policy, candidates);
+    const {
+      min_quality: minQuality,
+      max_cost_per_request: cost,
+      latency_target_ms: latencyTargetMs,
+    } = policy;
+    return {
+      algorithm: policy.algorithm,
+      mode: policy.mode === 'on' && isLearned ? 'on' : 'shadow',
+      dial: policy.dial,
+      level: policy.level,
+      ...(referenceModel === undefined ? {} : { referenceModel }),
+      ...(minQuality === undefined ? {} : { minQuality }),
+      ...(cost === undefined ? {} : { maxCostPerRequest: Number(parseUsd(cost)) }),
+      ...(latencyTargetMs === undefined ? {} : { latencyTargetMs }),
+    };
+  }
+
+  /** The one that was set, under whatever name; else the first of the catalogue. */
+  private referenceOf(policy: EffectiveAutoPolicy, candidates: readonly Candidate[]): string | undefined {
+    for (const name of [policy.reference_model, this.settings.autoModel]) {
+      const found = name === undefined ? null : this.catalogue.resolve(name);
+      if (found?.kind === 'found' && candidates.some(({ model }) => model === found.model.name))
+        return found.model.name;
+    }
+    return candidates[0]?.model;
+  }
+
+  /** Routing is switched off: the model that was named for this answers, within the caller's own rights. */
+  private fallback(call: Call, { fallback_model: name }: EffectiveAutoPolicy): AutoRoute {
+    if (name === undefined) {
+      throw fault('autorouter_unavailable', {
+        param: 'model',
+        message: 'Automatic routing is switched off here: name a model.',
+        retryAfterSeconds: RETRY_SECONDS,
+      });
+    }
+    const admission = this.admissions.admit({ ...call, model: name });
+    const chosen = admission.model.name;
+    const explanation = { mode: 'off', reason: 'fallback', ref: chosen, chosen } as const;
+    return new AutoRoute(admission, explanation, new Map(), [], nothingToNote);
+  }
+
+  /** Null for a first turn that names no session: nothing can continue it by guess. */
+  private async conversationOf(call: Call, { isContinued, bringsToolResult }: AutoView) {
+    const { session: named, inbound } = call;
+    const key = hash('sha256', stickyKey(inbound, call), 'buffer');
+    if (named === null && !isContinued) return { hash: key, isNamed: false, session: null };
+    try {
+      const session = await this.sessions.of(inbound.caller.keyId, key);
+      return { hash: key, isNamed: named !== null, session };
+    } catch (cause) {
+      // Another model must not read the result of a tool call, and nobody knows which one made it.
+      if (bringsToolResult)
+        throw fault('autorouter_unavailable', { retryAfterSeconds: RETRY_SECONDS, cause });
+      return { hash: key, isNamed: named !== null, session: null };
+    }
+  }
+
+  private async remember(
+    { inbound, inputEstimate }: Call,
+    { stickiness_minutes: minutes }: EffectiveAutoPolicy,
+    conversation: Conversation | null,
+    answered: AutoCandidate | undefined,
+  ): Promise<void> {
+    if (conversation === null || answered === undefined) return;
+    const { model } = answered.admission;
+    try {
+      await this.sessions.remember(inbound.caller.keyId, conversation.hash, {
+        model: model.name,
+        cachedTokens: model.capabilities.has('prompt_caching') ? inputEstimate : 0,
+        minutes: conversation.isNamed ? minutes : Math.ceil(minutes / 2),
+      });
+    } catch (error) {
+      this.logger.warn(`The model of a conversation could not be stored: ${String(error)}`);
+    }
+  }
+}
+
+/** Conversations of the three dialects, on their own routes. */
+function autoOperation(operation: Operation): TextOperation {
+  if (isText(operation) && operation.name === operation.dialect.name) return operation;
+  throw fault('unsupported_auto_mode', {
+    param: 'model',
+    message: 'auto cannot be asked for on this route: name a model.',
+  });
+}
+
+const nothingToNote = { remember: () => Promise.resolve(), noted: () => undefined };
+
+function sessionView(
+  { stickiness }: EffectiveAutoPolicy,
+  { bringsToolResult }: AutoView,
+  conversation: Conversation | null,
+): SessionView | undefined {
+  if (conversation === null) return undefined;
+  const { session, isNamed } = conversation;
+  if (session === null && !isNamed) return undefined;
+  const isHeld = bringsToolResult && session !== null;
+  const isKept = session !== null && (stickiness || isHeld);
+  return {
+    source: isNamed ? 'named' : 'guessed',
+    betweenToolCallAndResult: isHeld,
+    cachedTokens: isKept ? session.cachedTokens : 0,
+    ...(isKept ? { model: session.model, since: session.since } : {}),
+  };
+}

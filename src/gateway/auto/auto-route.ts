@@ -1,0 +1,65 @@
+import type { Explanation } from '../../routing';
+import type { Admission } from '../inference/admit';
+import type { AutoTrace } from '../inference/describe';
+import type { AutoCandidate } from './auto-candidates';
+
+/** Why nothing was chosen, and a model answered all the same. */
+export interface FallbackExplanation {
+  readonly mode: 'off';
+  readonly reason: 'fallback';
+  readonly ref: string;
+  readonly chosen: string;
+}
+
+type Explained = (Explanation & { readonly fallback?: 'state_unavailable' }) | FallbackExplanation;
+
+/** What the record of a request says of its decision. */
+export type AutoDecision = Explained & {
+  /** The model that answered, where the chosen one failed. */
+  readonly answered_by?: string;
+};
+
+interface AutoEffects {
+  /** Puts the model down as the conversation's; it never fails. */
+  remember(model: string): Promise<void>;
+  noted(model: string, isAnswer: boolean): void;
+}
+
+/** The way of one request for `auto`: the model that was chosen, and those that step in for it. */
+export class AutoRoute implements AutoTrace {
+  remembering: Promise<void> | null = null;
+  private readonly left: string[];
+
+  constructor(
+    readonly admission: Admission,
+    private readonly explanation: Explained,
+    private readonly candidates: ReadonlyMap<string, AutoCandidate>,
+    fallbackOrder: readonly string[],
+    private readonly effects: AutoEffects,
+  ) {
+    this.left = [...fallbackOrder];
+  }
+
+  answered(model: string): void {
+    this.effects.noted(model, true);
+    this.remembering = this.effects.remember(model);
+  }
+
+  failed(model: string): void {
+    this.effects.noted(model, false);
+  }
+
+  /** The next model to try; null when there is none. */
+  next(): Admission | null {
+    const name = this.left.shift();
+    return name === undefined ? null : (this.candidates.get(name)?.admission ?? null);
+  }
+
+  /** For the record, when it is known who answered. */
+  explained(answeredBy: string | null): AutoDecision {
+    const { explanation } = this;
+    return answeredBy === null || answeredBy === explanation.chosen
+      ? explanation
+      : { ...explanation, answered_by: answeredBy };
+  }
+}

@@ -1,0 +1,53 @@
+import type { CanonicalRequest } from '../../protocol';
+import type { RequestView } from '../../routing';
+import type { Call } from '../inference/describe';
+import type { TextOperation } from '../inference/operation';
+
+type Turn = CanonicalRequest['turns'][number];
+type Block = Exclude<Turn, { role: 'tool' }>['blocks'][number];
+
+/** What the router looks at of a request, and what its model has to be able to do. */
+export interface AutoView {
+  readonly request: RequestView;
+  /** The request brings the result of a tool call. */
+  readonly bringsToolResult: boolean;
+  /** It continues a conversation. */
+  readonly isContinued: boolean;
+  readonly needsSchema: boolean;
+  readonly hasAudio: boolean;
+}
+
+/** Reads the conversation as a judge of the answer would. */
+export function autoView(call: Call, { dialect }: TextOperation): AutoView {
+  const decoded = dialect.decodeRequest(call.inbound.body);
+  if (!decoded.ok) throw decoded.error;
+  const { system, turns, tools, responseFormat } = decoded.value;
+  const blocks = turns.flatMap(blocksOf);
+  const lastQuestion = turns.findLast(({ role }) => role === 'user');
+  const lastAnswer = turns.findLastIndex(({ role }) => role === 'assistant');
+  const has = (type: Block['type']): boolean => blocks.some((block) => block.type === type);
+  return {
+    request: {
+      text: lastQuestion === undefined ? '' : blocksOf(lastQuestion).map(textOf).join('\n'),
+      tokens: call.inputEstimate,
+      turns: turns.length,
+      tools: tools.length,
+      hasToolResult: turns.some(({ role }) => role === 'tool'),
+      hasImage: has('image'),
+      hasDocument: has('document'),
+      jsonMode: responseFormat !== undefined && responseFormat.type !== 'text',
+      systemLength: system.reduce((sum, turn) => sum + blocksOf(turn).map(textOf).join('\n').length, 0),
+      stream: call.stream,
+      ...(call.maxOutputTokens === null ? {} : { maxTokens: call.maxOutputTokens }),
+    },
+    bringsToolResult: turns.slice(lastAnswer + 1).some(({ role }) => role === 'tool'),
+    isContinued: lastAnswer !== -1,
+    needsSchema: responseFormat?.type === 'schema',
+    hasAudio: has('audio'),
+  };
+}
+
+const blocksOf = (turn: Turn): readonly Block[] =>
+  turn.role === 'tool' ? turn.results.flatMap(({ blocks }) => blocks) : turn.blocks;
+
+const textOf = (block: Block): string => ('text' in block && block.text !== undefined ? block.text : '');
