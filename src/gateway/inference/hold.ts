@@ -66,19 +66,18 @@ export class Holds {
 
   /** Which of several the caller cannot pay for, be it with the shortest answer. Asks only near a budget's end. */
   async unaffordable(call: Call, admissions: readonly Admission[]): Promise<ReadonlySet<Admission>> {
-    const { requestId, caller } = call.inbound;
+    const { requestId } = call.inbound;
     const most = (admission: Admission, outputBound: number): Nano =>
       amountOf(call, this.pricesFor(call, admission), writtenWithin(call, outputBound));
-    const amounts = admissions.map((each) => most(each, this.outputBoundOf(call, each)));
-    const amount = amounts.reduce((dearest, each) => (each > dearest ? each : dearest), 0n);
-    const trial = this.escrow.tryHold({ requestId, refs: caller.limits, amount });
-    if (trial !== null) {
-      trial.release();
-      return new Set();
-    }
-    const headroom = await this.escrow.headroom(caller.limits);
+    const doubtful = admissions.filter((each) => {
+      const amount = most(each, this.outputBoundOf(call, each));
+      const trial = this.escrow.tryHold({ requestId, refs: limitsOf(call, each), amount });
+      trial?.release();
+      return trial === null;
+    });
     const least = call.maxOutputTokens ?? this.settings.budgetMinOutput;
-    return new Set(admissions.filter((each) => most(each, least) > headroom));
+    const left = await Promise.all(doubtful.map((each) => this.escrow.headroom(limitsOf(call, each))));
+    return new Set(doubtful.filter((each, place) => most(each, least) > (left[place] ?? 0n)));
   }
 
   private outputBoundOf(call: Call, { model }: Admission): number {

@@ -28,6 +28,7 @@ export class AutoPolicies implements OnModuleInit {
     const forget = (): void => this.kept.clear();
     await this.notifications.on(autoSettingsChannel, forget);
     this.notifications.onGap(forget);
+    this.store.follow(forget);
   }
 
   /** What counts for a caller. */

@@ -30,11 +30,17 @@ export const autoSettingsChannel = 'auto_settings';
 /** Keeps what each level says about `auto`. */
 @Injectable()
 export class AutoSettingsStore {
+  private readonly followers: (() => void)[] = [];
+
   constructor(
     private readonly database: Database,
     private readonly activity: ActivityLog,
     private readonly notifications: Notifications,
   ) {}
+
+  follow(follower: () => void): void {
+    this.followers.push(follower);
+  }
 
   /** What was set for this owner alone. */
   async of(owner: AutoSettingsOwner): Promise<AutoSettings> {
@@ -59,10 +65,10 @@ export class AutoSettingsStore {
   async set(
     owner: AutoSettingsOwner,
     wanted: AutoSettingsChange,
-    { label, concerns }: Pick<NewActivity, 'concerns'> & { readonly label: string },
+    { label, ...entry }: Pick<NewActivity, 'concerns' | 'actor'> & { readonly label: string },
   ): Promise<AutoSettings> {
     const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
-    return this.database.transaction(async (tx) => {
+    const settings = await this.database.transaction(async (tx) => {
       const before = await lockedSettings(tx, owner);
       const changes = changesOf(before, given);
       const after = withoutNulls({ ...before, ...given });
@@ -81,12 +87,15 @@ export class AutoSettingsStore {
           id: owner.level === 'platform' ? 'platform' : owner.id,
           label,
         },
-        concerns,
+        ...entry,
         changes,
       });
       await this.notifications.notify(tx, autoSettingsChannel, owner.level);
       return after;
     });
+    // The next request on this node may come before the announcement.
+    for (const follow of this.followers) follow();
+    return settings;
   }
 }
 

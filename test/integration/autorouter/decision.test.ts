@@ -1,0 +1,350 @@
+import fc from 'fast-check';
+import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
+import { Organisation, UserAccount } from '../../../src/identity';
+import { platformScope } from '../../../src/kernel';
+import { KeysService, type NewKey } from '../../../src/keys';
+import { AutoLearner, AutoSettingsStore, AutoStates, type AutoSettingsChange } from '../../../src/routing';
+import { startTestApp, type TestApp } from '../../support/app';
+import { learn, outcome } from '../../support/learned';
+import { addUser } from '../../support/people';
+import { type Simulator, startSimulator } from '../../support/simulator';
+
+let app: TestApp;
+let simulator: Simulator;
+let organisationId: number;
+let userId: number;
+
+interface Decision {
+  readonly mode: string;
+  readonly reason: string;
+  readonly ref: string;
+  readonly chosen: string;
+  readonly would_have: string | null;
+  readonly answered_by?: string;
+  readonly fallback?: string;
+  readonly session: { readonly sticky: string; readonly source: string } | null;
+  readonly excluded: Readonly<Record<string, number>>;
+  readonly fallback_order: readonly string[];
+}
+
+const makeKey = async (fields: Partial<NewKey> = {}): Promise<{ id: number; text: string }> =>
+  app.database.transaction((tx) =>
+    app.application.get(KeysService).issue(platformScope, tx, {
+      kind: 'client',
+      name: 'test',
+      createdBy: 'test',
+      userId,
+      organisationId: null,
+      departmentId: null,
+      projectId: null,
+      ...fields,
+    }),
+  );
+const set = (level: 'organisation' | 'key', id: number, change: AutoSettingsChange) =>
+  app.application
+    .get(AutoSettingsStore)
+    .set({ level, id }, change, { label: 'test', concerns: {}, actor: { kind: 'system', label: 'test' } });
+const user = (text: string) => ({ role: 'user', content: text });
+const ask = async (key: string, body: object = {}, path = '/v1/messages', headers: object = {}) => {
+  const answer = await fetch(`${app.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({
+      model: 'auto',
+      ...(path === '/v1/responses'
+        ? { input: 'Sort this list' }
+        : { max_tokens: 50, messages: [user('Sort this list')] }),
+      ...body,
+    }),
+  });
+  const json = (await answer.json()) as {
+    model?: string;
+    error?: { code: string; details?: { excluded?: Record<string, number>; reason?: string } };
+  };
+  return {
+    status: answer.status,
+    json,
+    requestId: answer.headers.get('x-request-id'),
+    headers: answer.headers,
+  };
+};
+const decisionOf = async (requestId: string | null): Promise<Decision | null> => {
+  const [row] = await app.database.query<{ auto_decision: Decision | null }>(
+    'SELECT auto_decision FROM request_record WHERE request_id = $1',
+    [requestId],
+  );
+  return row?.auto_decision ?? null;
+};
+/** The small model is as good as the large one, and everybody knows. */
+const teach = async (): Promise<void> => {
+  for (let at = 0; at < 260; at += 1) {
+    const outcomes = [outcome('sim-small', 0.9), outcome('sim-large', 0.9)];
+    await learn(
+      app,
+      organisationId,
+      { id: `e${at}`, text: `Sort this list of ${at % 9} words`, outcomes },
+      userId,
+    );
+  }
+};
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  app = await startTestApp({ sandboxUrl: simulator.url, environment: { AUTO_MODEL: 'sim-large' } });
+  const organisations = app.database.source.getRepository(Organisation);
+  const row = organisations.create({ name: 'auto', slug: 'auto' });
+  await organisations.insert(row);
+  organisationId = row.id;
+  userId = await addUser(app);
+  await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
+  await teach();
+}, 60_000);
+afterEach(async () => {
+  await simulator.clearFaults();
+  await app.database.query(`DELETE FROM engine_setting`);
+  await app.database.query(`SELECT pg_notify('auto_settings', 'test')`);
+});
+afterAll(async () => {
+  await app.close();
+  await simulator.stop();
+});
+
+test('until it is switched on the reference model answers, and the record says what would have', async () => {
+  const { text } = await makeKey();
+  const { status, json, requestId } = await ask(text);
+  expect([status, json.model]).toEqual([200, 'sim-large']);
+  expect(await decisionOf(requestId)).toMatchObject({
+    mode: 'shadow',
+    reason: 'shadow_mode',
+    ref: 'sim-large',
+    chosen: 'sim-large',
+    would_have: 'sim-small',
+  });
+});
+
+test.each(['/v1/messages', '/v1/chat/completions', '/v1/responses'])(
+  'what was learned decides, and the answer names the model: %s',
+  async (path) => {
+    await set('organisation', organisationId, { mode: 'on' });
+    const { text } = await makeKey();
+    const { json, requestId } = await ask(text, {}, path);
+    expect(json.model).toBe('sim-small');
+    expect(await decisionOf(requestId)).toMatchObject({
+      mode: 'on',
+      reason: 'similar_quality_cheaper',
+      ref: 'sim-large',
+      chosen: 'sim-small',
+      excluded: { on_trial: 2 },
+    });
+  },
+);
+
+test('a request that names its model has no decision', async () => {
+  const { text } = await makeKey();
+  const { requestId } = await ask(text, { model: 'sim-small' });
+  expect(await decisionOf(requestId)).toBeNull();
+});
+
+test.each<[string, Partial<NewKey>, AutoSettingsChange, object, Record<string, number>]>([
+  ['the key', { allowedModels: ['sim-large'] }, {}, {}, { not_allowed: 3 }],
+  ['a list of what to include', {}, { include: ['*-large'] }, {}, { not_included: 3 }],
+  ['a list of what to exclude', {}, { exclude: ['sim-s*', 'sim-8k', 'sim-reason'] }, {}, { not_included: 3 }],
+  [
+    'pictures',
+    { allowedModels: ['sim-large', 'sim-8k', 'sim-reason'] },
+    {},
+    {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
+            { type: 'text', text: 'What is it?' },
+          ],
+        },
+      ],
+    },
+    { not_allowed: 1, capability: 2 },
+  ],
+  [
+    'a context that is too short',
+    { allowedModels: ['sim-large', 'sim-8k'] },
+    {},
+    { max_tokens: 7_990, messages: [user('x '.repeat(200))] },
+    { not_allowed: 2, context: 1 },
+  ],
+])('candidates end at %s', async (_name, fields, settings, body, excluded) => {
+  const key = await makeKey(fields);
+  await set('key', key.id, { mode: 'on', ...settings });
+  const { json, requestId } = await ask(key.text, body);
+  expect(json.model).toBe('sim-large');
+  expect(await decisionOf(requestId)).toMatchObject({ reason: 'only_candidate', excluded });
+});
+
+test('regions fail closed, and the refusal counts why', async () => {
+  const key = await makeKey({ allowedRegions: ['elsewhere'] });
+  const { status, json } = await ask(key.text);
+  expect([status, json.error?.code]).toEqual([503, 'autorouter_no_candidate']);
+  expect(json.error?.details?.excluded).toEqual({ region: 4 });
+});
+
+test('a model without a price, a paused one and a closed one are none', async () => {
+  const { text } = await makeKey();
+  const catalogue = app.application.get(CatalogueService);
+  const editor = app.application.get(CatalogueEditor);
+  const provider = catalogue.snapshot.providers[0]?.name ?? '';
+  await app.database.transaction(async (tx) => {
+    await editor.upsertModel(tx, { name: 'unpriced', kind: 'chat', ownedBy: 'test' });
+    await editor.setLanes(tx, 'unpriced', [{ provider, upstreamModel: 'sim-small', region: 'local' }]);
+    await editor.upsertModel(tx, { name: 'sim-8k', state: 'paused' });
+    await editor.upsertModel(tx, { name: 'sim-reason', restricted: true });
+  });
+  await catalogue.reload();
+  const { requestId } = await ask(text);
+  expect(await decisionOf(requestId)).toMatchObject({ excluded: { inactive: 1, no_access: 1, price: 1 } });
+  await app.database.transaction(async (tx) => {
+    await editor.upsertModel(tx, { name: 'unpriced', state: 'deleted' });
+    await editor.upsertModel(tx, { name: 'sim-8k', state: 'active' });
+    await editor.upsertModel(tx, { name: 'sim-reason', restricted: false });
+  });
+  await catalogue.reload();
+});
+
+test('near the end of a budget only what it pays for is a candidate', async () => {
+  await set('organisation', organisationId, { mode: 'on', algorithm: 'static' });
+  const key = await makeKey({ budget: { limit: 3_000_000n, period: 'daily' } });
+  const body = { max_tokens: 1_000 };
+  const { json, requestId } = await ask(key.text, body);
+  expect(json.model).not.toBe('sim-large');
+  const decision = await decisionOf(requestId);
+  expect(decision?.excluded['budget']).toBeGreaterThanOrEqual(1);
+  const broke = await makeKey({ budget: { limit: 1_000n, period: 'daily' } });
+  const refusal = await ask(broke.text, body);
+  expect(refusal.status).not.toBe(503);
+  expect(refusal.json.error?.code).toMatch(/budget|limit/);
+});
+
+test('switched off, it says so, or the fallback model answers within the rights of the caller', async () => {
+  await set('organisation', organisationId, { mode: 'off' });
+  const { text } = await makeKey();
+  const refusal = await ask(text);
+  expect([refusal.status, refusal.json.error?.code]).toEqual([503, 'autorouter_unavailable']);
+  expect(refusal.headers.get('retry-after')).not.toBeNull();
+  await set('organisation', organisationId, { fallback_model: 'sim-8k' });
+  const answer = await ask(text);
+  expect(answer.json.model).toBe('sim-8k');
+  expect(await decisionOf(answer.requestId)).toMatchObject({ reason: 'fallback', chosen: 'sim-8k' });
+  const narrow = await makeKey({ allowedModels: ['sim-large'] });
+  expect((await ask(narrow.text)).json.error?.code).toBe('model_not_allowed');
+});
+
+describe('a conversation', () => {
+  const named = { 'x-session-id': 'conversation one' };
+  const call = { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'sort', input: {} }] };
+  const result = {
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'done' }],
+  };
+  const tools = [{ name: 'sort', input_schema: { type: 'object' } }];
+  const withResult = { tools, messages: [user('Sort this list'), call, result] };
+
+  test('keeps its model, named or guessed', async () => {
+    await set('organisation', organisationId, { mode: 'on' });
+    const { text, id } = await makeKey();
+    const first = await ask(text, {}, '/v1/messages', named);
+    expect(await decisionOf(first.requestId)).toMatchObject({ session: { sticky: 'new', source: 'named' } });
+    // Alone it would not go to another model for so little.
+    await set('key', id, { dial: 0, algorithm: 'hkb-v1' });
+    const answer = { role: 'assistant', content: 'Sorted.' };
+    const turns = { messages: [user('Sort this list'), answer, user('And again')] };
+    const second = await ask(text, turns, '/v1/messages', named);
+    expect(second.json.model).toBe('sim-small');
+    expect(await decisionOf(second.requestId)).toMatchObject({
+      session: { sticky: 'kept', source: 'named' },
+    });
+    const other = await makeKey();
+    await ask(other.text);
+    const guessed = await ask(other.text, turns);
+    expect(await decisionOf(guessed.requestId)).toMatchObject({
+      session: { sticky: 'kept', source: 'guessed' },
+    });
+    const foreign = await ask((await makeKey()).text, turns, '/v1/messages', named);
+    expect(await decisionOf(foreign.requestId)).toMatchObject({ session: { sticky: 'new' } });
+  });
+
+  test('never has another model read the result of a tool call', async () => {
+    await set('organisation', organisationId, { mode: 'on' });
+    const { text, id } = await makeKey();
+    expect((await ask(text, { tools }, '/v1/messages', named)).json.model).toBe('sim-small');
+    await set('key', id, { algorithm: 'static', stickiness: false });
+    const next = await ask(text, withResult, '/v1/messages', named);
+    expect(next.json.model).toBe('sim-small');
+    expect(await decisionOf(next.requestId)).toMatchObject({ reason: 'tool_result' });
+    await simulator.addFault({ match: { model: 'sim-small' }, fault: { kind: 'status', status: 500 } });
+    const failed = await ask(text, withResult, '/v1/messages', named);
+    expect(failed.status).toBeGreaterThanOrEqual(500);
+    await simulator.clearFaults();
+    await set('key', id, { exclude: ['sim-small'] });
+    const gone = await ask(text, withResult, '/v1/messages', named);
+    expect([gone.status, gone.json.error?.code]).toEqual([503, 'autorouter_no_candidate']);
+    expect(gone.json.error?.details).toMatchObject({ reason: 'tool_call_model_gone' });
+  });
+});
+
+test('another model steps in where the chosen one fails, and the record names both', async () => {
+  await set('organisation', organisationId, { mode: 'on', exclude: ['sim-8k', 'sim-reason'] });
+  const { text } = await makeKey();
+  await simulator.addFault({
+    times: 1,
+    match: { model: 'sim-small' },
+    fault: { kind: 'status', status: 500 },
+  });
+  const answer = await ask(text);
+  expect([answer.status, answer.json.model]).toEqual([200, 'sim-large']);
+  expect(answer.headers.get('x-svc-failover')).toBe('true');
+  expect(await decisionOf(answer.requestId)).toMatchObject({ chosen: 'sim-small', answered_by: 'sim-large' });
+});
+
+test('no pick lies outside key, settings and what is asked, whatever they are', async () => {
+  const models = ['sim-small', 'sim-large', 'sim-reason', 'sim-8k'];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.subarray(models, { minLength: 1 }),
+      fc.subarray(models),
+      fc.subarray(models, { maxLength: 2 }),
+      fc.constantFrom('hkb-v1', 'static', 'cheapest', 'best_quality'),
+      fc.integer({ min: 0, max: 10 }),
+      fc.boolean(),
+      async (allowed, include, exclude, algorithm, dial, isSchema) => {
+        const key = await makeKey({ allowedModels: allowed });
+        await set('key', key.id, { mode: 'on', algorithm, dial, include, exclude });
+        const format = {
+          response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } },
+        };
+        const { status, json } = await ask(key.text, isSchema ? format : {}, '/v1/chat/completions');
+        const left = allowed.filter(
+          (name) =>
+            (include.length === 0 || include.includes(name)) &&
+            !exclude.includes(name) &&
+            !(isSchema && name === 'sim-8k'),
+        );
+        if (left.length === 0) expect(json.error?.code).toBe('autorouter_no_candidate');
+        else expect([status, left.includes(json.model ?? '')]).toEqual([200, true]);
+      },
+    ),
+    { numRuns: 25 },
+  );
+});
+
+test('what was learned from a person goes with them: the reference model answers again', async () => {
+  await set('organisation', organisationId, { mode: 'on' });
+  const { text } = await makeKey();
+  const before = await decisionOf((await ask(text)).requestId);
+  expect(before).toMatchObject({ mode: 'on', reason: expect.not.stringMatching('still_learning') as string });
+  await app.database.transaction((tx) => app.application.get(AutoLearner).forgetPerson(tx, userId));
+  const states = app.application.get(AutoStates);
+  while ((await states.of(organisationId))?.models.size !== 0) await new Promise(setImmediate);
+  const { json, requestId } = await ask(text);
+  expect(json.model).toBe('sim-large');
+  expect(await decisionOf(requestId)).toMatchObject({ reason: 'still_learning' });
+}, 20_000);
