@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { allowedNetworks, type AllowedNetwork, duration, oneOf, text, toggle, wholeNumber } from './readers';
+import { allowedNetworks, type AllowedNetwork, duration, oneOf, text, wholeNumber } from './readers';
 import { BillingSettings } from './billing-settings';
 import { Setting } from './setting.decorator';
 

@@ -196,15 +196,15 @@ test('a model without a price, a paused one and a closed one are none', async ()
   await app.database.transaction(async (tx) => {
     await editor.upsertModel(tx, { name: 'unpriced', kind: 'chat', ownedBy: 'test' });
     await editor.setLanes(tx, 'unpriced', [{ provider, upstreamModel: 'sim-small', region: 'local' }]);
-    await editor.upsertModel(tx, { name: 'sim-8k', state: 'paused' });
+    await editor.setState(tx, 'sim-8k', 'paused');
     await editor.upsertModel(tx, { name: 'sim-reason', restricted: true });
   });
   await catalogue.reload();
   const { requestId } = await ask(text);
   expect(await decisionOf(requestId)).toMatchObject({ excluded: { inactive: 1, no_access: 1, price: 1 } });
   await app.database.transaction(async (tx) => {
-    await editor.upsertModel(tx, { name: 'unpriced', state: 'deleted' });
-    await editor.upsertModel(tx, { name: 'sim-8k', state: 'active' });
+    await editor.setState(tx, 'unpriced', 'deleted');
+    await editor.setState(tx, 'sim-8k', 'active');
     await editor.upsertModel(tx, { name: 'sim-reason', restricted: false });
   });
   await catalogue.reload();
