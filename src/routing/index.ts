@@ -5,12 +5,7 @@ export { AutoSalts } from './auto/auto-salts';
 export { type AutoSession, AutoSessions } from './auto/auto-sessions';
 export { AutoStates } from './auto/auto-states';
 export { StateUpkeep } from './auto/state-upkeep';
-export {
-  type AutoLevel,
-  autoModes,
-  type AutoSettings,
-  type EffectiveAutoPolicy,
-} from './auto/auto-settings';
+export { type AutoLevel, autoModes, type AutoSettings, type EffectiveAutoPolicy } from './auto/auto-settings';
 export { effectivePolicy } from './auto/effective-policy';
 export {
   type AutoAudience,
