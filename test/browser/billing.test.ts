@@ -2,10 +2,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { type Payer, PaymentHouse } from '../integration/payments/payment-house';
-import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
-
-const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 
 function freePort(): Promise<number> {
   return new Promise((resolve) => {

@@ -3,6 +3,12 @@ import { executablePath } from '../support/browser/launch';
 
 export { launchBrowser, openContext, themes, widths, withPage } from '../support/browser/launch';
 
+/** Every theme and every width once. `npm run prove:pages` looks at each page in all four pairs. */
+export const viewings = [
+  { theme: 'light', width: 1280 },
+  { theme: 'dark', width: 360 },
+] as const;
+
 const mustRun = process.env.CI === 'true';
 
 /** Listed as skipped where there is no Chromium, but never on the build machine. */

@@ -1,10 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { AdminHouse } from '../integration/admin/admin-house';
 import { signIn } from '../support/people';
-import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
 
-const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 const model = 'acme/a-model-with-a-name-as-long-as-they-are';
 const pages = [
   '/dashboard/admin/models',

@@ -2,10 +2,9 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { startTestApp, type TestApp } from '../support/app';
 import { addUser, signIn } from '../support/people';
 import { type Simulator, startSimulator } from '../support/simulator';
-import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
 
-const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 const desk = { theme: 'light', width: 1280 } as const;
 
 /** What a model may write that would harm a page which trusts it. */

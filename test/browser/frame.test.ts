@@ -3,10 +3,8 @@ import { ActivityLog } from '../../src/audit';
 import { Organisation } from '../../src/identity';
 import { startTestApp, type TestApp } from '../support/app';
 import { addUser, signIn } from '../support/people';
-import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
-
-const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 
 describeWithBrowser('the frame of the dashboard', () => {
   let browser: Browser;

@@ -1,9 +1,8 @@
 import type { Browser } from 'playwright-core';
 import { House, type Person } from '../integration/admin/house';
-import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
 
-const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 const admin = '/dashboard/admin';
 
 describeWithBrowser('the administration of people', () => {

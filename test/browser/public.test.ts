@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import type { TestApp } from '../support/app';
 import { startPublicSite } from '../support/public-site';
-import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
 
 const paths = [
@@ -22,7 +22,6 @@ const paths = [
   '/legal/terms',
   '/legal/privacy',
 ];
-const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 
 describeWithBrowser('public pages in a real browser', () => {
   let browser: Browser;

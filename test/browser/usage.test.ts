@@ -5,10 +5,9 @@ import { ordinaryOutcome } from '../../proofs/money/record';
 import { startTestApp, type TestApp } from '../support/app';
 import { addCustomer } from '../support/customer';
 import { signIn } from '../support/people';
-import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
 
-const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 const models = ['claude-sonnet-4-5-with-a-long-name', 'gpt-large', 'mistral-medium'];
 const HOUR_MS = 3_600_000;
 
