@@ -37,37 +37,31 @@ export interface Policy {
   readonly tuning?: Tuning;
 }
 
-const dialPoints = [
-  [0, 0],
-  [2, 0.01],
-  [4, 0.03],
-  [5, 0.06],
-  [7, 0.1],
-  [10, 0.2],
-] as const;
-
-/** Saving most is the one preset without caution: full savings cannot be had with it. */
-const cautionPoints: readonly { upTo: number; z: number; novelty: NoveltyGate }[] = [
-  { upTo: 4, z: 0.6, novelty: 'p25' },
-  { upTo: 6, z: 0.3, novelty: 'p25' },
-  { upTo: 8, z: 0.6, novelty: 'p25' },
-  { upTo: 10, z: 0, novelty: 'off' },
+/** What was measured; between two of them the dial means something between. */
+const dialPoints: readonly { readonly dial: number; readonly kappa: number; readonly z: number }[] = [
+  { dial: 0, kappa: 0, z: 0.6 },
+  { dial: 2, kappa: 0.01, z: 0.6 },
+  { dial: 4, kappa: 0.03, z: 0.6 },
+  { dial: 5, kappa: 0.06, z: 0.3 },
+  { dial: 7, kappa: 0.1, z: 0.6 },
+  { dial: 10, kappa: 0.2, z: 0 },
 ];
+const MIDDLE = 5;
+const MOST = 10;
 
 export function tuningOf(dial: number): Tuning {
-  const at = Math.min(10, Math.max(0, Number.isFinite(dial) ? dial : 5));
-  const { z, novelty } = cautionPoints.find(({ upTo }) => at <= upTo) ?? { z: 0, novelty: 'off' };
-  return { kappa: kappaOf(at), z, novelty };
-}
-
-function kappaOf(dial: number): number {
-  let [lowDial, lowKappa]: readonly [number, number] = dialPoints[0];
-  for (const [highDial, highKappa] of dialPoints) {
-    if (dial <= highDial) {
-      const share = highDial === lowDial ? 0 : (dial - lowDial) / (highDial - lowDial);
-      return lowKappa + share * (highKappa - lowKappa);
-    }
-    [lowDial, lowKappa] = [highDial, highKappa];
-  }
-  return lowKappa;
+  const at = Math.min(MOST, Math.max(0, Number.isFinite(dial) ? dial : MIDDLE));
+  const index = Math.max(
+    1,
+    dialPoints.findIndex((point) => at <= point.dial),
+  );
+  const [low, high] = [dialPoints[index - 1], dialPoints[index]];
+  if (low === undefined || high === undefined) throw new RangeError(`no dial ${dial}`);
+  const share = (at - low.dial) / (high.dial - low.dial);
+  return {
+    kappa: low.kappa + share * (high.kappa - low.kappa),
+    z: low.z + share * (high.z - low.z),
+    // The one setting without caution: not all can be saved with it.
+    novelty: at === MOST ? 'off' : 'p25',
+  };
 }

@@ -17,6 +17,8 @@ describe('the dial', () => {
   test('means what the design says, and something between between', () => {
     expect([0, 2, 4, 5, 7, 10].map((dial) => tuningOf(dial).kappa)).toEqual([0, 0.01, 0.03, 0.06, 0.1, 0.2]);
     expect(tuningOf(6).kappa).toBeCloseTo(0.08, 12);
+    expect(tuningOf(6).z).toBeCloseTo(0.45, 12);
+    expect(tuningOf(9.9).novelty).toBe('p25');
     expect(tuningOf(4)).toMatchObject({ z: 0.6, novelty: 'p25' });
     expect(tuningOf(5)).toMatchObject({ z: 0.3, novelty: 'p25' });
     expect(tuningOf(10)).toMatchObject({ z: 0, novelty: 'off' });
