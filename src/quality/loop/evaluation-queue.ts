@@ -6,7 +6,7 @@ import { judgeVersion } from '../judge/judge-prompt';
 export const EVALUATION_QUEUE = 'evaluation';
 
 export type EvaluationJob =
-  | { readonly step: 'replay'; readonly requestId: string }
+  | { readonly step: 'replay'; readonly requestId: string; readonly again: string }
   | { readonly step: 'judge'; readonly requestId: string; readonly model: string; readonly judge: string }
   | { readonly step: 'learn'; readonly requestId: string };
 
@@ -19,7 +19,7 @@ export class EvaluationQueue {
 
   /** `again` tells apart a job that is made because the one before it was lost. */
   replay(requestId: string, again = ''): Promise<void> {
-    return this.add({ step: 'replay', requestId }, `replay.${requestId}${again}`);
+    return this.add({ step: 'replay', requestId, again }, `replay.${requestId}${again}`);
   }
 
   judge(requestId: string, model: string, judge: string, again = ''): Promise<void> {

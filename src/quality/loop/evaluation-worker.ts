@@ -29,7 +29,7 @@ export class EvaluationWorker extends WorkerHost implements BeforeApplicationShu
     const signal = AbortSignal.any([this.stopping.signal, AbortSignal.timeout(DEADLINE_MS)]);
     switch (data.step) {
       case 'replay':
-        return this.replay.run(data.requestId, signal);
+        return this.replay.run(data.requestId, data.again, signal);
       case 'judge':
         return this.judge.run(data.requestId, data.model, data.judge, signal);
       case 'learn':

@@ -23,7 +23,7 @@ export class LearnStep {
     if (example === null) return this.samples.close(requestId, 'unjudgeable');
     await this.keepPredictions(sample, example);
     // Idempotent on the id of the example: a crash between the two learns once all the same.
-    await this.memory.learn(sample.organisation_id, example);
+    await this.memory.learn(sample.organisation_id, sample.user_id, example);
     const { content_retention_days: days } = await this.policies.of(sample.organisation_id);
     await this.database.transaction(async (tx) => {
       await tx.query(

@@ -39,7 +39,7 @@ export class ReplayStep {
     private readonly queue: EvaluationQueue,
   ) {}
 
-  async run(requestId: string, signal: AbortSignal): Promise<void> {
+  async run(requestId: string, again: string, signal: AbortSignal): Promise<void> {
     const sample = await this.samples.inState(requestId, 'waiting');
     if (sample === null) return;
     const content = this.samples.requestOf(sample);
@@ -62,7 +62,7 @@ export class ReplayStep {
     }
     await this.samples.enter(requestId, 'waiting', 'replayed');
     for (const { model } of await this.samples.answers(requestId))
-      await this.queue.judge(requestId, model, judge);
+      await this.queue.judge(requestId, model, judge, again);
   }
 
   /** A model that cannot answer is passed over; what was answered before a crash is not asked again. */

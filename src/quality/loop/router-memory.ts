@@ -1,5 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { type Example, type WordSalt, wordSalt } from '../../routing';
+import {
+  AutoLearner,
+  AutoSalts,
+  AutoStates,
+  estimate,
+  type Example,
+  familiarity,
+  type WordSalt,
+} from '../../routing';
 
 export interface Prediction {
   readonly quality: number;
@@ -7,19 +15,38 @@ export interface Prediction {
   readonly stateVersion: number;
 }
 
+/** Of a model of which nothing is known. */
+const PRIOR = 0.5;
+
 /** What the router knows of an organisation, as far as evaluation needs it. */
 @Injectable()
 export class RouterMemory {
+  constructor(
+    private readonly salts: AutoSalts,
+    private readonly states: AutoStates,
+    private readonly learner: AutoLearner,
+  ) {}
+
   saltOf(organisationId: number): Promise<WordSalt> {
-    return Promise.resolve(wordSalt(String(organisationId)));
+    return this.salts.of(organisationId);
   }
 
-  /** Of each model, by what was learned before; empty where nothing was. */
-  predict(_organisationId: number, _example: Example): Promise<ReadonlyMap<string, Prediction>> {
-    return Promise.resolve(new Map());
+  /** Of each model that was learned about before; this very example must not be among what was learned. */
+  async predict(organisationId: number, example: Example): Promise<ReadonlyMap<string, Prediction>> {
+    const state = await this.states.of(organisationId);
+    const predictions = new Map<string, Prediction>();
+    if (state === null || state.memory.exampleOf(example.id) !== undefined) return predictions;
+    const near = familiarity(state, example, Date.now());
+    for (const { model } of example.outcomes) {
+      if (!state.models.has(model)) continue;
+      const { quality, doubt } = estimate(state, example, near, { model, prior: PRIOR });
+      predictions.set(model, { quality, deviation: doubt, stateVersion: state.version });
+    }
+    return predictions;
   }
 
-  learn(_organisationId: number, _example: Example): Promise<void> {
-    return Promise.resolve();
+  /** Once, however often it is called with the same example. */
+  async learn(organisationId: number, userId: number | null, example: Example): Promise<void> {
+    await this.learner.learn(organisationId, userId, example);
   }
 }

@@ -12,6 +12,7 @@ export interface SampleRow {
   readonly request_id: string;
   readonly created_at: Date;
   readonly organisation_id: number;
+  readonly user_id: number | null;
   readonly key_id: number;
   readonly surface: DialectName;
   readonly served_model: string;
@@ -46,7 +47,7 @@ export class Samples {
   /** Null where the sample is gone, or in another state than the step begins from. */
   async inState(requestId: string, state: SampleState): Promise<SampleRow | null> {
     const [row] = await this.database.query<SampleRow>(
-      `SELECT request_id, created_at, organisation_id, key_id, surface, served_model, region_asked, bucket, state,
+      `SELECT request_id, created_at, organisation_id, user_id, key_id, surface, served_model, region_asked, bucket, state,
               inclusion_prob, features, content FROM quality_sample WHERE request_id = $1 AND state = $2`,
       [requestId, state],
     );

@@ -1,3 +1,4 @@
+import { EvaluationQueue } from '../../../src/quality/loop/evaluation-queue';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { addHouse, askModel, evaluated, type House, sampleOf, setQuality } from './house';
@@ -190,6 +191,48 @@ test('nothing is asked beyond the budget of the month', async () => {
   expect(await rows('SELECT FROM evaluation_call WHERE organisation_id = $1', poor.organisationId)).toEqual(
     [],
   );
+});
+
+test('a step that is repeated asks, pays and learns once', async () => {
+  const answer = await askModel(app, house.key, question('Solve the equation again.'));
+  const requestId = idOf(answer);
+  await evaluated(app, requestId);
+  const facts = () =>
+    rows<object>(
+      `SELECT (SELECT count(*)::integer FROM autorouter_example WHERE example_id = $1::text) AS examples,
+              (SELECT count(*)::integer FROM evaluation_call WHERE request_id = $1::uuid) AS calls,
+              (SELECT version FROM autorouter_state WHERE organisation_id = $2) AS version`,
+      requestId,
+      house.organisationId,
+    );
+  const before = await facts();
+  expect(before).toMatchObject([{ examples: 1 }]);
+  // As a crash leaves it behind: learned, and not yet said to be.
+  for (const state of ['judged', 'waiting']) {
+    await rows('UPDATE quality_sample SET state = $2 WHERE request_id = $1', requestId, state);
+    const queue = app.application.get(EvaluationQueue, { strict: false });
+    if (state === 'judged') await queue.learn(requestId, '.again');
+    else await queue.replay(requestId, '.again');
+    // Without its text nothing can be asked again.
+    expect((await evaluated(app, requestId)).state).toBe(state === 'waiting' ? 'closed' : 'learned');
+  }
+  expect(await facts()).toEqual(before);
+});
+
+test('the router knows what was judged, and its prediction was made before it knew', async () => {
+  const clever = await addHouse(app, 'clever');
+  await setQuality(app, clever.organisationId, everything);
+  const predicted: (number | null)[] = [];
+  for (const subject of ['sea', 'harbour']) {
+    const answer = await askModel(app, clever.key, question(`Solve the equation of the ${subject}.`));
+    await evaluated(app, idOf(answer));
+    const [row] = await rows<{ predicted_q: number | null }>(
+      `SELECT predicted_q FROM quality_score WHERE request_id = $1 AND role = 'served'`,
+      idOf(answer),
+    );
+    predicted.push(row?.predicted_q ?? null);
+  }
+  expect(predicted).toEqual([null, expect.any(Number)]);
 });
 
 test('content is kept as long as the organisation says, and encrypted', async () => {
