@@ -1,7 +1,7 @@
 import { Controller, Get, Head, Param, Query, Req } from '@nestjs/common';
 import { CatalogueService, type ModelView } from '../catalogue';
-import { fault } from '../kernel';
-import type { Caller } from '../keys';
+import { fault, type PriceFactor, ratesPaid } from '../kernel';
+import { type Caller, priceFactorAt } from '../keys';
 import { Access, type HttpRequest } from '../web';
 import { presentPrice } from './manage/price-presenter';
 import { callableModels } from './model-access';
@@ -22,6 +22,7 @@ export class ModelsController {
     @Query('before_id') before?: string,
   ): object {
     const all = this.callable(caller);
+    const paid = paidBy(caller);
     const size = sizeOf(limit);
     const start = after === undefined ? 0 : all.findIndex(({ name }) => name === after) + 1;
     const end =
@@ -35,7 +36,7 @@ export class ModelsController {
       before === undefined ? all.slice(start, start + size) : all.slice(Math.max(0, end - size), end);
     return {
       object: 'list',
-      data: page.map((model) => present(model, this.priceOf(model))),
+      data: page.map((model) => present(model, this.priceOf(model, paid))),
       has_more: before === undefined ? start + size < all.length : end - size > 0,
       first_id: page[0]?.name ?? null,
       last_id: page.at(-1)?.name ?? null,
@@ -48,7 +49,7 @@ export class ModelsController {
     const found = this.catalogue.snapshot.model(name);
     const model = this.callable(caller).find(({ id }) => id === found?.id);
     if (model === undefined) throw fault('model_not_found', { param: 'model' });
-    return present(model, this.priceOf(model));
+    return present(model, this.priceOf(model, paidBy(caller)));
   }
 
   /** Some clients look whether anybody is there before they say who they are. */
@@ -58,8 +59,8 @@ export class ModelsController {
     return;
   }
 
-  /** The cheapest lane's price in force, in dollars a million tokens; null where nothing can be sold now. */
-  private priceOf({ name }: ModelView): object | null {
+  /** The cheapest lane's price in force, as the caller pays it; null where nothing can be sold now. */
+  private priceOf({ name }: ModelView, paid: PriceFactor): object | null {
     const resolution = this.catalogue.resolve(name);
     if (resolution.kind !== 'found') return null;
     const prices = new Map(resolution.lanes.map(({ price }) => [price.id, price.rates]));
@@ -67,7 +68,7 @@ export class ModelsController {
       (a, b) => Number(a.input - b.input) || Number(a.output - b.output),
     );
     if (lowest === undefined) return null;
-    return { currency: 'USD', ...presentPrice(lowest), is_lowest: prices.size > 1 };
+    return { currency: 'USD', ...presentPrice(ratesPaid(lowest, paid)), is_lowest: prices.size > 1 };
   }
 
   /** Only what this key may call is shown to it. */
@@ -76,6 +77,9 @@ export class ModelsController {
     return callableModels(caller, this.catalogue.snapshot);
   }
 }
+
+const paidBy = (caller: Caller | undefined): PriceFactor =>
+  caller === undefined ? null : priceFactorAt(caller, Date.now());
 
 function sizeOf(limit: string | undefined): number {
   if (limit === undefined) return LARGEST_PAGE;

@@ -152,6 +152,7 @@ export function organisationPage(
       crumb: { label: translate('organisations.heading'), href: path },
       actions: [
         { label: translate('departments.heading'), href: `/dashboard/admin/departments?org_id=${id}` },
+        { label: translate('markups.set'), href: `${path}/${id}/markup` },
         { label: translate('organisations.merge'), href: `${path}/merge?target_org_id=${id}` },
       ],
       sections: [

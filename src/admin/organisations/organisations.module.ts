@@ -5,12 +5,13 @@ import { KeyTransfers } from '../../keys';
 import { WebModule } from '../../web';
 import { Budgets } from './budgets';
 import { DepartmentsController } from './departments.controller';
+import { MarkupsController } from './markups.controller';
 import { MergeController } from './merge.controller';
 import { OrganisationsController } from './organisations.controller';
 
 @Module({
   imports: [WebModule, BillingModule],
-  controllers: [MergeController, OrganisationsController, DepartmentsController],
+  controllers: [MergeController, MarkupsController, OrganisationsController, DepartmentsController],
   providers: [Budgets],
   exports: [Budgets],
 })

@@ -75,6 +75,7 @@ export const actionNames = [
   'organisation.changed',
   'organisation.created',
   'organisation.deleted',
+  'organisation.markup-changed',
   'organisation.merged',
   'project.archived',
   'project.changed',

@@ -1,6 +1,6 @@
 import type { RequestEntry } from '../../audit';
 import type { CatalogueSnapshot } from '../../catalogue';
-import { completionTokens, formatUsd, promptTokens, toJsonNumber } from '../../kernel';
+import { completionTokens, formatMultiplier, formatUsd, promptTokens, toJsonNumber } from '../../kernel';
 import { presentPrice } from './price-presenter';
 
 /** One request in the audit of a key; the tokens as the caller was told them, cached and reasoning ones included. */
@@ -23,6 +23,7 @@ export const presentRecord = (entry: RequestEntry, keyId: string) => ({
   reasoning_tokens: entry.reasoningTokens,
   cost: formatUsd(entry.costNano),
   price_id: entry.priceId,
+  price_factor: entry.priceFactor === null ? null : formatMultiplier(BigInt(entry.priceFactor)),
   usage_source: entry.usageSource,
   uncached_input_tokens: entry.inputTokens,
   cache_write_5m_tokens: entry.cacheWriteTokens,
@@ -95,6 +96,7 @@ export const recordColumns = [
   'service_tier',
   'speed',
   'inference_geo',
+  'price_factor',
 ] as const satisfies readonly (keyof ReturnType<typeof presentRecord>)[];
 
 /** One request as its own caller sees it: everything, the attempts included. */

@@ -1,5 +1,6 @@
 import { Departments } from './departments.service';
 import { InviteDesk } from './invite-desk.service';
+import { type Markup, OrganisationMarkups } from './organisation-markups.service';
 import { OrganisationMerge } from './organisation-merge.service';
 import { Organisations } from './organisations.service';
 import { Projects } from './projects.service';
@@ -12,12 +13,14 @@ export type { ListedDepartment } from './departments.service';
 export type { ListedInvite } from './invite-desk.service';
 export type { MergeData, MergeMember, MergePlan } from './organisation-merge.service';
 export type { ListedOrganisation, OrganisationFields } from './organisations.service';
+export type { Markup };
 export { placeActs, refusalOf, type UserAct, userActs } from './policy';
 export type { ListedProject, Member, ProjectFields } from './projects.service';
 export type { ListedUser, UserName } from './user-register';
 export {
   Departments,
   InviteDesk,
+  OrganisationMarkups,
   OrganisationMerge,
   Organisations,
   Projects,
@@ -29,6 +32,7 @@ export {
 export const peopleProviders = [
   Departments,
   InviteDesk,
+  OrganisationMarkups,
   OrganisationMerge,
   Organisations,
   Projects,

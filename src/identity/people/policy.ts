@@ -27,6 +27,7 @@ export type UserAct = keyof typeof userActs;
 /** The same for what is not an account. */
 export const placeActs = {
   organisations: 'platform_admin',
+  markups: 'platform_admin',
   departments: 'org_admin',
   projects: 'department_admin',
   promotions: 'platform_admin',

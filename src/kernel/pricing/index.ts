@@ -1,4 +1,5 @@
 export * from './rates';
 export * from './cost';
 export * from './decimal';
+export { ratesPaid } from './paid';
 export { unpricedFee, useRate, imageRate } from './fee-rates';

@@ -1,5 +1,6 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
+import { OrganisationMarkups } from '../../identity';
 import { Access, actorOf, type HttpRequest, Page } from '../../web';
 import { columnOf, modelChoices, modelSorts, ModelQuery, selectModels } from '../public/model-query';
 import { presentPublicModel, publicModels } from '../public/public-models';
@@ -11,12 +12,14 @@ export class ModelsController {
   constructor(
     private readonly catalogue: CatalogueService,
     private readonly healths: ModelHealths,
+    private readonly markups: OrganisationMarkups,
   ) {}
 
   @Page('/dashboard/models', 'pages/dashboard/models', Access.session(), { data: true })
   async models(@Query() query: ModelQuery, @Req() request: HttpRequest): Promise<object> {
     const { organisationId, departmentId } = actorOf(request);
-    const all = publicModels(this.catalogue, { organisationId, departmentId });
+    const paid = await this.markups.factorOf(organisationId);
+    const all = publicModels(this.catalogue, { organisationId, departmentId }, paid);
     const forEverybody = new Set(publicModels(this.catalogue).map(({ id }) => id));
     const { models, total, page, pages } = selectModels(all, query);
     const health = await this.healths.lastWeek();

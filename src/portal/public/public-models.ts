@@ -1,5 +1,5 @@
 import { type CatalogueService, type ModelAudience, type ModelView, type PriceView } from '../../catalogue';
-import { resolveRates, toJsonNumber } from '../../kernel';
+import { type PriceFactor, ratesPaid, resolveRates, toJsonNumber } from '../../kernel';
 
 /** What everybody may know of a model. Rates are nano-dollars a million tokens; null where nothing can be sold now. */
 export interface PublicModel {
@@ -36,15 +36,19 @@ interface PublicPrice {
 const nobody = { organisationId: null, departmentId: null };
 
 /** Models that are open to everybody, or to this audience, in the order of the catalogue, with the prices in force now. */
-export function publicModels(catalogue: CatalogueService, audience: ModelAudience = nobody): PublicModel[] {
+export function publicModels(
+  catalogue: CatalogueService,
+  audience: ModelAudience = nobody,
+  paid: PriceFactor = null,
+): PublicModel[] {
   const { snapshot } = catalogue;
   return snapshot.models
     .filter((model) => model.state === 'active' || model.state === 'paused')
     .filter((model) => snapshot.isOpenTo(model, audience))
-    .map((model) => publicModel(model, catalogue));
+    .map((model) => publicModel(model, catalogue, paid));
 }
 
-function publicModel(model: ModelView, catalogue: CatalogueService): PublicModel {
+function publicModel(model: ModelView, catalogue: CatalogueService, paid: PriceFactor): PublicModel {
   const resolution = catalogue.resolve(model.name);
   const found = resolution.kind === 'found' ? resolution : null;
   const served = found?.model ?? model;
@@ -63,18 +67,24 @@ function publicModel(model: ModelView, catalogue: CatalogueService): PublicModel
     regions: [...new Set(served.lanes.map(({ region }) => region))].sort(),
     aliases: model.aliases,
     redirectsTo: served.id === model.id ? null : served.name,
-    price: found === null ? null : lowestPrice(found.lanes.map(({ price }) => price)),
+    price:
+      found === null
+        ? null
+        : lowestPrice(
+            found.lanes.map(({ price }) => price),
+            paid,
+          ),
   };
 }
 
 /** The cheapest lane's price: by its input, and by its output where that is equal. */
-function lowestPrice(prices: readonly PriceView[]): PublicPrice | null {
+function lowestPrice(prices: readonly PriceView[], paid: PriceFactor): PublicPrice | null {
   const distinct = [...new Map(prices.map((price) => [price.id, price])).values()];
   const [lowest] = distinct.sort(
     ({ rates: a }, { rates: b }) => Number(a.input - b.input) || Number(a.output - b.output),
   );
   if (lowest === undefined) return null;
-  const { rates } = lowest;
+  const rates = ratesPaid(lowest.rates, paid);
   const { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite } = resolveRates(rates);
   return {
     input: rates.input,

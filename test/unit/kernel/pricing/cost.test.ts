@@ -323,3 +323,40 @@ describe('priceRates', () => {
     }).toThrow(TypeError);
   });
 });
+
+describe('what is paid of a price', () => {
+  const factor = fc.integer({ min: 0, max: 10_000_000 });
+
+  test('is the exact cost times the factor, rounded up once, and never beyond the bound that was held for it', () => {
+    fc.assert(
+      fc.property(tiered, counts, factor, (price, usage, paid) => {
+        const cost = costOf(usage, price, paid);
+        // The same times a million is as exact as six more decimals.
+        const whole = costOf(usage, price);
+        expect(cost * 1_000_000n).toBeGreaterThanOrEqual((whole - 1n) * BigInt(paid));
+        expect(cost * 1_000_000n).toBeLessThan(whole * BigInt(paid) + 1_000_000n);
+        const around = boundAround(usage);
+        expect(boundOf(around, [price], paid)).toBeGreaterThanOrEqual(cost);
+        const fits = outputThatFits(cost, { ...around }, [price], paid);
+        if (fits !== null)
+          expect(boundOf({ ...around, maxOutputTokens: fits }, [price], paid)).toBeLessThanOrEqual(cost);
+      }),
+    );
+  });
+
+  test('a factor of one is the price itself', () => {
+    fc.assert(
+      fc.property(tiered, counts, (price, usage) => {
+        expect(costOf(usage, price, 1_000_000)).toBe(costOf(usage, price));
+        expect(costOf(usage, price, 0)).toBe(0n);
+      }),
+    );
+  });
+
+  test('is rounded once: a tenth on top of a third of a nano-dollar', () => {
+    const price = priceRates({ input: 333_334n, output: 0n });
+    expect(costOf(usageOf({ inputTokens: 3, calls: 0 }), price)).toBe(2n);
+    expect(costOf(usageOf({ inputTokens: 3, calls: 0 }), price, 1_100_000)).toBe(2n);
+    expect(costOf(usageOf({ inputTokens: 30, calls: 0 }), price, 1_100_000)).toBe(12n);
+  });
+});

@@ -1,0 +1,178 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
+import { IsOptional, Matches } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { type Markup, OrganisationMarkups, Organisations, placeActs } from '../../identity';
+import { formatMultiplier, instantField } from '../../kernel';
+import {
+  Access,
+  Action,
+  actorOf,
+  adminScope,
+  afterChange,
+  type HttpRequest,
+  Notices,
+  Page,
+  PageRenderer,
+} from '../../web';
+import { ChangeForm } from '../pages/fields';
+import { looksOf } from '../pages/looks';
+import { actOf, type ObjectPageModel } from '../pages/object-page';
+import { tableOf } from '../pages/table';
+import { OrganisationParams } from './organisation-forms';
+
+const path = '/dashboard/admin/organisations';
+const access = () => Access.role(placeActs.markups);
+const MILLIONTHS_A_PERCENT = 10_000;
+const WHOLE_PRICE = 1_000_000;
+
+class MarkupForm extends ChangeForm {
+  /** On top of every price; a discount is negative. */
+  @Transform(({ value }: { value: unknown }) =>
+    typeof value === 'number'
+      ? String(value)
+      : typeof value === 'string'
+        ? value.trim().replace(',', '.')
+        : value,
+  )
+  @Matches(/^(-(100(\.0{1,4})?|\d{1,2}(\.\d{1,4})?)|\+?(900(\.0{1,4})?|[1-8]?\d{1,2}(\.\d{1,4})?))$/)
+  percent: string;
+
+  /** Empty: from now on. */
+  @IsOptional()
+  valid_from?: unknown;
+}
+
+/** The mark-up or discount of an organisation on top of every price. */
+@Controller()
+export class MarkupsController {
+  constructor(
+    private readonly organisations: Organisations,
+    private readonly markups: OrganisationMarkups,
+    private readonly pages: PageRenderer,
+    private readonly notices: Notices,
+  ) {}
+
+  @Page(`${path}/:org_id/markup`, 'pages/admin/object', access())
+  async show(
+    @Param() { org_id: id }: OrganisationParams,
+    @Req() request: HttpRequest,
+  ): Promise<ObjectPageModel> {
+    const { name } = await this.organisations.get(adminScope(request), id);
+    const versions = await this.markups.of(id);
+    const { translate } = looksOf(this.pages, request);
+    const inForce = versions.find(({ isInForce }) => isInForce)?.factor ?? WHOLE_PRICE;
+    const text = (value: string) => ({ kind: 'text' as const, value });
+    return {
+      page: {
+        heading: translate('markups.heading', { name }),
+        scope: translate('markups.scope'),
+        crumb: { label: name, href: `${path}/${id}` },
+        sections: [
+          {
+            id: 'set',
+            heading: translate('people.changes'),
+            acts: [
+              actOf(
+                {
+                  id: 'markup',
+                  label: translate('markups.set'),
+                  value: percentOf(inForce),
+                  action: `${path}/${id}/markup`,
+                  note: translate('markups.note'),
+                  open: true,
+                  fields: [
+                    {
+                      id: 'percent',
+                      name: 'percent',
+                      label: translate('markups.percent'),
+                      help: translate('markups.percent-help'),
+                      inputMode: 'decimal',
+                      required: true,
+                      autocomplete: 'off',
+                    },
+                    {
+                      id: 'valid-from',
+                      name: 'valid_from',
+                      label: translate('markups.valid-from'),
+                      help: translate('markups.valid-from-help'),
+                      optional: true,
+                      autocomplete: 'off',
+                    },
+                  ],
+                },
+                translate,
+              ),
+            ],
+          },
+          {
+            id: 'versions',
+            heading: translate('markups.versions'),
+            table: tableOf(
+              {
+                caption: 'markups.versions',
+                columns: [
+                  'markups.percent',
+                  'markups.valid-from',
+                  'keys.raise.state',
+                  { key: 'keys.raise.by', minor: true },
+                  { key: 'administration.reason', minor: true },
+                ],
+                rows: versions.map((version) => ({
+                  cells: [
+                    text(percentOf(version.factor)),
+                    { kind: 'time', value: version.validFrom },
+                    text(translate(`markups.state.${stateOf(version)}`)),
+                    text(version.createdBy ?? ''),
+                    text(version.reason ?? ''),
+                  ],
+                })),
+              },
+              translate,
+            ),
+          },
+        ],
+      },
+    };
+  }
+
+  @Action(`${path}/:org_id/markup`, access(), { audit: 'organisation.markup-changed' })
+  async set(
+    @Param() { org_id: id }: OrganisationParams,
+    @Body() form: MarkupForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const factor = WHOLE_PRICE + Math.round(Number(form.percent) * MILLIONTHS_A_PERCENT);
+    const { valid_from: from } = form;
+    await this.markups.set(adminScope(request), id, {
+      factor,
+      validFrom: from === undefined || from === null || from === '' ? null : instantField(from, 'valid_from'),
+      reason: form.reason === undefined || form.reason === '' ? null : form.reason,
+      createdBy: actorOf(request).userId,
+    });
+    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
+    return afterChange(request, response, `${path}/${id}/markup`, {
+      ok: true,
+      id,
+      price_factor: formatMultiplier(BigInt(factor)),
+      versions: (await this.markups.of(id)).map(presentMarkup),
+    });
+  }
+}
+
+const stateOf = ({ isInForce, validFrom }: Markup): 'in-force' | 'coming' | 'past' =>
+  isInForce ? 'in-force' : validFrom.getTime() > Date.now() ? 'coming' : 'past';
+
+const presentMarkup = ({ factor, validFrom, isInForce, reason }: Markup): object => ({
+  price_factor: formatMultiplier(BigInt(factor)),
+  valid_from: validFrom.toISOString(),
+  in_force: isInForce,
+  reason,
+});
+
+/** `+10 %`, `−5 %`. */
+function percentOf(factor: number): string {
+  const percent = (factor - WHOLE_PRICE) / MILLIONTHS_A_PERCENT;
+  return `${percent > 0 ? '+' : percent < 0 ? '−' : ''}${Math.abs(percent)} %`;
+}

@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import { ActivityLog, changesOf } from '../../audit';
+import { fault, type PriceFactor, type Scope } from '../../kernel';
+import { Database } from '../../platform';
+import { lockOrganisation } from './organisations.service';
+
+export interface NewMarkup {
+  /** In millionths of the price: 1,100,000 is ten per cent on top. */
+  readonly factor: number;
+  /** Null: from now on. */
+  readonly validFrom: Date | null;
+  readonly reason: string | null;
+  readonly createdBy: number;
+}
+
+export interface Markup {
+  readonly factor: number;
+  readonly validFrom: Date;
+  readonly reason: string | null;
+  readonly createdBy: string | null;
+  readonly isInForce: boolean;
+}
+
+interface MarkupRow {
+  readonly factor: number;
+  readonly valid_from: Date;
+  readonly reason: string | null;
+  readonly created_by: string | null;
+  readonly is_in_force: boolean;
+}
+
+const WHOLE_PRICE = 1_000_000;
+const MOST_SHOWN = 100;
+
+/** What organisations pay of prices: versions that are never changed once written. */
+@Injectable()
+export class OrganisationMarkups {
+  constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  /** Another version. Requests that are under way keep the one they began with. */
+  async set(scope: Scope, organisationId: number, markup: NewMarkup): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const { id, name } = await lockOrganisation(tx, scope, organisationId);
+      const before = await this.factorOf(id);
+      const written = await tx.query<{ valid_from: Date }[]>(
+        `INSERT INTO organisation_markup (organisation_id, factor, valid_from, reason, created_by)
+         SELECT $1, $2, coalesce($3::timestamptz, clock_timestamp()), $4, $5
+          WHERE $3::timestamptz IS NULL OR $3::timestamptz > clock_timestamp()
+         ON CONFLICT DO NOTHING RETURNING valid_from`,
+        [id, markup.factor, markup.validFrom, markup.reason, markup.createdBy],
+      );
+      const [row] = written;
+      if (row === undefined)
+        throw fault('conflict', {
+          param: 'valid_from',
+          message: 'A mark-up begins now or later, and at an instant at which no other one does.',
+        });
+      await this.activity.write(tx, {
+        action: 'organisation.markup-changed',
+        object: { type: 'organisation', id, label: name },
+        concerns: { organisationId: id },
+        changes: {
+          ...changesOf({ price_factor: before ?? WHOLE_PRICE }, { price_factor: markup.factor }),
+          ...changesOf(null, { valid_from: row.valid_from }),
+        },
+        ...(markup.reason === null ? {} : { reason: markup.reason }),
+      });
+    });
+  }
+
+  /** The latest first, those to come as well. */
+  async of(organisationId: number): Promise<Markup[]> {
+    const rows = await this.database.query<MarkupRow>(
+      `SELECT m.factor, m.valid_from, m.reason, u.display_name AS created_by,
+              m.id IS NOT DISTINCT FROM (SELECT n.id FROM organisation_markup n WHERE n.organisation_id = $1
+                AND n.valid_from <= now() ORDER BY n.valid_from DESC LIMIT 1) AS is_in_force
+         FROM organisation_markup m LEFT JOIN user_account u ON u.id = m.created_by
+        WHERE m.organisation_id = $1 ORDER BY m.valid_from DESC LIMIT ${MOST_SHOWN}`,
+      [organisationId],
+    );
+    return rows.map((row) => ({
+      factor: row.factor,
+      validFrom: row.valid_from,
+      reason: row.reason,
+      createdBy: row.created_by,
+      isInForce: row.is_in_force,
+    }));
+  }
+
+  /** What is paid of a price now; null is the price itself. */
+  async factorOf(organisationId: number | null): Promise<PriceFactor> {
+    if (organisationId === null) return null;
+    const [row] = await this.database.query<{ factor: number }>(
+      `SELECT factor FROM organisation_markup WHERE organisation_id = $1 AND valid_from <= now()
+        ORDER BY valid_from DESC LIMIT 1`,
+      [organisationId],
+    );
+    return row === undefined || row.factor === WHOLE_PRICE ? null : row.factor;
+  }
+}

@@ -1,0 +1,37 @@
+import type { PriceFactor } from './cost';
+import { type PriceMode, type PriceRates, RATE_NAMES, type TokenRates, UNCHANGED } from './rates';
+
+/**
+ * Rates as somebody pays them, each rounded up to a whole nano-dollar for a million tokens: to be read. A charge is
+ * reckoned from the price and the factor, and rounded once.
+ */
+export function ratesPaid(rates: PriceRates, paid: PriceFactor): PriceRates {
+  if (paid === null) return rates;
+  const factor = BigInt(paid);
+  const of = (amount: bigint): bigint => (amount * factor + UNCHANGED - 1n) / UNCHANGED;
+  const named = (amounts: Readonly<Record<string, bigint>>): Record<string, bigint> =>
+    Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, of(amount)]));
+  const buckets = <Rates extends object>(from: Rates): Rates => {
+    const changed = RATE_NAMES.flatMap((name) => {
+      const amount: unknown = Reflect.get(from, name);
+      return typeof amount === 'bigint' ? [[name, of(amount)] as const] : [];
+    });
+    return { ...from, ...Object.fromEntries(changed) };
+  };
+  const tokens = <Rates extends TokenRates>(from: Rates): Rates => ({
+    ...buckets(from),
+    tiers: from.tiers.map((tier) => buckets(tier)),
+  });
+  const mode = (from: PriceMode): PriceMode => ({
+    ...from,
+    rates: from.rates === null ? null : tokens(from.rates),
+  });
+  return {
+    ...tokens(rates),
+    perCallNano: of(rates.perCallNano),
+    perMinuteNano: of(rates.perMinuteNano),
+    uses: named(rates.uses),
+    images: named(rates.images),
+    modes: Object.fromEntries(Object.entries(rates.modes).map(([name, from]) => [name, mode(from)])),
+  };
+}

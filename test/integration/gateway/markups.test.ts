@@ -1,0 +1,178 @@
+import { Organisation, UserAccount } from '../../../src/identity';
+import { parseUsd } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+import { addCustomer, type Customer } from '../../support/customer';
+import { addUser, signIn } from '../../support/people';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { type Answer, call, until } from '../keys/http';
+import { ask } from '../web/raw-exchange';
+
+interface Generation {
+  readonly cost: string;
+  readonly price_factor: string | null;
+  readonly price_id: number;
+  readonly prices: Readonly<Record<string, { readonly input: string; readonly output: string }>>;
+  readonly uncached_input_tokens: number;
+  readonly visible_output_tokens: number;
+}
+
+let supplier: Simulator;
+let app: TestApp;
+let platform: string;
+let organisationId: number;
+let customer: Customer;
+
+beforeAll(async () => {
+  supplier = await startSimulator();
+  app = await startTestApp({ sandboxUrl: supplier.url });
+  platform = await signIn(app, await addUser(app, 'platform_admin'));
+  const organisations = app.database.source.getRepository(Organisation);
+  const row = organisations.create({ name: 'One', slug: 'one' });
+  await organisations.insert(row);
+  organisationId = row.id;
+  customer = await addCustomer(app, 'buyer', parseUsd('10'));
+  await app.database.source.getRepository(UserAccount).update(customer.userId, { organisationId });
+  await app.database.query('UPDATE api_key SET organisation_id = $1 WHERE id = $2', [
+    organisationId,
+    customer.keyId,
+  ]);
+});
+afterAll(async () => {
+  await app.close();
+  await supplier.stop();
+});
+
+async function set(body: object, as = platform) {
+  const answer = await ask(app.url, {
+    method: 'POST',
+    path: `/dashboard/admin/organisations/${organisationId}/markup`,
+    headers: {
+      cookie: as,
+      accept: 'application/json',
+      'content-type': 'application/json',
+      'sec-fetch-site': 'same-origin',
+    },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.status, json: JSON.parse(answer.body) as Record<string, unknown> };
+}
+
+const chat = (): Promise<Answer> =>
+  call(app, customer.key, 'POST', '/v1/chat/completions', {
+    model: 'sim-small',
+    max_tokens: 30,
+    messages: [{ role: 'user', content: 'Hi [[tokens=20]]' }],
+  });
+
+async function generation(): Promise<Generation> {
+  const answer = await chat();
+  expect(answer.status).toBe(200);
+  const id = answer.headers.get('x-request-id') ?? '';
+  let found: Answer<Generation> | null = null;
+  await until(async () => {
+    found = await call<Generation>(app, customer.key, 'GET', `/v1/generations/${id}`);
+    return found.status === 200;
+  }, 2_000);
+  return found!.body;
+}
+
+/** As a payer reckons it from the record alone: in nano-dollars, rounded up once. */
+function recomputed({ prices, price_id, price_factor, ...tokens }: Generation): bigint {
+  const price = prices[String(price_id)]!;
+  const perMillion =
+    BigInt(tokens.uncached_input_tokens) * parseUsd(price.input) +
+    BigInt(tokens.visible_output_tokens) * parseUsd(price.output);
+  const factor = parseUsd(price_factor ?? '1');
+  const scale = 1_000_000n * 1_000_000_000n;
+  return (perMillion * factor + scale - 1n) / scale;
+}
+
+const priceOf = async () => {
+  const { body } = await call<{ price: { input: string } }>(app, customer.key, 'GET', '/v1/models/sim-small');
+  return body.price.input;
+};
+
+const paid = async (input: string): Promise<void> => {
+  await until(async () => (await priceOf()) === input, 2_000);
+};
+
+test('a mark-up, a discount and none: prices show what is paid, and every record recomputes its bill', async () => {
+  const plain = await generation();
+  expect(plain.price_factor).toBeNull();
+  expect(parseUsd(plain.cost)).toBe(recomputed(plain));
+  for (const [percent, factor, input] of [
+    ['12.3456', '1.123456', '0.1685184'],
+    [-5, '0.95', '0.1425'],
+    ['-100', '0', '0'],
+    ['0', null, '0.15'],
+  ] as const) {
+    expect(await set({ percent, reason: 'contract 7' })).toMatchObject({ status: 200 });
+    await paid(input);
+    const record = await generation();
+    expect(record.price_factor).toBe(factor);
+    expect(parseUsd(record.cost)).toBe(recomputed(record));
+  }
+  const rows = await app.database.query<{ reason: string }>(
+    "SELECT reason FROM activity WHERE action = 'organisation.markup-changed'",
+  );
+  expect(rows).toHaveLength(4);
+});
+
+test('a version to come begins at its instant, by itself; two cannot begin at once, nor one in the past', async () => {
+  const soon = new Date(Date.now() + 1_500).toISOString();
+  expect(await set({ percent: '100', valid_from: soon })).toMatchObject({
+    status: 200,
+    json: { price_factor: '2' },
+  });
+  expect((await set({ percent: '50', valid_from: soon })).status).toBe(409);
+  expect((await set({ percent: '50', valid_from: '2020-01-01' })).status).toBe(409);
+  expect(await priceOf()).toBe('0.15');
+  await until(async () => (await priceOf()) === '0.3', 4_000);
+  const record = await generation();
+  expect(record.price_factor).toBe('2');
+  expect(parseUsd(record.cost)).toBe(recomputed(record));
+  await set({ percent: '0' });
+});
+
+test('the hold is as dear as the charge may be: a wallet never goes below zero by a mark-up', async () => {
+  await set({ percent: '900' });
+  await paid('1.5');
+  const poor = await addCustomer(app, 'poor', parseUsd('0.003'));
+  await app.database.query('UPDATE api_key SET organisation_id = $1 WHERE id = $2', [
+    organisationId,
+    poor.keyId,
+  ]);
+  await Promise.all(
+    Array.from({ length: 30 }, () =>
+      call(app, poor.key, 'POST', '/v1/chat/completions', {
+        model: 'sim-small',
+        max_tokens: 30,
+        messages: [{ role: 'user', content: 'Hi [[tokens=30]]' }],
+      }),
+    ),
+  );
+  const [row] = await app.database.query<{ spent: string }>(
+    'SELECT sum(cost_nano) AS spent FROM request_record WHERE wallet_id = $1',
+    [poor.userId],
+  );
+  expect(BigInt(row!.spent)).toBeGreaterThan(0n);
+  expect(BigInt(row!.spent)).toBeLessThanOrEqual(parseUsd('0.003'));
+  await set({ percent: '0' });
+});
+
+test.each([['abc'], ['-101'], ['901'], ['1.23456'], ['']])('%s per cent is refused', async (percent) => {
+  expect((await set({ percent })).status).toBe(422);
+});
+
+test('is the business of the platform alone; its page shows the versions', async () => {
+  const owner = await addUser(app, 'org_owner');
+  await app.database.source.getRepository(UserAccount).update(owner, { organisationId });
+  expect((await set({ percent: '-50' }, await signIn(app, owner))).status).toBe(403);
+  const page = await ask(app.url, {
+    path: `/dashboard/admin/organisations/${organisationId}/markup`,
+    headers: { cookie: platform, accept: 'text/html' },
+  });
+  expect(page.status).toBe(200);
+  expect(page.body).toContain('+12.3456 %');
+  expect(page.body).toContain('contract 7');
+});
