@@ -5,7 +5,7 @@ import { CatalogueService } from '../../catalogue';
 import { choiceField, instantField, platformScope, refused, textField, wholeNumberField } from '../../kernel';
 import { KeyRegister, type ManagedKey } from '../../keys';
 import { Settings } from '../../platform';
-import { Access, csvFile, type HttpRequest, queryOf } from '../../web';
+import { Access, csvFile, type HttpRequest, presentPage, queryOf } from '../../web';
 import { cellIn, presentRecord, pricesOf, recordColumns } from './record-presenter';
 
 const USUAL_PAGE = 100;
@@ -42,22 +42,18 @@ export class KeyAuditController {
     query: URLSearchParams,
   ): Promise<object> {
     const limit = limitOf(query, LONGEST_PAGE) ?? USUAL_PAGE;
-    // One more than is shown tells whether there are more.
-    const [entries, refusals] = await Promise.all([
-      this.records.ofKey(id, { ...filter, limit: limit + 1 }),
+    const [page, refusals] = await Promise.all([
+      this.records.ofKey(id, { ...filter, limit }),
       this.refusals.ofKey(id, filter.from ?? null, filter.to ?? null),
     ]);
-    const shown = entries.slice(0, limit);
-    const hasMore = entries.length > limit;
     return {
-      object: 'list',
-      data: shown.map((entry) => presentRecord(entry, publicId)),
-      prices: pricesOf(shown, this.catalogue.snapshot),
+      ...presentPage(
+        page,
+        (entry) => presentRecord(entry, publicId),
+        ({ requestId }) => requestId,
+      ),
+      prices: pricesOf(page.rows, this.catalogue.snapshot),
       refusals: refusals.map(({ code, hour, count }) => ({ code, hour: hour.toISOString(), count })),
-      has_more: hasMore,
-      first_id: shown[0]?.requestId ?? null,
-      last_id: shown.at(-1)?.requestId ?? null,
-      next_cursor: hasMore ? (shown.at(-1)?.cursor ?? null) : null,
     };
   }
 

@@ -59,12 +59,12 @@ test('the records of one model are found as asked for and as served, each once, 
   ] as const)
     await settle(1n, { model, servedModel }, at + place);
   const first = await query.ofKey(1, { model: 'seldom', limit: 2 });
-  expect(first.map(({ model, servedModel }) => [model, servedModel])).toEqual([
+  expect(first.rows.map(({ model, servedModel }) => [model, servedModel])).toEqual([
     ['seldom', 'other'],
     ['seldom', 'seldom'],
   ]);
-  const rest = await query.ofKey(1, { model: 'seldom', limit: 2, cursor: first[1]!.cursor });
-  expect(rest.map(({ model }) => model)).toEqual(['alias']);
+  const rest = await query.ofKey(1, { model: 'seldom', limit: 2, cursor: first.next });
+  expect(rest.rows.map(({ model }) => model)).toEqual(['alias']);
 });
 
 test('what adds up is sealed and not read again, unless everything is asked for', async () => {

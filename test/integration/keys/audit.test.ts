@@ -94,6 +94,7 @@ interface Page {
   readonly data: Record<string, unknown>[];
   readonly has_more: boolean;
   readonly next_cursor: string | null;
+  readonly previous_cursor: string | null;
 }
 
 const audit = <Body = Page>(query = '') =>
@@ -155,6 +156,13 @@ test.each([1, 2, 3, 7, 8, 9])('pages of %i show every record once, the newest fi
     .sort((a, b) => +b.createdAt - +a.createdAt || (a.requestId < b.requestId ? 1 : -1))
     .map(({ requestId }) => requestId);
   expect(seen).toEqual(expected);
+});
+
+test('a page leads back to the one before it', async () => {
+  const { body: first } = await audit('?limit=3');
+  const { body: second } = await audit(`?limit=3&cursor=${first.next_cursor}`);
+  expect(first.previous_cursor).toBeNull();
+  expect((await audit(`?limit=3&cursor=${second.previous_cursor}`)).body.data).toEqual(first.data);
 });
 
 test('by time, the end not included, and by model', async () => {
