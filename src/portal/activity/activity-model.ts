@@ -28,6 +28,7 @@ import { dayLabels, dayNames } from '../lists/days';
 import type { Looks } from '../lists/looks';
 import { addressFor } from './activity-csv';
 import { type ActivityPageQuery, daysOf, periods } from './activity-query.form';
+import { daysField } from '../lists/periods';
 
 export function activityList(
   request: HttpRequest,
@@ -54,17 +55,7 @@ export function activityList(
 
 function fieldsOf(query: ActivityPageQuery, translate: Translate): FieldModel[] {
   return [
-    {
-      id: 'filter-days',
-      name: 'days',
-      type: 'select',
-      label: translate('period.label'),
-      options: periods.map((days) => ({
-        value: String(days),
-        label: translate('list.last-days', { count: days }),
-        selected: days === daysOf(query),
-      })),
-    },
+    daysField(periods, daysOf(query), translate),
     {
       id: 'filter-type',
       name: 'type',

@@ -22,6 +22,7 @@ import {
   scopeWords,
 } from '../../web';
 import type { Looks } from '../lists/looks';
+import { periodPicker } from '../lists/periods';
 import { choiceFields } from '../usage/usage-page';
 import { optionalCells, rowOf } from './request-row';
 import { optionalColumns, type RequestLogPageQuery, shownColumns } from './request-log.form';
@@ -71,7 +72,7 @@ export function requestLogPage(facts: LogFacts): RequestLogModel {
   return {
     list: { ...model.list, filter: { ...model.list.filter, hidden: hiddenOf(query) } },
     log: {
-      period: periodOf(facts),
+      period: periodPicker(facts, periods, 'cursor'),
       columns: chooserOf(facts),
       live: query.live === 'on' ? liveOf(request) : null,
       liveHref: addressOf(pathOf(request), queryOf(request), { live: 'on', cursor: null, open: null }),
@@ -177,23 +178,6 @@ const hiddenOf = (query: RequestLogPageQuery): { name: string; value: string }[]
     // A list of projects is a field of its own.
     return value === undefined || name === 'project' ? [] : [{ name, value: String(value) }];
   });
-
-function periodOf({ request, query, looks: { translate, timeZone } }: LogFacts): PeriodPickerModel {
-  const chosen = query.from === undefined && query.to === undefined ? (query.days ?? 30) : null;
-  return {
-    options: periods.map((days) => ({
-      label: translate('list.last-days', { count: days }),
-      href: addressOf(pathOf(request), queryOf(request), {
-        days: String(days),
-        from: null,
-        to: null,
-        cursor: null,
-      }),
-      current: days === chosen,
-    })),
-    zone: timeZone,
-  };
-}
 
 /** Each link shows a column or hides it: the address keeps the choice. */
 function chooserOf({ request, query, looks: { translate } }: LogFacts): RequestLogModel['log']['columns'] {

@@ -17,15 +17,16 @@ import {
   formatPercent,
   formatTime,
   type LabelledFigure,
-  type PeriodPickerModel,
   type TableModel,
   type TabsModel,
   type TileModel,
+  type PeriodPickerModel,
 } from '../../views';
 import { addressOf, type HttpRequest, pathOf, queryOf, scopeWords, viewScope } from '../../web';
 import { measureNames, usageChart } from './usage-chart';
 import { usageTable } from './usage-table';
 import type { Looks } from '../lists/looks';
+import { periodPicker } from '../lists/periods';
 import { type Measure, measures, type UsagePageQuery } from './usage.form';
 
 export interface UsagePageModel {
@@ -71,7 +72,7 @@ export function usagePage(facts: UsageFacts): UsagePageModel {
       heading: translate('usage.heading'),
       scope: `${period} · ${scopeWords(request, translate)}`,
       csvHref: addressOf(`${pathOf(request)}/export`, queryOf(request), { measure: null }),
-      period: periodOf(facts),
+      period: periodPicker(facts, periods, 'bucket'),
       filter: filterOf(facts, isFiltered),
       tiles: tilesOf(facts),
       tokens: { items: tokensOf(answer.total, looks) },
@@ -82,23 +83,6 @@ export function usagePage(facts: UsageFacts): UsagePageModel {
       note: question.groupBy === 'tag' ? translate('usage.tag-note') : null,
       empty: answer.total.requests > 0 ? null : emptyOf(request, isFiltered, looks),
     },
-  };
-}
-
-function periodOf({ request, query, looks: { translate, timeZone } }: UsageFacts): PeriodPickerModel {
-  const chosen = query.from === undefined && query.to === undefined ? (query.days ?? 30) : null;
-  return {
-    options: periods.map((days) => ({
-      label: translate('list.last-days', { count: days }),
-      href: addressOf(pathOf(request), queryOf(request), {
-        days: String(days),
-        from: null,
-        to: null,
-        bucket: null,
-      }),
-      current: days === chosen,
-    })),
-    zone: timeZone,
   };
 }
 

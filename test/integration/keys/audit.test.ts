@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
-import { NO_USAGE } from '../../../src/kernel';
+import type { RequestRecord } from '../../../src/audit';
 import { startTestApp, type TestApp } from '../../support/app';
-import { written } from '../../unit/billing/a-record';
 import { addKey, addUser } from '../../support/people';
+import { chatRecord, putRecords } from '../../support/records';
 import { call, refusalOf } from './http';
 
 let app: TestApp;
@@ -13,42 +12,16 @@ let other: { id: number; publicId: string; text: string };
 
 const start = Date.now() - 3_600_000;
 
-const record = (place: number, fields: Partial<RequestRecord> = {}): RequestRecord => ({
-  ...NO_USAGE,
-  requestId: randomUUID(),
-  createdAt: new Date(start + place * 1_000),
-  settlementId: null,
-  keyId: key.id,
-  userId: null,
-  organisationId: null,
-  departmentId: null,
-  projectId: null,
-  walletId: null,
-  surface: 'chat',
-  model: 'alpha',
-  servedModel: 'alpha',
-  supplier: 'north',
-  region: 'eu',
-  priceId: null,
-  usageSource: 'supplier',
-  costNano: 1_500_000n,
-  status: 200,
-  code: null,
-  stream: false,
-  failover: false,
-  attempts: null,
-  latencyMs: 12,
-  firstTokenMs: null,
-  finishReason: 'stop',
-  sessionKey: null,
-  dropped: null,
-  endUser: null,
-  tags: null,
-  keyModelId: null,
-  priceFactor: null,
-  autoDecision: null,
-  ...fields,
-});
+const record = (place: number, fields: Partial<RequestRecord> = {}): RequestRecord =>
+  chatRecord(null, key.id, {
+    requestId: randomUUID(),
+    createdAt: new Date(start + place * 1_000),
+    costNano: 1_500_000n,
+    stream: false,
+    latencyMs: 12,
+    firstTokenMs: null,
+    ...fields,
+  });
 
 let records: RequestRecord[];
 
@@ -86,7 +59,7 @@ beforeAll(async () => {
     }),
     record(4, { keyId: other.id }),
   ];
-  await app.database.transaction((tx) => insertRequestRecords(tx, records.map(written)));
+  await putRecords(app, records);
 });
 afterAll(() => app.close());
 

@@ -1,10 +1,8 @@
-import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
 import { UserAccount } from '../../../src/identity';
-import { NO_USAGE, uuidv7 } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { addKey, addUser, signIn } from '../../support/people';
-import { written } from '../../unit/billing/a-record';
+import { chatRecord, putRecords } from '../../support/records';
 import { ask } from '../web/raw-exchange';
 
 let app: TestApp;
@@ -27,44 +25,6 @@ const person = async () => {
   const userId = await addUser(app);
   return { userId, cookie: await signIn(app, userId) };
 };
-const record = (userId: number, keyId: number, fields: Partial<RequestRecord> = {}): RequestRecord => ({
-  ...NO_USAGE,
-  requestId: uuidv7(),
-  createdAt: new Date(),
-  settlementId: null,
-  keyId,
-  userId,
-  organisationId: null,
-  departmentId: null,
-  projectId: null,
-  walletId: null,
-  surface: 'chat',
-  model: 'alpha',
-  servedModel: 'alpha',
-  supplier: 'north',
-  region: 'eu',
-  priceId: null,
-  usageSource: 'supplier',
-  costNano: 1_500_000_000n,
-  status: 200,
-  code: null,
-  stream: true,
-  failover: false,
-  attempts: null,
-  latencyMs: 840,
-  firstTokenMs: 210,
-  finishReason: 'stop',
-  sessionKey: null,
-  dropped: null,
-  endUser: null,
-  tags: null,
-  keyModelId: null,
-  priceFactor: null,
-  autoDecision: null,
-  ...fields,
-});
-const put = (records: RequestRecord[]) =>
-  app.database.transaction((tx) => insertRequestRecords(tx, records.map(written)));
 
 beforeAll(async () => {
   app = await startTestApp({ sandboxUrl: 'http://127.0.0.1:9' });
@@ -87,7 +47,7 @@ describe('the overview', () => {
     const waiting = (await open('/dashboard/first-request', cookie, fragment)).body;
     expect(waiting).toContain('every 3s');
     expect(waiting).not.toContain('<html');
-    await put([record(userId, key.id)]);
+    await putRecords(app, [chatRecord(userId, key.id)]);
     const arrived = (await open('/dashboard/first-request', cookie, fragment)).body;
     expect(arrived).toContain('The first request has arrived');
     expect(arrived).not.toContain('hx-trigger');
@@ -99,12 +59,20 @@ describe('the overview', () => {
     const key = await addKey(app, userId);
     const other = await person();
     const foreign = await addKey(app, other.userId);
-    await put([
-      record(userId, key.id),
-      record(userId, key.id, { servedModel: 'beta', model: 'beta', costNano: 500_000_000n, failover: true }),
-      record(userId, key.id, { code: 'upstream_error', status: 502, costNano: 0n }),
-      record(userId, key.id, { createdAt: new Date(Date.now() - 40 * 86_400_000), costNano: 1_000_000_000n }),
-      record(other.userId, foreign.id, { servedModel: 'gamma', costNano: 7_000_000_000n }),
+    await putRecords(app, [
+      chatRecord(userId, key.id),
+      chatRecord(userId, key.id, {
+        servedModel: 'beta',
+        model: 'beta',
+        costNano: 500_000_000n,
+        failover: true,
+      }),
+      chatRecord(userId, key.id, { code: 'upstream_error', status: 502, costNano: 0n }),
+      chatRecord(userId, key.id, {
+        createdAt: new Date(Date.now() - 40 * 86_400_000),
+        costNano: 1_000_000_000n,
+      }),
+      chatRecord(other.userId, foreign.id, { servedModel: 'gamma', costNano: 7_000_000_000n }),
     ]);
     const body = (await open('/dashboard', cookie)).body;
     expect(body).toContain('$2.00');
@@ -151,7 +119,7 @@ test('the page of auto counts what asked for it', async () => {
   const { userId, cookie } = await person();
   const key = await addKey(app, userId);
   expect((await open('/dashboard/autorouter', cookie)).body).toContain('No request asked for auto');
-  await put([record(userId, key.id, { model: 'auto' }), record(userId, key.id)]);
+  await putRecords(app, [chatRecord(userId, key.id, { model: 'auto' }), chatRecord(userId, key.id)]);
   expect((await open('/dashboard/autorouter', cookie)).body).toContain('$1.5');
   const data = JSON.parse((await open('/dashboard/api/autorouter?days=7', cookie)).body) as object;
   expect(data).toMatchObject({ engine: 'off', requests: 1, models: [{ model: 'alpha', requests: 1 }] });

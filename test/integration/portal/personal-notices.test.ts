@@ -1,54 +1,15 @@
-import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
+import type { RequestRecord } from '../../../src/audit';
 import { CatalogueEditor, CatalogueService, type ModelState } from '../../../src/catalogue';
 import { PersonalSettings } from '../../../src/identity';
-import { NO_USAGE, uuidv7 } from '../../../src/kernel';
 import { Outbox } from '../../../src/platform';
 import { PersonalNotices } from '../../../src/portal/notices/personal-notices';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
-import { written } from '../../unit/billing/a-record';
+import { chatRecord, putRecords } from '../../support/records';
 import { ask } from '../web/raw-exchange';
 
 let app: TestApp;
 
-const record = (userId: number, keyId: number, fields: Partial<RequestRecord> = {}): RequestRecord => ({
-  ...NO_USAGE,
-  requestId: uuidv7(),
-  createdAt: new Date(),
-  settlementId: null,
-  keyId,
-  userId,
-  organisationId: null,
-  departmentId: null,
-  projectId: null,
-  walletId: null,
-  surface: 'chat',
-  model: 'alpha',
-  servedModel: 'alpha',
-  supplier: 'north',
-  region: 'eu',
-  priceId: null,
-  usageSource: 'supplier',
-  costNano: 1_500_000_000n,
-  status: 200,
-  code: null,
-  stream: true,
-  failover: false,
-  attempts: null,
-  latencyMs: 840,
-  firstTokenMs: 210,
-  finishReason: 'stop',
-  sessionKey: null,
-  dropped: null,
-  endUser: null,
-  tags: null,
-  keyModelId: null,
-  priceFactor: null,
-  autoDecision: null,
-  ...fields,
-});
-const put = (records: RequestRecord[]) =>
-  app.database.transaction((tx) => insertRequestRecords(tx, records.map(written)));
 const service = <T>(type: abstract new (...given: never[]) => T): T =>
   app.application.get<T>(type, { strict: false });
 const tell = () => service(PersonalNotices).tell(AbortSignal.timeout(10_000));
@@ -90,8 +51,11 @@ afterAll(() => app.close());
 test('who used a model hears once that it was taken away, and again when it goes again', async () => {
   const [user, muted, other] = [await person(), await person(), await person()];
   const used = { model: 'sim-small', servedModel: 'sim-small' };
-  await put([record(user.userId, user.keyId, used), record(muted.userId, muted.keyId, used)]);
-  await put([record(other.userId, other.keyId)]);
+  await putRecords(app, [
+    chatRecord(user.userId, user.keyId, used),
+    chatRecord(muted.userId, muted.keyId, used),
+  ]);
+  await putRecords(app, [chatRecord(other.userId, other.keyId)]);
   await app.database.transaction(
     (tx) => service(PersonalSettings).muteNotices(tx, muted.userId, ['models']),
     {
@@ -119,8 +83,11 @@ test('who had many failures of the other side within an hour hears of it once a 
   const down = { status: 502, code: 'upstream_error', costNano: 0n };
   const mistake = { status: 400, code: 'invalid_request', costNano: 0n };
   const many = (userId: number, keyId: number, fields: Partial<RequestRecord>) =>
-    Array.from({ length: 24 }, (_, index) => record(userId, keyId, index < 8 ? fields : {}));
-  await put([...many(failing.userId, failing.keyId, down), ...many(own.userId, own.keyId, mistake)]);
+    Array.from({ length: 24 }, (_, index) => chatRecord(userId, keyId, index < 8 ? fields : {}));
+  await putRecords(app, [
+    ...many(failing.userId, failing.keyId, down),
+    ...many(own.userId, own.keyId, mistake),
+  ]);
   await tell();
   await tell();
   expect(await overview(failing.userId)).toContain('8 of 24 requests failed');

@@ -23,6 +23,7 @@ import {
 } from '../../../web';
 import type { Looks } from '../../lists/looks';
 import { daysOf, periods, type QualitativeQuery, roles, verdicts } from './qualitative.form';
+import { daysField } from '../../lists/periods';
 
 export interface QualityFacts {
   readonly request: HttpRequest;
@@ -105,17 +106,7 @@ function fieldsOf(
     ],
   });
   return [
-    {
-      id: 'filter-days',
-      name: 'days',
-      type: 'select',
-      label: translate('period.label'),
-      options: periods.map((days) => ({
-        value: String(days),
-        label: translate('list.last-days', { count: days }),
-        selected: days === daysOf(query),
-      })),
-    },
+    daysField(periods, daysOf(query), translate),
     select('model', models),
     select('role', roles, (role) => translate(`qualitative.roles.${role}`)),
     select('verdict', verdicts, (verdict) => translate(`qualitative.verdicts.${verdict}`)),

@@ -1,0 +1,43 @@
+import type { FieldModel, PeriodPickerModel, Translate } from '../../views';
+import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
+import type { Looks } from './looks';
+
+interface PeriodQuery {
+  readonly from?: string;
+  readonly to?: string;
+  readonly days?: number;
+}
+
+const USUAL_DAYS = 30;
+
+/** Links to the last so many days. What belongs to the period shown before is named in `cleared`. */
+export function periodPicker(
+  { request, query, looks }: { request: HttpRequest; query: PeriodQuery; looks: Looks },
+  periods: readonly number[],
+  cleared: string,
+): PeriodPickerModel {
+  const { translate, timeZone } = looks;
+  const chosen = query.from === undefined && query.to === undefined ? (query.days ?? USUAL_DAYS) : null;
+  const parameters = { from: null, to: null, [cleared]: null };
+  return {
+    options: periods.map((days) => ({
+      label: translate('list.last-days', { count: days }),
+      href: addressOf(pathOf(request), queryOf(request), { days: String(days), ...parameters }),
+      current: days === chosen,
+    })),
+    zone: timeZone,
+  };
+}
+
+/** The same choice as a field of a filter. */
+export const daysField = (periods: readonly number[], chosen: number, translate: Translate): FieldModel => ({
+  id: 'filter-days',
+  name: 'days',
+  type: 'select',
+  label: translate('period.label'),
+  options: periods.map((days) => ({
+    value: String(days),
+    label: translate('list.last-days', { count: days }),
+    selected: days === chosen,
+  })),
+});
