@@ -46,6 +46,7 @@ import { SealActivity1763903000000 } from './1763903000000-seal-activity';
 import { AddKeyLimits1763904000000 } from './1763904000000-add-key-limits';
 import { AddOrganisationMarkups1763904100000 } from './1763904100000-add-organisation-markups';
 import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
+import { CreateResellerDomains1763905100000 } from './1763905100000-create-reseller-domains';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -97,4 +98,5 @@ export const migrations = [
   AddKeyLimits1763904000000,
   AddOrganisationMarkups1763904100000,
   CreateCatalogueDrafts1763905000000,
+  CreateResellerDomains1763905100000,
 ];

@@ -8,6 +8,7 @@ import { PayerService } from './payer.service';
 import { PersonalSettings } from './personal-settings.service';
 import { peopleProviders } from './people';
 import { ProfileService } from './profile.service';
+import { ResellerDomains } from './resellers';
 import { SessionsService } from './sessions.service';
 
 const providers = [
@@ -16,6 +17,7 @@ const providers = [
   PayerService,
   PersonalSettings,
   ProfileService,
+  ResellerDomains,
   SessionsService,
   ...accountProviders,
   ...peopleProviders,

@@ -41,6 +41,7 @@ export {
 } from './personal-settings.service';
 export * from './people';
 export { ProfileService } from './profile.service';
+export { type ResellerDomain, ResellerDomains } from './resellers';
 export { type SessionReading, SessionsService, type Viewing } from './sessions.service';
 export { type BillingType, billingTypes } from './billing-type';
 export { type UserStatus, userTransitions } from './user-status';

@@ -16,6 +16,7 @@ import { RequestLogModule } from './request-log/request-log.module';
 import { UsageModule } from './usage/usage.module';
 import { HelpModule } from './help/help.module';
 import { NoticesModule } from './notices/notices.module';
+import { ResellerModule } from './reseller/reseller.module';
 import { WebchatModule } from './webchat/webchat.module';
 
 @Module({})
@@ -40,6 +41,7 @@ export class PortalModule {
         NoticesModule,
         EnginePagesModule,
         WebchatModule,
+        ResellerModule,
       ],
       controllers: [LanguageController, ...development],
     };

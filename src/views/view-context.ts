@@ -38,6 +38,8 @@ export interface ViewContext {
   path: string;
   query: Readonly<Record<string, string>>;
   requestId: string;
+  /** In place of the installation's own name and look. */
+  brand?: { name: string; logo?: string; styleSheet?: string };
   baseUrl: string;
   /** True for an htmx swap: the view is rendered without its layouts. */
   fragment: boolean;

@@ -108,7 +108,7 @@ export async function createViewEngine(options: ViewEngineOptions): Promise<View
   const render = (name: string, model: object, context: ViewContext): string => {
     if (!options.cache) views = undefined;
     const data: RenderData = {
-      view: { ...context, brandName: options.brandName },
+      view: { ...context, brandName: context.brand?.name ?? options.brandName },
       translate: translations(context.locale),
       sections: {},
     };

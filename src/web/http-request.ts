@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ExecutionContext } from '@nestjs/common';
 import type { FrameFacts } from './frame-facts';
 import type { Actor } from '../kernel';
-import type { Viewing } from '../identity';
+import type { ResellerDomain, Viewing } from '../identity';
 import type { Caller } from '../keys';
 
 /** A request as guards leave it: identified, and with the caller or person it belongs to. */
@@ -16,6 +16,8 @@ export interface HttpRequest extends IncomingMessage {
   actor?: Actor;
   /** Set with the actor of an account that is suspended or archived, on the routes that are left to it. */
   restingAs?: string;
+  /** Set where the page is asked for under a reseller's host. */
+  reseller?: ResellerDomain;
   /** Set with the actor: language, zone and view of the administration. */
   viewing?: Viewing;
   /** What the frame of a page shows beside its own content; set before the page is made. */

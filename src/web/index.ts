@@ -25,6 +25,7 @@ export { languageCookie, localeOf, PageRenderer } from './pages/page-renderer';
 export { csvLine } from './routes/csv';
 export { csvFile, type CsvTable } from './routes/csv.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
+export { PortalHosts } from './portal-hosts';
 export { FormPipe } from './validation';
 export { actorOf, adminScope, viewScope } from './view-scope';
 export { WebModule } from './web.module';

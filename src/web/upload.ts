@@ -7,7 +7,7 @@ const MOST_PARTS = 64;
 const MOST_FIELD_BYTES = 8 * 1024 * 1024;
 
 /**
- * A form with files, each of them as the text it holds. An empty file field is one that was left open. A field stands
+ * A form with files, each of them as the text it holds, a picture as its `data:` address. An empty file field is one that was left open. A field stands
  * there once: lists are for forms without files.
  */
 export async function readUpload(bytes: Buffer, contentType: string): Promise<Record<string, string>> {
@@ -23,13 +23,15 @@ export async function readUpload(bytes: Buffer, contentType: string): Promise<Re
       else form[name] = value;
     };
     parser.on('field', keep);
-    parser.on('file', (name, stream) => {
+    parser.on('file', (name, stream, _fileName, _encoding, type) => {
       const pieces: Buffer[] = [];
       stream.on('data', (piece: Buffer) => pieces.push(piece));
       // The parser reports the same itself.
       stream.on('error', () => undefined);
       stream.on('end', () => {
-        keep(name, Buffer.concat(pieces).toString('utf8'));
+        const bytes = Buffer.concat(pieces);
+        const isImage = type.startsWith('image/');
+        keep(name, isImage ? `data:${type};base64,${bytes.toString('base64')}` : bytes.toString('utf8'));
       });
     });
     parser.on('partsLimit', () => {

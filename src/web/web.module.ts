@@ -41,7 +41,16 @@ const MINUTE_MS = 60_000;
     PortalHosts,
     { provide: APP_FILTER, useClass: FaultFilter },
   ],
-  exports: [PageFrames, PageRenderer, Notices, ClientAddress, AuditModule, IdentityModule, KeysModule],
+  exports: [
+    PageFrames,
+    PageRenderer,
+    Notices,
+    ClientAddress,
+    PortalHosts,
+    AuditModule,
+    IdentityModule,
+    KeysModule,
+  ],
 })
 export class WebModule implements NestModule {
   constructor(

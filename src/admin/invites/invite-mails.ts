@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ResellerDomains } from '../../identity';
 import type { Role } from '../../kernel';
 import { Mailer, Settings } from '../../platform';
 import { defaultViewContext, type Locale, type MailNoticeModel, ViewEngine } from '../../views';
@@ -7,6 +8,7 @@ export interface InviteMail {
   readonly to: string;
   readonly inviter: string;
   readonly organisation: string;
+  readonly organisationId: number;
   readonly role: Role;
   readonly token: string;
   readonly locale: Locale;
@@ -18,26 +20,30 @@ export class InviteMails {
   constructor(
     private readonly engine: ViewEngine,
     private readonly mailer: Mailer,
+    private readonly resellers: ResellerDomains,
     private readonly settings: Settings,
   ) {}
 
-  async send({ to, inviter, organisation, role, token, locale }: InviteMail): Promise<void> {
+  async send({ to, inviter, organisation, organisationId, role, token, locale }: InviteMail): Promise<void> {
+    const [reseller] = await this.resellers.ofOrganisation(organisationId);
+    const baseUrl = reseller === undefined ? this.settings.baseUrl : this.resellers.originOf(reseller);
+    const brand = reseller?.name ?? this.settings.brandName;
     const texts = this.engine.translator(locale);
     const values = {
       inviter,
       organisation,
-      brand: this.settings.brandName,
+      brand,
       role: texts(`people.role.${role}`),
     };
     const heading = texts('mail.invite.heading', values);
     const paragraphs = texts('mail.invite.text', values).split('\n');
-    const href = `${this.settings.baseUrl}/invite/${token}`;
+    const href = `${baseUrl}/invite/${token}`;
     const model: MailNoticeModel = {
       heading,
       paragraphs,
       action: { href, label: texts('mail.invite.action') },
     };
-    const context = defaultViewContext({ locale, baseUrl: this.settings.baseUrl });
+    const context = defaultViewContext({ locale, baseUrl, brand: { name: brand } });
     await this.mailer.send({
       to,
       subject: heading,

@@ -117,12 +117,15 @@ export class InvitesController {
 
   private mail(
     request: HttpRequest,
-    invite: { readonly email: string } & Pick<InviteMail, 'role' | 'token' | 'organisation'>,
+    invite: { readonly email: string } & Pick<
+      InviteMail,
+      'role' | 'token' | 'organisation' | 'organisationId'
+    >,
     locale: InviteMail['locale'],
   ): Promise<void> {
     const { displayName, email } = actorOf(request);
     const inviter = displayName === '' ? email : displayName;
-    const { role, token, organisation } = invite;
-    return this.mails.send({ to: invite.email, inviter, organisation, role, token, locale });
+    const { email: to, ...facts } = invite;
+    return this.mails.send({ to, inviter, locale, ...facts });
   }
 }

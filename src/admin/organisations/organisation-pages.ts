@@ -154,6 +154,7 @@ export function organisationPage(
         { label: translate('departments.heading'), href: `/dashboard/admin/departments?org_id=${id}` },
         { label: translate('markups.set'), href: `${path}/${id}/markup` },
         { label: translate('organisations.merge'), href: `${path}/merge?target_org_id=${id}` },
+        { label: translate('domains.heading'), href: `${path}/${id}/domains` },
       ],
       sections: [
         {

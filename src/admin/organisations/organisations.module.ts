@@ -4,6 +4,7 @@ import { OrganisationMerge } from '../../identity';
 import { KeyTransfers } from '../../keys';
 import { WebModule } from '../../web';
 import { Budgets } from './budgets';
+import { DomainsController } from './domains/domains.controller';
 import { DepartmentsController } from './departments.controller';
 import { MarkupsController } from './markups.controller';
 import { MergeController } from './merge.controller';
@@ -11,7 +12,11 @@ import { OrganisationsController } from './organisations.controller';
 
 @Module({
   imports: [WebModule, BillingModule],
+<<<<<<< HEAD
   controllers: [MergeController, MarkupsController, OrganisationsController, DepartmentsController],
+=======
+  controllers: [MergeController, OrganisationsController, DepartmentsController, DomainsController],
+>>>>>>> 903d166 (feat(admin): reseller domains with name, logo and accent; cookies and mails are of that host)
   providers: [Budgets],
   exports: [Budgets],
 })
@@ -36,6 +41,12 @@ export class OrganisationsModule implements OnModuleInit {
         const ref = `${sourceIds.join('+')} into ${targetId}: ${from} to ${billingUserId}`;
         await transferWallet(tx, { from, to: billingUserId, kind: 'merge', ref });
       }
+    });
+    this.merges.also(async (tx, { sourceIds, targetId }) => {
+      await tx.query(
+        'UPDATE reseller_domain SET organisation_id = $2 WHERE organisation_id = ANY ($1::integer[])',
+        [sourceIds, targetId],
+      );
     });
     // A grant of a model to a source is one to the target; what the target says itself stays.
     this.merges.also(async (tx, { sourceIds, targetId }) => {

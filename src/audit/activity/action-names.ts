@@ -76,6 +76,8 @@ export const actionNames = [
   'organisation.created',
   'organisation.deleted',
   'organisation.markup-changed',
+  'organisation.domain-removed',
+  'organisation.domain-set',
   'organisation.merged',
   'project.archived',
   'project.changed',

@@ -30,6 +30,7 @@ export interface SentInvite {
   readonly id: number;
   readonly token: string;
   readonly organisation: string;
+  readonly organisationId: number;
 }
 
 const MOST = 200;
@@ -100,7 +101,11 @@ export class InviteDesk {
           AND accepted_at IS NULL AND revoked_at IS NULL`,
       [wanted.organisationId, wanted.email],
     );
-    return { ...(await this.invites.create(tx, actor, wanted)), organisation };
+    return {
+      ...(await this.invites.create(tx, actor, wanted)),
+      organisation,
+      organisationId: wanted.organisationId,
+    };
   }
 }
 

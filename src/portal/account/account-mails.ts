@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { type AccountMail, AccountMailService, type MailWish } from '../../identity';
+import { type AccountMail, AccountMailService, type MailWish, ResellerDomains } from '../../identity';
 import {
   addJob,
   InjectQueue,
@@ -30,6 +30,8 @@ export interface AccountNotice {
   readonly path?: string;
   /** Of two mails with the same id only the first is sent. */
   readonly id?: string;
+  /** The reseller's host where it was asked for, by somebody who belongs to nobody yet. */
+  readonly host?: string | undefined;
 }
 
 interface MailJob {
@@ -37,6 +39,7 @@ interface MailJob {
   readonly email: string;
   readonly requestId: string;
   readonly address: string;
+  readonly host?: string;
 }
 
 const paths: Readonly<Record<AccountMail['notice'], string>> = {
@@ -53,28 +56,37 @@ export class AccountMails {
     private readonly engine: ViewEngine,
     private readonly mailer: Mailer,
     private readonly addresses: ClientAddress,
+    private readonly resellers: ResellerDomains,
     private readonly settings: Settings,
   ) {}
 
   /** Answers as soon as the wish is kept, for a known address as for an unknown one. */
   async wish(wish: MailWish, email: string, request: HttpRequest): Promise<void> {
-    const data: MailJob = { wish, email, requestId: request.requestId, address: this.addresses.of(request) };
+    const { requestId, reseller } = request;
+    const address = this.addresses.of(request);
+    const data: MailJob = { wish, email, requestId, address, ...(reseller && { host: reseller.host }) };
     await addJob(this.queue, { name: 'account-mail', data, options: { removeOnComplete: true } });
   }
 
-  async send({ notice, to, language, values, path, id }: AccountNotice): Promise<void> {
+  /** Under the name and the address of the reseller whose people it is for. */
+  async send({ notice, to, language, values, path, id, host }: AccountNotice): Promise<void> {
+    const reseller =
+      (await this.resellers.ofAddress(to)) ??
+      (host === undefined ? undefined : await this.resellers.find(host));
+    const baseUrl = reseller === undefined ? this.settings.baseUrl : this.resellers.originOf(reseller);
+    const brand = reseller?.name ?? this.settings.brandName;
     const locale = isLocale(language) ? language : 'en';
     const texts = this.engine.translator(locale);
-    const named = { brand: this.settings.brandName, ...values };
+    const named = { brand, ...values };
     const heading = texts(`mail.${notice}.heading`, named);
     const paragraphs = texts(`mail.${notice}.text`, named).split('\n');
-    const href = path === undefined ? undefined : this.settings.baseUrl + path;
+    const href = path === undefined ? undefined : baseUrl + path;
     const model: MailNoticeModel = {
       heading,
       paragraphs,
       ...(href !== undefined && { action: { href, label: texts(`mail.${notice}.action`) } }),
     };
-    const context = defaultViewContext({ locale, baseUrl: this.settings.baseUrl });
+    const context = defaultViewContext({ locale, baseUrl, brand: { name: brand } });
     await this.mailer.send({
       to,
       subject: heading,
@@ -96,11 +108,11 @@ export class AccountMailWorker extends WorkerHost {
   }
 
   override async process(job: Job<MailJob>): Promise<void> {
-    const { wish, email, requestId, address } = job.data;
+    const { wish, email, requestId, address, host } = job.data;
     const request = () => ({ requestId, address, actor: null });
     const mail = await this.activity.during(request, [], () => this.decisions.mailFor(wish, email));
     if (mail === null) return;
     const { notice, to, language, name, token = '' } = mail;
-    await this.mails.send({ notice, to, language, values: { name }, path: paths[notice] + token });
+    await this.mails.send({ notice, to, language, values: { name }, path: paths[notice] + token, host });
   }
 }

@@ -71,10 +71,12 @@ export class SignInController {
   ) {}
 
   @Page('/login', 'pages/account/login', Access.anyone())
-  login(@Query() query: LoginQuery): object {
+  login(@Query() query: LoginQuery, @Req() { reseller }: HttpRequest): object {
     const notice = notices.has(query.notice ?? '') ? query.notice : undefined;
     const next = localPath(query.next, '');
-    return { values: { next }, notice, providers: this.providers.shown(next) };
+    const providers = this.providers.shown(next);
+    const isProviderOnly = reseller?.isProviderOnly === true && providers.length > 0;
+    return { values: { next }, notice, providers, isProviderOnly };
   }
 
   @Action('/auth/login', Access.anyone(), { audit: 'session.signed-in' })

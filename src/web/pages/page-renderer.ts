@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type ErrorPageModel, type Fault, renderPageModel } from '../../kernel';
+import { ResellerDomains } from '../../identity';
 import { Settings } from '../../platform';
 import {
   defaultViewContext,
@@ -25,6 +26,7 @@ export class PageRenderer {
     private readonly engine: ViewEngine,
     private readonly settings: Settings,
     private readonly frames: PageFrames,
+    private readonly resellers: ResellerDomains,
   ) {}
 
   page(view: string, model: object, request: HttpRequest): string {
@@ -57,6 +59,20 @@ export class PageRenderer {
     return this.engine.translator(localeOf(request));
   }
 
+  /** Under a reseller's host, the name, the look and the addresses are the reseller's. */
+  private hostOf({ reseller }: HttpRequest): Pick<ViewContext, 'baseUrl' | 'brand'> {
+    if (reseller === undefined) return { baseUrl: this.settings.baseUrl };
+    const { name, hasLogo, accents, version } = reseller;
+    return {
+      baseUrl: this.resellers.originOf(reseller),
+      brand: {
+        name,
+        ...(hasLogo ? { logo: `/portal/logo?v=${version}` } : {}),
+        ...(accents === null ? {} : { styleSheet: `/portal/look.css?v=${version}` }),
+      },
+    };
+  }
+
   private contextOf(request: HttpRequest): ViewContext {
     const { headers } = request;
     return defaultViewContext({
@@ -66,7 +82,7 @@ export class PageRenderer {
       path: pathOf(request),
       query: Object.fromEntries(queryOf(request)),
       requestId: request.requestId,
-      baseUrl: this.settings.baseUrl,
+      ...this.hostOf(request),
       fragment: headers['hx-request'] === 'true',
       ...this.frames.contextOf(request, this.textsFor(request)),
     });

@@ -16,6 +16,7 @@ import {
   type HttpRequest,
   localPath,
   PageRenderer,
+  PortalHosts,
   wantsPage,
 } from '../../../web';
 import { LegalLibrary } from '../../public/legal/legal-library';
@@ -81,6 +82,7 @@ export class ProvidersController {
     private readonly answers: FormAnswers,
     private readonly pages: PageRenderer,
     private readonly visitor: Visitor,
+    private readonly hosts: PortalHosts,
     private readonly settings: Settings,
   ) {}
 
@@ -174,15 +176,13 @@ export class ProvidersController {
   ): Promise<void> {
     const query = (await this.pipe.transform(given, { type: 'query', metatype: StartQuery })) as StartQuery;
     const provider = this.providers.find(slot);
-    const portal = this.settings.portalOrigins.find(
-      (origin) => new URL(origin).host === request.headers.host,
-    );
+    const portal = this.hosts.otherOriginOf(request);
     if (portal !== undefined) return this.passOn(slot, portal, query, response);
     const intent: ProviderIntent = {
       next: localPath(query.next),
       acceptedVersion: this.terms.read(request),
       ...(query.purpose === 'link' && { linkUserId: await this.signedInUser(request) }),
-      ...(this.settings.portalOrigins.includes(query.portal ?? '') && {
+      ...((await this.hosts.isOtherOrigin(query.portal ?? '')) && {
         portal: query.portal,
         binding: query.binding,
       }),

@@ -1,0 +1,48 @@
+import { Transform } from 'class-transformer';
+import { IsOptional, IsString, Matches, MaxLength, MinLength } from 'class-validator';
+import { IsFlag, IsLine } from '../../pages/fields';
+
+const COLOUR = /^#[0-9a-f]{6}$/;
+
+/** A host is written in any case, and kept in lower case. */
+const IsHost = (): PropertyDecorator => (target, key) => {
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' ? value.trim().toLowerCase() : value,
+  )(target, key);
+  IsString()(target, key);
+  MinLength(4)(target, key);
+  MaxLength(260)(target, key);
+};
+
+const IsColour = (): PropertyDecorator => (target, key) => {
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && value.trim() !== '' ? value.trim().toLowerCase() : null,
+  )(target, key as string);
+  IsOptional()(target, key);
+  Matches(COLOUR)(target, key as string);
+};
+
+export class DomainRemovalForm {
+  @IsHost()
+  host: string;
+}
+
+export class DomainForm extends DomainRemovalForm {
+  @IsLine(60)
+  name: string;
+
+  @IsColour()
+  accent?: string | null;
+
+  @IsColour()
+  accent_dark?: string | null;
+
+  /** A PNG, as `data:image/png;base64,…` or as a file of a form. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(100_000)
+  logo?: string;
+
+  @IsFlag()
+  remove_logo?: boolean;
+}

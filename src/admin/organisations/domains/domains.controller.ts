@@ -1,0 +1,113 @@
+import type { ServerResponse } from 'node:http';
+import { Body, Controller, Param, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Organisations, placeActs, ResellerDomains } from '../../../identity';
+import { fault } from '../../../kernel';
+import { Database } from '../../../platform';
+import {
+  Access,
+  Action,
+  adminScope,
+  afterChange,
+  type HttpRequest,
+  Notices,
+  Page,
+  wantsPage,
+} from '../../../web';
+import { DomainForm, DomainRemovalForm } from './domain-forms';
+import { OrganisationParams } from '../organisation-forms';
+
+const path = '/dashboard/admin/organisations/:org_id/domains';
+const view = 'pages/admin/domains';
+const access = () => Access.role(placeActs.organisations);
+const LARGEST_FORM = 256 * 1024;
+const PNG = /^data:image\/png;base64,([A-Za-z0-9+/]+={0,2})$/;
+
+const pathOf = (id: number): string => path.replace(':org_id', String(id));
+
+/** Hosts under which an organisation, as a reseller, shows the portal as its own. */
+@Controller()
+export class DomainsController {
+  constructor(
+    private readonly database: Database,
+    private readonly organisations: Organisations,
+    private readonly domains: ResellerDomains,
+    private readonly notices: Notices,
+  ) {}
+
+  @Page(path, view, access())
+  show(@Param() { org_id: id }: OrganisationParams, @Req() request: HttpRequest): Promise<object> {
+    return this.model(request, id);
+  }
+
+  /** A new host, or another look of one that is there. */
+  @Action(path, access(), {
+    audit: 'organisation.domain-set',
+    bodyLimitBytes: LARGEST_FORM,
+    takesFiles: true,
+  })
+  async set(
+    @Param() { org_id: id }: OrganisationParams,
+    @Body() form: DomainForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { host, name } = form;
+    await this.organisations.get(adminScope(request), id);
+    await this.database.transaction((tx) =>
+      this.domains.set(tx, id, host, { name, accents: accentsOf(form), logo: logoOf(form) }),
+    );
+    return this.done(request, response, id, { host, text: 'domains.saved' });
+  }
+
+  @Action(`${path}/delete`, access(), { audit: 'organisation.domain-removed' })
+  async remove(
+    @Param() { org_id: id }: OrganisationParams,
+    @Body() { host }: DomainRemovalForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    await this.organisations.get(adminScope(request), id);
+    await this.database.transaction((tx) => this.domains.remove(tx, id, host));
+    return this.done(request, response, id, { host, text: 'domains.removed' });
+  }
+
+  private done(
+    request: HttpRequest,
+    response: ServerResponse,
+    id: number,
+    { host, text }: { host: string; text: string },
+  ): object {
+    if (wantsPage(request)) this.notices.leave(response, { tone: 'ok', text, values: { host } });
+    return afterChange(request, response, pathOf(id), { ok: true, org_id: id, host });
+  }
+
+  private async model(request: HttpRequest, id: number): Promise<object> {
+    const organisation = await this.organisations.get(adminScope(request), id);
+    const domains = await this.domains.ofOrganisation(id);
+    return {
+      organisation: { id, name: organisation.name },
+      domains: domains.map((domain) => ({ ...domain, href: this.domains.originOf(domain) })),
+    };
+  }
+}
+
+/** Both or neither: a colour that is readable in one theme seldom is in the other. */
+function accentsOf({ accent, accent_dark: dark }: DomainForm): { light: string; dark: string } | null {
+  if (accent == null && dark == null) return null;
+  if (accent == null || dark == null)
+    throw fault('missing_fields', {
+      message: 'An accent is a pair: one colour for light pages and one for dark ones.',
+      details: { required: ['accent', 'accent_dark'] },
+    });
+  return { light: accent, dark };
+}
+
+/** Left open it stays; with the box it goes. */
+function logoOf({ logo, remove_logo: remove }: DomainForm): Buffer | null | undefined {
+  if (remove === true) return null;
+  if (logo === undefined || logo === '') return undefined;
+  const [, content] = PNG.exec(logo) ?? [];
+  if (content === undefined)
+    throw fault('validation_error', { param: 'logo', message: 'A logo is a PNG of 64 KB at most.' });
+  return Buffer.from(content, 'base64');
+}

@@ -1,0 +1,1 @@
+export { type ResellerDomain, ResellerDomains } from './reseller-domains.service';

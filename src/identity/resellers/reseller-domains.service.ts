@@ -1,0 +1,213 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { ActivityLog, changesOf } from '../../audit';
+import { fault, monotonicMs } from '../../kernel';
+import { Database, Settings, type Tx } from '../../platform';
+import { type Accents, checkAccents } from './accent';
+
+/** What a page under a reseller's host shows in place of ours. */
+export interface ResellerDomain {
+  readonly host: string;
+  readonly organisationId: number;
+  readonly name: string;
+  readonly accents: Accents | null;
+  readonly hasLogo: boolean;
+  /** Changes with the look, so that browsers fetch it anew. */
+  readonly version: string;
+  /** Its people sign in through a provider alone. */
+  readonly isProviderOnly: boolean;
+}
+
+export interface DomainFields {
+  readonly name: string;
+  readonly accents: Accents | null;
+  /** A PNG; null takes it away, left out it stays. */
+  readonly logo?: Buffer | null | undefined;
+}
+
+interface DomainRow {
+  readonly host: string;
+  readonly organisation_id: number;
+  readonly name: string;
+  readonly accent: string | null;
+  readonly accent_dark: string | null;
+  readonly has_logo: boolean;
+  readonly changed_at: Date;
+  readonly sso_only: boolean;
+}
+
+const SELECTION = `
+  SELECT d.host, d.organisation_id, d.name, d.accent, d.accent_dark, d.logo IS NOT NULL AS has_logo, d.changed_at, o.sso_only
+    FROM reseller_domain d JOIN organisation o ON o.id = d.organisation_id`;
+
+const MOST_DOMAINS = 1_000;
+/** How long a change takes to be seen on every node, at most. */
+const FRESH_MS = 1_000;
+const LARGEST_LOGO = 64 * 1024;
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
+const HOST =
+  /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?(?::\d{2,5})?$/;
+
+/** Hosts of resellers. Every page asks for them, so a node reads them once a second at most. */
+@Injectable()
+export class ResellerDomains {
+  private known: ReadonlyMap<string, ResellerDomain> = new Map();
+  private readAt = Number.NEGATIVE_INFINITY;
+  private reading?: Promise<void>;
+
+  constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+    private readonly settings: Settings,
+  ) {}
+
+  /** While the database is away, as it was known last. */
+  async find(host: string): Promise<ResellerDomain | undefined> {
+    if (monotonicMs() - this.readAt > FRESH_MS) {
+      this.reading ??= this.read().finally(() => (this.reading = undefined));
+      await this.reading.catch(() => undefined);
+    }
+    return this.known.get(host.toLowerCase());
+  }
+
+  /** Where mails to somebody lead: to their organisation's oldest domain. */
+  async ofAddress(email: string): Promise<ResellerDomain | undefined> {
+    const rows = await this.database.query<DomainRow>(
+      `${SELECTION} JOIN user_account u ON u.organisation_id = d.organisation_id
+        WHERE lower(u.email) = lower($1) ORDER BY d.created_at, d.host LIMIT 1`,
+      [email],
+    );
+    return rows.map(domainOf)[0];
+  }
+
+  async ofOrganisation(organisationId: number): Promise<ResellerDomain[]> {
+    const rows = await this.database.query<DomainRow>(
+      `${SELECTION} WHERE d.organisation_id = $1 ORDER BY d.created_at, d.host LIMIT ${MOST_DOMAINS}`,
+      [organisationId],
+    );
+    return rows.map(domainOf);
+  }
+
+  async logo(host: string): Promise<Buffer | null> {
+    const [row] = await this.database.query<{ logo: Buffer | null }>(
+      'SELECT logo FROM reseller_domain WHERE host = $1',
+      [host],
+    );
+    return row?.logo ?? null;
+  }
+
+  originOf({ host }: Pick<ResellerDomain, 'host'>): string {
+    return `${new URL(this.settings.baseUrl).protocol}//${host}`;
+  }
+
+  /** Adds a host, or changes how it looks. A host belongs to one organisation. */
+  async set(tx: Tx, organisationId: number, host: string, fields: DomainFields): Promise<void> {
+    this.checkHost(host);
+    if (fields.accents !== null) checkAccents(fields.accents);
+    if (fields.logo) checkLogo(fields.logo);
+    const [before] = (
+      await tx.query<DomainRow[]>(`${SELECTION} WHERE d.host = $1 FOR UPDATE OF d`, [host])
+    ).map(domainOf);
+    if (before !== undefined && before.organisationId !== organisationId)
+      throw fault('conflict', { param: 'host', message: 'This host belongs to another organisation.' });
+    if (before === undefined) await refuseTooMany(tx);
+    await tx.query(
+      `INSERT INTO reseller_domain AS d (host, organisation_id, name, accent, accent_dark, logo)
+       VALUES ($1, $2, $3, $4, $5, $6)
+       ON CONFLICT (host) DO UPDATE SET name = $3, accent = $4, accent_dark = $5,
+         logo = CASE WHEN $7 THEN excluded.logo ELSE d.logo END, changed_at = clock_timestamp()`,
+      [
+        host,
+        organisationId,
+        fields.name,
+        fields.accents?.light ?? null,
+        fields.accents?.dark ?? null,
+        fields.logo ?? null,
+        fields.logo !== undefined,
+      ],
+    );
+    const [after] = (await tx.query<DomainRow[]>(`${SELECTION} WHERE d.host = $1`, [host])).map(domainOf);
+    const changes = changesOf(
+      before === undefined ? null : recorded(before),
+      after === undefined ? null : recorded(after),
+    );
+    await this.record(tx, 'organisation.domain-set', { organisationId, host, changes });
+  }
+
+  async remove(tx: Tx, organisationId: number, host: string): Promise<void> {
+    const [rows] = await tx.query<[object[], number]>(
+      'DELETE FROM reseller_domain WHERE host = $1 AND organisation_id = $2 RETURNING host',
+      [host, organisationId],
+    );
+    if (rows.length === 0) throw fault('not_found', { param: 'host' });
+    await this.record(tx, 'organisation.domain-removed', {
+      organisationId,
+      host,
+      changes: changesOf({ host }, null),
+    });
+  }
+
+  private checkHost(host: string): void {
+    const base = new URL(this.settings.baseUrl);
+    const named = `${base.protocol}//${host}`;
+    const isHost = HOST.test(host) && URL.canParse(named) && new URL(named).host === host;
+    if (!isHost)
+      throw fault('validation_error', {
+        param: 'host',
+        message: 'A host is a name such as models.reseller.example.',
+      });
+    if (host === base.host || this.settings.portalOrigins.includes(new URL(named).origin))
+      throw fault('conflict', { param: 'host', message: 'This host is one of the installation itself.' });
+  }
+
+  private record(
+    tx: Tx,
+    action: 'organisation.domain-set' | 'organisation.domain-removed',
+    {
+      organisationId,
+      host,
+      changes,
+    }: { organisationId: number; host: string; changes: ReturnType<typeof changesOf> },
+  ): Promise<void> {
+    const object = { type: 'organisation', id: organisationId, label: host } as const;
+    return this.activity.write(tx, { action, object, concerns: { organisationId }, changes });
+  }
+
+  private async read(): Promise<void> {
+    const rows = await this.database.query<DomainRow>(
+      `${SELECTION} ORDER BY d.created_at LIMIT ${MOST_DOMAINS}`,
+    );
+    this.known = new Map(rows.map((row) => [row.host, domainOf(row)]));
+    this.readAt = monotonicMs();
+  }
+}
+
+const domainOf = (row: DomainRow): ResellerDomain => ({
+  host: row.host,
+  organisationId: row.organisation_id,
+  name: row.name,
+  accents:
+    row.accent === null || row.accent_dark === null ? null : { light: row.accent, dark: row.accent_dark },
+  hasLogo: row.has_logo,
+  version: createHash('sha256').update(row.changed_at.toISOString()).digest('hex').slice(0, 12),
+  isProviderOnly: row.sso_only,
+});
+
+const recorded = ({ host, name, accents, hasLogo, version }: ResellerDomain): object => ({
+  host,
+  name,
+  accent: accents?.light ?? null,
+  accent_dark: accents?.dark ?? null,
+  logo: hasLogo ? version : null,
+});
+
+function checkLogo(logo: Buffer): void {
+  if (logo.length > LARGEST_LOGO || !logo.subarray(0, PNG.length).equals(PNG))
+    throw fault('validation_error', { param: 'logo', message: 'A logo is a PNG of 64 KB at most.' });
+}
+
+async function refuseTooMany(tx: Tx): Promise<void> {
+  const [row] = await tx.query<{ count: number }[]>('SELECT count(*)::integer AS count FROM reseller_domain');
+  if ((row?.count ?? 0) >= MOST_DOMAINS)
+    throw fault('conflict', { message: `There are ${MOST_DOMAINS} hosts already.` });
+}

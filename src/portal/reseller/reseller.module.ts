@@ -1,0 +1,6 @@
+import { Module } from '@nestjs/common';
+import { WebModule } from '../../web';
+import { LookController } from './look.controller';
+
+@Module({ imports: [WebModule], controllers: [LookController] })
+export class ResellerModule {}
