@@ -17,9 +17,9 @@ const IsHost = (): PropertyDecorator => (target, key) => {
 const IsColour = (): PropertyDecorator => (target, key) => {
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' && value.trim() !== '' ? value.trim().toLowerCase() : null,
-  )(target, key as string);
+  )(target, key);
   IsOptional()(target, key);
-  Matches(COLOUR)(target, key as string);
+  Matches(COLOUR)(target, key);
 };
 
 export class DomainRemovalForm {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { Organisations, placeActs, ResellerDomains } from '../../../identity';
 import { fault } from '../../../kernel';
 import { Database } from '../../../platform';
@@ -92,9 +92,12 @@ export class DomainsController {
 }
 
 /** Both or neither: a colour that is readable in one theme seldom is in the other. */
-function accentsOf({ accent, accent_dark: dark }: DomainForm): { light: string; dark: string } | null {
-  if (accent == null && dark == null) return null;
-  if (accent == null || dark == null)
+function accentsOf({
+  accent = null,
+  accent_dark: dark = null,
+}: DomainForm): { light: string; dark: string } | null {
+  if (accent === null && dark === null) return null;
+  if (accent === null || dark === null)
     throw fault('missing_fields', {
       message: 'An accent is a pair: one colour for light pages and one for dark ones.',
       details: { required: ['accent', 'accent_dark'] },
