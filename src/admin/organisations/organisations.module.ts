@@ -12,11 +12,13 @@ import { OrganisationsController } from './organisations.controller';
 
 @Module({
   imports: [WebModule, BillingModule],
-<<<<<<< HEAD
-  controllers: [MergeController, MarkupsController, OrganisationsController, DepartmentsController],
-=======
-  controllers: [MergeController, OrganisationsController, DepartmentsController, DomainsController],
->>>>>>> 903d166 (feat(admin): reseller domains with name, logo and accent; cookies and mails are of that host)
+  controllers: [
+    MergeController,
+    MarkupsController,
+    OrganisationsController,
+    DepartmentsController,
+    DomainsController,
+  ],
   providers: [Budgets],
   exports: [Budgets],
 })
