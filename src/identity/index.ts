@@ -13,6 +13,8 @@ export {
   AccountTokens,
   AddressChange,
   AttemptThrottle,
+  deviceName,
+  deviceOf,
   InvitesService,
   LinkedIdentities,
   OwnAccountService,

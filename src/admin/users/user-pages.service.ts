@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityQuery, actionTextKey, type Changes } from '../../audit';
 import { Ledger, Limits } from '../../billing';
-import { Departments, SessionsService } from '../../identity';
+import { Departments, deviceName, SessionsService } from '../../identity';
 import { KeyRegister } from '../../keys';
 import type { Figure, Translate } from '../../views';
 import type { Looks } from '../pages/looks';
@@ -190,7 +190,7 @@ export class UserPages {
       ],
       rows: sessions.map((session) => ({
         cells: [
-          { kind: 'text', value: session.userAgent ?? '–' },
+          { kind: 'text', value: deviceName(session.userAgent) ?? '–' },
           { kind: 'text', value: session.address ?? '–' },
           { kind: 'time', value: session.lastSeenAt },
           { kind: 'time', value: session.createdAt },

@@ -19,6 +19,7 @@ import { SecondFactors } from './second-factors.service';
 import { SignInService } from './sign-in.service';
 
 export { type AccountMail, AccountMailService, type MailWish } from './account-mail.service';
+export { deviceName, deviceOf } from './device';
 export { endPasswords, hasLinkedIdentity } from './provider-only';
 export { PASSWORD_LEAST, PASSWORD_MOST } from './password-rules';
 export type { ProvenIdentity } from './linked-identities.service';

@@ -9,6 +9,7 @@ import { UserAccount } from '../user-account.entity';
 import type { UserStatus } from '../user-status';
 import { AccountTokens } from './account-tokens.service';
 import { type Attempt, AttemptThrottle } from './attempt-throttle.service';
+import { deviceName } from './device';
 import { Passwords } from './passwords.service';
 
 /** Where a sign-in comes from. */
@@ -75,7 +76,7 @@ export class SignInService {
     await tx.query('UPDATE user_account SET last_seen_at = now() WHERE id = $1', [userId]);
     await this.activity.write(tx, {
       action: 'session.signed-in',
-      object: { type: 'session', label: from.userAgent },
+      object: { type: 'session', label: deviceName(from.userAgent) },
       actor: actorOf(account),
     });
     return {
