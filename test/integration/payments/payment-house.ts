@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Ledger } from '../../../src/billing';
 import { UserAccount } from '../../../src/identity';
 import type { Role } from '../../../src/kernel';
-import { startTestApp, type TestApp } from '../../support/app';
+import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { signIn } from '../../support/people';
 import { deliver, ProcessorSimulator } from '../../support/processor/processor-simulator';
 
@@ -24,9 +24,12 @@ export class PaymentHouse {
     readonly simulator: ProcessorSimulator,
   ) {}
 
-  static async start(environment: Readonly<Record<string, string>> = {}): Promise<PaymentHouse> {
+  static async start(
+    environment: Readonly<Record<string, string>> = {},
+    options: Pick<TestAppOptions, 'sandboxUrl'> = {},
+  ): Promise<PaymentHouse> {
     const simulator = await ProcessorSimulator.start();
-    const app = await startTestApp({ environment: { ...simulator.environment, ...environment } });
+    const app = await startTestApp({ ...options, environment: { ...simulator.environment, ...environment } });
     return new PaymentHouse(app, simulator);
   }
 
