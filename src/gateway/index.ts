@@ -1,3 +1,4 @@
+export type { AutoDecision } from './auto/auto-route';
 export { GatewayModule } from './gateway.module';
 export { ResponseStore } from './responses/response-store';
 export { ResponsesModule } from './responses/responses.module';

@@ -1,4 +1,5 @@
 import type { LoggedRequest } from '../../audit';
+import type { AutoDecision } from '../../gateway';
 import { completionTokens, promptTokens } from '../../kernel';
 import type {
   BadgeModel,
@@ -12,6 +13,7 @@ import type {
 } from '../../views';
 import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
 import type { Looks } from '../lists/looks';
+import { autoItems } from './auto-items';
 import type { OptionalColumn } from './request-log.form';
 
 interface RowSurroundings {
@@ -171,6 +173,7 @@ function itemsOf(entry: LoggedRequest, looks: Looks): LabelledFigure[] {
         entry.reasoningTokens,
       ].join(' · '),
     }),
+    ...autoItems(entry.autoDecision as AutoDecision | null, looks),
     item('latency', { kind: 'latency', value: entry.latencyMs }),
     item('first-token', { kind: 'latency', value: entry.firstTokenMs }),
     ...(speed === null ? [] : [item('speed', { kind: 'number', value: Math.round(speed * 10) / 10 })]),

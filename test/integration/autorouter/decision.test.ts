@@ -6,8 +6,9 @@ import { KeysService, type NewKey } from '../../../src/keys';
 import { AutoLearner, AutoSettingsStore, AutoStates, type AutoSettingsChange } from '../../../src/routing';
 import { startTestApp, type TestApp } from '../../support/app';
 import { learn, outcome } from '../../support/learned';
-import { addUser } from '../../support/people';
+import { addUser, signIn } from '../../support/people';
 import { type Simulator, startSimulator } from '../../support/simulator';
+import { ask as exchange } from '../web/raw-exchange';
 
 let app: TestApp;
 let simulator: Simulator;
@@ -139,9 +140,28 @@ test.each(['/v1/messages', '/v1/chat/completions', '/v1/responses'])(
   },
 );
 
-test('a request that names its model has no decision', async () => {
+test('the request log tells why', async () => {
+  await set('organisation', organisationId, { mode: 'on' });
   const { text } = await makeKey();
+  const { requestId } = await ask(text);
+  const { body } = await exchange(app.url, {
+    path: `/dashboard/request-log?open=${requestId}`,
+    headers: { cookie: await signIn(app, userId), accept: 'text/html' },
+  });
+  expect(body).toContain('It is about as good as the reference model, and cheaper.');
+  expect(body).toMatch(/sim-small \d\.\d\d \(\d\.\d\d–\d\.\d\d\) \$0\.0000/);
+  expect(body).toContain('on trial 2');
+});
+
+test('a request that names its model has no decision, and asks the database nothing for one', async () => {
+  const { text } = await makeKey();
+  const asked = jest.spyOn(app.database.source, 'query');
+  const touched = () => asked.mock.calls.filter(([sql]) => /autorouter|engine_setting/.test(sql)).length;
   const { requestId } = await ask(text, { model: 'sim-small' });
+  expect(touched()).toBe(0);
+  await ask(text);
+  expect(touched()).toBeGreaterThan(0);
+  asked.mockRestore();
   expect(await decisionOf(requestId)).toBeNull();
 });
 
