@@ -2,7 +2,6 @@ import type { Scenario } from '../scenario';
 import { accountScenarios } from './accounts';
 import { adminCatalogueScenarios } from './admin-catalogue';
 import { adminModelAccessScenarios } from './admin-model-access';
-import { engineScenarios } from './engines';
 import { frameScenarios } from './frame';
 import { chatScenarios } from './chat';
 import { billingScenarios } from './billing';
@@ -33,7 +32,6 @@ export const scenarios: readonly Scenario[] = [
   ...adminCatalogueScenarios,
   ...adminModelAccessScenarios,
   ...usageScenarios,
-  ...engineScenarios,
   ...qualityScenarios,
   ...chatScenarios,
 ];
