@@ -325,7 +325,7 @@ test('another model steps in where the chosen one fails, and the record names bo
   expect(await decisionOf(answer.requestId)).toMatchObject({ chosen: 'sim-small', answered_by: 'sim-large' });
 });
 
-test('no pick lies outside key, settings and what is asked, whatever they are', async () => {
+test('no pick lies outside key, regions, budget, settings and what is asked, whatever they are', async () => {
   const models = ['sim-small', 'sim-large', 'sim-reason', 'sim-8k'];
   await fc.assert(
     fc.asyncProperty(
@@ -335,8 +335,12 @@ test('no pick lies outside key, settings and what is asked, whatever they are', 
       fc.constantFrom('hkb-v1', 'static', 'cheapest', 'best_quality'),
       fc.integer({ min: 0, max: 10 }),
       fc.boolean(),
-      async (allowed, include, exclude, algorithm, dial, isSchema) => {
-        const key = await makeKey({ allowedModels: allowed });
+      fc.constantFrom(null, ['local'], ['local', 'elsewhere'], ['elsewhere']),
+      // Enough for all, for the cheaper ones, and for none.
+      fc.constantFrom(null, 1_000_000n, 400_000n, 1_000n),
+      async (allowed, include, exclude, algorithm, dial, isSchema, allowedRegions, limit) => {
+        const budget = limit === null ? null : { limit, period: 'daily' as const };
+        const key = await makeKey({ allowedModels: allowed, allowedRegions, budget });
         await set('key', key.id, { mode: 'on', algorithm, dial, include, exclude });
         const format = {
           response_format: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } },
@@ -348,11 +352,22 @@ test('no pick lies outside key, settings and what is asked, whatever they are', 
             !exclude.includes(name) &&
             !(isSchema && name === 'sim-8k'),
         );
-        if (left.length === 0) expect(json.error?.code).toBe('autorouter_no_candidate');
-        else expect([status, left.includes(json.model ?? '')]).toEqual([200, true]);
+        if (left.length === 0 || allowedRegions?.join() === 'elsewhere') {
+          expect(json.error?.code).toBe('autorouter_no_candidate');
+          return;
+        }
+        if (status === 200) expect(left).toContain(json.model);
+        // A refusal is one of the budget, and only where none of them fits into it.
+        else
+          expect([limit === null, json.error?.code.match(/budget|limit/) === null]).toEqual([false, false]);
+        const [spent] = await app.database.query<{ cost: string }>(
+          'SELECT coalesce(sum(cost_nano), 0)::text AS cost FROM request_record WHERE key_id = $1',
+          [key.id],
+        );
+        expect(BigInt(spent?.cost ?? 0) <= (limit ?? 2n ** 63n)).toBe(true);
       },
     ),
-    { numRuns: 25 },
+    { numRuns: 40 },
   );
 });
 
