@@ -49,6 +49,7 @@ async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
   const refs: LimitRef[] = [
     { kind: 'key', id: call.keyId },
     { kind: 'wallet', id: call.walletId },
+    ...(call.keyModelId === undefined ? [] : [{ kind: 'key_model' as const, id: call.keyModelId }]),
   ];
   const { requestId } = call;
   let hold: Hold;
@@ -69,7 +70,13 @@ async function serve(engine: MoneyEngine, call: Call): Promise<Answer> {
   try {
     const { keyId, walletId, answerMs } = call;
     await hold.settle(
-      ordinaryOutcome({ costNano: BigInt(call.cost), keyId, walletId, latencyMs: Math.round(answerMs) }),
+      ordinaryOutcome({
+        costNano: BigInt(call.cost),
+        keyId,
+        walletId,
+        keyModelId: hold.keyModelId,
+        latencyMs: Math.round(answerMs),
+      }),
     );
   } catch (error) {
     return { requestId, code: (error as Fault).code, retryAfterSeconds: null, heldAfterMs };

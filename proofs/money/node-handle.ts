@@ -6,6 +6,8 @@ export interface Call {
   readonly requestId: string;
   readonly walletId: number;
   readonly keyId: number;
+  /** The key and model together, where they have a budget. */
+  readonly keyModelId?: number;
   /** Nano-dollars, as decimal text: the bound that is held and what it really costs. */
   readonly bound: string;
   readonly cost: string;

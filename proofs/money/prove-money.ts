@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { proveBounds } from './bounds';
 import { proveJournalNearTheEnd, proveNodeCrashes, proveOutage, provePostgresCrashes } from './crashes';
 import { startEngineNode } from './node-handle';
+import { proveKeyLimits } from './key-limits';
 import { proveOneDollar } from './one-dollar';
 import { PostgresServer } from './postgres-server';
 import { Proof } from './proof';
@@ -9,7 +10,7 @@ import { proveNoLiveLock, proveNothingIdleRefuses } from './starvation';
 
 const runs = Number(process.env['PROOF_RUNS'] ?? 20);
 
-/** With arguments, only the scenarios named: dollar, bounds, idle, starve, nodes, journal, postgres, outage. */
+/** With arguments, only the scenarios named: dollar, bounds, idle, starve, nodes, journal, postgres, limits, outage. */
 const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
   dollar: (proof) => proveOneDollar(proof, runs),
   bounds: proveBounds,
@@ -18,6 +19,7 @@ const scenarios: Readonly<Record<string, (proof: Proof) => Promise<void>>> = {
   nodes: (proof) => proveNodeCrashes(proof, 20),
   journal: (proof) => proveJournalNearTheEnd(proof, 3),
   postgres: (proof) => provePostgresCrashes(proof, 5),
+  limits: proveKeyLimits,
   outage: (proof) => proveOutage(proof, 10),
 };
 

@@ -8,6 +8,9 @@ const wanted = {
   budget_limit: 5,
   budget_period: 'monthly',
   rate_limit_rpm: 60,
+  rate_limit_tpm: 50_000,
+  max_parallel: 4,
+  model_budgets: [{ model: 'sim-small', limit: 2, period: 'weekly' }],
 };
 
 async function created(world: World): Promise<{ id: string; key: string }> {
@@ -26,13 +29,27 @@ export const manageScenarios: readonly Scenario[] = [
       expectStatus(models, 200);
       const ids = (jsonOf(models)['data'] as { id: string }[]).map(({ id }) => id);
       expect(ids.join() === 'sim-small', `the key sees its own models: ${ids.join()}`);
+      const own = jsonOf(await world.nobody.with({ authorization: `Bearer ${key}` }).get('/v1/key'));
+      const { rate_limit_tpm: tokens, max_parallel: parallel, model_budgets: budgets } = own;
+      const [budget] = budgets as { model: string; remaining: number }[];
+      expect(
+        tokens === 50_000 && parallel === 4 && budget?.model === 'sim-small' && budget.remaining === 2,
+        `the key says what limits it: ${JSON.stringify(own)}`,
+      );
     },
-    badInput: async (world) =>
-      expectStatus(
-        await world.rootKey.post('/v1/manage/keys', { json: { ...wanted, budget_limit: -1 } }),
-        400,
-        'budget_limit',
-      ),
+    badInput: async (world) => {
+      for (const [name, value] of [
+        ['budget_limit', -1],
+        ['rate_limit_tpm', 0],
+        ['max_parallel', 1.5],
+        ['model_budgets', [{ model: 'no-such-model', limit: 1 }]],
+      ] as const)
+        expectStatus(
+          await world.rootKey.post('/v1/manage/keys', { json: { ...wanted, [name]: value } }),
+          400,
+          name,
+        );
+    },
     withoutRights: async (world) => {
       expectStatus(await world.nobody.post('/v1/manage/keys', { json: wanted }), 401);
       expectStatus(await world.key.post('/v1/manage/keys', { json: wanted }), 403, 'forbidden');
@@ -58,9 +75,17 @@ export const manageScenarios: readonly Scenario[] = [
     operation: 'PATCH /v1/manage/keys/{key_id}',
     success: async (world) => {
       const { id } = await created(world);
-      expectStatus(await world.rootKey.patch(`/v1/manage/keys/${id}`, { json: { budget_limit: 7 } }), 200);
+      expectStatus(
+        await world.rootKey.patch(`/v1/manage/keys/${id}`, {
+          json: { budget_limit: 7, budget_period: 'total', max_parallel: null },
+        }),
+        200,
+      );
       const key = jsonOf(await world.rootKey.get(`/v1/manage/keys/${id}`));
-      expect(key['budget_limit'] === 7, `the new limit is there: ${JSON.stringify(key)}`);
+      expect(
+        key['budget_limit'] === 7 && key['budget_period'] === 'total' && key['max_parallel'] === null,
+        `the new limit is there: ${JSON.stringify(key)}`,
+      );
     },
     badInput: async (world) => {
       const { id } = await created(world);

@@ -7,6 +7,8 @@ import type { RedisWindows, SharedReading } from './redis-windows';
 import { LocalTokens, type TokenReading, type TokenWindow } from './token-log';
 
 const ANSWER_MS = 50;
+/** Of tokens and places: what they limit lasts longer, and a share instead of the count could let in too much. */
+const PATIENT_MS = 250;
 const PRESENCE_MS = 1_000;
 /** One late answer is a hiccup; this many in a row and Redis is away. */
 const AWAY_AFTER = 3;
@@ -106,7 +108,7 @@ export class RateWindows {
       return { ...asWhole(share, window), id };
     };
     if (!this.exact) return takeShare(now);
-    return this.ask(redis.takeTokens(window, tokens, id)).then(
+    return this.ask(redis.takeTokens(window, tokens, id), PATIENT_MS).then(
       (reading): TokenReading => {
         const at = monotonicMs();
         this.noteSince(reading.since, at);
@@ -140,7 +142,7 @@ export class RateWindows {
     const id = this.nextId();
     const { redis } = this;
     if (redis === null || !this.exact) return this.enterHere(key, limit, id);
-    return this.ask(redis.enter(key, limit, id)).then(
+    return this.ask(redis.enter(key, limit, id), PATIENT_MS).then(
       ({ allowed, used, since }): SlotReading => {
         const now = monotonicMs();
         this.noteSince(since, now);
@@ -231,9 +233,9 @@ export class RateWindows {
     return { ...window, limit: Math.max(1, Math.floor(window.limit / this.nodes)) };
   }
 
-  private async ask<T>(answer: Promise<T>): Promise<T> {
+  private async ask<T>(answer: Promise<T>, withinMs = ANSWER_MS): Promise<T> {
     try {
-      const value = await withDeadline(ANSWER_MS, answer);
+      const value = await withDeadline(withinMs, answer);
       if (this.exact) this.failures = 0;
       return value;
     } catch (error) {

@@ -53,20 +53,22 @@ export const takeTokensScript = `
   local allowed = used + wanted <= limit
   local reset, retry = 0, 0
   if not allowed then
-    local left, from = used, 0
+    local left, from, size = used, 0, 4
     retry = window
     repeat
-      local some = redis.call('ZRANGE', KEYS[1], from, from + 99, 'WITHSCORES')
+      local some = redis.call('ZRANGE', KEYS[1], from, from + size - 1, 'WITHSCORES')
+      local isLast = #some < size * 2
       for place = 1, #some, 2 do
         left = left - tonumber(redis.call('HGET', KEYS[2], some[place]) or 0)
         if left + wanted <= limit then
           retry = some[place + 1] + window - now
-          some = {}
+          isLast = true
           break
         end
       end
-      from = from + 100
-    until #some < 200 or from >= 2000
+      from = from + size
+      size = size * 2
+    until isLast or from >= 2000
   elseif ARGV[3] == '1' then
     redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[5])
     redis.call('HSET', KEYS[2], ARGV[5], wanted)
