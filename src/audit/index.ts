@@ -51,6 +51,7 @@ export {
 } from './usage/usage-question';
 export { presentUsage, usageFileColumns, usageFileRows } from './usage/present-usage';
 export { idOf, periodOf, textOf, type UsageAsked, usageQuestionOf, zoneOf } from './usage/usage-asked';
+export { RecordParameters } from './record-parameters';
 export { UsageParameters } from './usage/usage-parameters';
 export type { UsageChoice, UsageChoices } from './usage/usage-choices';
 export { allTokens, NO_SUMS, type UsageSums } from './usage/usage-sums';

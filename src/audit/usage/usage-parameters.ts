@@ -1,54 +1,14 @@
-import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsTimeZone, Matches, Max, MaxLength, Min } from 'class-validator';
+import { IsIn } from 'class-validator';
 import { Given } from '../../platform';
+import { RecordParameters } from '../record-parameters';
 import type { UsageAsked } from './usage-asked';
 import { type UsageBucket, usageBuckets, type UsageGrouping, usageGroupings } from './usage-question';
 
-const DAY_OR_INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
-const ID = /^[1-9]\d{0,8}$/;
-
-/** What usage can be asked for in an address. Days are those of the zone; `to` as a day includes it. */
-export class UsageParameters implements UsageAsked {
-  @Given(Matches(DAY_OR_INSTANT))
-  from?: string;
-
-  @Given(Matches(DAY_OR_INSTANT))
-  to?: string;
-
-  /** So many days up to now, in place of `from`. */
-  @Given(Type(() => Number), IsInt(), Min(1), Max(800))
-  days?: number;
-
+/** What usage can be asked for in an address. */
+export class UsageParameters extends RecordParameters implements UsageAsked {
   @Given(IsIn(usageBuckets))
   bucket?: UsageBucket;
 
   @Given(IsIn(usageGroupings))
   group_by?: UsageGrouping;
-
-  @Given(IsTimeZone())
-  zone?: string;
-
-  @Given(MaxLength(256))
-  model?: string;
-
-  @Given(Matches(ID))
-  key?: string;
-
-  @Given(Matches(ID))
-  project?: string;
-
-  @Given(Matches(ID))
-  user?: string;
-
-  @Given(MaxLength(256))
-  supplier?: string;
-
-  @Given(MaxLength(256))
-  region?: string;
-
-  @Given(MaxLength(256))
-  end_user?: string;
-
-  @Given(MaxLength(64))
-  tag?: string;
 }

@@ -1,12 +1,6 @@
-import type {
-  LaneOrder,
-  ModelBounds,
-  ModelKind,
-  ModelState,
-  ProviderBreaker,
-  ProviderTimeouts,
-} from '../entities';
+import type { LaneOrder, ModelBounds, ModelKind, ModelState } from '../entities';
 import { ratesOf, type StoredRates } from '../price-codec';
+import type { ProviderView } from '../views';
 import { type PriceRates, RATE_NAMES } from '../../kernel';
 import type { Tx } from '../../platform';
 
@@ -19,31 +13,20 @@ export interface Current {
   readonly organisations: ReadonlyMap<string, CurrentOrganisation>;
 }
 
-export interface CurrentProvider {
-  readonly id: number;
-  readonly name: string;
-  readonly style: string;
-  readonly baseUrl: string;
-  readonly regions: readonly string[];
-  readonly visible: boolean;
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly timeouts: ProviderTimeouts;
-  readonly breaker: ProviderBreaker;
+export interface CurrentProvider extends ProviderView {
   readonly managed: boolean;
   /** Label → id. */
   readonly credentials: Readonly<Record<string, string>>;
 }
 
-export interface CurrentModel {
-  readonly id: number;
+/** What a file says of a model, but for what it refers to. */
+export interface ModelFields {
   readonly name: string;
   readonly displayName: string;
   readonly ownedBy: string;
   readonly kind: ModelKind;
   readonly state: ModelState;
   readonly order: number;
-  readonly redirect: string | null;
-  readonly overflow: string | null;
   readonly laneOrder: LaneOrder;
   readonly contextTokens: number | null;
   readonly maxOutputTokens: number | null;
@@ -53,6 +36,12 @@ export interface CurrentModel {
   readonly capabilities: readonly string[];
   readonly replayIncluded: boolean;
   readonly restricted: boolean;
+}
+
+export interface CurrentModel extends ModelFields {
+  readonly id: number;
+  readonly redirect: string | null;
+  readonly overflow: string | null;
   readonly managed: boolean;
   readonly lanes: readonly CurrentLane[];
   readonly price: CurrentPrice | null;

@@ -1,11 +1,15 @@
-import { Type } from 'class-transformer';
-import { IsIn, IsInt, IsTimeZone, IsUUID, Matches, Max, MaxLength, Min } from 'class-validator';
-import { idOf, periodOf, type RequestLogFilter, type StatusClass, statusClasses, zoneOf } from '../../audit';
+import { IsIn, IsUUID, Matches, MaxLength } from 'class-validator';
+import {
+  idOf,
+  periodOf,
+  RecordParameters,
+  type RequestLogFilter,
+  type StatusClass,
+  statusClasses,
+  zoneOf,
+} from '../../audit';
 import { parseUsd } from '../../kernel';
 import { Given } from '../../platform';
-
-const DAY_OR_INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
-const ID = /^[1-9]\d{0,8}$/;
 
 /** Columns that are shown when they are asked for. */
 export const optionalColumns = [
@@ -21,39 +25,8 @@ export const optionalColumns = [
 ] as const;
 export type OptionalColumn = (typeof optionalColumns)[number];
 
-/** The filters of the request log. Days are those of the reader's zone; `to` as a day includes it. */
-export class RequestLogParameters {
-  @Given(Matches(DAY_OR_INSTANT))
-  from?: string;
-
-  @Given(Matches(DAY_OR_INSTANT))
-  to?: string;
-
-  /** So many days up to now, in place of `from`. */
-  @Given(Type(() => Number), IsInt(), Min(1), Max(800))
-  days?: number;
-
-  @Given(IsTimeZone())
-  zone?: string;
-
-  @Given(MaxLength(256))
-  model?: string;
-
-  @Given(Matches(ID))
-  key?: string;
-
-  @Given(Matches(ID))
-  project?: string;
-
-  @Given(Matches(ID))
-  user?: string;
-
-  @Given(MaxLength(256))
-  supplier?: string;
-
-  @Given(MaxLength(256))
-  region?: string;
-
+/** The filters of the request log. */
+export class RequestLogParameters extends RecordParameters {
   @Given(IsIn(statusClasses))
   status?: StatusClass;
 
@@ -76,12 +49,6 @@ export class RequestLogParameters {
 
   @Given(IsUUID())
   request_id?: string;
-
-  @Given(MaxLength(256))
-  end_user?: string;
-
-  @Given(MaxLength(64))
-  tag?: string;
 }
 
 /** What the page knows beside the filters. */

@@ -1,12 +1,6 @@
-import type {
-  LaneOrder,
-  ModelBounds,
-  ModelKind,
-  ModelState,
-  ProviderBreaker,
-  ProviderTimeouts,
-} from '../../entities';
 import type { PriceRates } from '../../../kernel';
+import type { ProviderView } from '../../views';
+import type { ModelFields } from '../current';
 import type { Place } from './file-fault';
 
 /** What a file says should be. Optional parts that it leaves out are left alone. */
@@ -17,16 +11,8 @@ export interface Desired {
   readonly organisations: readonly DesiredOrganisation[];
 }
 
-export interface DesiredProvider {
+export interface DesiredProvider extends Omit<ProviderView, 'id'> {
   readonly at: Place;
-  readonly name: string;
-  readonly style: string;
-  readonly baseUrl: string;
-  readonly regions: readonly string[];
-  readonly visible: boolean;
-  readonly settings: Readonly<Record<string, unknown>>;
-  readonly timeouts: ProviderTimeouts;
-  readonly breaker: ProviderBreaker;
   /** Whether its style does not do without a secret. */
   readonly needsSecret: boolean;
   readonly credentials: readonly DesiredCredential[];
@@ -43,25 +29,10 @@ export interface DesiredCredential {
   readonly secret: SecretValue;
 }
 
-export interface DesiredModel {
+export interface DesiredModel extends ModelFields {
   readonly at: Place;
-  readonly name: string;
-  readonly displayName: string;
-  readonly ownedBy: string;
-  readonly kind: ModelKind;
-  readonly state: ModelState;
-  readonly order: number;
   readonly redirect: DesiredLink | null;
   readonly overflow: DesiredLink | null;
-  readonly laneOrder: LaneOrder;
-  readonly contextTokens: number | null;
-  readonly maxOutputTokens: number | null;
-  readonly bounds: ModelBounds;
-  readonly inputModalities: readonly string[];
-  readonly outputModalities: readonly string[];
-  readonly capabilities: readonly string[];
-  readonly replayIncluded: boolean;
-  readonly restricted: boolean;
   readonly lanes: readonly DesiredLane[];
   readonly price: DesiredPrice | null;
   readonly schedules: readonly DesiredSchedule[] | null;
