@@ -1,4 +1,11 @@
 export { SampleContent } from './content/sample-content';
+export {
+  type ChosenOnDay,
+  DecisionQuery,
+  type DecisionTotals,
+  type MadeDecision,
+  type MeasuredDifference,
+} from './decisions/decision-query';
 export { EvaluationLedger } from './ledger/evaluation-ledger';
 export { QualityModule } from './quality.module';
 export { type ModelReport, type QualityReport, reportsOf, type ScoredAnswer } from './report/quality-report';

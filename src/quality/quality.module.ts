@@ -7,6 +7,7 @@ import { QueueModule, SecretsModule } from '../platform';
 import { RoutingModule } from '../routing';
 import { SampleContent } from './content/sample-content';
 import { Judge } from './judge/judge';
+import { DecisionQuery } from './decisions/decision-query';
 import { EvaluationLedger } from './ledger/evaluation-ledger';
 import { EVALUATION_QUEUE, EvaluationQueue } from './loop/evaluation-queue';
 import { EvaluationUpkeep } from './loop/evaluation-upkeep';
@@ -34,6 +35,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     QueueModule.registerQueue(EVALUATION_QUEUE),
   ],
   providers: [
+    DecisionQuery,
     EvaluationLedger,
     EvaluationQueue,
     EvaluationUpkeep,
@@ -51,6 +53,6 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     SampleTaker,
     ScoreQuery,
   ],
-  exports: [EvaluationLedger, QualitySettingsStore, SampleContent, ScoreQuery],
+  exports: [DecisionQuery, EvaluationLedger, QualitySettingsStore, SampleContent, ScoreQuery],
 })
 export class QualityModule {}

@@ -25,6 +25,8 @@ export interface ScoredAnswer {
   readonly length: number;
   readonly preference: 'a' | 'b' | 'tie' | 'inconsistent' | null;
   readonly predicted: number | null;
+  readonly costNano: number;
+  readonly latencyMs: number;
 }
 
 export interface Difference extends Interval {
@@ -46,6 +48,16 @@ export interface ModelReport {
   readonly losses: number;
 }
 
+/** One model for one kind of request. */
+export interface BucketReport {
+  readonly bucket: string;
+  readonly model: string;
+  readonly count: number;
+  readonly mean: Interval | null;
+  readonly meanCostNano: number;
+  readonly meanLatencyMs: number;
+}
+
 export interface TrendPoint {
   readonly week: string;
   readonly count: number;
@@ -58,6 +70,8 @@ export interface QualityReport {
   readonly rows: number;
   readonly reference: string | null;
   readonly models: readonly ModelReport[];
+  /** The kinds with the most answers first. */
+  readonly buckets: readonly BucketReport[];
   readonly trend: readonly TrendPoint[];
   readonly calibration: {
     readonly bins: readonly CalibrationBin[];
@@ -100,6 +114,7 @@ function reportOf(judgeVersion: string, rows: readonly ScoredAnswer[], wanted: s
         losses: within.filter(({ preference }) => preference === 'a').length,
       }))
       .sort((one, other) => (other.mean?.value ?? -1) - (one.mean?.value ?? -1)),
+    buckets: bucketsOf(rows),
     trend: trendOf(rows),
     calibration: calibrationOf(rows),
   };
@@ -134,6 +149,27 @@ function differenceOf(found: readonly LengthPair[], isSignificant: boolean): Dif
   const difference = pairedDifference(found);
   if (difference === null) return null;
   return { ...difference, pairs: found.length, isSignificant, lengthControlled: lengthControlled(found) };
+}
+
+const MOST_BUCKETS = 60;
+
+function bucketsOf(rows: readonly ScoredAnswer[]): BucketReport[] {
+  const buckets = Map.groupBy(rows, ({ bucket }) => bucket);
+  return [...buckets]
+    .sort(([, one], [, other]) => other.length - one.length)
+    .flatMap(([bucket, within]) =>
+      [...Map.groupBy(within, ({ model }) => model)]
+        .sort(([one], [other]) => one.localeCompare(other))
+        .map(([model, answers]) => ({
+          bucket,
+          model,
+          count: answers.length,
+          mean: meanOf(answers.map(weighted)),
+          meanCostNano: answers.reduce((sum, { costNano }) => sum + costNano, 0) / answers.length,
+          meanLatencyMs: answers.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / answers.length,
+        })),
+    )
+    .slice(0, MOST_BUCKETS);
 }
 
 /** Of what was served; weeks with too few rows are left out and not guessed. */

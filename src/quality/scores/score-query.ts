@@ -3,6 +3,7 @@ import type { Scope } from '../../kernel';
 import { Database, Keyset, type Page, type PageRequest } from '../../platform';
 import type { ScoredAnswer } from '../report/quality-report';
 import { scoreColumns, type ScoreRow } from './score-row';
+import { withinScope } from './within-scope';
 
 export interface ScoreFilter {
   readonly from: Date;
@@ -69,7 +70,7 @@ export class ScoreQuery {
       `SELECT s.request_id AS "requestId", s.model, s.role, q.bucket, s.judge_version AS "judgeVersion",
               to_char(s.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, s.score_total AS total,
               1 / q.inclusion_prob AS weight, s.answer_length AS length, s.pair_preference AS preference,
-              s.predicted_q AS predicted
+              s.predicted_q AS predicted, s.cost_nano::float8 AS "costNano", s.latency_ms AS "latencyMs"
          FROM quality_score s JOIN quality_sample q USING (request_id)
         WHERE ${where.join(' AND ')} ORDER BY s.created_at DESC, s.id DESC LIMIT ${MOST_REPORTED}`,
       values,
@@ -124,23 +125,4 @@ function conditionsOf(scope: Scope, filter: ScoreFilter, values: unknown[]): str
   narrow('s.verdict', verdict);
   narrow('q.bucket', bucket);
   return conditions;
-}
-
-/** The condition on a table with the columns of an attribution. */
-function withinScope(scope: Scope, values: unknown[], table = 'q'): string {
-  const is = (column: string, value: number): string => {
-    values.push(value);
-    return `${table}.${column} = $${values.length}::bigint`;
-  };
-  switch (scope.kind) {
-    case 'platform':
-      return 'true';
-    case 'organisation':
-      return is('organisation_id', scope.organisationId);
-    case 'department':
-      return `((${is('organisation_id', scope.organisationId)} AND ${is('department_id', scope.departmentId)})
-        OR ${is('user_id', scope.userId)})`;
-    case 'user':
-      return is('user_id', scope.userId);
-  }
 }

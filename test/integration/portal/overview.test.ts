@@ -122,7 +122,7 @@ test('the page of auto counts what asked for it', async () => {
   await putRecords(app, [chatRecord(userId, key.id, { model: 'auto' }), chatRecord(userId, key.id)]);
   expect((await open('/dashboard/autorouter', cookie)).body).toContain('$1.5');
   const data = JSON.parse((await open('/dashboard/api/autorouter?days=7', cookie)).body) as object;
-  expect(data).toMatchObject({ engine: 'off', requests: 1, models: [{ model: 'alpha', requests: 1 }] });
+  expect(data).toMatchObject({ engine: 'shadow', requests: 1, models: [{ model: 'alpha', requests: 1 }] });
   expect((await open('/dashboard/api/autorouter?days=0', cookie)).status).toBe(422);
 });
 

@@ -25,6 +25,8 @@ const scored = (fields: Partial<ScoredAnswer>): ScoredAnswer => ({
   length: 100,
   preference: null,
   predicted: null,
+  costNano: 1_000,
+  latencyMs: 100,
   ...fields,
 });
 

@@ -152,3 +152,11 @@ function calibrationFacts({ calibration }: QualityReport, looks: Looks): Labelle
     },
   ];
 }
+
+/** Against the reference model, never against the dearest. */
+export const changeText = (ratio: number, { locale }: Looks): string =>
+  new Intl.NumberFormat(locale, {
+    style: 'percent',
+    signDisplay: 'exceptZero',
+    maximumFractionDigits: 0,
+  }).format(ratio - 1);

@@ -1,0 +1,39 @@
+import { autoModes, type AutoSettings } from '../../routing';
+import type { FieldModel, Translate } from '../../views';
+
+/** What a person may say for themselves or for a key; empty where a wider level decides. */
+export function ownFields(
+  prefix: 'user' | 'key',
+  settings: AutoSettings,
+  models: readonly string[],
+  translate: Translate,
+): FieldModel[] {
+  const text = (name: string): string => translate(`engines.${name}`);
+  const select = (
+    name: 'mode' | 'reference_model',
+    values: readonly string[],
+    labelOf: (value: string) => string,
+  ): FieldModel => ({
+    id: `${prefix}-${name}`,
+    name,
+    type: 'select',
+    label: text(name),
+    options: ['', ...values].map((value) => ({
+      value,
+      label: value === '' ? text('wider') : labelOf(value),
+      selected: value === (settings[name] ?? ''),
+    })),
+  });
+  return [
+    select('mode', autoModes, (mode) => text(`modes.${mode}`)),
+    {
+      id: `${prefix}-dial`,
+      name: 'dial',
+      label: text('dial'),
+      value: settings.dial?.toString() ?? '',
+      inputMode: 'numeric',
+      help: text('dial-help'),
+    },
+    select('reference_model', models, (model) => model),
+  ];
+}

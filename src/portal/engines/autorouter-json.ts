@@ -1,0 +1,67 @@
+import { formatUsd, type Scope, toJsonNumber } from '../../kernel';
+import { presentAutoPolicy } from '../../routing';
+import type { AutorouterFacts } from './autorouter-facts';
+
+/** The figures of the page for programs. What is null has not enough data. */
+export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object {
+  const { chosen, totals, measured, report, policy, learning, evaluationSpend } = facts;
+  return {
+    object: 'autorouter',
+    days: facts.days,
+    scope: scope.kind,
+    engine: policy.mode,
+    policy: {
+      effective: presentAutoPolicy(facts.levels),
+      source_level: policy.level,
+      levels: facts.levels,
+    },
+    requests: chosen.reduce((sum, { requests }) => sum + requests, 0),
+    cost: toJsonNumber(chosen.reduce((sum, { costNano }) => sum + costNano, 0n)),
+    totals: {
+      decisions: totals.requests,
+      away_from_reference: totals.away,
+      failovers: totals.failovers,
+      sticky_kept: totals.stickyKept,
+      sticky_broken: totals.stickyBroken,
+      cost_usd: formatUsd(totals.costNano),
+      estimated_cost_ratio: totals.estimatedCostRatio,
+      measured: {
+        pairs: measured.pairs,
+        quality_difference: measured.quality,
+        cost_ratio: measured.costRatio,
+        latency_difference_ms: measured.latencyMs,
+      },
+    },
+    models: chosen.map(({ model, requests, failures, costNano, meanLatencyMs }) => ({
+      model,
+      requests,
+      failures,
+      cost: toJsonNumber(costNano),
+      mean_latency_ms: Math.round(meanLatencyMs),
+    })),
+    by_day: facts.byDay,
+    by_model: report?.models ?? [],
+    by_bucket: report?.buckets ?? [],
+    judge_version: report?.judgeVersion ?? null,
+    is_simulated: facts.isSimulated,
+    decisions: facts.latest.map(({ requestId, createdAt, costRatio, qualityDifference, ...decision }) => ({
+      request_id: requestId,
+      created_at: createdAt,
+      ...decision,
+      cost_ratio: costRatio,
+      quality_difference: qualityDifference,
+    })),
+    excluded: facts.excluded,
+    calibration: report?.calibration.bins ?? [],
+    calibration_error: report?.calibration.error ?? null,
+    learning: {
+      judged: learning?.judged ?? 0,
+      needed: learning?.needed ?? null,
+      ready: learning?.ready ?? false,
+      models: learning?.models ?? [],
+      last_update: facts.learnedAt,
+      state_version: facts.stateVersion,
+    },
+    evaluation_spend_usd: evaluationSpend === null ? null : formatUsd(evaluationSpend),
+  };
+}

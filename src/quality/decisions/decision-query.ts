@@ -1,0 +1,172 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '../../kernel';
+import { Database } from '../../platform';
+import { type Interval, pairedDifference, type Weighted } from '../report/statistics';
+import { withinScope } from '../scores/within-scope';
+
+/** What became of requests for `auto`. What is reckoned from the router's own expectations is called an estimate. */
+export interface DecisionTotals {
+  readonly requests: number;
+  /** Answered by another model than the reference. */
+  readonly away: number;
+  readonly failovers: number;
+  readonly stickyKept: number;
+  readonly stickyBroken: number;
+  readonly costNano: bigint;
+  /** Of what the reference would have cost, by the router's expectation; null where nothing is known. */
+  readonly estimatedCostRatio: number | null;
+}
+
+export interface ChosenOnDay {
+  readonly day: string;
+  readonly model: string;
+  readonly requests: number;
+}
+
+export interface MadeDecision {
+  readonly requestId: string;
+  readonly createdAt: Date;
+  readonly chosen: string;
+  readonly reference: string | null;
+  readonly reason: string;
+  readonly bucket: string | null;
+  readonly costRatio: number | null;
+  readonly qualityDifference: number | null;
+  readonly candidates: readonly { readonly model: string; readonly q: number; readonly u: number }[];
+  readonly excluded: Readonly<Record<string, number>>;
+}
+
+/** By answers of both models to the same requests, judged by the same judge. */
+export interface MeasuredDifference {
+  readonly pairs: number;
+  /** In points; null: not enough data. */
+  readonly quality: Interval | null;
+  /** What the chosen answers cost of what the reference's cost; null: not enough data. */
+  readonly costRatio: number | null;
+  /** Seconds by which the median answer is later than the reference's; null: not enough data. */
+  readonly latencyMs: { readonly p50: number; readonly p95: number } | null;
+}
+
+const LATEST = 20;
+const LEAST_PAIRS = 20;
+const MOST_PAIRS = 20_000;
+
+/** Reads the decisions that the gateway wrote beside its records. */
+@Injectable()
+export class DecisionQuery {
+  constructor(private readonly database: Database) {}
+
+  async totals(scope: Scope, from: Date): Promise<DecisionTotals> {
+    const { values, where } = ofScope(scope, from);
+    const [row] = await this.database.query<Record<keyof DecisionTotals, number | string | null>>(
+      `SELECT count(*)::integer AS requests,
+              count(*) FILTER (WHERE ${answeredBy} <> r.auto_decision->>'ref')::integer AS away,
+              count(*) FILTER (WHERE r.failover OR r.auto_decision ? 'answered_by')::integer AS failovers,
+              count(*) FILTER (WHERE r.auto_decision->'session'->>'sticky' = 'kept')::integer AS "stickyKept",
+              count(*) FILTER (WHERE r.auto_decision->'session'->>'sticky' LIKE 'broken%')::integer AS "stickyBroken",
+              coalesce(sum(r.cost_nano), 0)::text AS "costNano",
+              (sum(r.cost_nano) FILTER (WHERE (${ratio}) > 0)
+                / nullif(sum(r.cost_nano / (${ratio})) FILTER (WHERE (${ratio}) > 0), 0))::float8 AS "estimatedCostRatio"
+         FROM request_record r WHERE ${where}`,
+      values,
+    );
+    const count = (name: keyof DecisionTotals): number => Number(row?.[name] ?? 0);
+    const estimate = row?.estimatedCostRatio;
+    return {
+      requests: count('requests'),
+      away: count('away'),
+      failovers: count('failovers'),
+      stickyKept: count('stickyKept'),
+      stickyBroken: count('stickyBroken'),
+      costNano: BigInt(row?.costNano ?? 0),
+      estimatedCostRatio: estimate === null || estimate === undefined ? null : Number(estimate),
+    };
+  }
+
+  byDay(scope: Scope, from: Date, timeZone: string): Promise<ChosenOnDay[]> {
+    const { values, where } = ofScope(scope, from);
+    values.push(timeZone);
+    return this.database.query<ChosenOnDay>(
+      `SELECT to_char(r.created_at AT TIME ZONE $${values.length}, 'YYYY-MM-DD') AS day, ${answeredBy} AS model,
+              count(*)::integer AS requests FROM request_record r WHERE ${where} GROUP BY 1, 2 ORDER BY 1, 3 DESC`,
+      values,
+    );
+  }
+
+  /** The newest first. */
+  latest(scope: Scope, from: Date): Promise<MadeDecision[]> {
+    const { values, where } = ofScope(scope, from);
+    return this.database.query<MadeDecision>(
+      `SELECT r.request_id AS "requestId", r.created_at AS "createdAt", ${answeredBy} AS chosen,
+              r.auto_decision->>'ref' AS reference, coalesce(r.auto_decision->>'reason', '') AS reason,
+              r.auto_decision->>'bucket' AS bucket, (r.auto_decision->>'cost_ratio')::float8 AS "costRatio",
+              (r.auto_decision->>'quality_difference')::float8 AS "qualityDifference",
+              coalesce(r.auto_decision->'candidates', '[]') AS candidates,
+              coalesce(r.auto_decision->'excluded', '{}') AS excluded
+         FROM request_record r WHERE ${where} ORDER BY r.created_at DESC, r.request_id DESC LIMIT ${LATEST}`,
+      values,
+    );
+  }
+
+  /** How often each reason took a model out of the choice. */
+  async exclusions(scope: Scope, from: Date): Promise<Readonly<Record<string, number>>> {
+    const { values, where } = ofScope(scope, from);
+    const rows = await this.database.query<{ reason: string; count: number }>(
+      `SELECT e.key AS reason, sum(e.value::integer)::integer AS count
+         FROM request_record r, jsonb_each_text(coalesce(r.auto_decision->'excluded', '{}')) AS e
+        WHERE ${where} GROUP BY 1 ORDER BY 2 DESC, 1`,
+      values,
+    );
+    return Object.fromEntries(rows.map(({ reason, count }) => [reason, count]));
+  }
+
+  /** Only of the latest judge: scores of two judges are never compared. */
+  async measured(scope: Scope, from: Date): Promise<MeasuredDifference> {
+    const { values, where } = ofScope(scope, from);
+    const rows = await this.database.query<
+      Weighted & Record<'cost' | 'costOther' | 'late' | 'lateOther', number>
+    >(
+      `WITH pair AS (
+         SELECT a.score_total - b.score_total AS value, 1 / q.inclusion_prob AS weight, a.judge_version, a.judged_at,
+                a.cost_nano::float8 AS cost, b.cost_nano::float8 AS "costOther", a.latency_ms AS late,
+                b.latency_ms AS "lateOther"
+           FROM request_record r
+           JOIN quality_sample q ON q.request_id = r.request_id
+           JOIN quality_score a ON a.request_id = r.request_id AND a.role = 'served' AND a.verdict = 'ok'
+           JOIN quality_score b ON b.request_id = r.request_id AND b.model = r.auto_decision->>'ref'
+                AND b.role = 'replay' AND b.verdict = 'ok' AND b.judge_version = a.judge_version
+          WHERE ${where})
+       SELECT value, weight, cost, "costOther", late, "lateOther" FROM pair
+        WHERE judge_version = (SELECT judge_version FROM pair ORDER BY judged_at DESC LIMIT 1)
+        ORDER BY judged_at DESC LIMIT ${MOST_PAIRS}`,
+      values,
+    );
+    if (rows.length < LEAST_PAIRS)
+      return { pairs: rows.length, quality: null, costRatio: null, latencyMs: null };
+    const sum = (of: (row: (typeof rows)[number]) => number): number =>
+      rows.reduce((total, row) => total + of(row) * row.weight, 0);
+    const later = rows.map(({ late, lateOther }) => late - lateOther).sort((one, other) => one - other);
+    const at = (share: number): number => later[Math.floor(share * (later.length - 1))] ?? 0;
+    const reference = sum(({ costOther }) => costOther);
+    return {
+      pairs: rows.length,
+      quality: pairedDifference(rows),
+      costRatio: reference === 0 ? null : sum(({ cost }) => cost) / reference,
+      latencyMs: { p50: at(0.5), p95: at(0.95) },
+    };
+  }
+}
+
+const answeredBy = `coalesce(r.auto_decision->>'answered_by', r.auto_decision->>'chosen')`;
+/** Where the reference answered, as in shadow, nothing was saved or spent, whatever would have been chosen. */
+const ratio = `CASE WHEN ${answeredBy} = r.auto_decision->>'ref' THEN 1
+  ELSE (r.auto_decision->>'cost_ratio')::float8 END`;
+
+function ofScope(scope: Scope, from: Date): { values: unknown[]; where: string } {
+  const values: unknown[] = [from];
+  const within = withinScope(scope, values, 'r');
+  return {
+    values,
+    where: `r.model = 'auto' AND r.created_at >= $1 AND r.auto_decision IS NOT NULL AND ${within}`,
+  };
+}

@@ -1,0 +1,174 @@
+import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
+import { NO_USAGE, uuidv7 } from '../../../src/kernel';
+import { startTestApp, type TestApp } from '../../support/app';
+import { signIn } from '../../support/people';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { written } from '../../unit/billing/a-record';
+import { until } from '../keys/http';
+import { ask } from '../web/raw-exchange';
+import { addHouse, askModel, type House, setQuality, signedIn } from './house';
+
+let app: TestApp;
+let simulator: Simulator;
+let house: House;
+
+const open = (path: string, cookie: string) =>
+  ask(app.url, { path, headers: { cookie, accept: 'text/html' } });
+const data = async (cookie: string, days = 30) => {
+  const path = `/dashboard/api/autorouter?days=${days}`;
+  return JSON.parse((await ask(app.url, { path, headers: { cookie, accept: 'application/json' } })).body) as {
+    totals: {
+      decisions: number;
+      away_from_reference: number;
+      estimated_cost_ratio: number | null;
+      measured: {
+        pairs: number;
+        quality_difference: { value: number; low: number; high: number } | null;
+        cost_ratio: number | null;
+      };
+    };
+    decisions: { request_id: string; chosen: string; reason: string }[];
+    excluded: Record<string, number>;
+    evaluation_spend_usd: string | null;
+  };
+};
+
+/** A request for auto that a cheaper model answered, and what the reference said to it. */
+async function putRouted(
+  index: number,
+  { organisationId, userId, keyId }: House,
+  judge = 'j',
+): Promise<void> {
+  const record: RequestRecord = {
+    ...NO_USAGE,
+    requestId: uuidv7(),
+    createdAt: new Date(),
+    settlementId: null,
+    keyId,
+    userId,
+    organisationId,
+    departmentId: null,
+    projectId: null,
+    walletId: null,
+    surface: 'chat',
+    model: 'auto',
+    servedModel: 'sim-small',
+    supplier: 'sandbox',
+    region: 'local',
+    priceId: null,
+    usageSource: 'supplier',
+    costNano: 500n,
+    status: 200,
+    code: null,
+    stream: false,
+    failover: false,
+    attempts: null,
+    latencyMs: 100,
+    firstTokenMs: null,
+    finishReason: 'stop',
+    sessionKey: null,
+    dropped: null,
+    endUser: null,
+    tags: null,
+    autoDecision: {
+      alg: 'hkb-v1',
+      ref: 'sim-large',
+      chosen: 'sim-small',
+      reason: 'similar_quality_cheaper',
+      bucket: 'maths/short',
+      cost_ratio: 0.5,
+      quality_difference: -0.01,
+      session: { source: 'header', sticky: 'kept', since: null },
+      candidates: [
+        { model: 'sim-small', q: 0.8, lo: 0.7, hi: 0.9, n_eff: 40, cost_est: 500, lat_est: 100, u: 0.75 },
+      ],
+      excluded: { region: 2 },
+    },
+  };
+  await app.database.transaction((tx) => insertRequestRecords(tx, [written(record)]));
+  await app.database.query(
+    `INSERT INTO quality_sample (request_id, created_at, organisation_id, user_id, key_id, surface, requested_model,
+       served_model, bucket, language, sampled_by, inclusion_prob, state)
+     VALUES ($1, now(), $2, $3, $4, 'chat', 'auto', 'sim-small', 'maths/short', 'en', 'rate', 0.1, 'learned')`,
+    [record.requestId, organisationId, userId, keyId],
+  );
+  const answers = [
+    ['sim-small', 'served', 70 + (index % 3), 500],
+    ['sim-large', 'replay', 72, 2_000],
+  ] as const;
+  for (const [model, role, total, cost] of answers)
+    await app.database.query(
+      `INSERT INTO quality_score (request_id, organisation_id, created_at, model, role, supplier, tokens_in, tokens_out,
+         cost_nano, latency_ms, answer_length, judge_model, judge_version, rubric_version, verdict, score_total, judged_at)
+       VALUES ($1, $2, now(), $3, $4, 'sandbox', 1, 1, $5, 100, 50, 'sim-large', $7, 'r1', 'ok', $6, now())`,
+      [record.requestId, organisationId, model, role, cost, total, judge],
+    );
+}
+
+beforeAll(async () => {
+  simulator = await startSimulator();
+  app = await startTestApp({ sandboxUrl: simulator.url });
+  house = await addHouse(app, 'routed');
+});
+afterAll(async () => {
+  await app.close();
+  await simulator.stop();
+});
+
+test('a request for auto is on the page with its reason, and learning says how far it is', async () => {
+  const cookie = await signIn(app, house.userId);
+  expect((await open('/dashboard/autorouter', cookie)).body).toContain('No decision yet');
+  const messages = [{ role: 'user', content: 'Solve the equation.' }];
+  expect((await askModel(app, house.key, { model: 'auto', messages }, '/v1/messages')).status).toBe(200);
+  await until(async () => (await data(cookie)).totals.decisions === 1, 5_000);
+  const { body } = await open('/dashboard/autorouter', cookie);
+  expect(body).toContain('auto is learning: the reference model answers.');
+  expect(body).toMatch(/0 of 500 answers are judged/);
+  expect(body).toContain('action="/dashboard/autorouter/user"');
+  expect(body).toContain('not enough data');
+});
+
+test('what is measured needs twenty pairs, and stands apart from what is estimated', async () => {
+  house = await addHouse(app, 'measured');
+  const owner = await signedIn(app, house.organisationId, 'org_owner');
+  const cookie = await signIn(app, house.userId);
+  await setQuality(app, house.organisationId, { availability: 'everyone' });
+  for (let index = 0; index < 19; index += 1) await putRouted(index, house);
+  const few = (await data(cookie)).totals;
+  expect(few.measured).toEqual({
+    pairs: 19,
+    quality_difference: null,
+    cost_ratio: null,
+    latency_difference_ms: null,
+  });
+  expect(few.estimated_cost_ratio).toBeCloseTo(0.5);
+  await putRouted(19, house);
+  const { totals, excluded, decisions, evaluation_spend_usd: spend } = await data(cookie);
+  expect(totals.away_from_reference).toBe(20);
+  expect(totals.measured.pairs).toBe(20);
+  expect(totals.measured.cost_ratio).toBeCloseTo(0.25);
+  expect(totals.measured.quality_difference?.value).toBeLessThan(0);
+  expect(totals.measured.quality_difference?.low).toBeLessThan(
+    totals.measured.quality_difference?.high ?? NaN,
+  );
+  expect(excluded).toMatchObject({ region: 40 });
+  expect(decisions[0]).toMatchObject({ chosen: 'sim-small', reason: 'similar_quality_cheaper' });
+  // What evaluation costs the house is for those who run it.
+  expect(spend).toBeNull();
+  const { body } = await open('/dashboard/autorouter', cookie);
+  expect(body).toContain('similar quality, cheaper');
+  expect(body).toContain('estimate of the router against the reference');
+  expect(body).not.toMatch(/most expensive|saved/i);
+  expect((await open('/dashboard/autorouter', owner)).status).toBe(200);
+});
+
+test('pairs of another judge are never added to them', async () => {
+  const cookie = await signIn(app, house.userId);
+  await putRouted(0, house, 'another');
+  expect((await data(cookie)).totals.measured).toMatchObject({ pairs: 1, quality_difference: null });
+});
+
+test('nothing of it is for others', async () => {
+  const other = await addHouse(app, 'elsewhere');
+  expect((await data(await signIn(app, other.userId))).totals.decisions).toBe(0);
+});
