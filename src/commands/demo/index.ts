@@ -5,6 +5,7 @@ import { attachDatabase, type Database } from '../../platform';
 import { type Command, type CommandContext, UsageError } from '../command';
 import { wholeNumberOf } from '../readers';
 import { withDatabase } from '../with-database';
+import { makeJudged } from './judged';
 import { DEMO_SLUG, emailOf, makeOrganisation } from './organisation';
 import { removeDemo } from './removal';
 import { makeTraffic, pricedModels } from './traffic';
@@ -62,7 +63,12 @@ async function seed(
   await makeTraffic(database, organisation, models, { ...span, now: Date.now() }, (made) => {
     context.complain(`${made.toLocaleString('en')} of ${span.requests.toLocaleString('en')} requests\n`);
   });
+  const judged = await makeJudged(database, settings, organisation, models, {
+    days: span.days,
+    now: Date.now(),
+  });
   context.write(`Organisation "${DEMO_SLUG}" with ${organisation.keys.length} keys is there.\n`);
+  context.write(`${judged} requests for auto are judged, by a judge that only pretends.\n`);
   context.write(await signInLinks(database, settings));
   return 0;
 }

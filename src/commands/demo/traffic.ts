@@ -8,7 +8,7 @@ import type { DemoKey, DemoOrganisation } from './organisation';
 const DAY_MS = 86_400_000;
 const AT_ONCE = 2_000;
 
-interface PricedModel {
+export interface PricedModel {
   readonly name: string;
   readonly priceId: number;
   readonly rates: PriceRates;

@@ -10,6 +10,11 @@ const COUNTED = [
   'request_record',
   'usage_hour',
   'spending_rule',
+  'quality_sample',
+  'quality_score',
+  'evaluation_call',
+  'autorouter_example',
+  'engine_setting',
 ];
 
 describe('demo:seed', () => {
@@ -53,8 +58,19 @@ describe('demo:seed', () => {
       user_account: 8,
       api_key: 7,
       project: 3,
-      request_record: 2500,
+      // Beside the traffic, requests for auto that were judged: each answered by four models.
+      request_record: 2500 + 420,
+      quality_sample: 420,
+      quality_score: 4 * 420,
+      autorouter_example: 420,
     });
+
+    const [judged] = await house.database.query<{ simulated: boolean; chosen: number }>(
+      `SELECT bool_and(s.is_simulated) AS simulated, count(DISTINCT q.served_model)::integer AS chosen
+         FROM quality_score s JOIN quality_sample q USING (request_id)`,
+    );
+    expect(judged?.simulated).toBe(true);
+    expect(judged?.chosen).toBeGreaterThan(1);
 
     const [kinds] = await house.database.query<{
       days: string;

@@ -70,6 +70,8 @@ async function putRouted(
     dropped: null,
     endUser: null,
     tags: null,
+    keyModelId: null,
+    priceFactor: null,
     autoDecision: {
       alg: 'hkb-v1',
       ref: 'sim-large',
