@@ -10,12 +10,13 @@ import {
   UserErasure,
   UserRegister,
 } from '../../identity';
-import { fault, toJsonNumber } from '../../kernel';
+import { fault, instantField, refused, toJsonNumber } from '../../kernel';
 import { Access, Action, actorOf, adminScope, afterChange, type HttpRequest, Notices } from '../../web';
 import { missingField, nanoOf, targetOf } from '../pages/fields';
 import { UserBilling } from './user-billing.service';
 import {
   BillingConfigForm,
+  BudgetRaiseForm,
   CreditLimitForm,
   ExemptForm,
   HardDeleteForm,
@@ -105,6 +106,25 @@ export class UserActsController {
     return this.answer(id, work, request, response);
   }
 
+  @Action(below('budget-raise'), allowed('budget-raise'), { audit: 'user.budget-raised' })
+  raiseBudget(
+    @Param() { user_id: id }: UserParams,
+    @Body() form: BudgetRaiseForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    if (form.raise_amount === undefined) throw missingField('raise_amount');
+    const amount = nanoOf(form.raise_amount);
+    if (amount === 0n) throw refused('raise_amount', 'an amount above zero');
+    const raise = amount === null ? null : { amount, endsAt: instantField(form.raise_until, 'raise_until') };
+    return this.answer(
+      id,
+      this.billing.raiseBudget(actingOf(request), targetOf(id, form), raise),
+      request,
+      response,
+    );
+  }
+
   @Action(below('billing-config'), allowed('billing-config'), { audit: 'user.billing-config-changed' })
   billingConfig(
     @Param() { user_id: id }: UserParams,
@@ -191,6 +211,8 @@ export class UserActsController {
       delegate_user_id: user.delegateUserId,
       budget: budget === null ? null : toJsonNumber(budget.limit),
       budget_period: budget?.period ?? null,
+      budget_raised: budget === null || budget.raised === 0n ? null : toJsonNumber(budget.raised),
+      budget_raised_until: budget?.raisedUntil?.toISOString() ?? null,
       version: user.version,
     };
   }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
-import { Ledger, Limits, type LimitRule } from '../../billing';
+import { BudgetRaises, Ledger, Limits, type LimitRule } from '../../billing';
 import { type Acting, type BillingType, type Target, UserAccount, UserEditor } from '../../identity';
-import { atLeast, type BudgetPeriod, fault, formatUsd, type Nano } from '../../kernel';
+import { atLeast, type BudgetPeriod, fault, formatUsd, type Nano, refused } from '../../kernel';
 import type { Tx } from '../../platform';
 
 export interface BillingConfig {
@@ -23,6 +23,7 @@ export class UserBilling {
     private readonly editor: UserEditor,
     private readonly limits: Limits,
     private readonly ledger: Ledger,
+    private readonly raises: BudgetRaises,
   ) {}
 
   setCreditLimit(acting: Acting, target: Target, limit: Nano): Promise<Changes> {
@@ -41,6 +42,26 @@ export class UserBilling {
     return this.editor.change(acting, target, kind, (tx, user) =>
       this.setBudget(tx, user.id, budget === null ? null : { limit: budget, period: 'monthly' }),
     );
+  }
+
+  /** For a while; null ends what raises it now. */
+  raiseBudget(
+    acting: Acting,
+    target: Target,
+    raise: { amount: Nano; endsAt: Date } | null,
+  ): Promise<Changes> {
+    const kind = { act: 'budget-raise', action: 'user.budget-raised' } as const;
+    return this.editor.change(acting, target, kind, async (tx, user) => {
+      const scope = { kind: 'user', id: user.id } as const;
+      if (raise === null) {
+        const ended = await this.raises.endAll(tx, scope);
+        return ended === 0 ? {} : changesOf({ raises: ended }, { raises: 0 });
+      }
+      const { reason = '' } = target;
+      if (reason.trim() === '') throw refused('reason', 'given: why the budget is raised');
+      await this.raises.raise(tx, scope, { ...raise, reason, by: acting.actor.userId });
+      return changesOf(null, { raised_usd: formatUsd(raise.amount), until: raise.endsAt });
+    });
   }
 
   setConfig(acting: Acting, target: Target, config: BillingConfig): Promise<Changes> {

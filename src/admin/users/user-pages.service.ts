@@ -8,7 +8,7 @@ import type { Looks } from '../pages/looks';
 import type { ObjectPageModel, SectionModel } from '../pages/object-page';
 import { type TableInput, tableOf } from '../pages/table';
 import type { ShownUser } from './shown-user';
-import { actsOf, type UserMoney } from './user-acts-model';
+import { actsOf, raisedWords, type UserMoney } from './user-acts-model';
 import { userTabs, type UserTab } from './user-forms';
 import { billingWords, statusBadge } from './user-list';
 import { UserSpending } from './user-spending';
@@ -143,7 +143,8 @@ export class UserPages {
     });
   }
 
-  private async billingOf({ user }: ShownUser, { translate }: Looks): Promise<SectionModel[]> {
+  private async billingOf({ user }: ShownUser, looks: Looks): Promise<SectionModel[]> {
+    const { translate } = looks;
     const [{ wallet, budget }, lines] = await Promise.all([
       this.moneyOf(user.id),
       this.ledger.lines(user.id, ROWS),
@@ -158,6 +159,10 @@ export class UserPages {
       money('people.credit-limit', wallet.creditLimit),
       money('people.budget', budget?.limit ?? null),
       money('people.budget-used', budget?.spent ?? null),
+      {
+        label: translate('people.act.budget-raise'),
+        figure: { kind: 'text', value: raisedWords(budget, looks) } as const,
+      },
     ];
     const table = tableOf(
       {

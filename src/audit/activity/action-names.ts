@@ -99,6 +99,7 @@ export const actionNames = [
   'session.signed-out',
   'user.billing-config-changed',
   'user.billing-exempt-changed',
+  'user.budget-raised',
   'user.credit-limit-changed',
   'user.deleted',
   'user.department-changed',

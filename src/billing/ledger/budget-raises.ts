@@ -80,6 +80,16 @@ export class BudgetRaises {
     return row.ended;
   }
 
+  /** All that are in force; answers how many. */
+  async endAll(tx: Tx, scope: BudgetScope): Promise<number> {
+    const ended = await tx.query<{ ended: boolean }[]>(
+      `SELECT end_budget_raise(kind, owner_id, id) AS ended FROM budget_raise
+        WHERE kind = $1 AND owner_id = $2 AND ended_at IS NULL ORDER BY id`,
+      [scope.kind, scope.id],
+    );
+    return ended.filter((row) => row.ended).length;
+  }
+
   /** The newest first, those that have ended as well. */
   async of(scope: BudgetScope): Promise<BudgetRaise[]> {
     const rows = await this.database.query<RaiseRow>(

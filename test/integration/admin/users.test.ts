@@ -179,6 +179,27 @@ describe('the administration of people', () => {
     expect((await set(owner, person.id, 'billing-config', { billing_type: 'invoiced' })).status).toBe(403);
   });
 
+  test('a budget raised for a while: by those who run the organisation, with a reason, until an instant', async () => {
+    const person = await house.person('user');
+    const until = new Date(Date.now() + 86_400_000).toISOString();
+    const raise = { raise_amount: '2.5', raise_until: until, reason: 'A trial.' };
+    expect((await set(admin, person.id, 'budget-raise', raise)).status).toBe(409);
+    await set(platform, person.id, 'monthly-budget', { monthly_budget: 5 });
+    expect((await set(admin, person.id, 'budget-raise', raise)).body).toMatchObject({
+      user: { budget: 5, budget_raised: 2.5, budget_raised_until: until },
+    });
+    expect((await set(admin, person.id, 'budget-raise', { ...raise, reason: '' })).status).toBe(400);
+    expect((await set(admin, person.id, 'budget-raise', { ...raise, raise_amount: '0' })).status).toBe(400);
+    expect(
+      (await set(admin, person.id, 'budget-raise', { ...raise, raise_until: '2020-01-01' })).status,
+    ).toBe(400);
+    const head = await house.person('department_admin');
+    expect((await set(head, person.id, 'budget-raise', raise)).status).toBe(403);
+    expect((await set(admin, person.id, 'budget-raise', { raise_amount: null })).body).toMatchObject({
+      user: { budget: 5, budget_raised: null },
+    });
+  });
+
   test('organisation and department', async () => {
     const person = await house.person('org_admin');
     const { id } = await house.row<{ id: number }>(
