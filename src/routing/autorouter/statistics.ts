@@ -113,10 +113,16 @@ export const loadedStatistics = (stored: StoredStatistics): ModelStatistics => (
   judged: stored.judged,
   all: { ...stored.all },
   buckets: new Map(Object.entries(stored.buckets).map(([bucket, sums]) => [bucket, { ...sums }])),
-  linear: {
-    products: new Float64Array(bytes(stored.products)),
-    scored: new Float64Array(bytes(stored.scored)),
-  },
+  linear: loadedLinear(stored),
   latency: { ...stored.latency },
   changes: [...stored.changes],
 });
+
+/** Sums over other signals than today's teach nothing. */
+function loadedLinear(stored: StoredStatistics): LinearSums {
+  const empty = emptyLinearSums();
+  const products = new Float64Array(bytes(stored.products));
+  const scored = new Float64Array(bytes(stored.scored));
+  const fits = products.length === empty.products.length && scored.length === empty.scored.length;
+  return fits ? { products, scored } : empty;
+}
