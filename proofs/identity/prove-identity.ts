@@ -11,10 +11,12 @@ import { migrate } from '../../src/platform/database/migrate';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { World } from '../operations/world';
+import { rows } from './rows';
 
 /**
  * What the door of the portal tells by the time it takes, and how soon a suspended person is out on two nodes. The
- * other rows of accounts are tests: test/integration/accounts.
+ * rows of keys and pages follow; the others of accounts are tests: test/integration/accounts.
  */
 
 const SAMPLES = Number(process.argv[2] ?? 500);
@@ -173,6 +175,25 @@ async function proveSuspension(
   return good;
 }
 
+/** Rows 36–40, 53, 60 and 71–75, on an installation with the sandbox's models. */
+async function proveRows(): Promise<boolean[]> {
+  const world = await World.open();
+  const outcomes: boolean[] = [];
+  try {
+    for (const { row, prove } of rows) {
+      const found = await prove(world).then(
+        (seen) => ({ good: true, seen }),
+        (error: unknown) => ({ good: false, seen: error instanceof Error ? error.message : String(error) }),
+      );
+      process.stdout.write(`${found.good ? 'ok  ' : 'FAIL'} ${row}: ${found.seen}\n`);
+      outcomes.push(found.good);
+    }
+  } finally {
+    await world.close();
+  }
+  return outcomes;
+}
+
 async function main(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'switchboard-proof-'));
   chmodSync(folder, 0o711);
@@ -189,7 +210,9 @@ async function main(): Promise<void> {
     for (let n = 0; n < 50; n += 1) known.push((await addAccount(database, hash)).email);
     const outcomes: boolean[] = [];
     for (const door of doors) outcomes.push(await proveDoor(here, door, known));
-    outcomes.push(await proveSuspension(nodes, database, hash));
+    outcomes.push(await proveSuspension(nodes, database, hash), ...(await proveRows()));
+    const held = outcomes.filter(Boolean).length;
+    process.stdout.write(`\nprove:identity: ${held} of ${outcomes.length} held\n`);
     process.exitCode = outcomes.every(Boolean) ? 0 : 1;
   } finally {
     for (const node of nodes) await node.close();

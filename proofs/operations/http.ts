@@ -26,6 +26,11 @@ export class Client {
     private readonly identity: Readonly<Record<string, string>> = {},
   ) {}
 
+  /** Those that say who it is. */
+  get headers(): Readonly<Record<string, string>> {
+    return this.identity;
+  }
+
   with(headers: Readonly<Record<string, string>>): Client {
     return new Client(this.url, { ...this.identity, ...headers });
   }

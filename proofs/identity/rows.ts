@@ -1,0 +1,245 @@
+import { ModulesContainer } from '@nestjs/core';
+import { registeredRoutes } from '../../src/web/openapi/registered-routes';
+import { type Client, expect, expectStatus, jsonOf } from '../operations/http';
+import type { Person, World } from '../operations/world';
+import { openStream } from './open-stream';
+
+/** One row of the list of threats: throws where it does not hold, and says what was seen where it does. */
+export interface Row {
+  readonly row: string;
+  readonly prove: (world: World) => Promise<string>;
+}
+
+const chat = '/v1/chat/completions';
+const MOST_CUT_MS = 5_000;
+/** What a page must not hold as it stands: a name that would run. */
+const PAYLOAD = '<img src=x onerror=alert(1)>"\'><script>alert(2)</script>';
+const asks = (content: string, more: object = {}) => ({
+  json: { model: 'sim-small', messages: [{ role: 'user', content }], ...more },
+});
+const asPage = { headers: { accept: 'text/html' } };
+
+async function keyOf(world: World, limits: object): Promise<Client> {
+  const answer = await world.rootKey.post('/v1/manage/keys', { json: { name: 'row', ...limits } });
+  expectStatus(answer, 200);
+  return world.nobody.with({ authorization: `Bearer ${String(jsonOf(answer)['key'])}` });
+}
+
+async function conversationOf({ client }: Person, title = 'row'): Promise<string> {
+  const answer = await client.post('/api/conversations', { json: { model: 'sim-small', title } });
+  expectStatus(answer, 200);
+  return String(jsonOf(answer)['id']);
+}
+
+const pathsOf = (world: World): string[] => {
+  const modules = world.gateway.service.application.get(ModulesContainer);
+  const pages = registeredRoutes(modules).filter(
+    ({ method, answer, path }) => method === 'GET' && answer === 'page' && !path.includes('{'),
+  );
+  return [...new Set(pages.map(({ path }) => path))];
+};
+
+const keyRows: readonly Row[] = [
+  {
+    row: '36 a key that is revoked during a stream: cut, told, charged up to there',
+    prove: async (world) => {
+      const { client, publicId } = await world.newKey(await world.newPerson());
+      const stream = await openStream(
+        world.url,
+        client,
+        asks('[[tokens=400]] [[pace=100]]', { stream: true }).json,
+      );
+      expectStatus(await world.rootKey.delete(`/v1/manage/keys/${publicId}`), 200);
+      const { milliseconds, text } = await stream.ended();
+      expect(milliseconds < MOST_CUT_MS, `the stream went on for ${milliseconds} ms`);
+      expect(text.includes('stream_interrupted'), `the end says why: ${text.slice(-300)}`);
+      expectStatus(await client.get('/v1/key'), 401);
+      return `cut after ${Math.round(milliseconds)} ms`;
+    },
+  },
+  {
+    row: '37 root keys ask no model, client keys manage nothing',
+    prove: async (world) => {
+      expectStatus(await world.rootKey.post(chat, asks('hello')), 403, 'forbidden');
+      expectStatus(await world.key.get('/v1/manage/keys'), 403, 'forbidden');
+      expectStatus(await world.key.post('/v1/manage/keys', { json: { name: 'x' } }), 403, 'forbidden');
+      return '3 refused';
+    },
+  },
+  {
+    row: '38 the key of the web chat chats, and nothing else',
+    prove: async (world) => {
+      const issued = jsonOf(await (await world.newPerson()).client.post('/api/webchat-key'));
+      const client = world.nobody.with({ authorization: `Bearer ${String(issued['key'])}` });
+      expectStatus(await client.post(chat, asks('hello')), 200);
+      const others = ['/v1/models', '/v1/key', '/v1/usage', '/v1/generations/0'];
+      for (const path of others) expectStatus(await client.get(path), 403, 'webchat_key_scope');
+      for (const path of ['/v1/embeddings', '/v1/messages', '/v1/responses']) {
+        expectStatus(await client.post(path, asks('hello')), 403, 'webchat_key_scope');
+      }
+      return `${others.length + 3} other routes refused`;
+    },
+  },
+  {
+    row: '39 models outside of the list are refused, and auto never leads to one',
+    prove: async (world) => {
+      const client = await keyOf(world, { allowed_models: ['sim-small'] });
+      expectStatus(await client.post(chat, asks('hello')), 200);
+      expectStatus(await client.post(chat, asks('hello', { model: 'sim-large' })), 403, 'model_not_allowed');
+      const auto = await client.post(chat, asks('hello', { model: 'auto' }));
+      expectStatus(auto, 200);
+      expect(jsonOf(auto)['model'] === 'sim-small', `auto led to ${String(jsonOf(auto)['model'])}`);
+      const shown = jsonOf(await client.get('/v1/models'))['data'] as { id: string }[];
+      expect(shown.map(({ id }) => id).join() === 'sim-small', 'others are not even listed');
+      return 'refused, and not listed';
+    },
+  },
+  {
+    row: '40 a region that cannot be met is no request at all',
+    prove: async (world) => {
+      const client = await keyOf(world, { allowed_regions: ['eu-nowhere'] });
+      expectStatus(await client.post(chat, asks('hello')), 503, 'sovereign_route_unavailable');
+      return 'refused';
+    },
+  },
+];
+
+const pageRows: readonly Row[] = [
+  {
+    row: '53 no page is framed, sniffed or kept where it is private',
+    prove: async (world) => {
+      const { client } = await world.newPerson({ role: 'platform_owner' });
+      const paths = pathsOf(world);
+      for (const path of paths) {
+        const { headers, status } = await client.get(path, asPage);
+        const said = (name: string): string => headers.get(name) ?? '';
+        expect(said('content-security-policy').includes("frame-ancestors 'none'"), `${path} may be framed`);
+        expect(said('x-content-type-options') === 'nosniff', `${path} may be sniffed`);
+        expect(said('referrer-policy') !== '', `${path} says nothing of referrers`);
+        const isKept =
+          path.startsWith('/dashboard') && status < 400 && !said('cache-control').includes('no-store');
+        expect(!isKept, `${path} may be kept: ${said('cache-control')}`);
+      }
+      return `${paths.length} pages`;
+    },
+  },
+  {
+    row: '60 conversations of others are not there; one that is deleted in a turn is gone',
+    prove: async (world) => {
+      const [owner, other] = [await world.newPerson(), await world.newPerson()];
+      const id = await conversationOf(owner);
+      for (const path of [`/dashboard/webchat/${id}`, `/dashboard/webchat/${id}/export`]) {
+        expectStatus(await other.client.get(path, asPage), 404);
+      }
+      expectStatus(await other.client.post(`/api/chat/${id}`, { json: { content: 'x' } }), 404);
+      expectStatus(await other.client.delete(`/api/conversations/${id}`), 404);
+      const turn = owner.client.post(`/api/chat/${id}`, { json: { content: '[[tokens=100]] [[pace=40]]' } });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expectStatus(await owner.client.delete(`/api/conversations/${id}`), 200);
+      expect((await turn).status < 500, 'the turn that ran ends without a failure of ours');
+      expectStatus(await owner.client.get(`/dashboard/webchat/${id}`, asPage), 404);
+      return 'absent for others, and after the deletion';
+    },
+  },
+  {
+    row: '71 markup in names is text on every page',
+    prove: async (world) => {
+      const owner = await world.newPerson({ role: 'platform_owner', displayName: PAYLOAD });
+      await world.rows('UPDATE organisation SET name = $1 WHERE id = $2', [
+        PAYLOAD,
+        world.otherOrganisationId,
+      ]);
+      await world.newKey(owner, PAYLOAD);
+      const id = await conversationOf(owner, PAYLOAD);
+      await owner.client.post(`/api/chat/${id}`, { json: { content: `${PAYLOAD} [[echo=${PAYLOAD}]]` } });
+      expectStatus(
+        await owner.client.post('/dashboard/toggle-admin-mode', { json: { admin_mode: 'on' } }),
+        200,
+      );
+      const paths = [...pathsOf(world), `/dashboard/webchat/${id}`, `/absent/${encodeURIComponent(PAYLOAD)}`];
+      let shown = 0;
+      for (const path of paths) {
+        const { text } = await owner.client.get(path, asPage);
+        if (text.includes('onerror&#x3D;') || text.includes('onerror=')) shown += 1;
+        expect(!text.includes('<img src=x') && !text.includes('<script>alert'), `${path} holds the markup`);
+      }
+      expect(shown > 10, `the name is to be seen on ${shown} pages`);
+      return `${shown} of ${paths.length} pages show it, none as markup`;
+    },
+  },
+  {
+    row: '72 what a model writes is text in the page, and the policy loads nothing',
+    prove: async (world) => {
+      const person = await world.newPerson();
+      const id = await conversationOf(person);
+      const said = '[x](javascript:alert(1)) ![y](https://evil.example/p.png) <style>*{display:none}</style>';
+      expectStatus(
+        await person.client.post(`/api/chat/${id}`, { json: { content: `Hi [[echo=${said}]]` } }),
+        200,
+      );
+      const { text, headers } = await person.client.get(`/dashboard/webchat/${id}`, asPage);
+      expect(text.includes('javascript:alert(1)'), 'the answer is shown');
+      expect(!/href="javascript|<style>|src="https:\/\/evil/.test(text), 'as text alone');
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(!/img-src[^;]*(https:|\*)/.test(policy), `pictures of other hosts: ${policy}`);
+      return 'in a browser: test/browser/chat.test.ts';
+    },
+  },
+  {
+    row: '73 words of the template engine in a query or a body change nothing',
+    prove: async (world) => {
+      const { client } = await world.newPerson();
+      const words = ['layout', 'settings', '_locals', 'cache', 'view', '__proto__'];
+      for (const word of words) {
+        const answer = await client.get(`/dashboard/keys?${word}=dev&${word}[x]=1`, asPage);
+        expect([200, 400, 422].includes(answer.status), `${word} is answered ${answer.status}`);
+        expect(answer.text.includes('<main id="main"'), `${word}: the page has its layout`);
+        const form = { email: 'a@example.com', password: 'x', [word]: 'dev' };
+        const { status } = await world.nobody.post('/auth/login', { form, ...asPage });
+        expect(status >= 400 && status < 500, `${word} in a form is answered ${status}`);
+      }
+      return `${words.length} words`;
+    },
+  },
+  {
+    row: '74 cells of files are no formulas',
+    prove: async (world) => {
+      const person = await world.newPerson();
+      for (const name of ['=1+1', '+1', '-1', '@SUM(A1)']) {
+        const key = await world.newKey(person, name);
+        expectStatus(await key.client.post(chat, asks('hello', { user: name })), 200);
+      }
+      const { text } = await person.client.get('/dashboard/keys/export');
+      expect(text.includes("'=1+1"), `guarded: ${text.slice(0, 200)}`);
+      for (const path of [
+        '/dashboard/keys/export',
+        '/dashboard/request-log/export',
+        '/dashboard/activity/export',
+      ]) {
+        const answer = await person.client.get(path);
+        expectStatus(answer, 200);
+        const cells = answer.text.split('\r\n').flatMap((line) => line.split(','));
+        const formula = cells.find((cell) => /^"?[=+@\t\r]/.test(cell) || /^"?-[^\d"]/.test(cell));
+        expect(formula === undefined, `${path} holds ${String(formula)}`);
+      }
+      return '3 files';
+    },
+  },
+  {
+    row: '75 names of prototypes in metadata are refused, and change nothing',
+    prove: async (world) => {
+      const body = '{"name":"x","metadata":{"__proto__":{"polluted":"yes"}}}';
+      const headers = { 'content-type': 'application/json' };
+      expectStatus(await world.rootKey.post('/v1/manage/keys', { body, headers }), 400, 'invalid_request');
+      const form = new FormData();
+      form.append('model', 'sim-transcribe');
+      form.append('__proto__[polluted]', 'yes');
+      form.append('file', new Blob([new Uint8Array(64)]), 'a.wav');
+      expectStatus(await world.key.post('/v1/audio/transcriptions', { body: form }), 400, 'invalid_request');
+      expect((Object.prototype as { polluted?: unknown }).polluted === undefined, 'nothing is polluted');
+      return 'refused';
+    },
+  },
+];
+
+export const rows: readonly Row[] = [...keyRows, ...pageRows];
