@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
-import { fault, parseUsd } from '../../kernel';
+import { fault, parseUsd, withDeadline } from '../../kernel';
 import { Settings } from '../../platform';
 import {
   AUTO,
@@ -31,6 +31,8 @@ import { AutoTraffic } from './auto-traffic';
 import { autoView, type AutoView } from './request-view';
 
 const RETRY_SECONDS = 5;
+/** A database that is slower than this is as good as away. */
+const ANSWER_DEADLINE_MS = 2_000;
 
 /** The conversation of a request, as far as it is known. */
 interface Conversation {
@@ -124,7 +126,10 @@ export class AutoDecisions {
     try {
       const state: RouterState | null = await this.states.of(organisationId);
       if (state === null) return null;
-      const salt = state.models.size === 0 ? this.noSalt : await this.salts.of(organisationId);
+      const salt =
+        state.models.size === 0
+          ? this.noSalt
+          : await withDeadline(ANSWER_DEADLINE_MS, this.salts.of(organisationId));
       return { state, salt };
     } catch (error) {
       this.logger.warn(
@@ -194,7 +199,7 @@ export class AutoDecisions {
     const key = hash('sha256', stickyKey(inbound, call), 'buffer');
     if (named === null && !isContinued) return { hash: key, isNamed: false, session: null };
     try {
-      const session = await this.sessions.of(inbound.caller.keyId, key);
+      const session = await withDeadline(ANSWER_DEADLINE_MS, this.sessions.of(inbound.caller.keyId, key));
       return { hash: key, isNamed: named !== null, session };
     } catch (cause) {
       // Another model must not read the result of a tool call, and nobody knows which one made it.
@@ -213,11 +218,12 @@ export class AutoDecisions {
     if (conversation === null || answered === undefined) return;
     const { model } = answered.admission;
     try {
-      await this.sessions.remember(inbound.caller.keyId, conversation.hash, {
+      const remembering = this.sessions.remember(inbound.caller.keyId, conversation.hash, {
         model: model.name,
         cachedTokens: model.capabilities.has('prompt_caching') ? inputEstimate : 0,
         minutes: conversation.isNamed ? minutes : Math.ceil(minutes / 2),
       });
+      await withDeadline(ANSWER_DEADLINE_MS, remembering);
     } catch (error) {
       this.logger.warn(`The model of a conversation could not be stored: ${String(error)}`);
     }

@@ -1,114 +1,29 @@
 import fc from 'fast-check';
 import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
-import { Organisation, UserAccount } from '../../../src/identity';
-import { platformScope } from '../../../src/kernel';
-import { KeysService, type NewKey } from '../../../src/keys';
-import { AutoLearner, AutoSettingsStore, AutoStates, type AutoSettingsChange } from '../../../src/routing';
-import { startTestApp, type TestApp } from '../../support/app';
-import { learn, outcome } from '../../support/learned';
-import { addUser, signIn } from '../../support/people';
-import { type Simulator, startSimulator } from '../../support/simulator';
+import { Organisation } from '../../../src/identity';
+import type { NewKey } from '../../../src/keys';
+import { AutoLearner, type AutoSettingsChange, AutoStates } from '../../../src/routing';
+import { signIn } from '../../support/people';
+import { administer } from '../../support/postgres';
 import { ask as exchange } from '../web/raw-exchange';
+import {
+  app,
+  ask,
+  closeHouse,
+  decisionOf,
+  makeKey,
+  openHouse,
+  organisationId,
+  set,
+  simulator,
+  tidyHouse,
+  user,
+  userId,
+} from './auto-house';
 
-let app: TestApp;
-let simulator: Simulator;
-let organisationId: number;
-let userId: number;
-
-interface Decision {
-  readonly mode: string;
-  readonly reason: string;
-  readonly ref: string;
-  readonly chosen: string;
-  readonly would_have: string | null;
-  readonly answered_by?: string;
-  readonly fallback?: string;
-  readonly session: { readonly sticky: string; readonly source: string } | null;
-  readonly excluded: Readonly<Record<string, number>>;
-  readonly fallback_order: readonly string[];
-}
-
-const makeKey = async (fields: Partial<NewKey> = {}): Promise<{ id: number; text: string }> =>
-  app.database.transaction((tx) =>
-    app.application.get(KeysService).issue(platformScope, tx, {
-      kind: 'client',
-      name: 'test',
-      createdBy: 'test',
-      userId,
-      organisationId: null,
-      departmentId: null,
-      projectId: null,
-      ...fields,
-    }),
-  );
-const set = (level: 'organisation' | 'key', id: number, change: AutoSettingsChange) =>
-  app.application
-    .get(AutoSettingsStore)
-    .set({ level, id }, change, { label: 'test', concerns: {}, actor: { kind: 'system', label: 'test' } });
-const user = (text: string) => ({ role: 'user', content: text });
-const ask = async (key: string, body: object = {}, path = '/v1/messages', headers: object = {}) => {
-  const answer = await fetch(`${app.url}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({
-      model: 'auto',
-      ...(path === '/v1/responses'
-        ? { input: 'Sort this list' }
-        : { max_tokens: 50, messages: [user('Sort this list')] }),
-      ...body,
-    }),
-  });
-  const json = (await answer.json()) as {
-    model?: string;
-    error?: { code: string; details?: { excluded?: Record<string, number>; reason?: string } };
-  };
-  return {
-    status: answer.status,
-    json,
-    requestId: answer.headers.get('x-request-id'),
-    headers: answer.headers,
-  };
-};
-const decisionOf = async (requestId: string | null): Promise<Decision | null> => {
-  const [row] = await app.database.query<{ auto_decision: Decision | null }>(
-    'SELECT auto_decision FROM request_record WHERE request_id = $1',
-    [requestId],
-  );
-  return row?.auto_decision ?? null;
-};
-/** The small model is as good as the large one, and everybody knows. */
-const teach = async (): Promise<void> => {
-  for (let at = 0; at < 260; at += 1) {
-    const outcomes = [outcome('sim-small', 0.9), outcome('sim-large', 0.9)];
-    await learn(
-      app,
-      organisationId,
-      { id: `e${at}`, text: `Sort this list of ${at % 9} words`, outcomes },
-      userId,
-    );
-  }
-};
-
-beforeAll(async () => {
-  simulator = await startSimulator();
-  app = await startTestApp({ sandboxUrl: simulator.url, environment: { AUTO_MODEL: 'sim-large' } });
-  const organisations = app.database.source.getRepository(Organisation);
-  const row = organisations.create({ name: 'auto', slug: 'auto' });
-  await organisations.insert(row);
-  organisationId = row.id;
-  userId = await addUser(app);
-  await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
-  await teach();
-}, 60_000);
-afterEach(async () => {
-  await simulator.clearFaults();
-  await app.database.query(`DELETE FROM engine_setting`);
-  await app.database.query(`SELECT pg_notify('auto_settings', 'test')`);
-});
-afterAll(async () => {
-  await app.close();
-  await simulator.stop();
-});
+beforeAll(openHouse, 60_000);
+afterEach(tidyHouse);
+afterAll(closeHouse);
 
 test('until it is switched on the reference model answers, and the record says what would have', async () => {
   const { text } = await makeKey();
@@ -369,6 +284,31 @@ test('no pick lies outside key, regions, budget, settings and what is asked, wha
     ),
     { numRuns: 40 },
   );
+});
+
+test('while settings or what was learned cannot be read, the last settings and the reference model serve', async () => {
+  await set('organisation', organisationId, { mode: 'on', algorithm: 'cheapest' });
+  const key = await makeKey();
+  expect((await ask(key.text)).json.model).toBe('sim-small');
+  const organisations = app.database.source.getRepository(Organisation);
+  const row = organisations.create({ name: 'unread', slug: 'unread' });
+  await organisations.insert(row);
+  const unread = await makeKey({ organisationId: row.id });
+  const rename = (from: string, to: string): Promise<void> =>
+    administer(app.environment['MIGRATION_DATABASE_URL'] ?? '', `ALTER TABLE ${from} RENAME TO ${to}`);
+  await ask(unread.text, { model: 'sim-small' });
+  await rename('engine_setting', 'settings_away');
+  await rename('autorouter_state', 'state_away');
+  await app.database.query(`SELECT pg_notify('auto_settings', 'test')`);
+  const refusal = await ask(unread.text);
+  expect([refusal.status, refusal.json.error?.code]).toEqual([503, 'autorouter_unavailable']);
+  const stale = await ask(key.text);
+  expect([stale.status, stale.json.model]).toEqual([200, 'sim-small']);
+  await rename('settings_away', 'engine_setting');
+  const { requestId, json } = await ask(unread.text);
+  expect(json.model).toBe('sim-large');
+  expect(await decisionOf(requestId)).toMatchObject({ fallback: 'state_unavailable', chosen: 'sim-large' });
+  await rename('state_away', 'autorouter_state');
 });
 
 test('what was learned from a person goes with them: the reference model answers again', async () => {

@@ -1,0 +1,112 @@
+import { Organisation, UserAccount } from '../../../src/identity';
+import { platformScope } from '../../../src/kernel';
+import { KeysService, type NewKey } from '../../../src/keys';
+import { type AutoSettingsChange, AutoSettingsStore } from '../../../src/routing';
+import { startTestApp, type TestApp } from '../../support/app';
+import { learn, outcome } from '../../support/learned';
+import { addUser } from '../../support/people';
+import { type Simulator, startSimulator } from '../../support/simulator';
+
+/** What the tests of decisions share: set once it is open. */
+export let app: TestApp;
+export let simulator: Simulator;
+export let organisationId: number;
+export let userId: number;
+
+interface Decision {
+  readonly mode: string;
+  readonly reason: string;
+  readonly ref: string;
+  readonly chosen: string;
+  readonly would_have: string | null;
+  readonly answered_by?: string;
+  readonly fallback?: string;
+  readonly session: { readonly sticky: string; readonly source: string } | null;
+  readonly excluded: Readonly<Record<string, number>>;
+  readonly fallback_order: readonly string[];
+}
+
+export const makeKey = async (fields: Partial<NewKey> = {}): Promise<{ id: number; text: string }> =>
+  app.database.transaction((tx) =>
+    app.application.get(KeysService).issue(platformScope, tx, {
+      kind: 'client',
+      name: 'test',
+      createdBy: 'test',
+      userId,
+      organisationId: null,
+      departmentId: null,
+      projectId: null,
+      ...fields,
+    }),
+  );
+export const set = (level: 'organisation' | 'key', id: number, change: AutoSettingsChange) =>
+  app.application
+    .get(AutoSettingsStore)
+    .set({ level, id }, change, { label: 'test', concerns: {}, actor: { kind: 'system', label: 'test' } });
+export const user = (text: string) => ({ role: 'user', content: text });
+export const ask = async (key: string, body: object = {}, path = '/v1/messages', headers: object = {}) => {
+  const answer = await fetch(`${app.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({
+      model: 'auto',
+      ...(path === '/v1/responses'
+        ? { input: 'Sort this list' }
+        : { max_tokens: 50, messages: [user('Sort this list')] }),
+      ...body,
+    }),
+  });
+  const json = (await answer.json()) as {
+    model?: string;
+    error?: { code: string; details?: { excluded?: Record<string, number>; reason?: string } };
+  };
+  return {
+    status: answer.status,
+    json,
+    requestId: answer.headers.get('x-request-id'),
+    headers: answer.headers,
+  };
+};
+export const decisionOf = async (requestId: string | null): Promise<Decision | null> => {
+  const [row] = await app.database.query<{ auto_decision: Decision | null }>(
+    'SELECT auto_decision FROM request_record WHERE request_id = $1',
+    [requestId],
+  );
+  return row?.auto_decision ?? null;
+};
+/** The small model is as good as the large one, and everybody knows. */
+const teach = async (): Promise<void> => {
+  for (let at = 0; at < 260; at += 1) {
+    const outcomes = [outcome('sim-small', 0.9), outcome('sim-large', 0.9)];
+    await learn(
+      app,
+      organisationId,
+      { id: `e${at}`, text: `Sort this list of ${at % 9} words`, outcomes },
+      userId,
+    );
+  }
+};
+
+export async function openHouse(): Promise<void> {
+  simulator = await startSimulator();
+  app = await startTestApp({ sandboxUrl: simulator.url, environment: { AUTO_MODEL: 'sim-large' } });
+  const organisations = app.database.source.getRepository(Organisation);
+  const row = organisations.create({ name: 'auto', slug: 'auto' });
+  await organisations.insert(row);
+  organisationId = row.id;
+  userId = await addUser(app);
+  await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
+  await teach();
+}
+
+/** No test leaves settings or faults to the next. */
+export async function tidyHouse(): Promise<void> {
+  await simulator.clearFaults();
+  await app.database.query(`DELETE FROM engine_setting`);
+  await app.database.query(`SELECT pg_notify('auto_settings', 'test')`);
+}
+
+export async function closeHouse(): Promise<void> {
+  await app.close();
+  await simulator.stop();
+}
