@@ -4,7 +4,7 @@ import type { AutoTrace } from '../inference/describe';
 import type { AutoCandidate } from './auto-candidates';
 
 /** Why nothing was chosen, and a model answered all the same. */
-export interface FallbackExplanation {
+interface FallbackExplanation {
   readonly mode: 'off';
   readonly reason: 'fallback';
   readonly ref: string;

@@ -24,7 +24,7 @@ export interface AutoSettings {
 }
 
 export const autoModes = ['off', 'shadow', 'on'] as const;
-export type AutoMode = (typeof autoModes)[number];
+type AutoMode = (typeof autoModes)[number];
 
 /** From the widest to the narrowest. */
 export const autoLevels = ['platform', 'organisation', 'user', 'key'] as const;
