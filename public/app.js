@@ -194,6 +194,33 @@ function filterPicker(search) {
   }
 }
 
+/** A row that is dragged takes the place of the one it is dropped on; buttons do the same without a pointer. */
+let dragged = null;
+document.addEventListener(
+  'dragstart',
+  ({ target }) => (dragged = target.closest?.('[data-reorder]') ?? null),
+);
+document.addEventListener('dragover', (event) => {
+  const row = event.target.closest?.('[data-reorder]');
+  if (!dragged || !row || row === dragged || row.parentElement !== dragged.parentElement) return;
+  event.preventDefault();
+  const { top, height } = row.getBoundingClientRect();
+  row[event.clientY < top + height / 2 ? 'before' : 'after'](dragged);
+});
+document.addEventListener('drop', (event) => dragged && event.preventDefault());
+document.addEventListener('dragend', async () => {
+  if (!dragged) return;
+  const order = findAll('[data-reorder]', dragged.parentElement).map((row) => row.dataset.reorder);
+  dragged = null;
+  const answer = await fetch('/dashboard/admin/models/reorder', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ order }),
+  }).catch(() => undefined);
+  // What was refused is shown as it is.
+  if (!answer?.ok) location.reload();
+});
+
 /** A paused list keeps what it shows; so does one under the pointer or the focus. */
 document.addEventListener('htmx:before:request', (event) => {
   const live = event.target.closest('[data-live]');

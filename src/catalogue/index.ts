@@ -29,6 +29,7 @@ export {
 export { rewrapCredentials, type RewrapSummary } from './credential-rewrap';
 export { CredentialStore, type CredentialState, type PooledToken } from './credential-store.service';
 export { CatalogueModule } from './catalogue.module';
+export { departmentsOf, listAccess, type ListedAccess } from './access-list';
 export { CatalogueService } from './catalogue.service';
 export { listAliases } from './catalogue-lists';
 export { type ListedModel, listModels, listPrices, listProviders } from './model-list';

@@ -5,8 +5,10 @@ import { SecretsModule, SupplierHttpModule } from '../../platform';
 import { RoutingModule } from '../../routing';
 import { WebModule } from '../../web';
 import { AccessController } from './access.controller';
+import { AccessPagesController } from './access-pages.controller';
 import { AliasesController } from './aliases.controller';
 import { Answers } from './answers';
+import { BulkController } from './bulk.controller';
 import { CataloguePagesController } from './catalogue-pages.controller';
 import { ImportController } from './import/import.controller';
 import { ImportDesk } from './import/import-desk.service';
@@ -26,6 +28,8 @@ import { ProvidersController } from './providers.controller';
     ProbeController,
     AliasesController,
     AccessController,
+    AccessPagesController,
+    BulkController,
     CataloguePagesController,
     ImportController,
   ],

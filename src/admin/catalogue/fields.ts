@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import {
   ArrayMaxSize,
+  ArrayMinSize,
   IsArray,
   IsBoolean,
   IsInt,
@@ -91,16 +92,19 @@ export const Words = (most: number, longest = 128): PropertyDecorator =>
     MaxLength(longest, { each: true }),
   );
 
-/** One field of rows that a form repeats. */
-export const Column = (): PropertyDecorator =>
+/** A field that a form repeats, once at least. */
+export const Repeated = (most: number): PropertyDecorator =>
   applyDecorators(
     Transform(({ value }: Given) => (typeof value === 'string' ? [value] : value)),
-    IsOptional(),
     IsArray(),
-    ArrayMaxSize(64),
+    ArrayMinSize(1),
+    ArrayMaxSize(most),
     IsString({ each: true }),
     MaxLength(256, { each: true }),
   );
+
+/** One field of rows that a form repeats. */
+export const Column = (): PropertyDecorator => applyDecorators(IsOptional(), Repeated(64));
 
 /** An object, or its text. */
 export const Settings = (): PropertyDecorator =>

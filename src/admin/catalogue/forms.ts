@@ -20,7 +20,7 @@ import {
   type PolicyMode,
 } from '../../catalogue';
 import { PROBED_OPERATIONS, type ProbedOperation } from '../../routing';
-import { Column, Flag, Instant, Line, LineOrNone, Settings, Usd, Whole, Words } from './fields';
+import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole, Words } from './fields';
 
 const NAME = 128;
 
@@ -191,6 +191,16 @@ export class ModelChangeForm extends PriceForm {
 export class StateForm extends ModelForm {
   @IsIn(MODEL_STATES)
   state: ModelState;
+}
+
+/** Each model once; a state for all of them, or as many states as models. */
+export class BulkStateForm extends FromPage {
+  @Repeated(500)
+  model: string[];
+
+  @Repeated(500)
+  @IsIn(MODEL_STATES, { each: true })
+  state: ModelState[];
 }
 
 export class RedirectForm extends ModelForm {

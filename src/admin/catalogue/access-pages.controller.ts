@@ -1,0 +1,111 @@
+import { Controller, Query, Req } from '@nestjs/common';
+import { IsOptional, IsString, MaxLength } from 'class-validator';
+import {
+  departmentsOf,
+  listAccess,
+  type ListedAccess,
+  ModelAccess,
+  type ModelPolicy,
+  POLICY_MODES,
+} from '../../catalogue';
+import { AdminViewService } from '../../identity';
+import { fault } from '../../kernel';
+import { Database } from '../../platform';
+import { Access, actorOf, addressOf, adminScope, type HttpRequest, Page, pathOf, queryOf } from '../../web';
+import { MODELS_PAGE } from './answers';
+import { Whole } from './fields';
+
+const ROWS_A_PAGE = 50;
+const LARGEST_ID = 2_147_483_647;
+
+class AccessQuery {
+  @IsOptional()
+  @Whole(1, LARGEST_ID)
+  org_id?: number | null;
+
+  @IsOptional()
+  @Whole(1, LARGEST_ID)
+  dept_id?: number | null;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  q?: string;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(1_000)
+  cursor?: string;
+}
+
+/** Who may use which models: policy, grants and switches of an organisation, and what its departments may use. */
+@Controller()
+export class AccessPagesController {
+  constructor(
+    private readonly database: Database,
+    private readonly access: ModelAccess,
+    private readonly names: AdminViewService,
+  ) {}
+
+  @Page(`${MODELS_PAGE}/access`, 'pages/admin/catalogue/access', Access.role('org_admin'))
+  async show(@Query() query: AccessQuery, @Req() request: HttpRequest): Promise<object> {
+    const mayGrant = actorOf(request).scope.kind === 'platform';
+    const organisations = mayGrant ? await this.names.organisations() : [];
+    const organisationId = this.organisationOf(query, request) ?? organisations[0]?.id ?? null;
+    if (organisationId === null) return { mayGrant, organisations: [] };
+    const { manager } = this.database.source;
+    const { scope } = actorOf(request);
+    const policy = await this.access.policy(scope, manager, organisationId);
+    const departments = await departmentsOf(this.database, organisationId);
+    const department = departments.find(({ id }) => id === query.dept_id) ?? null;
+    if ((query.dept_id ?? null) !== null && department === null)
+      throw fault('not_found', { param: 'dept_id' });
+    const page = await listAccess(this.database, {
+      organisationId,
+      departmentId: department?.id ?? null,
+      text: query.q?.trim() || null,
+      limit: ROWS_A_PAGE,
+      cursor: query.cursor ?? null,
+    });
+    const to = (cursor: string | null): string | undefined =>
+      cursor === null ? undefined : addressOf(pathOf(request), queryOf(request), { cursor });
+    return {
+      mayGrant,
+      organisationId,
+      department,
+      text: query.q ?? '',
+      back: `${pathOf(request)}?${queryOf(request).toString()}`,
+      organisations: organisations.map(({ id, name }) => ({
+        value: id,
+        label: name,
+        selected: id === organisationId,
+      })),
+      departments: departments.map(({ id, name }) => ({
+        value: id,
+        label: name,
+        selected: id === department?.id,
+      })),
+      policy: policyForm(policy),
+      models: page.rows.map(presentRow),
+      pager: { newerHref: to(page.previous), olderHref: to(page.next) },
+    };
+  }
+
+  /** The one that is asked for, or the one the administrator's view is of; another's is none. */
+  private organisationOf({ org_id: asked }: AccessQuery, request: HttpRequest): number | null {
+    const scope = adminScope(request);
+    if (typeof asked === 'number') return asked;
+    return scope.kind === 'organisation' ? scope.organisationId : null;
+  }
+}
+
+const policyForm = ({ mode, patterns }: ModelPolicy): object => ({
+  patterns: patterns.join('\n'),
+  modes: POLICY_MODES.map((value) => ({ value, selected: value === mode })),
+});
+
+/** Open to the organisation is what is granted, or open to all and not refused. */
+const presentRow = (row: ListedAccess): object => {
+  const isOffered = !row.denied && (!row.restricted || row.granted);
+  return { ...row, isOffered };
+};

@@ -1,0 +1,59 @@
+import { type Database, Keyset, type Page, type PageRequest } from '../platform';
+import type { ModelState } from './entities';
+
+export interface AccessFilter extends PageRequest {
+  readonly organisationId: number;
+  /** Adds what this department may use. */
+  readonly departmentId: number | null;
+  /** Any part of the name, or of what it is shown as. */
+  readonly text: string | null;
+}
+
+/** A model, and what platform, organisation and department say about it. */
+export interface ListedAccess {
+  readonly model: string;
+  readonly state: ModelState;
+  readonly restricted: boolean;
+  readonly granted: boolean;
+  readonly denied: boolean;
+  readonly enabled: boolean;
+  readonly allowed: boolean;
+}
+
+const inOrder = new Keyset(
+  [
+    { sql: 'm.display_order', kind: 'integer' },
+    { sql: 'm.name COLLATE "C"', kind: 'text' },
+  ],
+  'ascending',
+);
+
+export async function listAccess(
+  database: Pick<Database, 'query'>,
+  { organisationId, departmentId, text, ...asked }: AccessFilter,
+): Promise<Page<ListedAccess>> {
+  const keyset = inOrder.clause(asked, 4);
+  const rows = await database.query<ListedAccess & Record<string, unknown>>(
+    `SELECT m.name AS model, m.state, m.restricted, coalesce(a.granted, false) AS granted,
+            coalesce(a.denied, false) AS denied, coalesce(a.enabled, true) AS enabled,
+            coalesce(d.allowed, true) AS allowed, ${inOrder.positions}
+       FROM model m
+       LEFT JOIN model_organisation_access a ON a.model_id = m.id AND a.organisation_id = $1
+       LEFT JOIN department_model_access d ON d.model_id = m.id AND d.department_id = $2
+      WHERE m.state <> 'deleted' AND ($3::text IS NULL OR strpos(lower(m.name || ' ' || m.display_name), lower($3)) > 0)
+        AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
+    [organisationId, departmentId, text, ...keyset.parameters],
+  );
+  return inOrder.page(rows, asked);
+}
+
+const MOST_DEPARTMENTS = 1_000;
+
+export const departmentsOf = (
+  database: Pick<Database, 'query'>,
+  organisationId: number,
+): Promise<{ readonly id: number; readonly name: string }[]> =>
+  database.query(
+    `SELECT id, name FROM department WHERE organisation_id = $1 ORDER BY name LIMIT ${MOST_DEPARTMENTS}`,
+    [organisationId],
+  );
