@@ -1,0 +1,123 @@
+import { roles, type Role } from '../../src/kernel';
+import type { RegisteredRoute } from '../../src/web';
+import type { Answer } from '../operations/http';
+import type { Person } from '../operations/world';
+import { inParallel } from '../support/findings';
+import { absentThing, makeThing, type Places } from './people';
+import {
+  isRefusedForOneself,
+  type Minimum,
+  minimumOf,
+  reaches,
+  refusesStrangers,
+  type Relation,
+  relations,
+} from './policy';
+import { ask, isRowId, type Place, placeOfId } from './requests';
+
+export interface MatrixResult {
+  readonly cells: number;
+  readonly wrong: readonly string[];
+  /** Foreign or absent: told apart by nothing. */
+  readonly compared: number;
+}
+
+const callers: readonly (Role | 'nobody')[] = ['nobody', ...roles];
+
+type Verdict = 'sign-in' | 'role' | 'absent' | 'served';
+
+/** Every route × seven callers × whose the thing is. */
+export async function runMatrix(places: Places, routes: readonly RegisteredRoute[]): Promise<MatrixResult> {
+  const wrong: string[] = [];
+  let [cells, compared] = [0, 0];
+  const readers = new Map<string, Promise<Person>>();
+  const callerOf = (route: RegisteredRoute, role: Role): Promise<Person> => {
+    // What changes something may change its caller.
+    if (route.method !== 'GET') return places.person(role);
+    const known = readers.get(role) ?? places.person(role);
+    readers.set(role, known);
+    return known;
+  };
+  await inParallel(4, routes, async (route) => {
+    const place = placeOfId(route);
+    for (const caller of callers) {
+      for (const relation of place === null ? (['own'] as const) : relations) {
+        const person = caller === 'nobody' ? null : await callerOf(route, caller);
+        const target = place === null ? null : await targetOf(places, place, person, relation);
+        const client = person?.client ?? places.world.nobody;
+        const answer = await ask(client, route, target);
+        const expected = expectedOf(route, caller, place, relation);
+        cells += place === null ? relations.length : 1;
+        const name = `${route.method} ${route.path} as ${caller}, ${place === null ? 'nothing' : relation}`;
+        if (!isAs(expected, answer, route))
+          wrong.push(`${name}: wanted ${expected}, got ${answer.status} ${codeOf(answer)}`);
+        if (expected === 'absent' && place !== null && target !== null) {
+          compared += 1;
+          const id = absentThing(place.name, isRowId(place));
+          const other = await ask(client, route, { place, id });
+          if (said(answer, target.id) !== said(other, id))
+            wrong.push(
+              `${name}: told apart from what is absent: ${said(answer, target.id).slice(0, 200)} / ${said(other, id).slice(0, 200)}`,
+            );
+        }
+      }
+    }
+  });
+  return { cells, wrong, compared };
+}
+
+async function targetOf(
+  places: Places,
+  place: Place,
+  caller: Person | null,
+  relation: Relation,
+): Promise<{ place: Place; id: string }> {
+  const owner = relation === 'own' && caller !== null ? caller : await places.person('user', relation);
+  return { place, id: await makeThing(places, place.name, owner, relation, isRowId(place)) };
+}
+
+function expectedOf(
+  { method, path }: RegisteredRoute,
+  caller: Role | 'nobody',
+  place: Place | null,
+  relation: Relation,
+): Verdict {
+  const minimum = minimumOf(method, path);
+  if (minimum === 'anyone') return 'served';
+  if (caller === 'nobody') return 'sign-in';
+  if (rankOf(caller) < rankOf(minimum)) return 'role';
+  if (place === null) return 'served';
+  if (place.name === 'user_id' && isRefusedForOneself(caller, relation, path)) return 'role';
+  return reaches(caller, relation, path, place.name) ? 'served' : 'absent';
+}
+
+const rankOf = (minimum: Minimum): number => (roles as readonly string[]).indexOf(minimum);
+
+function isAs(expected: Verdict, answer: Answer, { method, path }: RegisteredRoute): boolean {
+  const { status } = answer;
+  const toSignIn = status === 401 || ((status === 302 || status === 303) && isSignIn(answer));
+  switch (expected) {
+    case 'sign-in':
+      return toSignIn;
+    case 'role':
+      return status === 403;
+    // Who may not see it may be told first that the request makes no sense; the comparison holds that alone.
+    case 'absent':
+      return status === 404 || status === 422 || (status === 403 && refusesStrangers(path));
+    case 'served':
+      // What everybody may ask can find fault with a token or a signature; it knows no session.
+      if (minimumOf(method, path) === 'anyone')
+        return !/authentication_required|permission_denied/.test(codeOf(answer));
+      return !toSignIn && status !== 403 && status < 500;
+  }
+}
+
+const isSignIn = ({ headers }: Answer): boolean => (headers.get('location') ?? '').startsWith('/login');
+
+const codeOf = ({ text }: Answer): string => /"code":"(\w+)"/.exec(text)?.[1] ?? text.slice(0, 80);
+
+/** Status and words of an answer without what differs from one request to the next. */
+const said = ({ status, text }: Answer, id: string): string =>
+  `${status} ${text
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '…')
+    .replaceAll(new RegExp(`\\b${id}\\b`, 'g'), '…')}`;

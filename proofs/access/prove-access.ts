@@ -1,0 +1,66 @@
+import 'reflect-metadata';
+import { ModulesContainer } from '@nestjs/core';
+import { type RegisteredRoute, registeredRoutes } from '../../src/web';
+import { World } from '../operations/world';
+import { Findings, runProof } from '../support/findings';
+import { runLeaks } from './leaks';
+import { runMassAssignment } from './mass-assignment';
+import { runMatrix } from './matrix';
+import { Places } from './people';
+
+const MOST_SHOWN = 60;
+
+/** The routes of portal and administration; the gateway's are behind keys and have their own proofs. */
+const isOurs = ({ access, path }: RegisteredRoute): boolean =>
+  (access.kind === 'session' ||
+    access.kind === 'role' ||
+    access.kind === 'anyone' ||
+    access.kind === 'signed') &&
+  !path.startsWith('/v1/') &&
+  !path.startsWith('/v2/') &&
+  path !== '/health/ready';
+
+/**
+ * Every route that is registered, by every caller, on things of every relation, against a policy that is written apart.
+ * `--only <words>` takes the routes whose path holds the words.
+ */
+async function main(): Promise<void> {
+  const findings = new Findings('prove:access');
+  const world = await World.open();
+  try {
+    const places = await Places.open(world);
+    const only = process.argv[process.argv.indexOf('--only') + 1] ?? '';
+    const all = registeredRoutes(world.gateway.service.application.get(ModulesContainer)).filter(isOurs);
+    const routes = process.argv.includes('--only') ? all.filter(({ path }) => path.includes(only)) : all;
+    const matrix = await runMatrix(places, routes);
+    tell(matrix.wrong);
+    findings.add(
+      'every cell is as the policy says',
+      matrix.wrong.length === 0,
+      `${matrix.cells} cells of ${routes.length} routes, ${matrix.wrong.length} are not; ${matrix.compared} compared with absent`,
+    );
+    const mass = await runMassAssignment(places, routes);
+    tell(mass.wrong);
+    findings.add(
+      'what a form does not have changes nothing',
+      mass.wrong.length === 0,
+      `${mass.tried} changes with a smuggled field, ${mass.wrong.length} did something`,
+    );
+    const leaks = await runLeaks(places, routes);
+    tell(leaks.wrong);
+    findings.add(
+      'lists, pickers, searches, groupings and files hold nothing foreign',
+      leaks.wrong.length === 0,
+      `${leaks.read} read, ${leaks.wrong.length} with something foreign`,
+    );
+  } finally {
+    await world.close();
+  }
+  findings.end();
+}
+
+function tell(wrong: readonly string[]): void {
+  for (const line of wrong.slice(0, MOST_SHOWN)) process.stdout.write(`wrong   ${line}\n`);
+}
+
+runProof(main);

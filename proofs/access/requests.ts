@@ -1,0 +1,110 @@
+import type { Type } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import type { RegisteredRoute } from '../../src/web';
+import { schemaOfForm } from '../../src/web/openapi/schema-of-form';
+import type { Answer, Client } from '../operations/http';
+import { type IdName, idNames } from './policy';
+
+/** What fields of forms take. An id is filled with the thing that a cell is about. */
+const samples: Readonly<Record<string, () => unknown>> = {
+  alias: () => `alias-${randomBytes(4).toString('hex')}`,
+  amount: () => '5',
+  allowed: () => [],
+  billing_type: () => 'prepaid',
+  confirmation: () => '',
+  content: () => 'hello',
+  credit_limit: () => '1',
+  days: () => '7',
+  direction: () => 'credit',
+  email: () => `${randomBytes(6).toString('hex')}@example.com`,
+  enabled: () => true,
+  included: () => true,
+  language: () => 'en',
+  mode: () => 'open',
+  model: () => 'sim-small',
+  monthly_budget: () => '5',
+  name: () => `n${randomBytes(4).toString('hex')}`,
+  notices: () => [],
+  operation: () => 'chat',
+  reason: () => 'a proof',
+  role: () => 'user',
+  slug: () => `s${randomBytes(4).toString('hex')}`,
+  state: () => 'active',
+  status: () => 'suspended',
+  title: () => 'a title',
+  token: () => randomBytes(16).toString('hex'),
+  visible: () => true,
+};
+
+/** Beside what is required: without these a form says nothing. */
+const alsoSent: Readonly<Record<string, readonly string[]>> = {
+  '/dashboard/admin/departments/{dept_id}': ['name'],
+  '/dashboard/admin/projects/{project_id}': ['name'],
+  '/dashboard/admin/organisations/{org_id}': ['name'],
+  '/dashboard/admin/users/{user_id}/credit-limit': ['credit_limit'],
+  '/dashboard/admin/users/{user_id}/monthly-budget': ['monthly_budget'],
+  '/dashboard/admin/conversations/retention': ['days'],
+  '/dashboard/admin/autorouter/org': ['mode'],
+  '/dashboard/admin/autorouter/api-key': ['mode'],
+};
+
+const fieldsOf = (form: Type | undefined): { names: string[]; required: readonly string[] } => {
+  if (form === undefined) return { names: [], required: [] };
+  const { properties = {}, required = [] } = schemaOfForm(form);
+  return { names: Object.keys(properties), required };
+};
+
+/** The fields that a route's form has. */
+export const formFields = ({ forms }: RegisteredRoute): readonly string[] => fieldsOf(forms.body).names;
+
+export interface Place {
+  readonly name: IdName;
+  readonly in: 'path' | 'query' | 'body';
+}
+
+/** Where a route takes the id of something that belongs to somebody; the first one says whose the request is about. */
+export function placeOfId({ path, forms }: RegisteredRoute): Place | null {
+  for (const name of idNames) if (path.includes(`{${name}}`)) return { name, in: 'path' };
+  const { required } = fieldsOf(forms.query);
+  for (const name of idNames) if (required.includes(name)) return { name, in: 'query' };
+  for (const name of idNames) if (fieldsOf(forms.body).names.includes(name)) return { name, in: 'body' };
+  return null;
+}
+
+/** Whether an id is the number of a row, as forms have it, and not the public id of a key. */
+export const isRowId = (place: Place): boolean => place.name === 'key_id' && place.in !== 'path';
+
+export function bodyOf(route: RegisteredRoute): Record<string, unknown> {
+  const { names, required } = fieldsOf(route.forms.body);
+  const wanted = names.filter((name) => required.includes(name) || alsoSent[route.path]?.includes(name));
+  return Object.fromEntries(
+    wanted.map((name) => [name, (samples[name] ?? (() => enumOf(route.forms.body, name)))()]),
+  );
+}
+
+function enumOf(form: Type | undefined, name: string): unknown {
+  const properties = form === undefined ? {} : (schemaOfForm(form).properties ?? {});
+  const { enum: values } = (properties as Record<string, { enum?: readonly unknown[] }>)[name] ?? {};
+  return values?.find((value) => value !== '') ?? '1';
+}
+
+/** The request of a cell: other ids in the path are absent ones. */
+export async function ask(
+  client: Client,
+  route: RegisteredRoute,
+  target: { readonly place: Place; readonly id: string } | null,
+  more: { readonly body?: string; readonly query?: string } = {},
+): Promise<Answer> {
+  const filled = route.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    target?.place.in === 'path' && target.place.name === name ? target.id : '999999',
+  );
+  const path = filled.replaceAll(/\{\W\}/g, '');
+  const query = target?.place.in === 'query' ? `?${target.place.name}=${target.id}` : (more.query ?? '');
+  if (route.method === 'GET' || route.method === 'HEAD') return client.send(route.method, `${path}${query}`);
+  const body = {
+    ...bodyOf(route),
+    ...(target?.place.in === 'body' ? { [target.place.name]: target.id } : {}),
+  };
+  const headers = { 'content-type': 'application/json' };
+  return client.send(route.method, `${path}${query}`, { headers, body: more.body ?? JSON.stringify(body) });
+}
