@@ -5,7 +5,7 @@ import type { Person } from '../operations/world';
 import { inParallel } from '../support/findings';
 import { absentThing, makeThing, type Places } from './people';
 import {
-  isRefusedForOneself,
+  isOfOneself,
   type Minimum,
   minimumOf,
   reaches,
@@ -24,7 +24,7 @@ export interface MatrixResult {
 
 const callers: readonly (Role | 'nobody')[] = ['nobody', ...roles];
 
-type Verdict = 'sign-in' | 'role' | 'absent' | 'served';
+type Verdict = 'sign-in' | 'role' | 'oneself' | 'absent' | 'served';
 
 /** Every route × seven callers × whose the thing is. */
 export async function runMatrix(places: Places, routes: readonly RegisteredRoute[]): Promise<MatrixResult> {
@@ -87,22 +87,26 @@ function expectedOf(
   if (caller === 'nobody') return 'sign-in';
   if (rankOf(caller) < rankOf(minimum)) return 'role';
   if (place === null) return 'served';
-  if (place.name === 'user_id' && isRefusedForOneself(caller, relation, path)) return 'role';
+  if (place.name === 'user_id' && isOfOneself(relation, method, path)) return 'oneself';
   return reaches(caller, relation, path, place.name) ? 'served' : 'absent';
 }
 
 const rankOf = (minimum: Minimum): number => (roles as readonly string[]).indexOf(minimum);
 
-function isAs(expected: Verdict, answer: Answer, { method, path }: RegisteredRoute): boolean {
+function isAs(expected: Verdict, answer: Answer, { method, path, answer: kind }: RegisteredRoute): boolean {
   const { status } = answer;
-  const toSignIn = status === 401 || ((status === 302 || status === 303) && isSignIn(answer));
+  const isStranger = /authentication_required|invalid_session/.test(codeOf(answer));
+  const toSignIn = (status === 401 && isStranger) || ((status === 302 || status === 303) && isSignIn(answer));
   switch (expected) {
     case 'sign-in':
       return toSignIn;
     case 'role':
       return status === 403;
+    case 'oneself':
+      return status === 403 || status === 422;
     // Who may not see it may be told first that the request makes no sense; the comparison holds that alone.
     case 'absent':
+      if (kind === 'redirect') return status === 302;
       return status === 404 || status === 422 || (status === 403 && refusesStrangers(path));
     case 'served':
       // What everybody may ask can find fault with a token or a signature; it knows no session.

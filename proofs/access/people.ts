@@ -110,4 +110,4 @@ export async function makeThing(
 
 /** An id of the same form that nothing has. */
 export const absentThing = (id: IdName, isRow: boolean): Thing =>
-  id === 'key_id' && !isRow ? 'AbSeNt00' : '2000000001';
+  id === 'key_id' && !isRow ? 'AbSeNt00' : '999999999';

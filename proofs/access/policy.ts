@@ -104,14 +104,9 @@ const reach: Readonly<Record<Role, readonly Relation[]>> = {
   platform_owner: relations,
 };
 
-/** What nobody does to their own account: free it from bills, or set how it pays. */
-const notOneself: Readonly<Record<string, readonly Role[]>> = {
-  '/dashboard/admin/users/{user_id}/billing-config': ['org_admin', 'org_owner'],
-  '/dashboard/admin/users/{user_id}/billing-exempt': ['platform_admin'],
-};
-
-export const isRefusedForOneself = (role: Role, relation: Relation, path: string): boolean =>
-  relation === 'own' && notOneself[path]?.includes(role) === true;
+/** Nobody changes their own account in the administration. */
+export const isOfOneself = (relation: Relation, method: string, path: string): boolean =>
+  relation === 'own' && method !== 'GET' && path.startsWith('/dashboard/admin/users/{user_id}');
 
 /** Where a foreign id, and one that nothing has, are both refused as not permitted. */
 export const refusesStrangers = (path: string): boolean => path === '/dashboard/admin/users/invite';

@@ -3,6 +3,7 @@ import { Limits } from '../billing';
 import { platformScope } from '../kernel';
 import { type KeyChanges, KeysService, maskKey } from '../keys';
 import { type Command, UsageError } from './command';
+import { commandActor, keyEntriesOf } from './key-entries';
 import { keyIdIn, modelNames } from './key-words';
 import { budgetOf, instantOf, listOf, secondsOf, wholeNumberOf } from './readers';
 import { withDatabase } from './with-database';
@@ -24,7 +25,8 @@ export const keyChange: Command = {
         const { allowedModels } = changes;
         const named =
           allowedModels === undefined ? {} : { allowedModels: await modelNames(tx, allowedModels) };
-        await keys.change(platformScope, tx, id, { ...changes, ...named });
+        const change = (): Promise<unknown> => keys.change(platformScope, tx, id, { ...changes, ...named });
+        await keyEntriesOf(database).changing(tx, id, async () => void (await change()), commandActor);
       });
       context.write(`${id} is changed.\n`);
       return 0;
@@ -47,7 +49,11 @@ export const keyRotate: Command = {
     const grace = values.grace === undefined ? 0 : secondsOf(values.grace, '--grace');
     return withDatabase(async (database, settings) => {
       const keys = new KeysService(settings, new Limits(database));
-      const rotated = await database.transaction((tx) => keys.rotate(platformScope, tx, id, grace));
+      const rotated = await database.transaction(async (tx) => {
+        const fresh = await keys.rotate(platformScope, tx, id, grace);
+        await keyEntriesOf(database).rotated(tx, fresh, commandActor);
+        return fresh;
+      });
       const { previousUntil } = rotated;
       const end = previousUntil === null ? 'has ended' : `works until ${previousUntil.toISOString()}`;
       context.complain(

@@ -5,6 +5,7 @@ import { platformScope } from '../kernel';
 import { type IssuedKey, KeysService, maskKey, type NewKey } from '../keys';
 import { Database, type Settings, type Tx } from '../platform';
 import { COMMAND_LINE, type Command, UsageError } from './command';
+import { commandActor, keyEntriesOf } from './key-entries';
 import { modelNames } from './key-words';
 import { budgetOf, instantOf, listOf, wholeNumberOf } from './readers';
 import { withDatabase } from './with-database';
@@ -83,7 +84,13 @@ async function createKey(
 ): Promise<IssuedKey> {
   const keys = new KeysService(settings, new Limits(database));
   const allowedModels = await modelNames(tx, key.allowedModels);
-  return keys.issue(platformScope, tx, { ...(await ownerOf(tx, keys, owner)), ...key, allowedModels });
+  const issued = await keys.issue(platformScope, tx, {
+    ...(await ownerOf(tx, keys, owner)),
+    ...key,
+    allowedModels,
+  });
+  await keyEntriesOf(database).created(tx, issued, commandActor);
+  return issued;
 }
 
 async function ownerOf(tx: Tx, keys: KeysService, owner: Options['owner']): Promise<Ownership> {

@@ -4,6 +4,7 @@ import { formatUsd, platformScope } from '../kernel';
 import { KeyRegister, KeysService, type ManagedKey, type ShownStatus, shownStatuses } from '../keys';
 import { everyRow, type PageRequest } from '../platform';
 import { type Command, UsageError } from './command';
+import { commandActor, keyEntriesOf } from './key-entries';
 import { keyIdIn } from './key-words';
 import { withDatabase } from './with-database';
 
@@ -36,7 +37,14 @@ export const keyRevoke: Command = {
     const publicId = keyIdIn(positionals);
     return withDatabase(async (database, settings) => {
       const keys = new KeysService(settings, new Limits(database));
-      await database.transaction((tx) => keys.revoke(platformScope, tx, publicId));
+      await database.transaction((tx) =>
+        keyEntriesOf(database).changing(
+          tx,
+          publicId,
+          () => keys.revoke(platformScope, tx, publicId),
+          commandActor,
+        ),
+      );
       context.write(`${publicId} is revoked.\n`);
       return 0;
     }, context);

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
+import { ActivityLog, changesOf } from '../audit';
 import { Limits } from '../billing';
 import { KeysService } from '../keys';
 import type { Command } from './command';
+import { commandActor } from './key-entries';
 import { secondsOf } from './readers';
 import { withDatabase } from './with-database';
 
@@ -17,9 +19,16 @@ export const rootKeyRotate: Command = {
     const graceSeconds = secondsOf(values.grace, '--grace');
     return withDatabase(async (database, settings) => {
       const keys = new KeysService(settings, new Limits(database));
-      const issued = await database.transaction((tx) =>
-        keys.rotateRoot(tx, { publicId: values.id, graceSeconds }),
-      );
+      const issued = await database.transaction(async (tx) => {
+        const renewed = await keys.rotateRoot(tx, { publicId: values.id, graceSeconds });
+        await new ActivityLog(database).write(tx, {
+          action: 'key.rotated',
+          object: { type: 'key', id: renewed.publicId, label: 'root key' },
+          changes: changesOf(null, { grace_seconds: graceSeconds }),
+          actor: commandActor,
+        });
+        return renewed;
+      });
       const old =
         graceSeconds === 0 ? 'The old one no longer works' : `The old one works for ${values.grace}`;
       context.complain(`The root key has a new secret. ${old}. The new one is shown only now:\n`);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../platform';
+import { Database, type Tx } from '../platform';
 import type { UserStatus } from './user-status';
 
 /** What a key or a conversation belongs to. */
@@ -68,13 +68,15 @@ const statement = `
 export class PayerService {
   constructor(private readonly database: Database) {}
 
-  async standingOf(owner: Ownership): Promise<Standing> {
-    const [row] = await this.database.query<StandingRow>(statement, [
+  /** Inside a transaction it is read there. */
+  async standingOf(owner: Ownership, tx?: Tx): Promise<Standing> {
+    const rows = await (tx ?? this.database.source).query<StandingRow[]>(statement, [
       owner.userId,
       owner.organisationId,
       owner.departmentId,
       owner.projectId,
     ]);
+    const [row] = rows;
     if (row === undefined) throw new Error('the standing query answers one row always');
     return {
       userId: row.user_id,

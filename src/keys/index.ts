@@ -2,6 +2,7 @@ import { ApiKey } from './api-key.entity';
 
 export type { KeyKind, KeyStatus } from './api-key.entity';
 export { type Caller, evaluationCaller, priceFactorAt, recordedFor } from './caller';
+export { keyActionOf, KeyEntries, keyFacts } from './key-entries';
 export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
 export { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';

@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
+import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
 import { IdentityModule } from '../identity';
 import { KeyDirectory } from './key-directory';
+import { KeyEntries } from './key-entries';
 import { KeyGate } from './key-gate';
 import { KeyManagement } from './key-management';
 import { KeyRegister } from './key-register';
@@ -11,8 +13,17 @@ import { OpenCalls } from './open-calls';
 import { RateModule } from './rate/rate.module';
 
 @Module({
-  imports: [IdentityModule, BillingModule, RateModule],
-  providers: [KeyDirectory, KeyGate, KeyManagement, KeyRegister, KeysService, KeyTransfers, OpenCalls],
+  imports: [AuditModule, IdentityModule, BillingModule, RateModule],
+  providers: [
+    KeyDirectory,
+    KeyEntries,
+    KeyGate,
+    KeyManagement,
+    KeyRegister,
+    KeysService,
+    KeyTransfers,
+    OpenCalls,
+  ],
   exports: [
     KeyDirectory,
     KeyGate,

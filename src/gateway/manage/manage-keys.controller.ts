@@ -16,6 +16,7 @@ import {
 import { Settings } from '../../platform';
 import {
   Access,
+  Audited,
   Idempotency,
   objectCodec,
   type HttpRequest,
@@ -27,6 +28,9 @@ import { callerOf } from '../caller-of';
 import { readJsonBody } from '../read-json-body';
 
 const PAGES = { usual: 20, most: 100 };
+
+/** A repeated request, and a change that changes nothing, leave no second entry. */
+const byTheService = { none: 'KeyManagement writes the entry in the transaction of the change' };
 
 /** Keys, managed with the root key: those of the whole platform. */
 @Controller('/v1/manage/keys')
@@ -42,6 +46,7 @@ export class ManageKeysController {
 
   @Post()
   @HttpCode(200)
+  @Audited(byTheService)
   async create(
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
@@ -77,6 +82,7 @@ export class ManageKeysController {
   }
 
   @Patch(':key_id')
+  @Audited(byTheService)
   async change(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
     const { body } = await readJsonBody(request, this.settings.portalBodyLimitBytes);
     const changes = readKeyChanges(body, this.catalogue.snapshot);
@@ -84,12 +90,14 @@ export class ManageKeysController {
   }
 
   @Delete(':key_id')
+  @Audited(byTheService)
   async revoke(@Param('key_id') keyId: string): Promise<object> {
     return presentKey(await this.keys.revoke(platformScope, keyId));
   }
 
   @Post(':key_id/rotate')
   @HttpCode(200)
+  @Audited(byTheService)
   async rotate(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
     const hasBody =
       request.headers['transfer-encoding'] !== undefined ||

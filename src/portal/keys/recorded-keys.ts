@@ -6,13 +6,14 @@ import { formatUsd, type Nano, type Scope } from '../../kernel';
 import {
   type IssuedKey,
   type KeyChanges,
+  keyActionOf,
   KeyDirectory,
+  keyFacts,
   KeyRegister,
   type KeyRole,
   KeysService,
   type ManagedKey,
   type NewKey,
-  presentKey,
   refuseKeyAct,
   refuseKeyChanges,
   type RotatedKey,
@@ -44,7 +45,7 @@ export class RecordedKeys {
     return this.database.transaction(async (tx) => {
       const issued = await this.keys.issue(scope, tx, { ...form, kind: 'client' });
       const made = await this.register.get({ kind: 'key', keyId: issued.id }, issued.publicId, tx);
-      await this.write(tx, 'key.created', made, concerns, { changes: changesOf(null, factsOf(made)) });
+      await this.write(tx, 'key.created', made, concerns, { changes: changesOf(null, keyFacts(made)) });
       return issued;
     });
   }
@@ -121,9 +122,9 @@ export class RecordedKeys {
       const before = await this.locked(scope, key, tx);
       await change(tx, before);
       const after = await this.register.get(scope, key.publicId, tx);
-      const changes = changesOf(factsOf(before), factsOf(after));
+      const changes = changesOf(keyFacts(before), keyFacts(after));
       if (Object.keys(changes).length === 0) this.activity.nothingChanged();
-      else await this.write(tx, actionOf(before, after), after, concerns, { changes, reason });
+      else await this.write(tx, keyActionOf(before, after), after, concerns, { changes, reason });
       return after;
     });
     this.directory.forget({ what: 'key', id: key.id });
@@ -154,35 +155,4 @@ export class RecordedKeys {
   }
 }
 
-const isFact = new Set([
-  'name',
-  'status',
-  'budget_limit',
-  'budget_period',
-  'allowed_models',
-  'allowed_regions',
-  'rate_limit_rpm',
-  'rate_limit_tpm',
-  'max_parallel',
-  'paused_by_administrator',
-  'limits_locked',
-  'metadata',
-  'expires_at',
-]);
-
-/** What a budget has used is no change of it. */
-const factsOf = (key: ManagedKey): object => ({
-  ...Object.fromEntries(Object.entries(presentKey(key)).filter(([name]) => isFact.has(name))),
-  model_budgets: key.modelBudgets.map(
-    ({ model, state }) => `${model} = ${formatUsd(state.limit)} ${state.period}`,
-  ),
-});
-
 const budgetOf = ({ id }: ManagedKey) => ({ kind: 'key', id }) as const;
-
-function actionOf(before: ManagedKey, after: ManagedKey): ActionName {
-  if (before.status === after.status) return 'key.changed';
-  if (after.status === 'revoked') return 'key.revoked';
-  if (after.status === 'disabled') return 'key.disabled';
-  return before.status === 'disabled' ? 'key.enabled' : 'key.changed';
-}

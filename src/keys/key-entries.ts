@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { type ActionName, type ActivityActor, ActivityLog, type Changes, changesOf } from '../audit';
+import { PayerService } from '../identity';
+import { formatUsd, platformScope } from '../kernel';
+import type { Tx } from '../platform';
+import { presentKey } from './key-presenter';
+import { KeyRegister } from './key-register';
+import type { IssuedKey, ManagedKey, RotatedKey } from './managed-key';
+
+/** What the operator does to keys, with the root key or at the command line, as entries of the activity log. */
+@Injectable()
+export class KeyEntries {
+  constructor(
+    private readonly register: KeyRegister,
+    private readonly payers: PayerService,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  async created(tx: Tx, { publicId }: IssuedKey, actor?: ActivityActor): Promise<void> {
+    const made = await this.register.get(platformScope, publicId, tx);
+    await this.write(tx, 'key.created', made, changesOf(null, keyFacts(made)), actor);
+  }
+
+  /** Runs a change and says what it changed; one that changes nothing leaves no entry. */
+  async changing(
+    tx: Tx,
+    publicId: string,
+    change: () => Promise<void>,
+    actor?: ActivityActor,
+  ): Promise<ManagedKey> {
+    await tx.query('SELECT FROM api_key WHERE public_id = $1 FOR NO KEY UPDATE', [publicId]);
+    const before = await this.register.get(platformScope, publicId, tx);
+    await change();
+    const after = await this.register.get(platformScope, publicId, tx);
+    const changes = changesOf(keyFacts(before), keyFacts(after));
+    if (Object.keys(changes).length > 0)
+      await this.write(tx, keyActionOf(before, after), after, changes, actor);
+    return after;
+  }
+
+  async rotated(tx: Tx, { publicId, previousUntil }: RotatedKey, actor?: ActivityActor): Promise<void> {
+    const key = await this.register.get(platformScope, publicId, tx);
+    await this.write(tx, 'key.rotated', key, changesOf(null, { previous_valid_until: previousUntil }), actor);
+  }
+
+  private async write(
+    tx: Tx,
+    action: ActionName,
+    key: ManagedKey,
+    changes: Changes,
+    actor: ActivityActor | undefined,
+  ): Promise<void> {
+    const { userId, organisationId, departmentId } = await this.payers.standingOf(key, tx);
+    await this.activity.write(tx, {
+      action,
+      object: { type: 'key', id: key.publicId, label: key.name },
+      concerns: { userId, organisationId, departmentId },
+      changes,
+      ...(actor === undefined ? {} : { actor }),
+    });
+  }
+}
+
+const isFact = new Set([
+  'name',
+  'status',
+  'budget_limit',
+  'budget_period',
+  'allowed_models',
+  'allowed_regions',
+  'rate_limit_rpm',
+  'rate_limit_tpm',
+  'max_parallel',
+  'paused_by_administrator',
+  'limits_locked',
+  'metadata',
+  'expires_at',
+]);
+
+/** What an entry tells of a key. What a budget has used is no change of it. */
+export const keyFacts = (key: ManagedKey): object => ({
+  ...Object.fromEntries(Object.entries(presentKey(key)).filter(([name]) => isFact.has(name))),
+  model_budgets: key.modelBudgets.map(
+    ({ model, state }) => `${model} = ${formatUsd(state.limit)} ${state.period}`,
+  ),
+});
+
+export function keyActionOf(before: ManagedKey, after: ManagedKey): ActionName {
+  if (before.status === after.status) return 'key.changed';
+  if (after.status === 'revoked') return 'key.revoked';
+  if (after.status === 'disabled') return 'key.disabled';
+  return before.status === 'disabled' ? 'key.enabled' : 'key.changed';
+}
