@@ -9,7 +9,7 @@ export {
 export { EvaluationLedger } from './ledger/evaluation-ledger';
 export { QualityModule } from './quality.module';
 export { type ModelReport, type QualityReport, reportsOf, type ScoredAnswer } from './report/quality-report';
-export { type Interval, LEAST_SAMPLE } from './report/statistics';
+export type { Interval } from './report/statistics';
 export { type SampledShare, type ScoreFilter, ScoreQuery } from './scores/score-query';
 export { presentScore, scoreFileColumns, scoreFileRow, type ScoreRow } from './scores/score-row';
 export { availabilities, isSampling, type QualitySettings } from './settings/quality-settings';

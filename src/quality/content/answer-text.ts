@@ -8,7 +8,7 @@ export interface AnswerText {
 }
 
 /** Signals that need no judge. They feed reliability, and never a score. */
-export type ObjectiveFlag = 'empty' | 'truncated' | 'invalid_json' | 'tool_unreadable' | 'refusal';
+type ObjectiveFlag = 'empty' | 'truncated' | 'invalid_json' | 'tool_unreadable' | 'refusal';
 
 /** Null where the bytes are no whole answer of the dialect. */
 export function readAnswer(

@@ -1,6 +1,5 @@
 /** What is taken out of a text before a judge reads it. */
-export const redactedKinds = ['email', 'key', 'iban', 'card', 'ip', 'phone'] as const;
-export type RedactedKind = (typeof redactedKinds)[number];
+type RedactedKind = 'email' | 'key' | 'iban' | 'card' | 'ip' | 'phone';
 export type RedactionCounts = Partial<Record<RedactedKind, number>>;
 
 interface Rule {

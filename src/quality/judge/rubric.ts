@@ -1,5 +1,5 @@
 /** What an answer is scored by, from 0 to 10 each, and how much each part counts. */
-export const rubric = {
+const rubric = {
   correctness: 0.45,
   instruction: 0.25,
   completeness: 0.15,

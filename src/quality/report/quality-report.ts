@@ -29,7 +29,7 @@ export interface ScoredAnswer {
   readonly latencyMs: number;
 }
 
-export interface Difference extends Interval {
+interface Difference extends Interval {
   readonly pairs: number;
   /** It stands when all differences of the report are taken together. */
   readonly isSignificant: boolean;
@@ -49,7 +49,7 @@ export interface ModelReport {
 }
 
 /** One model for one kind of request. */
-export interface BucketReport {
+interface BucketReport {
   readonly bucket: string;
   readonly model: string;
   readonly count: number;
@@ -58,7 +58,7 @@ export interface BucketReport {
   readonly meanLatencyMs: number;
 }
 
-export interface TrendPoint {
+interface TrendPoint {
   readonly week: string;
   readonly count: number;
   readonly mean: Interval;

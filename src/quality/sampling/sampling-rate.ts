@@ -1,5 +1,5 @@
 /** A cell, a kind of request and a model, that has fewer scores is sampled more often. */
-export const THIN_CELL = 30;
+const THIN_CELL = 30;
 const BOOST = 3;
 
 export interface Inclusion {

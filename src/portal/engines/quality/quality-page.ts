@@ -75,7 +75,7 @@ function describe({ request, query, choices, looks }: QualityFacts): ListDescrip
     columns: [
       { label: translate('requests.time') },
       { label: translate('requests.model') },
-      { label: text('role') },
+      { label: text('role'), minor: true },
       { label: text('bucket'), minor: true },
       { label: text('score'), align: 'end' },
       { label: text('preference'), minor: true },
@@ -125,7 +125,7 @@ function rowOf(
     cells: [
       { kind: 'time', value: row.created_at },
       { kind: 'text', value: row.model, heading: true },
-      { kind: 'text', value: translate(`qualitative.roles.${row.role}`) },
+      { kind: 'text', value: translate(`qualitative.roles.${row.role}`), minor: true },
       { kind: 'text', value: row.bucket, minor: true },
       scoreCell(row, translate),
       { kind: 'text', value: preferenceText(row, translate), minor: true },
