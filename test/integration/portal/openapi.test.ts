@@ -155,6 +155,9 @@ describe('the gateway', () => {
       budget_limit: 5,
       budget_period: 'daily',
       rate_limit_rpm: 10,
+      rate_limit_tpm: 10_000,
+      max_parallel: 4,
+      model_budgets: [{ model: 'sim-small', limit: 1 }],
       metadata: { team: 'a' },
       expires_at: '2199-01-01T00:00:00Z',
     };
