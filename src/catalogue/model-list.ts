@@ -43,8 +43,10 @@ export async function listModels(
   const { text = null, state = null, providerId = null, organisationId = null } = filter;
   const keyset = inOrder.clause(filter, 5);
   const rows = await database.query<ListedModel & Record<string, unknown>>(
-    `${SELECTION}, ${inOrder.positions} ${FROM} AND ${keyset.where}
-      ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
+    `${SELECTION}, ${inOrder.positions}
+       FROM (SELECT m.*, coalesce(access.enabled, true) AS enabled ${FROM} AND ${keyset.where}
+              ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}) m ${DETAILS}
+      ORDER BY ${keyset.orderBy}`,
     [text, state, providerId, organisationId, ...keyset.parameters],
   );
   return inOrder.page(rows, filter);
@@ -58,16 +60,19 @@ const SELECTION = `
             FROM lane l JOIN provider p ON p.id = l.provider_id
            WHERE l.model_id = m.id AND l.removed_at IS NULL) AS lanes,
          price.input::text, price.output::text, price.per_minute::text AS "perMinute",
-         coalesce(access.enabled, true) AS enabled`;
+         m.enabled`;
 
-const FROM = `
-    FROM model m
+/** Of the models of one page alone: what they cost and where they redirect is looked up once a row. */
+const DETAILS = `
     LEFT JOIN model target ON target.id = m.redirect_to
-    LEFT JOIN model_organisation_access access ON access.model_id = m.id AND access.organisation_id = $4
     LEFT JOIN LATERAL (
            SELECT input, output, per_minute FROM price
             WHERE model_id = m.id AND lane_id IS NULL AND valid_from <= now()
-            ORDER BY valid_from DESC, id DESC LIMIT 1) price ON true
+            ORDER BY valid_from DESC, id DESC LIMIT 1) price ON true`;
+
+const FROM = `
+    FROM model m
+    LEFT JOIN model_organisation_access access ON access.model_id = m.id AND access.organisation_id = $4
    WHERE ($1::text IS NULL OR strpos(lower(m.name || ' ' || m.display_name), lower($1)) > 0
           OR EXISTS (SELECT 1 FROM model_alias a WHERE a.model_id = m.id AND strpos(lower(a.name), lower($1)) > 0))
      AND CASE WHEN $2::text IS NULL THEN m.state <> 'deleted' ELSE m.state = $2 END
@@ -121,10 +126,12 @@ export async function listPrices(
 ): Promise<Page<ListedPrice>> {
   const keyset = newestFirst.clause(filter, 2);
   const rows = await database.query<ListedPrice & Record<string, unknown>>(
-    `SELECT p.id::text, m.name AS model, p.input::text, p.output::text, p.per_minute::text AS "perMinute",
+    `WITH named AS MATERIALIZED (
+       SELECT id, name FROM model WHERE $1::text IS NULL OR strpos(lower(name), lower($1)) > 0)
+     SELECT p.id::text, m.name AS model, p.input::text, p.output::text, p.per_minute::text AS "perMinute",
             p.valid_from AS "validFrom", p.source, ${newestFirst.positions}
-       FROM price p JOIN model m ON m.id = p.model_id
-      WHERE ($1::text IS NULL OR strpos(lower(m.name), lower($1)) > 0) AND ${keyset.where}
+       FROM price p JOIN named m ON m.id = p.model_id
+      WHERE ${keyset.where}
       ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
     [filter.text ?? null, ...keyset.parameters],
   );

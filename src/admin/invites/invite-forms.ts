@@ -4,7 +4,9 @@ import { ArrayMaxSize, ArrayMinSize, IsArray, IsIn, IsOptional, Matches, MaxLeng
 import type { Role } from '../../kernel';
 import { mailAddress } from '../../platform';
 import { locales, type Locale } from '../../views';
-import { IsId, IsIdOrNone } from '../pages/fields';
+import { IsId, IsIdOrNone, ListQuery } from '../pages/fields';
+
+export class InviteListQuery extends ListQuery {}
 
 export const invitableRoles = [
   'user',

@@ -1,6 +1,8 @@
 import type { ListedDepartment, ListedInvite, OrganisationName } from '../../identity';
 import type { Role } from '../../kernel';
+import type { Page } from '../../platform';
 import { type FieldModel, type Locale, locales, type Translate } from '../../views';
+import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
 import { choicesOf } from '../pages/choices';
 import { actOf, type ObjectPageModel, pickerOf, type SectionModel } from '../pages/object-page';
 import { userTabs } from '../users/user-list';
@@ -97,11 +99,19 @@ function fieldsOf(
 }
 
 export function inviteListPage(
-  invites: readonly ListedInvite[],
+  request: HttpRequest,
+  { rows: invites, next, previous }: Page<ListedInvite>,
   words: string,
   translate: Translate,
 ): ObjectPageModel {
+  const href = (cursor: string | null) => addressOf(pathOf(request), queryOf(request), { cursor });
   return {
+    pager: {
+      label: translate('list.pages', { heading: translate('invites.list') }),
+      summary: translate('list.shown', { count: invites.length }),
+      ...(previous === null ? {} : { newerHref: href(previous) }),
+      ...(next === null ? {} : { olderHref: href(next) }),
+    },
     page: {
       heading: translate('invites.list'),
       scope: words,

@@ -17,7 +17,7 @@ import {
 import { IsFilterText, missingField } from '../pages/fields';
 import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
-import { InviteForm, InviteParams, invitableRoles } from './invite-forms';
+import { InviteForm, InviteListQuery, InviteParams, invitableRoles } from './invite-forms';
 import { type InviteMail, InviteMails } from './invite-mails';
 import { inviteListPage, invitePage } from './invite-pages';
 
@@ -28,6 +28,7 @@ class InvitePageQuery {
 }
 
 const form = '/dashboard/admin/users/invite';
+const ROWS_A_PAGE = 50;
 const list = '/dashboard/admin/users/invites';
 const access = () => Access.role(userActs.invite.minimum);
 
@@ -43,10 +44,11 @@ export class InvitesController {
   ) {}
 
   @Page(list, 'pages/admin/object', access())
-  async list(@Req() request: HttpRequest): Promise<ObjectPageModel> {
+  async list(@Query() { cursor }: InviteListQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
     const scope = adminScope(request);
     const { translate } = looksOf(this.pages, request);
-    return inviteListPage(await this.desk.list(scope), scopeWords(request, translate, scope), translate);
+    const page = await this.desk.page(scope, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
+    return inviteListPage(request, page, scopeWords(request, translate, scope), translate);
   }
 
   @Page(form, 'pages/admin/object', access())

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, mayGrant, type Role, type Scope } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
 import { InvitesService } from '../accounts';
 import { absent, type Acting } from './acting';
 
@@ -33,14 +33,14 @@ export interface SentInvite {
   readonly organisationId: number;
 }
 
-const MOST = 200;
+const newestFirst = new Keyset([{ sql: 'i.id', kind: 'integer' }], 'descending');
 
 const selection = `
   SELECT i.id, i.email, i.role, i.organisation_id AS "organisationId", o.name AS organisation,
          i.department_id AS "departmentId", coalesce(nullif(u.display_name, ''), u.email) AS "invitedBy",
          i.expires_at AS "expiresAt",
          CASE WHEN i.revoked_at IS NOT NULL THEN 'revoked' WHEN i.accepted_at IS NOT NULL THEN 'accepted'
-              WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS state
+              WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS state, ${newestFirst.positions}
     FROM invite i JOIN organisation o ON o.id = i.organisation_id JOIN user_account u ON u.id = i.invited_by`;
 
 /** The invitations of an administrator's scope: made, sent again, taken back. */
@@ -53,12 +53,14 @@ export class InviteDesk {
   ) {}
 
   /** The newest first. */
-  list(scope: Scope): Promise<ListedInvite[]> {
-    const within = invitesWithin(scope, 2);
-    return this.database.query<ListedInvite>(`${selection} WHERE ${within.sql} ORDER BY i.id DESC LIMIT $1`, [
-      MOST,
-      ...within.parameters,
-    ]);
+  async page(scope: Scope, filter: PageRequest): Promise<Page<ListedInvite>> {
+    const within = invitesWithin(scope, 1);
+    const page = newestFirst.clause(filter, 1 + within.parameters.length);
+    const rows = await this.database.query<ListedInvite & Record<string, unknown>>(
+      `${selection} WHERE ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT ${page.limit}`,
+      [...within.parameters, ...page.parameters],
+    );
+    return newestFirst.page(rows, filter);
   }
 
   /** All of them or none. An earlier invitation of the same address ends with the new one. */

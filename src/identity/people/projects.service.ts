@@ -56,13 +56,15 @@ interface ProjectRow extends Readonly<Record<string, unknown>> {
 
 const newestFirst = new Keyset([{ sql: 'p.id', kind: 'integer' }], 'descending');
 
-const selection = `
+const selectionFrom = (projects: string): string => `
   SELECT p.id, p.name, p.organisation_id, o.name AS organisation, p.billing_user_id, payer.email AS billing_user,
          maker.email AS created_by, p.created_at, p.archived_at, p.version, ${newestFirst.positions},
          (SELECT count(*)::integer FROM project_member m WHERE m.project_id = p.id) AS members,
          (SELECT count(*)::integer FROM api_key k WHERE k.project_id = p.id AND k.status = 'active') AS keys
-    FROM project p LEFT JOIN organisation o ON o.id = p.organisation_id
+    FROM ${projects} p LEFT JOIN organisation o ON o.id = p.organisation_id
     LEFT JOIN user_account payer ON payer.id = p.billing_user_id JOIN user_account maker ON maker.id = p.created_by`;
+
+const selection = selectionFrom('project');
 
 const MOST_MEMBERS = 500;
 
@@ -77,9 +79,11 @@ export class Projects {
     const within = projectsWithin(scope, 5);
     const page = newestFirst.clause(filter, 5 + within.parameters.length);
     const rows = await this.database.query<ProjectRow>(
-      `${selection} WHERE ($1::text IS NULL OR strpos(lower(p.name), lower($1)) > 0)
-         AND ($2::integer IS NULL OR p.organisation_id = $2) AND (p.archived_at IS NOT NULL) = $3
-         AND ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT $4`,
+      selectionFrom(`(
+        SELECT p.* FROM project p WHERE ($1::text IS NULL OR strpos(lower(p.name), lower($1)) > 0)
+           AND ($2::integer IS NULL OR p.organisation_id = $2) AND (p.archived_at IS NOT NULL) = $3
+           AND ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT $4)`) +
+        ` ORDER BY ${page.orderBy}`,
       [
         filter.text ?? null,
         filter.organisationId ?? null,
