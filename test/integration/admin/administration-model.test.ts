@@ -1,0 +1,286 @@
+import fc from 'fast-check';
+import { Ledger } from '../../../src/billing';
+import { CatalogueService } from '../../../src/catalogue';
+import { addKey, addUser } from '../../support/people';
+import { AdminHouse } from './admin-house';
+
+/** Administration against a model of it: what is visible, who belongs where, and that nothing is lost or left behind. */
+let house: AdminHouse;
+
+beforeAll(async () => {
+  house = await AdminHouse.open();
+}, 60_000);
+afterAll(() => house.close());
+
+const rowsOf = <Row>(statement: string, values: unknown[] = []): Promise<Row[]> =>
+  house.app.database.query<Row>(statement, values);
+
+/** Columns that name a row of another table without the database holding them to it, and those it does hold. */
+const references = [
+  ['user_account', 'organisation_id', 'organisation'],
+  ['user_account', 'department_id', 'department'],
+  ['department', 'organisation_id', 'organisation'],
+  ['project', 'organisation_id', 'organisation'],
+  ['project', 'billing_user_id', 'user_account'],
+  ['api_key', 'organisation_id', 'organisation'],
+  ['api_key', 'department_id', 'department'],
+  ['api_key', 'project_id', 'project'],
+  ['api_key', 'user_id', 'user_account'],
+  ['invite', 'organisation_id', 'organisation'],
+  ['organisation', 'billing_user_id', 'user_account'],
+  ['model_organisation_access', 'organisation_id', 'organisation'],
+  ['model_organisation_access', 'model_id', 'model'],
+  ['model_policy', 'organisation_id', 'organisation'],
+  ['department_model_access', 'department_id', 'department'],
+  ['reseller_domain', 'organisation_id', 'organisation'],
+  ['lane', 'provider_id', 'provider'],
+  ['lane', 'model_id', 'model'],
+  ['model_alias', 'model_id', 'model'],
+  ['price', 'model_id', 'model'],
+  ['provider_credential', 'provider_id', 'provider'],
+] as const;
+
+async function orphans(): Promise<string[]> {
+  const found = await Promise.all(
+    references.map(async ([table, column, target]) => {
+      const [row] = await rowsOf<{ count: number }>(
+        `SELECT count(*)::integer AS count FROM ${table} a
+          WHERE a.${column} IS NOT NULL AND NOT EXISTS (SELECT FROM ${target} b WHERE b.id = a.${column})`,
+      );
+      return (row?.count ?? 0) > 0 ? [`${table}.${column}: ${row?.count}`] : [];
+    }),
+  );
+  const [crossed] = await rowsOf<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM user_account u JOIN department d ON d.id = u.department_id
+      WHERE d.organisation_id IS DISTINCT FROM u.organisation_id`,
+  );
+  const [dead] = await rowsOf<{ count: number }>(
+    `SELECT count(*)::integer AS count FROM lane l JOIN provider p ON p.id = l.provider_id
+      WHERE l.removed_at IS NULL AND p.removed_at IS NOT NULL`,
+  );
+  return [
+    ...found.flat(),
+    ...((crossed?.count ?? 0) > 0 ? ['a person in a department of another organisation'] : []),
+    ...((dead?.count ?? 0) > 0 ? ['a lane to a provider that is gone'] : []),
+  ];
+}
+
+describe('visibility', () => {
+  const providers = ['north', 'south', 'east'];
+  const ids = new Map<string, number>();
+
+  beforeAll(async () => {
+    for (const name of providers) {
+      const { json } = await house.admin.post('/dashboard/admin/providers', {
+        name,
+        style: 'openai-style',
+        base_url: `https://${name}.example/v1`,
+        settings: { anonymous: true },
+      });
+      ids.set(name, json['id'] as number);
+    }
+    for (const model of ['m0', 'm1', 'm2'])
+      await house.admin.post('/dashboard/admin/models/create', {
+        model,
+        kind: 'chat',
+        owned_by: 'tests',
+        input_price: 1,
+        output_price: 1,
+      });
+  });
+
+  const change = fc.oneof(
+    fc.record({
+      kind: fc.constant('visible' as const),
+      provider: fc.constantFrom(...providers),
+      visible: fc.boolean(),
+    }),
+    fc.record({
+      kind: fc.constant('chain' as const),
+      model: fc.constantFrom('m0', 'm1', 'm2'),
+      chain: fc.shuffledSubarray(providers),
+    }),
+    fc.record({ kind: fc.constant('remove' as const), provider: fc.constantFrom(...providers) }),
+  );
+
+  test('hiding promotes backups, showing brings the chain back, and what is used is never removed', async () => {
+    const hidden = new Set<string>();
+    const chains = new Map<string, readonly string[]>([
+      ['m0', []],
+      ['m1', []],
+      ['m2', []],
+    ]);
+    const perform = async (one: typeof change extends fc.Arbitrary<infer T> ? T : never): Promise<void> => {
+      if (one.kind === 'visible') {
+        const { json } = await house.admin.post(
+          `/dashboard/admin/providers/${ids.get(one.provider)}/visibility`,
+          {
+            visible: one.visible,
+          },
+        );
+        if (one.visible) hidden.delete(one.provider);
+        else hidden.add(one.provider);
+        const using = [...chains.values()].filter((chain) => chain.includes(one.provider));
+        const others = (chain: readonly string[]): string[] =>
+          chain.filter((name) => name !== one.provider && !hidden.has(name));
+        expect(json).toMatchObject({
+          models: using.length,
+          without_backup: using.filter((chain) => others(chain).length === 0).length,
+        });
+      } else if (one.kind === 'chain') {
+        const lanes = one.chain.map((provider) => ({ provider, upstream_model: 'x', region: 'eu' }));
+        const { status } = await house.admin.post('/dashboard/admin/models/update', {
+          model: one.model,
+          lanes,
+        });
+        expect(status).toBe(200);
+        chains.set(one.model, one.chain);
+      } else {
+        const isUsed = [...chains.values()].some((chain) => chain.includes(one.provider));
+        const { status } = await house.admin.post(
+          `/dashboard/admin/providers/${ids.get(one.provider)}/delete`,
+          {},
+        );
+        expect(status).toBe(isUsed ? 409 : 200);
+        if (isUsed) return;
+        hidden.delete(one.provider);
+        const again = await house.admin.post('/dashboard/admin/providers', {
+          name: one.provider,
+          style: 'openai-style',
+          base_url: `https://${one.provider}.example/v1`,
+          settings: { anonymous: true },
+        });
+        ids.set(one.provider, again.json['id'] as number);
+      }
+    };
+    await fc.assert(
+      fc.asyncProperty(fc.array(change, { minLength: 4, maxLength: 10 }), async (changes) => {
+        for (const one of changes) await perform(one);
+        const catalogue = house.app.application.get(CatalogueService);
+        await catalogue.reload();
+        for (const [model, chain] of chains) {
+          const served = catalogue.snapshot.model(model)?.lanes.map(({ provider }) => provider.name);
+          expect([model, served]).toEqual([model, chain.filter((name) => !hidden.has(name))]);
+        }
+        expect(await orphans()).toEqual([]);
+      }),
+      { numRuns: 15 },
+    );
+  }, 120_000);
+});
+
+describe('merge and delete', () => {
+  /** What all wallets hold together. */
+  const total = async (): Promise<bigint> => {
+    const [row] = await rowsOf<{ total: string }>(
+      `SELECT coalesce(sum(e.amount), 0)::text AS total FROM ledger_entry e
+         JOIN ledger_account a ON a.id = e.account_id AND a.kind = 'wallet'`,
+    );
+    return BigInt(row?.total ?? '0');
+  };
+  const credit = (walletId: number, amount: bigint): Promise<unknown> =>
+    house.app.database.transaction((tx) =>
+      house.app.application
+        .get(Ledger)
+        .post(tx, { walletId, amount, against: 'adjustment', kind: 'test', ref: `${walletId} ${amount}` }),
+    );
+  const balanceOf = async (id: number): Promise<bigint> =>
+    (await house.app.application.get(Ledger).wallet(id)).balance;
+
+  let made = 0;
+  /** With people, a department, a project, keys, a grant and money. */
+  async function organisation(people: number, pays: boolean): Promise<{ id: number; members: number[] }> {
+    const id = await house.organisation(`org-${(made += 1)}`);
+    const [department] = await rowsOf<{ id: number }>(
+      `INSERT INTO department (organisation_id, name) VALUES ($1, 'Same name') RETURNING id`,
+      [id],
+    );
+    const members: number[] = [];
+    for (let number = 0; number < people; number += 1) {
+      const user = await addUser(house.app);
+      await rowsOf('UPDATE user_account SET organisation_id = $2, department_id = $3 WHERE id = $1', [
+        user,
+        id,
+        number === 0 ? department?.id : null,
+      ]);
+      await addKey(house.app, user);
+      await credit(user, BigInt(number + 1) * 1_000_000_000n);
+      members.push(user);
+    }
+    if (people > 0)
+      await rowsOf(`INSERT INTO project (organisation_id, name, created_by) VALUES ($1, 'Project', $2)`, [
+        id,
+        members[0],
+      ]);
+    await rowsOf(
+      'INSERT INTO model_organisation_access (model_id, organisation_id, granted) SELECT id, $1, true FROM model LIMIT 1',
+      [id],
+    );
+    if (pays && people > 0)
+      await rowsOf('UPDATE organisation SET billing_user_id = $2 WHERE id = $1', [id, members[0]]);
+    return { id, members };
+  }
+
+  test('a merge keeps people, keys, projects and money, and leaves nothing of its sources', async () => {
+    const shape = fc.record({
+      target: fc.nat(2),
+      sources: fc.array(fc.nat(2), { minLength: 1, maxLength: 2 }),
+      pays: fc.boolean(),
+      named: fc.boolean(),
+    });
+    await fc.assert(
+      fc.asyncProperty(shape, async ({ target, sources, pays, named }) => {
+        const into = await organisation(target, pays);
+        const from = [];
+        for (const people of sources) from.push(await organisation(people, pays));
+        const everybody = [into, ...from].flatMap(({ members }) => members);
+        const before = await total();
+        const money = (await Promise.all(everybody.map(balanceOf))).reduce((sum, one) => sum + one, 0n);
+        const { status, json } = await house.admin.post('/dashboard/admin/organisations/merge', {
+          target_org_id: into.id,
+          source_org_ids: from.map(({ id }) => id),
+          ...(named && everybody.length > 0 ? { billing_user_id: everybody.at(-1) } : {}),
+        });
+        expect({ status, json }).toMatchObject({ status: 200 });
+        const members = await rowsOf<{ id: number }>(
+          'SELECT id FROM user_account WHERE organisation_id = $1 ORDER BY id',
+          [into.id],
+        );
+        expect(members.map(({ id }) => id)).toEqual(everybody.toSorted((a, b) => a - b));
+        const left = await rowsOf('SELECT id FROM organisation WHERE id = ANY ($1)', [
+          from.map(({ id }) => id),
+        ]);
+        expect(left).toEqual([]);
+        const keys = await rowsOf('SELECT 1 FROM api_key WHERE user_id = ANY ($1)', [everybody]);
+        expect(keys).toHaveLength(everybody.length);
+        expect((await Promise.all(everybody.map(balanceOf))).reduce((sum, one) => sum + one, 0n)).toBe(money);
+        expect(await total()).toBe(before);
+        expect(await orphans()).toEqual([]);
+      }),
+      { numRuns: 10 },
+    );
+  }, 120_000);
+
+  test('only an empty organisation is deleted, and then all of it', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(1), async (people) => {
+        const { id } = await organisation(people, false);
+        const full = await house.admin.post(`/dashboard/admin/organisations/${id}/delete`, {});
+        // Its department alone keeps it.
+        expect(full.status).toBe(409);
+        await rowsOf(
+          'UPDATE user_account SET organisation_id = NULL, department_id = NULL WHERE organisation_id = $1',
+          [id],
+        );
+        await rowsOf('DELETE FROM project WHERE organisation_id = $1', [id]);
+        await rowsOf('DELETE FROM department WHERE organisation_id = $1', [id]);
+        const before = await total();
+        const gone = await house.admin.post(`/dashboard/admin/organisations/${id}/delete`, {});
+        expect({ status: gone.status, json: gone.json }).toMatchObject({ status: 200 });
+        expect(await total()).toBe(before);
+        expect(await orphans()).toEqual([]);
+      }),
+      { numRuns: 4 },
+    );
+  }, 60_000);
+});
