@@ -1,0 +1,111 @@
+import type { Browser } from 'playwright-core';
+import { AdminHouse } from '../integration/admin/admin-house';
+import { checkPage, noFaults } from '../support/browser/page-gate';
+import { signIn } from '../support/people';
+import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
+
+const YAML = `version: 1
+providers: { acme: { style: openai-style, base_url: 'https://acme.example/v1', settings: { anonymous: true } } }
+models:
+  small: { lanes: [{ provider: acme, model: small-1, region: eu }], price: { input: 2, output: 4 } }
+  a-new-model-with-a-name-as-long-as-they-are: { lanes: [{ provider: acme, model: m, region: eu }], price: { input: 1, output: 2 } }
+`;
+
+describeWithBrowser('import, access, reseller domains and the order of models', () => {
+  let browser: Browser;
+  let house: AdminHouse;
+  let organisationId: number;
+  let draft: string;
+
+  beforeAll(async () => {
+    [browser, house] = await Promise.all([
+      launchBrowser(),
+      AdminHouse.open({ environment: { NODE_ENV: 'development', LOG_LEVEL: 'error' } }),
+    ]);
+    const { admin } = house;
+    organisationId = await house.organisation('acme');
+    await admin.post('/dashboard/admin/providers', {
+      name: 'acme',
+      style: 'openai-style',
+      base_url: 'https://acme.example/v1',
+    });
+    for (const model of ['small', 'medium', 'large'])
+      await admin.post('/dashboard/admin/models/create', {
+        model,
+        kind: 'chat',
+        owned_by: 'acme',
+        input_price: '1.5',
+        output_price: '3',
+        lanes: [{ provider: 'acme', upstream_model: `${model}-1`, region: 'eu' }],
+      });
+    const brought = await admin.post('/dashboard/admin/models/import', {
+      format: 'gateway-yaml',
+      content: YAML,
+    });
+    draft = String(brought.json['draft_id']);
+    await admin.post(`/dashboard/admin/organisations/${organisationId}/domains`, {
+      host: 'models.reseller.example',
+      name: 'Reseller Models',
+      accent: '#7a1f3d',
+      accent_dark: '#ff9db8',
+    });
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await house?.close();
+  });
+
+  const signedIn = async (): Promise<{ name: string; value: string; url: string }> => {
+    const [name = '', value = ''] = (await signIn(house.app, house.admin.userId)).split('=');
+    return { name, value, url: house.app.url };
+  };
+
+  describe.each(viewings)('$theme, $width px', (viewing) => {
+    test.each([
+      ['import', () => '/dashboard/admin/models/import'],
+      ['plan', () => `/dashboard/admin/models/import/${draft}`],
+      ['access', () => `/dashboard/admin/models/access?org_id=${organisationId}`],
+      ['domains', () => `/dashboard/admin/organisations/${organisationId}/domains`],
+      ['models', () => '/dashboard/admin/models'],
+    ])(
+      '%s is accessible, obeys the policy and fits',
+      async (title, path) => {
+        const faults = await withPage(browser, viewing, async (page, context) => {
+          await context.addCookies([await signedIn()]);
+          const found = await checkPage(page, house.app.url + path());
+          const shots = process.env['SCREENSHOTS'];
+          if (shots !== undefined)
+            await page.screenshot({
+              path: `${shots}/${title}-${viewing.theme}-${viewing.width}.png`,
+              fullPage: true,
+            });
+          return found;
+        });
+        expect(faults).toEqual(noFaults);
+      },
+      60_000,
+    );
+  });
+
+  test('a row that is dragged onto another takes its place, and stays there', async () => {
+    const names = async (): Promise<string[]> => {
+      const rows = await house.app.database.query<{ name: string }>(
+        'SELECT name FROM model ORDER BY display_order, name COLLATE "C"',
+      );
+      return rows.map(({ name }) => name);
+    };
+    const before = await names();
+    await withPage(browser, viewings[0], async (page, context) => {
+      await context.addCookies([await signedIn()]);
+      await page.goto(`${house.app.url}/dashboard/admin/models`);
+      const [stored] = await Promise.all([
+        page.waitForResponse((response) => response.url().endsWith('/models/reorder')),
+        page.dragAndDrop(`[data-reorder="${before.at(-1)}"] th`, `[data-reorder="${before[0]}"] th`, {
+          targetPosition: { x: 5, y: 2 },
+        }),
+      ]);
+      expect(stored.status()).toBe(200);
+    });
+    expect(await names()).toEqual([before.at(-1), ...before.slice(0, -1)]);
+  }, 60_000);
+});
