@@ -3,7 +3,7 @@ import { fault } from '../../../kernel';
 import { Database } from '../../../platform';
 import type { ImportFormat } from './import-forms';
 
-export interface ImportOptions {
+interface ImportOptions {
   readonly providers: readonly string[];
   readonly only: readonly string[];
   readonly overwrite: boolean;
