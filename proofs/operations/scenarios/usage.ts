@@ -60,6 +60,19 @@ export const usageScenarios: readonly Scenario[] = [
     withoutRights: async (world) => expectStatus(await world.key.get('/dashboard/usage'), 401),
   },
   {
+    operation: 'GET /dashboard/activity',
+    success: async (world) => {
+      const person = await world.newPerson({ organisationId: world.organisationId });
+      expectStatus(await person.client.post('/dashboard/keys/new', { form: { name: 'of the activity' } }), 200);
+      expectStatus(await person.client.get('/dashboard/activity?days=7'), 200, 'of the activity');
+    },
+    badInput: async (world) => {
+      const { client } = await world.person('user');
+      expectStatus(await client.get('/dashboard/activity?days=8'), 422);
+    },
+    withoutRights: async (world) => expectStatus(await world.key.get('/dashboard/activity'), 401),
+  },
+  {
     operation: 'GET /dashboard/api/usage',
     success: async (world) => {
       const { person, costNano } = await requestOf(world);
