@@ -63,7 +63,10 @@ export const usageScenarios: readonly Scenario[] = [
     operation: 'GET /dashboard/activity',
     success: async (world) => {
       const person = await world.newPerson({ organisationId: world.organisationId });
-      expectStatus(await person.client.post('/dashboard/keys/new', { form: { name: 'of the activity' } }), 200);
+      expectStatus(
+        await person.client.post('/dashboard/keys/new', { form: { name: 'of the activity' } }),
+        200,
+      );
       expectStatus(await person.client.get('/dashboard/activity?days=7'), 200, 'of the activity');
     },
     badInput: async (world) => {

@@ -94,6 +94,7 @@ test('a record has the fields it is promised to have, tokens as the caller was t
     cache_write_tokens: 3,
     reasoning_tokens: 3,
     cost: '0.0015',
+    price_factor: null,
     price_id: null,
     usage_source: 'supplier',
     uncached_input_tokens: 10,
