@@ -111,11 +111,13 @@ export const isOfOneself = (relation: Relation, method: string, path: string): b
 /** Where a foreign id, and one that nothing has, are both refused as not permitted. */
 export const refusesStrangers = (path: string): boolean => path === '/dashboard/admin/users/invite';
 
+const administration = ['/dashboard/admin', '/api/admin', '/dashboard/qualitative/settings'];
+
 /** Whether a role reaches somebody's thing through this route. */
 export function reaches(role: Role, relation: Relation, path: string, id: IdName): boolean {
   // One's organisation is the same, whichever department somebody is of.
   if (id === 'org_id') return relation !== 'foreign' || role.startsWith('platform_');
-  const isAdministration = path.startsWith('/dashboard/admin') || path.startsWith('/api/admin');
+  const isAdministration = administration.some((beginning) => path.startsWith(beginning));
   if (!isAdministration) return relation === 'own';
   // A department's administrator sees the projects that they made or belong to.
   if (role === 'department_admin' && id === 'project_id') return relation === 'own';

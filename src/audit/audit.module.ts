@@ -3,6 +3,7 @@ import { ActivityLog } from './activity/activity-log';
 import { ActivityQuery } from './activity/activity-query';
 import { ActivityRetention } from './activity/activity-retention';
 import { AuditChain } from './chain/audit-chain';
+import { ChainStates } from './chain/chain-state';
 import { Refusals } from './refusals';
 import { RecordRetention } from './record-retention';
 import { ChosenModelsQuery } from './chosen-models-query';
@@ -17,6 +18,7 @@ const providers = [
   ActivityQuery,
   ActivityRetention,
   AuditChain,
+  ChainStates,
   Refusals,
   RecordRetention,
   RequestRecords,

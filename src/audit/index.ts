@@ -23,6 +23,7 @@ export {
 export { ActivityRetention } from './activity/activity-retention';
 export { type Changes, changesOf } from './activity/changes';
 export { AuditChain } from './chain/audit-chain';
+export { ChainStates } from './chain/chain-state';
 export { headsIn } from './chain/anchor-file';
 export { chainName } from './chain/verify/match-strays';
 export type { Finding } from './chain/verify/findings';

@@ -1,5 +1,5 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { type ActivityEntry, ActivityLog, ActivityQuery } from '../../audit';
+import { type ActivityEntry, ActivityLog, ActivityQuery, ChainStates } from '../../audit';
 import { Database, Settings } from '../../platform';
 import type { BannerModel } from '../../views';
 import {
@@ -16,6 +16,7 @@ import {
 } from '../../web';
 import { auditLogColumns, auditLogRow } from './audit-log-csv';
 import { auditLogList } from './audit-log-model';
+import { sealBanner } from './seal-banner';
 import { AuditLogQuery, filterOf } from './audit-log.form';
 
 const ROWS_A_PAGE = 50;
@@ -27,6 +28,7 @@ export class AuditLogController {
     private readonly database: Database,
     private readonly activity: ActivityQuery,
     private readonly log: ActivityLog,
+    private readonly chains: ChainStates,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
   ) {}
@@ -35,7 +37,7 @@ export class AuditLogController {
   async show(
     @Query() query: AuditLogQuery,
     @Req() request: HttpRequest,
-  ): Promise<ListPageModel & { cap: BannerModel }> {
+  ): Promise<ListPageModel & { cap: BannerModel; seal: BannerModel }> {
     const scope = adminScope(request);
     const translate = this.pages.textsFor(request);
     const timeZone = this.pages.timeZoneOf(request);
@@ -47,7 +49,12 @@ export class AuditLogController {
     const organisations = await this.organisationsOf(page.rows);
     const list = auditLogList({ request, query, scope, timeZone, translate, organisations });
     const text = translate('audit.cap', { count: this.settings.auditExportMaxRows });
-    return { ...listPage(request, page, list, translate), cap: { tone: 'info', text } };
+    const seal = sealBanner(await this.chains.of(scope), {
+      locale: this.pages.localeOf(request),
+      timeZone,
+      translate,
+    });
+    return { ...listPage(request, page, list, translate), cap: { tone: 'info', text }, seal };
   }
 
   /** Who takes the log away is on it. */

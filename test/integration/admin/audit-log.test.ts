@@ -1,8 +1,9 @@
-import { ActivityLog, type NewActivity } from '../../../src/audit';
+import { ActivityLog, AuditChain, type NewActivity } from '../../../src/audit';
 import { Organisation, UserAccount } from '../../../src/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
+import { administer } from '../../support/postgres';
 import { ask } from '../web/raw-exchange';
 
 let app: TestApp;
@@ -55,6 +56,32 @@ describe('the audit log', () => {
       (await open('/dashboard/admin/audit', (await person('department_admin', ours)).cookie)).status,
     ).toBe(403);
     expect((await open('/dashboard/admin/audit', (await person('user', ours)).cookie)).status).toBe(403);
+  });
+
+  test('says up to when it is sealed, and when nothing seals', async () => {
+    const owner = await person('org_owner', await organisation('sealed'));
+    const page = async () => (await open('/dashboard/admin/audit', owner.cookie)).body;
+    expect(await page()).toContain('Nothing is sealed yet');
+    const [{ id } = { id: 0 }] = await app.database.query<{ id: number }>(
+      "SELECT id FROM organisation WHERE slug = 'sealed'",
+    );
+    await put('Label sealed', { concerns: { organisationId: id } });
+    await app.application.get(AuditChain, { strict: false }).seal();
+    expect(await page()).toMatch(/Entries up to \d+ \w+ \d{4}, [\d:]+ are sealed/);
+    // As it is while no node gets its turn: an entry of an hour ago waits.
+    const url = String(app.environment['MIGRATION_DATABASE_URL']);
+    const late = await app.database.transaction(async (tx) => {
+      await tx.query("SELECT pg_advisory_xact_lock(hashtextextended('switchboard.activity-seal', 0))");
+      await administer(
+        url,
+        `INSERT INTO activity_unsealed (entry_id, since)
+         SELECT id, now() - interval '1 hour' FROM activity WHERE object_label = 'Label sealed'`,
+      );
+      const shown = await page();
+      await administer(url, 'DELETE FROM activity_unsealed');
+      return shown;
+    });
+    expect(late).toContain('no node seals');
   });
 
   test('is filtered by who, what, object and days of the reader’s zone', async () => {
