@@ -1,13 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Limits } from '../../src/billing';
 import type { BudgetPeriod } from '../../src/kernel';
 import { RateWindows } from '../../src/keys/rate/rate-windows';
 import { RedisWindows } from '../../src/keys/rate/redis-windows';
-import { freePort } from '../support/free-port';
+import { startRedis } from '../../test/integration/platform/redis-server';
 import { dollars, percent, type Proof, usd } from './proof';
 
 const CALLERS = 400;
@@ -28,8 +25,7 @@ export async function proveKeyLimits(proof: Proof): Promise<void> {
     await proveParallel(proof, nodes);
   } finally {
     for (const node of nodes) await node.stop();
-    redis.child.kill('SIGKILL');
-    await once(redis.child, 'exit');
+    await redis.stop();
   }
 }
 
@@ -195,12 +191,4 @@ async function rateNode(url: string): Promise<RateWindows> {
   const node = new RateWindows(new RedisWindows(new Redis(url)), silent);
   await node.start();
   return node;
-}
-
-async function startRedis(): Promise<{ readonly child: ChildProcess; readonly url: string }> {
-  const port = await freePort();
-  const words = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  const child = spawn('redis-server', words, { stdio: ['ignore', 'pipe', 'inherit'] });
-  for await (const line of createInterface(child.stdout)) if (line.includes('Ready to accept')) break;
-  return { child, url: `redis://127.0.0.1:${port}` };
 }
