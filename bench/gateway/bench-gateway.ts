@@ -28,7 +28,7 @@ async function main(words: string[]): Promise<void> {
   Logger.overrideLogger(['error']);
   stepAside();
   if (options.peers && !options.profile) await installPeers();
-  const stage = await Stage.set();
+  const stage = await Stage.set(options.limited);
   // Stopped early, nothing is left running.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => void stage.strike().finally(() => process.exit(1)));

@@ -39,7 +39,7 @@ export class Stage {
     readonly statements: StatementCount,
   ) {}
 
-  static async set(): Promise<Stage> {
+  static async set(limited = false): Promise<Stage> {
     const folder = mkdtempSync(join(tmpdir(), 'switchboard-bench-'));
     chmodSync(folder, 0o711);
     const supplier = await Supplier.start();
@@ -47,7 +47,7 @@ export class Stage {
     const statements = await StatementCount.before(database.url);
     const stage = new Stage(folder, supplier, database, statements);
     try {
-      await stage.furnish();
+      await stage.furnish(limited);
       return stage;
     } catch (error) {
       await stage.strike();
@@ -56,7 +56,7 @@ export class Stage {
   }
 
   /** Models and somebody who may use them. */
-  private async furnish(): Promise<void> {
+  private async furnish(limited: boolean): Promise<void> {
     await makeCaller(this.database.url);
     const environment = environmentFor(this.folder, this.database, this.database.url);
     const file = join(this.folder, 'gateway.yaml');
@@ -65,6 +65,7 @@ export class Stage {
     const key = await command(environment, [
       ...['key', 'create', '--name', 'bench', '--user', callerEmail],
       ...['--budget', '100000/monthly', '--rpm', '1000000'],
+      ...(limited ? everyLimit : []),
     ]);
     this.key = key.trim();
   }
@@ -190,6 +191,12 @@ async function command(environment: Record<string, string>, words: readonly stri
   if (code !== 0) throw new Error(`"${words.join(' ')}" ended with ${code}: ${output}${complaints}`);
   return output;
 }
+
+/** So far away that none is reached. */
+const everyLimit = [
+  ...['--tpm', '1000000000', '--parallel', '10000'],
+  ...['--model-budget', 'bench-chat=100000/daily', '--model-budget', 'bench-messages=100000/total'],
+];
 
 const gatewayFile = (origin: string): string => `
 version: 1

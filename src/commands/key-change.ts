@@ -4,7 +4,7 @@ import { platformScope } from '../kernel';
 import { type KeyChanges, KeysService, maskKey } from '../keys';
 import { type Command, UsageError } from './command';
 import { commandActor, keyEntriesOf } from './key-entries';
-import { keyIdIn, modelNames } from './key-words';
+import { keyIdIn, modelBudgetsOf, modelNames } from './key-words';
 import { budgetOf, instantOf, listOf, secondsOf, wholeNumberOf } from './readers';
 import { withDatabase } from './with-database';
 
@@ -14,18 +14,20 @@ const NONE = 'none';
 export const keyChange: Command = {
   usage:
     'key change ID [--name NAME] [--status active|disabled] [--budget 20/monthly|none] [--rpm 60|none] ' +
-    '[--tpm 100000|none] [--parallel 4|none] ' +
+    '[--tpm 100000|none] [--parallel 4|none] [--model-budget gpt-x=5/daily|none] ' +
     '[--models a,b|none] [--regions eu|none] [--expires 2027-01-01|none]',
   summary: 'Changes what a key may do; "none" takes a limit away. What is not named stays as it is.',
   run(words, context) {
-    const { id, changes } = changesIn(words);
+    const { id, changes, modelBudgets } = changesIn(words);
     return withDatabase(async (database, settings) => {
       const keys = new KeysService(settings, new Limits(database));
       await database.transaction(async (tx) => {
         const { allowedModels } = changes;
         const named =
           allowedModels === undefined ? {} : { allowedModels: await modelNames(tx, allowedModels) };
-        const change = (): Promise<unknown> => keys.change(platformScope, tx, id, { ...changes, ...named });
+        const budgets = modelBudgets === null ? {} : { modelBudgets: await modelBudgetsOf(tx, modelBudgets) };
+        const change = (): Promise<unknown> =>
+          keys.change(platformScope, tx, id, { ...changes, ...named, ...budgets });
         await keyEntriesOf(database).changing(tx, id, async () => void (await change()), commandActor);
       });
       context.write(`${id} is changed.\n`);
@@ -65,7 +67,14 @@ export const keyRotate: Command = {
   },
 };
 
-function changesIn(words: string[]): { id: string; changes: KeyChanges } {
+interface Asked {
+  readonly id: string;
+  readonly changes: KeyChanges;
+  /** Null leaves them as they are. */
+  readonly modelBudgets: readonly string[] | null;
+}
+
+function changesIn(words: string[]): Asked {
   const { values, positionals } = parseArgs({
     args: words,
     allowPositionals: true,
@@ -76,6 +85,7 @@ function changesIn(words: string[]): { id: string; changes: KeyChanges } {
       rpm: { type: 'string' },
       tpm: { type: 'string' },
       parallel: { type: 'string' },
+      'model-budget': { type: 'string', multiple: true },
       models: { type: 'string' },
       regions: { type: 'string' },
       expires: { type: 'string' },
@@ -85,8 +95,10 @@ function changesIn(words: string[]): { id: string; changes: KeyChanges } {
   if (Object.keys(values).length === 0) throw new UsageError('Name at least one thing to change.');
   const { name, status, budget, rpm, tpm, parallel, models, regions, expires } = values;
   if (name?.trim() === '') throw new UsageError('--name is empty.');
+  const budgets = values['model-budget'];
   return {
     id,
+    modelBudgets: budgets === undefined ? null : budgets.filter((text) => text !== NONE),
     changes: {
       ...(name === undefined ? {} : { name }),
       ...(status === undefined ? {} : { status: statusOf(status) }),

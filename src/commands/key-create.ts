@@ -6,14 +6,15 @@ import { type IssuedKey, KeysService, maskKey, type NewKey } from '../keys';
 import { Database, type Settings, type Tx } from '../platform';
 import { COMMAND_LINE, type Command, UsageError } from './command';
 import { commandActor, keyEntriesOf } from './key-entries';
-import { modelNames } from './key-words';
+import { modelBudgetsOf, modelNames } from './key-words';
 import { budgetOf, instantOf, listOf, wholeNumberOf } from './readers';
 import { withDatabase } from './with-database';
 
 export const keyCreate: Command = {
   usage:
     'key create --name NAME [--user EMAIL | --organisation SLUG | --project ID] [--models a,b] [--regions eu] ' +
-    '[--budget 20/monthly] [--rpm 60] [--tpm 100000] [--parallel 4] [--expires 2027-01-01]',
+    '[--budget 20/monthly] [--rpm 60] [--tpm 100000] [--parallel 4] [--model-budget gpt-x=5/daily] ' +
+    '[--expires 2027-01-01]',
   summary:
     'Makes a key and prints it, this once. Without an owner it belongs to the platform owner. ' +
     'Only the key itself goes to standard output.',
@@ -31,6 +32,7 @@ export const keyCreate: Command = {
 interface Options {
   readonly owner: { readonly user?: string; readonly organisation?: string; readonly project?: string };
   readonly key: Omit<NewKey, keyof Ownership>;
+  readonly modelBudgets: readonly string[];
 }
 
 function optionsOf(words: string[]): Options {
@@ -47,6 +49,7 @@ function optionsOf(words: string[]): Options {
       rpm: { type: 'string' },
       tpm: { type: 'string' },
       parallel: { type: 'string' },
+      'model-budget': { type: 'string', multiple: true },
       expires: { type: 'string' },
     },
   });
@@ -68,6 +71,7 @@ function optionsOf(words: string[]): Options {
       maxParallel: parallel === undefined ? null : wholeNumberOf(parallel, '--parallel'),
       expiresAt: expires === undefined ? null : future(instantOf(expires, '--expires')),
     },
+    modelBudgets: values['model-budget'] ?? [],
   };
 }
 
@@ -80,7 +84,7 @@ async function createKey(
   tx: Tx,
   settings: Settings,
   database: Database,
-  { owner, key }: Options,
+  { owner, key, modelBudgets }: Options,
 ): Promise<IssuedKey> {
   const keys = new KeysService(settings, new Limits(database));
   const allowedModels = await modelNames(tx, key.allowedModels);
@@ -88,6 +92,7 @@ async function createKey(
     ...(await ownerOf(tx, keys, owner)),
     ...key,
     allowedModels,
+    modelBudgets: await modelBudgetsOf(tx, modelBudgets),
   });
   await keyEntriesOf(database).created(tx, issued, commandActor);
   return issued;

@@ -1,5 +1,7 @@
 import type { Tx } from '../platform';
+import type { NewKey } from '../keys';
 import { UsageError } from './command';
+import { budgetOf } from './readers';
 
 /** The one key that a command names. A whole key, pasted, names its id; so does what lists show. */
 export function keyIdIn(positionals: readonly string[]): string {
@@ -23,4 +25,24 @@ export async function modelNames(
   const unknown = rows.filter(({ name }) => name === null).map(({ given }) => `"${given}"`);
   if (unknown.length > 0) throw new Error(`There is no model called ${unknown.join(', ')}.`);
   return rows.flatMap(({ name }) => name ?? []);
+}
+
+/** `sim-small=5/daily`, one for each model. */
+export async function modelBudgetsOf(
+  tx: Tx,
+  texts: readonly string[],
+): Promise<NonNullable<NewKey['modelBudgets']>> {
+  const given = texts.map((text) => {
+    const at = text.lastIndexOf('=');
+    if (at < 1)
+      throw new UsageError('--model-budget takes a model and its budget, such as gpt-x=20/monthly.');
+    return { name: text.slice(0, at), budget: budgetOf(text.slice(at + 1)) };
+  });
+  const names =
+    (await modelNames(
+      tx,
+      given.map(({ name }) => name),
+    )) ?? [];
+  if (new Set(names).size < names.length) throw new UsageError('Name one --model-budget a model.');
+  return given.map(({ budget }, place) => ({ ...budget, model: names[place]! }));
 }

@@ -36,7 +36,7 @@ const opens = (row: KeyRow, text: string): boolean =>
 
 test('a key is made with every limit, and only the key goes to standard output', async () => {
   const made = await house.run(
-    'key create --name ci --user ann@acme.example --models short --regions eu,us --budget 20.5/daily --rpm 30 --expires 2090-01-01'.split(
+    'key create --name ci --user ann@acme.example --models short --regions eu,us --budget 20.5/daily --rpm 30 --tpm 5000 --parallel 3 --model-budget short=2/weekly --expires 2090-01-01'.split(
       ' ',
     ),
   );
@@ -52,9 +52,26 @@ test('a key is made with every limit, and only the key goes to standard output',
     allowed_models: ['m'],
     allowed_regions: ['eu', 'us'],
     rate_limit_rpm: 30,
+    rate_limit_tpm: 5_000,
+    max_parallel: 3,
     expires_at: new Date('2090-01-01T00:00:00Z'),
     created_by: 'command line',
   });
+  const budgets = () =>
+    house.database.query(
+      `SELECT m.model, r.period, r.limit_nano FROM key_model m JOIN spending_rule r
+          ON r.kind = 'key_model' AND r.owner_id = m.id AND r.limit_nano IS NOT NULL WHERE m.key_id = $1`,
+      [row['id']],
+    );
+  expect(await budgets()).toEqual([{ model: 'm', period: 'weekly', limit_nano: '2000000000' }]);
+  for (const [given, left] of [
+    ['m=3/total', [{ model: 'm', period: 'total', limit_nano: '3000000000' }]],
+    ['none', []],
+  ] as const) {
+    const changed = await house.run(['key', 'change', text.slice(4, 12), '--model-budget', given]);
+    expect(changed.code).toBe(0);
+    expect(await budgets()).toEqual(left);
+  }
   const listed = await house.run(['key', 'list', '--name', 'ci']);
   expect(listed.output).toBe(
     `${text.slice(4, 12)}  active    "ci"  $0 of $20.5 daily  models m  regions eu,us  until 2090-01-01T00:00:00.000Z\n`,
