@@ -4,7 +4,7 @@ import { Limits } from '../../src/billing';
 import type { BudgetPeriod } from '../../src/kernel';
 import { RateWindows } from '../../src/keys/rate/rate-windows';
 import { RedisWindows } from '../../src/keys/rate/redis-windows';
-import { startRedis } from '../../test/integration/platform/redis-server';
+import { startRedis } from '../../test/support/redis-server';
 import { dollars, percent, type Proof, usd } from './proof';
 
 const CALLERS = 400;

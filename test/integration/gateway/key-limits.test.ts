@@ -6,7 +6,7 @@ import { addCustomer, type Customer } from '../../support/customer';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { type Answer, call, refusalOf, until } from '../keys/http';
-import { redisAvailable, type RedisServer, startRedis } from '../platform/redis-server';
+import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
 
 interface Refused {
   readonly error: { readonly code: string; readonly details?: Readonly<Record<string, unknown>> };

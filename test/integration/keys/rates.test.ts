@@ -3,7 +3,7 @@ import { monotonicMs } from '../../../src/kernel';
 import { RateLimiter } from '../../../src/keys';
 import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
-import { redisAvailable, type RedisServer, startRedis } from '../platform/redis-server';
+import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
 import { addKey, addUser } from '../../support/people';
 import { type Answer, call, refusalOf, until } from './http';
 import { RateTrialModule } from './rate-trial.module';

@@ -17,7 +17,7 @@ import {
   WorkerHost,
 } from '../../../src/platform/queue';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
-import { redisAvailable, type RedisServer, startRedis } from './redis-server';
+import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
 
 // On a shared Redis the queues of an earlier run may still be there.
 const name = `errands-${randomUUID().slice(0, 8)}`;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { Logger } from '../../../src/platform/logging';
 import { createRedisClient } from '../../../src/platform/redis';
-import { redisAvailable, startRedis } from './redis-server';
+import { redisAvailable, startRedis } from '../../support/redis-server';
 
 function capture() {
   const lines: string[] = [];
