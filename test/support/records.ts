@@ -1,6 +1,6 @@
 import { insertRequestRecords, type RequestRecord } from '../../src/audit';
 import { NO_USAGE, uuidv7 } from '../../src/kernel';
-import { written } from '../unit/billing/a-record';
+import { written } from './a-record';
 import type { TestApp } from './app';
 
 /** The record of an ordinary chat request that was answered, apart from what a test says. */

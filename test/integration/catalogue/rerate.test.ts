@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { insertRequestRecords, type RequestRecord } from '../../../src/audit';
-import { written } from '../../unit/billing/a-record';
+import { written } from '../../support/a-record';
 import { rerate, type RerateDelta, type RerateOptions, summariseRerate } from '../../../src/catalogue';
 import { costOf, NO_USAGE, priceRates, type PriceRates, uuidv7 } from '../../../src/kernel';
 import { CatalogueHouse, refusal } from './catalogue-house';

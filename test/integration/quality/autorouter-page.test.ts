@@ -3,7 +3,7 @@ import { NO_USAGE, uuidv7 } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { signIn } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { written } from '../../unit/billing/a-record';
+import { written } from '../../support/a-record';
 import { until } from '../keys/http';
 import { ask } from '../web/raw-exchange';
 import { addHouse, askModel, type House, setQuality, signedIn } from './house';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { limitRefs } from '../../../src/billing';
 import { ChargeSheet } from '../../../src/billing/engine/store/charge-sheet';
-import { aRecord, written } from './a-record';
+import { aRecord, written } from '../../support/a-record';
 
 const hour = 3_600_000;
 

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { type Hold, type LimitRef, MoneyEngine } from '../../../src/billing';
 import type { Journal } from '../../../src/billing/engine/settlement/journal';
 import { uuidv7 } from '../../../src/kernel';
-import { aRecord } from './a-record';
+import { aRecord } from '../../support/a-record';
 import { MemoryStore } from './memory-store';
 
 /**

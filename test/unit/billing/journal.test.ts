@@ -8,7 +8,7 @@ import { headerOf } from '../../../src/billing/engine/settlement/journal-owner';
 import { readRecord, recordFields, renamedRecord } from '../../../src/audit';
 import { settleSplitting } from '../../../src/billing/engine/settlement/settle-splitting';
 import { RefusedByStore } from '../../../src/billing/engine/store/money-store';
-import { aRecord, written } from './a-record';
+import { aRecord, written } from '../../support/a-record';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'switchboard-journal-'))));
