@@ -1,10 +1,9 @@
 import type { Browser } from 'playwright-core';
-import { describeWithBrowser, launchBrowser, themes, widths, withPage } from './browser';
+import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
 import { startPages, type Pages } from './pages';
 
 const paths = ['/', '/dev/components', '/dev/outbox', '/absent', '/dev/outbox?id=~'];
-const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 
 describeWithBrowser('pages in a real browser', () => {
   let browser: Browser;

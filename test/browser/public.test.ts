@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import type { TestApp } from '../support/app';
 import { startPublicSite } from '../support/public-site';
-import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
+import { describeWithBrowser, eachOnce, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
 
 const paths = [
@@ -36,16 +36,16 @@ describeWithBrowser('public pages in a real browser', () => {
     await site?.close();
   });
 
-  describe.each(viewings)('$theme, $width px', (viewing) => {
-    test.each(paths)(
-      '%s is accessible, obeys the policy and fits',
-      async (path) => {
-        const faults = await withPage(browser, viewing, (page) => checkPage(page, site.url + path));
-        expect(faults).toEqual(noFaults);
-      },
-      60_000,
-    );
+  test.each(eachOnce(paths))(
+    '$path is accessible, obeys the policy and fits ($theme, $width px)',
+    async ({ path, ...viewing }) => {
+      const faults = await withPage(browser, viewing, (page) => checkPage(page, site.url + path));
+      expect(faults).toEqual(noFaults);
+    },
+    60_000,
+  );
 
+  describe.each(viewings)('$theme, $width px', (viewing) => {
     // What Swagger UI draws is not ours to make accessible; the reference beside it says the same and is.
     test('a request can be tried under the policy, and nothing leaves this host', async () => {
       await withPage(browser, viewing, async (page) => {
