@@ -1,9 +1,9 @@
 import { transformFileSync } from '@swc/core';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { FaultRule } from '../../simulator/faults';
 import type { RecordedRequest, WaitKind } from '../../simulator/recorder';
@@ -77,8 +77,10 @@ export async function spawnSimulator(flags: readonly string[] = []): Promise<Spa
 function compileSimulator(): string {
   const source = join(__dirname, '../../simulator');
   const folder = mkdtempSync(join(tmpdir(), 'simulator-'));
-  for (const file of readdirSync(source).filter((name) => name.endsWith('.ts'))) {
+  for (const file of readdirSync(source, { encoding: 'utf8', recursive: true })) {
+    if (!file.endsWith('.ts')) continue;
     const { code } = transformFileSync(join(source, file), { sourceMaps: false });
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file.replace(/\.ts$/, '.js')), code);
   }
   return folder;

@@ -89,16 +89,23 @@ test('without a secret, or with one for another host, nothing is sent', async ()
     options: { details: { credential: 'missing' } },
   });
   await put(provider.id, 'bearer', 'sim-stored');
-  const moved = await house.provider(
-    'bare',
-    'openai-style',
-    simulator.url.replace('127.0.0.1', 'localhost'),
-    {
-      anonymous: true,
-    },
-  );
+  // By the editor the secret goes with its host.
+  const elsewhere = simulator.url.replace('127.0.0.1', 'localhost');
+  const moved = await house.provider('bare', 'openai-style', elsewhere);
   await house.reload();
   await expect(opened(moved)).rejects.toMatchObject({
+    code: 'configuration_error',
+    options: { details: { credential: 'missing' } },
+  });
+  // Past the editor it stays, and opens nothing, not even what needs no secret.
+  await put(provider.id, 'bearer', 'sim-stored');
+  await house.catalogue.database.query(
+    `UPDATE provider SET base_url = $2, settings = settings || '{"anonymous": true}' WHERE id = $1`,
+    [provider.id, simulator.url],
+  );
+  const { providers } = await house.catalogue.snapshot();
+  await house.reload();
+  await expect(opened(providers.find(({ id }) => id === provider.id)!)).rejects.toMatchObject({
     code: 'configuration_error',
     options: { details: { credential: 'unreadable' } },
   });
