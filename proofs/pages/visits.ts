@@ -148,6 +148,9 @@ async function administrationPages(world: World, cast: Showroom['cast']): Promis
     ...['/audit', '/billing', '/conversations', '/models', '/models/new', '/providers/new'].map((path) =>
       visit('operator', admin + path),
     ),
+    ...['access', 'import'].map((page) => visit('operator', `${admin}/models/${page}`)),
+    { ...visit('operator', `${admin}/models/import/{draft_id}`), path: await importDrawnUp(cast) },
+    visit('owner', `${admin}/models/access`),
     visit('operator', `${admin}/billing`, '?reconcile=30'),
     ...['providers', 'prices', 'aliases'].map((tab) => visit('operator', `${admin}/models`, `?tab=${tab}`)),
     visit('owner', `${admin}/models`),
@@ -161,7 +164,7 @@ async function administrationPages(world: World, cast: Showroom['cast']): Promis
       `${admin}/organisations/merge`,
       `?target_org_id=${world.otherOrganisationId}&source_org_ids=${world.organisationId}`,
     ),
-    at(`${admin}/organisations/{org_id}`, place?.org),
+    ...['', '/domains', '/markup'].map((part) => at(`${admin}/organisations/{org_id}${part}`, place?.org)),
     ...['/projects', '/projects/new', '/promotions', '/users', '/users/invite', '/users/invites'].map(
       (path) => visit('operator', admin + path),
     ),
@@ -170,4 +173,18 @@ async function administrationPages(world: World, cast: Showroom['cast']): Promis
     at(`${admin}/users/{user_id}`, cast.developer.userId),
     at(`${admin}/conversations/{conv_id}`, place?.conversation),
   ];
+}
+
+/** The page of a drawn-up import, with a new model and a changed one. */
+async function importDrawnUp({ operator }: Showroom['cast']): Promise<string> {
+  const content = `
+version: 1
+providers: { north: { style: openai-style, base_url: 'https://north.example/v1' } }
+models: { north-one: { lanes: [{ provider: north, model: one, region: eu }], price: { input: 1, output: 2 } } }
+`;
+  const drawn = await operator.client.post(`${admin}/models/import`, {
+    json: { format: 'gateway-yaml', content },
+  });
+  expectStatus(drawn, 200);
+  return `${admin}/models/import/${String(jsonOf(drawn)['draft_id'])}`;
 }
