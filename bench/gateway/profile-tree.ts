@@ -104,7 +104,7 @@ function placeOf({ path, line }: Place, project: string): string {
   return `${inside.replace(/^dist\//, '').replace(/\.js$/, '.ts')}:${line + 1}`;
 }
 
-/** The functions with the most time of their own, whoever called them. */
+/** The functions with the most time of their own, by all callers. */
 export function dearest(root: Frame, count: number): Frame[] {
   const byPlace = new Map<string, Frame>();
   visit(root, (frame) => {

@@ -23,10 +23,10 @@ export const largePrompt = chat('bench-chat', sentence.repeat(Math.ceil((32 * 1_
 const streamed = (model: string, more: object): object =>
   chat(model, 'Tell me the story of the harbour.', { stream: true, ...more });
 
-/** Whoever asks for the usage gets the supplier's bytes as they are. */
+/** A caller who asks for the usage gets the supplier's bytes as they are. */
 export const stream = streamed('bench-chat', { stream_options: { include_usage: true } });
 
-/** Whoever does not must not get it, although the gateway has to ask for it. */
+/** A caller who does not must not get it, although the gateway has to ask for it. */
 export const streamWithoutUsage = streamed('bench-chat', {});
 
 export const translatedStream = streamed('bench-messages', { stream_options: { include_usage: true } });

@@ -6,7 +6,7 @@ import { placement } from './cores';
 import { type Figure, held } from './figures';
 import { project } from './stage';
 
-/** What somebody needs to know to judge the figures, or to repeat them. */
+/** What a reader needs to know to judge the figures, or to repeat them. */
 export interface Circumstances {
   readonly date: string;
   readonly commit: string;

@@ -10,7 +10,7 @@ export type Behaviour = (socket: Socket) => void;
  * answers was prepared beforehand. It lives in the process of the callers, so that it knows what they have got.
  */
 export class Supplier {
-  /** Set by whoever measures; requests are answered by the one of that moment. */
+  /** Set by the measurement; requests are answered by the one of that moment. */
   behaviour: Behaviour = (socket) => void socket.destroy();
   private readonly sockets = new Set<Socket>();
 
