@@ -47,6 +47,7 @@ import { AddKeyLimits1763904000000 } from './1763904000000-add-key-limits';
 import { AddOrganisationMarkups1763904100000 } from './1763904100000-add-organisation-markups';
 import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
 import { CreateResellerDomains1763905100000 } from './1763905100000-create-reseller-domains';
+import { IndexAutoDecisions1764050000000 } from './1764050000000-index-auto-decisions';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -99,4 +100,5 @@ export const migrations = [
   AddOrganisationMarkups1763904100000,
   CreateCatalogueDrafts1763905000000,
   CreateResellerDomains1763905100000,
+  IndexAutoDecisions1764050000000,
 ];

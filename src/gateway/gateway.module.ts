@@ -3,9 +3,11 @@ import { AuditModule } from '../audit';
 import { BillingModule } from '../billing';
 import { RoutingModule } from '../routing';
 import { IdempotencyModule, WebModule } from '../web';
+import { AutoBudgets } from './auto/auto-budgets';
 import { AutoCandidates } from './auto/auto-candidates';
 import { AutoDecisions } from './auto/auto-decisions';
 import { AutoTraffic } from './auto/auto-traffic';
+import { ReferenceCosts } from './auto/reference-costs';
 import { CountTokensController } from './count-tokens/count-tokens.controller';
 import { TokenCounter } from './count-tokens/token-counter';
 import { ErrorsController } from './errors.controller';
@@ -57,9 +59,11 @@ import { TextController } from './text.controller';
     Admissions,
     AnswerSampling,
     AttemptTools,
+    AutoBudgets,
     AutoCandidates,
     AutoDecisions,
     AutoTraffic,
+    ReferenceCosts,
     Holds,
     TokenRate,
     Observer,

@@ -25,9 +25,11 @@ import { Admissions } from '../inference/admit';
 import type { Call } from '../inference/describe';
 import { isText, type Operation, type TextOperation } from '../inference/operation';
 import { stickyKey } from '../inference/session';
+import { AutoBudgets } from './auto-budgets';
 import { type AutoCandidate, AutoCandidates, type AutoChoice } from './auto-candidates';
 import { AutoRoute } from './auto-route';
 import { AutoTraffic } from './auto-traffic';
+import { ReferenceCosts } from './reference-costs';
 import { autoView, type AutoView } from './request-view';
 
 const RETRY_SECONDS = 5;
@@ -56,6 +58,8 @@ export class AutoDecisions {
     private readonly candidates: AutoCandidates,
     private readonly admissions: Admissions,
     private readonly traffic: AutoTraffic,
+    private readonly budgets: AutoBudgets,
+    private readonly referenceCosts: ReferenceCosts,
     private readonly catalogue: CatalogueService,
     private readonly settings: Settings,
   ) {}
@@ -94,17 +98,24 @@ export class AutoDecisions {
     conversation: Conversation | null,
   ): Promise<{ chosen: Chosen; isLearned: boolean }> {
     const { organisationId } = call.inbound.caller.attribution;
-    const learned = await this.learnedFor(organisationId);
+    const [learned, pressure] = await Promise.all([
+      this.learnedFor(organisationId),
+      this.budgets.pressureOn(call.inbound.caller.limits),
+    ]);
     const state = learned?.state ?? this.nothing;
     const now = Date.now();
     const asked = candidates.map(({ candidate }) => candidate);
     const session = sessionView(policy, view, conversation);
+    const rules = this.rulesOf(policy, asked, learned !== null);
+    const referenceCost = this.referenceCosts.of(organisationId, rules.referenceModel);
     const decision = decide(state, {
       features: extractFeatures(view.request, learned?.salt ?? this.noSalt),
       candidates: asked,
-      policy: this.rulesOf(policy, asked, learned !== null),
+      policy: rules,
       now,
       ...(session === undefined ? {} : { session }),
+      ...(pressure === undefined ? {} : { pressure }),
+      ...(referenceCost === undefined ? {} : { referenceCost }),
       reliability: this.traffic.reliability,
       drift: this.traffic.driftOf(organisationId),
       excluded,

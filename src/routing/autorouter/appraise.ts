@@ -35,6 +35,15 @@ export interface SessionView {
   readonly cachedTokens: number;
 }
 
+export interface BudgetPressure {
+  /** Whose budget it is. */
+  readonly budget: string;
+  readonly period: string;
+  /** What the period will cost, of the budget, if spending goes on. */
+  readonly projected: number;
+  readonly raise: number;
+}
+
 export interface Question {
   readonly features: Features;
   readonly candidates: readonly Candidate[];
@@ -44,8 +53,8 @@ export interface Question {
   readonly session?: SessionView;
   readonly reliability?: Reliability;
   readonly drift?: DriftLevel;
-  /** Of budget pacing. */
-  readonly kappaRaise?: number;
+  /** The budget that presses most, and what it adds to kappa. */
+  readonly pressure?: BudgetPressure;
   /** What the reference model costs a request on average, in nano-USD; without it the examples tell. */
   readonly referenceCost?: number;
   /** Why other models are no candidates, by reason: passed on to the explanation. */

@@ -72,8 +72,8 @@ export function decide(state: RouterState, question: Question): Decision {
 }
 
 /** Traffic that changed makes doubt count more. */
-const cautious = (tuning: Tuning, { drift, kappaRaise = 0 }: Question): Tuning => ({
-  kappa: tuning.kappa + Math.max(0, kappaRaise),
+const cautious = (tuning: Tuning, { drift, pressure }: Question): Tuning => ({
+  kappa: tuning.kappa + Math.max(0, pressure?.raise ?? 0),
   z: drift === 'raised' || drift === 'reference' ? Math.max(DRIFT_Z, tuning.z) : tuning.z,
   novelty: tuning.novelty,
 });
@@ -171,7 +171,7 @@ function failover(pool: readonly Appraised[], chosen: Appraised): string[] {
 
 function explain(
   state: RouterState,
-  { policy, session, features, drift = 'calm' }: Question,
+  { policy, session, features, drift = 'calm', pressure }: Question,
   made: {
     tuning: Tuning;
     appraisal: Appraisal;
@@ -195,6 +195,10 @@ function explain(
       min_quality: policy.minQuality ?? null,
       max_cost: policy.maxCostPerRequest ?? null,
     },
+    pacing:
+      pressure === undefined
+        ? null
+        : { ...pressure, projected: round(pressure.projected), raise: round(pressure.raise) },
     session:
       session === undefined
         ? null
@@ -205,6 +209,7 @@ function explain(
     neighbours: appraisal.neighbours,
     drift,
     ref: reference.model,
+    ref_cost: Math.round(appraisal.referenceCost),
     chosen: final.pick.model,
     would_have: final.shadow ? stuck.pick.model : null,
     reason: final.reason,

@@ -47,6 +47,13 @@ export interface Explanation {
     readonly min_quality: number | null;
     readonly max_cost: number | null;
   };
+  /** The budget that presses towards cheaper models, as shares of it; `raise` is a part of `kappa`. */
+  readonly pacing: {
+    readonly budget: string;
+    readonly period: string;
+    readonly projected: number;
+    readonly raise: number;
+  } | null;
   readonly session: {
     readonly source: string;
     readonly sticky: 'kept' | 'new' | `broken:${string}`;
@@ -59,6 +66,8 @@ export interface Explanation {
   readonly neighbours: number;
   readonly drift: 'calm' | 'raised' | 'reference';
   readonly ref: string;
+  /** What a request usually costs with it, in nano-USD: what kappa is measured by. */
+  readonly ref_cost: number;
   readonly chosen: string;
   /** In shadow: what would have answered. */
   readonly would_have: string | null;

@@ -1,4 +1,4 @@
-export type { Appraised, Candidate, Question, SessionView } from './appraise';
+export type { Appraised, BudgetPressure, Candidate, Question, SessionView } from './appraise';
 export { calibrate } from './calibration';
 export { type Chosen, type Decision, decide, type NoneChosen } from './decide';
 export { type Drift, type DriftLevel, driftLevel, noDrift, noteFamiliarity } from './drift';
@@ -11,7 +11,7 @@ export {
   type Explanation,
 } from './explanation';
 export { extractFeatures, type Features, type RequestCounters, type RequestView } from './features';
-export { noPacing, pace, type Pacing } from './pacing';
+export { noPacing, pace, type Pacing, projectedSpend } from './pacing';
 export {
   isRouterAlgorithm,
   type NoveltyGate,

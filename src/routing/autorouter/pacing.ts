@@ -2,6 +2,8 @@ const PROPORTIONAL = 0.2;
 const INTEGRAL = 0.1;
 const MOST_RAISE = 0.5;
 const DAY_MS = 86_400_000;
+/** The first tenth of a period says little of the rest: a burst in it is not taken for the pace. */
+const LEAST_ELAPSED = 0.1;
 
 /** A controller that raises kappa while projected spend is over the budget, and lets it sink again. */
 export interface Pacing {
@@ -25,4 +27,15 @@ export function pace(
   const overspent = Math.min(MOST_RAISE / INTEGRAL, Math.max(0, pacing.overspent + error * days));
   const raise = Math.min(MOST_RAISE, Math.max(0, PROPORTIONAL * error + INTEGRAL * overspent));
   return { overspent, at: now, raise };
+}
+
+/** What a period will have cost by its end, if spending goes on as it did so far. */
+export function projectedSpend(
+  spent: number,
+  { startedAt, endsAt, now }: { startedAt: number; endsAt: number; now: number },
+): number {
+  const length = endsAt - startedAt;
+  if (length <= 0) return spent;
+  const elapsed = Math.min(1, Math.max(0, (now - startedAt) / length));
+  return spent + (spent / Math.max(elapsed, LEAST_ELAPSED)) * (1 - elapsed);
 }

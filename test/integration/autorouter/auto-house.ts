@@ -19,6 +19,10 @@ interface Decision {
   readonly ref: string;
   readonly chosen: string;
   readonly would_have: string | null;
+  readonly policy?: { readonly kappa: number };
+  readonly pacing?: { readonly budget: string; readonly projected: number; readonly raise: number } | null;
+  readonly ref_cost?: number;
+  readonly candidates?: readonly { readonly model: string; readonly cost_est: number }[];
   readonly answered_by?: string;
   readonly fallback?: string;
   readonly session: { readonly sticky: string; readonly source: string } | null;

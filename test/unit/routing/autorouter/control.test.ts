@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import {
   driftLevel,
   failureChance,
@@ -7,6 +8,7 @@ import {
   noteAnswer,
   noteFamiliarity,
   pace,
+  projectedSpend,
   type Reliability,
   tuningOf,
 } from '../../../../src/routing/autorouter';
@@ -88,6 +90,39 @@ describe('budget pacing', () => {
     for (let further = 0; further < 60; further += 1) expect(day(1_000)).toBeLessThanOrEqual(0.5);
     for (let further = 0; further < 12; further += 1) day(20);
     expect(pacing.raise).toBe(0);
+  });
+
+  test('rises with what is spent, and never beyond its bounds', () => {
+    const money = fc.double({ min: 0, max: 1e6, noNaN: true });
+    const share = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(
+        money,
+        money,
+        share,
+        fc.double({ min: 0, max: 5, noNaN: true }),
+        (one, other, at, overspent) => {
+          const period = { startedAt: 0, endsAt: 30 * DAY_MS, now: at * 30 * DAY_MS };
+          const raiseAt = (spent: number): number => {
+            const projected = projectedSpend(spent, period);
+            expect(projected).toBeGreaterThanOrEqual(spent);
+            const before = { overspent, at: period.now - DAY_MS / 24, raise: 0 };
+            return pace(before, { projected, budget: 1_000, now: period.now }).raise;
+          };
+          const [less, more] = [raiseAt(Math.min(one, other)), raiseAt(Math.max(one, other))];
+          expect(less).toBeGreaterThanOrEqual(0);
+          expect(more).toBeGreaterThanOrEqual(less);
+          expect(more).toBeLessThanOrEqual(0.5);
+        },
+      ),
+    );
+  });
+
+  test('projects the pace of the period so far; a burst at its beginning counts as a tenth of it', () => {
+    const period = { startedAt: 0, endsAt: 100 };
+    expect(projectedSpend(30, { ...period, now: 50 })).toBe(60);
+    expect(projectedSpend(30, { ...period, now: 100 })).toBe(30);
+    expect(projectedSpend(1, { ...period, now: 0 })).toBe(11);
   });
 
   test('without a budget left it raises to the most', () => {

@@ -52,6 +52,8 @@ const session = (more: Partial<SessionView>): { session: SessionView } => ({
   session: { source: 'header', betweenToolCallAndResult: false, cachedTokens: 0, ...more },
 });
 
+const pressureOf = (raise: number) => ({ budget: 'key', period: 'daily', projected: 1.5, raise });
+
 const questions = fc.record({
   text: prompts,
   subset: fc.subarray([...candidates]),
@@ -95,6 +97,27 @@ describe('never', () => {
           );
         },
       ),
+    );
+  });
+
+  test('a dearer model because a budget presses more, nor one outside the candidate set', () => {
+    const raises = fc.uniqueArray(fc.double({ min: 0, max: 0.5, noNaN: true }), {
+      minLength: 2,
+      maxLength: 6,
+    });
+    fc.assert(
+      fc.property(questions, raises, ({ text, subset, drift, model: _model, ...more }, some) => {
+        if (subset.length === 0) return;
+        const asked = { candidates: subset, drift, ...withPolicy({ ...more, mode: 'on' }) };
+        const costs = some
+          .sort((one, other) => one - other)
+          .map((raise) => {
+            const { chosen: model, explanation } = ask(text, { ...asked, pressure: pressureOf(raise) });
+            expect(subset.map((one) => one.model)).toContain(model);
+            return explanation.candidates.find((one) => one.model === model)?.cost_est ?? NaN;
+          });
+        expect(costs).toEqual([...costs].sort((one, other) => other - one));
+      }),
     );
   });
 
@@ -263,8 +286,9 @@ describe('the choice', () => {
     expect(ask(familiar, {}, slow).chosen).toBe('small');
     expect(ask(familiar, withPolicy({ latencyTargetMs: 1_000 }), slow).chosen).not.toBe('small');
     const careful = withPolicy({ dial: 0 });
-    const [usual, pressed] = [ask(rust, careful), ask(rust, { ...careful, kappaRaise: 0.5 })];
-    expect(pressed.explanation.policy.kappa).toBe(0.5);
+    const [usual, pressed] = [ask(rust, careful), ask(rust, { ...careful, pressure: pressureOf(0.5) })];
+    expect(pressed.explanation).toMatchObject({ policy: { kappa: 0.5 }, pacing: { raise: 0.5 } });
+    expect(usual.explanation.pacing).toBeNull();
     expect(pressed.explanation.cost_ratio).toBeLessThan(usual.explanation.cost_ratio);
   });
 });
