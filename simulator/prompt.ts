@@ -1,21 +1,26 @@
 import { randomFrom } from './hash';
 
 // Every word is three UTF-16 units, so a word with its space is exactly one token.
-const plainWords = (
-  'ant arm ash bay bee box bud cat cot cup day den dew dog ear egg elm fan fig fog gem hat hen hut ice ink ivy ' +
-  'jar jay jet key kit leg lip log map mat net nut oak oar owl pan pea pen pin pod ray rye sea sky sun tea tin ' +
-  'toy urn van vat web yak yew zoo'
-).split(' ');
+const articles = 'the our his her one any'.split(' ');
+const adjectives = 'big old new red shy sad wet dry odd sly raw tan icy hot'.split(' ');
+const nouns =
+  'ant ape bat bee box boy cat cow cub cup dog elf elk emu ewe fox gnu hen jay kid man owl pig pup ram rat sow yak'.split(
+    ' ',
+  );
+const verbs = 'saw met led fed hid got had hit ate won let bit'.split(' ');
+const joints = 'and but yet nor for'.split(' ');
+/** The words of a sentence without end. It says nothing, but it reads like English. */
+const sentence = [articles, adjectives, nouns, verbs, articles, adjectives, nouns, joints];
 const unicodeWords = ['日本語', 'né!', '😀é', 'ñçü', 'Ωβγ', 'при', '한국어', 'ß→x', '🚀!', 'שלו'];
 
 export type PromptWords = 'plain' | 'unicode';
 
 /** `count` pieces, one token each, chosen by the seed. */
 export function words(seed: number, count: number, kind: PromptWords): string[] {
-  const list = kind === 'plain' ? plainWords : unicodeWords;
   const next = randomFrom(seed);
   const pieces = new Array<string>(count);
   for (let index = 0; index < count; index++) {
+    const list = kind === 'plain' ? (sentence[index % sentence.length] ?? nouns) : unicodeWords;
     const word = list[Math.floor(next() * list.length)] ?? '';
     pieces[index] = index === 0 ? word : ` ${word}`;
   }
