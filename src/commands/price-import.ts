@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { ActivityLog } from '../audit';
 import {
   applyPriceList,
   planPriceList,
+  type PlanRow,
   type PriceListFormat,
   type PriceListPlan,
   readPriceList,
+  writePlanEntries,
 } from '../catalogue';
 import { Fault } from '../kernel';
+import type { Database, Tx } from '../platform';
 import { COMMAND_LINE, type Command, UsageError } from './command';
+import { commandActor } from './key-entries';
 import { listOf } from './readers';
 import { countOf, renderRows } from './render-plan';
 import { withDatabase } from './with-database';
@@ -41,13 +46,18 @@ const importOf = (format: PriceListFormat, origin: string): Command => ({
     };
     return withDatabase(async (database) => {
       const plan = values.apply
-        ? applyPriceList(database, list, { ...options, actor: COMMAND_LINE })
+        ? applyPriceList(database, list, { ...options, actor: COMMAND_LINE, record: recordIn(database) })
         : planPriceList(database, list, options);
       context.write(render(await plan.catch(asMisuse), values.apply));
       return 0;
     }, context);
   },
 });
+
+const recordIn =
+  (database: Database) =>
+  (tx: Tx, rows: readonly PlanRow[]): Promise<void> =>
+    writePlanEntries(new ActivityLog(database), tx, rows, commandActor);
 
 export const importLitellm = importOf('litellm-prices', "LiteLLM's model_prices_and_context_window.json");
 export const importModelsDev = importOf('models-dev', 'api.json of models.dev');

@@ -5,7 +5,7 @@ import { type Command, type CommandContext, UsageError } from './command';
 import { configCheck } from './config-check';
 import { demoSeed } from './demo';
 import { doctor } from './doctor';
-import { applyGateway, planGateway } from './gateway-file';
+import { applyGateway, exportGateway, planGateway } from './gateway-file';
 import { journalForget } from './journal-forget';
 import { keyAudit } from './key-audit';
 import { keyChange, keyRotate } from './key-change';
@@ -24,6 +24,7 @@ import { terminal } from './terminal';
 const commands: Readonly<Record<string, Command>> = {
   plan: planGateway,
   apply: applyGateway,
+  export: exportGateway,
   'import litellm-prices': importLitellm,
   'import models-dev': importModelsDev,
   'key create': keyCreate,

@@ -98,6 +98,10 @@ export class ApiKey {
   @Column('timestamptz', { name: 'limits_locked_at', nullable: true })
   limitsLockedAt: Date | null;
 
+  /** The name that a gateway file gives it, where one keeps it. */
+  @Column('text', { name: 'file_name', nullable: true })
+  fileName: string | null;
+
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   revokedAt: Date | null;
 }

@@ -5,7 +5,7 @@ export { type Caller, evaluationCaller, priceFactorAt, recordedFor } from './cal
 export { keyActionOf, KeyEntries, keyFacts } from './key-entries';
 export { KeyDirectory } from './key-directory';
 export { KeyGate } from './key-gate';
-export { type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
+export { type KnownModels, type NewKeyForm, readGrace, readKeyChanges, readNewKey } from './key-form';
 export { type KeyAct, type KeyRole, refuseKeyAct, refuseKeyChanges } from './key-policy';
 export { KeyManagement } from './key-management';
 export type { ModelBudget } from './model-budgets';

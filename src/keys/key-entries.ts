@@ -80,6 +80,7 @@ const isFact = new Set([
 /** What an entry tells of a key. What a budget has used is no change of it. */
 export const keyFacts = (key: ManagedKey): object => ({
   ...Object.fromEntries(Object.entries(presentKey(key)).filter(([name]) => isFact.has(name))),
+  kept_by_file_as: key.fileName,
   model_budgets: key.modelBudgets.map(
     ({ model, state }) => `${model} = ${formatUsd(state.limit)} ${state.period}`,
   ),

@@ -28,6 +28,7 @@ interface RegisterRow extends Readonly<Record<string, unknown>> {
   pause_reason: string | null;
   limits_locked_at: Date | null;
   limits_locked_by_name: string | null;
+  file_name: string | null;
   metadata: Record<string, string>;
   expires_at: Date | null;
   created_at: Date;
@@ -47,7 +48,7 @@ const MANAGED = `SELECT k.id, k.public_id, k.kind, k.name, ${SHOWN_STATUS} AS sh
   k.rate_limit_tpm, k.max_parallel, k.paused_at, k.pause_reason, k.limits_locked_at,
   (SELECT display_name FROM user_account WHERE id = k.paused_by) AS paused_by_name,
   (SELECT display_name FROM user_account WHERE id = k.limits_locked_by) AS limits_locked_by_name, k.metadata,
-  k.expires_at, k.created_at, k.created_by, k.revoked_at,
+  k.expires_at, k.created_at, k.created_by, k.revoked_at, k.file_name,
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${newestFirst.positions}
   FROM api_key k ${OWNERS} WHERE k.kind <> 'root'`;
 
@@ -84,6 +85,16 @@ export class KeyRegister {
     );
     const shown = newestFirst.page(rows, filter);
     return { ...shown, rows: await this.withBudgets(shown.rows) };
+  }
+
+  /** Keys that a gateway file keeps, and these by their public ids. */
+  async ofFiles(publicIds: readonly string[], tx: Tx): Promise<ManagedKey[]> {
+    const rows = await this.read(
+      `${MANAGED} AND k.kind = 'client' AND (k.file_name IS NOT NULL OR k.public_id = ANY ($1::text[])) ORDER BY k.id`,
+      [publicIds],
+      tx,
+    );
+    return this.withBudgets(rows, tx);
   }
 
   /** The key that this form made; null when it made none yet. */
@@ -211,6 +222,7 @@ function managedKey(
     modelBudgets,
     pause: decisionOf(row.paused_at, row.paused_by_name, row.pause_reason),
     limitsLock: decisionOf(row.limits_locked_at, row.limits_locked_by_name, null),
+    fileName: row.file_name,
   };
 }
 

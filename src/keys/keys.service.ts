@@ -40,6 +40,7 @@ export class KeysService {
       metadata: { ...key.metadata },
       createdBy: key.createdBy,
       creationToken: key.creationToken ?? null,
+      fileName: key.fileName ?? null,
     });
     await tx.getRepository(ApiKey).insert(row).catch(refuseConflict);
     if (key.budget) await this.limits.set(tx, budgetOf(row), key.budget);

@@ -31,6 +31,8 @@ export interface NewKey extends Ownership {
   readonly modelBudgets?: readonly NewModelBudget[];
   /** A form that is sent twice makes one key. */
   readonly creationToken?: string | null;
+  /** The name that a gateway file gives it. */
+  readonly fileName?: string | null;
 }
 
 /** Only what is there changes; null takes a restriction away. */
@@ -52,6 +54,7 @@ export interface KeyChanges {
   readonly modelBudgets?: readonly NewModelBudget[];
   /** Whether only administrators may change what limits the key. */
   readonly limitsLocked?: boolean;
+  readonly fileName?: string | null;
 }
 
 /** Who decided something about a key; the name is null once the account is gone. */
@@ -99,6 +102,8 @@ export interface ManagedKey extends Ownership {
   readonly pause: KeyDecision | null;
   /** The administrator whose limits stand; null where the owner may change them. */
   readonly limitsLock: KeyDecision | null;
+  /** What a gateway file calls it, where one keeps it. */
+  readonly fileName: string | null;
 }
 
 export interface KeyFilter extends PageRequest {

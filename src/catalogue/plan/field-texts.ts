@@ -94,6 +94,9 @@ export const usualTexts: FieldTexts = new Map([
   ['capabilities', 'none'],
   ['replay_included', 'false'],
   ['restricted', 'false'],
+  ['status', 'active'],
+  ['allowed_models', 'every'],
+  ['allowed_regions', 'every'],
 ]);
 
 type Route = Pick<CurrentLane, 'provider' | 'upstreamModel' | 'region'>;

@@ -1,5 +1,5 @@
 export { type Current, type CurrentModel, type CurrentProvider, readCurrent } from './current';
-export type { FieldChange } from './field-texts';
+export { changesBetween, type FieldChange, type FieldTexts, noTexts } from './field-texts';
 export {
   applyGatewayFile,
   type GatewayFileOptions,
@@ -7,9 +7,14 @@ export {
   planGatewayFile,
 } from './gateway-file/gateway-file-plan';
 export { readGatewayText } from './gateway-file/read-file';
+export type { ComingModels, KeyPlanner } from './gateway-file/plan-keys';
+export type { DesiredKey, DesiredLimit, KeyOwnerField, LocatedText } from './gateway-file/read-keys';
 export { type FileFault, FileFaults } from './gateway-file/file-fault';
 export { gatewayText } from './gateway-file/write-file';
+export { didYouMean } from './nearest';
+export { writePlanEntries } from './plan-entries';
 export type { PlanRow } from './plan-rows';
+export type { Step, Steps } from './step';
 export {
   applyPriceList,
   planPriceList,

@@ -2,7 +2,7 @@ import type { Tx } from '../../platform';
 import type { FieldChange } from './field-texts';
 import type { Place } from './gateway-file/file-fault';
 
-export type PlanKind = 'provider' | 'model' | 'alias' | 'organisation';
+export type PlanKind = 'provider' | 'model' | 'alias' | 'organisation' | 'key';
 export type PlanMark = 'new' | 'changed' | 'gone';
 
 /** One difference between what is wanted and the catalogue, and how to do away with it. */

@@ -224,3 +224,39 @@ test('a provider that moves gets its secret again, since it was kept for the oth
   );
   expect(await house.database.query('SELECT FROM provider_credential WHERE disabled_at IS NULL')).toEqual([]);
 });
+
+test('an apply leaves an entry for each thing it changes, by the command line, without secrets', async () => {
+  house.environment['ENTRY_KEY'] = 'upstream-secret-of-c';
+  const before = await entryCount();
+  const file = `version: 1
+providers:
+  c: { style: openai-style, base_url: "https://c.example/v1", regions: [eu], api_key: "\${ENTRY_KEY}" }
+models:
+  seen: { lanes: [{ provider: c, model: up, region: eu }], price: { input: 1, output: 2 } }
+organisations:
+  acme: { models: { seen: allowed } }
+`;
+  await house.run(['plan', house.file('gateway.yaml', file)]);
+  expect(await entryCount()).toBe(before);
+  expect((await house.apply(file)).code).toBe(0);
+  const entries = await house.database.query<Record<string, unknown>>(
+    `SELECT actor_kind, actor_label, object_type, object_label, changes FROM activity
+      WHERE action = 'catalogue.imported' ORDER BY id OFFSET $1`,
+    [before],
+  );
+  expect(entries).toMatchObject([
+    { actor_kind: 'system', actor_label: 'command line', object_type: 'provider', object_label: 'c' },
+    { object_type: 'model', object_label: 'seen', changes: { 'price input': [null, '$1'] } },
+    { object_type: 'organisation', object_label: 'acme', changes: { 'model seen': [null, 'allowed'] } },
+  ]);
+  expect(JSON.stringify(entries)).not.toContain('upstream-secret-of-c');
+  expect((await house.apply(file)).output).toMatch(/Nothing to do\.\n$/);
+  expect(await entryCount()).toBe(before + 3);
+});
+
+async function entryCount(): Promise<number> {
+  const [row] = await house.database.query<{ count: number }>(
+    "SELECT count(*)::integer AS count FROM activity WHERE action = 'catalogue.imported'",
+  );
+  return row?.count ?? 0;
+}

@@ -83,6 +83,14 @@ test('--only takes what is named, --apply writes it, a price set by hand stays',
   const chain = snapshot.resolve('chain', Date.now());
   if (chain.kind !== 'found') throw new Error(chain.code);
   expect(chain.lanes.map(({ price }) => price.rates.input)).toEqual([1_000_000_000n, 8_000_000_000n]);
+  const entries = await house.database.query<Record<string, unknown>>(
+    "SELECT actor_label, object_type, changes FROM activity WHERE object_label = 'bare' ORDER BY id",
+  );
+  expect(entries.at(-1)).toMatchObject({
+    actor_label: 'command line',
+    object_type: 'model',
+    changes: { 'price input': [null, '$10'] },
+  });
 });
 
 test('a second import finds nothing to do', async () => {

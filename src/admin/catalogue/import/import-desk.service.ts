@@ -13,6 +13,7 @@ import {
   readCurrent,
   readGatewayText,
   readPriceList,
+  writePlanEntries,
 } from '../../../catalogue';
 import { Fault, fault } from '../../../kernel';
 import { AddressGuard, Database, SecretBox, type Tx } from '../../../platform';
@@ -114,17 +115,9 @@ export class ImportDesk {
     return gatewayText(await readCurrent(this.database.source.manager));
   }
 
-  /** A row for each thing, so that its own history shows what the import did to it. */
   private async record(tx: Tx, rows: readonly PlanRow[]): Promise<void> {
     if (rows.length === 0) this.activity.nothingChanged();
-    for (const { kind, name, changes } of rows) {
-      await this.activity.write(tx, {
-        action: 'catalogue.imported',
-        object: { type: kind, label: name },
-        concerns: {},
-        changes: Object.fromEntries(changes.map(({ field, before, after }) => [field, [before, after]])),
-      });
-    }
+    await writePlanEntries(this.activity, tx, rows);
   }
 
   private fileIn(content: string): ReturnType<typeof readGatewayText> {

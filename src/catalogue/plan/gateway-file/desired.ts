@@ -2,6 +2,7 @@ import type { PriceRates } from '../../../kernel';
 import type { ProviderView } from '../../views';
 import type { ModelFields } from '../current';
 import type { Place } from './file-fault';
+import type { DesiredKey } from './read-keys';
 
 /** What a file says should be. Optional parts that it leaves out are left alone. */
 export interface Desired {
@@ -9,6 +10,9 @@ export interface Desired {
   readonly models: readonly DesiredModel[];
   readonly aliases: readonly DesiredAlias[];
   readonly organisations: readonly DesiredOrganisation[];
+  readonly keys: readonly DesiredKey[];
+  /** Whether a key that the file once kept and no longer lists is gone. */
+  readonly managesKeys: boolean;
 }
 
 export interface DesiredProvider extends Omit<ProviderView, 'id'> {

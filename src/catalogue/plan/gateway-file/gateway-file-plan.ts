@@ -13,6 +13,7 @@ import { modelNamed, nameOf, providerNamed, type Step, type Steps } from '../ste
 import type { Desired } from './desired';
 import { CredentialKeeper } from './credential-keeper';
 import { type FileFault, FileFaults, type Place } from './file-fault';
+import type { KeyPlanner } from './plan-keys';
 import { stepsFor } from './plan-steps';
 import type { FileReading } from './read-file';
 
@@ -34,6 +35,8 @@ export interface GatewayFileOptions {
   readonly box: SecretBox;
   /** Read once, from a page: it keeps nothing from then on, and what a file keeps is left alone. */
   readonly once?: boolean;
+  /** Left out, keys of the file are left alone. */
+  readonly keys?: KeyPlanner;
 }
 
 /** Tries everything and keeps nothing. Throws FileFaults. */
@@ -53,7 +56,7 @@ export const applyGatewayFile = (
 function tryAll(
   database: Database,
   reading: FileReading,
-  { file, prune, box, once = false }: GatewayFileOptions,
+  { file, prune, box, once = false, keys }: GatewayFileOptions,
   approval: PlanApproval | null,
 ): Promise<GatewayFilePlan> {
   return performOrRehearse(database, approval !== null, async (tx) => {
@@ -64,6 +67,7 @@ function tryAll(
       source,
       faults,
       once,
+      keys,
     });
     const plan = planOf(steps, reading.desired);
     if (approval?.shown !== undefined) refuseAnother(plan.fingerprint, approval.shown);
@@ -83,6 +87,7 @@ function planOf({ steps, gone, warnings }: Steps, desired: Desired): GatewayFile
     ...desired.models.map(({ name }) => modelNamed(name)),
     ...desired.aliases.map(({ name }) => nameOf({ kind: 'alias', name })),
     ...desired.organisations.map(({ slug }) => nameOf({ kind: 'organisation', name: slug })),
+    ...desired.keys.map(({ name }) => nameOf({ kind: 'key', name })),
   ].filter((name) => !touched.has(name));
   return { ...shown, untouched, fingerprint: fingerprintOf(shown) };
 }

@@ -6,6 +6,7 @@ import type { Desired } from './desired';
 import type { FileFault, Place } from './file-fault';
 import { planAccess } from './plan-access';
 import { planGone } from './plan-gone';
+import { type KeyPlanner, planKeys } from './plan-keys';
 import { planAliases, planLinks, planModels } from './plan-models';
 import { planPrices } from './plan-prices';
 import { planProviders } from './plan-providers';
@@ -17,13 +18,14 @@ interface Circumstances {
   readonly faults: FileFault[];
   /** Nothing is kept by this file from then on. */
   readonly once: boolean;
+  readonly keys: KeyPlanner | undefined;
 }
 
 /** What it takes to make the catalogue as the file says, in an order in which it can be done. */
 export async function stepsFor(
   tx: Tx,
   desired: Desired,
-  { keeper, source, faults, once }: Circumstances,
+  { keeper, source, faults, once, keys: planner }: Circumstances,
 ): Promise<Steps> {
   const current = await readCurrent(tx);
   faults.push(...strayNames(desired, current));
@@ -36,13 +38,15 @@ export async function stepsFor(
     ...planPrices(desired, current, source),
     ...planAccess(desired, current),
   ];
+  const keys = await planKeys(tx, desired, current, { planner, faults });
   const kept = once ? steps.filter((step) => isKeptByFile(step, current)) : [];
   return {
-    steps: steps.filter((step) => !kept.includes(step)),
-    gone: planGone(desired, current, keeper),
+    steps: [...steps.filter((step) => !kept.includes(step)), ...keys.steps],
+    gone: [...planGone(desired, current, keeper), ...keys.gone],
     warnings: [
       ...withoutSecret(desired, current),
       ...unpriced(desired, current),
+      ...keys.warnings,
       ...new Set(kept.map((step) => `${nameOf(step)} is kept by a gateway file: change it there`)),
     ],
   };

@@ -19,6 +19,7 @@ import type {
 import { Entry, type Reading } from './entry';
 import type { FileFault } from './file-fault';
 import { didYouMean } from '../nearest';
+import { readKey } from './read-keys';
 import { readPrice, readSchedules } from './read-price';
 import type { References } from './references';
 
@@ -59,7 +60,15 @@ export function readGatewayText(
   // What a broken document seems to say is not worth complaining about.
   const isBroken = faults.length > 0;
   const root = new Entry(reading, isBroken ? null : document.contents, '');
-  const fields = root.fields('version', 'providers', 'models', 'aliases', 'organisations');
+  const fields = root.fields(
+    'version',
+    'providers',
+    'models',
+    'aliases',
+    'organisations',
+    'keys',
+    'manages_keys',
+  );
   if (!isBroken) {
     if (fields.version.isAbsent) fields.version.fault('is missing: write "version: 1"');
     else fields.version.oneOf(['1']);
@@ -70,6 +79,8 @@ export function readGatewayText(
     models: models.map(({ model }) => model),
     aliases: [...models.flatMap(({ aliases }) => aliases), ...fields.aliases.named().map(readAlias)],
     organisations: fields.organisations.named().map(readOrganisation),
+    keys: fields.keys.named().map(readKey),
+    managesKeys: fields.manages_keys.truth() ?? false,
   };
   refuseTwins(desired.aliases, faults);
   return { desired, faults };

@@ -17,7 +17,10 @@ const HEAD = `# What this installation serves. Secrets are not in here: where a 
 `;
 
 /** The whole catalogue as a file that, read again, changes nothing. What is as usual is left out. */
-export function gatewayText({ providers, models, aliases, organisations }: Current): string {
+export function gatewayText(
+  { providers, models, aliases, organisations }: Current,
+  keys: Readonly<Record<string, Fields>> = {},
+): string {
   const namesOf = Map.groupBy(aliases.keys(), (alias) => aliases.get(alias) ?? '');
   const content = {
     version: 1,
@@ -28,6 +31,7 @@ export function gatewayText({ providers, models, aliases, organisations }: Curre
       models: accessOf(access),
       departments: named(departments, (department) => ({ models: accessOf(department.access) })),
     })),
+    keys: named(new Map(Object.entries(keys)), (key) => escaped(key) as Fields),
   };
   return HEAD + stringify(withoutNothing(content), { lineWidth: 0, aliasDuplicateObjects: false });
 }

@@ -1,0 +1,92 @@
+import { formatUsd, platformScope } from '../../kernel';
+import type { KeyRegister, ManagedKey } from '../../keys';
+import { type Database, everyRow, type PageRequest } from '../../platform';
+
+const PAGE = 500;
+
+type Fields = Record<string, unknown>;
+
+/** Every key that is not revoked, as a gateway file has it: without its secret. */
+export async function exportedKeys(
+  database: Database,
+  register: KeyRegister,
+): Promise<Record<string, Fields>> {
+  const keys: ManagedKey[] = [];
+  const read = (page: PageRequest) => register.list(platformScope, { ...page, kind: 'client' });
+  for await (const key of everyRow(Infinity, PAGE, read)) if (key.status !== 'revoked') keys.push(key);
+  const owners = await ownersOf(database, keys);
+  const names = namesFor(keys);
+  return Object.fromEntries(
+    keys.map((key): [string, Fields] => {
+      const name = names.get(key) ?? key.publicId;
+      return [name, { ...fieldsOf(key, name), ...owners.get(key.id) }];
+    }),
+  );
+}
+
+const fieldsOf = (key: ManagedKey, name: string): Fields => ({
+  id: key.fileName === null ? key.publicId : null,
+  name: key.name === name ? null : key.name,
+  status: key.status === 'disabled' ? 'disabled' : null,
+  allowed_models: key.allowedModels,
+  allowed_regions: key.allowedRegions,
+  budget_limit: key.budget === null ? null : formatUsd(key.budget.limit),
+  budget_period: key.budget?.period ?? null,
+  model_budgets:
+    key.modelBudgets.length === 0
+      ? null
+      : key.modelBudgets.map(({ model, state }) => ({
+          model,
+          limit: formatUsd(state.limit),
+          period: state.period,
+        })),
+  rate_limit_rpm: key.rateLimitRpm,
+  rate_limit_tpm: key.rateLimitTpm,
+  max_parallel: key.maxParallel,
+  metadata: key.metadata,
+  expires_at: key.expiresAt?.toISOString() ?? null,
+});
+
+/** The name that a file gave it, else its own in small letters, with a number where two are alike. */
+function namesFor(keys: readonly ManagedKey[]): ReadonlyMap<ManagedKey, string> {
+  const names = new Map<ManagedKey, string>();
+  const taken = new Set(keys.flatMap(({ fileName }) => fileName ?? []));
+  for (const key of keys) {
+    const base = key.fileName ?? baseNameOf(key);
+    let name = base;
+    for (let twin = 2; key.fileName === null && taken.has(name); twin += 1) name = `${base}-${twin}`;
+    taken.add(name);
+    names.set(key, name);
+  }
+  return names;
+}
+
+function baseNameOf({ name, publicId }: ManagedKey): string {
+  const plain = name.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-');
+  return /^[a-z0-9]/.test(plain) ? plain.slice(0, 50) : `key-${publicId.toLowerCase()}`;
+}
+
+interface OwnerRow {
+  readonly id: number;
+  readonly user: string | null;
+  readonly organisation: string | null;
+  readonly department: string | null;
+  readonly project: number | null;
+}
+
+/** The organisation that follows from a person is not said. */
+async function ownersOf(
+  database: Database,
+  keys: readonly ManagedKey[],
+): Promise<ReadonlyMap<number, Fields>> {
+  const rows = await database.query<OwnerRow>(
+    `SELECT k.id, u.email AS user, d.name AS department, k.project_id AS project,
+            CASE WHEN d.id IS NOT NULL OR (k.user_id IS NULL AND k.project_id IS NULL) THEN o.slug END AS organisation
+       FROM api_key k LEFT JOIN user_account u ON u.id = k.user_id
+       LEFT JOIN department d ON d.id = k.department_id
+       LEFT JOIN organisation o ON o.id = coalesce(d.organisation_id, k.organisation_id)
+      WHERE k.id = ANY ($1::integer[])`,
+    [keys.map(({ id }) => id)],
+  );
+  return new Map(rows.map(({ id, ...owner }) => [id, owner]));
+}

@@ -1,0 +1,2 @@
+export { exportedKeys } from './exported-keys';
+export { FileKeys, type FreshKey } from './file-keys';
