@@ -25,19 +25,27 @@ function decimalOf(amount: Amount): Intl.StringNumericLiteral {
   return `${sign}${magnitude / nanoPerUnit}.${fraction}` as Intl.StringNumericLiteral;
 }
 
+const belowCent = { maximumSignificantDigits: 4 };
+
+/** Only the choice of digits depends on this comparison; the amount itself is formatted exactly. */
+function isBelowCent(decimal: Intl.StringNumericLiteral): boolean {
+  const size = Math.abs(Number(decimal));
+  return size > 0 && size < 0.01;
+}
+
 const currency = { style: 'currency', currency: 'USD', currencyDisplay: 'narrowSymbol' } as const;
 
-/** Ledgers, wallets, budgets: two decimals. */
+/** Ledgers, wallets, budgets: two decimals. What is less than a cent is still not nothing. */
 export function formatMoney(locale: Locale, amount: Amount): string {
-  return numberFormat(locale, currency).format(decimalOf(amount));
+  const decimal = decimalOf(amount);
+  const digits = isBelowCent(decimal) ? belowCent : {};
+  return numberFormat(locale, { ...currency, ...digits }).format(decimal);
 }
 
 /** What one request cost: four decimals, and below a cent four significant digits. */
 export function formatCost(locale: Locale, amount: Amount): string {
   const decimal = decimalOf(amount);
-  // Only the choice of digits depends on this comparison; the amount itself is formatted exactly.
-  const small = Math.abs(Number(decimal)) < 0.01 && Number(decimal) !== 0;
-  const digits = small ? { maximumSignificantDigits: 4 } : { maximumFractionDigits: 4 };
+  const digits = isBelowCent(decimal) ? belowCent : { maximumFractionDigits: 4 };
   return numberFormat(locale, { ...currency, ...digits }).format(decimal);
 }
 
