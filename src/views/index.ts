@@ -22,6 +22,14 @@ export {
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';
 export { requestSnippets, type SnippetValues } from './components/snippets';
+export {
+  formPageField,
+  type RefusalPieces,
+  type RefusedForm,
+  withFocusOnFirstError,
+  withFormPages,
+  withRefusal,
+} from './refused-form';
 export { projectFolder } from './project-folder';
 export { loadTranslations, type Translate, type Translations } from './translations';
 export {

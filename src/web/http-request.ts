@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ExecutionContext } from '@nestjs/common';
 import type { FrameFacts } from './frame-facts';
 import type { Actor } from '../kernel';
+import type { Refusal } from './pages/refusal';
 import type { ResellerDomain, Viewing } from '../identity';
 import type { Caller } from '../keys';
 
@@ -25,6 +26,10 @@ export interface HttpRequest extends IncomingMessage {
   /** Set where a change in the portal is read; the gateway reads its own. */
   body?: unknown;
   rawBody?: Buffer;
+  /** The page that the form stands on, where it is one of ours. */
+  formPage?: string;
+  /** Set where a page is shown again because a form of it was refused. */
+  refusal?: Refusal;
   /** Set where an inference request failed: what was asked, and the supplier that was asked last. */
   attempted?: { readonly model: string; readonly supplier: string | null };
 }

@@ -4,6 +4,7 @@ import type { Observable } from 'rxjs';
 import { fault, readJsonObject } from '../kernel';
 import { readBody, Settings } from '../platform';
 import { type HttpRequest, requestOf } from './http-request';
+import { takeFormPage } from './pages/refusal';
 import { readUpload } from './upload';
 
 export const bodyLimitMetadata = 'switchboard:body-limit';
@@ -31,6 +32,7 @@ export class PortalBodyInterceptor implements NestInterceptor {
         takesFiles === true && type === 'multipart/form-data'
           ? await readUpload(request.rawBody, request.headers['content-type'] ?? '')
           : await parseBody(request.rawBody, type);
+      request.formPage = takeFormPage(request.body);
     }
     return next.handle();
   }

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Query, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type DepartmentAccess, ModelAccess, type ModelPolicy } from '../../catalogue';
 import { fault } from '../../kernel';
 import { Database } from '../../platform';
 import { Access, Action, actorOf, adminScope, Data, type HttpRequest } from '../../web';
-import { Answers, ProblemAsNotice } from './answers';
+import { Answers } from './answers';
 import {
   DepartmentAccessForm,
   OrganisationGrantForm,
@@ -19,7 +19,6 @@ const ORGANISATION = Access.role('org_admin');
 
 /** Who may use which models: the platform's grant, the organisation's own switch and policy, and its departments. */
 @Controller()
-@UseInterceptors(ProblemAsNotice)
 export class AccessController {
   constructor(
     private readonly database: Database,

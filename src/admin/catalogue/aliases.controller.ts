@@ -1,18 +1,17 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { CatalogueEditor, listAliases, ModelSheets, refuseManaged } from '../../catalogue';
 import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Access, Action, Data, type HttpRequest } from '../../web';
-import { Answers, ProblemAsNotice } from './answers';
+import { Answers } from './answers';
 import { AliasForm, AliasRemovalForm, type FromPage } from './forms';
 
 const PLATFORM = Access.role('platform_admin');
 
 /** Other names of models. Both ways to add and to remove one are the same. */
 @Controller()
-@UseInterceptors(ProblemAsNotice)
 export class AliasesController {
   constructor(
     private readonly database: Database,

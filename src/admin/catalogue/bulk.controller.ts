@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { CatalogueEditor, type ModelState, ModelSheets, refuseManaged } from '../../catalogue';
 import { Database } from '../../platform';
 import { Access, Action, type HttpRequest, PageRenderer, wantsPage } from '../../web';
-import { MODELS_PAGE, pathBack, ProblemAsNotice } from './answers';
+import { MODELS_PAGE, pathBack } from './answers';
 import { BulkStateForm } from './forms';
 
 interface Moved {
@@ -15,7 +15,6 @@ interface Moved {
 
 /** One state for several models, or for each its own, as the way back needs it: all of them or none. */
 @Controller()
-@UseInterceptors(ProblemAsNotice)
 export class BulkController {
   constructor(
     private readonly database: Database,

@@ -17,6 +17,7 @@ import {
   MinLength,
 } from 'class-validator';
 import { parseJsonText } from '../../kernel';
+import { LooksLikeDollars } from '../pages/fields';
 
 /*
  * Fields of forms and of JSON alike: a form sends texts, empty ones for what was left open, and a list as a field that
@@ -72,7 +73,7 @@ export const Usd = (): PropertyDecorator =>
       value === '' ? null : typeof value === 'number' ? String(value) : trimmed({ value }),
     ),
     IsOptional(),
-    Matches(/^\d{1,7}(\.\d{1,9})?$/),
+    LooksLikeDollars(7),
   );
 
 /** A list, or a text with commas or line ends between its items. */

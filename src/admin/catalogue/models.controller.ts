@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { type ActionName, ActivityLog, changesOf } from '../../audit';
 import {
   CatalogueEditor,
@@ -14,7 +14,7 @@ import {
 import { fault } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Access, Action, type HttpRequest } from '../../web';
-import { Answers, ProblemAsNotice } from './answers';
+import { Answers } from './answers';
 import {
   ModelChangeForm,
   ModelForm,
@@ -32,7 +32,6 @@ const PLATFORM = Access.role('platform_admin');
 
 /** Changes of models; the pages are elsewhere. */
 @Controller()
-@UseInterceptors(ProblemAsNotice)
 export class ModelsController {
   constructor(
     private readonly database: Database,

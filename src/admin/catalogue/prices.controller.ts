@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import {
   type ModelSheet,
@@ -11,7 +11,7 @@ import {
 import { fault, formatUsd, priceRates, wholeNumberField } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Access, Action, Data, type HttpRequest } from '../../web';
-import { Answers, ProblemAsNotice } from './answers';
+import { Answers } from './answers';
 import { PriceForm, ReasonForm, ScheduleForm } from './forms';
 import { PriceDesk, sourceOf } from './price-desk.service';
 import { presentModel, presentPrice, presentSchedule, pricesOf } from './present';
@@ -22,7 +22,6 @@ const LARGEST_ID = 2_147_483_647;
 
 /** Prices and their schedules. No price is ever edited: a change is a version, and requests keep theirs. */
 @Controller()
-@UseInterceptors(ProblemAsNotice)
 export class PricesController {
   constructor(
     private readonly database: Database,

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Param, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { type ActionName, ActivityLog, changesOf, type NewActivity } from '../../audit';
 import { type CredentialKind, ProviderSheets, type ProviderSheet, visibilityEffect } from '../../catalogue';
 import { fault, wholeNumberField } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { SupplierStyles } from '../../routing';
 import { Access, Action, Data, type HttpRequest } from '../../web';
-import { Answers, MODELS_PAGE, ProblemAsNotice } from './answers';
+import { Answers, MODELS_PAGE } from './answers';
 import { ProviderForm, ReasonForm, VisibilityForm } from './forms';
 import { presentProvider, recordedProvider } from './present';
 import { providerFields, secretOfForm } from './read-forms';
@@ -18,7 +18,6 @@ export const idIn = (text: string, param: string): number => wholeNumberField(te
 
 /** Changes of providers and their secrets. */
 @Controller()
-@UseInterceptors(ProblemAsNotice)
 export class ProvidersController {
   constructor(
     private readonly database: Database,

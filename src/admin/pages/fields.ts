@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, ValidateBy } from 'class-validator';
 import { type Fault, type Nano, parseUsd, validationFault } from '../../kernel';
 
 const LARGEST_ID = 2_147_483_647;
@@ -41,8 +41,21 @@ export const IsDollars = (): PropertyDecorator =>
     Transform(({ value }: { value: unknown }) =>
       value === '' ? null : typeof value === 'number' ? String(value) : value,
     ),
-    Matches(/^\d{1,9}(\.\d{1,9})?$/),
+    LooksLikeDollars(),
   );
+
+/** Under a name of its own, so that people are told what an amount looks like. */
+export const LooksLikeDollars = (mostDigits = 9): PropertyDecorator =>
+  ValidateBy({
+    name: 'isDollars',
+    validator: {
+      validate: (value: unknown) =>
+        typeof value === 'string' &&
+        /^\d+(\.\d{1,9})?$/.test(value) &&
+        value.split('.', 1).every((whole) => whole.length <= mostDigits),
+      defaultMessage: () => '$property must be an amount of US dollars, like 12.50',
+    },
+  });
 
 export const nanoOf = (dollars: string | null | undefined): Nano | null =>
   dollars === null || dollars === undefined ? null : parseUsd(dollars);

@@ -6,6 +6,7 @@ import {
   fromUnknown,
   renderGateway,
   renderMessages,
+  renderPageModel,
   renderPortal,
   type Rendered,
   underlyingCause,
@@ -13,6 +14,7 @@ import {
 import { isGatewayPath, LeanAdapter, Logger } from '../../platform';
 import { type HttpRequest, pathOf, wantsPage } from '../http-request';
 import { PageRenderer } from '../pages/page-renderer';
+import type { Posted, Refusal } from '../pages/refusal';
 
 type Surface = 'gateway' | 'messages' | 'page' | 'portal';
 
@@ -41,7 +43,29 @@ export class FaultFilter implements ExceptionFilter {
       return;
     }
     if (!request.complete) response.setHeader('connection', 'close');
-    this.answer(problem, request, response);
+    if (request.refusal !== undefined) this.answer(request.refusal.problem, request, response);
+    else if (!this.showAgain(problem, request, response)) this.answer(problem, request, response);
+  }
+
+  /** A refused form comes back on its own page, which its handler makes for the same person as ever. */
+  private showAgain(problem: Fault, request: HttpRequest, response: ServerResponse): boolean {
+    const { formPage } = request;
+    if (formPage === undefined || !mayBeMended(problem) || surfaceOf(request) !== 'page') return false;
+    const [path = ''] = formPage.split('?');
+    const page = this.adapter.routes.find('GET', path);
+    if (page === null) return false;
+    const refusal: Refusal = { path: pathOf(request), posted: request.body as Posted, problem };
+    const again = Object.assign(Object.create(request) as HttpRequest, {
+      method: 'GET',
+      url: formPage,
+      originalUrl: formPage,
+      params: page.params,
+      refusal,
+    });
+    const { headers } = renderPageModel(problem, request.requestId);
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    page.handler(again, response, () => this.answer(problem, request, response));
+    return true;
   }
 
   /** Nest says "not found" for a known path under another verb, too. */
@@ -94,6 +118,10 @@ export class FaultFilter implements ExceptionFilter {
     });
   }
 }
+
+/** What another entry, or the same a little later, may get through; the rest has a page of its own. */
+const mayBeMended = ({ status, code }: Fault): boolean =>
+  code !== 'csrf_rejected' && ![401, 499, 500].includes(status);
 
 const noLane: ReadonlySet<string> = new Set(['no_providers_available', 'sovereign_route_unavailable']);
 

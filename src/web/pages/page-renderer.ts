@@ -10,10 +10,14 @@ import {
   type Translate,
   type ViewContext,
   ViewEngine,
+  withFocusOnFirstError,
+  withFormPages,
+  withRefusal,
 } from '../../views';
 import { cookieOf } from '../cookies';
 import { PageFrames } from './page-frame';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
+import { refusedForm } from './refusal';
 
 export const languageCookie = 'svc_language';
 const themeCookie = 'svc_theme';
@@ -30,7 +34,13 @@ export class PageRenderer {
   ) {}
 
   page(view: string, model: object, request: HttpRequest): string {
-    return this.engine.render(view, model, this.contextOf(request));
+    const context = this.contextOf(request);
+    const html = withFormPages(this.engine.render(view, model, context), request.originalUrl);
+    const { refusal } = request;
+    if (refusal === undefined) return request.method === 'POST' ? withFocusOnFirstError(html) : html;
+    const piece = (name: string, values: object): string =>
+      this.engine.render(`fragments/${name}`, values, { ...context, fragment: true });
+    return withFocusOnFirstError(withRefusal(html, ...refusedForm(refusal, piece, this.textsFor(request))));
   }
 
   fault(

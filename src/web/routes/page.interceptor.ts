@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { mergeMap, type Observable } from 'rxjs';
+import { portalStatusOf } from '../../kernel';
 import { queryOf, requestOf } from '../http-request';
 import { PageFrames } from '../pages/page-frame';
 import { PageRenderer } from '../pages/page-renderer';
@@ -40,6 +41,7 @@ export class PageInterceptor implements NestInterceptor {
         if (asksForData) return model.data;
         if (page.cacheSeconds === undefined) await this.frames.load(request, response);
         response.setHeader('content-type', 'text/html; charset=utf-8');
+        if (request.refusal !== undefined) response.statusCode = portalStatusOf(request.refusal.problem);
         return this.pages.page(page.view, model, request);
       }),
     );

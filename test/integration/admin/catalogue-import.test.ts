@@ -289,8 +289,9 @@ test('a file from a browser, and a refusal that shows the form again', async () 
   const wrong = new FormData();
   wrong.set('format', 'gateway-yaml');
   wrong.set('content', 'version: 2 # mine');
+  wrong.set('_page', IMPORT);
   const refused = await house.admin.upload(IMPORT, wrong);
-  expect(refused.status).toBe(400);
+  expect(refused.status).toBe(422);
   const text = await refused.text();
   expect(text).toContain('version: 2 # mine');
   expect(text).toContain('expected one of 1');

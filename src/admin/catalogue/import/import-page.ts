@@ -5,19 +5,7 @@ import { IMPORT_FORMATS, MOST_ROWS } from './import-forms';
 
 const MOST_NAMES = 200;
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-/** The form, filled in again after a refusal; a file is not sent back. */
-export const formPage = (given: Readonly<Record<string, unknown>>, faults: readonly string[]): object => ({
-  faults,
-  formats: IMPORT_FORMATS.map((value) => ({ value, selected: value === given['format'] })),
-  values: {
-    content: textOf(given['content']),
-    providers: textOf(given['providers']),
-    only: textOf(given['only']),
-    overwrite: given['overwrite'] === 'on',
-  },
-});
+export const formPage = (): object => ({ formats: IMPORT_FORMATS });
 
 const nameOf = ({ kind, name }: PlanRow): string => `${kind} ${name}`;
 

@@ -1,19 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { Body, Controller, Get, Header, Param, Req, Res, UseInterceptors } from '@nestjs/common';
-import { fault, fromUnknown, validationFault } from '../../../kernel';
-import {
-  Access,
-  Action,
-  actorOf,
-  afterChange,
-  FormPipe,
-  type HttpRequest,
-  Notices,
-  Page,
-  PageRenderer,
-  wantsPage,
-} from '../../../web';
-import { Answers, MODELS_PAGE, ProblemAsNotice } from '../answers';
+import { Body, Controller, Get, Header, Param, Req, Res } from '@nestjs/common';
+import { fault, validationFault } from '../../../kernel';
+import { Access, Action, actorOf, afterChange, type HttpRequest, Page, wantsPage } from '../../../web';
+import { Answers, MODELS_PAGE } from '../answers';
 import { ImportDesk } from './import-desk.service';
 import { ImportDrafts } from './import-drafts.service';
 import { ApplyForm, DraftParams, ImportForm } from './import-forms';
@@ -26,13 +15,9 @@ const FILE_BYTES = 24 * 1024 * 1024;
 /** A catalogue from a file: what it would change is looked at first, and then some of it or all of it is done. */
 @Controller()
 export class ImportController {
-  private readonly pipe = new FormPipe();
-
   constructor(
     private readonly desk: ImportDesk,
     private readonly drafts: ImportDrafts,
-    private readonly pages: PageRenderer,
-    private readonly notices: Notices,
     private readonly answers: Answers,
   ) {}
 
@@ -48,7 +33,7 @@ export class ImportController {
 
   @Page(IMPORT, 'pages/admin/catalogue/import', PLATFORM)
   form(): object {
-    return formPage({}, []);
+    return formPage();
   }
 
   @Action(IMPORT, PLATFORM, {
@@ -57,25 +42,34 @@ export class ImportController {
     takesFiles: true,
   })
   async bring(
+    @Body() form: ImportForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
-  ): Promise<object | string> {
-    try {
-      const form = (await this.pipe.transform(request.body, {
-        type: 'body',
-        metatype: ImportForm,
-      })) as ImportForm;
-      return await this.keep(form, request, response);
-    } catch (error) {
-      const problem = fromUnknown(error);
-      if (!wantsPage(request) || problem.status >= 500) throw error;
-      const issues = (problem.options.details?.errors ?? []) as { msg: string }[];
-      const faults = issues.length > 0 ? issues.map(({ msg }) => msg) : [problem.humanMessage];
-      response.statusCode = problem.status;
-      response.setHeader('content-type', 'text/html; charset=utf-8');
-      const given = (request.body ?? {}) as Record<string, unknown>;
-      return this.pages.page('pages/admin/catalogue/import', formPage(given, faults), request);
-    }
+  ): Promise<object> {
+    const source = form.file?.trim() ? 'file' : 'content';
+    const content = form[source] ?? '';
+    if (content.trim() === '')
+      throw fault('missing_fields', {
+        message: 'Bring a file, or its text.',
+        details: { required: ['content'] },
+      });
+    const faults = this.desk.faultsIn({ format: form.format, content });
+    if (faults.length > 0)
+      throw validationFault(
+        faults.map(({ path, line, problem }) => ({
+          loc: ['body', source, line],
+          msg: `${line}: ${path === '' ? '' : `${path}: `}${problem}`,
+          type: 'file',
+        })),
+      );
+    const { providers = [], only = [], overwrite = false } = form;
+    const options = { providers, only, overwrite };
+    const { userId } = actorOf(request);
+    const id = await this.drafts.keep(userId, { format: form.format, options, content });
+    const to = `${IMPORT}/${id}`;
+    if (wantsPage(request)) return afterChange(request, response, to, {});
+    const plan = await this.desk.plan({ id, format: form.format, options, content });
+    return { ok: true, draft_id: id, ...presentPlan(plan) };
   }
 
   @Page(`${IMPORT}/:draft_id`, 'pages/admin/catalogue/import-plan', PLATFORM)
@@ -85,7 +79,6 @@ export class ImportController {
   }
 
   @Action(`${IMPORT}/:draft_id/apply`, PLATFORM, { audit: 'catalogue.imported' })
-  @UseInterceptors(ProblemAsNotice)
   async apply(
     @Param() { draft_id: id }: DraftParams,
     @Body() form: ApplyForm,
@@ -109,31 +102,5 @@ export class ImportController {
         to: `${IMPORT}/${id}`,
       },
     );
-  }
-
-  private async keep(form: ImportForm, request: HttpRequest, response: ServerResponse): Promise<object> {
-    const content = form.file?.trim() ? form.file : (form.content ?? '');
-    if (content.trim() === '')
-      throw fault('missing_fields', {
-        message: 'Bring a file, or its text.',
-        details: { required: ['file', 'or content'] },
-      });
-    const faults = this.desk.faultsIn({ format: form.format, content });
-    if (faults.length > 0)
-      throw validationFault(
-        faults.map(({ path, line, problem }) => ({
-          loc: ['body', 'content', line],
-          msg: `${line}: ${path === '' ? '' : `${path}: `}${problem}`,
-          type: 'file',
-        })),
-      );
-    const { providers = [], only = [], overwrite = false } = form;
-    const options = { providers, only, overwrite };
-    const { userId } = actorOf(request);
-    const id = await this.drafts.keep(userId, { format: form.format, options, content });
-    const to = `${IMPORT}/${id}`;
-    if (wantsPage(request)) return afterChange(request, response, to, {});
-    const plan = await this.desk.plan({ id, format: form.format, options, content });
-    return { ok: true, draft_id: id, ...presentPlan(plan) };
   }
 }

@@ -1,0 +1,76 @@
+import type { Fault, ValidationIssue } from '../../kernel';
+import { formPageField, type RefusalPieces, type RefusedForm, type Translate } from '../../views';
+import { localPath } from '../local-path';
+
+export type Posted = Readonly<Record<string, unknown>>;
+
+/** A form that was not carried out, and why. */
+export interface Refusal {
+  readonly path: string;
+  readonly posted: Posted;
+  readonly problem: Fault;
+}
+
+/** Every form of our pages names its page; handlers never see it. */
+export function takeFormPage(body: unknown): string | undefined {
+  const form = body as Record<string, unknown>;
+  const page = form[formPageField];
+  Reflect.deleteProperty(form, formPageField);
+  return typeof page === 'string' ? localPath(page, '') || undefined : undefined;
+}
+
+/** In the reader's words, for the view that shows the form again. */
+export function refusedForm(
+  { path, posted, problem }: Refusal,
+  piece: (name: string, values: object) => string,
+  translate: Translate,
+): [RefusedForm, RefusalPieces] {
+  const isStale = problem.code === 'conflict' && problem.options.details?.version !== undefined;
+  const errors = isStale ? new Map<string, string>() : errorsOf(problem, translate);
+  const pieces: RefusalPieces = {
+    banner: (others) =>
+      piece('refused-form', {
+        text: [bannerText(problem, isStale, errors, translate), ...others].join(' '),
+        code: problem.code,
+      }),
+    error: (id, error) => piece('refused-field', { id: id.replace(/-error$/, ''), error }),
+    help: (text) => piece('refused-field', { id: '', typed: text }),
+  };
+  const typed = (value: string): string => translate('forms.typed', { value });
+  return [{ path, posted, errors, ...(isStale ? { typed } : {}) }, pieces];
+}
+
+function bannerText(
+  problem: Fault,
+  isStale: boolean,
+  errors: ReadonlyMap<string, string>,
+  translate: Translate,
+): string {
+  if (isStale) return translate('forms.changed-meanwhile');
+  return errors.size > 0 ? translate('forms.refused') : problem.humanMessage;
+}
+
+const MOST_TEXTS = 5;
+
+function errorsOf(problem: Fault, translate: Translate): Map<string, string> {
+  const { param, details } = problem.options;
+  const texts = new Map<string, Set<string>>();
+  const keep = (name: string, text: string): void => {
+    if (name !== '') texts.set(name, (texts.get(name) ?? new Set()).add(text));
+  };
+  for (const issue of (details?.errors ?? []) as ValidationIssue[]) {
+    if (issue.loc[0] === 'body') keep(String(issue.loc[1] ?? ''), textOf(issue, translate));
+  }
+  if (problem.code === 'missing_fields')
+    for (const name of (details?.required ?? []) as string[]) keep(name, translate('forms.problem.missing'));
+  if (param !== undefined && texts.size === 0) keep(param.split('.')[0] ?? '', problem.humanMessage);
+  return new Map([...texts].map(([name, said]) => [name, [...said].slice(0, MOST_TEXTS).join(' ')]));
+}
+
+/** Validators say in English what they miss; people read it in their own language, with the limit it names. */
+function textOf({ type, msg }: ValidationIssue, translate: Translate): string {
+  const key = `forms.problem.${type}`;
+  const limit = /(\d+)\D*$/.exec(msg)?.[1] ?? '';
+  const text = translate(key, { limit });
+  return text === key ? msg : text;
+}

@@ -1,0 +1,65 @@
+/** What a page offers to fill in, read as a browser would. */
+
+export interface PageField {
+  readonly name: string;
+  readonly type: string;
+  readonly inputMode: string | undefined;
+  readonly value: string;
+  /** False of a box that a browser would not send. */
+  readonly isSent: boolean;
+  readonly isRequired: boolean;
+}
+
+export interface PageForm {
+  readonly action: string;
+  readonly fields: readonly PageField[];
+}
+
+const attribute = (tag: string, name: string): string | undefined =>
+  new RegExp(` ${name}="([^"]*)"`).exec(tag)?.[1];
+
+export const decoded = (text: string): string =>
+  text
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#x27;', "'")
+    .replaceAll('&#x3D;', '=')
+    .replaceAll('&#x60;', '`')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+
+/** The forms of a page that change something. */
+export const formsOf = (html: string): PageForm[] =>
+  [...html.matchAll(/<form\b[^>]*>[^]*?<\/form>/g)]
+    .map(([markup]) => markup)
+    .filter((markup) => attribute(markup, 'method') === 'post')
+    .map((markup) => ({
+      action: decoded(attribute(markup, 'action') ?? ''),
+      fields: [...markup.matchAll(/<(input|select|textarea)\b([^>]*)>(?:([^]*?)<\/\1>)?/g)].flatMap(fieldIn),
+    }));
+
+function fieldIn([, kind, attributes = '', inside = '']: RegExpExecArray): PageField[] {
+  const name = attribute(attributes, 'name');
+  if (name === undefined || / disabled\b/.test(attributes)) return [];
+  const type = kind === 'input' ? (attribute(attributes, 'type') ?? 'text') : (kind ?? '');
+  const options = kind === 'select' ? [...inside.matchAll(/<option\b([^>]*)>/g)].map(([tag]) => tag) : [];
+  const chosen = options.find((tag) => tag.includes(' selected')) ?? options[0] ?? '';
+  const value =
+    kind === 'select'
+      ? attribute(chosen, 'value')
+      : kind === 'textarea'
+        ? inside
+        : attribute(attributes, 'value');
+  const isSent = !['checkbox', 'radio'].includes(type) || / checked\b/.test(attributes);
+  const isRequired = / required\b/.test(attributes);
+  return [
+    {
+      name,
+      type,
+      inputMode: attribute(attributes, 'inputmode'),
+      value: decoded(value ?? ''),
+      isSent,
+      isRequired,
+    },
+  ];
+}
