@@ -2,6 +2,9 @@ import {
   barChart,
   lineChart,
   meter,
+  scatterChart,
+  type ScatterInput,
+  type ScatterModel,
   spark,
   formatMoney,
   formatNumber,
@@ -47,6 +50,7 @@ export interface GalleryModel extends GalleryForms {
   meters: MeterModel[];
   bars: ChartModel;
   lines: ChartModel;
+  plot: ScatterModel | null;
   sparks: { points: string }[];
   empties: EmptyModel[];
   banners: BannerModel[];
@@ -98,7 +102,19 @@ const shell: GalleryModel['shell'] = {
 
 const partialNames = [
   ...['shell', 'nav', 'admin-strip', 'page-head', 'tile', 'stat-strip', 'card', 'table', 'filter-bar'],
-  ...['period-picker', 'pager', 'badge', 'route-line', 'meter', 'chart', 'empty', 'banner', 'toast', 'field'],
+  ...[
+    'period-picker',
+    'pager',
+    'badge',
+    'route-line',
+    'meter',
+    'chart',
+    'scatter',
+    'empty',
+    'banner',
+    'toast',
+    'field',
+  ],
   ...[
     'money-field',
     'checklist-picker',
@@ -118,7 +134,30 @@ const week = [1, 1.1, 0.95, 1.2, 0.9, 0.25, 0.2];
 const spend = (scale: number, drift: number): number[] =>
   daysOfNovember.map((_, day) => Math.round(scale * (week[day % 7] ?? 1) * (1 + drift * day) * 100) / 100);
 
-function charts(): Pick<GalleryModel, 'bars' | 'lines' | 'sparks'> {
+const around = (value: number, margin: number) => ({ value, low: value - margin, high: value + margin });
+
+const qualityAndCost: ScatterInput = {
+  title: 'Quality and cost',
+  xLabel: 'Mean cost of an answer',
+  yLabel: 'Mean score with its 95 % range',
+  formatX: dollars,
+  formatY: String,
+  points: [
+    { name: 'mistral-medium', slot: 3, x: around(0.004, 0.0004), y: around(61, 6) },
+    { name: 'gpt-large', slot: 2, x: around(0.021, 0.002), y: around(82, 4) },
+    { name: 'claude-sonnet', slot: 1, x: around(0.038, 0.003), y: around(85, 3) },
+  ],
+  path: {
+    name: 'The dial from 0 to 10; ringed: 5',
+    stops: [
+      { label: '0', x: 0.034, y: 86, current: false },
+      { label: '5', x: 0.02, y: 83, current: true },
+      { label: '10', x: 0.006, y: 66, current: false },
+    ],
+  },
+};
+
+function charts(): Pick<GalleryModel, 'bars' | 'lines' | 'plot' | 'sparks'> {
   const cost: ChartInput = {
     title: 'Spend per day by model',
     labels: daysOfNovember,
@@ -136,7 +175,7 @@ function charts(): Pick<GalleryModel, 'bars' | 'lines' | 'sparks'> {
     title: 'Latency per day',
     labels: daysOfNovember,
     pointLabel: 'Day',
-    totalLabel: 'Total',
+    totalLabel: null,
     format: (value) => `${formatNumber('en', value)} s`,
     series: [
       { name: 'p95', values: spend(2.2, 0.004) },
@@ -146,6 +185,7 @@ function charts(): Pick<GalleryModel, 'bars' | 'lines' | 'sparks'> {
   return {
     bars: barChart(cost),
     lines: lineChart(latency),
+    plot: scatterChart(qualityAndCost),
     sparks: [spark(spend(2, 0.02)), spark(spend(1, -0.02))],
   };
 }

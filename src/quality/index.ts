@@ -1,11 +1,15 @@
 export { SampleContent } from './content/sample-content';
 export {
   type ChosenOnDay,
+  type DecidingReason,
   DecisionQuery,
   type DecisionTotals,
   type MadeDecision,
   type MeasuredDifference,
+  type WeekOfDecisions,
 } from './decisions/decision-query';
+export { type DialOutcome, dialPreview } from './decisions/dial-preview';
+export { JudgedDecisions } from './decisions/judged-decisions';
 export { EvaluationLedger } from './ledger/evaluation-ledger';
 export { QualityModule } from './quality.module';
 export { type ModelReport, type QualityReport, reportsOf, type ScoredAnswer } from './report/quality-report';

@@ -8,6 +8,7 @@ import { RoutingModule } from '../routing';
 import { SampleContent } from './content/sample-content';
 import { Judge } from './judge/judge';
 import { DecisionQuery } from './decisions/decision-query';
+import { JudgedDecisions } from './decisions/judged-decisions';
 import { EvaluationLedger } from './ledger/evaluation-ledger';
 import { EVALUATION_QUEUE, EvaluationQueue } from './loop/evaluation-queue';
 import { EvaluationUpkeep } from './loop/evaluation-upkeep';
@@ -42,6 +43,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     EvaluationWorker,
     Evaluator,
     Judge,
+    JudgedDecisions,
     JudgeStep,
     LearnStep,
     QualityPolicies,
@@ -53,6 +55,13 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     SampleTaker,
     ScoreQuery,
   ],
-  exports: [DecisionQuery, EvaluationLedger, QualitySettingsStore, SampleContent, ScoreQuery],
+  exports: [
+    DecisionQuery,
+    EvaluationLedger,
+    JudgedDecisions,
+    QualitySettingsStore,
+    SampleContent,
+    ScoreQuery,
+  ],
 })
 export class QualityModule {}

@@ -13,6 +13,7 @@ export {
   type AutoSettingsOwner,
   AutoSettingsStore,
 } from './auto/auto-settings.store';
+export { isIncluded } from './auto/included';
 export { presentAutoPolicy, presentAutoSettings } from './auto/present-auto';
 export { AUTO, AutoRouter } from './auto-router';
 export * from './autorouter';

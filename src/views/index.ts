@@ -21,6 +21,7 @@ export {
 } from './formatting';
 export { filterFields } from './components/filter-fields';
 export type * from './components/models';
+export { scatterChart, type ScatterInput, type ScatterModel } from './components/scatter';
 export { requestSnippets, type SnippetValues } from './components/snippets';
 export {
   formPageField,

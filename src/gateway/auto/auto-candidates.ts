@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueService, matchesPattern, type ModelView } from '../../catalogue';
+import { CatalogueService, type ModelView } from '../../catalogue';
 import { Fault } from '../../kernel';
-import type { Candidate, EffectiveAutoPolicy } from '../../routing';
+import { type Candidate, type EffectiveAutoPolicy, isIncluded } from '../../routing';
 import { type Admission, Admissions } from '../inference/admit';
 import { AttemptTools } from '../inference/attempt-tools';
 import type { Call } from '../inference/describe';
@@ -121,13 +121,6 @@ export class AutoCandidates {
 }
 
 const rateOf = ({ candidate }: AutoCandidate): number => candidate.inputRate + candidate.outputRate;
-
-/** Every level that names models has to name it, and none may exclude it; aliases count as the model. */
-function isIncluded({ name, aliases }: ModelView, { includes, excludes }: EffectiveAutoPolicy): boolean {
-  const isNamed = (patterns: readonly string[]): boolean =>
-    [name, ...aliases].some((each) => patterns.some((pattern) => matchesPattern(pattern, each)));
-  return includes.every(isNamed) && !isNamed(excludes);
-}
 
 const documentModalities = ['document', 'pdf', 'file'];
 

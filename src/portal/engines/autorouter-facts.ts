@@ -2,10 +2,13 @@ import type { ChosenModel } from '../../audit';
 import type { Nano } from '../../kernel';
 import type {
   ChosenOnDay,
+  DecidingReason,
   DecisionTotals,
+  DialOutcome,
   MadeDecision,
   MeasuredDifference,
   QualityReport,
+  WeekOfDecisions,
 } from '../../quality';
 import type { AutoSettingsStore, effectivePolicy, Readiness } from '../../routing';
 
@@ -15,6 +18,13 @@ export interface AutorouterFacts {
   readonly chosen: readonly ChosenModel[];
   readonly totals: DecisionTotals;
   readonly byDay: readonly ChosenOnDay[];
+  readonly byWeek: readonly WeekOfDecisions[];
+  readonly reasons: readonly DecidingReason[];
+  /** Models that settings and access leave to choose from. */
+  readonly candidates: readonly string[];
+  readonly reference: string | null;
+  /** What every place of the dial would have chosen of the last judged requests. */
+  readonly dials: readonly DialOutcome[];
   readonly latest: readonly MadeDecision[];
   readonly excluded: Readonly<Record<string, number>>;
   readonly measured: MeasuredDifference;

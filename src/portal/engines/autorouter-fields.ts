@@ -1,5 +1,6 @@
 import { autoModes, type AutoSettings } from '../../routing';
 import type { FieldModel, Translate } from '../../views';
+import { dialText } from './autorouter-words';
 
 /** What a person may say for themselves or for a key; empty where a wider level decides. */
 export function ownFields(
@@ -29,9 +30,16 @@ export function ownFields(
     {
       id: `${prefix}-dial`,
       name: 'dial',
+      type: 'select',
       label: text('dial'),
-      value: settings.dial?.toString() ?? '',
-      inputMode: 'numeric',
+      options: [
+        { value: '', label: text('wider'), selected: settings.dial === undefined },
+        ...Array.from({ length: 11 }, (_, dial) => ({
+          value: String(dial),
+          label: dialText(dial, { translate }),
+          selected: settings.dial === dial,
+        })),
+      ],
       help: text('dial-help'),
     },
     select('reference_model', models, (model) => model),

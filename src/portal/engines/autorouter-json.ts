@@ -28,7 +28,9 @@ export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object 
       measured: {
         pairs: measured.pairs,
         quality_difference: measured.quality,
-        cost_ratio: measured.costRatio,
+        cost_ratio: measured.costRatio?.value ?? null,
+        cost_ratio_interval:
+          measured.costRatio === null ? null : { low: measured.costRatio.low, high: measured.costRatio.high },
         latency_difference_ms: measured.latencyMs,
       },
     },
@@ -40,6 +42,20 @@ export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object 
       mean_latency_ms: Math.round(meanLatencyMs),
     })),
     by_day: facts.byDay,
+    by_week: facts.byWeek.map(({ estimatedCostRatio, ...week }) => ({
+      ...week,
+      estimated_cost_ratio: estimatedCostRatio,
+    })),
+    reasons: facts.reasons,
+    candidates: facts.candidates,
+    reference: facts.reference,
+    dial_preview: facts.dials.map(({ dial, pairs, away, difference, costRatio }) => ({
+      dial,
+      pairs,
+      away_from_reference: away,
+      quality_difference: difference,
+      cost_ratio: costRatio,
+    })),
     by_model: report?.models ?? [],
     by_bucket: report?.buckets ?? [],
     judge_version: report?.judgeVersion ?? null,

@@ -1,26 +1,24 @@
 import type { ManagedKey } from '../../keys';
-import type { Interval } from '../../quality';
 import type { AutoSettings } from '../../routing';
 import {
   type BannerModel,
-  barChart,
   type Cell,
   type ChartModel,
   type FieldModel,
   formatNumber,
-  type LabelledFigure,
   type PeriodPickerModel,
-  slotOf,
+  type ScatterModel,
   type TableModel,
   type TileModel,
 } from '../../views';
 import { type HttpRequest, periodWords, scopeWords } from '../../web';
-import { dayLabels, dayNames } from '../lists/days';
 import type { Looks } from '../lists/looks';
+import { qualityPlot, shareChart, trendChart } from './autorouter-charts';
 import type { AutorouterFacts } from './autorouter-facts';
 import { ownFields } from './autorouter-fields';
-import { bucketTable, decisionTable, modelTable } from './autorouter-tables';
-import { changeText, intervalText } from './quality/report-model';
+import { bucketTable, decisionTable, exclusionTable, modelTable, reasonTable } from './autorouter-tables';
+import { autorouterTiles } from './autorouter-tiles';
+import { candidateTable, dialTable } from './dial-table';
 import { simulatedBanner } from './quality/quality-page';
 
 const choices = [7, 30, 90] as const;
@@ -42,11 +40,17 @@ export interface AutorouterPageModel {
   readonly state: BannerModel;
   readonly simulated: BannerModel | null;
   readonly tiles: readonly TileModel[];
+  readonly plot: ScatterModel | null;
+  readonly plotNote: string | null;
+  readonly candidates: TableModel;
+  readonly dials: TableModel;
   readonly chart: ChartModel | null;
+  readonly trend: ChartModel | null;
   readonly models: TableModel;
   readonly buckets: TableModel;
   readonly decisions: TableModel;
-  readonly exclusions: readonly LabelledFigure[];
+  readonly reasons: TableModel;
+  readonly exclusions: TableModel;
   readonly calibration: TableModel;
   readonly calibrationNote: string;
   readonly userFields: readonly FieldModel[];
@@ -56,6 +60,7 @@ export interface AutorouterPageModel {
 export function autorouterPage({ request, facts, settings, looks }: PageFacts): AutorouterPageModel {
   const { translate, timeZone } = looks;
   const { days } = facts;
+  const plot = qualityPlot(facts, looks);
   return {
     scope: `${periodWords(days, timeZone, translate)} · ${scopeWords(request, translate)}`,
     periods: {
@@ -68,15 +73,18 @@ export function autorouterPage({ request, facts, settings, looks }: PageFacts): 
     },
     state: stateOf(facts, looks),
     simulated: facts.isSimulated ? simulatedBanner(translate) : null,
-    tiles: tilesOf(facts, looks),
-    chart: facts.byDay.length === 0 ? null : shareChart(facts, looks),
+    tiles: autorouterTiles(facts, looks),
+    plot,
+    plotNote: plot === null ? translate('autorouter.plot-none') : null,
+    candidates: candidateTable(facts, looks),
+    dials: dialTable(facts, looks),
+    chart: shareChart(facts, looks),
+    trend: trendChart(facts, looks),
     models: modelTable(facts, looks),
     buckets: bucketTable(facts, looks),
     decisions: decisionTable(facts, looks),
-    exclusions: Object.entries(facts.excluded).map(([reason, count]) => ({
-      label: translate('autorouter.excluded-by', { reason }),
-      figure: { kind: 'number', value: count },
-    })),
+    reasons: reasonTable(facts, looks),
+    exclusions: exclusionTable(facts, looks),
     calibration: calibrationTable(facts, looks),
     calibrationNote: calibrationNote(facts, looks),
     userFields: ownFields('user', settings.own, settings.models, translate),
@@ -127,86 +135,6 @@ function stateOf({ policy, learning }: AutorouterFacts, { translate, locale }: L
       each: formatNumber(locale, learning.neededPerModel),
     }),
   };
-}
-
-function tilesOf({ totals, measured, evaluationSpend }: AutorouterFacts, looks: Looks): TileModel[] {
-  const { translate } = looks;
-  const text = (name: string): string => translate(`autorouter.${name}`);
-  const few = translate('qualitative.too-few');
-  const pairs = translate('autorouter.pairs', { count: measured.pairs });
-  const share = totals.requests === 0 ? null : totals.away / totals.requests;
-  const words = (label: string, value: string, note: string): TileModel => ({
-    label,
-    figure: { kind: 'text', value },
-    note,
-  });
-  const sticky = totals.stickyKept + totals.stickyBroken;
-  return [
-    { label: text('decisions'), figure: { kind: 'number', value: totals.requests } },
-    { label: text('away'), figure: { kind: 'percent', value: share } },
-    words(
-      text('measured-quality'),
-      measured.quality === null ? few : pointsText(measured.quality, looks),
-      `${text('measured')} · ${pairs}`,
-    ),
-    words(
-      text('measured-cost'),
-      measured.costRatio === null ? few : changeText(measured.costRatio, looks),
-      `${text('measured')} · ${pairs}`,
-    ),
-    words(
-      text('estimated-cost'),
-      totals.estimatedCostRatio === null ? few : changeText(totals.estimatedCostRatio, looks),
-      text('estimate'),
-    ),
-    words(
-      text('measured-latency'),
-      measured.latencyMs === null
-        ? few
-        : `${millisecondsText(measured.latencyMs.p50, looks)} / ${millisecondsText(measured.latencyMs.p95, looks)}`,
-      `p50 / p95 · ${text('measured')}`,
-    ),
-    { label: text('failovers'), figure: { kind: 'number', value: totals.failovers } },
-    words(
-      text('sticky'),
-      sticky === 0 ? '–' : `${totals.stickyKept} / ${totals.stickyBroken}`,
-      text('sticky-note'),
-    ),
-    ...(evaluationSpend === null
-      ? []
-      : [
-          {
-            label: text('evaluation-spend'),
-            figure: { kind: 'cost', value: evaluationSpend } as const,
-            note: text('evaluation-note'),
-          },
-        ]),
-  ];
-}
-
-const pointsText = (interval: Interval, looks: Looks): string => intervalText(interval, looks, true);
-
-const millisecondsText = (value: number, { locale }: Looks): string =>
-  `${new Intl.NumberFormat(locale, { signDisplay: 'exceptZero', maximumFractionDigits: 0 }).format(value)} ms`;
-
-function shareChart({ byDay, days }: AutorouterFacts, looks: Looks): ChartModel {
-  const { translate, locale, timeZone } = looks;
-  const names = dayNames(days, Date.now(), timeZone);
-  const models = [...new Set(byDay.map(({ model }) => model))].sort();
-  const counts = new Map(byDay.map(({ day, model, requests }) => [`${day} ${model}`, requests]));
-  return barChart({
-    title: translate('autorouter.by-day'),
-    labels: dayLabels(names, { locale }),
-    series: models.map((model) => ({
-      name: model,
-      slot: slotOf(model),
-      values: names.map((name) => counts.get(`${name} ${model}`) ?? 0),
-    })),
-    format: (value) => formatNumber(locale, value),
-    totalLabel: translate('list.total'),
-    pointLabel: translate('activity.page.day'),
-    whole: true,
-  });
 }
 
 function calibrationTable({ report }: AutorouterFacts, looks: Looks): TableModel {

@@ -1,17 +1,16 @@
-import type { MadeDecision } from '../../quality';
+import type { Interval, MadeDecision } from '../../quality';
 import { DECISION_REASONS } from '../../routing';
-import type { Cell, LabelledFigure, RowModel, TableModel } from '../../views';
+import type { Cell, LabelledFigure, RowModel, TableModel, Translate } from '../../views';
 import type { Looks } from '../lists/looks';
 import type { AutorouterFacts } from './autorouter-facts';
-import { changeText, intervalText } from './quality/report-model';
+import { changeText, decimalText, intervalText } from './autorouter-words';
 
 const end = 'end' as const;
 
-/** Models that answered, with what they cost and how they were scored. */
-export function modelTable({ chosen, report }: AutorouterFacts, looks: Looks): TableModel {
+/** Models that answered, with what they cost and how long they took. */
+export function modelTable({ chosen }: AutorouterFacts, looks: Looks): TableModel {
   const { translate } = looks;
   const total = chosen.reduce((sum, { requests }) => sum + requests, 0);
-  const scores = new Map(report?.models.map((model) => [model.model, model]));
   return {
     caption: translate('autorouter.chosen'),
     columns: [
@@ -19,28 +18,19 @@ export function modelTable({ chosen, report }: AutorouterFacts, looks: Looks): T
       { label: translate('overview.requests'), align: end },
       { label: translate('autorouter.share'), align: end, minor: true },
       { label: translate('autorouter.mean-cost'), align: end },
-      { label: translate('qualitative.mean'), align: end },
       { label: translate('requests.latency'), align: end, minor: true },
       { label: translate('models.success'), align: end, minor: true },
     ],
-    rows: chosen.map(({ model, requests, failures, costNano, meanLatencyMs }) => {
-      const mean = scores.get(model ?? '')?.mean ?? null;
-      return {
-        cells: [
-          { kind: 'text', value: model ?? translate('autorouter.none-chosen'), heading: true },
-          { kind: 'number', value: requests, align: end },
-          { kind: 'percent', value: requests / total, align: end, minor: true },
-          { kind: 'cost', value: costNano / BigInt(requests), align: end },
-          {
-            kind: 'text',
-            value: mean === null ? translate('qualitative.too-few') : intervalText(mean, looks),
-            align: end,
-          },
-          { kind: 'latency', value: meanLatencyMs, align: end, minor: true },
-          { kind: 'percent', value: 1 - failures / requests, align: end, minor: true },
-        ],
-      };
-    }),
+    rows: chosen.map(({ model, requests, failures, costNano, meanLatencyMs }) => ({
+      cells: [
+        { kind: 'text', value: model ?? translate('autorouter.none-chosen'), heading: true },
+        { kind: 'number', value: requests, align: end },
+        { kind: 'percent', value: requests / total, align: end, minor: true },
+        { kind: 'cost', value: costNano / BigInt(requests), align: end },
+        { kind: 'latency', value: meanLatencyMs, align: end, minor: true },
+        { kind: 'percent', value: 1 - failures / requests, align: end, minor: true },
+      ],
+    })),
     empty: { title: translate('autorouter.none-title'), text: translate('autorouter.none-text') },
   };
 }
@@ -76,6 +66,46 @@ export function bucketTable({ report }: AutorouterFacts, looks: Looks): TableMod
   };
 }
 
+/** How often each rule decided. */
+export function reasonTable({ reasons, totals }: AutorouterFacts, { translate }: Looks): TableModel {
+  return {
+    caption: translate('autorouter.reasons-of'),
+    compact: true,
+    columns: [
+      { label: translate('autorouter.why') },
+      { label: translate('overview.requests'), align: end },
+      { label: translate('autorouter.share'), align: end },
+    ],
+    rows: reasons.map(({ reason, requests }) => ({
+      cells: [
+        { kind: 'text', value: reasonText(reason, translate), heading: true },
+        { kind: 'number', value: requests, align: end },
+        { kind: 'percent', value: requests / Math.max(1, totals.requests), align: end },
+      ],
+    })),
+    empty: { title: translate('autorouter.latest-none'), text: translate('autorouter.none-text') },
+  };
+}
+
+/** Why models were not weighed, by how often. */
+export function exclusionTable({ excluded }: AutorouterFacts, { translate }: Looks): TableModel {
+  return {
+    caption: translate('autorouter.excluded'),
+    compact: true,
+    columns: [
+      { label: translate('autorouter.excluded-why') },
+      { label: translate('autorouter.excluded-times'), align: end },
+    ],
+    rows: Object.entries(excluded).map(([reason, count]) => ({
+      cells: [
+        { kind: 'text', value: exclusionText(reason, translate), heading: true },
+        { kind: 'number', value: count, align: end },
+      ],
+    })),
+    empty: { title: translate('autorouter.excluded-none'), text: translate('autorouter.excluded-none-text') },
+  };
+}
+
 /** Why the last requests were answered by the models that answered them. */
 export function decisionTable({ latest }: AutorouterFacts, looks: Looks): TableModel {
   const { translate } = looks;
@@ -97,10 +127,20 @@ export function decisionTable({ latest }: AutorouterFacts, looks: Looks): TableM
 
 const reasons: ReadonlySet<string> = new Set(DECISION_REASONS);
 
+const reasonText = (reason: string, translate: Translate): string =>
+  translate(`autorouter.reasons.${reasons.has(reason) ? reason : 'fallback'}`);
+
+/** In words, as a sentence of its own; a reason that a newer node wrote stays as it is. */
+function exclusionText(reason: string, translate: Translate): string {
+  const key = `autorouter.exclusions.${reason}`;
+  const text = translate(key);
+  return text === key ? reason : text;
+}
+
 function decisionRow(decision: MadeDecision, looks: Looks): RowModel {
   const { translate } = looks;
   const { requestId, createdAt, chosen, reason, costRatio } = decision;
-  const why = translate(`autorouter.reasons.${reasons.has(reason) ? reason : 'fallback'}`);
+  const why = reasonText(reason, translate);
   const cost: Cell = {
     kind: 'text',
     value: costRatio === null ? '–' : changeText(costRatio, looks),
@@ -117,29 +157,40 @@ function decisionRow(decision: MadeDecision, looks: Looks): RowModel {
     detail: {
       id: `decision-${requestId}`,
       name: `${chosen}: ${why}`,
-      href: `/dashboard/request-log?request_id=${requestId}`,
+      href: requestHref(requestId),
       items: detailsOf(decision, looks),
     },
   };
 }
 
+const requestHref = (requestId: string): string => `/dashboard/request-log?request_id=${requestId}`;
+
 function detailsOf({ candidates, excluded, ...decision }: MadeDecision, looks: Looks): LabelledFigure[] {
-  const { translate, locale } = looks;
-  const number = new Intl.NumberFormat(locale, { maximumFractionDigits: 3 });
+  const { translate } = looks;
   const text = (label: string, value: string | null): LabelledFigure[] =>
     value === null || value === '' ? [] : [{ label, figure: { kind: 'text', value } }];
+  const left = Object.entries(excluded).map(
+    ([reason, count]) => `${exclusionText(reason, translate)} (${count})`,
+  );
   return [
     ...text(translate('qualitative.bucket'), decision.bucket),
     ...text(translate('qualitative.reference'), decision.reference),
-    ...candidates.flatMap(({ model, q, u }) =>
+    ...candidates.flatMap(({ model, q, lo, hi, u }) =>
       text(
         model,
-        translate('autorouter.candidate', { quality: number.format(q), utility: number.format(u) }),
+        translate('autorouter.candidate', {
+          quality: points({ value: q, low: lo ?? q, high: hi ?? q }, looks),
+          utility: decimalText(u * 100, looks),
+        }),
       ),
     ),
-    ...Object.entries(excluded).flatMap(([reason, count]) =>
-      text(translate('autorouter.excluded-by', { reason }), String(count)),
-    ),
-    { label: translate('activity.page.request'), figure: { kind: 'copy', value: decision.requestId } },
+    ...text(translate('autorouter.left-out'), left.join('; ')),
+    {
+      label: translate('activity.page.request'),
+      figure: { kind: 'link', value: decision.requestId, href: requestHref(decision.requestId) },
+    },
   ];
 }
+
+const points = ({ value, low, high }: Interval, looks: Looks): string =>
+  intervalText({ value: value * 100, low: low * 100, high: high * 100 }, looks);

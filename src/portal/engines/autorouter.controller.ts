@@ -2,12 +2,30 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { ChosenModelsQuery } from '../../audit';
+import { CatalogueService, type ModelView } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
-import type { Scope } from '../../kernel';
+import { parseUsd, type Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { DecisionQuery, EvaluationLedger, reportsOf, ScoreQuery } from '../../quality';
-import { AUTO, AutoSettingsStore, AutoStates, effectivePolicy, readiness } from '../../routing';
-import { CatalogueService } from '../../catalogue';
+import {
+  DecisionQuery,
+  type DialOutcome,
+  dialPreview,
+  EvaluationLedger,
+  JudgedDecisions,
+  type QualityReport,
+  reportsOf,
+  ScoreQuery,
+} from '../../quality';
+import {
+  AUTO,
+  AutoSettingsStore,
+  AutoStates,
+  type EffectiveAutoPolicy,
+  effectivePolicy,
+  isIncluded,
+  readiness,
+  type RouterState,
+} from '../../routing';
 import { Access, actorOf, Data, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
 import { DAY_MS } from '../lists/days';
 import { looksOf } from '../lists/looks';
@@ -34,6 +52,7 @@ export class AutorouterController {
   constructor(
     private readonly models: ChosenModelsQuery,
     private readonly decisions: DecisionQuery,
+    private readonly judged: JudgedDecisions,
     private readonly scores: ScoreQuery,
     private readonly ledger: EvaluationLedger,
     private readonly settings: AutoSettingsStore,
@@ -54,7 +73,7 @@ export class AutorouterController {
       this.settings.of({ level: 'user', id: userId }),
       this.keys.list({ kind: 'user', userId }, { limit: MOST_KEYS }),
     ]);
-    const settings = { own, keys: keys.rows, models: this.openModels(request) };
+    const settings = { own, keys: keys.rows, models: this.openModels(request).map(({ name }) => name) };
     return { isHelpClosed, ...autorouterPage({ request, facts, settings, looks }) };
   }
 
@@ -69,37 +88,69 @@ export class AutorouterController {
     const organisationId = this.organisationOf(request, scope);
     const from = new Date(Date.now() - days * DAY_MS);
     const audience = { organisationId, userId, keyId: null };
-    const [chosen, totals, byDay, latest, excluded, measured, scored, share, levels, state, spent] =
-      await Promise.all([
-        this.models.of(scope, AUTO, from),
-        this.decisions.totals(scope, from),
-        this.decisions.byDay(scope, from, timeZone),
-        this.decisions.latest(scope, from),
-        this.decisions.exclusions(scope, from),
-        this.decisions.measured(scope, from),
-        this.scores.scored(scope, { from }),
-        this.scores.choices(scope, from),
-        this.settings.levels(audience),
-        organisationId === null ? null : this.states.of(organisationId),
-        scope.kind === 'user' ? null : this.ledger.spentSince(organisationId, from),
-      ]);
-    return {
-      days,
+    const [
       chosen,
       totals,
       byDay,
+      byWeek,
+      reasons,
       latest,
       excluded,
       measured,
-      report: reportsOf(scored, null)[0] ?? null,
+      scored,
+      share,
+      levels,
+      state,
+      spent,
+    ] = await Promise.all([
+      this.models.of(scope, AUTO, from),
+      this.decisions.totals(scope, from),
+      this.decisions.byDay(scope, from, timeZone),
+      this.decisions.byWeek(scope, from, timeZone),
+      this.decisions.reasons(scope, from),
+      this.decisions.latest(scope, from),
+      this.decisions.exclusions(scope, from),
+      this.decisions.measured(scope, from),
+      this.scores.scored(scope, { from }),
+      this.scores.choices(scope, from),
+      this.settings.levels(audience),
+      organisationId === null ? null : this.states.of(organisationId),
+      scope.kind === 'user' ? null : this.ledger.spentSince(organisationId, from),
+    ]);
+    const policy = effectivePolicy(levels);
+    const candidates = this.openModels(request)
+      .filter((model) => isIncluded(model, policy))
+      .map(({ name }) => name);
+    const report = reportsOf(scored, policy.reference_model ?? null)[0] ?? null;
+    return {
+      ...{ days, chosen, totals, byDay, byWeek, reasons, latest, excluded, measured, report, candidates },
+      reference: referenceIn(policy, candidates, report),
+      dials: await this.preview(scope, from, policy, { candidates, state }),
       isSimulated: share.simulated,
       levels,
-      policy: effectivePolicy(levels),
-      learning: state === null ? null : readiness(state, this.openModels(request)),
+      policy,
+      learning: state === null ? null : readiness(state, candidates),
       stateVersion: state?.version ?? 0,
       learnedAt: state === null || state.asOf === 0 ? null : new Date(state.asOf),
       evaluationSpend: spent,
     };
+  }
+
+  /** By what is ready now: a model that was on trial when the request came counts as it would today. */
+  private async preview(
+    scope: Scope,
+    from: Date,
+    policy: EffectiveAutoPolicy,
+    { candidates, state }: { candidates: readonly string[]; state: RouterState | null },
+  ): Promise<DialOutcome[]> {
+    const known = state === null ? [] : readiness(state, candidates).models.filter(({ ready }) => ready);
+    const most = policy.max_cost_per_request;
+    return dialPreview(await this.judged.latest(scope, from), {
+      ready: new Set(known.map(({ model }) => model)),
+      minQuality: policy.min_quality ?? 0,
+      maxCostNano: most === undefined ? Infinity : Number(parseUsd(most)),
+      unfamiliarFrom: state?.calibration === undefined ? null : 1 - state.calibration.p25,
+    });
   }
 
   private organisationOf(request: HttpRequest, scope: Scope): number | null {
@@ -107,17 +158,26 @@ export class AutorouterController {
     return scope.kind === 'user' ? actorOf(request).organisationId : null;
   }
 
-  private openModels(request: HttpRequest): string[] {
+  private openModels(request: HttpRequest): ModelView[] {
     const { organisationId, departmentId } = actorOf(request);
     const { snapshot } = this.catalogue;
-    return snapshot.models
-      .filter(
-        (model) =>
-          model.kind === 'chat' &&
-          model.state === 'active' &&
-          model.lanes.length > 0 &&
-          snapshot.isOpenTo(model, { organisationId, departmentId }),
-      )
-      .map(({ name }) => name);
+    return snapshot.models.filter(
+      (model) =>
+        model.kind === 'chat' &&
+        model.state === 'active' &&
+        model.redirectTo === null &&
+        model.lanes.length > 0 &&
+        snapshot.isOpenTo(model, { organisationId, departmentId }),
+    );
   }
+}
+
+/** As the gateway finds it: what settings name, else the first candidate; the report names another where that has none. */
+function referenceIn(
+  { reference_model: named }: EffectiveAutoPolicy,
+  candidates: readonly string[],
+  report: QualityReport | null,
+): string | null {
+  if (named !== undefined && candidates.includes(named)) return named;
+  return report?.reference ?? candidates[0] ?? null;
 }

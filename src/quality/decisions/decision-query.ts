@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../kernel';
 import { Database } from '../../platform';
-import { type Interval, pairedDifference, type Weighted } from '../report/statistics';
-import { withinScope } from '../scores/within-scope';
+import { type Interval, LEAST_SAMPLE, pairedDifference, ratioOf, type Weighted } from '../report/statistics';
+import { answeredBy, autoRecords, costRatio } from './auto-records';
 
 /** What became of requests for `auto`. What is reckoned from the router's own expectations is called an estimate. */
 export interface DecisionTotals {
@@ -32,7 +32,13 @@ export interface MadeDecision {
   readonly bucket: string | null;
   readonly costRatio: number | null;
   readonly qualityDifference: number | null;
-  readonly candidates: readonly { readonly model: string; readonly q: number; readonly u: number }[];
+  readonly candidates: readonly {
+    readonly model: string;
+    readonly q: number;
+    readonly lo?: number;
+    readonly hi?: number;
+    readonly u: number;
+  }[];
   readonly excluded: Readonly<Record<string, number>>;
 }
 
@@ -42,14 +48,30 @@ export interface MeasuredDifference {
   /** In points; null: not enough data. */
   readonly quality: Interval | null;
   /** What the chosen answers cost of what the reference's cost; null: not enough data. */
-  readonly costRatio: number | null;
+  readonly costRatio: Interval | null;
   /** Seconds by which the median answer is later than the reference's; null: not enough data. */
   readonly latencyMs: { readonly p50: number; readonly p95: number } | null;
 }
 
+export interface DecidingReason {
+  readonly reason: string;
+  readonly requests: number;
+}
+
+export interface WeekOfDecisions {
+  readonly week: string;
+  readonly requests: number;
+  /** Answered by another model than the reference. */
+  readonly away: number;
+  /** By the router's expectation; null where nothing is known. */
+  readonly estimatedCostRatio: number | null;
+}
+
 const LATEST = 20;
-const LEAST_PAIRS = 20;
 const MOST_PAIRS = 20_000;
+
+const estimatedRatio = `sum(r.cost_nano) FILTER (WHERE (${costRatio}) > 0)
+  / nullif(sum(r.cost_nano / (${costRatio})) FILTER (WHERE (${costRatio}) > 0), 0)`;
 
 /** Reads the decisions that the gateway wrote beside its records. */
 @Injectable()
@@ -57,7 +79,7 @@ export class DecisionQuery {
   constructor(private readonly database: Database) {}
 
   async totals(scope: Scope, from: Date): Promise<DecisionTotals> {
-    const { values, where } = ofScope(scope, from);
+    const { values, where } = autoRecords(scope, from);
     const [row] = await this.database.query<Record<keyof DecisionTotals, number | string | null>>(
       `SELECT count(*)::integer AS requests,
               count(*) FILTER (WHERE ${answeredBy} <> r.auto_decision->>'ref')::integer AS away,
@@ -65,8 +87,7 @@ export class DecisionQuery {
               count(*) FILTER (WHERE r.auto_decision->'session'->>'sticky' = 'kept')::integer AS "stickyKept",
               count(*) FILTER (WHERE r.auto_decision->'session'->>'sticky' LIKE 'broken%')::integer AS "stickyBroken",
               coalesce(sum(r.cost_nano), 0)::text AS "costNano",
-              (sum(r.cost_nano) FILTER (WHERE (${ratio}) > 0)
-                / nullif(sum(r.cost_nano / (${ratio})) FILTER (WHERE (${ratio}) > 0), 0))::float8 AS "estimatedCostRatio"
+              (${estimatedRatio})::float8 AS "estimatedCostRatio"
          FROM request_record r WHERE ${where}`,
       values,
     );
@@ -83,8 +104,33 @@ export class DecisionQuery {
     };
   }
 
+  /** How often each reason decided, the most frequent first. */
+  reasons(scope: Scope, from: Date): Promise<DecidingReason[]> {
+    const { values, where } = autoRecords(scope, from);
+    return this.database.query<DecidingReason>(
+      `SELECT coalesce(r.auto_decision->>'reason', 'fallback') AS reason, count(*)::integer AS requests
+         FROM request_record r WHERE ${where} GROUP BY 1 ORDER BY 2 DESC, 1`,
+      values,
+    );
+  }
+
+  /** Weeks begin on Mondays in the reader's zone; those without a request are not there. */
+  async byWeek(scope: Scope, from: Date, timeZone: string): Promise<WeekOfDecisions[]> {
+    const { values, where } = autoRecords(scope, from);
+    values.push(timeZone);
+    const rows = await this.database.query<WeekOfDecisions>(
+      `SELECT to_char(date_trunc('week', r.created_at AT TIME ZONE $${values.length}), 'YYYY-MM-DD') AS week,
+              count(*)::integer AS requests,
+              count(*) FILTER (WHERE ${answeredBy} <> r.auto_decision->>'ref')::integer AS away,
+              (${estimatedRatio})::float8 AS "estimatedCostRatio"
+         FROM request_record r WHERE ${where} GROUP BY 1 ORDER BY 1`,
+      values,
+    );
+    return rows;
+  }
+
   byDay(scope: Scope, from: Date, timeZone: string): Promise<ChosenOnDay[]> {
-    const { values, where } = ofScope(scope, from);
+    const { values, where } = autoRecords(scope, from);
     values.push(timeZone);
     return this.database.query<ChosenOnDay>(
       `SELECT to_char(r.created_at AT TIME ZONE $${values.length}, 'YYYY-MM-DD') AS day, ${answeredBy} AS model,
@@ -95,7 +141,7 @@ export class DecisionQuery {
 
   /** The newest first. */
   latest(scope: Scope, from: Date): Promise<MadeDecision[]> {
-    const { values, where } = ofScope(scope, from);
+    const { values, where } = autoRecords(scope, from);
     return this.database.query<MadeDecision>(
       `SELECT r.request_id AS "requestId", r.created_at AS "createdAt", ${answeredBy} AS chosen,
               r.auto_decision->>'ref' AS reference, coalesce(r.auto_decision->>'reason', '') AS reason,
@@ -110,7 +156,7 @@ export class DecisionQuery {
 
   /** How often each reason took a model out of the choice. */
   async exclusions(scope: Scope, from: Date): Promise<Readonly<Record<string, number>>> {
-    const { values, where } = ofScope(scope, from);
+    const { values, where } = autoRecords(scope, from);
     const rows = await this.database.query<{ reason: string; count: number }>(
       `SELECT e.key AS reason, sum(e.value::integer)::integer AS count
          FROM request_record r, jsonb_each_text(coalesce(r.auto_decision->'excluded', '{}')) AS e
@@ -122,7 +168,7 @@ export class DecisionQuery {
 
   /** Only of the latest judge: scores of two judges are never compared. */
   async measured(scope: Scope, from: Date): Promise<MeasuredDifference> {
-    const { values, where } = ofScope(scope, from);
+    const { values, where } = autoRecords(scope, from);
     const rows = await this.database.query<
       Weighted & Record<'cost' | 'costOther' | 'late' | 'lateOther', number>
     >(
@@ -141,32 +187,17 @@ export class DecisionQuery {
         ORDER BY judged_at DESC LIMIT ${MOST_PAIRS}`,
       values,
     );
-    if (rows.length < LEAST_PAIRS)
+    if (rows.length < LEAST_SAMPLE)
       return { pairs: rows.length, quality: null, costRatio: null, latencyMs: null };
-    const sum = (of: (row: (typeof rows)[number]) => number): number =>
-      rows.reduce((total, row) => total + of(row) * row.weight, 0);
     const later = rows.map(({ late, lateOther }) => late - lateOther).sort((one, other) => one - other);
     const at = (share: number): number => later[Math.floor(share * (later.length - 1))] ?? 0;
-    const reference = sum(({ costOther }) => costOther);
     return {
       pairs: rows.length,
       quality: pairedDifference(rows),
-      costRatio: reference === 0 ? null : sum(({ cost }) => cost) / reference,
+      costRatio: ratioOf(
+        rows.map(({ cost, costOther, weight }) => ({ value: cost, other: costOther, weight })),
+      ),
       latencyMs: { p50: at(0.5), p95: at(0.95) },
     };
   }
-}
-
-const answeredBy = `coalesce(r.auto_decision->>'answered_by', r.auto_decision->>'chosen')`;
-/** Where the reference answered, as in shadow, nothing was saved or spent, whatever would have been chosen. */
-const ratio = `CASE WHEN ${answeredBy} = r.auto_decision->>'ref' THEN 1
-  ELSE (r.auto_decision->>'cost_ratio')::float8 END`;
-
-function ofScope(scope: Scope, from: Date): { values: unknown[]; where: string } {
-  const values: unknown[] = [from];
-  const within = withinScope(scope, values, 'r');
-  return {
-    values,
-    where: `r.model = 'auto' AND r.created_at >= $1 AND r.auto_decision IS NOT NULL AND ${within}`,
-  };
 }

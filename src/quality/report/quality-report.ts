@@ -41,6 +41,8 @@ export interface ModelReport {
   readonly count: number;
   /** Null: not enough data. */
   readonly mean: Interval | null;
+  /** Of an answer, in nano-USD; null: not enough data. */
+  readonly cost: Interval | null;
   /** Against the reference; null for the reference itself and where there are not enough pairs. */
   readonly difference: Difference | null;
   readonly wins: number;
@@ -108,6 +110,7 @@ function reportOf(judgeVersion: string, rows: readonly ScoredAnswer[], wanted: s
         model,
         count: within.length,
         mean: meanOf(within.map(weighted)),
+        cost: meanOf(within.map(({ costNano, weight }) => ({ value: costNano, weight }))),
         difference: differenceOf(pairsOf.get(model) ?? [], significant.has(model)),
         wins: within.filter(({ preference }) => preference === 'b').length,
         ties: within.filter(({ preference }) => preference === 'tie' || preference === 'inconsistent').length,

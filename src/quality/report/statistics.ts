@@ -24,6 +24,23 @@ export function meanOf(rows: readonly Weighted[]): Interval | null {
   return { value: mean, low: mean - margin, high: mean + margin };
 }
 
+export interface WeightedPair extends Weighted {
+  readonly other: number;
+}
+
+/** What the one costs of the other over all pairs, by linearisation; null where there are too few, or the other is nothing. */
+export function ratioOf(pairs: readonly WeightedPair[]): Interval | null {
+  if (pairs.length < LEAST_SAMPLE) return null;
+  const base = momentsOf(pairs.map(({ other, weight }) => ({ value: other, weight }))).mean;
+  if (!(base > 0)) return null;
+  const ratio = momentsOf(pairs).mean / base;
+  const spread = meanOf(
+    pairs.map(({ value, other, weight }) => ({ value: (value - ratio * other) / base, weight })),
+  );
+  const margin = spread === null ? 0 : spread.high - spread.value;
+  return { value: ratio, low: Math.max(0, ratio - margin), high: ratio + margin };
+}
+
 /** How far apart pairs are, by resampling whole pairs; null where there are too few. */
 export function pairedDifference(pairs: readonly Weighted[], seed = 1): Interval | null {
   if (pairs.length < LEAST_SAMPLE) return null;

@@ -7,7 +7,7 @@ import type { RouterState } from './state';
 
 const LATENCY_WEIGHT = 0.05;
 const FAILURE_WEIGHT = 0.5;
-const DOUBT_SCALE = 0.8 * Math.SQRT2;
+export const DOUBT_SCALE = 0.8 * Math.SQRT2;
 const MILLION = 1_000_000;
 
 /** A model that may answer the request: everything that forbids one was asked before. */

@@ -22,6 +22,7 @@ export {
   tuningOf,
 } from './policy';
 export { type Readiness, readiness } from './readiness';
+export { doubtOf, retuned, type Retuning } from './retune';
 export { failureChance, noteAnswer, type Reliability } from './reliability';
 export {
   type Calibration,

@@ -22,7 +22,8 @@ export interface ChartInput {
   labels: string[];
   series: ChartSeries[];
   format: (value: number) => string;
-  totalLabel: string;
+  /** Null where the sum of the series means nothing. */
+  totalLabel: string | null;
   pointLabel: string;
   /** Of things that are counted: no line of the scale stands for half of one. */
   whole?: boolean;
@@ -54,7 +55,7 @@ export function slotOf(name: string): number {
 }
 
 /** Of two names with one colour the later one moves on to the next that is free. */
-function ownSlots(series: readonly ChartSeries[]): number[] {
+export function ownSlots(series: readonly { readonly slot?: number }[]): number[] {
   const taken = new Set<number>();
   return series.map(({ slot }, index) => {
     const wanted = slot ?? (index % seriesSlots) + 1;
@@ -108,19 +109,19 @@ function frame(input: ChartInput, highest: number): Omit<ChartModel, 'bars' | 'l
 }
 
 function chartTable({ title, labels, series, format, totalLabel, pointLabel }: ChartInput): TableModel {
-  const several = series.length > 1;
+  const sum = series.length > 1 ? totalLabel : null;
   return {
     caption: title,
     compact: true,
     columns: [
       { label: pointLabel },
       ...series.map(({ name }) => ({ label: name, align: 'end' as const })),
-      ...(several ? [{ label: totalLabel, align: 'end' as const }] : []),
+      ...(sum === null ? [] : [{ label: sum, align: 'end' as const }]),
     ],
     rows: labels.map((label, index) => ({
       cells: [
         { kind: 'text', value: label, heading: true },
-        ...[...series.map(({ values }) => values[index] ?? 0), ...(several ? [sumAt(series, index)] : [])].map(
+        ...[...series.map(({ values }) => values[index] ?? 0), ...(sum === null ? [] : [sumAt(series, index)])].map(
           (value) => ({ kind: 'text' as const, value: format(value), align: 'end' as const }),
         ),
       ],

@@ -25,8 +25,19 @@ const data = async (cookie: string, days = 30) => {
         pairs: number;
         quality_difference: { value: number; low: number; high: number } | null;
         cost_ratio: number | null;
+        cost_ratio_interval: { low: number; high: number } | null;
       };
     };
+    reasons: { reason: string; requests: number }[];
+    by_week: { week: string; requests: number; away: number; estimated_cost_ratio: number | null }[];
+    candidates: string[];
+    dial_preview: {
+      dial: number;
+      pairs: number;
+      away_from_reference: number | null;
+      quality_difference: { value: number; low: number; high: number } | null;
+      cost_ratio: { value: number } | null;
+    }[];
     decisions: { request_id: string; chosen: string; reason: string }[];
     excluded: Record<string, number>;
     evaluation_spend_usd: string | null;
@@ -81,8 +92,11 @@ async function putRouted(
       cost_ratio: 0.5,
       quality_difference: -0.01,
       session: { source: 'header', sticky: 'kept', since: null },
+      novelty: 0.1,
+      policy: { level: 'organisation', dial: 5, kappa: 0.06, z: 0.3 },
       candidates: [
         { model: 'sim-small', q: 0.8, lo: 0.7, hi: 0.9, n_eff: 40, cost_est: 500, lat_est: 100, u: 0.75 },
+        { model: 'sim-large', q: 0.82, lo: 0.7, hi: 0.9, n_eff: 40, cost_est: 2_000, lat_est: 100, u: 0.74 },
       ],
       excluded: { region: 2 },
     },
@@ -141,6 +155,7 @@ test('what is measured needs twenty pairs, and stands apart from what is estimat
     pairs: 19,
     quality_difference: null,
     cost_ratio: null,
+    cost_ratio_interval: null,
     latency_difference_ms: null,
   });
   expect(few.estimated_cost_ratio).toBeCloseTo(0.5);
@@ -159,9 +174,46 @@ test('what is measured needs twenty pairs, and stands apart from what is estimat
   expect(spend).toBeNull();
   const { body } = await open('/dashboard/autorouter', cookie);
   expect(body).toContain('similar quality, cheaper');
-  expect(body).toContain('estimate of the router against the reference');
   expect(body).not.toMatch(/most expensive|saved/i);
+  expect(body).toContain('estimate: $0.00001 instead of $0.00002');
+  expect(totals.measured.cost_ratio_interval?.high).toBeGreaterThanOrEqual(0.25);
   expect((await open('/dashboard/autorouter', owner)).status).toBe(200);
+});
+
+test('the dial is previewed by what was judged, and says where that is too little', async () => {
+  const cookie = await signIn(app, house.userId);
+  const { dial_preview: dials, reasons, by_week: weeks, candidates } = await data(cookie);
+  expect(dials.map(({ dial, pairs }) => [dial, pairs])).toEqual(
+    Array.from({ length: 11 }, (_, dial) => [dial, 20]),
+  );
+  // The cheap model is on trial for the router, so that every place of the dial stays with the reference.
+  expect(dials[10]).toMatchObject({ away_from_reference: 0, quality_difference: { value: 0 } });
+  expect(reasons).toEqual([{ reason: 'similar_quality_cheaper', requests: 20 }]);
+  expect(weeks.reduce((sum, { requests }) => sum + requests, 0)).toBe(20);
+  expect(candidates).toContain('sim-small');
+  const { body } = await open('/dashboard/autorouter', cookie);
+  expect(body).toContain('What the dial would have done');
+  expect(body).toContain('5 · balanced');
+  expect(body).toContain('in force for you');
+  expect(body).toContain('It has no supplier in the allowed regions');
+  expect(body).toContain('No request of yours is used to try a model out');
+  expect(body).toMatch(/<a href="\/dashboard\/request-log\?request_id(?:=|&#x3D;)[\w-]+">/);
+  expect(body).toMatch(/scatter-point/);
+  const empty = await open('/dashboard/autorouter', await signIn(app, (await addHouse(app, 'empty')).userId));
+  expect(empty.body).toContain('Nothing to preview yet');
+  expect(empty.body).toContain('A picture needs two models with at least 20 judged answers each.');
+});
+
+test('a model that settings exclude is no candidate of the page', async () => {
+  const cookie = await signIn(app, house.userId);
+  await app.database.query(
+    `INSERT INTO engine_setting (engine, organisation_id, settings) VALUES ('autorouter', $1, '{"exclude": ["sim-sm*"]}')
+     ON CONFLICT ON CONSTRAINT engine_setting_once DO UPDATE SET settings = EXCLUDED.settings`,
+    [house.organisationId],
+  );
+  const { candidates } = await data(cookie);
+  expect(candidates).toContain('sim-large');
+  expect(candidates).not.toContain('sim-small');
 });
 
 test('pairs of another judge are never added to them', async () => {

@@ -9,6 +9,7 @@ import {
   type TableModel,
 } from '../../../views';
 import type { Looks } from '../../lists/looks';
+import { decimalText, intervalText, signedText } from '../autorouter-words';
 
 export interface ReportCard {
   readonly id: string;
@@ -92,22 +93,7 @@ function cellsOf(report: ModelReport, isReference: boolean, looks: Looks): Cell[
 }
 
 const lengthText = (difference: number | null, looks: Looks): string =>
-  difference === null ? '–' : signed(difference, looks);
-
-/** The figure never stands without its interval. */
-export function intervalText({ value, low, high }: Interval, looks: Looks, isSigned = false): string {
-  const shown = (figure: number): string => (isSigned ? signed(figure, looks) : decimal(figure, looks));
-  return `${shown(value)} [${shown(low)}, ${shown(high)}]`;
-}
-
-const decimal = (value: number, { locale }: Looks): string =>
-  new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(value);
-const signed = (value: number, { locale }: Looks): string =>
-  new Intl.NumberFormat(locale, {
-    minimumFractionDigits: 1,
-    maximumFractionDigits: 1,
-    signDisplay: 'exceptZero',
-  }).format(value);
+  difference === null ? '–' : signedText(difference, looks);
 
 function trendOf({ trend }: QualityReport, looks: Looks): ChartModel | null {
   if (trend.length < 2) return null;
@@ -125,8 +111,8 @@ function trendOf({ trend }: QualityReport, looks: Looks): ChartModel | null {
       line('low', ({ low }) => low),
       line('high', ({ high }) => high),
     ],
-    format: (value) => decimal(value, looks),
-    totalLabel: translate('list.total'),
+    format: (value) => decimalText(value, looks),
+    totalLabel: null,
     pointLabel: translate('qualitative.week'),
   });
 }
@@ -147,16 +133,8 @@ function calibrationFacts({ calibration }: QualityReport, looks: Looks): Labelle
       label: translate('qualitative.calibration-error'),
       figure: {
         kind: 'text',
-        value: calibration.error === null ? few : decimal(calibration.error * 100, looks),
+        value: calibration.error === null ? few : decimalText(calibration.error * 100, looks),
       },
     },
   ];
 }
-
-/** Against the reference model, never against the dearest. */
-export const changeText = (ratio: number, { locale }: Looks): string =>
-  new Intl.NumberFormat(locale, {
-    style: 'percent',
-    signDisplay: 'exceptZero',
-    maximumFractionDigits: 0,
-  }).format(ratio - 1);

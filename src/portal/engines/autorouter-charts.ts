@@ -1,0 +1,91 @@
+import {
+  barChart,
+  type ChartModel,
+  formatNumber,
+  lineChart,
+  scatterChart,
+  type ScatterModel,
+  slotOf,
+} from '../../views';
+import { dayLabels, dayNames } from '../lists/days';
+import type { Looks } from '../lists/looks';
+import type { AutorouterFacts } from './autorouter-facts';
+import { centsText } from './autorouter-words';
+
+/** Which model answered how many requests, day by day. */
+export function shareChart({ byDay, days }: AutorouterFacts, looks: Looks): ChartModel | null {
+  if (byDay.length === 0) return null;
+  const { translate, locale, timeZone } = looks;
+  const names = dayNames(days, Date.now(), timeZone);
+  const models = [...new Set(byDay.map(({ model }) => model))].sort();
+  const counts = new Map(byDay.map(({ day, model, requests }) => [`${day} ${model}`, requests]));
+  return barChart({
+    title: translate('autorouter.by-day'),
+    labels: dayLabels(names, { locale }),
+    series: models.map((model) => ({
+      name: model,
+      slot: slotOf(model),
+      values: names.map((name) => counts.get(`${name} ${model}`) ?? 0),
+    })),
+    format: (value) => formatNumber(locale, value),
+    totalLabel: translate('list.total'),
+    pointLabel: translate('activity.page.day'),
+    whole: true,
+  });
+}
+
+/** Of every week: what was expected to be spent of what the reference costs, and how often another model answered. */
+export function trendChart({ byWeek }: AutorouterFacts, looks: Looks): ChartModel | null {
+  const known = byWeek.filter(({ estimatedCostRatio }) => estimatedCostRatio !== null);
+  if (known.length < 2) return null;
+  const { translate, locale } = looks;
+  return lineChart({
+    title: translate('autorouter.trend'),
+    labels: dayLabels(
+      known.map(({ week }) => week),
+      { locale },
+    ),
+    series: [
+      {
+        name: translate('autorouter.trend-cost'),
+        values: known.map(({ estimatedCostRatio }) => (estimatedCostRatio ?? 0) * 100),
+      },
+      {
+        name: translate('autorouter.trend-away'),
+        values: known.map(({ away, requests }) => (away / requests) * 100),
+      },
+    ],
+    format: (value) => `${new Intl.NumberFormat(locale, { maximumFractionDigits: 0 }).format(value)} %`,
+    totalLabel: null,
+    pointLabel: translate('qualitative.week'),
+  });
+}
+
+/** The candidates by cost and score; through them the way of the dial, with the setting in force ringed. */
+export function qualityPlot(
+  { report, candidates, dials, policy }: AutorouterFacts,
+  looks: Looks,
+): ScatterModel | null {
+  const { translate } = looks;
+  const open = new Set(candidates);
+  return scatterChart({
+    title: translate('autorouter.plot'),
+    xLabel: translate('autorouter.plot-cost'),
+    yLabel: translate('autorouter.plot-quality'),
+    points: (report?.models ?? []).flatMap(({ model, mean, cost }) =>
+      mean === null || cost === null || !open.has(model)
+        ? []
+        : [{ name: model, slot: slotOf(model), x: cost, y: mean }],
+    ),
+    path: {
+      name: translate('autorouter.plot-dial', { dial: policy.dial }),
+      stops: dials.flatMap(({ dial, cost, score }) =>
+        cost === null || score === null
+          ? []
+          : [{ label: String(dial), x: cost.value, y: score.value, current: dial === policy.dial }],
+      ),
+    },
+    formatX: (value) => centsText(value, looks),
+    formatY: (value) => new Intl.NumberFormat(looks.locale, { maximumFractionDigits: 1 }).format(value),
+  });
+}

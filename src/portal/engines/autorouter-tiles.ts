@@ -1,0 +1,103 @@
+import { nanoPerUsd } from '../../kernel';
+import type { TileModel } from '../../views';
+import type { Looks } from '../lists/looks';
+import type { AutorouterFacts } from './autorouter-facts';
+import {
+  centsText,
+  changeText,
+  inDoubt,
+  millisecondsText,
+  pairsText,
+  rangeText,
+  signedText,
+} from './autorouter-words';
+
+/** What was asked, what it cost and was worth against the reference model, and how sure that is. */
+export function autorouterTiles(facts: AutorouterFacts, looks: Looks): TileModel[] {
+  const { totals, reasons } = facts;
+  const text = (name: string): string => looks.translate(`autorouter.${name}`);
+  const doubtful = reasons.reduce(
+    (sum, { reason, requests }) => sum + (inDoubt.has(reason) ? requests : 0),
+    0,
+  );
+  const share = (part: number): number | null => (totals.requests === 0 ? null : part / totals.requests);
+  const sticky = totals.stickyKept + totals.stickyBroken;
+  return [
+    { label: text('decisions'), figure: { kind: 'number', value: totals.requests } },
+    { label: text('away'), figure: { kind: 'percent', value: share(totals.away) } },
+    {
+      label: text('in-doubt'),
+      figure: { kind: 'percent', value: share(doubtful) },
+      note: text('in-doubt-note'),
+    },
+    ...measuredTiles(facts, looks),
+    estimateTile(facts, looks),
+    { label: text('failovers'), figure: { kind: 'number', value: totals.failovers } },
+    words(
+      text('sticky'),
+      sticky === 0 ? '–' : `${totals.stickyKept} / ${totals.stickyBroken}`,
+      text('sticky-note'),
+    ),
+    ...spendTile(facts, text),
+  ];
+}
+
+const words = (label: string, value: string, note: string): TileModel => ({
+  label,
+  figure: { kind: 'text', value },
+  note,
+});
+
+/** By answers of both models to the same requests; the range stands under its figure. */
+function measuredTiles({ measured }: AutorouterFacts, looks: Looks): TileModel[] {
+  const { translate } = looks;
+  const few = translate('qualitative.too-few');
+  const note = (range: string | null): string =>
+    [range, translate('autorouter.measured'), pairsText(measured.pairs, looks)].filter(Boolean).join(' · ');
+  const { quality, costRatio, latencyMs } = measured;
+  return [
+    words(
+      translate('autorouter.measured-cost'),
+      costRatio === null ? few : changeText(costRatio.value, looks),
+      note(costRatio === null ? null : rangeText(costRatio, (ratio) => changeText(ratio, looks), looks)),
+    ),
+    words(
+      translate('autorouter.measured-quality'),
+      quality === null ? few : signedText(quality.value, looks),
+      note(quality === null ? null : rangeText(quality, (points) => signedText(points, looks), looks)),
+    ),
+    words(
+      translate('autorouter.measured-latency'),
+      latencyMs === null ? few : millisecondsText(latencyMs.p50, looks),
+      note(latencyMs === null ? null : `p95 ${millisecondsText(latencyMs.p95, looks)}`),
+    ),
+  ];
+}
+
+/** By what the router expected of both models; in dollars beside, so that the comparison has its size. */
+function estimateTile({ totals }: AutorouterFacts, looks: Looks): TileModel {
+  const { translate } = looks;
+  const label = translate('autorouter.estimated-cost');
+  const ratio = totals.estimatedCostRatio;
+  if (ratio === null) return words(label, translate('qualitative.too-few'), translate('autorouter.estimate'));
+  const spent = Number(totals.costNano);
+  const text =
+    ratio > 0 && totals.costNano > nanoPerUsd / 1_000_000n
+      ? translate('autorouter.estimate-money', {
+          spent: centsText(spent, looks),
+          reference: centsText(spent / ratio, looks),
+        })
+      : translate('autorouter.estimate');
+  return words(label, changeText(ratio, looks), text);
+}
+
+const spendTile = ({ evaluationSpend }: AutorouterFacts, text: (name: string) => string): TileModel[] =>
+  evaluationSpend === null
+    ? []
+    : [
+        {
+          label: text('evaluation-spend'),
+          figure: { kind: 'cost', value: evaluationSpend },
+          note: text('evaluation-note'),
+        },
+      ];

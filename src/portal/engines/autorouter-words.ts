@@ -1,0 +1,80 @@
+import type { Interval } from '../../quality';
+import type { Looks } from '../lists/looks';
+
+/** In which the router did not choose: it leaned on the reference model, or on what settings name instead. */
+export const inDoubt: ReadonlySet<string> = new Set([
+  'unfamiliar_request',
+  'traffic_changed',
+  'still_learning',
+  'shadow_mode',
+  'fallback',
+  '',
+]);
+
+const percentOf =
+  ({ locale }: Looks) =>
+  (ratio: number): string =>
+    new Intl.NumberFormat(locale, {
+      style: 'percent',
+      signDisplay: 'exceptZero',
+      maximumFractionDigits: 0,
+    }).format(ratio);
+
+/** Against the reference model, never against the dearest. */
+export const changeText = (ratio: number, looks: Looks): string => percentOf(looks)(ratio - 1);
+
+export const changeIntervalText = ({ value, low, high }: Interval, looks: Looks): string => {
+  const shown = (ratio: number): string => changeText(ratio, looks);
+  return `${shown(value)} [${shown(low)}, ${shown(high)}]`;
+};
+
+/** The ends alone, for the line under a figure. */
+export const rangeText = ({ low, high }: Interval, shown: (value: number) => string, looks: Looks): string =>
+  looks.translate('autorouter.range', { low: shown(low), high: shown(high) });
+
+/** The figure never stands without its interval. */
+export function intervalText({ value, low, high }: Interval, looks: Looks, isSigned = false): string {
+  const shown = (figure: number): string =>
+    isSigned ? signedText(figure, looks) : decimalText(figure, looks);
+  return `${shown(value)} [${shown(low)}, ${shown(high)}]`;
+}
+
+export const decimalText = (value: number, { locale }: Looks): string =>
+  new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(value);
+
+export const signedText = (value: number, { locale }: Looks): string =>
+  new Intl.NumberFormat(locale, {
+    minimumFractionDigits: 1,
+    maximumFractionDigits: 1,
+    signDisplay: 'exceptZero',
+  }).format(value);
+
+export const millisecondsText = (value: number, { locale }: Looks): string =>
+  `${new Intl.NumberFormat(locale, { signDisplay: 'exceptZero', maximumFractionDigits: 0 }).format(value)} ms`;
+
+/** Dollars of an answer, as exact as they are small. */
+export const centsText = (nano: number, { locale }: Looks): string =>
+  new Intl.NumberFormat(locale, {
+    style: 'currency',
+    currency: 'USD',
+    currencyDisplay: 'narrowSymbol',
+    minimumSignificantDigits: 1,
+    maximumSignificantDigits: 3,
+  }).format(nano / 1e9);
+
+export const pairsText = (count: number, { translate }: Looks): string =>
+  translate('autorouter.pairs', { count });
+
+/** The four places with a name; between them a number alone. */
+const named: Readonly<Record<number, string>> = {
+  0: 'quality-alone',
+  4: 'quality',
+  5: 'balanced',
+  7: 'economy',
+  10: 'most-savings',
+};
+
+export function dialText(dial: number, { translate }: Pick<Looks, 'translate'>): string {
+  const name = named[dial];
+  return name === undefined ? String(dial) : `${dial} · ${translate(`autorouter.dials.${name}`)}`;
+}

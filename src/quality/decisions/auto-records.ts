@@ -1,0 +1,19 @@
+import type { Scope } from '../../kernel';
+import { withinScope } from '../scores/within-scope';
+
+/** Of the record `r`: the model that answered a request for auto. */
+export const answeredBy = `coalesce(r.auto_decision->>'answered_by', r.auto_decision->>'chosen')`;
+
+/** Where the reference answered, as in shadow, nothing was saved or spent, whatever would have been chosen. */
+export const costRatio = `CASE WHEN ${answeredBy} = r.auto_decision->>'ref' THEN 1
+  ELSE (r.auto_decision->>'cost_ratio')::float8 END`;
+
+/** The condition on `request_record r` for requests for auto that have a decision. */
+export function autoRecords(scope: Scope, from: Date): { values: unknown[]; where: string } {
+  const values: unknown[] = [from];
+  const within = withinScope(scope, values, 'r');
+  return {
+    values,
+    where: `r.model = 'auto' AND r.created_at >= $1 AND r.auto_decision IS NOT NULL AND ${within}`,
+  };
+}
