@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Logger, RepeatingJob, Settings } from '../platform';
+import { Database, Logger, RepeatingJob, Settings } from '../platform';
+import { systemActor } from './activity/activity';
+import { ActivityLog } from './activity/activity-log';
+import { changesOf } from './activity/changes';
 import { Refusals } from './refusals';
 import { RequestRecords } from './request-records';
 
@@ -9,6 +12,8 @@ const PARTITIONS_AHEAD = 3;
 @Injectable()
 export class RecordRetention {
   constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
     private readonly records: RequestRecords,
     private readonly refusals: Refusals,
     private readonly settings: Settings,
@@ -22,9 +27,24 @@ export class RecordRetention {
     const { recordRetentionMonths: months } = this.settings;
     if (months === undefined) return this.logger.info('partitions of request records are ready', { made });
     const oldest = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - months, 1));
-    const dropped = await this.records.dropBefore(oldest);
+    const dropped = await this.dropBefore(oldest);
     await this.records.forgetLabelsBefore(oldest);
     await this.refusals.forgetBefore(oldest);
     this.logger.info('partitions of request records are ready', { made, dropped });
+  }
+
+  private dropBefore(oldest: Date): Promise<string[]> {
+    return this.database.transaction(async (tx) => {
+      const dropped = await this.records.dropBefore(oldest, tx);
+      if (dropped.length === 0) return dropped;
+      await this.activity.write(tx, {
+        action: 'log.requests-forgotten',
+        object: { type: 'log', label: 'request records' },
+        concerns: {},
+        changes: changesOf({ months: dropped }, null),
+        actor: systemActor('retention'),
+      });
+      return dropped;
+    });
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../platform';
+import { Database, type Tx } from '../platform';
 
 /** The housekeeping of request records: partitions ahead of time, and retention by dropping old ones. */
 @Injectable()
@@ -16,8 +16,8 @@ export class RequestRecords {
   }
 
   /** Drops whole months before the month of the given day; answers the names of what went. */
-  async dropBefore(day: Date): Promise<string[]> {
-    const [row] = await this.database.query<{ dropped: string[] }>(
+  async dropBefore(day: Date, tx?: Tx): Promise<string[]> {
+    const [row] = await (tx ?? this.database.source).query<{ dropped: string[] }[]>(
       'SELECT drop_request_record_partitions($1::date) AS dropped',
       [isoDate(day)],
     );

@@ -10,6 +10,12 @@ export interface RewrapSummary {
 
 const BATCH = 100;
 
+export interface RewrapOptions {
+  readonly batch?: number;
+  /** Puts a batch on record, in its transaction. */
+  readonly record?: (tx: Tx, count: number) => Promise<void>;
+}
+
 /**
  * Puts every credential under another master key. Batches commit on their own, so an interrupted run is resumed by
  * running it again: rows that are done no longer carry the old key's name.
@@ -18,15 +24,19 @@ export async function rewrapCredentials(
   database: Database,
   oldKey: MasterKey,
   newKey: MasterKey,
-  batch = BATCH,
+  { batch = BATCH, record }: RewrapOptions = {},
 ): Promise<RewrapSummary> {
   const unreadable: string[] = [];
   let rewrapped = 0;
   let after: string | null = null;
   for (;;) {
-    const rows = await database.transaction((tx) =>
-      rewrapBatch(tx, { oldKey, newKey, after, batch }, unreadable),
-    );
+    const rows = await database.transaction(async (tx) => {
+      const before = unreadable.length;
+      const read = await rewrapBatch(tx, { oldKey, newKey, after, batch }, unreadable);
+      const moved = read.length - (unreadable.length - before);
+      if (moved > 0) await record?.(tx, moved);
+      return read;
+    });
     if (rows.length === 0) return { rewrapped: rewrapped - unreadable.length, unreadable };
     rewrapped += rows.length;
     after = rows.at(-1)?.id ?? null;

@@ -1,8 +1,29 @@
 import { Injectable } from '@nestjs/common';
+import { ActivityLog, systemActor } from '../audit';
 import { Database, RepeatingJob, type Tx } from '../platform';
 import { AnswerKeeper } from './answer-keeper';
 
 const ROWS_AT_ONCE = 100;
+
+interface Gone {
+  readonly organisation_id: number | null;
+  readonly count: number;
+  /** Those that the organisation's retention ended. */
+  readonly expired: number;
+}
+
+const EXPIRED = `
+  WITH chosen AS (
+    SELECT c.id, u.organisation_id, c.updated_at < now() - make_interval(days => r.days) AS is_expired
+      FROM conversation c JOIN user_account u ON u.id = c.user_id
+      LEFT JOIN conversation_retention r ON r.organisation_id = u.organisation_id
+     WHERE c.updated_at < now() - make_interval(days => r.days)
+        OR (c.updated_at < now() - interval '1 day'
+            AND NOT EXISTS (SELECT FROM conversation_message m WHERE m.conversation_id = c.id))
+     ORDER BY c.updated_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE OF c SKIP LOCKED
+  ), gone AS (DELETE FROM conversation WHERE id IN (SELECT id FROM chosen) RETURNING id)
+  SELECT organisation_id, count(*)::integer AS count, count(*) FILTER (WHERE is_expired)::integer AS expired
+    FROM chosen JOIN gone USING (id) GROUP BY organisation_id`;
 
 /** How long an organisation keeps its people's conversations after their last message. */
 @Injectable()
@@ -10,6 +31,7 @@ export class ConversationRetention {
   constructor(
     private readonly database: Database,
     private readonly keeper: AnswerKeeper,
+    private readonly activity: ActivityLog,
   ) {}
 
   /** Null: until they are deleted. */
@@ -38,21 +60,26 @@ export class ConversationRetention {
     await this.keeper.closeStale(null, null);
     let removed = 0;
     while (!signal.aborted) {
-      const [row] = await this.database.query<{ count: number }>(
-        `WITH gone AS (
-           DELETE FROM conversation WHERE id IN (
-             SELECT c.id FROM conversation c JOIN user_account u ON u.id = c.user_id
-               LEFT JOIN conversation_retention r ON r.organisation_id = u.organisation_id
-              WHERE c.updated_at < now() - make_interval(days => r.days)
-                 OR (c.updated_at < now() - interval '1 day'
-                     AND NOT EXISTS (SELECT FROM conversation_message m WHERE m.conversation_id = c.id))
-              ORDER BY c.updated_at LIMIT ${ROWS_AT_ONCE} FOR UPDATE OF c SKIP LOCKED) RETURNING 1)
-         SELECT count(*)::integer AS count FROM gone`,
-      );
-      const count = row?.count ?? 0;
+      const count = await this.database.transaction((tx) => this.removeSome(tx));
       removed += count;
       if (count < ROWS_AT_ONCE) break;
     }
     return removed;
+  }
+
+  /** One that was never used is no content: it goes without an entry. */
+  private async removeSome(tx: Tx): Promise<number> {
+    const gone = await tx.query<Gone[]>(EXPIRED);
+    for (const { organisation_id: organisationId, expired } of gone) {
+      if (expired === 0) continue;
+      await this.activity.write(tx, {
+        action: 'conversation.expired',
+        object: { type: 'conversation', label: String(expired) },
+        concerns: { organisationId },
+        changes: { conversations: [expired, null] },
+        actor: systemActor('retention'),
+      });
+    }
+    return gone.reduce((sum, { count }) => sum + count, 0);
   }
 }

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
+import { ActivityLog } from '../audit';
 import { rewrapCredentials } from '../catalogue';
 import { MasterKeys } from '../platform';
 import { type Command, UsageError } from './command';
+import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
 export const credentialsRewrap: Command = {
@@ -16,10 +18,20 @@ export const credentialsRewrap: Command = {
         throw new UsageError(
           'MASTER_KEY names no former key: give the new one, a comma, and the one before.',
         );
+      const activity = new ActivityLog(database);
       const unreadable: string[] = [];
       let moved = 0;
       for (const old of former) {
-        const summary = await rewrapCredentials(database, old, current);
+        const summary = await rewrapCredentials(database, old, current, {
+          record: (tx, count) =>
+            activity.write(tx, {
+              action: 'credential.rewrapped',
+              object: { type: 'credential', label: `${count}` },
+              changes: { master_key_id: [old.id, current.id] },
+              concerns: {},
+              actor: commandActor,
+            }),
+        });
         moved += summary.rewrapped;
         unreadable.push(...summary.unreadable);
       }

@@ -1,7 +1,10 @@
 import { parseArgs } from 'node:util';
+import { ActivityLog, changesOf } from '../audit';
 import { PostgresMoneyStore, type UnreadJournal } from '../billing';
 import { formatUsd } from '../kernel';
+import type { Database, Tx } from '../platform';
 import { type Command, UsageError } from './command';
+import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
 export const journalForget: Command = {
@@ -37,12 +40,23 @@ export const journalForget: Command = {
         context.complain('Nothing was changed. Confirm at a terminal, or with --yes.\n');
         return 1;
       }
-      const done = await store.forget(node);
+      const done = await store.forget(node, (tx) => putOnRecord(database, tx, found));
       context.write(done ? `Forgotten: what ${node} held is free.\n` : `${node} is running again.\n`);
       return done ? 0 : 1;
     }, context);
   },
 };
+
+function putOnRecord(database: Database, tx: Tx, { node, journal, held }: UnreadJournal): Promise<void> {
+  const freed = held.map(({ ref, amount }) => `${ref.kind} ${ref.id}: ${formatUsd(amount)} USD`);
+  return new ActivityLog(database).write(tx, {
+    action: 'journal.forgotten',
+    object: { type: 'journal', id: journal, label: node },
+    concerns: {},
+    changes: changesOf({ held: freed }, null),
+    actor: commandActor,
+  });
+}
 
 function described({ node, journal, heardAt, held }: UnreadJournal): string {
   const limits = held.map(({ ref, amount }) => `  ${ref.kind} ${ref.id}: ${formatUsd(amount)} USD held\n`);

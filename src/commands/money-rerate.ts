@@ -1,9 +1,11 @@
 import { parseArgs } from 'node:util';
+import { ActivityLog, changesOf } from '../audit';
 import { Ledger } from '../billing';
 import { type PriceOverride, rerate, type RerateDelta, summariseRerate } from '../catalogue';
 import { formatUsd } from '../kernel';
-import { Database } from '../platform';
+import type { Database, Tx } from '../platform';
 import type { Command, CommandContext } from './command';
+import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
 interface Span {
@@ -53,34 +55,71 @@ async function rerateSpan(
   return 0;
 }
 
+/** How many postings share a transaction, and with it an entry for each wallet. */
+const POSTED_AT_ONCE = 200;
+
+interface Owed extends RerateDelta {
+  readonly walletId: number;
+}
+
 /** One posting a record, which the ledger takes once however often this runs. */
 async function applyDeltas(database: Database, span: Span): Promise<number> {
-  const ledger = new Ledger(database);
   let posted = 0;
+  let batch: Owed[] = [];
+  const postBatch = async (): Promise<void> => {
+    posted += await postAll(database, batch, span);
+    batch = [];
+  };
   for await (const delta of rerate(database, span)) {
     if (delta.deltaNano === 0n || delta.walletId === null) continue;
-    if (await postDelta(database, ledger, delta, delta.walletId, span)) posted += 1;
+    batch.push({ ...delta, walletId: delta.walletId });
+    if (batch.length === POSTED_AT_ONCE) await postBatch();
   }
+  await postBatch();
   return posted;
 }
 
-function postDelta(
+function postAll(database: Database, batch: readonly Owed[], { priceOverride }: Span): Promise<number> {
+  const ledger = new Ledger(database);
+  return database.transaction(async (tx) => {
+    const posted: Owed[] = [];
+    // Wallets in one order, so that two runs at once do not wait for each other in a circle.
+    for (const delta of batch.toSorted((a, b) => a.walletId - b.walletId)) {
+      const price = priceOverride.get(delta.priceId ?? 0) ?? delta.priceId;
+      const posting = {
+        walletId: delta.walletId,
+        amount: -delta.deltaNano,
+        against: 'adjustment',
+        kind: 'rerate',
+        ref: `${delta.requestId}:${price}`,
+      } as const;
+      if (await ledger.post(tx, posting)) posted.push(delta);
+    }
+    for (const [walletId, deltas] of Map.groupBy(posted, (delta) => delta.walletId))
+      await putOnRecord(database, tx, walletId, deltas);
+    return posted.length;
+  });
+}
+
+function putOnRecord(
   database: Database,
-  ledger: Ledger,
-  delta: RerateDelta,
+  tx: Tx,
   walletId: number,
-  { priceOverride }: Span,
-): Promise<boolean> {
-  const price = priceOverride.get(delta.priceId ?? 0) ?? delta.priceId;
-  return database.transaction((tx) =>
-    ledger.post(tx, {
-      walletId,
-      amount: -delta.deltaNano,
-      against: 'adjustment',
-      kind: 'rerate',
-      ref: `${delta.requestId}:${price}`,
+  deltas: readonly RerateDelta[],
+): Promise<void> {
+  const amount = deltas.reduce((sum, { deltaNano }) => sum - deltaNano, 0n);
+  return new ActivityLog(database).write(tx, {
+    action: 'billing.rerated',
+    object: { type: 'account', id: walletId },
+    concerns: { userId: walletId, organisationId: deltas[0]?.organisationId ?? null },
+    changes: changesOf(null, {
+      amount_usd: formatUsd(amount),
+      requests: deltas.length,
+      first_request: deltas[0]?.requestId,
+      last_request: deltas.at(-1)?.requestId,
     }),
-  );
+    actor: commandActor,
+  });
 }
 
 const lineOf = (what: string, delta: bigint): string =>

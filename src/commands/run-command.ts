@@ -21,7 +21,7 @@ import { signInLink } from './sign-in-link';
 import { terminal } from './terminal';
 
 /** By one word or by two. */
-const commands: Readonly<Record<string, Command>> = {
+export const commands: Readonly<Record<string, Command>> = {
   plan: planGateway,
   apply: applyGateway,
   export: exportGateway,

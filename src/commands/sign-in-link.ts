@@ -1,5 +1,7 @@
+import { ActivityLog } from '../audit';
 import { AccountTokens, UserAccount } from '../identity';
 import { type Command, UsageError } from './command';
+import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
 /** The way back in for operators: who can run this has the database anyway. */
@@ -21,6 +23,13 @@ export const signInLink: Command = {
           .getOne();
         if (person?.status !== 'active') throw new Error(`There is no active account "${email}".`);
         await tokens.revokeAll(tx, 'sign_in_link', person.id);
+        const { id: userId, organisationId, departmentId } = person;
+        await new ActivityLog(database).write(tx, {
+          action: 'account.sign-in-link-made',
+          object: { type: 'account', id: userId, label: person.email },
+          concerns: { userId, organisationId, departmentId },
+          actor: commandActor,
+        });
         return tokens.issue(tx, 'sign_in_link', { userId: person.id });
       });
       context.complain('It works once, within a day:\n');

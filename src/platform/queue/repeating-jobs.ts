@@ -73,6 +73,10 @@ export class RepeatingJobs implements OnApplicationBootstrap, OnModuleDestroy {
     for (const { name, cron } of this.jobs.values()) await scheduleJob(this.queue, { name, cron, data: {} });
   }
 
+  get names(): string[] {
+    return [...this.jobs.keys()];
+  }
+
   async run(name: string): Promise<void> {
     const job = this.jobs.get(name);
     // A node of another version may have announced it.

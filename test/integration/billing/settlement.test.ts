@@ -122,8 +122,11 @@ test('a journal that was given up frees what was held, and charges nothing when 
   const folder = house.folder();
   await deadWith('dead-node', 6_000n);
   leaveJournal(folder, [costing(5_500n, [wallet(walletId)])]);
-  expect(await store.forget('dead-node')).toBe(true);
-  expect(await store.forget('dead-node')).toBe(false);
+  const recorded: string[] = [];
+  const record = (): Promise<void> => Promise.resolve(void recorded.push('forgotten'));
+  expect(await store.forget('dead-node', record)).toBe(true);
+  expect(await store.forget('dead-node', record)).toBe(false);
+  expect(recorded).toEqual(['forgotten']);
   const node = await house.node({ dataFolder: folder });
   const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 10_000n, refs: [wallet(walletId)] });
   hold.release();
@@ -139,7 +142,8 @@ test('a journal that was given up frees what was held, and charges nothing when 
 test('a node whose lease runs cannot be given up', async () => {
   const node = await house.node();
   const hold = await node.escrow.hold({ requestId: uuidv7(), amount: 5n, refs: [wallet(walletId)] });
-  expect(await store.forget(node.node)).toBe(false);
+  const never = (): Promise<void> => Promise.reject(new Error('put on record'));
+  expect(await store.forget(node.node, never)).toBe(false);
   hold.release();
 });
 

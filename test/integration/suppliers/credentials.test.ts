@@ -196,12 +196,12 @@ describe('another master key', () => {
           ? Promise.reject(new Error('the power went'))
           : house.database.transaction(work as never),
     } as unknown as typeof house.database;
-    await expect(rewrapCredentials(interrupted, from, to, 2)).rejects.toThrow('the power went');
-    const first = await rewrapCredentials(house.database, from, to, 2);
+    await expect(rewrapCredentials(interrupted, from, to, { batch: 2 })).rejects.toThrow('the power went');
+    const first = await rewrapCredentials(house.database, from, to, { batch: 2 });
     expect(first.rewrapped).toBeGreaterThan(0);
     // Copied between rows above: nobody can read it, and it stays as it is.
     expect(first.unreadable).toHaveLength(1);
-    expect(await rewrapCredentials(house.database, from, to, 2)).toEqual({
+    expect(await rewrapCredentials(house.database, from, to, { batch: 2 })).toEqual({
       rewrapped: 0,
       unreadable: first.unreadable,
     });

@@ -129,9 +129,12 @@ export class PostgresMoneyStore implements MoneyStore {
   }
 
   /** Gives up what a dead node may have journalled. False: it is not dead, or holds nothing. */
-  async forget(node: string): Promise<boolean> {
-    const [row] = await this.query<{ done: boolean }>('SELECT escrow_forget($1) AS done', [node]);
-    return row?.done ?? false;
+  async forget(node: string, record: (tx: Tx) => Promise<void>): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const [row] = await tx.query<{ done: boolean }[]>('SELECT escrow_forget($1) AS done', [node]);
+      if (row?.done === true) await record(tx);
+      return row?.done ?? false;
+    });
   }
 
   async liveNodes(): Promise<string[]> {

@@ -1,0 +1,133 @@
+import { RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import type { ActionName } from '../../../src/audit';
+import { RepeatingJobs } from '../../../src/platform';
+import type { AuditRule } from '../../../src/web';
+import { startTestApp, type TestApp } from '../../support/app';
+
+/** Every route that changes something promises its entry, which the service then demands of it, or says why not. */
+const withoutPromise: readonly string[] = [
+  // Calls of models are records of their own, and so are the answers that they keep.
+  'POST /v1/audio/speech',
+  'POST /v1/audio/transcriptions',
+  'POST /v1/audio/translations',
+  'POST /v1/chat/completions',
+  'POST /v1/completions',
+  'POST /v1/embeddings',
+  'POST /v1/images/generations',
+  'POST /v1/messages',
+  'POST /v1/messages/count_tokens',
+  'POST /v1/moderations',
+  'POST /v1/native/responses',
+  'POST /v1/rerank',
+  'POST /v1/responses',
+  'POST /v2/rerank',
+  'DELETE :response_id',
+  // The inbox keeps what the processor told; what follows from it has its entry when it is applied.
+  'POST /api/billing/processor/webhook',
+];
+
+/** Jobs of the service: the entry of what they change for people, or why there is none. */
+const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
+  accounts: { none: 'links, tokens and sessions whose time was over go; they opened nothing any more' },
+  activity: 'log.forgotten',
+  'automatic-top-ups': 'billing.topped-up',
+  'autorouter-sessions': { none: 'what the gateway remembers of a conversation for an hour' },
+  'autorouter-state': { none: 'sums of what was learned are no change by a person' },
+  'billing-alerts': { none: 'mails about what others changed' },
+  conversations: 'conversation.expired',
+  evaluation: { none: 'texts of samples go within days of being judged, as the settings on record say' },
+  'idempotent-answers': { none: 'answers are kept for a day' },
+  incidents: { none: 'incidents are a log of their own' },
+  'kept-responses': { none: 'answers are kept as long as their caller asked' },
+  partitions: 'log.requests-forgotten',
+  'personal-notices': { none: 'mails about what others changed' },
+  'poll-checkouts': 'billing.topped-up',
+  promotions: { none: 'the grant says when it ends' },
+  'token-events': { none: 'events of tokens are a log of their own' },
+  'verify-money': { none: 'it only reads' },
+};
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ environment: { RECORD_RETENTION_MONTHS: '2' } });
+});
+afterAll(() => app.close());
+
+test('every changing route promises its entry or says why it leaves none', () => {
+  const routes = changingRoutes();
+  expect(routes.length).toBeGreaterThan(130);
+  const silent = routes.filter(({ rule }) => rule === undefined).map(({ name }) => name);
+  expect(silent.toSorted()).toEqual(withoutPromise.toSorted());
+  for (const { rule } of routes)
+    if (typeof rule === 'object' && 'none' in rule) expect(rule.none.length).toBeGreaterThan(15);
+});
+
+test('every job is listed with its entry or the reason why it leaves none', () => {
+  const { names } = app.application.get(RepeatingJobs, { strict: false });
+  expect(names.toSorted()).toEqual(Object.keys(jobs).toSorted());
+});
+
+test('retention of request records and of conversations leaves an entry, once, and only where something went', async () => {
+  const upkeep = app.application.get(RepeatingJobs, { strict: false });
+  await upkeep.run('partitions');
+  await upkeep.run('conversations');
+  expect(await entriesOfRetention()).toEqual([]);
+
+  await app.database.query("SELECT ensure_request_record_partitions('2020-01-01'::date, 1)");
+  await app.database.query(`
+    WITH o AS (INSERT INTO organisation (name, slug) VALUES ('Acme', 'acme') RETURNING id),
+         r AS (INSERT INTO conversation_retention (organisation_id, days) SELECT id, 7 FROM o),
+         u AS (INSERT INTO user_account (email, display_name, organisation_id)
+               SELECT 'anna@acme.example', 'Anna', id FROM o RETURNING id)
+    INSERT INTO conversation (user_id, model, updated_at)
+      SELECT id, 'm', now() - make_interval(days => d) FROM u, unnest('{8, 9, 6}'::integer[]) d`);
+  await app.database.query(
+    "INSERT INTO conversation_message (conversation_id, role, model) SELECT id, 'user', 'm' FROM conversation",
+  );
+  for (const name of ['partitions', 'conversations', 'partitions', 'conversations']) await upkeep.run(name);
+  const [acme] = await app.database.query<{ id: number }>("SELECT id FROM organisation WHERE slug = 'acme'");
+  expect(await entriesOfRetention()).toEqual([
+    {
+      action: 'log.requests-forgotten',
+      organisation_id: null,
+      changes: { months: [expect.arrayContaining(['request_record_202001']), null] },
+    },
+    {
+      action: 'conversation.expired',
+      organisation_id: acme?.id,
+      changes: { conversations: [2, null] },
+    },
+  ]);
+});
+
+const entriesOfRetention = (): Promise<unknown[]> =>
+  app.database.query(
+    "SELECT action, organisation_id, changes FROM activity WHERE actor_label = 'retention' ORDER BY id",
+  );
+
+interface Route {
+  readonly name: string;
+  readonly rule: AuditRule | undefined;
+}
+
+function changingRoutes(): Route[] {
+  const scanner = new MetadataScanner();
+  return app.application
+    .get(DiscoveryService, { strict: false })
+    .getControllers()
+    .flatMap(({ metatype }) => {
+      const prototype = (metatype as { prototype: Record<string, unknown> } | null)?.prototype;
+      if (prototype === undefined) return [];
+      return scanner.getAllMethodNames(prototype).flatMap((method): Route[] => {
+        const handler = prototype[method];
+        if (typeof handler !== 'function') return [];
+        const verb = Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod | undefined;
+        if (verb === undefined || verb === RequestMethod.GET || verb === RequestMethod.HEAD) return [];
+        const paths = [Reflect.getMetadata(PATH_METADATA, handler)].flat() as string[];
+        const rule = Reflect.getMetadata('switchboard:audit', handler) as AuditRule | undefined;
+        return paths.map((path) => ({ name: `${RequestMethod[verb]} ${path}`, rule }));
+      });
+    });
+}

@@ -1,0 +1,241 @@
+import { join } from 'node:path';
+import { Ledger, PostgresMoneyStore } from '../../../src/billing';
+import { commands } from '../../../src/commands/run-command';
+import { uuidv7 } from '../../../src/kernel';
+import { administer } from '../../support/postgres';
+import { CommandHouse, type Spoken } from './command-house';
+
+/**
+ * Every command, and the entry that it leaves. A new command fails this test until it is listed. Where the activity log
+ * takes no entry the change is not made either: both are one transaction.
+ */
+interface Change {
+  readonly words: () => string[] | Promise<string[]>;
+  readonly action: string;
+  /** The entry itself is all that is changed. */
+  readonly onlyRead?: true;
+}
+
+const OTHER_KEY = 'the-master-key-before-0123456789abcdef';
+const yaml = (file: string, content: string): string => house.file(file, content);
+const keyId = async (): Promise<string> => {
+  const { output } = await house.run(['key', 'create', '--name', 'some', '--organisation', 'acme']);
+  return output.slice(4, 12);
+};
+
+const changes: Readonly<Record<string, Change>> = {
+  apply: {
+    words: () => ['apply', yaml('change.yaml', CATALOGUE.replace('Writer', 'Author')), '--yes'],
+    action: 'catalogue.imported',
+  },
+  'import litellm-prices': {
+    words: () => [
+      'import',
+      'litellm-prices',
+      yaml(
+        'prices.json',
+        '{"up": {"litellm_provider": "a", "mode": "chat", "input_cost_per_token": 0.00001, "output_cost_per_token": 0.00002}}',
+      ),
+      '--apply',
+      '--overwrite',
+    ],
+    action: 'catalogue.imported',
+  },
+  'import models-dev': {
+    words: () => [
+      'import',
+      'models-dev',
+      yaml('api.json', '{"a": {"models": {"up": {"cost": {"input": 17, "output": 20}}}}}'),
+      '--apply',
+      '--overwrite',
+    ],
+    action: 'catalogue.imported',
+  },
+  'key create': {
+    words: () => ['key', 'create', '--name', 'made', '--organisation', 'acme'],
+    action: 'key.created',
+  },
+  'key change': { words: async () => ['key', 'change', await keyId(), '--rpm', '5'], action: 'key.changed' },
+  'key rotate': { words: async () => ['key', 'rotate', await keyId()], action: 'key.rotated' },
+  'key revoke': { words: async () => ['key', 'revoke', await keyId()], action: 'key.revoked' },
+  'root-key rotate': { words: () => ['root-key', 'rotate'], action: 'key.rotated' },
+  'sign-in-link': { words: () => ['sign-in-link', 'anna@acme.example'], action: 'account.sign-in-link-made' },
+  'credentials rewrap': { words: () => ['credentials', 'rewrap'], action: 'credential.rewrapped' },
+  'audit:export': {
+    words: () => ['audit:export', join(house.folder, `${uuidv7()}.jsonl`), '--platform'],
+    action: 'log.exported',
+    onlyRead: true,
+  },
+  'journal:forget': {
+    words: async () => ['journal:forget', await lostNode(), '--yes'],
+    action: 'journal.forgotten',
+  },
+  'money:rerate': {
+    words: async () => {
+      await mispricedRequest();
+      return ['money:rerate', '--from', '2026-01-01', '--to', '2100-01-01', '--apply'];
+    },
+    action: 'billing.rerated',
+  },
+};
+
+const readers: Readonly<Record<string, () => string[]>> = {
+  plan: () => ['plan', yaml('plan.yaml', CATALOGUE.replace('Writer', 'Other'))],
+  export: () => ['export'],
+  'key list': () => ['key', 'list'],
+  'key audit': () => ['key', 'audit', 'AAAAAAAA'],
+  doctor: () => ['doctor'],
+  'config check': () => ['config', 'check'],
+  'audit:verify': () => ['audit:verify', join(house.folder, 'none.jsonl')],
+  'money:verify': () => ['money:verify'],
+  'processor:check': () => ['processor:check'],
+};
+
+const withoutEntries = { 'demo:seed': 'fills an empty installation with examples, and no other' };
+
+const CATALOGUE = `version: 1
+providers:
+  a: { style: openai-style, base_url: "https://a.example", regions: [eu], api_key: "\${A_SECRET}" }
+models:
+  writer:
+    display_name: Writer
+    lanes: [{ provider: a, model: up, region: eu }]
+    price: { input: 1, output: 2 }
+`;
+
+let house: CommandHouse;
+beforeAll(async () => {
+  house = await CommandHouse.open();
+  Object.assign(house.environment, { MASTER_KEY: OTHER_KEY, A_SECRET: 'sk-secret-of-a' });
+  await house.database.query("INSERT INTO organisation (name, slug) VALUES ('Acme', 'acme')");
+  await house.database.query(
+    "INSERT INTO user_account (email, display_name, status) VALUES ('anna@acme.example', 'Anna', 'active')",
+  );
+  expect((await house.apply(CATALOGUE)).complaint).toBe('');
+  house.environment['MASTER_KEY'] = `the-current-master-key-0123456789abcde,${OTHER_KEY}`;
+  await administer(
+    house.test.ownerUrl,
+    `CREATE FUNCTION refuse_entry() RETURNS trigger LANGUAGE plpgsql AS
+     $$ BEGIN RAISE EXCEPTION 'the log takes no entry'; END $$`,
+  );
+});
+afterAll(() => house.close());
+
+test('every command is listed as one that changes something, or only reads', () => {
+  const listed = [...Object.keys(changes), ...Object.keys(readers), ...Object.keys(withoutEntries)];
+  expect(listed.toSorted()).toEqual(Object.keys(commands).toSorted());
+});
+
+test.each(Object.entries(readers))('%s changes nothing and leaves no entry', async (_name, words) => {
+  const before = [await digest(), await newestEntry()];
+  await house.run(words());
+  expect([await digest(), await newestEntry()]).toEqual(before);
+});
+
+test.each(Object.entries(changes))(
+  '%s leaves its entry, and changes nothing where the log takes none',
+  async (_name, { words, action, onlyRead }) => {
+    const command = await words();
+    const [before, newest] = [await digest(), await newestEntry()];
+    const refused = await withoutLog(() => house.run(command));
+    expect(refused.code).not.toBe(0);
+    expect(refused.complaint).toContain('the log takes no entry');
+    expect(await digest()).toBe(before);
+
+    const done = await house.run(command);
+    expect(done).toMatchObject({ code: 0 });
+    if (onlyRead !== true) expect(await digest()).not.toBe(before);
+    const entries = await entriesAfter(newest);
+    expect(entries.length).toBeGreaterThan(0);
+    for (const entry of entries)
+      expect(entry).toMatchObject({ action, actor_kind: 'system', actor_label: 'command line' });
+    const text = JSON.stringify(entries);
+    for (const secret of [house.environment['A_SECRET'], OTHER_KEY, ...secretsIn(done)])
+      expect(text).not.toContain(secret);
+  },
+);
+
+const secretsIn = ({ output }: Spoken): string[] => [
+  ...[...output.matchAll(/svc_\w{57}/g)].map(([key]) => key),
+  ...[...output.matchAll(/token=(\S+)/g)].map(([, token = '']) => token),
+];
+
+interface Entry {
+  readonly action: string;
+}
+
+async function newestEntry(): Promise<string> {
+  const [row] = await house.database.query<{ id: string }>(
+    'SELECT coalesce(max(id), 0)::text AS id FROM activity',
+  );
+  return row?.id ?? '0';
+}
+
+const entriesAfter = (id: string): Promise<Entry[]> =>
+  house.database.query<Entry>('SELECT * FROM activity WHERE id > $1 ORDER BY id', [id]);
+
+async function withoutLog(work: () => Promise<Spoken>): Promise<Spoken> {
+  await administer(
+    house.test.ownerUrl,
+    'CREATE TRIGGER refuse_entry BEFORE INSERT ON activity FOR EACH ROW EXECUTE FUNCTION refuse_entry()',
+  );
+  try {
+    return await work();
+  } finally {
+    await administer(house.test.ownerUrl, 'DROP TRIGGER refuse_entry ON activity');
+  }
+}
+
+/** Of every row of every table but the log itself. */
+async function digest(): Promise<string> {
+  const tables = await house.database.query<{ name: string }>(
+    `SELECT quote_ident(relname) AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r'
+        AND relname NOT LIKE 'activity%' AND has_table_privilege(oid, 'SELECT') ORDER BY relname`,
+  );
+  const parts = tables.map(
+    ({ name }) =>
+      `SELECT '${name}' AS name, md5(string_agg(t::text, '|' ORDER BY t::text)) AS rows FROM ${name} t`,
+  );
+  const [row] = await house.database.query<{ digest: string }>(
+    `SELECT md5(string_agg(name || coalesce(rows, ''), ',' ORDER BY name)) AS digest FROM (${parts.join(' UNION ALL ')}) every`,
+  );
+  return row?.digest ?? '';
+}
+
+async function annaId(): Promise<number> {
+  const [row] = await house.database.query<{ id: number }>('SELECT id FROM user_account');
+  return row?.id ?? 0;
+}
+
+/** Holds money of a wallet, and is dead. */
+async function lostNode(): Promise<string> {
+  const store = new PostgresMoneyStore(house.database);
+  const [node, lease, wallet] = [`lost-${uuidv7()}`, uuidv7(), await annaId()];
+  await house.database.transaction((tx) =>
+    new Ledger(house.database).post(tx, {
+      walletId: wallet,
+      amount: 1_000_000_000n,
+      against: 'promotion',
+      kind: 'welcome',
+      ref: node,
+    }),
+  );
+  await store.beat(lease, node, true, 'gone:/data/journal');
+  await store.draw(lease, 1, [{ ref: { kind: 'wallet', id: wallet }, need: 1_500_000n, want: 1_500_000n }]);
+  await administer(
+    house.test.ownerUrl,
+    `UPDATE escrow_lease SET expires_at = now() - interval '1 s' WHERE node = '${node}'`,
+  );
+  return node;
+}
+
+/** A record whose cost does not follow from its price. */
+async function mispricedRequest(): Promise<void> {
+  await house.database.query(
+    `INSERT INTO request_record (request_id, created_at, wallet_id, surface, price_id, input_tokens, output_tokens,
+       usage_source, cost_nano, status, stream, failover, latency_ms, price_factor)
+     SELECT gen_random_uuid(), now(), $1, 'chat', max(id), 1000, 10, 'supplier', 1, 200, false, false, 5, 1000000
+       FROM price`,
+    [await annaId()],
+  );
+}
