@@ -25,8 +25,6 @@ function decimalOf(amount: Amount): Intl.StringNumericLiteral {
   return `${sign}${magnitude / nanoPerUnit}.${fraction}` as Intl.StringNumericLiteral;
 }
 
-const belowCent = { maximumSignificantDigits: 4 };
-
 /** Only the choice of digits depends on this comparison; the amount itself is formatted exactly. */
 function isBelowCent(decimal: Intl.StringNumericLiteral): boolean {
   const size = Math.abs(Number(decimal));
@@ -38,14 +36,14 @@ const currency = { style: 'currency', currency: 'USD', currencyDisplay: 'narrowS
 /** Ledgers, wallets, budgets: two decimals. What is less than a cent is still not nothing. */
 export function formatMoney(locale: Locale, amount: Amount): string {
   const decimal = decimalOf(amount);
-  const digits = isBelowCent(decimal) ? belowCent : {};
+  const digits = isBelowCent(decimal) ? { maximumSignificantDigits: 2 } : {};
   return numberFormat(locale, { ...currency, ...digits }).format(decimal);
 }
 
 /** What one request cost: four decimals, and below a cent four significant digits. */
 export function formatCost(locale: Locale, amount: Amount): string {
   const decimal = decimalOf(amount);
-  const digits = isBelowCent(decimal) ? belowCent : { maximumFractionDigits: 4 };
+  const digits = isBelowCent(decimal) ? { maximumSignificantDigits: 4 } : { maximumFractionDigits: 4 };
   return numberFormat(locale, { ...currency, ...digits }).format(decimal);
 }
 

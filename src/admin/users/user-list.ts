@@ -1,7 +1,14 @@
 import type { LimitState } from '../../billing';
 import type { ListedUser, OrganisationName } from '../../identity';
 import { formatUsd, type Nano, roles, type Scope } from '../../kernel';
-import type { BadgeModel, FieldModel, RowModel, TabsModel, Translate } from '../../views';
+import {
+  type BadgeModel,
+  type FieldModel,
+  formatMoney,
+  type RowModel,
+  type TabsModel,
+  type Translate,
+} from '../../views';
 import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
 import { choicesOf } from '../pages/choices';
 import type { Looks } from '../pages/looks';
@@ -42,10 +49,11 @@ export function userTabs(current: 'users' | 'invites', translate: Translate): Ta
 export function userList(
   request: HttpRequest,
   query: UserListQuery,
-  { translate }: Looks,
+  looks: Looks,
   scope: Scope,
   organisations: readonly OrganisationName[],
 ): ListDescription<UserLine> {
+  const { translate } = looks;
   return {
     heading: translate('people.heading'),
     scope: `${translate('people.this-month')} · UTC · ${scopeWords(request, translate, scope)}`,
@@ -54,14 +62,11 @@ export function userList(
       { label: translate('people.role-label'), minor: true },
       { label: translate('people.status-label') },
       { label: translate('people.organisation'), minor: true },
-      { label: translate('people.department'), minor: true },
-      { label: translate('people.billing-type-label'), minor: true },
       { label: translate('people.spent'), align: 'end' },
-      { label: translate('people.budget'), align: 'end', minor: true },
       { label: translate('people.last-seen'), minor: true },
     ],
     fields: fieldsOf(query, translate, organisations),
-    row: (user) => rowOf(user, translate),
+    row: (user) => rowOf(user, looks),
     nothingYet: {
       title: translate('people.nothing-title'),
       text: translate('people.nothing-text'),
@@ -119,7 +124,7 @@ function fieldsOf(
   ];
 }
 
-function rowOf(user: UserLine, translate: Translate): RowModel {
+function rowOf(user: UserLine, { translate, locale }: Looks): RowModel {
   return {
     href: `/dashboard/admin/users/${user.id}`,
     cells: [
@@ -129,13 +134,27 @@ function rowOf(user: UserLine, translate: Translate): RowModel {
         heading: true,
         ...(user.displayName === '' ? {} : { note: user.email }),
       },
-      { kind: 'text', value: translate(`people.role.${user.role}`), minor: true },
+      {
+        kind: 'text',
+        value: translate(`people.role.${user.role}`),
+        note: billingWords(user, translate),
+        minor: true,
+      },
       { kind: 'badge', value: statusBadge(user.status, translate) },
-      { kind: 'text', value: user.organisation ?? '–', minor: true },
-      { kind: 'text', value: user.department ?? '–', minor: true },
-      { kind: 'text', value: billingWords(user, translate), minor: true },
-      { kind: 'money', value: user.spent, align: 'end' },
-      { kind: 'money', value: user.budget?.limit ?? null, align: 'end', minor: true },
+      {
+        kind: 'text',
+        value: user.organisation ?? '–',
+        minor: true,
+        ...(user.department === null ? {} : { note: user.department }),
+      },
+      {
+        kind: 'money',
+        value: user.spent,
+        align: 'end',
+        ...(user.budget === null
+          ? {}
+          : { note: translate('people.of-budget', { amount: formatMoney(locale, user.budget.limit) }) }),
+      },
       { kind: 'date', value: user.lastSeenAt, minor: true },
     ],
   };
