@@ -8,6 +8,7 @@ import { migrations } from '../../migrations';
 import { RequestRecordQuery } from '../../src/audit';
 import { Limits, MoneyWatch, verifyMoney } from '../../src/billing';
 import { Database, Logger as ServiceLogger } from '../../src/platform';
+import { serviceDataSourceOptions } from '../../src/platform/database/data-source';
 import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres';
 import { migrate } from '../../src/platform/database/migrate';
 import { fill } from './fill';
@@ -23,6 +24,7 @@ async function main(): Promise<void> {
   chmodSync(folder, 0o711);
   const server = await startEmbeddedPostgres({ dataFolder: folder });
   let source: DataSource | undefined;
+  let reading: DataSource | undefined;
   try {
     await migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue: false });
     source = await new DataSource({ type: 'postgres', url: server.ownerUrl, poolSize: 2 }).initialize();
@@ -34,9 +36,13 @@ async function main(): Promise<void> {
     process.stdout.write(
       `        ${rows.toLocaleString('en')} records filled in ${((performance.now() - began) / 1_000).toFixed(0)} s\n`,
     );
-    const isQuick = await measure(database);
+    reading = await new DataSource(
+      serviceDataSourceOptions({ url: server.url, entities: [], poolSize: 4 }),
+    ).initialize();
+    const isQuick = await measure(new Database(reading));
     process.exitCode = isQuick ? 0 : 1;
   } finally {
+    await reading?.destroy();
     await source?.destroy();
     await server.stop();
     rmSync(folder, { recursive: true, force: true });

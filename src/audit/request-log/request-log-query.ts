@@ -47,7 +47,8 @@ const newestFirst = new Keyset(
 );
 
 const HOUR_MS = 3_600_000;
-const HOURS_AT_ONCE = 400;
+/** What is often there fills a page from a few hours; what is seldom there is looked for in many at once. */
+const hoursOfRound = (round: number): number => (round === 0 ? 8 : round === 1 ? 80 : 400);
 const KEYS_AT_ONCE = 1_000;
 const MOST_ROUNDS = 8;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -73,17 +74,23 @@ export class RequestLogQuery {
     const rows: Row[] = [];
     let after: Date | null = null;
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
-      const places = await this.places(search, isDown, after);
+      const mostHours = hoursOfRound(round);
+      const places = await this.places(search, isDown, after, mostHours);
       const some = enough(places, limit - rows.length);
       if (some.length > 0) rows.push(...(await this.read(search, some)));
       after = some.at(-1)?.hour ?? after;
-      const isAll = some.length === places.length && places.length < HOURS_AT_ONCE;
+      const isAll = some.length === places.length && places.length < mostHours;
       if (isAll || rows.length >= limit) return { ...pageOf(rows.slice(0, limit), page), searchedTo: null };
     }
     return brokenOff(rows, page, isDown, after ?? new Date());
   }
 
-  private places({ scope, filter, page }: Search, isDown: boolean, after: Date | null): Promise<Place[]> {
+  private places(
+    { scope, filter, page }: Search,
+    isDown: boolean,
+    after: Date | null,
+    mostHours: number,
+  ): Promise<Place[]> {
     const parameters = new SqlParameters();
     const { table, conditions, hits } = hourConditions(filter, parameters);
     conditions.push(withinRecordScope(scope, parameters, 'u'));
@@ -96,7 +103,7 @@ export class RequestLogQuery {
     return this.database.query<Place>(
       `SELECT u.hour, array_agg(DISTINCT u.key_id)::text[] AS keys, ${hits}::integer AS hits
          FROM ${table} u WHERE ${conditions.join(' AND ')}
-        GROUP BY u.hour ORDER BY u.hour ${isDown ? 'DESC' : 'ASC'} LIMIT ${HOURS_AT_ONCE}`,
+        GROUP BY u.hour ORDER BY u.hour ${isDown ? 'DESC' : 'ASC'} LIMIT ${mostHours}`,
       parameters.values,
     );
   }

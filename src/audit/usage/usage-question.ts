@@ -58,28 +58,21 @@ export function checkUsageQuestion({ from, to, bucket }: UsageQuestion): void {
   }
 }
 
-/** Where a period is cut, and which of its hours are not whole. */
+/** Where a period is cut. Hours of usage know whole hours alone, so they go by the nearest of these. */
 export interface Cuts {
-  /** The first instant of each bucket. */
+  /** The first instant of each bucket, and the end of the last one. */
   readonly borders: readonly Date[];
-  readonly firstHour: Date;
-  /** Not included. */
-  readonly lastHour: Date;
-  /** Hours of which only some records count, or which two buckets share: their records are read one by one. */
-  readonly splitHours: readonly Date[];
+  /** The same, each at the nearest whole hour. */
+  readonly hours: readonly Date[];
 }
 
-const hourOf = (instant: number): number => Math.floor(instant / HOUR_MS) * HOUR_MS;
-
 /** An hour that is not over yet is whole when the period reaches to now: later records are not there. */
-export function cutsOf(borders: readonly Date[], to: Date, now: number): Cuts {
-  const end = to.getTime() >= now ? hourOf(to.getTime() - 1) + HOUR_MS : to.getTime();
-  const cuts = [...borders.map((border) => border.getTime()), end];
-  const split = new Set(cuts.filter((instant) => instant % HOUR_MS !== 0).map(hourOf));
+export function cutsOf(starts: readonly Date[], to: Date, now: number): Cuts {
+  const end =
+    to.getTime() >= now ? new Date(Math.floor((to.getTime() - 1) / HOUR_MS) * HOUR_MS + HOUR_MS) : to;
+  const borders = [...starts, end];
   return {
     borders,
-    firstHour: new Date(hourOf(cuts[0] ?? end)),
-    lastHour: new Date(hourOf(end - 1) + HOUR_MS),
-    splitHours: [...split].map((hour) => new Date(hour)),
+    hours: borders.map((border) => new Date(Math.round(border.getTime() / HOUR_MS) * HOUR_MS)),
   };
 }

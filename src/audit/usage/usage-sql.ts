@@ -3,12 +3,7 @@ import type { SqlParameters } from '../sql-parameters';
 import type { Cuts, UsageFilter, UsageGrouping, UsageQuestion } from './usage-question';
 import { recordSums, sumColumns } from './usage-sums';
 
-const HOUR_MS = 3_600_000;
-
 type LabelKind = 'end_user' | 'tag';
-
-/** Stands for no name where names are compared. */
-const NAMELESS = 'chr(1)';
 
 /** What a request was made as, where a lane served it: the other names are made up by callers. */
 const SERVED_AS = 'CASE WHEN r.served_model IS NOT NULL THEN r.model END';
@@ -21,6 +16,7 @@ const columnOf: Readonly<Record<Exclude<UsageGrouping, LabelKind>, string>> = {
   supplier: 'supplier',
   region: 'region',
 };
+const numbered = new Set<UsageGrouping | null | undefined>(['key', 'project', 'user']);
 
 export const isLabel = (grouping: UsageGrouping | null | undefined): grouping is LabelKind =>
   grouping === 'end_user' || grouping === 'tag';
@@ -34,9 +30,15 @@ function labelsOf({ groupBy, filter }: UsageQuestion): ReadonlySet<LabelKind> {
   return kinds;
 }
 
+interface Asked extends UsageQuestion {
+  readonly scope: RecordScope;
+  readonly cuts: Cuts;
+  readonly parameters: SqlParameters;
+}
+
 /**
- * Whole hours from the hours of usage, and hours that are cut from their records: one row a bucket and group, those
- * that cost most apart.
+ * One row a bucket and group, those that cost most apart. The groups are ranked by their cost first: then only those
+ * few that are told apart need all sums in every bucket.
  */
 export function usageStatement(
   scope: RecordScope,
@@ -44,43 +46,40 @@ export function usageStatement(
   cuts: Cuts,
   parameters: SqlParameters,
 ): string {
+  const asked = { ...question, scope, cuts, parameters };
   const [kind, second] = [...labelsOf(question)];
-  const borders = `${parameters.add(cuts.borders)}::timestamptz[]`;
-  const onlyRecords = second !== undefined;
-  const parts = [
-    ...(onlyRecords ? [] : [fromHours(scope, question, cuts, kind, borders, parameters)]),
-    ...(onlyRecords || cuts.splitHours.length > 0
-      ? [fromRecords(scope, question, cuts, onlyRecords, borders, parameters)]
-      : []),
-  ];
+  const hasHours = second === undefined;
+  const parts = hasHours
+    ? [fromHours(asked, kind), cells(asked, 'bucket', ''), cells(asked, 'counted_in', '-')]
+    : [cells(asked, 'bucket', '')];
   const most = parameters.add(question.mostGroups ?? 0);
-  const sumsAs = (type: string, table: string): string =>
-    sumColumns.map((column) => `sum(${table}.${column})::${type} AS ${column}`).join(', ');
+  const nameless = numbered.has(question.groupBy) ? '-1' : 'chr(1)';
+  const name = `coalesce(name, ${nameless})`;
   return `
-    WITH used AS (${parts.join(' UNION ALL ')}),
-    cell AS MATERIALIZED (
-      SELECT bucket, coalesce(name, ${NAMELESS}) AS name, ${sumsAs('bigint', 'used')} FROM used GROUP BY 1, 2),
-    top AS (
-      SELECT name, row_number() OVER (ORDER BY sum(cost_nano) DESC, sum(requests) DESC, name) AS rank
-        FROM cell GROUP BY name ORDER BY rank LIMIT ${most})
-    SELECT c.bucket, coalesce(top.rank, ${most}::bigint + 1)::integer AS rank, nullif(top.name, ${NAMELESS}) AS name,
-           ${sumsAs('text', 'c')}
-      FROM cell c LEFT JOIN top ON top.name = c.name GROUP BY 1, 2, 3 ORDER BY 2, 1`;
+    WITH record AS MATERIALIZED (${hasHours ? besideHours(asked) : fromRecords(asked)}),
+    used AS NOT MATERIALIZED (${parts.join(' UNION ALL ')}),
+    top AS MATERIALIZED (
+      SELECT name, row_number() OVER (ORDER BY cost DESC, requests DESC, name::text COLLATE "C") AS rank
+        FROM (SELECT ${name} AS name, sum(cost_nano) AS cost, sum(requests) AS requests FROM used
+               WHERE ${most} > 0 GROUP BY 1) AS all_groups
+       WHERE requests > 0 ORDER BY rank LIMIT ${most})
+    SELECT bucket, coalesce(top.rank, ${most}::bigint + 1)::integer AS rank, nullif(top.name, ${nameless})::text AS name,
+           ${sumColumns.map((column) => `sum(used.${column})::text AS ${column}`).join(', ')}
+      FROM used LEFT JOIN top ON top.name = coalesce(used.name, ${nameless})
+     GROUP BY 1, 2, 3 HAVING sum(requests) > 0 ORDER BY 2, 1`;
 }
 
-function fromHours(
-  scope: RecordScope,
-  { groupBy, filter }: UsageQuestion,
-  { firstHour, lastHour, splitHours }: Cuts,
-  kind: LabelKind | undefined,
-  borders: string,
-  parameters: SqlParameters,
-): string {
-  const name = isLabel(groupBy) ? 's.label' : groupBy ? `s.${columnOf[groupBy]}::text` : 'NULL::text';
+function cells({ cuts }: Asked, bucket: 'bucket' | 'counted_in', sign: '-' | ''): string {
+  return `SELECT ${bucket}, name, ${sumColumns.map((column) => `${sign}${column}`).join(', ')}
+            FROM record WHERE ${bucket} BETWEEN 1 AND ${cuts.borders.length - 1}`;
+}
+
+function fromHours(asked: Asked, kind: LabelKind | undefined): string {
+  const { scope, groupBy, filter, cuts, parameters } = asked;
+  const name = isLabel(groupBy) ? 's.label' : groupBy ? `s.${columnOf[groupBy]}` : 'NULL::text';
   const conditions = [
     withinRecordScope(scope, parameters, 's'),
-    `s.hour >= ${parameters.add(firstHour)} AND s.hour < ${parameters.add(lastHour)}`,
-    ...(splitHours.length > 0 ? [`s.hour <> ALL (${parameters.add(splitHours)}::timestamptz[])`] : []),
+    `s.hour >= ${parameters.add(cuts.hours[0])} AND s.hour < ${parameters.add(cuts.hours.at(-1))}`,
     ...plainFilters(filter, 's', 's.model', parameters),
   ];
   if (kind !== undefined) {
@@ -88,43 +87,51 @@ function fromHours(
     const label = kind === 'tag' ? filter?.tag : filter?.endUser;
     if (label) conditions.push(`s.label = ${parameters.add(label)}`);
   }
-  return `SELECT width_bucket(s.hour, ${borders}) AS bucket, (${name}) COLLATE "C" AS name,
+  return `SELECT width_bucket(s.hour, ${parameters.add(cuts.hours)}::timestamptz[]) AS bucket, ${name} AS name,
                  ${sumColumns.map((column) => `s.${column}`).join(', ')}
             FROM ${kind === undefined ? 'usage_hour' : 'usage_label_hour'} s WHERE ${conditions.join(' AND ')}`;
 }
 
-function fromRecords(
-  scope: RecordScope,
-  { from, to, groupBy, filter }: UsageQuestion,
-  { splitHours }: Cuts,
-  isWhole: boolean,
-  borders: string,
-  parameters: SqlParameters,
-): string {
+/**
+ * The records between a border and the nearest whole hour: the hours of usage count them in the bucket on the other
+ * side of that border. Each gap is a range of its own, which the indexes of time can find.
+ */
+function besideHours(asked: Asked): string {
+  const { cuts, parameters } = asked;
+  const gaps = cuts.borders.flatMap((border, at) => {
+    const hour = cuts.hours[at] ?? border;
+    return border < hour ? [[border, hour]] : border > hour ? [[hour, border]] : [];
+  });
+  const ranges = gaps.map(
+    ([begin, end]) => `(r.created_at >= ${parameters.add(begin)} AND r.created_at < ${parameters.add(end)})`,
+  );
+  return recordCells(asked, cuts.hours, ranges.length === 0 ? 'false' : `(${ranges.join(' OR ')})`);
+}
+
+/** Where no hours know what is asked for. */
+function fromRecords(asked: Asked): string {
+  const { parameters, from, to, cuts } = asked;
+  const period = `r.created_at >= ${parameters.add(from)} AND r.created_at < ${parameters.add(to)}`;
+  return recordCells(asked, cuts.borders, period);
+}
+
+function recordCells(asked: Asked, countedBy: readonly Date[], period: string): string {
+  const { scope, groupBy, filter, cuts, parameters } = asked;
+  const bucket = (borders: readonly Date[]): string =>
+    `width_bucket(r.created_at, ${parameters.add(borders)}::timestamptz[])`;
   const conditions = [
     withinRecordScope(scope, parameters, 'r'),
-    `r.created_at >= ${parameters.add(from)} AND r.created_at < ${parameters.add(to)}`,
-    ...(isWhole ? [] : [withinHours(splitHours, parameters)]),
+    period,
     ...plainFilters(filter, 'r', SERVED_AS, parameters),
     ...(filter?.endUser ? [`r.end_user = ${parameters.add(filter.endUser)}`] : []),
     ...(filter?.tag ? [`r.tags ? ${parameters.add(filter.tag)}`] : []),
     ...(groupBy === 'end_user' ? ['r.end_user IS NOT NULL'] : []),
   ];
   const tags = groupBy === 'tag' ? 'CROSS JOIN LATERAL jsonb_array_elements_text(r.tags) AS tag' : '';
-  const values = recordSums.map((value, place) => `${value} AS ${sumColumns[place]!}`).join(', ');
-  return `SELECT width_bucket(r.created_at, ${borders}) AS bucket, (${recordName(groupBy)}) COLLATE "C" AS name, ${values}
-            FROM request_record r ${tags} WHERE ${conditions.join(' AND ')}`;
+  const values = recordSums.map((value, at) => `sum(${value})::bigint AS ${sumColumns[at]!}`).join(', ');
+  return `SELECT ${bucket(cuts.borders)} AS bucket, ${bucket(countedBy)} AS counted_in, ${recordName(groupBy)} AS name, ${values}
+            FROM request_record r ${tags} WHERE ${conditions.join(' AND ')} GROUP BY 1, 2, 3`;
 }
-
-/** Each hour as a range of its own, which the indexes of time can find. */
-const withinHours = (hours: readonly Date[], parameters: SqlParameters): string =>
-  `(${hours
-    .map((hour) => {
-      const begin = parameters.add(hour);
-      const end = parameters.add(new Date(hour.getTime() + HOUR_MS));
-      return `(r.created_at >= ${begin} AND r.created_at < ${end})`;
-    })
-    .join(' OR ')})`;
 
 const recordNames: Readonly<Record<LabelKind | 'model', string>> = {
   model: SERVED_AS,
@@ -134,7 +141,7 @@ const recordNames: Readonly<Record<LabelKind | 'model', string>> = {
 
 function recordName(groupBy: UsageGrouping | null | undefined): string {
   if (!groupBy) return 'NULL::text';
-  return isLabel(groupBy) || groupBy === 'model' ? recordNames[groupBy] : `r.${columnOf[groupBy]}::text`;
+  return isLabel(groupBy) || groupBy === 'model' ? recordNames[groupBy] : `r.${columnOf[groupBy]}`;
 }
 
 function plainFilters(

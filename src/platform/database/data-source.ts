@@ -15,6 +15,12 @@ const statementTimeoutMs = 30_000;
 /** A forgotten transaction holds locks and the horizon of VACUUM. */
 const idleInTransactionTimeoutMs = 60_000;
 
+/**
+ * Sums over many rows are grouped in memory instead of sorted on disk. Statements here are short: to compile one takes
+ * longer than to run it.
+ */
+const reading = { jit: 'off', work_mem: '16MB', hash_mem_multiplier: 4 };
+
 export interface ServiceDataSourceOptions {
   url: string;
   entities: readonly Entity[];
@@ -28,6 +34,7 @@ export function serviceDataSourceOptions(options: ServiceDataSourceOptions): Pos
     url: withSessionSettings(applicationUrl(options.url), {
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
+      ...reading,
     }),
     applicationName: 'switchboard',
     entities: [...options.entities],
