@@ -1,4 +1,5 @@
 export type { AutoDecision } from './auto/auto-route';
+export { familyOf, sealOf } from './auto/sealed-history';
 export { GatewayModule } from './gateway.module';
 export { ResponseStore } from './responses/response-store';
 export { ResponsesModule } from './responses/responses.module';

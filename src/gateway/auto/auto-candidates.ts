@@ -1,14 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueService, type ModelView } from '../../catalogue';
+import { CatalogueService, type ModelView, type PricedLane } from '../../catalogue';
 import { Fault } from '../../kernel';
-import { type Candidate, type EffectiveAutoPolicy, isIncluded } from '../../routing';
+import { type Candidate, type EffectiveAutoPolicy, isIncluded, SupplierStyles } from '../../routing';
 import { type Admission, Admissions } from '../inference/admit';
 import { AttemptTools } from '../inference/attempt-tools';
 import type { Call } from '../inference/describe';
 import { Holds } from '../inference/hold';
 import { routePlan } from '../inference/plan';
+import { isSpoken } from '../inference/operation';
 import { isListed } from '../model-access';
 import type { AutoView } from './request-view';
+import { familyOf, writingFamily } from './sealed-history';
 
 /** A model that may answer, with the leave to ask it. */
 export interface AutoCandidate {
@@ -26,6 +28,7 @@ type Exclusion =
   | 'price'
   | 'capability'
   | 'context'
+  | 'history'
   | 'region'
   | 'unhealthy'
   | 'budget';
@@ -44,18 +47,27 @@ export class AutoCandidates {
     private readonly admissions: Admissions,
     private readonly tools: AttemptTools,
     private readonly holds: Holds,
+    private readonly styles: SupplierStyles,
   ) {}
 
-  async of(call: Call, view: AutoView, policy: EffectiveAutoPolicy): Promise<AutoChoice> {
+  /** `writers`: names of models that are known to have written earlier turns. */
+  async of(
+    call: Call,
+    view: AutoView,
+    policy: EffectiveAutoPolicy,
+    writers: readonly string[],
+  ): Promise<AutoChoice> {
     const excluded: Partial<Record<Exclusion, number>> = {};
     const count = (reason: Exclusion): void => void (excluded[reason] = (excluded[reason] ?? 0) + 1);
-    const found: AutoCandidate[] = [];
+    const able: AutoCandidate[] = [];
     for (const model of this.catalogue.snapshot.models) {
       if (model.kind !== call.operation.kind) continue;
       const judged = this.judge(model, call, view, policy);
       if (typeof judged === 'string') count(judged);
-      else found.push(judged);
+      else able.push(judged);
     }
+    const found = this.readersAmong(able, call, view, writers);
+    for (let gone = found.length; gone < able.length; gone += 1) count('history');
     const candidates = await this.affordable(call, found);
     for (let gone = candidates.length; gone < found.length; gone += 1) count('budget');
     return { candidates, excluded };
@@ -78,7 +90,31 @@ export class AutoCandidates {
     const { tokens, maxTokens = 0 } = view.request;
     if ((model.contextTokens ?? Infinity) < tokens + maxTokens) return 'context';
     const admission = this.admissionTo(model, call);
-    return typeof admission === 'string' ? admission : this.planned(admission, call);
+    if (typeof admission === 'string') return admission;
+    const lanes = view.seal === 'open' ? admission.lanes : admission.lanes.filter(this.speaks(call));
+    return lanes.length === 0 ? 'history' : this.planned({ ...admission, lanes }, call);
+  }
+
+  /** Those that can read what earlier turns have sealed. */
+  private readersAmong(
+    able: readonly AutoCandidate[],
+    call: Call,
+    { seal, dialect }: AutoView,
+    writers: readonly string[],
+  ): readonly AutoCandidate[] {
+    if (seal !== 'family') return able;
+    const known = writers
+      .flatMap((name) => this.catalogue.snapshot.model(name) ?? [])
+      // Who is asked in another dialect left nothing in this one that others could not read.
+      .filter(({ lanes }) => lanes.some((lane) => this.speaks(call)({ lane })));
+    const models = able.map(({ admission }) => admission.model);
+    const family = writingFamily(dialect, known, models);
+    return able.filter(({ admission }) => familyOf(admission.model) === family);
+  }
+
+  /** Whether a lane is asked in the words of the caller, which nothing sealed survives a change of. */
+  private speaks({ operation }: Call): (of: Pick<PricedLane, 'lane'>) => boolean {
+    return ({ lane }) => isSpoken(operation, this.styles.dialectFor(lane.provider, operation.name));
   }
 
   /** By the very rules for a model that is named. */

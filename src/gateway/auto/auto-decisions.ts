@@ -71,18 +71,25 @@ export class AutoDecisions {
     const policy = await this.policyOf(call);
     if (policy.mode === 'off') return this.fallback(call, policy);
     const view = autoView(call, operation);
-    const [choice, conversation] = await Promise.all([
-      this.candidates.of(call, view, policy),
-      this.conversationOf(call, view),
-    ]);
+    const conversation = await this.conversationOf(call, view);
+    const { writers = [] } = call.inbound;
+    const last = conversation.session?.model;
+    const choice = await this.candidates.of(
+      call,
+      view,
+      policy,
+      writers.length > 0 || last === undefined ? writers : [last],
+    );
     const { chosen, isLearned } = await this.choose(call, view, policy, choice, conversation);
     const byName = new Map(choice.candidates.map((one) => [one.candidate.model, one]));
+    this.admissions.mustBePaid(call);
     return new AutoRoute(
-      this.admissions.admit({ ...call, model: chosen.chosen }),
+      // With the lanes that this conversation may take.
+      byName.get(chosen.chosen)?.admission ?? this.admissions.find({ ...call, model: chosen.chosen }),
       isLearned ? chosen.explanation : { ...chosen.explanation, fallback: 'state_unavailable' },
       byName,
       // No other model than the one that called a tool reads its result.
-      view.bringsToolResult && conversation?.session !== null ? [] : chosen.fallbackOrder,
+      view.bringsToolResult && conversation.session !== null ? [] : chosen.fallbackOrder,
       {
         remember: (model) => this.remember(call, policy, conversation, byName.get(model)),
         noted: (model, isAnswer) => this.traffic.answered(model, isAnswer),

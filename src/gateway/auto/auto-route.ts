@@ -49,6 +49,13 @@ export class AutoRoute implements AutoTrace {
     this.effects.noted(model, false);
   }
 
+  /** Another model in the place of the chosen one, as this route may ask it; null where it may not. */
+  instead(other: Admission): Admission | null {
+    if (this.explanation.mode === 'off') return other;
+    const { name } = other.model;
+    return this.left.includes(name) ? (this.candidates.get(name)?.admission ?? null) : null;
+  }
+
   /** The next model to try; null when there is none. */
   next(): Admission | null {
     const name = this.left.shift();

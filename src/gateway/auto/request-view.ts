@@ -1,7 +1,8 @@
-import type { CanonicalRequest } from '../../protocol';
+import type { CanonicalRequest, DialectName } from '../../protocol';
 import type { RequestView } from '../../routing';
 import type { Call } from '../inference/describe';
 import type { TextOperation } from '../inference/operation';
+import { type Seal, sealOf } from './sealed-history';
 
 type Turn = CanonicalRequest['turns'][number];
 type Block = Exclude<Turn, { role: 'tool' }>['blocks'][number];
@@ -15,6 +16,8 @@ export interface AutoView {
   readonly isContinued: boolean;
   readonly needsSchema: boolean;
   readonly hasAudio: boolean;
+  readonly dialect: DialectName;
+  readonly seal: Seal;
 }
 
 /** Reads the conversation as a judge of the answer would. */
@@ -44,6 +47,8 @@ export function autoView(call: Call, { dialect }: TextOperation): AutoView {
     isContinued: lastAnswer !== -1,
     needsSchema: responseFormat?.type === 'schema',
     hasAudio: has('audio'),
+    dialect: dialect.name,
+    seal: sealOf(decoded.value),
   };
 }
 

@@ -27,11 +27,16 @@ export class Admissions {
   ) {}
 
   admit(call: Call): Admission {
-    const { attribution, billingExempt } = call.inbound.caller;
     const admission = this.find(call);
+    this.mustBePaid(call);
+    return admission;
+  }
+
+  /** Throws where there is no one to charge. */
+  mustBePaid({ inbound }: Call): void {
+    const { attribution, billingExempt } = inbound.caller;
     if (!billingExempt && attribution.walletId === null)
       throw fault('billing_limit_reached', { message: NOBODY_PAYS });
-    return admission;
   }
 
   /** The model and its lanes, for a caller who may use it; who pays is not asked. */

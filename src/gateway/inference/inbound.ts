@@ -17,6 +17,8 @@ export interface Inbound extends JsonObjectText {
   readonly form: Form | null;
   /** What `previous_response_id` said, once the body holds what it stands for. */
   readonly previousResponseId?: string;
+  /** The models of the earlier answers it refers to that hold something sealed. */
+  readonly writers?: readonly string[];
 }
 
 /** Only a form, and a body that is late or large, makes it a promise. */

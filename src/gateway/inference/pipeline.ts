@@ -145,7 +145,7 @@ export class Pipeline {
         await settleAbandoned(abandoned, tries, fromUnknown(error));
       }
       held.hold.release();
-      const larger = isLarger ? null : this.largerFor(asked, admission, error);
+      const larger = isLarger ? null : this.largerFor(asked, admission, progress, error);
       const other = larger ?? (isAnswered ? null : this.steppingIn(progress, work, error));
       if (other === null) throw error;
       progress.model = other.model.name;
@@ -206,9 +206,16 @@ export class Pipeline {
   }
 
   /** A conversation that has outgrown its model goes to the larger one that the catalogue names, if there is one. */
-  private largerFor(call: Call, admission: Admission, error: unknown): Admission | null {
-    const isTooLong = fromUnknown(error).code === 'context_length_exceeded';
-    return isTooLong ? this.admissions.larger(call, admission) : null;
+  private largerFor(
+    call: Call,
+    admission: Admission,
+    { auto }: RequestProgress,
+    error: unknown,
+  ): Admission | null {
+    if (fromUnknown(error).code !== 'context_length_exceeded') return null;
+    const larger = this.admissions.larger(call, admission);
+    // What settings, regions or the conversation keep from `auto` stays kept from it.
+    return larger === null || auto === null ? larger : auto.instead(larger);
   }
 }
 

@@ -116,7 +116,8 @@ export class KeptResponses implements OnApplicationBootstrap {
         'The request and the earlier items it refers to are larger together than a request may be.';
       throw fault('request_too_large', { param: 'input', message });
     }
-    return { ...inbound, ...whole, ...(previous !== null && { previousResponseId: previous }) };
+    const writers = [...new Set(found.flatMap(writersOf))];
+    return { ...inbound, ...whole, writers, ...(previous !== null && { previousResponseId: previous }) };
   }
 
   /** From this node's memory as far as it goes, the rest from the database. */
@@ -181,6 +182,14 @@ const itemIdOf = (item: unknown): string | undefined =>
     : undefined;
 
 const outputOf = ({ answer }: KeptResponse): readonly unknown[] => listIn(recordIn(answer).output);
+
+/** Who wrote something sealed; an answer without that binds nothing to its model. */
+function writersOf(kept: KeptResponse): string[] {
+  const isSealed = (item: unknown): boolean => isRecord(item) && typeof item.encrypted_content === 'string';
+  if (!outputOf(kept).some(isSealed)) return [];
+  const { model } = recordIn(kept.answer);
+  return typeof model === 'string' ? [model] : [];
+}
 
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 

@@ -6,8 +6,9 @@ import type { Looks } from '../lists/looks';
 const COST_DECIMALS = 6;
 
 /** Why `auto` chose the model of a request: the rule that decided, what it weighed, and what it left out. */
-export function autoItems(decision: AutoDecision | null, { translate }: Looks): LabelledFigure[] {
+export function autoItems(decision: AutoDecision | null, looks: Looks): LabelledFigure[] {
   if (decision === null) return [];
+  const { translate } = looks;
   const item = (name: string, value: string): LabelledFigure => ({
     label: translate(`request-log.auto.${name}`),
     figure: { kind: 'text', value },
@@ -28,8 +29,12 @@ export function autoItems(decision: AutoDecision | null, { translate }: Looks): 
     ...given('would-have', decision.would_have),
     ...given('answered-by', decision.answered_by),
     item('reference', decision.ref),
+    ...given('usual-cost', usualCost(decision)),
     item('weighed', weighed.join(' · ')),
+    ...given('order', decision.fallback_order.join(' · ')),
     ...given('left-out', left.join(' · ')),
+    ...given('pacing', pacingText(decision, looks)),
+    ...given('conversation', conversationText(decision, looks)),
     item('kind', `${decision.bucket} · ${decision.neighbours}`),
     item('rule', `${decision.alg} · ${decision.policy.dial} · ${decision.policy.level}`),
     ...given(
@@ -39,5 +44,30 @@ export function autoItems(decision: AutoDecision | null, { translate }: Looks): 
   ];
 }
 
+type Explained = Exclude<AutoDecision, { readonly reason: 'fallback' }>;
+
+/** Null where no budget presses. */
+function pacingText({ pacing }: Explained, { translate, locale }: Looks): string | null {
+  // Decisions of earlier versions lack it.
+  if (!pacing || pacing.raise === 0) return null;
+  const { budget, projected, raise } = pacing;
+  return translate('request-log.auto.pacing-text', {
+    whose: translate(`request-log.auto.budgets.${budget}`),
+    share: new Intl.NumberFormat(locale, { style: 'percent' }).format(projected),
+    raise: share(raise),
+  });
+}
+
+function conversationText({ session }: Explained, { translate }: Looks): string | null {
+  if (session === null) return null;
+  const [state, why] = session.sticky.split(':');
+  return translate(`request-log.auto.sticky.${state}`, {
+    why: why === undefined ? '' : translate(`request-log.auto.broken.${why}`),
+  });
+}
+
+/** Null in decisions of earlier versions. */
+const usualCost = ({ ref_cost: cost }: { readonly ref_cost?: number }): string | null =>
+  cost === undefined ? null : `$${dollars(cost)}`;
 const share = (quality: number): string => quality.toFixed(2);
 const dollars = (nano: number): string => formatUsd(BigInt(Math.round(nano)), { fixed: COST_DECIMALS });

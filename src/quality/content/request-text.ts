@@ -1,3 +1,4 @@
+import { sealOf } from '../../gateway';
 import { type CanonicalRequest, type DialectName, dialects } from '../../protocol';
 import type { RequestCounters } from '../../routing';
 
@@ -16,6 +17,8 @@ export interface RequestText {
   readonly wantsSchema: boolean;
   /** Something in it only a person or a supplier's own tool can look into. */
   readonly isOpaque: boolean;
+  /** Something in it only models of the family that answered can read. */
+  readonly isSealed: boolean;
 }
 
 /** Null where the body cannot be read. */
@@ -44,6 +47,7 @@ export function readRequest(surface: DialectName, body: Body): RequestText | nul
     isOpaque:
       tools.some(({ kind }) => kind === 'opaque') ||
       blocks.some(({ type }) => type === 'opaque' || type === 'audio'),
+    isSealed: sealOf(decoded.value) === 'family',
   };
 }
 

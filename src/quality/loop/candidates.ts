@@ -1,5 +1,5 @@
 import type { CatalogueService, ModelView, PricedLane } from '../../catalogue';
-import { callableModels } from '../../gateway';
+import { callableModels, familyOf } from '../../gateway';
 import { costOf, type Nano, usageOf } from '../../kernel';
 import type { Caller } from '../../keys';
 import type { RequestText } from '../content/request-text';
@@ -25,9 +25,13 @@ export function replayCandidates(catalogue: CatalogueService, question: ReplayQu
   const { hasImage, hasDocument, tools, maxTokens = 0 } = request.counters;
   const needs = [...(tools > 0 ? ['tools'] : []), ...(request.wantsSchema ? ['json_schema'] : [])];
   const modalities = [...(hasImage ? ['image'] : []), ...(hasDocument ? ['document'] : [])];
+  const answered = catalogue.snapshot.model(served);
+  const reads = (model: ModelView): boolean =>
+    !request.isSealed || (answered !== undefined && familyOf(model) === familyOf(answered));
   return callableModels(caller, catalogue.snapshot, 'chat').filter(
     (model) =>
       model.name !== served &&
+      reads(model) &&
       model.replayIncluded &&
       model.redirectTo === null &&
       needs.every((name) => model.capabilities.has(name)) &&

@@ -93,7 +93,10 @@ const teach = async (): Promise<void> => {
 
 export async function openHouse(): Promise<void> {
   simulator = await startSimulator();
-  app = await startTestApp({ sandboxUrl: simulator.url, environment: { AUTO_MODEL: 'sim-large' } });
+  app = await startTestApp({
+    sandboxUrl: simulator.url,
+    environment: { AUTO_MODEL: 'sim-large', SUPPLIER_ALLOW: '127.0.0.1' },
+  });
   const organisations = app.database.source.getRepository(Organisation);
   const row = organisations.create({ name: 'auto', slug: 'auto' });
   await organisations.insert(row);

@@ -66,6 +66,8 @@ test('the request log tells why', async () => {
   expect(body).toContain('It is about as good as the reference model, and cheaper.');
   expect(body).toMatch(/sim-small \d\.\d\d \(\d\.\d\d–\d\.\d\d\) \$0\.0000/);
   expect(body).toContain('on trial 2');
+  expect(body).toMatch(/Usual cost of the reference model[\s\S]{0,200}\$0\.000/);
+  expect(body).toMatch(/Next, should it fail[\s\S]{0,200}sim-/);
 });
 
 test('a request that names its model has no decision, and asks the database nothing for one', async () => {

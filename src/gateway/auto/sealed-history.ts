@@ -1,0 +1,54 @@
+import type { ModelView } from '../../catalogue';
+import type { CanonicalRequest, DialectName } from '../../protocol';
+
+/**
+ * Who can read what a conversation carries: everybody; whoever is asked in the dialect it is written in; or, of those,
+ * only models of the family that wrote it, since signed reasoning and encrypted content open for no other.
+ */
+export type Seal = 'open' | 'dialect' | 'family';
+
+export function sealOf({ turns }: Pick<CanonicalRequest, 'turns'>): Seal {
+  let seal: Seal = 'open';
+  for (const turn of turns) {
+    const blocks = turn.role === 'tool' ? turn.results.flatMap((result) => result.blocks) : turn.blocks;
+    for (const block of blocks) {
+      if (block.type === 'reasoning' && (block.signature ?? '') !== '') return 'family';
+      if (block.type !== 'opaque' || !block.essential || block.text !== undefined) continue;
+      if (turn.role === 'assistant') return 'family';
+      seal = 'dialect';
+    }
+  }
+  return seal;
+}
+
+/** Vendors by the names of their models, whoever supplies them under whatever owner. */
+const vendors: readonly (readonly [RegExp, string])[] = [
+  [/claude/i, 'anthropic'],
+  [/(?:^|[^a-z\d])(?:gpt|chatgpt|codex|o\d)/i, 'openai'],
+];
+
+/** Models of one family read one another's reasoning. */
+export function familyOf({ name, ownedBy, lanes }: Pick<ModelView, 'name' | 'ownedBy' | 'lanes'>): string {
+  const names = [name, ...lanes.map(({ upstreamModel }) => upstreamModel)].join(' ');
+  return vendors.find(([pattern]) => pattern.test(names))?.[1] ?? ownedBy.toLowerCase();
+}
+
+/** Whose dialect it is: where nobody remembers who wrote a sealed part, it was most likely they. */
+const homes: Partial<Readonly<Record<DialectName, string>>> = { messages: 'anthropic', responses: 'openai' };
+
+/**
+ * The family that wrote the sealed parts: that of the known writers, else the home of the dialect, else the only one
+ * there is. Null where that cannot be told: a guess would send them to a model that refuses or ignores them.
+ */
+export function writingFamily(
+  dialect: DialectName,
+  writers: readonly ModelView[],
+  candidates: readonly ModelView[],
+): string | null {
+  const known = new Set(writers.map(familyOf));
+  if (known.size > 0) return known.size === 1 ? ([...known][0] ?? null) : null;
+  const there = new Set(candidates.map(familyOf));
+  const home = homes[dialect];
+  if (home !== undefined && there.has(home)) return home;
+  return there.size === 1 ? ([...there][0] ?? null) : null;
+}
