@@ -47,6 +47,7 @@ import { AddKeyLimits1763904000000 } from './1763904000000-add-key-limits';
 import { AddOrganisationMarkups1763904100000 } from './1763904100000-add-organisation-markups';
 import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
 import { CreateResellerDomains1763905100000 } from './1763905100000-create-reseller-domains';
+import { CreatePasskeys1764010000000 } from './1764010000000-create-passkeys';
 import { NameKeysOfFiles1764030000000 } from './1764030000000-name-keys-of-files';
 import { IndexAutoDecisions1764050000000 } from './1764050000000-index-auto-decisions';
 
@@ -101,6 +102,7 @@ export const migrations = [
   AddOrganisationMarkups1763904100000,
   CreateCatalogueDrafts1763905000000,
   CreateResellerDomains1763905100000,
+  CreatePasskeys1764010000000,
   NameKeysOfFiles1764030000000,
   IndexAutoDecisions1764050000000,
 ];

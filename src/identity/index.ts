@@ -22,6 +22,7 @@ export {
   PASSWORD_LEAST,
   type ProvenIdentity,
   PASSWORD_MOST,
+  Passkeys,
   PasswordResetService,
   RegistrationService,
   SecondFactors,

@@ -8,6 +8,8 @@ export const actionNames = [
   'account.email-verified',
   'account.identity-linked',
   'account.identity-unlinked',
+  'account.passkey-added',
+  'account.passkey-removed',
   'account.password-changed',
   'account.password-reset',
   'account.password-reset-requested',

@@ -10,6 +10,7 @@ const byPerson = [
   ['account_token', 'user_id'],
   ['legal_acceptance', 'user_id'],
   ['linked_identity', 'user_id'],
+  ['passkey', 'user_id'],
   ['recovery_code', 'user_id'],
   ['second_factor', 'user_id'],
   ['invite', 'invited_by'],

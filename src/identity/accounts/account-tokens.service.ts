@@ -14,6 +14,8 @@ const lifetimes = {
   provider_state: 10 * MINUTE,
   sso_handoff: MINUTE,
   second_factor: 10 * MINUTE,
+  passkey_enrolment: 5 * MINUTE,
+  passkey_sign_in: 5 * MINUTE,
   change_address: 24 * HOUR,
   undo_address: 24 * HOUR,
 } as const;

@@ -11,6 +11,8 @@ import { InvitesService } from './invites.service';
 import { LinkedIdentities } from './linked-identities.service';
 import { LinkedIdentity } from './linked-identity.entity';
 import { OwnAccountService } from './own-account.service';
+import { Passkey } from './passkey.entity';
+import { Passkeys } from './passkeys.service';
 import { PasswordResetService } from './password-reset.service';
 import { Passwords } from './passwords.service';
 import { RegistrationService } from './registration.service';
@@ -32,6 +34,7 @@ export {
   InvitesService,
   LinkedIdentities,
   OwnAccountService,
+  Passkeys,
   PasswordResetService,
   RegistrationService,
   SecondFactors,
@@ -43,6 +46,7 @@ export const accountEntities = [
   AttemptCount,
   Invite,
   LinkedIdentity,
+  Passkey,
   SecondFactor,
   RecoveryCode,
 ];
@@ -57,6 +61,7 @@ export const accountProviders = [
   InvitesService,
   LinkedIdentities,
   OwnAccountService,
+  Passkeys,
   PasswordResetService,
   Passwords,
   RegistrationService,

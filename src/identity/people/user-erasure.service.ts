@@ -13,6 +13,7 @@ const erasures = [
   'DELETE FROM account_token WHERE user_id = $1',
   'DELETE FROM project_member WHERE user_id = $1',
   'DELETE FROM linked_identity WHERE user_id = $1',
+  'DELETE FROM passkey WHERE user_id = $1',
   'DELETE FROM recovery_code WHERE user_id = $1',
   'DELETE FROM second_factor WHERE user_id = $1',
   'DELETE FROM user_setting WHERE user_id = $1',

@@ -9,11 +9,14 @@ import { AddressController } from './address.controller';
 import { FormAnswers } from './form-answers';
 import { PasswordResetController } from './password-reset.controller';
 import { PasswordStrategy } from './password-strategy';
+import { PasskeyDoor } from './passkeys/passkey-door';
+import { PasskeysController } from './passkeys/passkeys.controller';
 import { PersonalDataController } from './personal-data.controller';
 import { RegistrationController } from './registration.controller';
 import { SecondFactorController } from './second-factor.controller';
 import { SettingsModel } from './settings-model';
 import { SettingsController } from './settings.controller';
+import { SignInModel } from './sign-in-model';
 import { SignInController } from './sign-in.controller';
 import { PublicModule } from '../public/public.module';
 import { LegalAcceptanceController } from './legal-acceptance.controller';
@@ -37,6 +40,7 @@ import { Visitor } from './visitor';
     AddressController,
     PersonalDataController,
     SecondFactorController,
+    PasskeysController,
   ],
   providers: [
     AccountMails,
@@ -44,6 +48,8 @@ import { Visitor } from './visitor';
     AccountNotices,
     FormAnswers,
     SettingsModel,
+    SignInModel,
+    PasskeyDoor,
     PasswordStrategy,
     Visitor,
     AcceptedTerms,

@@ -1,6 +1,6 @@
 import { Controller, Get, Header, Req } from '@nestjs/common';
 import { type ActivityEntry, ActivityLog, ActivityQuery, UsageQuery } from '../../audit';
-import { actorOf as accountActor, OwnAccountService } from '../../identity';
+import { actorOf as accountActor, OwnAccountService, Passkeys } from '../../identity';
 import { type Scope, toJsonNumber } from '../../kernel';
 import { KeyRegister, presentKey } from '../../keys';
 import { Database } from '../../platform';
@@ -15,6 +15,7 @@ export class PersonalDataController {
   constructor(
     private readonly database: Database,
     private readonly accounts: OwnAccountService,
+    private readonly passkeys: Passkeys,
     private readonly keys: KeyRegister,
     private readonly entries: ActivityQuery,
     private readonly usage: UsageQuery,
@@ -45,6 +46,12 @@ export class PersonalDataController {
         created_at: account.createdAt.toISOString(),
       },
       sign_in_providers: await this.accounts.identities(userId),
+      passkeys: (await this.passkeys.list(userId)).map(({ publicId, name, createdAt, lastUsedAt }) => ({
+        id: publicId,
+        name,
+        created_at: createdAt,
+        last_used_at: lastUsedAt,
+      })),
       legal_acceptances: await this.database.query(
         'SELECT version, accepted_at FROM legal_acceptance WHERE user_id = $1 ORDER BY accepted_at',
         [userId],

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Req, Res } from '@nestjs/common';
 import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { encode } from 'uqr';
-import { AccountProof, AccountTokens, SecondFactors, SignInService } from '../../identity';
+import { AccountProof, AccountTokens, Passkeys, SecondFactors, SignInService } from '../../identity';
 import { fault } from '../../kernel';
 import { Database, Settings } from '../../platform';
 import {
@@ -17,7 +17,9 @@ import {
 } from '../../web';
 import { AccountNotices } from './account-notices';
 import { IsLine, IsTicked } from './fields';
-import { FormAnswers } from './form-answers';
+import { type Done, FormAnswers } from './form-answers';
+import { IsCredential, passkeyCookie, PASSKEY_SECONDS } from './passkeys/passkey-answers';
+import { PasskeyDoor } from './passkeys/passkey-door';
 import { challengeCookie, trustedCookie, Visitor } from './visitor';
 
 class CodeForm {
@@ -29,6 +31,11 @@ class ChallengeForm extends CodeForm {
   /** This browser is not asked again for thirty days. */
   @IsTicked()
   remember?: unknown;
+}
+
+class PasskeyForm {
+  @IsCredential()
+  credential: string;
 }
 
 class DisableForm extends CodeForm {
@@ -46,6 +53,8 @@ const view = 'pages/dashboard/second-factor';
 export class SecondFactorController {
   constructor(
     private readonly factors: SecondFactors,
+    private readonly passkeys: Passkeys,
+    private readonly door: PasskeyDoor,
     private readonly proof: AccountProof,
     private readonly signIn: SignInService,
     private readonly tokens: AccountTokens,
@@ -58,32 +67,55 @@ export class SecondFactorController {
   ) {}
 
   @Page('/login/second-factor', 'pages/account/second-factor', Access.anyone())
-  challengePage(): object {
-    return {};
+  async challengePage(@Req() request: HttpRequest): Promise<object> {
+    return this.challengeModel(request);
   }
 
   /** The token of the password's step is used up by the right code alone. */
   @Action('/auth/second-factor', Access.anyone(), { audit: 'session.signed-in' })
-  enter(@Req() request: HttpRequest, @Res({ passthrough: true }) response: ServerResponse): Promise<unknown> {
-    const shown = { form: ChallengeForm, view: 'pages/account/second-factor' };
+  async enter(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    const again = await this.challengeModel(request);
+    const shown = { form: ChallengeForm, view: 'pages/account/second-factor', model: () => again };
     return this.answers.answer(request, response, shown, async ({ code, remember }) => {
-      const token = cookieOf(request.headers, challengeCookie) ?? '';
-      const begun = await this.tokens.look(this.database.source.manager, 'second_factor', token);
-      const userId = begun?.userId ?? null;
-      if (userId === null) throw fault('invalid_token');
+      const { userId } = await this.begun(request);
       await this.factors.check(userId, code, this.addresses.of(request));
-      const signedIn = await this.database.transaction(async (tx) => {
-        if ((await this.tokens.spend(tx, 'second_factor', token)) === null) throw fault('invalid_token');
-        return this.signIn.open(tx, userId, this.visitor.originOf(request));
-      });
-      addCookie(response, this.settings, challengeCookie, '', 0);
+      const done = await this.complete(request, response);
       if (remember !== undefined) {
         const trusted = await this.factors.trust(userId);
         addCookie(response, this.settings, trustedCookie, trusted, TRUSTED_SECONDS);
       }
-      const next = begun?.data['next'];
-      const to = this.visitor.letIn(response, signedIn, typeof next === 'string' ? next : undefined);
-      return { to, body: { ok: true, status: signedIn.status, next: to } };
+      return done;
+    });
+  }
+
+  @Action('/auth/second-factor/passkey/options', Access.anyone(), {
+    audit: { none: 'nothing is changed before the device has answered' },
+  })
+  async passkeyOptions(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const { userId } = await this.begun(request);
+    const { challenge, options } = await this.passkeys.beginSignIn(userId);
+    addCookie(response, this.settings, passkeyCookie, challenge, PASSKEY_SECONDS);
+    return { options };
+  }
+
+  /** A passkey of the person in place of a code. */
+  @Action('/auth/second-factor/passkey', Access.anyone(), { audit: 'session.signed-in' })
+  async enterByPasskey(
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<unknown> {
+    const again = await this.challengeModel(request);
+    const shown = { form: PasskeyForm, view: 'pages/account/second-factor', model: () => again };
+    return this.answers.answer(request, response, shown, async ({ credential }) => {
+      const { userId } = await this.begun(request);
+      await this.door.recognise(request, response, credential, userId);
+      return this.complete(request, response);
     });
   }
 
@@ -131,6 +163,33 @@ export class SecondFactorController {
         return { to: '/dashboard/settings?saved=second-factor', body: { ok: true } };
       },
     );
+  }
+
+  private async challengeModel(request: HttpRequest): Promise<object> {
+    const begun = await this.begun(request).catch(() => null);
+    if (begun === null || !this.door.isOffered(request)) return {};
+    return { offersPasskeys: (await this.passkeys.list(begun.userId)).length > 0 };
+  }
+
+  /** Whose password was right in this browser. */
+  private async begun(request: HttpRequest): Promise<{ userId: number; token: string; next?: string }> {
+    const token = cookieOf(request.headers, challengeCookie) ?? '';
+    const begun = await this.tokens.look(this.database.source.manager, 'second_factor', token);
+    const userId = begun?.userId ?? null;
+    if (userId === null) throw fault('invalid_token');
+    const next = begun?.data['next'];
+    return { userId, token, ...(typeof next === 'string' && { next }) };
+  }
+
+  private async complete(request: HttpRequest, response: ServerResponse): Promise<Done> {
+    const { userId, token, next } = await this.begun(request);
+    const signedIn = await this.database.transaction(async (tx) => {
+      if ((await this.tokens.spend(tx, 'second_factor', token)) === null) throw fault('invalid_token');
+      return this.signIn.open(tx, userId, this.visitor.originOf(request));
+    });
+    addCookie(response, this.settings, challengeCookie, '', 0);
+    const to = this.visitor.letIn(response, signedIn, next);
+    return { to, body: { ok: true, status: signedIn.status, next: to } };
   }
 
   private async model(request: HttpRequest): Promise<object> {

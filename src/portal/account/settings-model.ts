@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { OwnAccountService, PASSWORD_LEAST, SecondFactors } from '../../identity';
+import { OwnAccountService, Passkeys, PASSWORD_LEAST, SecondFactors } from '../../identity';
 import { type Locale, locales } from '../../views';
 import { actorOf, type HttpRequest, PageRenderer } from '../../web';
+import { PasskeyDoor } from './passkeys/passkey-door';
 import { Providers } from './providers/providers';
 import { sessionLabel } from './session-label';
 
@@ -29,18 +30,21 @@ export class SettingsModel {
     private readonly pages: PageRenderer,
     private readonly accounts: OwnAccountService,
     private readonly factors: SecondFactors,
+    private readonly passkeys: Passkeys,
+    private readonly door: PasskeyDoor,
     private readonly providers: Providers,
   ) {}
 
   async of(request: HttpRequest): Promise<SettingsPage> {
     const translate = this.pages.textsFor(request);
     const { userId, sessionId } = actorOf(request);
-    const [account, password, sessions, identities, hasSecondFactor] = await Promise.all([
+    const [account, password, sessions, identities, hasSecondFactor, passkeys] = await Promise.all([
       this.accounts.find(userId),
       this.accounts.passwordState(userId),
       this.accounts.sessions(userId),
       this.accounts.identities(userId),
       this.factors.isOn(userId),
+      this.passkeys.list(userId),
     ]);
     const page = {
       account: { displayName: account.displayName, email: account.email },
@@ -49,6 +53,13 @@ export class SettingsModel {
       hasPassword: password === 'set',
       isProviderOnly: password === 'void',
       hasSecondFactor,
+      passkeys,
+      passkeyChoices: passkeys.map(({ publicId, name }) => ({
+        value: publicId,
+        label: name,
+        selected: false,
+      })),
+      offersPasskeys: this.door.isOffered(request) && password !== 'void',
       sessions: sessions.map((session) => ({
         ...session,
         label: sessionLabel(session.userAgent, translate),

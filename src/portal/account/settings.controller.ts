@@ -82,7 +82,16 @@ class DeletionForm {
 
 class SettingsQuery {
   @IsOptional()
-  @IsIn(['profile', 'password', 'sessions', 'providers', 'email', 'second-factor'])
+  @IsIn([
+    'profile',
+    'password',
+    'sessions',
+    'providers',
+    'email',
+    'second-factor',
+    'passkey-added',
+    'passkey-removed',
+  ])
   saved?: string;
 }
 

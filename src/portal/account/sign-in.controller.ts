@@ -10,7 +10,7 @@ import { AccountMails } from './account-mails';
 import { IsLine, IsMail, IsNext, IsPassword, IsToken } from './fields';
 import { type Done, FormAnswers } from './form-answers';
 import { PasswordStrategy } from './password-strategy';
-import { Providers } from './providers/providers';
+import { SignInModel } from './sign-in-model';
 import { challengeCookie, trustedCookie, Visitor } from './visitor';
 
 class LoginForm {
@@ -63,7 +63,7 @@ export class SignInController {
     private readonly activity: ActivityLog,
     private readonly mails: AccountMails,
     private readonly visitor: Visitor,
-    private readonly providers: Providers,
+    private readonly model: SignInModel,
     private readonly factors: SecondFactors,
     private readonly tokens: AccountTokens,
     private readonly database: Database,
@@ -71,12 +71,10 @@ export class SignInController {
   ) {}
 
   @Page('/login', 'pages/account/login', Access.anyone())
-  login(@Query() query: LoginQuery, @Req() { reseller }: HttpRequest): object {
+  login(@Query() query: LoginQuery, @Req() request: HttpRequest): object {
     const notice = notices.has(query.notice ?? '') ? query.notice : undefined;
     const next = localPath(query.next, '');
-    const providers = this.providers.shown(next);
-    const isProviderOnly = reseller?.isProviderOnly === true && providers.length > 0;
-    return { values: { next }, notice, providers, isProviderOnly };
+    return { values: { next }, notice, ...this.model.of(request, next) };
   }
 
   @Action('/auth/login', Access.anyone(), { audit: 'session.signed-in' })
@@ -85,7 +83,7 @@ export class SignInController {
       form: LoginForm,
       view: 'pages/account/login',
       keeps: ['email', 'next'],
-      model: () => ({ providers: this.providers.shown() }),
+      model: ({ next }: Readonly<Record<string, string>>) => this.model.of(request, localPath(next, '')),
     };
     return this.answers.answer(request, response, shown, async ({ email, next }) => {
       const userId = await this.recognise(email, request);

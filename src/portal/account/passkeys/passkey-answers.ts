@@ -1,0 +1,10 @@
+import { applyDecorators } from '@nestjs/common';
+import { IsString, MaxLength, MinLength } from 'class-validator';
+
+/** Holds the challenge: an answer counts in the browser that asked alone. */
+export const passkeyCookie = 'svc_passkey';
+export const PASSKEY_SECONDS = 300;
+
+/** What the browser says of a device, as JSON. */
+export const IsCredential = (): PropertyDecorator =>
+  applyDecorators(IsString(), MinLength(1), MaxLength(20_000));

@@ -1,0 +1,146 @@
+import { createHash, createSign, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+
+interface Asked {
+  readonly challenge: string;
+}
+
+export interface CreationAsked extends Asked {
+  readonly rp: { readonly id?: string };
+  readonly user: { readonly id: string };
+  readonly excludeCredentials?: readonly { readonly id: string }[];
+}
+
+export interface RequestAsked extends Asked {
+  readonly rpId?: string;
+  readonly allowCredentials?: readonly { readonly id: string }[];
+}
+
+/** What an attacker, or a device that is broken, does otherwise. */
+interface Manner {
+  readonly origin?: string;
+  readonly rpId?: string;
+  readonly type?: string;
+  readonly challenge?: string;
+  readonly isVerified?: boolean;
+  readonly count?: number;
+  readonly userHandle?: string;
+}
+
+interface Held {
+  readonly id: Buffer;
+  readonly rpId: string;
+  readonly userHandle: string;
+  readonly key: KeyObject;
+  count: number;
+}
+
+/** A device that makes and keeps passkeys (ES256), and the browser that passes its answers on. */
+export class Authenticator {
+  readonly held: Held[] = [];
+
+  constructor(private readonly origin: string) {}
+
+  create(asked: CreationAsked, manner: Manner = {}): string {
+    const rpId = manner.rpId ?? asked.rp.id ?? '';
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const jwk = publicKey.export({ format: 'jwk' });
+    const id = randomBytes(32);
+    const cose = cborMap([
+      [1, 2],
+      [3, -7],
+      [-1, 1],
+      [-2, Buffer.from(jwk.x ?? '', 'base64url')],
+      [-3, Buffer.from(jwk.y ?? '', 'base64url')],
+    ]);
+    const attested = Buffer.concat([Buffer.alloc(16), uint16(id.length), id, cose]);
+    const count = manner.count ?? 0;
+    const authData = Buffer.concat([head(rpId, ATTESTED | flagsOf(manner), count), attested]);
+    const attestationObject = cborMap([
+      ['fmt', 'none'],
+      ['attStmt', new Map()],
+      ['authData', authData],
+    ]);
+    this.held.push({ id, rpId, userHandle: asked.user.id, key: privateKey, count });
+    return answer(id, {
+      clientDataJSON: this.clientData('webauthn.create', asked, manner).toString('base64url'),
+      attestationObject: attestationObject.toString('base64url'),
+      transports: ['internal'],
+    });
+  }
+
+  /** Signs with the newest key of the host that is allowed. */
+  get(asked: RequestAsked, manner: Manner = {}): string {
+    const allowed = asked.allowCredentials ?? [];
+    const held = this.held.findLast(
+      ({ id, rpId }) =>
+        rpId === asked.rpId &&
+        (allowed.length === 0 || allowed.some((credential) => credential.id === id.toString('base64url'))),
+    );
+    if (held === undefined) throw new Error('this device holds no key of that host');
+    held.count = manner.count ?? held.count + 1;
+    const authData = head(manner.rpId ?? held.rpId, flagsOf(manner), held.count);
+    const clientData = this.clientData('webauthn.get', asked, manner);
+    const signature = createSign('sha256')
+      .update(Buffer.concat([authData, createHash('sha256').update(clientData).digest()]))
+      .sign(held.key);
+    return answer(held.id, {
+      clientDataJSON: clientData.toString('base64url'),
+      authenticatorData: authData.toString('base64url'),
+      signature: signature.toString('base64url'),
+      userHandle: manner.userHandle ?? held.userHandle,
+    });
+  }
+
+  private clientData(type: string, asked: Asked, manner: Manner): Buffer {
+    const said = {
+      type: manner.type ?? type,
+      challenge: manner.challenge ?? asked.challenge,
+      origin: manner.origin ?? this.origin,
+      crossOrigin: false,
+    };
+    return Buffer.from(JSON.stringify(said));
+  }
+}
+
+const PRESENT = 0x01;
+const VERIFIED = 0x04;
+const ATTESTED = 0x40;
+
+const flagsOf = ({ isVerified = true }: Manner): number => PRESENT | (isVerified ? VERIFIED : 0);
+
+function head(rpId: string, flags: number, count: number): Buffer {
+  const counted = Buffer.alloc(4);
+  counted.writeUInt32BE(count);
+  return Buffer.concat([createHash('sha256').update(rpId).digest(), Buffer.from([flags]), counted]);
+}
+
+function answer(id: Buffer, response: object): string {
+  const text = id.toString('base64url');
+  return JSON.stringify({ id: text, rawId: text, type: 'public-key', response, clientExtensionResults: {} });
+}
+
+function uint16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16BE(value);
+  return bytes;
+}
+
+type Cbor = number | string | Buffer | Map<number | string, Cbor>;
+
+const cborMap = (pairs: [number | string, Cbor][]): Buffer => cbor(new Map(pairs));
+
+/** As much of CBOR as an attestation without a statement needs. */
+function cbor(value: Cbor): Buffer {
+  if (typeof value === 'number') return value < 0 ? sized(1, -1 - value) : sized(0, value);
+  if (typeof value === 'string')
+    return Buffer.concat([sized(3, Buffer.byteLength(value)), Buffer.from(value)]);
+  if (Buffer.isBuffer(value)) return Buffer.concat([sized(2, value.length), value]);
+  return Buffer.concat([sized(5, value.size), ...[...value].flat().map((part) => cbor(part))]);
+}
+
+function sized(major: number, size: number): Buffer {
+  if (size < 24) return Buffer.from([(major << 5) | size]);
+  return size < 256
+    ? Buffer.from([(major << 5) | 24, size])
+    : Buffer.concat([Buffer.from([(major << 5) | 25]), uint16(size)]);
+}
