@@ -50,6 +50,7 @@ import { CreateResellerDomains1763905100000 } from './1763905100000-create-resel
 import { CreatePasskeys1764010000000 } from './1764010000000-create-passkeys';
 import { NameKeysOfFiles1764030000000 } from './1764030000000-name-keys-of-files';
 import { IndexAutoDecisions1764050000000 } from './1764050000000-index-auto-decisions';
+import { CreateAnswerFeedback1764060000000 } from './1764060000000-create-answer-feedback';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -105,4 +106,5 @@ export const migrations = [
   CreatePasskeys1764010000000,
   NameKeysOfFiles1764030000000,
   IndexAutoDecisions1764050000000,
+  CreateAnswerFeedback1764060000000,
 ];

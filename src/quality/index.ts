@@ -10,6 +10,7 @@ export {
 } from './decisions/decision-query';
 export { type DialOutcome, dialPreview } from './decisions/dial-preview';
 export { JudgedDecisions } from './decisions/judged-decisions';
+export { AnswerFeedback, type AnsweredRequest, type Thumb, thumbs } from './feedback/answer-feedback';
 export { EvaluationLedger } from './ledger/evaluation-ledger';
 export { QualityModule } from './quality.module';
 export { type ModelReport, type QualityReport, reportsOf, type ScoredAnswer } from './report/quality-report';

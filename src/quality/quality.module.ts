@@ -9,6 +9,7 @@ import { SampleContent } from './content/sample-content';
 import { Judge } from './judge/judge';
 import { DecisionQuery } from './decisions/decision-query';
 import { JudgedDecisions } from './decisions/judged-decisions';
+import { AnswerFeedback } from './feedback/answer-feedback';
 import { EvaluationLedger } from './ledger/evaluation-ledger';
 import { EVALUATION_QUEUE, EvaluationQueue } from './loop/evaluation-queue';
 import { EvaluationUpkeep } from './loop/evaluation-upkeep';
@@ -36,6 +37,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     QueueModule.registerQueue(EVALUATION_QUEUE),
   ],
   providers: [
+    AnswerFeedback,
     DecisionQuery,
     EvaluationLedger,
     EvaluationQueue,
@@ -56,6 +58,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
     ScoreQuery,
   ],
   exports: [
+    AnswerFeedback,
     DecisionQuery,
     EvaluationLedger,
     JudgedDecisions,

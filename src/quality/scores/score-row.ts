@@ -57,7 +57,10 @@ export const scoreColumns = `
   s.role, q.bucket, q.language AS lang, s.tokens_in::text AS tokens_in, s.tokens_out::text AS tokens_out,
   s.cost_nano::text AS cost_nano, s.latency_ms, s.first_token_ms AS ttft_ms, s.finish_reason, q.sampled_by,
   q.inclusion_prob, s.judge_model, s.judge_version, s.rubric_version, s.score_total, s.scores, s.verdict,
-  s.pair_preference, s.order_swapped, s.self_family, s.is_simulated, s.objective_flags,
+  s.pair_preference, s.order_swapped, s.self_family, s.is_simulated,
+  s.objective_flags || coalesce((
+    SELECT array_remove(ARRAY['thumb_' || f.verdict, CASE WHEN f.retried_at IS NOT NULL THEN 'retried' END], NULL)
+      FROM answer_feedback f WHERE f.request_id = s.request_id AND s.role = 'served'), '{}') AS objective_flags,
   s.judge_cost_nano::text AS judge_cost_nano, s.judge_latency_ms, q.redactions,
   s.content IS NOT NULL AND q.state = 'learned' AS content_available, q.content_until AS retention_until,
   s.predicted_q, s.predicted_sd, s.state_version::text AS state_version`;
