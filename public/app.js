@@ -242,6 +242,8 @@ function enhance(within = document) {
 
 document.addEventListener('htmx:after:swap', () => enhance());
 enhance();
+// On a narrow screen the navigation is one line that scrolls.
+find('.nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 if (!document.cookie.includes('svc_time_zone=')) {
   remember('svc_time_zone', Intl.DateTimeFormat().resolvedOptions().timeZone);
 }
