@@ -32,6 +32,10 @@ export function loadSettings(
   if (faults.length === 0) completeSecrets(settings, faults);
   if (faults.length > 0) throw new SettingsError(inDeclaredOrder(faults));
 
+  for (const slot of slots) {
+    if (settings[`${slot}Kind`] === 'github' && settings[`${slot}ClientId`] !== undefined)
+      settings[`${slot}Issuer`] ??= 'https://github.com';
+  }
   settings.baseUrl ??= `http://localhost:${settings.port}`;
   settings.logFormat ??= terminal && settings.environment === 'development' ? 'pretty' : 'json';
   return deepFreeze(settings);
@@ -65,7 +69,7 @@ function crossFaults(settings: Settings): SettingFault[] {
   if (settings.migrationDatabaseUrl !== undefined && settings.databaseUrl === undefined) {
     faults.push({ name: 'MIGRATION_DATABASE_URL', problem: 'needs DATABASE_URL beside it' });
   }
-  faults.push(...processorFaults(settings));
+  faults.push(...processorFaults(settings), ...providerFaults(settings));
   if (settings.environment !== 'production') return faults;
   for (const property of secretProperties) {
     const problem = placeholderFault(settings[property]);
@@ -76,6 +80,22 @@ function crossFaults(settings: Settings): SettingFault[] {
     if (problem) faults.push({ name: nameOf(property), problem });
   }
   return faults;
+}
+
+const slots = ['idp1', 'idp2'] as const;
+
+/** What one kind of identity provider does not know must not be taken for a rule that holds. */
+function providerFaults(settings: Settings): SettingFault[] {
+  return slots.flatMap((slot) => {
+    const name = slot.toUpperCase();
+    if (settings[`${slot}Kind`] === 'openid')
+      return settings[`${slot}ApiUrl`] === undefined
+        ? []
+        : [{ name: `${name}_API_URL`, problem: `needs ${name}_KIND=github` }];
+    return settings[`${slot}Roles`] === undefined
+      ? []
+      : [{ name: `${name}_ROLES`, problem: 'is for OpenID Connect: GitHub names no groups' }];
+  });
 }
 
 /** Keys of two modes would sell in one and be paid in the other. */

@@ -35,7 +35,7 @@ const origins: Reader<readonly string[]> = {
 const group = 'Sign-in';
 const none = 'no such provider';
 
-/** Identity providers: any that speaks OpenID Connect. */
+/** Identity providers: any that speaks OpenID Connect, and GitHub. */
 export abstract class SignInSettings extends ServiceSettings {
   @Setting({
     name: 'SECOND_FACTOR_FOR',
@@ -56,13 +56,31 @@ export abstract class SignInSettings extends ServiceSettings {
   readonly idp1Name?: string;
 
   @Setting({
+    name: 'IDP1_KIND',
+    group,
+    describe: 'What it speaks: OpenID Connect, or OAuth 2 as GitHub does.',
+    as: oneOf('openid', 'github'),
+    default: 'openid',
+  })
+  readonly idp1Kind: 'openid' | 'github';
+
+  @Setting({
     name: 'IDP1_ISSUER',
     group,
-    describe: 'Its issuer; its other addresses are found from there.',
+    describe: 'Its issuer; its other addresses are found from there. Of a GitHub Enterprise: its address.',
     as: issuer,
-    unset: none,
+    unset: 'no such provider; with the kind github, https://github.com',
   })
   readonly idp1Issuer?: string;
+
+  @Setting({
+    name: 'IDP1_API_URL',
+    group,
+    describe: 'The interface of a GitHub, where it is not found below its address.',
+    as: issuer,
+    unset: 'https://api.github.com, or /api/v3 below the address of an Enterprise',
+  })
+  readonly idp1ApiUrl?: string;
 
   @Setting({
     name: 'IDP1_CLIENT_ID',
@@ -111,13 +129,31 @@ export abstract class SignInSettings extends ServiceSettings {
   readonly idp2Name?: string;
 
   @Setting({
+    name: 'IDP2_KIND',
+    group,
+    describe: 'What it speaks: OpenID Connect, or OAuth 2 as GitHub does.',
+    as: oneOf('openid', 'github'),
+    default: 'openid',
+  })
+  readonly idp2Kind: 'openid' | 'github';
+
+  @Setting({
     name: 'IDP2_ISSUER',
     group,
-    describe: 'Its issuer; its other addresses are found from there.',
+    describe: 'Its issuer; its other addresses are found from there. Of a GitHub Enterprise: its address.',
     as: issuer,
-    unset: none,
+    unset: 'no such provider; with the kind github, https://github.com',
   })
   readonly idp2Issuer?: string;
+
+  @Setting({
+    name: 'IDP2_API_URL',
+    group,
+    describe: 'The interface of a GitHub, where it is not found below its address.',
+    as: issuer,
+    unset: 'https://api.github.com, or /api/v3 below the address of an Enterprise',
+  })
+  readonly idp2ApiUrl?: string;
 
   @Setting({
     name: 'IDP2_CLIENT_ID',

@@ -42,6 +42,17 @@ function faultsOf(env: Record<string, string>): Record<string, string> {
   return {};
 }
 
+test('a GitHub is found without an issuer, and is given no rules that it cannot keep', () => {
+  const github = { IDP1_KIND: 'github', IDP1_CLIENT_ID: 'Iv1', IDP1_CLIENT_SECRET: 'secret' };
+  expect(load(github).idp1Issuer).toBe('https://github.com');
+  expect(load({ ...github, IDP1_ISSUER: 'https://git.acme.example' }).idp1Issuer).toBe(
+    'https://git.acme.example',
+  );
+  expect(load({ IDP1_KIND: 'github' }).idp1Issuer).toBeUndefined();
+  expect(faultsOf({ ...github, IDP1_ROLES: 'staff=user' })).toHaveProperty('IDP1_ROLES');
+  expect(faultsOf({ IDP2_API_URL: 'https://git.acme.example/api/v3' })).toHaveProperty('IDP2_API_URL');
+});
+
 test('an empty environment gives the defaults', () => {
   expect(load()).toMatchObject({
     environment: 'development',

@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { fault } from '../../../kernel';
 import { Settings } from '../../../platform';
-import { Provider } from './provider';
+import { GithubProvider } from './github-provider';
+import { OpenIdProvider } from './open-id-provider';
+import type { Provider } from './provider';
 import { type ProviderSlot, ProviderStates } from './provider-states';
 
 /** The identity providers of the configuration, two at most. */
@@ -15,7 +17,9 @@ export class Providers {
       const id = settings[`${slot}ClientId`];
       const secret = settings[`${slot}ClientSecret`];
       if (issuer === undefined || id === undefined || secret === undefined) return [];
-      return [new Provider(slot, issuer, id, secret, settings, states)];
+      const client = { slot, issuer, clientId: id, clientSecret: secret };
+      const Kind = settings[`${slot}Kind`] === 'github' ? GithubProvider : OpenIdProvider;
+      return [new Kind(client, settings, states)];
     });
   }
 

@@ -1,0 +1,114 @@
+import { createRemoteJWKSet, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import type { Strategy } from 'passport-oauth2';
+import type { ProvenIdentity } from '../../../identity';
+import { fault, roles } from '../../../kernel';
+import { ANSWER_DEADLINE_MS, isRecord, readObject } from './exchanging-strategy';
+import { type Exchanged, Provider } from './provider';
+
+/** Found addresses are read anew after this time. */
+const FOUND_FOR_MS = 3_600_000;
+/** Never a symmetric one: the secret of a client is no proof of who signed. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+
+interface Found {
+  readonly strategy: Strategy;
+  readonly keys: JWTVerifyGetKey;
+  readonly namesIssuer: boolean;
+  readonly userInfoUrl?: string;
+  readonly at: number;
+}
+
+/** Any that speaks OpenID Connect. */
+export class OpenIdProvider extends Provider {
+  private found: Promise<Found> | null = null;
+
+  protected async strategy(): Promise<Strategy> {
+    return (await this.discovered()).strategy;
+  }
+
+  protected async hasAnswered(issuer: unknown): Promise<boolean> {
+    return issuer === undefined ? !(await this.discovered()).namesIssuer : issuer === this.issuer;
+  }
+
+  private async discovered(): Promise<Found> {
+    const known = await this.found?.catch(() => null);
+    if (known && performance.now() - known.at < FOUND_FOR_MS) return known;
+    this.found = this.discover();
+    return this.found.catch((cause: unknown) => {
+      this.found = null;
+      throw fault('auth_unavailable', { message: `${this.name} cannot be reached.`, cause });
+    });
+  }
+
+  private async discover(): Promise<Found> {
+    const document = await readObject(`${this.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`);
+    if (document['issuer'] !== this.issuer) throw new Error('the document is of another issuer');
+    const endpoint = (name: string): string => {
+      const value = document[name];
+      if (typeof value !== 'string' || !URL.canParse(value)) throw new Error(`${name} is missing`);
+      // What is sent to these must not be read on its way.
+      if (new URL(value).protocol !== new URL(this.issuer).protocol)
+        throw new Error(`${name} changes the protocol`);
+      return value;
+    };
+    const keys = createRemoteJWKSet(new URL(endpoint('jwks_uri')), { timeoutDuration: ANSWER_DEADLINE_MS });
+    const strategy = this.strategyAt({
+      authorization: endpoint('authorization_endpoint'),
+      token: endpoint('token_endpoint'),
+      scope: ['openid', 'email', 'profile'],
+    });
+    const namesIssuer = document['authorization_response_iss_parameter_supported'] === true;
+    const userInfoUrl =
+      document['userinfo_endpoint'] === undefined ? undefined : endpoint('userinfo_endpoint');
+    return { strategy, keys, namesIssuer, userInfoUrl, at: performance.now() };
+  }
+
+  protected async identityOf({ access, all, nonce }: Exchanged): Promise<ProvenIdentity> {
+    const token = all['id_token'];
+    if (typeof token !== 'string' || nonce === undefined) throw new Error('no ID token');
+    const { keys } = await this.discovered();
+    const { payload } = await jwtVerify(token, keys, {
+      issuer: this.issuer,
+      audience: this.client.clientId,
+      algorithms,
+      clockTolerance: 60,
+      requiredClaims: ['sub', 'exp', 'iat', 'nonce'],
+    });
+    if (payload['nonce'] !== nonce) throw new Error('the ID token answers another request');
+    if (payload['azp'] !== undefined && payload['azp'] !== this.client.clientId)
+      throw new Error('the ID token is for another client');
+    const { sub: subject = '' } = payload;
+    const claims = { ...payload, ...(await this.userInfo(subject, access)) };
+    const { email, name } = claims;
+    return {
+      issuer: this.issuer,
+      subject,
+      email: typeof email === 'string' ? email : null,
+      emailVerified: claims['email_verified'] === true,
+      name: typeof name === 'string' && name.trim() !== '' ? name.trim().slice(0, 100) : null,
+      role: this.roleOf(claims),
+    };
+  }
+
+  /** Many providers put no more than the subject into the ID token; the rest has to be of that very person. */
+  private async userInfo(subject: string, access: string): Promise<Record<string, unknown>> {
+    const { userInfoUrl } = await this.discovered();
+    if (userInfoUrl === undefined) return {};
+    const claims = await readObject(userInfoUrl, { headers: { authorization: `Bearer ${access}` } });
+    if (claims['sub'] !== subject) throw new Error('the claims are of somebody else');
+    return claims;
+  }
+
+  /** The highest role that a group means; with a mapping and no such group, the lowest. */
+  private roleOf(claims: object): ProvenIdentity['role'] {
+    const mapping = this.settings[`${this.slot}Roles`];
+    if (mapping === undefined) return null;
+    let value: unknown = claims;
+    for (const part of this.settings[`${this.slot}RoleClaim`].split('.')) {
+      value = isRecord(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+    }
+    const groups = new Set<unknown>(Array.isArray(value) ? value : [value]);
+    const meant = mapping.filter(([group]) => groups.has(group)).map(([, role]) => role);
+    return meant.sort((a, b) => roles.indexOf(b) - roles.indexOf(a))[0] ?? 'user';
+  }
+}
