@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { In, IsNull, LessThanOrEqual } from 'typeorm';
-import { fault, type PriceRates, priceRates } from '../kernel';
+import { fault, type PriceRates, priceRates, refuseStale, versionOf } from '../kernel';
 import type { Tx } from '../platform';
 import { CatalogueEditor, type LaneInput, type ModelInput } from './catalogue-editor.service';
 import { given, lockCatalogue, modelNamed } from './catalogue-lock';
@@ -8,7 +8,7 @@ import { Lane, Model, ModelAlias, Price, PriceSchedule, Provider } from './entit
 import type { Changed } from './model-access.service';
 import { columnsOf, ratesOf } from './price-codec';
 import { PriceService } from './price.service';
-import { versionOf, refuseManaged, refuseStale } from './sheet-version';
+import { refuseManaged } from './sheet-version';
 
 export interface SheetLane {
   readonly id: number;

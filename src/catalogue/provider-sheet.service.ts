@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { IsNull } from 'typeorm';
-import { fault } from '../kernel';
+import { fault, refuseStale, versionOf } from '../kernel';
 import type { Tx } from '../platform';
 import { CatalogueEditor, type ProviderInput } from './catalogue-editor.service';
 import { lockCatalogue } from './catalogue-lock';
@@ -8,7 +8,7 @@ import { originsOf } from './credential';
 import { CredentialEditor, type CredentialInput, type CredentialSummary } from './credential-editor.service';
 import { Provider } from './entities';
 import type { Changed } from './model-access.service';
-import { refuseManaged, refuseStale, versionOf } from './sheet-version';
+import { refuseManaged } from './sheet-version';
 
 /** A provider as its page shows it: of secrets only that they are there. */
 export interface ProviderSheet {

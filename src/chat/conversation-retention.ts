@@ -43,6 +43,12 @@ export class ConversationRetention {
     return row?.days ?? null;
   }
 
+  /** Changes of one organisation's take turns. */
+  async lockedDaysOf(tx: Tx, organisationId: number): Promise<number | null> {
+    await tx.query('SELECT 1 FROM organisation WHERE id = $1 FOR NO KEY UPDATE', [organisationId]);
+    return this.daysOf(organisationId, tx);
+  }
+
   async setDays(tx: Tx, organisationId: number, days: number | null): Promise<void> {
     if (days === null)
       await tx.query('DELETE FROM conversation_retention WHERE organisation_id = $1', [organisationId]);

@@ -15,3 +15,4 @@ export * from './pricing';
 export * from './json';
 export * from './header-text';
 export * from './fields';
+export { refuseStale, versionOf } from './contents-version';

@@ -9,9 +9,10 @@ import {
   POLICY_MODES,
 } from '../../catalogue';
 import { AdminViewService } from '../../identity';
-import { fault } from '../../kernel';
+import { fault, versionOf } from '../../kernel';
 import { Database } from '../../platform';
 import { Access, actorOf, addressOf, adminScope, type HttpRequest, Page, pathOf, queryOf } from '../../web';
+import { blockedIn } from './access.controller';
 import { MODELS_PAGE } from './answers';
 import { Whole } from './fields';
 
@@ -73,6 +74,13 @@ export class AccessPagesController {
       mayGrant,
       organisationId,
       department,
+      ...(department === null
+        ? {}
+        : {
+            departmentVersion: versionOf(
+              blockedIn(await this.access.department(adminScope(request), manager, department.id)),
+            ),
+          }),
       text: query.q ?? '',
       back: `${pathOf(request)}?${queryOf(request).toString()}`,
       organisations: organisations.map(({ id, name }) => ({
@@ -99,13 +107,15 @@ export class AccessPagesController {
   }
 }
 
-const policyForm = ({ mode, patterns }: ModelPolicy): object => ({
-  patterns: patterns.join('\n'),
-  modes: POLICY_MODES.map((value) => ({ value, selected: value === mode })),
+const policyForm = (policy: ModelPolicy): object => ({
+  version: versionOf(policy),
+  patterns: policy.patterns.join('\n'),
+  modes: POLICY_MODES.map((value) => ({ value, selected: value === policy.mode })),
 });
 
 /** Open to the organisation is what is granted, or open to all and not refused. */
 const presentRow = (row: ListedAccess): object => {
-  const isOffered = !row.denied && (!row.restricted || row.granted);
-  return { ...row, isOffered };
+  const { granted, enabled, denied } = row;
+  const isOffered = !denied && (!row.restricted || granted);
+  return { ...row, isOffered, version: versionOf({ granted, enabled, denied }) };
 };

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { type DepartmentAccess, ModelAccess, type ModelPolicy } from '../../catalogue';
-import { fault } from '../../kernel';
+import { fault, refuseStale, versionOf } from '../../kernel';
 import { Database } from '../../platform';
 import { Access, Action, actorOf, adminScope, Data, type HttpRequest } from '../../web';
 import { Answers } from './answers';
@@ -12,7 +12,7 @@ import {
   OrganisationQuery,
   PolicyForm,
   ToggleForm,
-} from './forms';
+} from './access-forms';
 import { idIn } from './providers.controller';
 
 const ORGANISATION = Access.role('org_admin');
@@ -78,6 +78,7 @@ export class AccessController {
         mode: form.mode,
         patterns: form.patterns ?? [],
       });
+      refuseStale(form.version, versionOf(before));
       const changes = changesOf(before, after);
       if (Object.keys(changes).length === 0) this.activity.nothingChanged();
       else
@@ -116,6 +117,7 @@ export class AccessController {
       const known = await this.access.department(adminScope(request), tx, id);
       const wanted = wantedAccess(form, known);
       const { before, after } = await this.access.setDepartment(adminScope(request), tx, id, wanted);
+      refuseStale(form.version, versionOf(blockedIn(before)));
       const changes = changesOf({ blocked: blockedIn(before) }, { blocked: blockedIn(after) });
       if (Object.keys(changes).length === 0) this.activity.nothingChanged();
       else
@@ -135,12 +137,13 @@ export class AccessController {
   private setForOrganisation(
     request: HttpRequest,
     organisationId: number,
-    { model, reason }: ToggleForm | OrganisationGrantForm,
+    { model, reason, version }: ToggleForm | OrganisationGrantForm,
     change: Parameters<ModelAccess['setOrganisation']>[4],
   ): Promise<object> {
     const { scope } = actorOf(request);
     return this.database.transaction(async (tx) => {
       const { before, after } = await this.access.setOrganisation(scope, tx, organisationId, model, change);
+      refuseStale(version, versionOf(before));
       const changes = changesOf(before, after);
       if (Object.keys(changes).length === 0) this.activity.nothingChanged();
       else
@@ -151,7 +154,7 @@ export class AccessController {
           changes,
           ...(reason === undefined ? {} : { reason }),
         });
-      return { ok: true, model, org_id: organisationId, ...after };
+      return { ok: true, model, org_id: organisationId, ...after, version: versionOf(after) };
     });
   }
 }
@@ -167,7 +170,8 @@ function organisationFor(request: HttpRequest, named: number | undefined): numbe
   throw fault('missing_fields', { details: { required: ['org_id'] } });
 }
 
-const blockedIn = ({ models }: DepartmentAccess): string[] =>
+/** The version of a department's access is that of these. */
+export const blockedIn = ({ models }: Pick<DepartmentAccess, 'models'>): string[] =>
   models.filter(({ allowed }) => !allowed).map(({ model }) => model);
 
 function wantedAccess(form: DepartmentAccessForm, { models }: DepartmentAccess): Map<string, boolean> {
@@ -184,13 +188,15 @@ function wantedAccess(form: DepartmentAccessForm, { models }: DepartmentAccess):
   ]);
 }
 
-const presentPolicy = (organisationId: number, { mode, patterns }: ModelPolicy): object => ({
+const presentPolicy = (organisationId: number, policy: ModelPolicy): object => ({
   org_id: organisationId,
-  mode,
-  patterns,
+  mode: policy.mode,
+  patterns: policy.patterns,
+  version: versionOf(policy),
 });
 
 const presentDepartment = ({ id, organisationId, name, models }: DepartmentAccess): object => ({
+  version: versionOf(blockedIn({ models })),
   dept_id: id,
   org_id: organisationId,
   name,

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
 import { CatalogueEditor, listAliases, ModelSheets, refuseManaged } from '../../catalogue';
-import { fault } from '../../kernel';
+import { fault, refuseStale } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Access, Action, Data, type HttpRequest } from '../../web';
 import { Answers } from './answers';
-import { AliasForm, AliasRemovalForm, type FromPage } from './forms';
+import { AliasForm, AliasRemovalForm } from './forms';
 
 const PLATFORM = Access.role('platform_admin');
 
@@ -94,7 +94,7 @@ export class AliasesController {
 
   private async remove(
     alias: string,
-    form: FromPage,
+    form: Omit<AliasRemovalForm, 'alias'>,
     request: HttpRequest,
     response: ServerResponse,
   ): Promise<object> {
@@ -104,6 +104,7 @@ export class AliasesController {
         [alias],
       );
       if (row === undefined) throw fault('not_found', { param: 'alias' });
+      refuseStale(form.model, row.model);
       refuseManaged({ name: row.model, managed: row.managed });
       await this.editor.removeAlias(tx, alias);
       await this.record(tx, 'model.alias-removed', alias, changesOf({ model: row.model }, null), form.reason);

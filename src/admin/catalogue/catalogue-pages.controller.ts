@@ -29,7 +29,7 @@ import {
 } from '../../web';
 import { MODELS_PAGE } from './answers';
 import { Line, Whole } from './fields';
-import { pricesOf } from './present';
+import { pricesOf, scheduleVersion } from './present';
 
 const tabs = ['models', 'providers', 'prices', 'aliases'] as const;
 type Tab = (typeof tabs)[number];
@@ -158,7 +158,11 @@ export class CataloguePagesController {
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),
       rates: price === null ? {} : pricesOf(price.rates, formatUsd),
       history: history.map((one) => ({ ...one, ...pricesOf(one.rates, formatUsd) })),
-      schedules: schedules.map((one) => ({ ...one, ...pricesOf(one.price.rates, formatUsd) })),
+      schedules: schedules.map((one) => ({
+        ...one,
+        ...pricesOf(one.price.rates, formatUsd),
+        version: scheduleVersion(one),
+      })),
     };
   }
 

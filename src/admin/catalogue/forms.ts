@@ -16,13 +16,11 @@ import {
   MODEL_STATES,
   type ModelKind,
   type ModelState,
-  POLICY_MODES,
-  type PolicyMode,
 } from '../../catalogue';
 import { PROBED_OPERATIONS, type ProbedOperation } from '../../routing';
 import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole, Words } from './fields';
 
-const NAME = 128;
+export const NAME = 128;
 
 /** A form of a page says where it stands, so that people come back to it. */
 export class FromPage {
@@ -36,6 +34,14 @@ export class FromPage {
   @IsString()
   @MaxLength(500)
   reason?: string;
+}
+
+/** With the version of what was shown; without one, nothing is compared. */
+export class VersionedForm extends FromPage {
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  version?: string;
 }
 
 export class ModelForm extends FromPage {
@@ -243,9 +249,14 @@ export class AliasForm extends ModelForm {
 export class AliasRemovalForm extends FromPage {
   @Line(NAME)
   alias: string;
+
+  /** The model that it led to when it was shown. */
+  @IsOptional()
+  @Line(NAME)
+  model?: string;
 }
 
-export class ScheduleForm extends FromPage {
+export class ScheduleForm extends VersionedForm {
   /** The schedule to change; left out, a new one. */
   @IsOptional()
   @Whole(1, 2_147_483_647)
@@ -278,59 +289,7 @@ export class ScheduleForm extends FromPage {
   per_call_price?: string | null;
 }
 
-export class ToggleForm extends ModelForm {
-  @Flag()
-  enabled: boolean;
-
-  /** Left out: one's own, or the one that the administration's view is narrowed to. */
-  @IsOptional()
-  @Whole(1, 2_147_483_647)
-  org_id?: number;
-}
-
-export class OrganisationGrantForm extends ModelForm {
-  @Whole(1, 2_147_483_647)
-  org_id: number;
-
-  @Flag()
-  allowed: boolean;
-}
-
-export class PolicyForm extends FromPage {
-  @IsOptional()
-  @Whole(1, 2_147_483_647)
-  org_id?: number;
-
-  @IsIn(POLICY_MODES)
-  mode: PolicyMode;
-
-  @IsOptional()
-  @Words(500)
-  patterns?: string[];
-}
-
-export class OrganisationQuery {
-  @IsOptional()
-  @Whole(1, 2_147_483_647)
-  org_id?: number;
-}
-
-/** Names of models to open and to close; `allowed_only` closes all that are not named. */
-export class DepartmentAccessForm extends FromPage {
-  @IsOptional()
-  @Words(5_000)
-  allowed?: string[];
-
-  @IsOptional()
-  @Words(5_000)
-  blocked?: string[];
-
-  @IsOptional()
-  @Flag()
-  allowed_only?: boolean;
-}
-
-export class ProviderForm extends FromPage {
+export class ProviderForm extends VersionedForm {
   @IsOptional()
   @Line(120)
   name?: string;
@@ -366,11 +325,6 @@ export class ProviderForm extends FromPage {
 
   @LineOrNone(120)
   secret_label?: string | null;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(64)
-  version?: string;
 }
 
 export class VisibilityForm extends FromPage {

@@ -1,5 +1,5 @@
 import type { ModelSheet, ProviderSheet, SheetPrice, SheetSchedule } from '../../catalogue';
-import { formatUsd, type PriceRates, toJsonNumber } from '../../kernel';
+import { formatUsd, type PriceRates, toJsonNumber, versionOf } from '../../kernel';
 
 /** What programs read of the catalogue. */
 export const presentModel = (sheet: ModelSheet): object => {
@@ -65,12 +65,16 @@ export function pricesOf<T>(rates: PriceRates, show: (nano: bigint) => T): Recor
   };
 }
 
-export const presentSchedule = ({ id, price, startsAt, endsAt }: SheetSchedule): object => ({
-  id,
-  starts_at: startsAt.toISOString(),
-  ends_at: endsAt?.toISOString() ?? null,
-  price: presentPrice(price),
+export const presentSchedule = (schedule: SheetSchedule): object => ({
+  id: schedule.id,
+  starts_at: schedule.startsAt.toISOString(),
+  ends_at: schedule.endsAt?.toISOString() ?? null,
+  price: presentPrice(schedule.price),
+  version: scheduleVersion(schedule),
 });
+
+export const scheduleVersion = ({ price, startsAt, endsAt }: SheetSchedule): string =>
+  versionOf({ price: price.id, startsAt, endsAt });
 
 export const presentProvider = ({ provider, credentials, version }: ProviderSheet): object => ({
   object: 'provider',

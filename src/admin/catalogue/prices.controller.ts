@@ -8,13 +8,13 @@ import {
   refuseManaged,
   type SheetSchedule,
 } from '../../catalogue';
-import { fault, formatUsd, priceRates, wholeNumberField } from '../../kernel';
+import { fault, formatUsd, priceRates, refuseStale, wholeNumberField } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Access, Action, Data, type HttpRequest } from '../../web';
 import { Answers } from './answers';
-import { PriceForm, ReasonForm, ScheduleForm } from './forms';
+import { PriceForm, ScheduleForm, VersionedForm } from './forms';
 import { PriceDesk, sourceOf } from './price-desk.service';
-import { presentModel, presentPrice, presentSchedule, pricesOf } from './present';
+import { presentModel, presentPrice, presentSchedule, pricesOf, scheduleVersion } from './present';
 import { hasRates, ratesOfForm } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
@@ -74,6 +74,8 @@ export class PricesController {
     const facts = await this.database.transaction(async (tx) => {
       const before = await this.sheets.read(tx, name);
       refuseManaged(before.model);
+      const known = before.schedules.find((schedule) => schedule.id === form.id);
+      if (known !== undefined) refuseStale(form.version, scheduleVersion(known));
       const priceId = await this.priceFor(tx, before, form, sourceOf(request));
       const { id } = await this.prices.upsertSchedule(tx, name, {
         ...(form.id === undefined ? {} : { id: form.id }),
@@ -83,7 +85,6 @@ export class PricesController {
           ? {}
           : { endsAt: form.ends_at === null ? null : new Date(form.ends_at) }),
       });
-      const known = before.schedules.find((schedule) => schedule.id === id);
       const after = (await this.sheets.read(tx, name)).schedules.find((schedule) => schedule.id === id);
       if (after === undefined) throw new Error('the schedule that was written is there');
       await this.record(tx, before, known ?? null, after, form.reason);
@@ -112,7 +113,7 @@ export class PricesController {
   async unscheduleByForm(
     @Param('model') name: string,
     @Param('schedule_id') id: string,
-    @Body() form: ReasonForm,
+    @Body() form: VersionedForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
@@ -122,7 +123,7 @@ export class PricesController {
   private async removeSchedule(
     name: string,
     idText: string,
-    form: ReasonForm,
+    form: VersionedForm,
     request: HttpRequest,
     response: ServerResponse,
   ): Promise<object> {
@@ -132,6 +133,7 @@ export class PricesController {
       refuseManaged(sheet.model);
       const known = sheet.schedules.find((schedule) => schedule.id === id);
       if (known === undefined) throw fault('not_found', { param: 'schedule_id' });
+      refuseStale(form.version, scheduleVersion(known));
       await this.prices.deleteSchedule(tx, name, id);
       await this.record(tx, sheet, known, null, form.reason);
     });

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { ConversationOversight, ConversationRetention, type OverseenConversation } from '../../chat';
-import { fault } from '../../kernel';
+import { fault, refuseStale, versionOf } from '../../kernel';
 import { Database, everyRow, Settings } from '../../platform';
 import {
   Access,
@@ -42,7 +42,7 @@ export class OverseenConversationsController {
   async show(
     @Query() query: ConversationsQuery,
     @Req() request: HttpRequest,
-  ): Promise<ListPageModel & { retention: { days: string } | null }> {
+  ): Promise<ListPageModel & { retention: { days: string; version: string } | null }> {
     const scope = adminScope(request);
     const translate = this.pages.textsFor(request);
     const page = await this.oversight.list(scope, {
@@ -53,7 +53,7 @@ export class OverseenConversationsController {
     const model = listPage(request, page, conversationsList(request, query, translate), translate);
     if (scope.kind !== 'organisation') return { ...model, retention: null };
     const days = await this.retention.daysOf(scope.organisationId);
-    return { ...model, retention: { days: days === null ? '' : String(days) } };
+    return { ...model, retention: { days: days === null ? '' : String(days), version: versionOf({ days }) } };
   }
 
   @Csv(`${PATH}/export`, Access.role('org_admin'), 'conversations')
@@ -69,7 +69,7 @@ export class OverseenConversationsController {
   /** How long an organisation keeps them; the job of the next hour goes by it. */
   @Action(`${PATH}/retention`, Access.role('org_admin'), { audit: 'retention.changed' })
   async retain(
-    @Body() { days = null }: RetentionForm,
+    @Body() { days = null, version }: RetentionForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
@@ -81,7 +81,8 @@ export class OverseenConversationsController {
     }
     const { organisationId } = scope;
     await this.database.transaction(async (tx) => {
-      const before = await this.retention.daysOf(organisationId, tx);
+      const before = await this.retention.lockedDaysOf(tx, organisationId);
+      refuseStale(version, versionOf({ days: before }));
       await this.retention.setDays(tx, organisationId, days);
       await this.activity.write(tx, {
         action: 'retention.changed',

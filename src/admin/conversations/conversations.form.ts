@@ -41,4 +41,10 @@ export class RetentionForm {
   @Min(1)
   @Max(3_650)
   days?: number | null;
+
+  /** Of what was shown. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  version?: string;
 }

@@ -45,6 +45,12 @@ export class KeyAutorouterForm extends AutoForm {
 }
 
 export class QualitativeForm {
+  /** Of the settings that were shown. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  version?: string;
+
   @IsOptional()
   @IsId()
   org_id?: number;

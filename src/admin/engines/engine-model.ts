@@ -1,3 +1,4 @@
+import { versionOf } from '../../kernel';
 import type { BannerModel, FieldModel, Translate } from '../../views';
 import { autoModes, type AutoSettings, ROUTER_ALGORITHMS } from '../../routing';
 import { availabilities, type QualitySettings } from '../../quality';
@@ -16,6 +17,7 @@ export interface SettingsPageModel {
   readonly notice: BannerModel;
   readonly qualitative: readonly FieldModel[];
   readonly autorouter: readonly FieldModel[];
+  readonly versions: { readonly qualitative: string; readonly autorouter: string };
 }
 
 export function settingsModel({
@@ -71,6 +73,7 @@ export function settingsModel({
       yesOrNo('redaction', qualitative.redaction),
     ],
     autorouter: autorouterFields(autorouter, models, translate),
+    versions: { qualitative: versionOf(qualitative), autorouter: versionOf(autorouter) },
   };
 }
 

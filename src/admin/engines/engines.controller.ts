@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
 import { CatalogueService } from '../../catalogue';
 import { AdminViewService, PayerService } from '../../identity';
-import { fault } from '../../kernel';
+import { fault, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import { isSampling, type QualitySettings, QualitySettingsStore } from '../../quality';
 import {
@@ -63,7 +63,8 @@ export class EnginesController {
 
   @Action(settingsPath, Access.role('org_admin'), { audit: 'qualitative.settings-changed' })
   async setQualitative(
-    @Body() { org_id: wanted, key_id: keyId, excluded, judge_model: judge, ...form }: QualitativeForm,
+    @Body()
+    { org_id: wanted, key_id: keyId, excluded, judge_model: judge, version, ...form }: QualitativeForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
@@ -73,10 +74,12 @@ export class EnginesController {
     const settings = await this.quality.set(owner, change, {
       label: 'qualitative',
       concerns: { organisationId: owner.organisationId },
+      shown: version,
     });
     return this.stored(request, response, 'engines.stored', {
       org_id: owner.organisationId,
       settings: organisationPart(settings),
+      version: versionOf(settings),
       engine: isSampling(settings) ? 'on' : 'off',
     });
   }
@@ -92,11 +95,13 @@ export class EnginesController {
     const settings = await this.auto.set(autoOwnerOf(organisationId), this.changeIn(form), {
       label: 'autorouter',
       concerns: { organisationId },
+      shown: form.version,
     });
     const levels = await this.auto.levels({ organisationId, userId: null, keyId: null });
     return this.stored(request, response, 'engines.stored-autorouter', {
       org_id: organisationId,
       settings: presentAutoSettings(settings),
+      version: versionOf(settings),
       effective: presentAutoPolicy(levels),
     });
   }
@@ -114,11 +119,13 @@ export class EnginesController {
     const settings = await this.auto.set({ level: 'key', id: key.id }, this.changeIn(form), {
       label: key.name,
       concerns: { userId, organisationId },
+      shown: form.version,
     });
     const levels = await this.auto.levels({ organisationId, userId, keyId: key.id });
     return this.stored(request, response, 'engines.stored-autorouter', {
       key_id: key.id,
       settings: presentAutoSettings(settings),
+      version: versionOf(settings),
       effective: presentAutoPolicy(levels),
     });
   }

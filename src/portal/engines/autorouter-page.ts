@@ -1,3 +1,4 @@
+import { versionOf } from '../../kernel';
 import type { ManagedKey } from '../../keys';
 import type { AutoSettings } from '../../routing';
 import {
@@ -10,6 +11,7 @@ import {
   type ScatterModel,
   type TableModel,
   type TileModel,
+  type Translate,
 } from '../../views';
 import { type HttpRequest, periodWords, scopeWords } from '../../web';
 import type { Looks } from '../lists/looks';
@@ -29,6 +31,8 @@ export interface PageFacts {
   readonly settings: {
     readonly own: AutoSettings;
     readonly keys: readonly ManagedKey[];
+    /** The key whose settings are open. */
+    readonly open: { readonly key: ManagedKey; readonly own: AutoSettings } | null;
     readonly models: readonly string[];
   };
   readonly looks: Looks;
@@ -53,8 +57,14 @@ export interface AutorouterPageModel {
   readonly exclusions: TableModel;
   readonly calibration: TableModel;
   readonly calibrationNote: string;
-  readonly userFields: readonly FieldModel[];
-  readonly keyFields: readonly FieldModel[] | null;
+  readonly user: { readonly version: string; readonly fields: readonly FieldModel[] };
+  readonly key: {
+    readonly id: string;
+    readonly name: string;
+    readonly version: string;
+    readonly choice: FieldModel;
+    readonly fields: readonly FieldModel[];
+  } | null;
 }
 
 export function autorouterPage({ request, facts, settings, looks }: PageFacts): AutorouterPageModel {
@@ -87,20 +97,37 @@ export function autorouterPage({ request, facts, settings, looks }: PageFacts): 
     exclusions: exclusionTable(facts, looks),
     calibration: calibrationTable(facts, looks),
     calibrationNote: calibrationNote(facts, looks),
-    userFields: ownFields('user', settings.own, settings.models, translate),
-    keyFields:
-      settings.keys.length === 0
-        ? null
-        : [
-            {
-              id: 'key-key_id',
-              name: 'key_id',
-              type: 'select',
-              label: translate('autorouter.key'),
-              options: settings.keys.map(({ publicId, name }) => ({ value: publicId, label: name })),
-            },
-            ...ownFields('key', {}, settings.models, translate),
-          ],
+    user: {
+      version: versionOf(settings.own),
+      fields: ownFields('user', settings.own, settings.models, translate),
+    },
+    key: keyForm(settings, translate),
+  };
+}
+
+/** One key is open at a time, with what is stored for it. */
+function keyForm(
+  { keys, open, models }: PageFacts['settings'],
+  translate: Translate,
+): AutorouterPageModel['key'] {
+  if (open === null) return null;
+  const listed = keys.some(({ id }) => id === open.key.id) ? keys : [open.key, ...keys];
+  return {
+    id: open.key.publicId,
+    name: open.key.name,
+    version: versionOf(open.own),
+    choice: {
+      id: 'open-key',
+      name: 'key',
+      type: 'select',
+      label: translate('autorouter.key'),
+      options: listed.map(({ id, publicId, name }) => ({
+        value: publicId,
+        label: name,
+        selected: id === open.key.id,
+      })),
+    },
+    fields: ownFields('key', open.own, models, translate),
   };
 }
 

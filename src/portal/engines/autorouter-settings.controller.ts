@@ -4,7 +4,7 @@ import { Transform } from 'class-transformer';
 import { IsString, MaxLength } from 'class-validator';
 import { CatalogueService } from '../../catalogue';
 import { PayerService } from '../../identity';
-import { fault } from '../../kernel';
+import { fault, versionOf } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import {
   type AutoAudience,
@@ -54,10 +54,12 @@ export class AutorouterSettingsController {
     const settings = await this.store.set({ level: 'user', id: userId }, change, {
       label: 'autorouter',
       concerns: { userId, organisationId },
+      shown: form.version,
     });
     return this.stored(request, response, {
       user_id: userId,
       settings: presentAutoSettings(settings),
+      version: versionOf(settings),
       effective: presentAutoPolicy(await this.store.levels(audience)),
     });
   }
@@ -81,12 +83,19 @@ export class AutorouterSettingsController {
     const settings = await this.store.set({ level: 'key', id: key.id }, change, {
       label: key.name,
       concerns: { userId, organisationId },
+      shown: form.version,
     });
-    return this.stored(request, response, {
-      key_id: key.publicId,
-      settings: presentAutoSettings(settings),
-      effective: presentAutoPolicy(await this.store.levels(audience)),
-    });
+    return this.stored(
+      request,
+      response,
+      {
+        key_id: key.publicId,
+        settings: presentAutoSettings(settings),
+        version: versionOf(settings),
+        effective: presentAutoPolicy(await this.store.levels(audience)),
+      },
+      `${home}?key=${key.publicId}`,
+    );
   }
 
   /** What a locked level hides would be stored and never count. */
@@ -106,9 +115,9 @@ export class AutorouterSettingsController {
     });
   }
 
-  private stored(request: HttpRequest, response: ServerResponse, facts: object): object {
+  private stored(request: HttpRequest, response: ServerResponse, facts: object, to = home): object {
     this.notices.leave(response, { tone: 'ok', text: 'engines.stored-autorouter' });
-    return afterChange(request, response, home, { ok: true, ...facts });
+    return afterChange(request, response, to, { ok: true, ...facts });
   }
 }
 

@@ -1,6 +1,6 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { Type } from 'class-transformer';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 import { ChosenModelsQuery } from '../../audit';
 import { CatalogueService, type ModelView } from '../../catalogue';
 import { PersonalSettings } from '../../identity';
@@ -46,6 +46,14 @@ class AutorouterQuery {
   days?: number;
 }
 
+class AutorouterPageQuery extends AutorouterQuery {
+  /** The key whose settings are open, by its public id. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  key?: string;
+}
+
 /** What became of the requests that asked for `auto`, why, and how sure that is. */
 @Controller()
 export class AutorouterController {
@@ -64,7 +72,10 @@ export class AutorouterController {
   ) {}
 
   @Page('/dashboard/autorouter', 'pages/dashboard/autorouter', Access.session())
-  async show(@Query() { days = USUAL_DAYS }: AutorouterQuery, @Req() request: HttpRequest): Promise<object> {
+  async show(
+    @Query() { days = USUAL_DAYS, key }: AutorouterPageQuery,
+    @Req() request: HttpRequest,
+  ): Promise<object> {
     const looks = looksOf(this.pages, request);
     const { userId } = actorOf(request);
     const [facts, isHelpClosed, own, keys] = await Promise.all([
@@ -73,7 +84,14 @@ export class AutorouterController {
       this.settings.of({ level: 'user', id: userId }),
       this.keys.list({ kind: 'user', userId }, { limit: MOST_KEYS }),
     ]);
-    const settings = { own, keys: keys.rows, models: this.openModels(request).map(({ name }) => name) };
+    const open = key === undefined ? keys.rows[0] : await this.keys.get({ kind: 'user', userId }, key);
+    const settings = {
+      own,
+      keys: keys.rows,
+      open:
+        open === undefined ? null : { key: open, own: await this.settings.of({ level: 'key', id: open.id }) },
+      models: this.openModels(request).map(({ name }) => name),
+    };
     return { isHelpClosed, ...autorouterPage({ request, facts, settings, looks }) };
   }
 

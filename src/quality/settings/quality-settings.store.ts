@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf, type NewActivity } from '../../audit';
-import { Database } from '../../platform';
+import { refuseStale, versionOf } from '../../kernel';
+import { Database, type Tx } from '../../platform';
 import { type QualitySettings, usualQualitySettings } from './quality-settings';
 
 /** Whose settings: an organisation's, a key's, or, where both are null, the platform's. */
@@ -20,32 +21,30 @@ export class QualitySettingsStore {
   /** What was set for this owner; as usual where nothing was. */
   async of({ organisationId, keyId }: QualityOwner): Promise<QualitySettings> {
     const [row] = await this.database.query<{ settings: Partial<QualitySettings> }>(
-      `SELECT settings FROM engine_setting WHERE engine = 'qualitative' AND user_id IS NULL
-          AND organisation_id IS NOT DISTINCT FROM $1 AND key_id IS NOT DISTINCT FROM $2`,
+      `SELECT settings FROM engine_setting WHERE ${ofOwner}`,
       [organisationId, keyId],
     );
     return { ...usualQualitySettings, ...row?.settings };
   }
 
-  /** Only what is given changes; `concerns` decides who reads of it. */
+  /** Only what is given changes; `concerns` decides who reads of it, and `shown` is the version that was looked at. */
   async set(
     owner: QualityOwner,
     wanted: Partial<QualitySettings>,
-    { label, concerns }: Pick<NewActivity, 'concerns'> & { readonly label: string },
+    { label, concerns, shown }: Pick<NewActivity, 'concerns'> & { label: string; shown?: string | undefined },
   ): Promise<QualitySettings> {
-    const before = await this.of(owner);
     const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
-    const after = { ...before, ...given };
-    const changes = changesOf(before, after);
-    if (Object.keys(changes).length === 0) {
-      this.activity.nothingChanged();
-      return after;
-    }
-    await this.database.transaction(async (tx) => {
+    return this.database.transaction(async (tx) => {
+      const before = await lockedSettings(tx, owner);
+      refuseStale(shown, versionOf(before));
+      const after = { ...before, ...given };
+      const changes = changesOf(before, after);
+      if (Object.keys(changes).length === 0) {
+        this.activity.nothingChanged();
+        return after;
+      }
       await tx.query(
-        `INSERT INTO engine_setting (engine, organisation_id, key_id, settings)
-         VALUES ('qualitative', $1, $2, $3::jsonb) ON CONFLICT ON CONSTRAINT engine_setting_once
-         DO UPDATE SET settings = engine_setting.settings || $3::jsonb, updated_at = now()`,
+        `UPDATE engine_setting SET settings = settings || $3::jsonb, updated_at = now() WHERE ${ofOwner}`,
         [owner.organisationId, owner.keyId, JSON.stringify(given)],
       );
       await this.activity.write(tx, {
@@ -58,7 +57,24 @@ export class QualitySettingsStore {
         concerns,
         changes,
       });
+      return after;
     });
-    return after;
   }
+}
+
+const ofOwner = `engine = 'qualitative' AND user_id IS NULL
+  AND organisation_id IS NOT DISTINCT FROM $1 AND key_id IS NOT DISTINCT FROM $2`;
+
+/** Changes of one owner's settings take turns. */
+async function lockedSettings(tx: Tx, { organisationId, keyId }: QualityOwner): Promise<QualitySettings> {
+  await tx.query(
+    `INSERT INTO engine_setting (engine, organisation_id, key_id, settings)
+     VALUES ('qualitative', $1, $2, '{}') ON CONFLICT ON CONSTRAINT engine_setting_once DO NOTHING`,
+    [organisationId, keyId],
+  );
+  const [row] = await tx.query<{ settings: Partial<QualitySettings> }[]>(
+    `SELECT settings FROM engine_setting WHERE ${ofOwner} FOR UPDATE`,
+    [organisationId, keyId],
+  );
+  return { ...usualQualitySettings, ...row?.settings };
 }

@@ -100,11 +100,17 @@ export class AutoForm {
 
   @IsChoice()
   locked?: boolean | null;
+
+  /** Of the settings that were shown. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  version?: string;
 }
 
 /** The change that a form asks for. Models it names must be of the catalogue. */
 export function readAutoForm(
-  { mode, algorithm, max_cost_per_request: cost, ...form }: AutoForm,
+  { mode, algorithm, max_cost_per_request: cost, version: _shown, ...form }: AutoForm,
   isModel: (name: string) => boolean,
 ): AutoSettingsChange {
   for (const param of ['reference_model', 'fallback_model'] as const) {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf, type NewActivity } from '../../audit';
+import { refuseStale, versionOf } from '../../kernel';
 import { Database, Notifications, type Tx } from '../../platform';
 import type { AutoLevel, AutoLevels, AutoSettings } from './auto-settings';
 
@@ -65,11 +66,19 @@ export class AutoSettingsStore {
   async set(
     owner: AutoSettingsOwner,
     wanted: AutoSettingsChange,
-    { label, ...entry }: Pick<NewActivity, 'concerns' | 'actor'> & { readonly label: string },
+    {
+      label,
+      shown,
+      ...entry
+    }: Pick<NewActivity, 'concerns' | 'actor'> & {
+      readonly label: string;
+      readonly shown?: string | undefined;
+    },
   ): Promise<AutoSettings> {
     const given = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
     const settings = await this.database.transaction(async (tx) => {
       const before = await lockedSettings(tx, owner);
+      refuseStale(shown, versionOf(before));
       const changes = changesOf(before, given);
       const after = withoutNulls({ ...before, ...given });
       if (Object.keys(changes).length === 0) {

@@ -65,6 +65,7 @@ test('policies with wildcards', async () => {
     org_id: ours,
     mode: 'all',
     patterns: [],
+    version: expect.any(String),
   });
   await set({ mode: 'allow', patterns: ['openai/*'] });
   expect(await openTo(ours)).toEqual(['openai/gpt', 'openai/mini']);
