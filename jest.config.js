@@ -1,5 +1,6 @@
 const common = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/jest/environment.cjs',
+  runtime: '<rootDir>/test/support/jest/runtime.cjs',
   transform: { '\\.ts$': ['@swc/jest'] },
 };
 

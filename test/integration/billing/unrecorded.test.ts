@@ -112,7 +112,7 @@ describe.each(['journal', 'commit'] as const)(
 
     test('a commit whose answer was lost stays, and is charged once', async () => {
       const lost = { isLost: true, committed: false };
-      const { node, refs, holds, state } = await running(150, (own) => {
+      const { node, refs, holds, state } = await running(500, (own) => {
         const real = new PostgresMoneyStore(own);
         const settle = real.settle.bind(real);
         real.settle = async (batch) => {
