@@ -231,6 +231,17 @@ const pageRows: readonly Row[] = [
       const body = '{"name":"x","metadata":{"__proto__":{"polluted":"yes"}}}';
       const headers = { 'content-type': 'application/json' };
       expectStatus(await world.rootKey.post('/v1/manage/keys', { body, headers }), 400, 'invalid_request');
+      for (const path of [chat, '/v1/messages', '/v1/responses']) {
+        const labelled = body.replace(
+          '"name":"x"',
+          '"model":"sim-small","max_tokens":9,"input":"x","messages":[]',
+        );
+        const answer = await world.key.post(path, { body: labelled, headers });
+        expect(
+          answer.status === 400 && answer.text.includes('metadata.__proto__'),
+          `${path}: ${answer.text}`,
+        );
+      }
       const form = new FormData();
       form.append('model', 'sim-transcribe');
       form.append('__proto__[polluted]', 'yes');

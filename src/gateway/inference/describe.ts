@@ -6,7 +6,7 @@ import type { Inbound } from './inbound';
 import { inputEstimateOf, textBound } from './input-size';
 import { type ServerTools, serverToolsOf } from './server-tools';
 import { checkNotStreamed } from './request-checks/limits';
-import { endUserOf, tagsOf } from './labels';
+import { checkLabels, endUserOf, tagsOf } from './labels';
 import { sessionOf } from './session';
 import { type Speech, speechIn } from './media/speech';
 import { isConversation, isText, type Operation } from './operation';
@@ -72,6 +72,7 @@ export function describeCall(inbound: Inbound, operation: Operation): Call {
   const recording = recordingOf(inbound, operation);
   if (!isText(operation)) checkNotStreamed(body);
   operation.check?.(body);
+  checkLabels(body);
   if (recording === null) requireAsked(body[operation.asked], operation);
   const speech = operation.speaks === true ? speechIn(body, bytes.length) : null;
   const sound = recording ?? speech;

@@ -1,8 +1,13 @@
+import { fault } from '../../kernel';
+
 type Fields = Readonly<Record<string, unknown>>;
 
 const LONGEST_END_USER = 256;
 const LONGEST_TAG = 64;
 const MOST_TAGS = 10;
+const LONGEST_PATH = 200;
+/** Names that mean something else to JavaScript than a label: programs that copy labels around would change more. */
+const reserved: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Who the caller makes a request for; cut, not refused, as it changes nothing of the answer. */
 export const endUserOf = ({ user }: Fields): string | null =>
@@ -19,4 +24,20 @@ export function tagsOf({ metadata }: Fields): readonly string[] | null {
     if (typeof tag === 'string' && tag.trim() !== '') tags.add(tag.trim().slice(0, LONGEST_TAG));
   }
   return tags.size === 0 ? null : [...tags];
+}
+
+/** Labels go on to others, so none is named like a part of every object. */
+export function checkLabels({ metadata }: Fields): void {
+  if (typeof metadata === 'object' && metadata !== null) checkNames(metadata, 'metadata');
+}
+
+/** As deep as the reader of the body let it be. */
+function checkNames(labels: object, path: string): void {
+  for (const [name, value] of Object.entries(labels) as [string, unknown][]) {
+    const param = `${path}.${name}`.slice(0, LONGEST_PATH);
+    if (reserved.has(name)) {
+      throw fault('invalid_request', { param, message: `${param}: a label must have another name.` });
+    }
+    if (typeof value === 'object' && value !== null) checkNames(value, param);
+  }
 }

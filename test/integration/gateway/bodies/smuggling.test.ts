@@ -103,7 +103,6 @@ describe('what callers try to get past the gateway', () => {
     const pollution = '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}';
     for (const text of [
       JSON.stringify(question).replace('{', `{${pollution},`),
-      JSON.stringify({ ...question, metadata: '@' }).replace('"@"', `{${pollution}}`),
       JSON.stringify({ ...question, stream_options: '@', stream: true }).replace('"@"', `{${pollution}}`),
     ]) {
       const answer = await chat(text);
@@ -118,6 +117,36 @@ describe('what callers try to get past the gateway', () => {
     });
     expect([made.status, await made.json()]).toMatchObject([400, { error: { code: 'invalid_request' } }]);
   });
+
+  test.each([
+    ['/v1/chat/completions', { messages: question.messages }],
+    ['/v1/messages', { messages: question.messages, max_tokens: 20 }],
+    ['/v1/responses', { input: 'Hello' }],
+  ])(
+    'labels of %s that are named like a prototype are refused, and reach no supplier',
+    async (path, body) => {
+      const text = (metadata: string) =>
+        JSON.stringify({ model: 'sim-small', ...body, metadata: '@' }).replace('"@"', metadata);
+      const refusals = [
+        ['{"__proto__":{"polluted":true}}', 'metadata.__proto__'],
+        ['{"team":"a","\\u005f_proto__":"x"}', 'metadata.__proto__'],
+        ['{"constructor":{"prototype":{"polluted":true}}}', 'metadata.constructor'],
+        ['{"prototype":"x"}', 'metadata.prototype'],
+        ['{"team":{"list":[{"__proto__":1}]}}', 'metadata.team.list.0.__proto__'],
+      ];
+      for (const [metadata = '', param] of refusals) {
+        const answer = await post(path, text(metadata));
+        const told = await answer.text();
+        const named = expect.stringContaining(`${param}: `) as unknown;
+        expect([metadata, answer.status, told]).toEqual([metadata, 400, named]);
+        if (path !== '/v1/messages') expect(told).toContain(`"param":"${param}"`);
+      }
+      expect(Reflect.get({}, 'polluted')).toBeUndefined();
+      expect(await supplier.requests()).toEqual([]);
+      const taken = await post(path, text('{"team":"a","user_id":"u_1"}'));
+      expect([taken.status, (await taken.text()).slice(0, 300)]).toEqual([200, expect.any(String)]);
+    },
+  );
 
   describe('framing', () => {
     const inner = JSON.stringify(question);
