@@ -27,7 +27,7 @@ const mayImport = {
     'kernel',
   ],
   quality: ['gateway', 'keys', 'routing', 'catalogue', 'identity', 'audit', 'platform', 'protocol', 'kernel'],
-  chat: ['gateway', 'keys', 'billing', 'catalogue', 'identity', 'audit', 'platform', 'kernel'],
+  chat: ['gateway', 'keys', 'routing', 'billing', 'catalogue', 'identity', 'audit', 'platform', 'kernel'],
   portal: [
     'chat',
     'quality',

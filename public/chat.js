@@ -97,7 +97,7 @@ function rendered(text) {
   fragment.querySelectorAll('pre').forEach(frameCode);
   fragment.querySelectorAll('table').forEach(scrollTables);
   fragment.querySelectorAll(':not(pre) > code, p, li, td, th').forEach((part) => {
-    if (part.className !== 'said-heading') part.removeAttribute('class');
+    if (!['said-heading', 'snippet-language'].includes(part.className)) part.removeAttribute('class');
   });
   return fragment;
 }
@@ -239,6 +239,15 @@ async function* eventsOf(body) {
   }
 }
 
+/** Fills in what came with the end of an answer, and lets it be judged. */
+function offerThumbs(message) {
+  const thumbs = find('[data-thumbs]', message);
+  const id = /^message-(\d+)$/.exec(message.id)?.[1];
+  if (thumbs === null || id === undefined) return;
+  find('[name=message]', thumbs).value = id;
+  thumbs.hidden = false;
+}
+
 function isBusy(busy) {
   log.setAttribute('aria-busy', String(busy));
   stopButton.hidden = !busy;
@@ -286,11 +295,29 @@ async function refusalOf(response) {
   return refusal;
 }
 
-function finish(message, { shown }) {
+function finish(message, { state, shown }) {
+  find('[data-author]', message).textContent = shown.author;
+  message.setAttribute('aria-label', shown.author);
+  if (state !== 'failed') offerThumbs(message);
+  if (shown.title !== null) setTitle(shown.title);
   setBadge(message, shown.badge?.tone, shown.badge?.label);
   setNote(message, shown.note);
   setFacts(message, shown.facts);
   find('#chat-total').textContent = shown.total;
+}
+
+/** The first words of a conversation name it. */
+function setTitle(title) {
+  find('#chat-title').textContent = title;
+  document.title = document.title.replace(/^.*?(?= · |$)/, () => title);
+  const link = find('.chat-list [aria-current]');
+  if (link !== null) link.textContent = title;
+}
+
+/** The record of an answer follows it: why auto chose its model. */
+async function showWhy(message) {
+  for (let tries = 0; tries < 4 && message.isConnected && find('.message-why', message) === null; tries += 1)
+    message = await reloadMessage(message);
 }
 
 /** A stopped answer has been charged by now: the page as the service has it shows for how much. */
@@ -300,10 +327,11 @@ async function reloadMessage(message) {
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   const kept = message.id ? page.getElementById(message.id) : [...page.querySelectorAll('.message')].at(-1);
   find('#chat-total').textContent = find('#chat-total', page)?.textContent ?? '';
-  if (!kept) return;
+  if (!kept) return message;
   const text = find('[data-said]', kept).textContent;
   message.replaceWith(kept);
   show(kept, text);
+  return kept;
 }
 
 async function send(turn) {
@@ -318,6 +346,7 @@ async function send(turn) {
     const ended = await take(turn, message, signal);
     if (ended === null) throw new Error(words.incomplete);
     finish(message, ended);
+    if (words.model === 'auto') void showWhy(message).catch(() => undefined);
     announce(words.complete);
   } catch (error) {
     setBadge(message, 'warn', words.incomplete);
@@ -360,6 +389,59 @@ function newTurn() {
   const text = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
   return text.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
+
+/* Thumbs */
+
+log.addEventListener('submit', async (event) => {
+  const form = event.target.closest('[data-thumbs]');
+  if (form === null) return;
+  event.preventDefault();
+  const body = { message: find('[name=message]', form).value, verdict: event.submitter.value };
+  const response = await fetch(form.action, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify(body),
+  }).catch(() => null);
+  if (!response?.ok) return announce(words.failed);
+  const { verdict } = await response.json();
+  for (const thumb of form.querySelectorAll('[data-thumb]')) {
+    const isGiven = thumb.dataset.thumb === verdict;
+    thumb.setAttribute('aria-pressed', String(isGiven));
+    thumb.value = isGiven ? 'none' : thumb.dataset.thumb;
+  }
+});
+
+/* The model */
+
+const modelForm = find('#chat-model-form');
+const picker = find('#chat-model');
+find('#chat-model-change').hidden = true;
+picker.addEventListener('change', async () => {
+  const response = await fetch(modelForm.action, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: JSON.stringify({ model: picker.value }),
+  }).catch(() => null);
+  // The page as the service has it says what was wrong.
+  if (!response?.ok) return modelForm.requestSubmit();
+  const { model, takes_images: takesImages } = await response.json();
+  words.waiting = words.waiting.replace(words.model, model);
+  words.model = model;
+  find('#chat-files').hidden = !takesImages;
+  const template = find('#chat-answer').content;
+  find('[data-author]', template).textContent = model;
+  find('.message', template).setAttribute('aria-label', model);
+  const text = modelForm.dataset.changed.replace('%', model);
+  const last = log.lastElementChild;
+  if (last?.className === 'chat-divider') last.textContent = text;
+  else if (last !== null) {
+    const divider = document.createElement('p');
+    divider.className = 'chat-divider';
+    divider.textContent = text;
+    log.append(divider);
+  }
+  announce(text);
+});
 
 /* Pictures */
 

@@ -4,6 +4,7 @@ import { RequestRecordQuery } from '../audit';
 import type { InnerAccount } from '../gateway';
 import { completionTokens, promptTokens } from '../kernel';
 import { Database, type Tx } from '../platform';
+import { AUTO } from '../routing';
 import { ConversationContent } from './conversation-content';
 import { OpenTurns } from './open-turns';
 import type { Turn, TurnEnd, TurnOutcome } from './turn';
@@ -41,6 +42,7 @@ export class AnswerKeeper {
       account,
     });
     return {
+      model: answeredBy(turn, outcome),
       state,
       text,
       problem: state === 'stopped' ? null : problem,
@@ -62,8 +64,8 @@ export class AnswerKeeper {
 
   /** A conversation that was deleted meanwhile keeps nothing. */
   private async write(
-    { conversationId, answerId }: Turn,
-    { route }: TurnOutcome,
+    turn: Turn,
+    outcome: TurnOutcome,
     kept: {
       state: TurnEnd['state'];
       text: string;
@@ -71,10 +73,12 @@ export class AnswerKeeper {
       account: InnerAccount | null;
     },
   ): Promise<void> {
+    const { conversationId, answerId } = turn;
+    const { route } = outcome;
     const { state, text, code, account } = kept;
     await this.database.query(
       `UPDATE conversation_message SET state = $2, content = $3, code = $4, supplier = $5, region = $6, failover = $7,
-              input_tokens = $8, output_tokens = $9, cost_nano = $10, latency_ms = $11
+              input_tokens = $8, output_tokens = $9, cost_nano = $10, latency_ms = $11, model = $12
         WHERE id = $1`,
       [
         answerId,
@@ -88,6 +92,7 @@ export class AnswerKeeper {
         account?.outputTokens ?? null,
         account?.costNano.toString() ?? null,
         account?.latencyMs ?? null,
+        answeredBy(turn, outcome),
       ],
     );
   }
@@ -119,6 +124,10 @@ export class AnswerKeeper {
     return BigInt(row?.total ?? 0);
   }
 }
+
+/** Of a turn for `auto`, the model that it chose. */
+const answeredBy = ({ model }: Turn, { answer }: TurnOutcome): string =>
+  model === AUTO ? (answer.model ?? model) : model;
 
 function stateOf({ answer, isStopped, error }: TurnOutcome): TurnEnd['state'] {
   if (isStopped) return 'stopped';

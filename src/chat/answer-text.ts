@@ -1,6 +1,7 @@
 import { parseJsonText, SseScanner } from '../kernel';
 
 interface Chunk {
+  readonly model?: unknown;
   readonly choices?: readonly { readonly delta?: { readonly content?: unknown } }[];
   readonly error?: { readonly code?: unknown; readonly message?: unknown };
 }
@@ -17,6 +18,8 @@ const MOST_CHARACTERS = 2_000_000;
 /** Reads what was said out of a stream of the chat dialect. */
 export class AnswerText {
   text = '';
+  /** Who answers, as the stream says. */
+  model: string | null = null;
   problem: StreamProblem | null = null;
   private fresh = '';
   private readonly scanner = new SseScanner({ onText: (data) => this.take(data) });
@@ -30,7 +33,8 @@ export class AnswerText {
 
   private take(data: string): void {
     if (data === '[DONE]') return;
-    const { choices, error } = chunkOf(data);
+    const { model, choices, error } = chunkOf(data);
+    if (typeof model === 'string') this.model ??= model;
     if (error !== undefined) {
       this.problem = { code: String(error.code), message: String(error.message) };
       return;

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { CatalogueService, type ModelAudience, type ModelView } from '../catalogue';
-import { fault } from '../kernel';
 import { callableModels } from '../gateway';
+import { fault } from '../kernel';
+import { AUTO, AutoPolicies } from '../routing';
 
 /** A model that a person may chat with, and what it asks for at least. */
 export interface ChatModel {
@@ -12,29 +13,48 @@ export interface ChatModel {
   readonly price: { readonly input: bigint; readonly output: bigint } | null;
 }
 
+type Person = ModelAudience & { readonly userId: number };
+
 @Injectable()
 export class ChatModels {
-  constructor(private readonly catalogue: CatalogueService) {}
+  constructor(
+    private readonly catalogue: CatalogueService,
+    private readonly policies: AutoPolicies,
+  ) {}
 
-  /** In the order of the catalogue. */
-  for(audience: ModelAudience): ChatModel[] {
-    const person = { allowedModels: null, attribution: audience };
-    return callableModels(person, this.catalogue.snapshot, 'chat').map((model) => this.chatModel(model));
+  /** In the order of the catalogue; `auto` comes first where there is a choice and it is not switched off. */
+  async for(person: Person): Promise<ChatModel[]> {
+    const caller = { allowedModels: null, attribution: person };
+    const { snapshot } = this.catalogue;
+    const models = callableModels(caller, snapshot, 'chat').map((model) => this.chatModel(model));
+    if (models.length < 2 || snapshot.model(AUTO) !== undefined || !(await this.mayChoose(person)))
+      return models;
+    const takesImages = models.some((model) => model.takesImages);
+    return [{ name: AUTO, displayName: AUTO, takesImages, price: null }, ...models];
   }
 
   /** The one of this name, or the refusal. */
-  one(audience: ModelAudience, name: string): ChatModel {
-    const found = this.for(audience).find((model) => model.name === name);
+  async one(person: Person, name: string): Promise<ChatModel> {
+    const found = (await this.for(person)).find((model) => model.name === name);
     if (found === undefined) throw fault('model_not_accessible', { param: 'model' });
     return found;
   }
 
   /** The named one, or the first of the catalogue for a person who names none. */
-  chosen(audience: ModelAudience, name: string | undefined): ChatModel {
-    if (name !== undefined && name !== '') return this.one(audience, name);
-    const [first] = this.for(audience);
+  async chosen(person: Person, name: string | undefined): Promise<ChatModel> {
+    if (name !== undefined && name !== '') return this.one(person, name);
+    const first = (await this.for(person)).find((model) => model.name !== AUTO);
     if (first === undefined) throw fault('model_not_available', { param: 'model' });
     return first;
+  }
+
+  private async mayChoose({ organisationId, userId }: Person): Promise<boolean> {
+    const { mode, fallback_model: fallback } = await this.policies.of({
+      organisationId,
+      userId,
+      keyId: null,
+    });
+    return mode !== 'off' || fallback !== undefined;
   }
 
   private chatModel(model: ModelView): ChatModel {

@@ -4,7 +4,7 @@ import { type Actor, type Fault, fault, fromUnknown, uuidv7 } from '../kernel';
 import { Database, type Tx } from '../platform';
 import { AnswerKeeper } from './answer-keeper';
 import { AnswerText } from './answer-text';
-import { ChatModels } from './chat-models';
+import { type ChatModel, ChatModels } from './chat-models';
 import type { Message } from './conversation';
 import { ConversationMessages } from './conversation-messages';
 import { Conversations } from './conversations.service';
@@ -31,6 +31,7 @@ export class ChatTurns {
   async begin(actor: Actor, conversationId: number, question: Question): Promise<Turn | Message> {
     await this.conversations.get(actor.userId, conversationId);
     const caller = await this.keys.callerFor(actor);
+    const models = await this.models.for(actor);
     const requestId = uuidv7();
     return this.database.transaction(async (tx) => {
       const { model, isTitled } = await this.conversations.lock(tx, actor.userId, conversationId);
@@ -39,13 +40,14 @@ export class ChatTurns {
       if (known?.state === 'open') throw stillAnswering();
       if (known !== null) return known;
       await this.refuseSecondAnswer(tx, conversationId);
-      const { takesImages } = this.models.one(actor, model);
+      const { takesImages } = openModel(models, model);
       if (question.attachments.length > 0 && !takesImages) {
         throw fault('invalid_request', {
           param: 'attachments',
           message: `${model} takes no pictures. Choose a model that does.`,
         });
       }
+      const retryOf = question.isRetry ? await this.messages.lastAnswer(tx, conversationId) : null;
       if (question.isRetry) await this.requireQuestion(tx, conversationId);
       else await this.ask(tx, conversationId, model, question, isTitled);
       const answer = { role: 'assistant', state: 'open', model, turnId: question.turnId } as const;
@@ -54,7 +56,7 @@ export class ChatTurns {
         keyId: caller.keyId,
       });
       await tx.query('UPDATE conversation SET updated_at = now() WHERE id = $1', [conversationId]);
-      return { conversationId, answerId, requestId, model, caller, takesImages };
+      return { conversationId, answerId, requestId, model, caller, takesImages, retryOf };
     });
   }
 
@@ -152,6 +154,12 @@ export class ChatTurns {
     );
     if (asked.length === 0) throw fault('conflict', { message: 'There is no question to ask again.' });
   }
+}
+
+function openModel(models: readonly ChatModel[], name: string): ChatModel {
+  const found = models.find((model) => model.name === name);
+  if (found === undefined) throw fault('model_not_accessible', { param: 'model' });
+  return found;
 }
 
 const stillAnswering = (): Fault =>

@@ -5,6 +5,7 @@ import { CatalogueModule } from '../catalogue';
 import { GatewayModule } from '../gateway';
 import { KeysModule } from '../keys';
 import { SecretsModule } from '../platform';
+import { RoutingModule } from '../routing';
 import { AnswerKeeper } from './answer-keeper';
 import { ChatModels } from './chat-models';
 import { ChatTurns } from './chat-turns.service';
@@ -18,7 +19,15 @@ import { WebchatKeys } from './webchat-keys.service';
 
 /** Conversations of the web chat, and the turns in them. */
 @Module({
-  imports: [AuditModule, BillingModule, CatalogueModule, GatewayModule, KeysModule, SecretsModule],
+  imports: [
+    AuditModule,
+    BillingModule,
+    CatalogueModule,
+    GatewayModule,
+    KeysModule,
+    RoutingModule,
+    SecretsModule,
+  ],
   providers: [
     AnswerKeeper,
     ChatModels,

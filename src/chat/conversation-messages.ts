@@ -76,6 +76,28 @@ export class ConversationMessages {
     return message ?? null;
   }
 
+  /** With how it ended; null where nothing was answered yet. */
+  async lastAnswer(tx: Tx, conversationId: number): Promise<Message | null> {
+    const rows = await tx.query<MessageRow[]>(
+      `SELECT m.* FROM conversation_message m WHERE m.conversation_id = $1 AND m.role = 'assistant'
+        ORDER BY m.id DESC LIMIT 1`,
+      [conversationId],
+    );
+    const [message] = await this.messages(conversationId, rows, tx);
+    return message ?? null;
+  }
+
+  /** An answer that its person may say something of; null where there is none of this id. */
+  async answer(conversationId: number, messageId: string): Promise<Message | null> {
+    const rows = await this.database.query<MessageRow>(
+      `SELECT m.* FROM conversation_message m
+        WHERE m.conversation_id = $1 AND m.id = $2 AND m.role = 'assistant' AND m.state <> 'open'`,
+      [conversationId, messageId],
+    );
+    const [message] = await this.messages(conversationId, rows);
+    return message ?? null;
+  }
+
   async add(
     tx: Tx,
     conversationId: number,

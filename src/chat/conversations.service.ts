@@ -51,13 +51,41 @@ export class Conversations {
     return { ...page, rows: page.rows.map((row) => this.head(row)) };
   }
 
+  /** Whose title has all of the words, the newest first. Titles are encrypted: they are read one by one. */
+  async search(userId: number, words: string, most: number): Promise<ConversationHead[]> {
+    const wanted = words
+      .toLocaleLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== '');
+    const rows = await this.database.query<Pick<ConversationRow, 'id' | 'title'>>(
+      `SELECT id, title FROM conversation c WHERE user_id = $1 ORDER BY c.updated_at DESC, c.id DESC
+        LIMIT ${MOST_CONVERSATIONS}`,
+      [userId],
+    );
+    const found = rows.filter(({ id, title }) => {
+      const text = (this.content.text(id, 'title', title) ?? '').toLocaleLowerCase();
+      return wanted.every((word) => text.includes(word));
+    });
+    const heads = await this.database.query<ConversationRow>(
+      `SELECT ${headColumns} FROM conversation c WHERE c.user_id = $1 AND c.id = ANY ($2::integer[])
+        ORDER BY c.updated_at DESC, c.id DESC`,
+      [userId, found.slice(0, most).map(({ id }) => id)],
+    );
+    return heads.map((row) => this.head(row));
+  }
+
   async get(userId: number, id: number): Promise<ConversationHead> {
+    const found = await this.find(userId, id);
+    if (found === null) throw noSuchConversation();
+    return found;
+  }
+
+  async find(userId: number, id: number): Promise<ConversationHead | null> {
     const [row] = await this.database.query<ConversationRow>(
       `SELECT ${headColumns} FROM conversation c WHERE c.user_id = $1 AND c.id = $2`,
       [userId, id],
     );
-    if (row === undefined) throw noSuchConversation();
-    return this.head(row);
+    return row === undefined ? null : this.head(row);
   }
 
   async create(tx: Tx, userId: number, model: string, title: string | null): Promise<number> {
@@ -122,7 +150,7 @@ export class Conversations {
   /** The first words of the first message, until its owner gives it another title. */
   async titleAfter(tx: Tx, id: number, firstMessage: string): Promise<void> {
     const line = firstMessage.split('\n').find((text) => text.trim() !== '') ?? '';
-    const words = line.trim().slice(0, LONGEST_TITLE / 2);
+    const words = shortened(line.trim());
     if (words !== '') await this.setTitle(tx, id, words);
   }
 
@@ -143,6 +171,15 @@ export class Conversations {
     const sealed = this.content.seal(id, 'title', title.slice(0, LONGEST_TITLE));
     await tx.query('UPDATE conversation SET title = $2 WHERE id = $1', [id, sealed]);
   }
+}
+
+/** Whole words, and a sign that there were more. */
+function shortened(line: string): string {
+  const most = LONGEST_TITLE / 2;
+  if (line.length <= most) return line;
+  const cut = line.slice(0, most);
+  const space = cut.lastIndexOf(' ');
+  return `${(space > most / 2 ? cut.slice(0, space) : cut).replace(/[\s.,:;–-]+$/, '')}…`;
 }
 
 /** The id of an address; what is none belongs to no conversation. */

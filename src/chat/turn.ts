@@ -2,7 +2,7 @@ import type { InnerAccount, InnerRoute } from '../gateway';
 import type { Fault, Nano } from '../kernel';
 import type { Caller } from '../keys';
 import type { AnswerText, StreamProblem } from './answer-text';
-import type { MessageState } from './conversation';
+import type { Message, MessageState } from './conversation';
 import type { Attachment } from './conversation-messages';
 
 export interface Question {
@@ -22,6 +22,8 @@ export interface Turn {
   readonly model: string;
   readonly caller: Caller;
   readonly takesImages: boolean;
+  /** The answer that this one is to better. */
+  readonly retryOf: Message | null;
 }
 
 export interface TurnReader {
@@ -41,6 +43,8 @@ export interface TurnOutcome {
 }
 
 export interface TurnEnd {
+  /** The model that answered. */
+  readonly model: string;
   readonly state: Exclude<MessageState, 'open'>;
   readonly text: string;
   readonly problem: StreamProblem | null;

@@ -1,5 +1,6 @@
 export { SampleContent } from './content/sample-content';
 export {
+  type ChoiceMade,
   type ChosenOnDay,
   type DecidingReason,
   DecisionQuery,

@@ -140,6 +140,30 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   }, 60_000);
 
+  test('a thumb is given and taken back in place, and a change of model needs no button', async () => {
+    const thread = await begin();
+    await say(thread, 'Hello [[echo=well met]]');
+    await inThread(thread, async (page) => {
+      const up = page.locator('#chat-log [data-thumb=up]');
+      await up.focus();
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('#chat-log [data-thumb=up][aria-pressed=true]');
+      await page.click('#chat-log [data-thumb=down]');
+      await page.waitForSelector('#chat-log [data-thumb=down][aria-pressed=true]');
+      expect(await up.getAttribute('aria-pressed')).toBe('false');
+      await page.click('#chat-log [data-thumb=down]');
+      await page.waitForSelector('#chat-log [data-thumb=down][aria-pressed=false]');
+      expect(await page.isVisible('#chat-model-change')).toBe(false);
+      await page.selectOption('#chat-model', 'auto');
+      await page.waitForSelector('.chat-divider:has-text("From here auto answers")');
+      await page.fill('#chat-message', 'And now? [[echo=chosen]]');
+      await page.click('#chat-send');
+      await page.waitForSelector('#chat-log .message-why:has-text("auto chose sim-")');
+      expect(await page.locator('#chat-log [data-author]').last().innerText()).toMatch(/^sim-/);
+      expect(await page.title()).toContain('Hello');
+    });
+  }, 60_000);
+
   test('a hostile answer harms nothing, loads nothing, and is still readable', async () => {
     const thread = await begin();
     await inThread(thread, async (page) => {

@@ -5,19 +5,21 @@ import {
   ChatModels,
   ChatTurns,
   conversationIdOf,
+  ConversationMessages,
   Conversations,
   type Message,
   type Turn,
   type TurnEnd,
 } from '../../chat';
-import { fault, formatUsd } from '../../kernel';
+import { type Actor, fault, formatUsd } from '../../kernel';
 import { Database } from '../../platform';
-import { Access, Action, actorOf, type HttpRequest, PageRenderer, wantsPage } from '../../web';
+import { AnswerFeedback, type AnsweredRequest } from '../../quality';
+import { Access, Action, actorOf, afterChange, type HttpRequest, PageRenderer, wantsPage } from '../../web';
 import { formatCost } from '../../views';
 import { readAttachments } from './attachments';
 import { TurnStream } from './turn-stream';
-import { badgeOf, factsOf, type Looks } from './webchat-model';
-import { ChatTurnForm, FirstMessageForm, LARGEST_TURN_BYTES } from './webchat.forms';
+import { badgeOf, factsOf, type Looks, titleOf } from './webchat-model';
+import { AnswerFeedbackForm, ChatTurnForm, FirstMessageForm, LARGEST_TURN_BYTES } from './webchat.forms';
 
 /** One turn: the events of its answer for the page's script, a whole answer for programs, a page for everybody else. */
 @Controller()
@@ -27,6 +29,8 @@ export class ChatController {
     private readonly conversations: Conversations,
     private readonly models: ChatModels,
     private readonly turns: ChatTurns,
+    private readonly messages: ConversationMessages,
+    private readonly feedback: AnswerFeedback,
     private readonly pages: PageRenderer,
   ) {}
 
@@ -40,7 +44,7 @@ export class ChatController {
     @Res() response: ServerResponse,
   ): Promise<void> {
     const actor = actorOf(request);
-    const { name } = this.models.chosen(actor, model);
+    const { name } = await this.models.chosen(actor, model);
     const id = await this.database.transaction((tx) =>
       this.conversations.create(tx, actor.userId, name, null),
     );
@@ -68,8 +72,39 @@ export class ChatController {
       isRetry: form.retry === true,
     });
     if ('role' in turn) return this.again(conversationId, turn, form, request, response);
+    await this.noteRetry(actorOf(request), turn);
     if (form.stream === true) return this.stream(turn, request, response);
     await this.whole(turn, request, response);
+  }
+
+  /** A thumb up or down on an answer, or `none`, which takes it back. */
+  @Action('/api/chat/:conv_id/feedback', Access.session(), {
+    audit: { none: 'a thumb on one’s own answer changes nothing of the service' },
+  })
+  async judge(
+    @Param('conv_id') id: string,
+    @Body() { message: messageId, verdict }: AnswerFeedbackForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const actor = actorOf(request);
+    const { id: conversationId } = await this.conversations.get(actor.userId, conversationIdOf(id));
+    const message = await this.messages.answer(conversationId, messageId);
+    const answered = message === null ? null : answeredRequest(actor, message);
+    if (answered === null)
+      throw fault('not_found', { param: 'message', message: 'There is no answer with this id.' });
+    await this.feedback.give(answered, verdict === 'none' ? null : verdict);
+    return afterChange(request, response, `/dashboard/webchat/${conversationId}#message-${messageId}`, {
+      message_id: messageId,
+      verdict: verdict === 'none' ? null : verdict,
+    });
+  }
+
+  private async noteRetry(actor: Actor, { retryOf }: Turn): Promise<void> {
+    const answered = retryOf === null ? null : answeredRequest(actor, retryOf);
+    if (retryOf === null || answered === null) return;
+    const answeredAt = new Date(retryOf.createdAt.getTime() + (retryOf.latencyMs ?? 0));
+    await this.feedback.noteRetry(answered, answeredAt);
   }
 
   private async stream(turn: Turn, request: HttpRequest, response: ServerResponse): Promise<void> {
@@ -91,7 +126,7 @@ export class ChatController {
       // Nothing was sent yet: a refusal is an answer of its own.
       if (ended.refusal !== null && !events.isOpen) throw ended.refusal;
       if (ended.problem !== null) events.send('error', ended.problem);
-      events.end('end', { ...factsIn(ended), shown: this.shown(ended, request) });
+      events.end('end', { ...factsIn(ended), shown: await this.shown(turn, ended, request) });
     } finally {
       events.close();
     }
@@ -101,7 +136,8 @@ export class ChatController {
     const running = this.turns.run(turn, { route: () => undefined, text: () => true });
     stopWhenGone(response, running.stop);
     const ended = await running.done;
-    const { conversationId, answerId, model } = turn;
+    const { conversationId, answerId } = turn;
+    const { model } = ended;
     if (wantsPage(request)) return leadTo(response, conversationId, answerId);
     if (ended.refusal !== null) throw ended.refusal;
     sendJson(response, {
@@ -140,14 +176,21 @@ export class ChatController {
   }
 
   /** In the reader's language, as the page would show it after a reload. */
-  private shown({ state, account, problem, totalNano }: TurnEnd, request: HttpRequest): object {
+  private async shown(
+    { conversationId }: Turn,
+    { model, state, account, problem, totalNano }: TurnEnd,
+    request: HttpRequest,
+  ): Promise<object> {
     const looks: Looks = {
       locale: this.pages.localeOf(request),
       timeZone: this.pages.timeZoneOf(request),
       translate: this.pages.textsFor(request),
     };
     const { translate, locale } = looks;
+    const head = await this.conversations.find(actorOf(request).userId, conversationId);
     return {
+      author: model,
+      title: head === null ? null : titleOf(head, translate),
       badge: badgeOf({ state }, translate),
       note: problem === null ? null : translate('chat.broke-off', { code: problem.code }),
       facts: account === null ? [] : factsOf(account, looks),
@@ -155,6 +198,12 @@ export class ChatController {
     };
   }
 }
+
+/** Null where no request stands behind it. */
+const answeredRequest = (
+  { userId, organisationId }: Actor,
+  { requestId, model }: Message,
+): AnsweredRequest | null => (requestId === null ? null : { requestId, userId, organisationId, model });
 
 const answerFacts = (state: string, account: TurnEnd['account']): object => ({
   state,

@@ -46,7 +46,7 @@ export class ConversationsController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const actor = actorOf(request);
-    const { name: chosen } = this.models.chosen(actor, model);
+    const { name: chosen } = await this.models.chosen(actor, model);
     const id = await this.database.transaction((tx) =>
       this.conversations.create(tx, actor.userId, chosen, title?.trim() || null),
     );
@@ -88,7 +88,7 @@ export class ConversationsController {
     const actor = actorOf(request);
     const conversationId = conversationIdOf(id);
     await this.conversations.get(actor.userId, conversationId);
-    const { name, takesImages } = this.models.one(actor, model);
+    const { name, takesImages } = await this.models.one(actor, model);
     await this.database.transaction((tx) =>
       this.conversations.chooseModel(tx, actor.userId, conversationId, name),
     );

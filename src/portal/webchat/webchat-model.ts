@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ChatModel, ConversationHead, Message } from '../../chat';
 import type { Page } from '../../platform';
+import type { ChoiceMade, Thumb } from '../../quality';
+import { AUTO, DECISION_REASONS } from '../../routing';
 import {
   type BadgeModel,
   type Choice,
@@ -30,6 +32,20 @@ export interface ConversationListModel {
   readonly groups: readonly { readonly label: string; readonly items: readonly ListedConversation[] }[];
   readonly olderHref: string | null;
   readonly newestHref: string | null;
+  /** Where the search leads, and what is searched for. */
+  readonly action: string;
+  readonly words: string;
+  /** Said where nothing was found. */
+  readonly nothing: string | null;
+}
+
+/** A thumb up and a thumb down, as forms. */
+export interface ThumbsModel {
+  readonly action: string;
+  readonly name: string;
+  readonly value: string;
+  readonly given: Thumb | null;
+  readonly isHidden?: boolean;
 }
 
 interface ThreadMessage {
@@ -41,6 +57,9 @@ interface ThreadMessage {
   readonly text: string;
   readonly badge: BadgeModel | null;
   readonly note: string | null;
+  /** Why auto chose the model. */
+  readonly why: string | null;
+  readonly thumbs: ThumbsModel | null;
   readonly files: readonly string[];
   readonly route: RouteLineModel | null;
   readonly facts: readonly string[];
@@ -61,6 +80,8 @@ export interface ThreadModel {
   /** The last message may be asked again. */
   readonly mayRetry: boolean;
   readonly isEmpty: boolean;
+  /** Of an answer that is still to come. */
+  readonly newThumbs: ThumbsModel;
 }
 
 const PATH = '/dashboard/webchat';
@@ -70,9 +91,11 @@ export const titleOf = (
   translate: Translate,
 ): string => title ?? translate('chat.untitled', { id });
 
+/** A page of them, or what was found by words. */
 export function conversationList(
   page: Page<ConversationHead>,
   current: number | null,
+  words: string,
   { timeZone, translate }: Looks,
 ): ConversationListModel {
   const here = current === null ? PATH : `${PATH}/${current}`;
@@ -90,6 +113,9 @@ export function conversationList(
     }),
     olderHref: page.next === null ? null : `${here}?list=${encodeURIComponent(page.next)}`,
     newestHref: page.previous === null ? null : here,
+    action: here,
+    words,
+    nothing: words !== '' && page.rows.length === 0 ? translate('chat.not-found', { words }) : null,
   };
 }
 
@@ -103,22 +129,30 @@ function ageOf(at: Date, now: number, timeZone: string): (typeof ages)[number] {
 }
 
 /** Models as the picker offers them, with what a million tokens cost. */
-export const modelChoices = (models: readonly ChatModel[], selected: string, { locale }: Looks): Choice[] =>
-  models.map(({ name, price }) => ({
-    value: name,
-    label:
-      price === null
-        ? name
-        : `${name} · ${formatMoney(locale, price.input)} / ${formatMoney(locale, price.output)}`,
-    selected: name === selected,
+export const modelChoices = (models: readonly ChatModel[], selected: string, looks: Looks): Choice[] =>
+  models.map((model) => ({
+    value: model.name,
+    label: modelLabel(model, looks),
+    selected: model.name === selected,
   }));
 
-export function thread(
-  conversation: ConversationHead,
-  page: Page<Message>,
-  models: readonly ChatModel[],
-  looks: Looks,
-): ThreadModel {
+function modelLabel({ name, price }: ChatModel, { locale, translate }: Looks): string {
+  if (name === AUTO) return `${name} · ${translate('chat.auto-label')}`;
+  if (price === null) return name;
+  return `${name} · ${formatMoney(locale, price.input)} / ${formatMoney(locale, price.output)}`;
+}
+
+export interface ThreadFacts {
+  readonly conversation: ConversationHead;
+  readonly page: Page<Message>;
+  readonly models: readonly ChatModel[];
+  /** By request. */
+  readonly thumbs: ReadonlyMap<string, Thumb>;
+  readonly choices: ReadonlyMap<string, ChoiceMade>;
+}
+
+export function thread(facts: ThreadFacts, looks: Looks): ThreadModel {
+  const { conversation, page, models } = facts;
   const { translate, locale } = looks;
   const { id, model } = conversation;
   const oldestFirst = [...page.rows].reverse();
@@ -128,7 +162,7 @@ export function thread(
     id,
     title: titleOf(conversation, translate),
     ownTitle: conversation.title ?? '',
-    messages: oldestFirst.map((message) => threadMessage(message, looks)),
+    messages: oldestFirst.map((message) => threadMessage(message, facts, looks)),
     older:
       page.next === null && page.previous === null
         ? null
@@ -145,10 +179,17 @@ export function thread(
     turn: randomUUID(),
     mayRetry: last?.role === 'assistant' && last.state !== 'open',
     isEmpty: page.rows.length === 0 && page.previous === null,
+    newThumbs: {
+      action: `/api/chat/${id}/feedback`,
+      name: 'message',
+      value: '',
+      given: null,
+      isHidden: true,
+    },
   };
 }
 
-function threadMessage(message: Message, looks: Looks): ThreadMessage {
+function threadMessage(message: Message, facts: ThreadFacts, looks: Looks): ThreadMessage {
   const { translate } = looks;
   const { id, role, model, text } = message;
   return {
@@ -159,6 +200,8 @@ function threadMessage(message: Message, looks: Looks): ThreadMessage {
     text,
     badge: badgeOf(message, translate),
     note: noteOf(message, translate),
+    why: whyOf(message, facts, translate),
+    thumbs: thumbsOf(message, facts),
     files: message.attachments.map(({ name }) => name),
     route: routeOf(message, translate),
     facts: factsOf(message, looks),
@@ -181,6 +224,33 @@ export function badgeOf({ state }: Pick<Message, 'state'>, translate: Translate)
 function noteOf({ state, code }: Message, translate: Translate): string | null {
   if (code === null || (state !== 'incomplete' && state !== 'failed')) return null;
   return translate('chat.broke-off', { code });
+}
+
+const reasons: ReadonlySet<string> = new Set(DECISION_REASONS);
+
+/** In the words of the request log; the model stands above as who answered. */
+function whyOf(
+  { requestId }: Message,
+  { choices }: Pick<ThreadFacts, 'choices'>,
+  translate: Translate,
+): string | null {
+  const choice = requestId === null ? undefined : choices.get(requestId);
+  if (choice === undefined) return null;
+  const reason = reasons.has(choice.reason) ? choice.reason : 'fallback';
+  return translate('chat.auto-chose', {
+    model: choice.model,
+    why: translate(`request-log.auto.reasons.${reason}`),
+  });
+}
+
+function thumbsOf({ id, role, state, requestId }: Message, facts: ThreadFacts): ThumbsModel | null {
+  if (role !== 'assistant' || requestId === null || state === 'open' || state === 'failed') return null;
+  return {
+    action: `/api/chat/${facts.conversation.id}/feedback`,
+    name: 'message',
+    value: id,
+    given: facts.thumbs.get(requestId) ?? null,
+  };
 }
 
 const routeOf = ({ supplier, region, failover }: Message, translate: Translate): RouteLineModel | null =>

@@ -1,5 +1,6 @@
 import { Controller, Get, Param, Query, Req, StreamableFile } from '@nestjs/common';
 import { ChatModels, conversationIdOf, ConversationMessages, Conversations, type Message } from '../../chat';
+import { AnswerFeedback, DecisionQuery } from '../../quality';
 import { Access, actorOf, FormPipe, type HttpRequest, Page, PageRenderer } from '../../web';
 import { markdownOf } from './markdown-export';
 import {
@@ -22,34 +23,46 @@ export class WebchatController {
     private readonly conversations: Conversations,
     private readonly messages: ConversationMessages,
     private readonly models: ChatModels,
+    private readonly feedback: AnswerFeedback,
+    private readonly decisions: DecisionQuery,
     private readonly pages: PageRenderer,
   ) {}
 
   @Page('/dashboard/webchat', 'pages/dashboard/webchat', Access.session())
-  async begin(@Query() { list }: WebchatQuery, @Req() request: HttpRequest): Promise<object> {
+  async begin(@Query() query: WebchatQuery, @Req() request: HttpRequest): Promise<object> {
     const actor = actorOf(request);
     const looks = this.looksOf(request);
-    const models = this.models.for(actor);
-    return {
-      list: await this.listFor(actor.userId, list, null, looks),
-      models: modelChoices(models, models[0]?.name ?? '', looks),
-    };
+    const [models, { rows }, list] = await Promise.all([
+      this.models.for(actor),
+      this.conversations.list(actor.userId, { limit: 1 }),
+      this.listFor(actor.userId, query, null, looks),
+    ]);
+    // The model that a person used last is the one they want.
+    const usual =
+      models.find(({ name }) => name === rows[0]?.model) ?? models.find(({ price }) => price !== null);
+    return { list, models: modelChoices(models, usual?.name ?? '', looks) };
   }
 
   @Page('/dashboard/webchat/:conv_id', 'pages/dashboard/webchat-thread', Access.session())
   async show(
     @Param('conv_id') id: string,
-    @Query() { cursor, list }: WebchatQuery,
+    @Query() query: WebchatQuery,
     @Req() request: HttpRequest,
   ): Promise<{ list: ConversationListModel; thread: ThreadModel }> {
     const actor = actorOf(request);
     const looks = this.looksOf(request);
     const conversation = await this.conversations.get(actor.userId, conversationIdOf(id));
-    const [messages, listed] = await Promise.all([
-      this.messages.page(conversation.id, { cursor: cursor ?? null, limit: MESSAGES_A_PAGE }),
-      this.listFor(actor.userId, list, conversation.id, looks),
+    const [page, list, models] = await Promise.all([
+      this.messages.page(conversation.id, { cursor: query.cursor ?? null, limit: MESSAGES_A_PAGE }),
+      this.listFor(actor.userId, query, conversation.id, looks),
+      this.models.for(actor),
     ]);
-    return { list: listed, thread: thread(conversation, messages, this.models.for(actor), looks) };
+    const requests = page.rows.flatMap(({ requestId }) => requestId ?? []);
+    const [thumbs, choices] = await Promise.all([
+      this.feedback.thumbsOf(actor.userId, requests),
+      this.decisions.ofRequests(actor.userId, requests),
+    ]);
+    return { list, thread: thread({ conversation, page, models, thumbs, choices }, looks) };
   }
 
   @Get('/dashboard/webchat/:conv_id/export')
@@ -68,15 +81,20 @@ export class WebchatController {
 
   private async listFor(
     userId: number,
-    cursor: string | undefined,
+    { list, q = '' }: WebchatQuery,
     current: number | null,
     looks: Looks,
   ): Promise<ConversationListModel> {
-    const page = await this.conversations.list(userId, {
-      cursor: cursor ?? null,
-      limit: CONVERSATIONS_A_PAGE,
-    });
-    return conversationList(page, current, looks);
+    const words = q.trim();
+    const page =
+      words === ''
+        ? await this.conversations.list(userId, { cursor: list ?? null, limit: CONVERSATIONS_A_PAGE })
+        : {
+            rows: await this.conversations.search(userId, words, CONVERSATIONS_A_PAGE),
+            next: null,
+            previous: null,
+          };
+    return conversationList(page, current, words, looks);
   }
 
   private looksOf(request: HttpRequest): Looks {

@@ -9,10 +9,13 @@ import {
   IsOptional,
   IsString,
   IsUUID,
+  Matches,
   MaxLength,
   ValidateNested,
 } from 'class-validator';
+import { thumbs } from '../../quality';
 
+export const verdicts = [...thumbs, 'none'] as const;
 export const pictureTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
 const MOST_PICTURES = 4;
 /** In base64, a third more than its bytes. */
@@ -38,6 +41,21 @@ export class WebchatQuery {
   @IsString()
   @MaxLength(1_000)
   list?: string;
+
+  /** Words of a title, for the list. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(100)
+  q?: string;
+}
+
+/** What a person says of an answer; `none` takes it back. */
+export class AnswerFeedbackForm {
+  @Matches(/^[1-9]\d{0,17}$/)
+  message: string;
+
+  @IsIn(verdicts)
+  verdict: (typeof verdicts)[number];
 }
 
 export class NewConversationForm {

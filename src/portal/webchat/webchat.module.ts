@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
 import { AuditModule } from '../../audit';
 import { ChatModule } from '../../chat';
+import { QualityModule } from '../../quality';
 import { WebModule } from '../../web';
 import { ChatController } from './chat.controller';
 import { ConversationsController } from './conversations.controller';
 import { WebchatController } from './webchat.controller';
 
 @Module({
-  imports: [WebModule, AuditModule, ChatModule],
+  imports: [WebModule, AuditModule, ChatModule, QualityModule],
   controllers: [WebchatController, ConversationsController, ChatController],
 })
 export class WebchatModule {}

@@ -53,6 +53,12 @@ export interface MeasuredDifference {
   readonly latencyMs: { readonly p50: number; readonly p95: number } | null;
 }
 
+/** Which model answered a request for auto, and why. */
+export interface ChoiceMade {
+  readonly model: string;
+  readonly reason: string;
+}
+
 export interface DecidingReason {
   readonly reason: string;
   readonly requests: number;
@@ -152,6 +158,18 @@ export class DecisionQuery {
          FROM request_record r WHERE ${where} ORDER BY r.created_at DESC, r.request_id DESC LIMIT ${LATEST}`,
       values,
     );
+  }
+
+  /** Of some requests of one person; those that did not ask for auto are not among them. */
+  async ofRequests(userId: number, requestIds: readonly string[]): Promise<ReadonlyMap<string, ChoiceMade>> {
+    if (requestIds.length === 0) return new Map();
+    const rows = await this.database.query<ChoiceMade & { readonly requestId: string }>(
+      `SELECT r.request_id AS "requestId", ${answeredBy} AS model, coalesce(r.auto_decision->>'reason', '') AS reason
+         FROM request_record r
+        WHERE r.request_id = ANY ($2::uuid[]) AND r.user_id = $1 AND r.model = 'auto' AND r.auto_decision IS NOT NULL`,
+      [userId, requestIds],
+    );
+    return new Map(rows.map(({ requestId, ...choice }) => [requestId, choice]));
   }
 
   /** How often each reason took a model out of the choice. */

@@ -64,7 +64,7 @@ describe('titles, models and files', () => {
     expect((await open('/dashboard/webchat', anna)).body).toContain('A question about bees');
     await post(`/api/conversations/${id}/title`, anna, { title: ' Bees <b> ' });
     const page = (await open(`/dashboard/webchat/${id}`, anna)).body;
-    expect(page).toContain('<h1>Bees &lt;b&gt;</h1>');
+    expect(page).toMatch(/<h1[^>]*>Bees &lt;b&gt;<\/h1>/);
     const [row] = await app.database.query<{ title: Buffer }>(
       'SELECT title FROM conversation WHERE id = $1',
       [id],
