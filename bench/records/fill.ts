@@ -1,4 +1,6 @@
 import type { DataSource } from 'typeorm';
+import { UsageDays } from '../../src/audit';
+import { latencyColumns, latencyConditions } from '../../src/audit/usage/latency-steps';
 import type { Database } from '../../src/platform';
 
 const recordsPerSettlement = 100;
@@ -31,6 +33,7 @@ export async function fill(source: DataSource, database: Database, rows: number)
   };
   await said('records and their indexes', () => Promise.all([worker(), worker()]));
   await said('hours of usage', () => fillHours(database));
+  await said('days of usage', () => new UsageDays(database).merge());
   await said('ledger', () => fillLedger(database, rows));
   await said('windows', () => openWindows(database));
   await said('statistics', () => database.query('VACUUM ANALYZE'));
@@ -118,10 +121,10 @@ const identity =
   'key_id, user_id, organisation_id, department_id, project_id, wallet_id, model, served_model, supplier, region';
 const sums = `requests, failures, failovers, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
   reasoning_tokens, audio_tokens, image_tokens, image_output_tokens, latency_ms, first_token_ms, first_tokens, cost_nano,
-  highest_cost_nano, highest_latency_ms`;
+  highest_cost_nano, highest_latency_ms, ${latencyColumns.join(', ')}`;
 const summed = `count(*), count(code), count(*) FILTER (WHERE failover), sum(input_tokens), 0, 0, sum(output_tokens),
   0, 0, 0, 0, sum(latency_ms), sum(first_token_ms), count(first_token_ms), sum(cost_nano), max(cost_nano),
-  max(latency_ms)`;
+  max(latency_ms), ${latencyConditions.map((condition) => `count(*) FILTER (WHERE ${condition('latency_ms')})`).join(', ')}`;
 
 /** What the trigger would have added, record by record. */
 async function fillHours(database: Database): Promise<void> {

@@ -11,6 +11,7 @@ import { LatencyQuery } from './latency-query';
 import { RequestLogQuery } from './request-log/request-log-query';
 import { RequestRecordQuery } from './request-record-query';
 import { RequestRecords } from './request-records';
+import { UsageDays } from './usage/usage-days';
 import { UsageQuery } from './usage/usage-query';
 
 const providers = [
@@ -26,6 +27,7 @@ const providers = [
   ChosenModelsQuery,
   LatencyQuery,
   RequestLogQuery,
+  UsageDays,
   UsageQuery,
 ];
 

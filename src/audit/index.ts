@@ -53,6 +53,7 @@ export {
 export { presentUsage, usageFileColumns, usageFileRows } from './usage/present-usage';
 export { idOf, periodOf, textOf, type UsageAsked, usageQuestionOf, zoneOf } from './usage/usage-asked';
 export { RecordParameters } from './record-parameters';
+export { UsageDays } from './usage/usage-days';
 export { UsageParameters } from './usage/usage-parameters';
 export type { UsageChoice, UsageChoices } from './usage/usage-choices';
-export { allTokens, NO_SUMS, type UsageSums } from './usage/usage-sums';
+export { allTokens, NO_SUMS, p95Of, type UsageSums } from './usage/usage-sums';

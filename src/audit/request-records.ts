@@ -27,6 +27,9 @@ export class RequestRecords {
   /** Labels are words of callers: they go with the records. */
   async forgetLabelsBefore(day: Date): Promise<void> {
     await this.database.query('DELETE FROM usage_label_hour WHERE hour < $1', [day]);
+    await this.database.query("DELETE FROM usage_day WHERE day < $1 AND dimension IN ('end_user', 'tag')", [
+      day,
+    ]);
   }
 }
 

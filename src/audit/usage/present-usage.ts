@@ -1,7 +1,7 @@
 import { formatUsd, toJsonNumber } from '../../kernel';
 import type { UsageAnswer, UsageGroup } from './usage-query';
 import type { UsageQuestion } from './usage-question';
-import { allTokens, type UsageSums } from './usage-sums';
+import { allTokens, p95Of, type UsageSums } from './usage-sums';
 
 const mean = (sum: number, count: number): number | null => (count === 0 ? null : Math.round(sum / count));
 
@@ -20,6 +20,7 @@ const presentSums = (sums: UsageSums) => ({
   image_output_tokens: sums.imageOutputTokens,
   total_tokens: allTokens(sums),
   mean_latency_ms: mean(sums.latencyMs, sums.requests),
+  p95_latency_ms: p95Of(sums),
   mean_first_token_ms: mean(sums.firstTokenMs, sums.firstTokens),
   cost: formatUsd(sums.costNano),
   cost_usd: toJsonNumber(sums.costNano),
@@ -80,6 +81,7 @@ const sumNames = [
   'image_output_tokens',
   'total_tokens',
   'mean_latency_ms',
+  'p95_latency_ms',
   'mean_first_token_ms',
   'cost',
   'cost_nano',

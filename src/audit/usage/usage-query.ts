@@ -5,7 +5,7 @@ import { SqlParameters } from '../sql-parameters';
 import { type UsageChoices, usageChoices } from './usage-choices';
 import { groupNames } from './usage-names';
 import { checkUsageQuestion, cutsOf, type UsageBucket, type UsageQuestion } from './usage-question';
-import { isLabel, usageStatement } from './usage-sql';
+import { isAskedOfDays, isLabel, usageStatement } from './usage-sql';
 import { addSums, lessSums, NO_SUMS, type SumsRow, sumsOfRow, type UsageSums } from './usage-sums';
 
 export interface UsageGroup {
@@ -85,13 +85,32 @@ export class UsageQuery {
     return rows.map(({ border }) => border);
   }
 
-  private cells(scope: RecordScope, question: UsageQuestion, borders: readonly Date[]): Promise<CellRow[]> {
-    const parameters = new SqlParameters();
+  private async cells(
+    scope: RecordScope,
+    question: UsageQuestion,
+    borders: readonly Date[],
+  ): Promise<CellRow[]> {
     const cuts = cutsOf(borders, question.to, Date.now());
-    const statement = usageStatement(scope, question, cuts, parameters);
-    return this.database.query<CellRow>(statement, parameters.values);
+    const parameters = new SqlParameters();
+    if (!isAskedOfDays(scope, question)) {
+      const statement = usageStatement(scope, question, cuts, new Set(), parameters);
+      return this.database.query<CellRow>(statement, parameters.values);
+    }
+    // Which days are summed and what they come to is read as of one moment.
+    return this.database.transaction(
+      async (tx) => {
+        const days = await tx.query<{ day: Date }[]>(MERGED, [cuts.borders[0], cuts.borders.at(-1)]);
+        const merged = new Set(days.map(({ day }) => day.getTime()));
+        const statement = usageStatement(scope, question, cuts, merged, parameters);
+        return tx.query<CellRow[]>(statement, parameters.values);
+      },
+      { isolation: 'REPEATABLE READ', withoutActivity: 'reads alone' },
+    );
   }
 }
+
+const MERGED = `SELECT day FROM usage_day_merged
+  WHERE day >= date_trunc('day', $1::timestamptz, 'UTC') AND day < $2::timestamptz`;
 
 /** Hours are the same everywhere, but for zones that are half an hour off: those see hours that begin at half past. */
 const zoneOf = (bucket: UsageBucket, zone: string): string => (bucket === 'hour' ? 'UTC' : zone);

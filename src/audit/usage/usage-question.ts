@@ -41,6 +41,7 @@ export interface UsageQuestion {
 }
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const lengths: Readonly<Record<UsageBucket, number>> = {
   hour: HOUR_MS,
   day: 24 * HOUR_MS,
@@ -58,12 +59,13 @@ export function checkUsageQuestion({ from, to, bucket }: UsageQuestion): void {
   }
 }
 
-/** Where a period is cut. Hours of usage know whole hours alone, so they go by the nearest of these. */
+/** Where a period is cut. Sums know whole hours and days alone, so they go by the nearest of these. */
 export interface Cuts {
   /** The first instant of each bucket, and the end of the last one. */
   readonly borders: readonly Date[];
-  /** The same, each at the nearest whole hour. */
+  /** The same, each at the nearest whole hour, and these at the nearest day of UTC. */
   readonly hours: readonly Date[];
+  readonly days: readonly Date[];
 }
 
 /** An hour that is not over yet is whole when the period reaches to now: later records are not there. */
@@ -71,8 +73,35 @@ export function cutsOf(starts: readonly Date[], to: Date, now: number): Cuts {
   const end =
     to.getTime() >= now ? new Date(Math.floor((to.getTime() - 1) / HOUR_MS) * HOUR_MS + HOUR_MS) : to;
   const borders = [...starts, end];
-  return {
-    borders,
-    hours: borders.map((border) => new Date(Math.round(border.getTime() / HOUR_MS) * HOUR_MS)),
-  };
+  const hours = borders.map((border) => nearest(border, HOUR_MS));
+  return { borders, hours, days: hours.map((hour) => nearest(hour, DAY_MS)) };
+}
+
+const nearest = (instant: Date, unit: number): Date => new Date(Math.round(instant.getTime() / unit) * unit);
+
+export interface Span {
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** What lies between two lists of borders. */
+export const gapsOf = (borders: readonly Date[], others: readonly Date[]): Span[] =>
+  borders.flatMap((border, at) => {
+    const other = others[at] ?? border;
+    if (border < other) return [{ from: border, to: other }];
+    return border > other ? [{ from: other, to: border }] : [];
+  });
+
+export const dayOf = (instant: Date): number => Math.floor(instant.getTime() / DAY_MS) * DAY_MS;
+
+/** Of a period what lies outside of some days, in as few spans as it takes. */
+export function outsideOf(days: ReadonlySet<number>, { from, to }: Span): Span[] {
+  const spans: Span[] = [];
+  let begin = from.getTime();
+  for (let day = dayOf(from); day < to.getTime(); day += DAY_MS) {
+    if (!days.has(day)) continue;
+    if (day > begin) spans.push({ from: new Date(begin), to: new Date(day) });
+    begin = day + DAY_MS;
+  }
+  return begin < to.getTime() ? [...spans, { from: new Date(begin), to }] : spans;
 }

@@ -1,7 +1,16 @@
 import { type RecordScope, withinRecordScope } from '../record-scope';
 import type { SqlParameters } from '../sql-parameters';
-import type { Cuts, UsageFilter, UsageGrouping, UsageQuestion } from './usage-question';
-import { recordSums, sumColumns } from './usage-sums';
+import {
+  type Cuts,
+  dayOf,
+  gapsOf,
+  outsideOf,
+  type Span,
+  type UsageFilter,
+  type UsageGrouping,
+  type UsageQuestion,
+} from './usage-question';
+import { sumColumns } from './usage-sums';
 
 type LabelKind = 'end_user' | 'tag';
 
@@ -30,33 +39,51 @@ function labelsOf({ groupBy, filter }: UsageQuestion): ReadonlySet<LabelKind> {
   return kinds;
 }
 
+/** Days are summed of the whole platform, by one grouping each. */
+export const isAskedOfDays = (scope: RecordScope, { bucket, filter }: UsageQuestion): boolean =>
+  scope.kind === 'platform' &&
+  bucket !== 'hour' &&
+  Object.values(filter ?? {}).every((value) => value === null || value === undefined);
+
 interface Asked extends UsageQuestion {
   readonly scope: RecordScope;
   readonly cuts: Cuts;
+  /** Days whose sums are ready; the others are read from their hours. */
+  readonly merged: ReadonlySet<number>;
   readonly parameters: SqlParameters;
 }
 
 /**
  * One row a bucket and group, those that cost most apart. The groups are ranked by their cost first: then only those
- * few that are told apart need all sums in every bucket.
+ * few that are told apart need all sums in every bucket. Days and hours are counted in the bucket that most of them
+ * lies in; what is `moved` is taken from there and added where it belongs.
  */
 export function usageStatement(
   scope: RecordScope,
   question: UsageQuestion,
   cuts: Cuts,
+  merged: ReadonlySet<number>,
   parameters: SqlParameters,
 ): string {
-  const asked = { ...question, scope, cuts, parameters };
+  const asked: Asked = { ...question, scope, cuts, merged, parameters };
   const [kind, second] = [...labelsOf(question)];
   const hasHours = second === undefined;
+  const moved = hasHours
+    ? [besideHours(asked), ...(merged.size > 0 ? [besideDays(asked, kind)] : [])]
+    : [fromRecords(asked)];
   const parts = hasHours
-    ? [fromHours(asked, kind), cells(asked, 'bucket', ''), cells(asked, 'counted_in', '-')]
+    ? [
+        ...(merged.size > 0 ? [fromDays(asked)] : []),
+        fromHours(asked, kind),
+        cells(asked, 'bucket', ''),
+        cells(asked, 'counted_in', '-'),
+      ]
     : [cells(asked, 'bucket', '')];
   const most = parameters.add(question.mostGroups ?? 0);
   const nameless = numbered.has(question.groupBy) ? '-1' : 'chr(1)';
   const name = `coalesce(name, ${nameless})`;
   return `
-    WITH record AS MATERIALIZED (${hasHours ? besideHours(asked) : fromRecords(asked)}),
+    WITH moved AS MATERIALIZED (${moved.join(' UNION ALL ')}),
     used AS NOT MATERIALIZED (${parts.join(' UNION ALL ')}),
     top AS MATERIALIZED (
       SELECT name, row_number() OVER (ORDER BY cost DESC, requests DESC, name::text COLLATE "C") AS rank
@@ -64,22 +91,45 @@ export function usageStatement(
                WHERE ${most} > 0 GROUP BY 1) AS all_groups
        WHERE requests > 0 ORDER BY rank LIMIT ${most})
     SELECT bucket, coalesce(top.rank, ${most}::bigint + 1)::integer AS rank, nullif(top.name, ${nameless})::text AS name,
-           ${sumColumns.map((column) => `sum(used.${column})::text AS ${column}`).join(', ')}
+           ${sumColumns.map((sum) => `sum(used.${sum.name})::text AS ${sum.name}`).join(', ')}
       FROM used LEFT JOIN top ON top.name = coalesce(used.name, ${nameless})
      GROUP BY 1, 2, 3 HAVING sum(requests) > 0 ORDER BY 2, 1`;
 }
 
+const listed = (sign: string): string => sumColumns.map(({ name }) => `${sign}${name}`).join(', ');
+const summed = (): string =>
+  sumColumns.map(({ name, type }) => `sum(s.${name})::${type} AS ${name}`).join(', ');
+
 function cells({ cuts }: Asked, bucket: 'bucket' | 'counted_in', sign: '-' | ''): string {
-  return `SELECT ${bucket}, name, ${sumColumns.map((column) => `${sign}${column}`).join(', ')}
-            FROM record WHERE ${bucket} BETWEEN 1 AND ${cuts.borders.length - 1}`;
+  return `SELECT ${bucket}, name, ${listed(sign)} FROM moved WHERE ${bucket} BETWEEN 1 AND ${cuts.borders.length - 1}`;
 }
 
-function fromHours(asked: Asked, kind: LabelKind | undefined): string {
-  const { scope, groupBy, filter, cuts, parameters } = asked;
-  const name = isLabel(groupBy) ? 's.label' : groupBy ? `s.${columnOf[groupBy]}` : 'NULL::text';
+const bucketOf = (instant: string, borders: readonly Date[], parameters: SqlParameters): string =>
+  `width_bucket(${instant}, ${parameters.add(borders)}::timestamptz[])`;
+
+/** Each span is a range of its own, which the indexes of time can find. */
+function within(column: string, spans: readonly Span[], parameters: SqlParameters): string {
+  if (spans.length === 0) return 'false';
+  const ranges = spans.map(
+    ({ from, to }) => `(${column} >= ${parameters.add(from)} AND ${column} < ${parameters.add(to)})`,
+  );
+  return `(${ranges.join(' OR ')})`;
+}
+
+function fromDays({ groupBy, cuts, merged, parameters }: Asked): string {
+  const name = groupBy ? (numbered.has(groupBy) ? 'd.number' : 'd.name') : 'NULL::text';
+  const [first, last] = [cuts.days[0]?.getTime() ?? 0, cuts.days.at(-1)?.getTime() ?? 0];
+  const days = [...merged].filter((day) => day >= first && day < last).map((day) => new Date(day));
+  return `SELECT ${bucketOf('d.day', cuts.days, parameters)} AS bucket, ${name} AS name, ${listed('d.')}
+            FROM usage_day d WHERE d.dimension = ${parameters.add(groupBy ?? 'all')}
+             AND d.day = ANY (${parameters.add(days)}::timestamptz[])`;
+}
+
+function hoursWithin(asked: Asked, kind: LabelKind | undefined, spans: readonly Span[]): string {
+  const { scope, filter, parameters } = asked;
   const conditions = [
     withinRecordScope(scope, parameters, 's'),
-    `s.hour >= ${parameters.add(cuts.hours[0])} AND s.hour < ${parameters.add(cuts.hours.at(-1))}`,
+    within('s.hour', spans, parameters),
     ...plainFilters(filter, 's', 's.model', parameters),
   ];
   if (kind !== undefined) {
@@ -87,38 +137,45 @@ function fromHours(asked: Asked, kind: LabelKind | undefined): string {
     const label = kind === 'tag' ? filter?.tag : filter?.endUser;
     if (label) conditions.push(`s.label = ${parameters.add(label)}`);
   }
-  return `SELECT width_bucket(s.hour, ${parameters.add(cuts.hours)}::timestamptz[]) AS bucket, ${name} AS name,
-                 ${sumColumns.map((column) => `s.${column}`).join(', ')}
-            FROM ${kind === undefined ? 'usage_hour' : 'usage_label_hour'} s WHERE ${conditions.join(' AND ')}`;
+  return `FROM ${kind === undefined ? 'usage_hour' : 'usage_label_hour'} s WHERE ${conditions.join(' AND ')}`;
 }
 
-/**
- * The records between a border and the nearest whole hour: the hours of usage count them in the bucket on the other
- * side of that border. Each gap is a range of its own, which the indexes of time can find.
- */
-function besideHours(asked: Asked): string {
-  const { cuts, parameters } = asked;
-  const gaps = cuts.borders.flatMap((border, at) => {
-    const hour = cuts.hours[at] ?? border;
-    return border < hour ? [[border, hour]] : border > hour ? [[hour, border]] : [];
-  });
-  const ranges = gaps.map(
-    ([begin, end]) => `(r.created_at >= ${parameters.add(begin)} AND r.created_at < ${parameters.add(end)})`,
-  );
-  return recordCells(asked, cuts.hours, ranges.length === 0 ? 'false' : `(${ranges.join(' OR ')})`);
+const hourName = (groupBy: UsageGrouping | null | undefined): string =>
+  isLabel(groupBy) ? 's.label' : groupBy ? `s.${columnOf[groupBy]}` : 'NULL::text';
+
+function fromHours(asked: Asked, kind: LabelKind | undefined): string {
+  const { groupBy, cuts, merged, parameters } = asked;
+  const [from, to] = [cuts.hours[0], cuts.hours.at(-1)];
+  const spans = from && to ? outsideOf(merged, { from, to }) : [];
+  return `SELECT ${bucketOf('s.hour', cuts.hours, parameters)} AS bucket, ${hourName(groupBy)} AS name, ${listed('s.')}
+            ${hoursWithin(asked, kind, spans)}`;
 }
+
+/** The hours between a border and the nearest day, where that day is read as a whole. */
+function besideDays(asked: Asked, kind: LabelKind | undefined): string {
+  const { groupBy, cuts, merged, parameters } = asked;
+  const spans = gapsOf(cuts.hours, cuts.days).filter(({ from }) => merged.has(dayOf(from)));
+  return `SELECT ${bucketOf('s.hour', cuts.hours, parameters)} AS bucket,
+                 ${bucketOf('s.hour', cuts.days, parameters)} AS counted_in, ${hourName(groupBy)} AS name, ${summed()}
+            ${hoursWithin(asked, kind, spans)} GROUP BY 1, 2, 3`;
+}
+
+/** The records between a border and the nearest whole hour. */
+const besideHours = (asked: Asked): string =>
+  recordCells(
+    asked,
+    asked.cuts.hours,
+    within('r.created_at', gapsOf(asked.cuts.borders, asked.cuts.hours), asked.parameters),
+  );
 
 /** Where no hours know what is asked for. */
 function fromRecords(asked: Asked): string {
   const { parameters, from, to, cuts } = asked;
-  const period = `r.created_at >= ${parameters.add(from)} AND r.created_at < ${parameters.add(to)}`;
-  return recordCells(asked, cuts.borders, period);
+  return recordCells(asked, cuts.borders, within('r.created_at', [{ from, to }], parameters));
 }
 
 function recordCells(asked: Asked, countedBy: readonly Date[], period: string): string {
   const { scope, groupBy, filter, cuts, parameters } = asked;
-  const bucket = (borders: readonly Date[]): string =>
-    `width_bucket(r.created_at, ${parameters.add(borders)}::timestamptz[])`;
   const conditions = [
     withinRecordScope(scope, parameters, 'r'),
     period,
@@ -128,8 +185,11 @@ function recordCells(asked: Asked, countedBy: readonly Date[], period: string): 
     ...(groupBy === 'end_user' ? ['r.end_user IS NOT NULL'] : []),
   ];
   const tags = groupBy === 'tag' ? 'CROSS JOIN LATERAL jsonb_array_elements_text(r.tags) AS tag' : '';
-  const values = recordSums.map((value, at) => `sum(${value})::bigint AS ${sumColumns[at]!}`).join(', ');
-  return `SELECT ${bucket(cuts.borders)} AS bucket, ${bucket(countedBy)} AS counted_in, ${recordName(groupBy)} AS name, ${values}
+  const values = sumColumns
+    .map(({ name, ofRecord, type }) => `sum(${ofRecord})::${type} AS ${name}`)
+    .join(', ');
+  return `SELECT ${bucketOf('r.created_at', cuts.borders, parameters)} AS bucket,
+                 ${bucketOf('r.created_at', countedBy, parameters)} AS counted_in, ${recordName(groupBy)} AS name, ${values}
             FROM request_record r ${tags} WHERE ${conditions.join(' AND ')} GROUP BY 1, 2, 3`;
 }
 

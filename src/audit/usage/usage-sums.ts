@@ -1,3 +1,5 @@
+import { latencyColumns, latencyConditions, latencyQuantile } from './latency-steps';
+
 /** What is summed of requests, under the names of its columns. */
 const columns = {
   requests: 'requests',
@@ -19,29 +21,42 @@ const columns = {
 type CountName = keyof typeof columns;
 
 /** Sums over requests. Latencies are sums as well: a mean is theirs over `requests` and `firstTokens`. */
-export type UsageSums = Readonly<Record<CountName, number>> & { readonly costNano: bigint };
+export type UsageSums = Readonly<Record<CountName, number>> & {
+  readonly costNano: bigint;
+  /** How many requests took how long, by the steps of latency; those from before there were steps are missing. */
+  readonly latencySteps: readonly number[];
+};
 
 const counts = Object.entries(columns) as [CountName, string][];
 
-export const sumColumns: readonly string[] = [...counts.map(([, column]) => column), 'cost_nano'];
+export interface SumColumn {
+  readonly name: string;
+  /** The same of one record `r`. */
+  readonly ofRecord: string;
+  readonly type: 'bigint' | 'integer';
+}
 
-/** The same of one record. */
-export const recordSums: readonly string[] = [
-  '1::bigint',
-  '(r.code IS NOT NULL)::integer::bigint',
-  'r.failover::integer::bigint',
-  'r.input_tokens::bigint',
-  'r.cache_read_tokens::bigint',
-  'r.cache_write_tokens::bigint + r.cache_write_long_tokens',
-  'r.output_tokens::bigint',
-  'r.reasoning_tokens::bigint',
-  'r.audio_input_tokens::bigint + r.audio_output_tokens',
-  'r.image_tokens::bigint',
-  'r.image_output_tokens::bigint',
-  'r.latency_ms::bigint',
-  'coalesce(r.first_token_ms, 0)::bigint',
-  '(r.first_token_ms IS NOT NULL)::integer::bigint',
-  'r.cost_nano',
+const ofRecord: Readonly<Record<string, string>> = {
+  requests: '1',
+  failures: '(r.code IS NOT NULL)::integer',
+  failovers: 'r.failover::integer',
+  cache_write_tokens: 'r.cache_write_tokens::bigint + r.cache_write_long_tokens',
+  audio_tokens: 'r.audio_input_tokens::bigint + r.audio_output_tokens',
+  first_token_ms: 'coalesce(r.first_token_ms, 0)',
+  first_tokens: '(r.first_token_ms IS NOT NULL)::integer',
+};
+
+export const sumColumns: readonly SumColumn[] = [
+  ...[...counts.map(([, column]) => column), 'cost_nano'].map((name) => ({
+    name,
+    ofRecord: ofRecord[name] ?? `r.${name}`,
+    type: 'bigint' as const,
+  })),
+  ...latencyColumns.map((name, step) => ({
+    name,
+    ofRecord: `(${latencyConditions[step]?.('r.latency_ms')})::integer`,
+    type: 'integer' as const,
+  })),
 ];
 
 export type SumsRow = Readonly<Record<string, string | null>>;
@@ -52,6 +67,7 @@ export const sumsOfRow = (row: SumsRow): UsageSums => ({
     number
   >),
   costNano: BigInt(row.cost_nano ?? 0),
+  latencySteps: latencyColumns.map((column) => Number(row[column] ?? 0)),
 });
 
 export const NO_SUMS: UsageSums = sumsOfRow({});
@@ -62,10 +78,14 @@ const combined = (a: UsageSums, b: UsageSums, sign: 1 | -1): UsageSums => ({
     number
   >),
   costNano: a.costNano + BigInt(sign) * b.costNano,
+  latencySteps: a.latencySteps.map((count, step) => count + sign * (b.latencySteps[step] ?? 0)),
 });
 
 export const addSums = (a: UsageSums, b: UsageSums): UsageSums => combined(a, b, 1);
 export const lessSums = (a: UsageSums, b: UsageSums): UsageSums => combined(a, b, -1);
+
+/** About how long 95 in 100 requests took at most; null where no steps are on record. */
+export const p95Of = ({ latencySteps }: UsageSums): number | null => latencyQuantile(latencySteps, 0.95);
 
 export const allTokens = (sums: UsageSums): number =>
   sums.inputTokens +

@@ -56,6 +56,8 @@ async function removeOrganisation(client: Client, id: number): Promise<void> {
   await client.query(`DELETE FROM refusal_hour WHERE key_id IN (${refusals})`, [id]);
   for (const table of byOrganisation)
     await client.query(`DELETE FROM ${table} WHERE organisation_id = $1`, [id]);
+  // Days are summed again without it.
+  await client.query('DELETE FROM usage_day_merged');
   await client.query('UPDATE organisation SET billing_user_id = NULL WHERE id = $1', [id]);
   await client.query('DELETE FROM project WHERE organisation_id = $1', [id]);
   for (const [table, column] of byPerson) {

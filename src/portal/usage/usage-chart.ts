@@ -1,5 +1,6 @@
 import {
   allTokens,
+  p95Of,
   NO_SUMS,
   type UsageAnswer,
   type UsageBucket,
@@ -44,8 +45,11 @@ export function usageChart(
     totalLabel: translate('list.total'),
     pointLabel: translate(`usage.bucket.${question.bucket}`),
   };
-  return measure === 'latency' ? lineChart(input) : barChart(input);
+  return isTime(measure) ? lineChart(input) : barChart(input);
 }
+
+/** Times of groups do not add up. */
+const isTime = (measure: Measure): boolean => measure === 'latency' || measure === 'p95';
 
 export function bucketLabel(border: Date, bucket: UsageBucket, { locale, timeZone }: Looks): string {
   const styles = {
@@ -78,7 +82,7 @@ function seriesOf(
     ...slotFor(group),
   }));
   const others = answer.groups.filter((group) => !named.includes(group));
-  if (others.length === 0 || measure === 'latency') return shown;
+  if (others.length === 0 || isTime(measure)) return shown;
   const values = answer.borders.map((_, place) =>
     others.reduce((sum, { buckets }) => sum + valueOf(measure, buckets[place] ?? NO_SUMS), 0),
   );
@@ -111,6 +115,10 @@ function valueOf(measure: Measure, sums: UsageSums): number {
       return allTokens(sums);
     case 'requests':
       return sums.requests;
+    case 'errors':
+      return sums.failures;
+    case 'p95':
+      return p95Of(sums) ?? 0;
     case 'latency':
       return sums.requests === 0 ? 0 : sums.latencyMs / sums.requests;
   }
@@ -124,9 +132,11 @@ function formatOf(measure: Measure, { locale }: Looks): (value: number) => strin
         return nano === 0n || nano >= 1_000_000_000n ? formatMoney(locale, nano) : formatCost(locale, nano);
       };
     case 'latency':
+    case 'p95':
       return (value) => formatLatency(locale, value);
     case 'tokens':
     case 'requests':
+    case 'errors':
       return (value) => formatCompact(locale, value);
   }
 }

@@ -1,5 +1,6 @@
 import {
   allTokens,
+  p95Of,
   type UsageAnswer,
   usageBuckets,
   type UsageChoice,
@@ -190,6 +191,7 @@ function tilesOf({ answer: { total }, before, looks }: UsageFacts): TileModel[] 
     tile('requests', { kind: 'compact', value: total.requests }, ({ requests }) => requests, 'neither'),
     tile('tokens', { kind: 'compact', value: allTokens(total) }, allTokens, 'neither'),
     tile('errors', { kind: 'percent', value: errors(total) }, errors, 'less'),
+    tile('p95', { kind: 'latency', value: p95Of(total) }, (sums) => p95Of(sums) ?? 0, 'less'),
   ];
 }
 

@@ -1,5 +1,6 @@
 import {
   allTokens,
+  p95Of,
   type UsageAnswer,
   type UsageGroup,
   type UsageQuestion,
@@ -54,6 +55,7 @@ function columnsOf(first: string, { translate }: Looks): ColumnModel[] {
     column('output', true),
     column('tokens', true),
     column('latency', true),
+    column('p95', true),
   ];
 }
 
@@ -90,5 +92,6 @@ function cellsOf(sums: UsageSums, total: UsageSums): Cell[] {
     { kind: 'compact', value: sums.outputTokens + sums.reasoningTokens, ...minor },
     { kind: 'compact', value: allTokens(sums), ...minor },
     { kind: 'latency', value: sums.requests === 0 ? null : sums.latencyMs / sums.requests, ...minor },
+    { kind: 'latency', value: p95Of(sums), ...minor },
   ];
 }

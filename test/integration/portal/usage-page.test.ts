@@ -90,6 +90,10 @@ test('page, file, data and the key see the same sums of the same instants', asyn
   const place = lines[0]?.split(',').indexOf('input_tokens') ?? -1;
   expect(lines.slice(1).reduce((sum, line) => sum + Number(line.split(',')[place]), 0)).toBe(110);
   const page = (await open(`/dashboard/usage?${query(day)}`)).body;
+  expect(page).toContain('p95 latency, about');
+  expect(lines[0]).toContain('mean_latency_ms,p95_latency_ms');
+  expect((await open(`/dashboard/usage?${query({ ...day, measure: 'p95' })}`)).status).toBe(200);
+  expect((await open(`/dashboard/usage?${query({ ...day, measure: 'errors' })}`)).status).toBe(200);
   expect(page).toMatch(/<tfoot>[^]*?<td class="align-end">\s*2\s*<\/td>/);
   expect(page).toContain('Europe/Berlin');
 });

@@ -1,0 +1,40 @@
+/** The longest of each step in milliseconds, about 1.7 times that of the one before; the last step has none. */
+const longest = [
+  40, 70, 120, 210, 360, 620, 1_100, 1_900, 3_200, 5_500, 9_500, 16_500, 28_500, 60_000, 180_000,
+] as const;
+
+export const latencyColumns: readonly string[] = Array.from(
+  { length: longest.length + 1 },
+  (_, step) => `latency_${step}`,
+);
+
+/** Whether a column of milliseconds falls into a step. */
+export const latencyConditions: readonly ((column: string) => string)[] = latencyColumns.map(
+  (_, step) => (column) => {
+    const most = longest[step];
+    const least = (longest[step - 1] ?? -1) + 1;
+    if (most === undefined) return `${column} >= ${least}`;
+    return step === 0 ? `${column} <= ${most}` : `${column} BETWEEN ${least} AND ${most}`;
+  },
+);
+
+/**
+ * How long so many of all requests took at most, about: within the step it falls into, requests are taken to be spread
+ * evenly on a logarithmic scale. Null without any; of the last step its beginning.
+ */
+export function latencyQuantile(steps: readonly number[], share: number): number | null {
+  const all = steps.reduce((sum, count) => sum + count, 0);
+  if (all === 0) return null;
+  let left = share * all;
+  for (const [step, count] of steps.entries()) {
+    if (count > 0 && left <= count) return withinStep(step, left / count);
+    left -= count;
+  }
+  return longest.at(-1) ?? null;
+}
+
+function withinStep(step: number, part: number): number {
+  const least = longest[step - 1] ?? 1;
+  const most = longest[step] ?? least;
+  return Math.round(least * (most / least) ** part);
+}

@@ -1,0 +1,21 @@
+import { Injectable } from '@nestjs/common';
+import { Database, RepeatingJob } from '../../platform';
+
+const MOST_DAYS = 800;
+
+/** Sums days that are long over from their hours, as what is asked of the whole platform is read from days. */
+@Injectable()
+export class UsageDays {
+  constructor(private readonly database: Database) {}
+
+  @RepeatingJob({ name: 'usage-days', cron: '25 * * * *' })
+  async merge(): Promise<void> {
+    const days = await this.database.query<{ day: Date }>(
+      `SELECT step AS day
+         FROM generate_series(date_trunc('day', (SELECT min(hour) FROM usage_hour), 'UTC'),
+                              now() - interval '72 hours', interval '24 hours') AS step
+        WHERE NOT EXISTS (SELECT FROM usage_day_merged m WHERE m.day = step) ORDER BY 1 DESC LIMIT ${MOST_DAYS}`,
+    );
+    for (const { day } of days) await this.database.query('SELECT merge_usage_day($1)', [day]);
+  }
+}
