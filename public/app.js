@@ -137,6 +137,43 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
+/** What a link edits opens beside its list; without this file, or in another tab, the same is a page. */
+const asFragment = { accept: 'text/html', 'hx-request': 'true' };
+document.addEventListener('click', async (event) => {
+  const link = event.target.closest('a[data-drawer]');
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const back = encodeURIComponent(location.pathname + location.search);
+  const answer = await fetch(`${link.href}&back=${back}`, { headers: asFragment }).catch(() => undefined);
+  if (answer?.ok && !answer.redirected) await fillDrawer(answer);
+  else location.assign(link.href);
+});
+
+async function fillDrawer(answer) {
+  const drawer = find('#drawer');
+  const body = find('[data-drawer-body]', drawer);
+  body.innerHTML = await answer.text();
+  enhance(drawer);
+  if (!drawer.open) drawer.showModal();
+  (find('[autofocus]', body) ?? find('h1', body))?.focus();
+}
+
+/** Back to the list with its word on what was done; what was refused stays in the drawer. */
+document.addEventListener('submit', async (event) => {
+  const form = event.target;
+  if (!form.closest('[data-drawer-body]') || form.method !== 'post') return;
+  event.preventDefault();
+  const answer = await fetch(form.getAttribute('action'), {
+    method: 'POST',
+    headers: asFragment,
+    body: new URLSearchParams(new FormData(form, event.submitter)),
+  }).catch(() => undefined);
+  const next = answer?.headers.get('hx-redirect');
+  if (!answer) form.submit();
+  else if (next || answer.redirected) location.assign(next ?? answer.url);
+  else await fillDrawer(answer);
+});
+
 /** The page names are already in the list: choosing one of them needs no round trip. */
 document.addEventListener('submit', (event) => {
   const input = find('#jump-input', event.target);

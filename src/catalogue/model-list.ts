@@ -1,5 +1,5 @@
 import { type Database, Keyset, type Page, type PageRequest } from '../platform';
-import type { ModelState } from './entities';
+import type { ModelKind, ModelState } from './entities';
 
 export interface ModelListFilter extends PageRequest {
   /** Any part of the name, of what it is shown as, or of an alias. */
@@ -14,6 +14,7 @@ export interface ListedModel {
   readonly id: number;
   readonly name: string;
   readonly displayName: string;
+  readonly kind: ModelKind;
   readonly state: ModelState;
   readonly managed: boolean;
   readonly redirect: string | null;
@@ -53,7 +54,7 @@ export async function listModels(
 }
 
 const SELECTION = `
-  SELECT m.id, m.name, m.display_name AS "displayName", m.state, m.managed, target.name AS redirect,
+  SELECT m.id, m.name, m.display_name AS "displayName", m.kind, m.state, m.managed, target.name AS redirect,
          (SELECT count(*)::integer FROM model_alias a WHERE a.model_id = m.id) AS aliases,
          (SELECT coalesce(jsonb_agg(jsonb_build_object('provider', p.name, 'region', l.region,
                    'rests', NOT (l.enabled AND p.visible)) ORDER BY l.priority, l.id), '[]')
@@ -110,6 +111,7 @@ export const listProviders = (database: Pick<Database, 'query'>): Promise<Listed
 export interface ListedPrice {
   readonly id: string;
   readonly model: string;
+  readonly kind: ModelKind;
   readonly input: string;
   readonly output: string;
   readonly perMinute: string;
@@ -127,8 +129,8 @@ export async function listPrices(
   const keyset = newestFirst.clause(filter, 2);
   const rows = await database.query<ListedPrice & Record<string, unknown>>(
     `WITH named AS MATERIALIZED (
-       SELECT id, name FROM model WHERE $1::text IS NULL OR strpos(lower(name), lower($1)) > 0)
-     SELECT p.id::text, m.name AS model, p.input::text, p.output::text, p.per_minute::text AS "perMinute",
+       SELECT id, name, kind FROM model WHERE $1::text IS NULL OR strpos(lower(name), lower($1)) > 0)
+     SELECT p.id::text, m.name AS model, m.kind, p.input::text, p.output::text, p.per_minute::text AS "perMinute",
             p.valid_from AS "validFrom", p.source, ${newestFirst.positions}
        FROM price p JOIN named m ON m.id = p.model_id
       WHERE ${keyset.where}

@@ -108,4 +108,53 @@ describeWithBrowser('import, access, reseller domains and the order of models', 
     });
     expect(await names()).toEqual([before.at(-1), ...before.slice(0, -1)]);
   }, 60_000);
+
+  describe.each(viewings)('the drawer, $theme, $width px', (viewing) => {
+    test('a model is edited beside its list; what is refused stays, and what is saved leads back', async () => {
+      await withPage(browser, viewing, async (page, context) => {
+        await context.addCookies([await signedIn()]);
+        const list = `${house.app.url}/dashboard/admin/models?q=medium`;
+        const drawer = page.locator('#drawer[open]');
+        const open = async () => {
+          await page.locator('a[data-drawer]', { hasText: 'medium' }).click();
+          await drawer.locator('h1', { hasText: 'medium' }).waitFor();
+        };
+        expect(await checkPage(page, list, open)).toEqual(noFaults);
+        await page.keyboard.press('Escape');
+        expect(await page.evaluate('document.activeElement?.textContent')).toBe('medium');
+        await open();
+        const form = drawer.locator('form[action$="/models/update"]');
+        const tokens = form.locator('[name=context_tokens]');
+        await tokens.fill('plenty');
+        await form.locator('[name=display_name]').fill(`Medium ${viewing.theme} ${viewing.width}`);
+        await form.locator('button').last().click();
+        await drawer.locator('[name=context_tokens][aria-invalid=true]').waitFor();
+        expect(await tokens.inputValue()).toBe('plenty');
+        expect(await page.evaluate(`document.activeElement?.getAttribute('name')`)).toBe('context_tokens');
+        expect(page.url()).toBe(list);
+        await tokens.fill('4096');
+        await Promise.all([
+          page.waitForURL(list, { waitUntil: 'load' }),
+          form.locator('button').last().click(),
+        ]);
+        await page.locator('.banner-ok, .toast-ok').waitFor();
+        expect(page.url()).toBe(list);
+      });
+      const [row] = await house.app.database.query<object>(
+        `SELECT display_name, context_tokens FROM model WHERE name = 'medium'`,
+      );
+      expect(row).toEqual({ display_name: `Medium ${viewing.theme} ${viewing.width}`, context_tokens: 4096 });
+    }, 60_000);
+  });
+
+  test('without scripts the same form is a page', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    await context.addCookies([await signedIn()]);
+    const page = await context.newPage();
+    await page.goto(`${house.app.url}/dashboard/admin/models`);
+    await page.locator('a[data-drawer]', { hasText: 'medium' }).click();
+    expect(page.url()).toContain('/dashboard/admin/models/edit?model=medium');
+    expect(await page.locator('form[action$="/models/update"]').count()).toBe(1);
+    await context.close();
+  }, 60_000);
 });

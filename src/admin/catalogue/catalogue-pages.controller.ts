@@ -8,6 +8,7 @@ import {
   listProviders,
   MODEL_KINDS,
   MODEL_STATES,
+  type ModelKind,
   type ModelState,
   ModelSheets,
   ProviderSheets,
@@ -21,6 +22,7 @@ import {
   addressOf,
   adminScope,
   type HttpRequest,
+  localPath,
   Page,
   PageRenderer,
   pathOf,
@@ -56,12 +58,20 @@ class CatalogueQuery {
   cursor?: string;
 }
 
-class ModelQuery {
+class EditQuery {
+  /** The list that it was opened beside. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(2_000)
+  back?: string;
+}
+
+class ModelQuery extends EditQuery {
   @Line(128)
   model: string;
 }
 
-class ProviderQuery {
+class ProviderQuery extends EditQuery {
   @Whole(1, 999_999_999)
   id: number;
 }
@@ -137,14 +147,14 @@ export class CataloguePagesController {
   }
 
   @Page('/dashboard/admin/models/edit', 'pages/admin/catalogue/model', PLATFORM)
-  async model(@Query() { model: name }: ModelQuery): Promise<object> {
+  async model(@Query() { model: name, back }: ModelQuery): Promise<object> {
     const sheet = await this.models.read(this.database.source.manager, name);
     const { model, lanes, price, history, schedules } = sheet;
     const providers = await listProviders(this.database);
     const empty = { provider: '', upstreamModel: '', region: '', weight: 1, retries: 0, enabled: true };
     return {
       ...sheet,
-      back: `/dashboard/admin/models/edit?model=${encodeURIComponent(name)}`,
+      back: localPath(back, `/dashboard/admin/models/edit?model=${encodeURIComponent(name)}`),
       path: encodeURIComponent(name),
       lists: {
         input: model.inputModalities.join(', '),
@@ -176,12 +186,12 @@ export class CataloguePagesController {
   }
 
   @Page('/dashboard/admin/providers/edit', 'pages/admin/catalogue/provider', PLATFORM)
-  async provider(@Query() { id }: ProviderQuery): Promise<object> {
+  async provider(@Query() { id, back }: ProviderQuery): Promise<object> {
     const sheet = await this.providers.read(this.database.source.manager, id);
     const { provider } = sheet;
     return {
       ...sheet,
-      back: `/dashboard/admin/providers/edit?id=${id}`,
+      back: localPath(back, `/dashboard/admin/providers/edit?id=${id}`),
       formAction: `/dashboard/admin/providers/${id}/update`,
       effect: await visibilityEffect(this.database.source.manager, id),
       regions: provider.regions.join(', '),
@@ -210,11 +220,27 @@ export class CataloguePagesController {
 
 const nano = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
 
-const amountsOf = (row: { input: string | null; output: string | null; perMinute: string | null }) => ({
-  input: nano(row.input),
-  output: nano(row.output),
-  perMinute: nano(row.perMinute),
-});
+type ListedRates = Pick<ListedModel, 'kind' | 'input' | 'output' | 'perMinute'>;
+type ListedRate = Exclude<keyof ListedRates, 'kind'>;
+
+/** What kinds of models are sold by; a zero of another rate is one that the model has not. */
+const soldBy: Readonly<Record<ModelKind, readonly ListedRate[]>> = {
+  chat: ['input', 'output'],
+  embedding: ['input'],
+  rerank: ['input'],
+  moderation: ['input'],
+  transcription: ['perMinute'],
+  speech: ['perMinute'],
+  image: [],
+};
+
+function amountsOf({ kind, ...row }: ListedRates) {
+  const rates = { input: nano(row.input), output: nano(row.output), perMinute: nano(row.perMinute) };
+  const isFree = Object.values(rates).every((rate) => !rate);
+  const shown = (name: ListedRate): bigint | null =>
+    rates[name] === 0n && !((kind === 'chat' || isFree) && soldBy[kind].includes(name)) ? null : rates[name];
+  return { input: shown('input'), output: shown('output'), perMinute: shown('perMinute') };
+}
 
 const toneOf: Readonly<Record<ModelState, string>> = {
   active: 'ok',

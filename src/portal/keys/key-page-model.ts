@@ -98,6 +98,7 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
     acts: {
       mayChange: !isFinal,
       mayLimit: isAdministrator || key.limitsLock === null,
+      explains: isAdministrator,
       mayPause: key.status === 'active',
       mayResume: key.status === 'disabled' && (isAdministrator || key.pause === null),
       callers: lastDay?.requests ?? 0,

@@ -123,7 +123,7 @@ export class KeyController {
       this.activity.nothingChanged();
       response.statusCode = refusal.status;
       const model = await this.pageModel(key, request, valuesOfPost(posted), refusal);
-      return this.secrets.render(view, model, request, response);
+      return this.secrets.render(view, { ...model, reason: why }, request, response);
     }
   }
 

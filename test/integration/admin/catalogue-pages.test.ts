@@ -89,3 +89,23 @@ test('an organisation sees what it is offered, with its own switch, and none of 
     '/dashboard/admin/models',
   );
 });
+
+test('a price that a model has not is a dash, and what is free costs nothing', async () => {
+  const add = (model: string, kind: string, prices: object) =>
+    house.admin.post('/dashboard/admin/models/create', { model, kind, owned_by: 'acme', ...prices });
+  await add('dash/spoken', 'transcription', { ppm_price: '0.006' });
+  await add('dash/vectors', 'embedding', { input_price: '0.02' });
+  await add('dash/gift', 'chat', { input_price: '0', output_price: '0' });
+  for (const tab of ['models', 'prices']) {
+    const body = await read(`/dashboard/admin/models?tab=${tab}&q=dash`);
+    const shown = (name: string): string[] => {
+      const row = body.split('<tr').find((part) => part.includes(`>${name}<`)) ?? '';
+      return [...row.matchAll(/<td class="align-end">([^<]*)<\/td>/g)]
+        .map(([, text = '']) => text)
+        .slice(0, 3);
+    };
+    expect([tab, shown('dash/spoken')]).toEqual([tab, ['–', '–', '$0.006']]);
+    expect([tab, shown('dash/vectors')]).toEqual([tab, ['$0.02', '–', '–']]);
+    expect([tab, shown('dash/gift')]).toEqual([tab, ['$0.00', '$0.00', '–']]);
+  }
+});

@@ -2,6 +2,7 @@ import { Limits } from '../../../src/billing';
 import { Organisation, UserAccount } from '../../../src/identity';
 import { parseUsd, type Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
+import { formsOf } from '../../support/page-forms';
 import { addKey, addUser, signIn } from '../../support/people';
 import { until } from '../keys/http';
 import { ask } from '../web/raw-exchange';
@@ -88,6 +89,19 @@ const actionsOn = async () =>
   ).map(({ action }) => action);
 const answers = async () =>
   (await ask(app.url, { path: '/v1/key', headers: { authorization: `Bearer ${key.text}` } })).status;
+
+test('administrators are asked for a reason where they pause, resume, limit and revoke', async () => {
+  const reasons = async (person: Person): Promise<(string | undefined)[]> =>
+    formsOf(await page(person)).flatMap(({ fields }) =>
+      fields.some(({ name }) => name === 'reason')
+        ? fields.filter(({ name }) => name === 'action').map(({ value }) => value)
+        : [],
+    );
+  expect((await reasons(administrator)).sort()).toEqual(['pause', 'revoke', 'save']);
+  expect(await reasons(owner)).toEqual(['revoke']);
+  await tell(administrator, { action: 'pause' });
+  expect(await reasons(administrator)).toContain('resume');
+});
 
 describe('a pause', () => {
   test('by an administrator holds against the owner, who reads who paused and why', async () => {
