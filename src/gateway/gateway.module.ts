@@ -6,6 +6,7 @@ import { IdempotencyModule, WebModule } from '../web';
 import { AutoBudgets } from './auto/auto-budgets';
 import { AutoCandidates } from './auto/auto-candidates';
 import { AutoDecisions } from './auto/auto-decisions';
+import { AutoRetries } from './auto/auto-retries';
 import { AutoTraffic } from './auto/auto-traffic';
 import { ReferenceCosts } from './auto/reference-costs';
 import { CountTokensController } from './count-tokens/count-tokens.controller';
@@ -62,6 +63,7 @@ import { TextController } from './text.controller';
     AutoBudgets,
     AutoCandidates,
     AutoDecisions,
+    AutoRetries,
     AutoTraffic,
     ReferenceCosts,
     Holds,

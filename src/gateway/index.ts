@@ -4,7 +4,12 @@ export { GatewayModule } from './gateway.module';
 export { ResponseStore } from './responses/response-store';
 export { ResponsesModule } from './responses/responses.module';
 export { type InnerAccount, type InnerAnswer, InnerChat, type InnerRoute } from './inner/inner-chat';
-export { type AnswerSampler, AnswerSampling, type ServedAnswer } from './inference/answer-sampling';
+export {
+  type AnswerSampler,
+  AnswerSampling,
+  type RetriedAnswer,
+  type ServedAnswer,
+} from './inference/answer-sampling';
 export type { Call } from './inference/describe';
 export { type EvaluationAnswer, type EvaluationCall, InnerEvaluation } from './inner/inner-evaluation';
 export { Lifecycle } from './lifecycle';

@@ -10,6 +10,7 @@ import { Judge } from './judge/judge';
 import { DecisionQuery } from './decisions/decision-query';
 import { JudgedDecisions } from './decisions/judged-decisions';
 import { AnswerFeedback } from './feedback/answer-feedback';
+import { AnswerSignals } from './feedback/answer-signals';
 import { EvaluationLedger } from './ledger/evaluation-ledger';
 import { EVALUATION_QUEUE, EvaluationQueue } from './loop/evaluation-queue';
 import { EvaluationUpkeep } from './loop/evaluation-upkeep';
@@ -38,6 +39,7 @@ import { QualitySettingsStore } from './settings/quality-settings.store';
   ],
   providers: [
     AnswerFeedback,
+    AnswerSignals,
     DecisionQuery,
     EvaluationLedger,
     EvaluationQueue,

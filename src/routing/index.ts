@@ -3,6 +3,7 @@ export { AutoLearner } from './auto/auto-learner';
 export { AutoPolicies } from './auto/auto-policies';
 export { AutoSalts } from './auto/auto-salts';
 export { type AutoSession, AutoSessions } from './auto/auto-sessions';
+export { type AnswerSignal, autoSignalChannel, readSignal, writtenSignal } from './auto/auto-signals';
 export { AutoStates } from './auto/auto-states';
 export { StateUpkeep } from './auto/state-upkeep';
 export { type AutoLevel, autoModes, type AutoSettings, type EffectiveAutoPolicy } from './auto/auto-settings';

@@ -27,6 +27,7 @@ import { isText, type Operation, type TextOperation } from '../inference/operati
 import { stickyKey } from '../inference/session';
 import { AutoBudgets } from './auto-budgets';
 import { type AutoCandidate, AutoCandidates, type AutoChoice } from './auto-candidates';
+import { AutoRetries } from './auto-retries';
 import { AutoRoute } from './auto-route';
 import { AutoTraffic } from './auto-traffic';
 import { ReferenceCosts } from './reference-costs';
@@ -59,6 +60,7 @@ export class AutoDecisions {
     private readonly admissions: Admissions,
     private readonly traffic: AutoTraffic,
     private readonly budgets: AutoBudgets,
+    private readonly retries: AutoRetries,
     private readonly referenceCosts: ReferenceCosts,
     private readonly catalogue: CatalogueService,
     private readonly settings: Settings,
@@ -80,6 +82,7 @@ export class AutoDecisions {
       policy,
       writers.length > 0 || last === undefined ? writers : [last],
     );
+    const question = this.retries.begin(call, view);
     const { chosen, isLearned } = await this.choose(call, view, policy, choice, conversation);
     const byName = new Map(choice.candidates.map((one) => [one.candidate.model, one]));
     this.admissions.mustBePaid(call);
@@ -92,7 +95,10 @@ export class AutoDecisions {
       view.bringsToolResult && conversation.session !== null ? [] : chosen.fallbackOrder,
       {
         remember: (model) => this.remember(call, policy, conversation, byName.get(model)),
-        noted: (model, isAnswer) => this.traffic.answered(model, isAnswer),
+        noted: (model, isAnswer) => {
+          this.traffic.answered(model, isAnswer);
+          if (isAnswer) this.retries.answered(question, model);
+        },
       },
     );
   }
@@ -123,7 +129,7 @@ export class AutoDecisions {
       ...(session === undefined ? {} : { session }),
       ...(pressure === undefined ? {} : { pressure }),
       ...(referenceCost === undefined ? {} : { referenceCost }),
-      reliability: this.traffic.reliability,
+      reliability: this.traffic.reliabilityFor(organisationId),
       drift: this.traffic.driftOf(organisationId),
       excluded,
     });

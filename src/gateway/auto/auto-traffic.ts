@@ -1,22 +1,45 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Notifications } from '../../platform';
 import {
+  autoSignalChannel,
   type Drift,
   type DriftLevel,
   driftLevel,
   noDrift,
   noteAnswer,
   noteFamiliarity,
+  noteSignal,
+  readSignal,
   type Reliability,
 } from '../../routing';
 
 const MOST_ORGANISATIONS = 1_000;
 const MOST_MODELS = 1_000;
 
-/** What this node lately saw of `auto`: which models fail, and whether the requests of an organisation have changed. */
+/**
+ * What this node lately saw of `auto`: which models fail, whether the requests of an organisation have changed, and,
+ * as all nodes hear it, what its people said of answers. That moves the choices of their own organisation only.
+ */
 @Injectable()
-export class AutoTraffic {
-  readonly reliability: Reliability = new Map();
+export class AutoTraffic implements OnModuleInit {
+  private readonly reliability: Reliability = new Map();
+  private readonly signals = new Map<number, Reliability>();
   private readonly drifts = new Map<number, Drift>();
+
+  constructor(private readonly notifications: Notifications) {}
+
+  async onModuleInit(): Promise<void> {
+    await this.notifications.on(autoSignalChannel, (text) => {
+      const signal = readSignal(text);
+      if (signal !== null)
+        noteSignal(this.signalsOf(signal.organisationId), signal.model, signal, Date.now());
+    });
+  }
+
+  reliabilityFor(organisationId: number | null): readonly Reliability[] {
+    const signals = organisationId === null ? undefined : this.signals.get(organisationId);
+    return signals === undefined ? [this.reliability] : [this.reliability, signals];
+  }
 
   answered(model: string, isAnswer: boolean): void {
     if (this.reliability.size >= MOST_MODELS && !this.reliability.has(model)) this.reliability.clear();
@@ -36,5 +59,14 @@ export class AutoTraffic {
       this.drifts.set(organisationId, (drift = noDrift()));
     }
     noteFamiliarity(drift, isUnfamiliar);
+  }
+
+  private signalsOf(organisationId: number): Reliability {
+    const known = this.signals.get(organisationId);
+    if (known !== undefined && known.size < MOST_MODELS) return known;
+    if (this.signals.size >= MOST_ORGANISATIONS) this.signals.clear();
+    const signals: Reliability = new Map();
+    this.signals.set(organisationId, signals);
+    return signals;
   }
 }

@@ -30,10 +30,18 @@ export interface ServedAnswer {
   readonly latencyMs: number;
 }
 
-/** Who takes samples of answers. Both methods are called on the way of requests: they neither wait nor throw. */
+/** An answer to which the same was asked again at once. */
+export interface RetriedAnswer {
+  readonly requestId: string;
+  readonly caller: Caller;
+  readonly model: string;
+}
+
+/** Who takes samples of answers. All methods are called on the way of requests: they neither wait nor throw. */
 export interface AnswerSampler {
   wants(call: Call): boolean;
   take(served: ServedAnswer): void;
+  retried(answer: RetriedAnswer): void;
 }
 
 /** What a stream says beyond this is not kept for anyone: the sample is given up. */
@@ -92,6 +100,10 @@ export class AnswerSampling {
 
   use(sampler: AnswerSampler): void {
     this.sampler = sampler;
+  }
+
+  retried(answer: RetriedAnswer): void {
+    this.sampler?.retried(answer);
   }
 
   /** Null for nearly every request. */

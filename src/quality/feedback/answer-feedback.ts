@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Database } from '../../platform';
+import { Database, type Tx } from '../../platform';
+import { AnswerSignals } from './answer-signals';
 
 export const thumbs = ['up', 'down'] as const;
 export type Thumb = (typeof thumbs)[number];
@@ -20,32 +21,23 @@ const OWN_WORD = { withoutActivity: 'a thumb on one’s own answer changes nothi
 /** What people say of answers to their own requests, once an answer; it may be changed and taken back. */
 @Injectable()
 export class AnswerFeedback {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly signals: AnswerSignals,
+  ) {}
 
-  /** Null takes a thumb back. */
-  async give(
-    { requestId, userId, organisationId, model }: AnsweredRequest,
-    thumb: Thumb | null,
-  ): Promise<void> {
+  /** Null takes a thumb back. Safe to repeat: only a change is announced. */
+  async give(request: AnsweredRequest, thumb: Thumb | null): Promise<void> {
     await this.database.transaction(async (tx) => {
-      if (thumb === null) {
-        await tx.query(
-          `DELETE FROM answer_feedback WHERE request_id = $1 AND user_id = $2 AND retried_at IS NULL`,
-          [requestId, userId],
-        );
-        await tx.query(
-          `UPDATE answer_feedback SET verdict = NULL, changed_at = now() WHERE request_id = $1 AND user_id = $2`,
-          [requestId, userId],
-        );
-        return;
-      }
-      await tx.query(
-        `INSERT INTO answer_feedback AS f (request_id, organisation_id, user_id, model, verdict)
-         VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT ON CONSTRAINT answer_feedback_pkey
-         DO UPDATE SET verdict = EXCLUDED.verdict, changed_at = now() WHERE f.user_id = EXCLUDED.user_id`,
-        [requestId, organisationId, userId, model, thumb],
-      );
+      await lock(tx, request);
+      const before = await this.thumbOf(tx, request);
+      if (before === thumb) return;
+      const isWritten = thumb === null ? await takeBack(tx, request) : await write(tx, request, thumb);
+      if (!isWritten || !(await isRecent(tx, request))) return;
+      await this.signals.announce(tx, request, {
+        failed: count(thumb === 'down') - count(before === 'down'),
+        answered: count(thumb === 'up') - count(before === 'up'),
+      });
     }, OWN_WORD);
   }
 
@@ -54,18 +46,18 @@ export class AnswerFeedback {
     { requestId, userId, organisationId, model }: AnsweredRequest,
     answeredAt: Date,
   ): Promise<void> {
-    await this.database.transaction(
-      (tx) =>
-        tx.query(
-          `INSERT INTO answer_feedback AS f (request_id, organisation_id, user_id, model, retried_at)
-           SELECT $1, $2, $3, $4, now() WHERE $5::timestamptz > now() - make_interval(secs => ${RETRY_SECONDS})
-           ON CONFLICT ON CONSTRAINT answer_feedback_pkey
-           DO UPDATE SET retried_at = now(), changed_at = now()
-            WHERE f.retried_at IS NULL AND f.user_id = EXCLUDED.user_id`,
-          [requestId, organisationId, userId, model, answeredAt],
-        ),
-      OWN_WORD,
-    );
+    await this.database.transaction(async (tx) => {
+      const noted = await tx.query<unknown[]>(
+        `INSERT INTO answer_feedback AS f (request_id, organisation_id, user_id, model, retried_at)
+         SELECT $1, $2, $3, $4, now() WHERE $5::timestamptz > now() - make_interval(secs => ${RETRY_SECONDS})
+         ON CONFLICT ON CONSTRAINT answer_feedback_pkey
+         DO UPDATE SET retried_at = now(), changed_at = now()
+          WHERE f.retried_at IS NULL AND f.user_id = EXCLUDED.user_id RETURNING request_id`,
+        [requestId, organisationId, userId, model, answeredAt],
+      );
+      if (noted.length > 0)
+        await this.signals.announce(tx, { organisationId, model }, { failed: 1, answered: 0 });
+    }, OWN_WORD);
   }
 
   /** The thumbs that a person gave to some of their requests. */
@@ -78,4 +70,58 @@ export class AnswerFeedback {
     );
     return new Map(rows.map(({ request_id: requestId, verdict }) => [requestId, verdict]));
   }
+
+  private async thumbOf(tx: Tx, { requestId, userId }: AnsweredRequest): Promise<Thumb | null> {
+    const [row] = await tx.query<{ verdict: Thumb | null }[]>(
+      'SELECT verdict FROM answer_feedback WHERE request_id = $1 AND user_id = $2',
+      [requestId, userId],
+    );
+    return row?.verdict ?? null;
+  }
+}
+
+const count = (is: boolean): number => (is ? 1 : 0);
+
+/** Two at once would both see nothing before them. */
+async function lock(tx: Tx, { requestId }: AnsweredRequest): Promise<void> {
+  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`feedback ${requestId}`]);
+}
+
+/** False where the answer is somebody else's. */
+async function write(
+  tx: Tx,
+  { requestId, userId, organisationId, model }: AnsweredRequest,
+  thumb: Thumb,
+): Promise<boolean> {
+  const rows = await tx.query<unknown[]>(
+    `INSERT INTO answer_feedback AS f (request_id, organisation_id, user_id, model, verdict)
+     VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT ON CONSTRAINT answer_feedback_pkey
+     DO UPDATE SET verdict = EXCLUDED.verdict, changed_at = now() WHERE f.user_id = EXCLUDED.user_id
+     RETURNING request_id`,
+    [requestId, organisationId, userId, model, thumb],
+  );
+  return rows.length > 0;
+}
+
+async function takeBack(tx: Tx, { requestId, userId }: AnsweredRequest): Promise<true> {
+  await tx.query(
+    `DELETE FROM answer_feedback WHERE request_id = $1 AND user_id = $2 AND retried_at IS NULL`,
+    [requestId, userId],
+  );
+  await tx.query(
+    `UPDATE answer_feedback SET verdict = NULL, changed_at = now() WHERE request_id = $1 AND user_id = $2`,
+    [requestId, userId],
+  );
+  return true;
+}
+
+/** What is said of an older answer tells nothing of how its model does now. */
+async function isRecent(tx: Tx, { requestId, userId }: AnsweredRequest): Promise<boolean> {
+  const rows = await tx.query<unknown[]>(
+    `SELECT 1 FROM request_record
+      WHERE request_id = $1 AND user_id = $2 AND created_at > now() - interval '1 hour' LIMIT 1`,
+    [requestId, userId],
+  );
+  return rows.length > 0;
 }

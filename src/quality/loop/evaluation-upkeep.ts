@@ -66,5 +66,9 @@ export class EvaluationUpkeep {
       `DELETE FROM quality_sample WHERE created_at < now() - make_interval(months => $1)`,
       [months],
     );
+    await this.database.query(
+      `DELETE FROM answer_feedback WHERE changed_at < now() - make_interval(months => $1)`,
+      [months],
+    );
   }
 }

@@ -1,11 +1,19 @@
 import { hash } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { AnswerSampling, type AnswerSampler, type Call, type ServedAnswer } from '../../gateway';
+import {
+  AnswerSampling,
+  type AnswerSampler,
+  type Call,
+  type RetriedAnswer,
+  type ServedAnswer,
+} from '../../gateway';
 import { Database } from '../../platform';
 import { AUTO, extractFeatures, type Features, storedExample } from '../../routing';
 import { readAnswer, type AnswerText } from '../content/answer-text';
 import { readRequest, type RequestText } from '../content/request-text';
 import { SampleContent } from '../content/sample-content';
+import { AnswerFeedback } from '../feedback/answer-feedback';
+import { AnswerSignals } from '../feedback/answer-signals';
 import { EvaluationQueue } from '../loop/evaluation-queue';
 import { RouterMemory } from '../loop/router-memory';
 import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
@@ -43,6 +51,8 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     private readonly content: SampleContent,
     private readonly queue: EvaluationQueue,
     private readonly memory: RouterMemory,
+    private readonly signals: AnswerSignals,
+    private readonly feedback: AnswerFeedback,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -67,6 +77,22 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     this.keep(served)
       .catch((error: unknown) =>
         this.logger.warn(`A sample could not be kept, request ${served.requestId}: ${String(error)}`),
+      )
+      .finally(() => (this.underWay -= 1));
+  }
+
+  /** Only where the organisation lets anything be learned, and of people. */
+  retried({ requestId, caller, model }: RetriedAnswer): void {
+    const { organisationId, userId } = caller.attribution;
+    if (organisationId === null || userId === null || this.underWay >= MOST_AT_ONCE) return;
+    if (this.policies.samplingOf(organisationId) === undefined || this.policies.isExcluded(caller.keyId))
+      return;
+    this.underWay += 1;
+    // That it comes within a minute was seen already.
+    this.feedback
+      .noteRetry({ requestId, userId, organisationId, model }, new Date())
+      .catch((error: unknown) =>
+        this.logger.warn(`A retry of ${requestId} could not be noted: ${String(error)}`),
       )
       .finally(() => (this.underWay -= 1));
   }
@@ -106,6 +132,8 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
   private async write(sample: Sample): Promise<void> {
     const { served, organisationId, answer } = sample;
     const { requestId, model, supplier, region } = served;
+    // Cut by the caller's own bound is no fault of the model.
+    const { maxTokens } = sample.request.counters;
     await this.database.transaction(async (tx) => {
       await tx.query(insertSample, sampleValues(sample, this.content));
       await tx.query(
@@ -130,6 +158,8 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
           this.content.sealAnswer(requestId, { text: answer.text }),
         ],
       );
+      const isBad = answer.flags.some((flag) => flag !== 'truncated' || maxTokens === undefined);
+      if (isBad) await this.signals.announce(tx, { organisationId, model }, { failed: 1, answered: 0 });
     }, NOT_ACTIVITY);
   }
 }

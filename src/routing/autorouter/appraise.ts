@@ -51,7 +51,8 @@ export interface Question {
   /** ms since 1970 */
   readonly now: number;
   readonly session?: SessionView;
-  readonly reliability?: Reliability;
+  /** What was seen of the models: their failures, and what people said of their answers. */
+  readonly reliability?: readonly Reliability[];
   readonly drift?: DriftLevel;
   /** The budget that presses most, and what it adds to kappa. */
   readonly pressure?: BudgetPressure;
@@ -67,6 +68,8 @@ export interface Appraised extends Candidate, Estimate {
   readonly cost: number;
   /** What the supplier's cache takes off it. */
   readonly cacheSaving: number;
+  /** The chance that its answer fails; 0 where nothing was seen of any model. */
+  readonly failure: number;
   readonly utility: number;
 }
 
@@ -86,7 +89,7 @@ export function appraise(state: RouterState, question: Question, tuning: Tuning)
     ...estimate(state, features, familiar, { model: candidate.model, prior }),
   }));
   const priced = believed
-    .map((one) => ({ ...one, ...costOf(one, question) }))
+    .map((one) => ({ ...one, ...costOf(one, question), failure: failureOf(one, question) }))
     .filter(({ cost }) => cost <= (policy.maxCostPerRequest ?? Infinity));
   const reference = referenceOf(priced, policy.referenceModel);
   const referenceCost = Math.max(
@@ -148,9 +151,12 @@ function usualCost({ requests, models }: RouterState, reference: Candidate | und
   return (tokensIn * reference.inputRate + tokensOut * reference.outputRate) / MILLION;
 }
 
+const failureOf = ({ model }: Candidate, { reliability, now }: Question): number =>
+  reliability === undefined ? 0 : failureChance(reliability, model, now);
+
 function utilityOf(
-  one: Candidate & Estimate & { cost: number },
-  { policy, reliability, now }: Question,
+  one: Candidate & Estimate & Pick<Appraised, 'cost' | 'failure'>,
+  { policy }: Question,
   { kappa, z }: Tuning,
   { referenceCost, isReference }: { referenceCost: number; isReference: boolean },
 ): number {
@@ -158,12 +164,11 @@ function utilityOf(
     policy.latencyTargetMs === undefined || one.latencyMs === undefined
       ? 0
       : Math.max(0, one.latencyMs / policy.latencyTargetMs - 1);
-  const failure = reliability === undefined ? 0 : failureChance(reliability, one.model, now);
   return (
     one.quality -
     kappa * (one.cost / referenceCost) -
     LATENCY_WEIGHT * slowness -
-    FAILURE_WEIGHT * failure -
+    FAILURE_WEIGHT * one.failure -
     (isReference ? 0 : z * DOUBT_SCALE * one.doubt)
   );
 }

@@ -224,7 +224,7 @@ function explained(pool: readonly Appraised[], always: readonly Appraised[]): Ex
   const shown = new Set([...new Set([...always, ...ranked])].slice(0, MOST_EXPLAINED));
   return ranked
     .filter((one) => shown.has(one))
-    .map(({ model, quality, doubt, evidence, cost, latencyMs, utility }) => ({
+    .map(({ model, quality, doubt, evidence, cost, latencyMs, failure, utility }) => ({
       model,
       q: round(quality),
       lo: round(Math.max(0, quality - 1.96 * doubt)),
@@ -232,6 +232,7 @@ function explained(pool: readonly Appraised[], always: readonly Appraised[]): Ex
       n_eff: Math.round(evidence * 10) / 10,
       cost_est: Math.round(cost),
       lat_est: latencyMs === undefined ? null : Math.round(latencyMs),
+      fail: round(failure),
       u: round(utility),
     }));
 }

@@ -30,6 +30,8 @@ export interface ExplainedCandidate {
   /** In nano-USD. */
   readonly cost_est: number;
   readonly lat_est: number | null;
+  /** The chance that its answer fails. */
+  readonly fail: number;
   readonly u: number;
 }
 

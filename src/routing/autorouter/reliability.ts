@@ -14,9 +14,26 @@ export function noteAnswer(reliability: Reliability, model: string, answered: bo
   });
 }
 
-/** The chance that the model's next answer fails. */
-export function failureChance(reliability: Reliability, model: string, now: number): number {
+/** What was said of an answer after it was counted, or taken back. */
+export function noteSignal(
+  reliability: Reliability,
+  model: string,
+  change: { readonly failed: number; readonly answered: number },
+  now: number,
+): void {
   const { failed, answered } = decayed(reliability, model, now);
+  reliability.set(model, {
+    failed: Math.max(0, failed + change.failed),
+    answered: Math.max(0, answered + change.answered),
+    at: now,
+  });
+}
+
+/** The chance that the model's next answer fails, by all that was seen of it. */
+export function failureChance(of: readonly Reliability[], model: string, now: number): number {
+  const seen = of.map((each) => decayed(each, model, now));
+  const failed = seen.reduce((sum, each) => sum + each.failed, 0);
+  const answered = seen.reduce((sum, each) => sum + each.answered, 0);
   return (failed + PRIOR.failed) / (failed + answered + PRIOR.failed + PRIOR.answered);
 }
 

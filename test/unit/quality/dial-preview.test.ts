@@ -10,6 +10,7 @@ const candidate = (model: string, q: number, cost: number) => ({
   n_eff: 100,
   cost_est: cost,
   lat_est: null,
+  fail: 0,
   u: q,
 });
 

@@ -270,8 +270,8 @@ describe('the choice', () => {
   test('heeds failures, a latency target and the budget', () => {
     const reliability = new Map();
     for (let call = 0; call < 8; call += 1) noteAnswer(reliability, 'small', false, NOW);
-    expect(ask(familiar, { reliability }).chosen).not.toBe('small');
-    expect(ask(familiar, { reliability, now: NOW + 6 * 3_600_000 }).chosen).toBe('small');
+    expect(ask(familiar, { reliability: [reliability] }).chosen).not.toBe('small');
+    expect(ask(familiar, { reliability: [reliability], now: NOW + 6 * 3_600_000 }).chosen).toBe('small');
     const slow = emptyState();
     learnAll(
       slow,

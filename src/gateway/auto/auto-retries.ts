@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { monotonicMs } from '../../kernel';
+import type { Caller } from '../../keys';
+import { AnswerSampling } from '../inference/answer-sampling';
+import type { Call } from '../inference/describe';
+import type { AutoView } from './request-view';
+
+/** A question, and what became of it. */
+export interface AskedQuestion {
+  readonly requestId: string;
+  readonly caller: Caller;
+  readonly turns: number;
+  /** It was itself asked again: a third time is a machine at work. */
+  readonly isRetry: boolean;
+  model: string | null;
+  answeredMs: number;
+}
+
+const RETRIED_WITHIN_MS = 60_000;
+/** A shorter one ("yes", "go on") is asked again without any fault of its answer. */
+const LEAST_LETTERS = 12;
+const MOST_QUESTIONS = 10_000;
+
+/**
+ * Hears when a caller asks the same again within a minute of the answer: in the same place of a conversation, in the
+ * same words, whatever their case, spaces and stops. Texts that only resemble one another are no retry, or every batch
+ * of one template would be. A node's own view.
+ */
+@Injectable()
+export class AutoRetries {
+  private readonly asked = new Map<string, AskedQuestion>();
+
+  constructor(private readonly sampling: AnswerSampling) {}
+
+  /** Null where it is too short to tell. */
+  begin({ inbound }: Call, { request }: AutoView): AskedQuestion | null {
+    const { caller, requestId } = inbound;
+    const words = request.text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+      .trim();
+    if (words.length < LEAST_LETTERS || caller.attribution.organisationId === null) return null;
+    const name = `${caller.keyId} ${hash('sha256', words, 'base64')}`;
+    const before = this.asked.get(name);
+    const isRetry =
+      before !== undefined &&
+      before.turns === request.turns &&
+      monotonicMs() - before.answeredMs <= RETRIED_WITHIN_MS;
+    const { model = null } = before ?? {};
+    if (isRetry && !before.isRetry && model !== null)
+      this.sampling.retried({ requestId: before.requestId, caller: before.caller, model });
+    const question = {
+      requestId,
+      caller,
+      turns: request.turns,
+      isRetry,
+      model: null,
+      answeredMs: -Infinity,
+    };
+    this.asked.delete(name);
+    this.asked.set(name, question);
+    if (this.asked.size > MOST_QUESTIONS) {
+      const oldest = this.asked.keys().next();
+      if (!oldest.done) this.asked.delete(oldest.value);
+    }
+    return question;
+  }
+
+  answered(question: AskedQuestion | null, model: string): void {
+    if (question !== null) Object.assign(question, { model, answeredMs: monotonicMs() });
+  }
+}
