@@ -13,5 +13,6 @@ import { QualityAccess } from './quality/quality-access';
   imports: [WebModule, CatalogueModule, QualityModule, RoutingModule],
   controllers: [AutorouterController, AutorouterSettingsController, QualitativeController],
   providers: [QualityAccess],
+  exports: [QualityAccess],
 })
 export class EnginePagesModule {}

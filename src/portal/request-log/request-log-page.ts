@@ -24,6 +24,7 @@ import {
 import type { Looks } from '../lists/looks';
 import { periodPicker } from '../lists/periods';
 import { choiceFields } from '../usage/usage-page';
+import type { Thumbs } from './own-thumbs';
 import { optionalCells, rowOf } from './request-row';
 import { optionalColumns, type RequestLogPageQuery, shownColumns } from './request-log.form';
 
@@ -44,13 +45,14 @@ export interface LogFacts {
   readonly filter: RequestLogFilter;
   readonly page: RequestLogPage;
   readonly choices: UsageChoices;
+  readonly thumbs: Thumbs;
   readonly looks: Looks;
 }
 
 const periods = [1, 7, 30, 90] as const;
 
 export function requestLogPage(facts: LogFacts): RequestLogModel {
-  const { request, query, page, looks } = facts;
+  const { request, query, page, thumbs, looks } = facts;
   const { translate, locale, timeZone } = looks;
   const shown = shownColumns(query);
   const model = listPage<LoggedRequest>(
@@ -61,7 +63,7 @@ export function requestLogPage(facts: LogFacts): RequestLogModel {
       scope: `${periodWordsOf(facts)} · ${scopeWords(request, translate)}`,
       columns: columnsOf(facts),
       fields: fieldsOf(facts),
-      row: (entry) => rowOf(entry, { request, open: query.open, shown, looks }),
+      row: (entry) => rowOf(entry, { request, open: query.open, shown, thumbs, looks }),
       nothingYet: {
         title: translate('request-log.nothing-title'),
         text: translate('request-log.nothing-text'),

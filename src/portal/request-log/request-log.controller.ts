@@ -2,6 +2,7 @@ import { Controller, Query, Req } from '@nestjs/common';
 import { type LoggedRequest, RequestLogQuery, UsageQuery } from '../../audit';
 import { everyRow } from '../../platform';
 import { Access, Csv, type CsvTable, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import { OwnThumbs } from './own-thumbs';
 import { logFileColumns, logFileRow } from './request-log.csv';
 import { logFilterOf, RequestLogPageQuery } from './request-log.form';
 import { type RequestLogModel, requestLogPage } from './request-log-page';
@@ -18,6 +19,7 @@ export class RequestLogController {
     private readonly log: RequestLogQuery,
     private readonly usage: UsageQuery,
     private readonly pages: PageRenderer,
+    private readonly thumbs: OwnThumbs,
   ) {}
 
   @Page('/dashboard/request-log', 'pages/dashboard/request-log', Access.session())
@@ -38,7 +40,8 @@ export class RequestLogController {
       timeZone,
       translate: this.pages.textsFor(request),
     };
-    return requestLogPage({ request, query, filter, page, choices, looks });
+    const thumbs = await this.thumbs.of(request, page.rows, looks);
+    return requestLogPage({ request, query, filter, page, choices, thumbs, looks });
   }
 
   @Csv('/dashboard/request-log/export', Access.session(), 'requests')

@@ -1,6 +1,14 @@
 import { Module } from '@nestjs/common';
+import { QualityModule } from '../../quality';
 import { WebModule } from '../../web';
+import { EnginePagesModule } from '../engines/engines.module';
+import { OwnThumbs } from './own-thumbs';
+import { RequestFeedbackController } from './request-feedback.controller';
 import { RequestLogController } from './request-log.controller';
 
-@Module({ imports: [WebModule], controllers: [RequestLogController] })
+@Module({
+  imports: [WebModule, QualityModule, EnginePagesModule],
+  controllers: [RequestLogController, RequestFeedbackController],
+  providers: [OwnThumbs],
+})
 export class RequestLogModule {}

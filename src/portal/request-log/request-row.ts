@@ -13,6 +13,7 @@ import type {
 } from '../../views';
 import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
 import type { Looks } from '../lists/looks';
+import type { Thumbs } from './own-thumbs';
 import { autoItems } from './auto-items';
 import type { OptionalColumn } from './request-log.form';
 
@@ -20,6 +21,7 @@ interface RowSurroundings {
   readonly request: HttpRequest;
   readonly open: string | undefined;
   readonly shown: readonly OptionalColumn[];
+  readonly thumbs: Thumbs;
   readonly looks: Looks;
 }
 
@@ -56,9 +58,13 @@ export const optionalCells: Readonly<
 
 const text = (value: string | null): Figure => ({ kind: 'text', value: value ?? '–' });
 
-export function rowOf(entry: LoggedRequest, { request, open, shown, looks }: RowSurroundings): RowModel {
+export function rowOf(
+  entry: LoggedRequest,
+  { request, open, shown, thumbs, looks }: RowSurroundings,
+): RowModel {
   const isServed = entry.servedModel !== null;
   const id = `request-${entry.requestId}`;
+  const judged = thumbs(entry);
   return {
     cells: [
       { kind: 'time', value: entry.createdAt },
@@ -83,6 +89,7 @@ export function rowOf(entry: LoggedRequest, { request, open, shown, looks }: Row
       open: open === entry.requestId,
       items: itemsOf(entry, looks),
       ...(attemptsOf(entry).length === 0 ? {} : { timeline: timelineOf(entry) }),
+      ...(judged === undefined ? {} : { thumbs: judged }),
     },
   };
 }

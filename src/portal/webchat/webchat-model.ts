@@ -12,6 +12,7 @@ import {
   type Locale,
   type PagerModel,
   type RouteLineModel,
+  type ThumbsModel,
   type Translate,
 } from '../../views';
 
@@ -37,15 +38,6 @@ export interface ConversationListModel {
   readonly words: string;
   /** Said where nothing was found. */
   readonly nothing: string | null;
-}
-
-/** A thumb up and a thumb down, as forms. */
-export interface ThumbsModel {
-  readonly action: string;
-  readonly name: string;
-  readonly value: string;
-  readonly given: Thumb | null;
-  readonly isHidden?: boolean;
 }
 
 interface ThreadMessage {

@@ -74,6 +74,16 @@ export interface TimelineModel {
   items: TimelineItem[];
 }
 
+/** A thumb up and a thumb down on an answer, as a form. */
+export interface ThumbsModel {
+  action: string;
+  name: string;
+  value: string;
+  given: 'up' | 'down' | null;
+  label?: string;
+  isHidden?: boolean;
+}
+
 export interface RowDetail {
   id: string;
   /** Names the row for screen readers. */
@@ -83,6 +93,7 @@ export interface RowDetail {
   items?: LabelledFigure[];
   diff?: DiffModel;
   timeline?: TimelineModel;
+  thumbs?: ThumbsModel;
 }
 
 export interface RowModel {

@@ -2,18 +2,27 @@ import { UserAccount } from '../../../src/identity';
 import { uuidv7 } from '../../../src/kernel';
 import { AnswerFeedback } from '../../../src/quality';
 import { startTestApp, type TestApp } from '../../support/app';
-import { addHouse, addMember, type House } from './house';
+import { signIn } from '../../support/people';
+import { startSimulator, type Simulator } from '../../support/simulator';
+import { until } from '../keys/http';
+import { ask } from '../web/raw-exchange';
+import { addHouse, addMember, askModel, type House, setQuality } from './house';
 
 let app: TestApp;
+let simulator: Simulator;
 let feedback: AnswerFeedback;
 let house: House;
 
 beforeAll(async () => {
-  app = await startTestApp();
+  simulator = await startSimulator();
+  app = await startTestApp({ sandboxUrl: simulator.url });
   feedback = app.application.get(AnswerFeedback, { strict: false });
   house = await addHouse(app, 'thumbs');
 });
-afterAll(() => app.close());
+afterAll(async () => {
+  await app.close();
+  await simulator.stop();
+});
 
 const answered = (more: { userId?: number } = {}) => ({
   requestId: uuidv7(),
@@ -56,6 +65,59 @@ test('a question asked again within a minute is noted once, and outlives the thu
   expect(await rowOf(request.requestId)).toEqual({ verdict: 'down', retried_at: first });
   await feedback.give(request, null);
   expect(await rowOf(request.requestId)).toEqual({ verdict: null, retried_at: first });
+});
+
+describe('on the request’s detail', () => {
+  const log = async (requestId: string, cookie: string): Promise<string> =>
+    (
+      await ask(app.url, {
+        path: `/dashboard/request-log?request_id=${requestId}&open=${requestId}`,
+        headers: { cookie, accept: 'text/html' },
+      })
+    ).body;
+  const give = async (requestId: string, verdict: string, cookie: string, form = false) =>
+    ask(app.url, {
+      method: 'POST',
+      path: '/dashboard/request-log/feedback',
+      headers: {
+        cookie,
+        accept: form ? 'text/html' : 'application/json',
+        'sec-fetch-site': 'same-origin',
+        'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
+      },
+      body: form
+        ? `request_id=${requestId}&verdict=${verdict}`
+        : JSON.stringify({ request_id: requestId, verdict }),
+    });
+
+  test('a thumb is offered for one’s own answers, where reports may be read', async () => {
+    const cookie = await signIn(app, house.userId);
+    const messages = [{ role: 'user', content: 'Hello' }];
+    const answer = await askModel(app, house.key, { model: 'auto', messages });
+    const requestId = answer.headers.get('x-request-id') ?? '';
+    await until(async () => (await log(requestId, cookie)).includes(requestId), 5_000);
+    expect(await log(requestId, cookie)).not.toContain('data-thumb');
+    expect((await give(requestId, 'up', cookie)).status).toBe(404);
+    await setQuality(app, house.organisationId, { availability: 'everyone' });
+    await until(async () => (await log(requestId, cookie)).includes('Was the answer good?'), 5_000);
+    expect((await give(requestId, 'up', cookie)).status).toBe(200);
+    expect(await log(requestId, cookie)).toMatch(/data-thumb="up" aria-pressed="true"/);
+    const [row] = await app.database.query<{ model: string }>(
+      'SELECT model FROM answer_feedback WHERE request_id = $1',
+      [requestId],
+    );
+    // The model that auto chose, not the word that was asked for.
+    expect(row?.model).toMatch(/^sim-/);
+    const form = await give(requestId, 'none', cookie, true);
+    expect([form.status, form.headers.location]).toEqual([
+      303,
+      `/dashboard/request-log?request_id=${requestId}&open=${requestId}`,
+    ]);
+    expect(await rowOf(requestId)).toBeUndefined();
+    const other = await signIn(app, await addMember(app, house.organisationId));
+    expect((await give(requestId, 'down', other)).status).toBe(404);
+    expect((await give('no-id', 'down', cookie)).status).toBe(422);
+  });
 });
 
 test('nobody changes what another person said, and who is erased leaves nothing', async () => {

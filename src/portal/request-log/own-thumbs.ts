@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import type { LoggedRequest } from '../../audit';
+import type { AutoDecision } from '../../gateway';
+import { AnswerFeedback, type AnsweredRequest, type Thumb } from '../../quality';
+import type { ThumbsModel } from '../../views';
+import { actorOf, type HttpRequest } from '../../web';
+import type { Looks } from '../lists/looks';
+import { QualityAccess } from '../engines/quality/quality-access';
+
+/** Which answers of a page its reader may judge, and what they said already. */
+export type Thumbs = (entry: LoggedRequest) => ThumbsModel | undefined;
+
+const conversations: ReadonlySet<string> = new Set(['chat', 'messages', 'responses']);
+
+/** What the person themselves asked and a model answered; null for everything else. */
+export function answeredIn(entry: LoggedRequest, userId: number): AnsweredRequest | null {
+  const { requestId, organisationId, surface, servedModel, code, status, model } = entry;
+  if (entry.userId !== userId || servedModel === null || code !== null || status >= 400) return null;
+  if (!conversations.has(surface)) return null;
+  const decision = entry.autoDecision as AutoDecision | null;
+  return {
+    requestId,
+    userId,
+    organisationId,
+    model: decision?.answered_by ?? decision?.chosen ?? model ?? servedModel,
+  };
+}
+
+/** Thumbs on one's own requests, where the organisation has answers judged and lets the reader see it. */
+@Injectable()
+export class OwnThumbs {
+  constructor(
+    private readonly feedback: AnswerFeedback,
+    private readonly quality: QualityAccess,
+  ) {}
+
+  async isOpen(request: HttpRequest): Promise<boolean> {
+    return (await this.quality.of(request)).state === 'open';
+  }
+
+  async of(request: HttpRequest, entries: readonly LoggedRequest[], { translate }: Looks): Promise<Thumbs> {
+    if (!(await this.isOpen(request))) return () => undefined;
+    const { userId } = actorOf(request);
+    const own = entries.flatMap((entry) => answeredIn(entry, userId)?.requestId ?? []);
+    const given: ReadonlyMap<string, Thumb> = await this.feedback.thumbsOf(userId, own);
+    return (entry) =>
+      answeredIn(entry, userId) === null
+        ? undefined
+        : {
+            action: '/dashboard/request-log/feedback',
+            name: 'request_id',
+            value: entry.requestId,
+            given: given.get(entry.requestId) ?? null,
+            label: translate('request-log.thumbs'),
+          };
+  }
+}
