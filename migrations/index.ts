@@ -49,6 +49,7 @@ import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catal
 import { CreateResellerDomains1763905100000 } from './1763905100000-create-reseller-domains';
 import { CreatePasskeys1764010000000 } from './1764010000000-create-passkeys';
 import { NameKeysOfFiles1764030000000 } from './1764030000000-name-keys-of-files';
+import { CheckAuditChain1764030100000 } from './1764030100000-check-audit-chain';
 import { RollUpUsage1764040000000 } from './1764040000000-roll-up-usage';
 import { IndexAutoDecisions1764050000000 } from './1764050000000-index-auto-decisions';
 import { CreateAnswerFeedback1764060000000 } from './1764060000000-create-answer-feedback';
@@ -106,6 +107,7 @@ export const migrations = [
   CreateResellerDomains1763905100000,
   CreatePasskeys1764010000000,
   NameKeysOfFiles1764030000000,
+  CheckAuditChain1764030100000,
   RollUpUsage1764040000000,
   IndexAutoDecisions1764050000000,
   CreateAnswerFeedback1764060000000,

@@ -4,6 +4,8 @@ import { ActivityQuery } from './activity/activity-query';
 import { ActivityRetention } from './activity/activity-retention';
 import { AuditChain } from './chain/audit-chain';
 import { ChainStates } from './chain/chain-state';
+import { ChainBreaks } from './chain/review/chain-breaks';
+import { ChainReview } from './chain/review/chain-review';
 import { Refusals } from './refusals';
 import { RecordRetention } from './record-retention';
 import { ChosenModelsQuery } from './chosen-models-query';
@@ -19,6 +21,8 @@ const providers = [
   ActivityQuery,
   ActivityRetention,
   AuditChain,
+  ChainBreaks,
+  ChainReview,
   ChainStates,
   Refusals,
   RecordRetention,

@@ -24,6 +24,8 @@ export { ActivityRetention } from './activity/activity-retention';
 export { type Changes, changesOf } from './activity/changes';
 export { AuditChain } from './chain/audit-chain';
 export { ChainStates } from './chain/chain-state';
+export { breakText, type ChainBreak, ChainBreaks } from './chain/review/chain-breaks';
+export { ChainReview, type ReviewSummary } from './chain/review/chain-review';
 export { headsIn } from './chain/anchor-file';
 export { chainName } from './chain/verify/match-strays';
 export type { Finding } from './chain/verify/findings';

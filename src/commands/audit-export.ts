@@ -1,6 +1,6 @@
 import { open, rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { ActivityLog, AuditChain, systemActor } from '../audit';
+import { ActivityLog, AuditChain, ChainBreaks, systemActor } from '../audit';
 import { Organisation } from '../identity';
 import { type Database, errorCode, Logger } from '../platform';
 import { COMMAND_LINE, type Command, type CommandContext, UsageError } from './command';
@@ -16,7 +16,8 @@ export const auditExport: Command = {
     const { file, organisation, platform } = optionsOf(words);
     return withDatabase(async (database, settings) => {
       const logger = Logger.create(settings, { write: (line) => context.complain(line) });
-      const chain = new AuditChain(database, logger, settings);
+      const breaks = new ChainBreaks(database, new ActivityLog(database));
+      const chain = new AuditChain(database, logger, settings, breaks);
       const number = platform ? 0 : await numberOf(database, organisation);
       await putOnRecord(database, number);
       const bytes = await writeNew(file, (write) => chain.export(write, number));

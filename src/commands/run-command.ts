@@ -1,4 +1,5 @@
 import { errorCode, EXIT_CONFIGURATION, SettingsError } from '../platform';
+import { auditBreaks } from './audit-breaks';
 import { auditExport } from './audit-export';
 import { auditVerify } from './audit-verify';
 import { type Command, type CommandContext, UsageError } from './command';
@@ -40,6 +41,7 @@ export const commands: Readonly<Record<string, Command>> = {
   'config check': configCheck,
   'audit:export': auditExport,
   'audit:verify': auditVerify,
+  'audit:breaks': auditBreaks,
   'money:verify': moneyVerify,
   'journal:forget': journalForget,
   'demo:seed': demoSeed,

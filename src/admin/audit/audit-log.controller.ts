@@ -1,5 +1,5 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { type ActivityEntry, ActivityLog, ActivityQuery, ChainStates } from '../../audit';
+import { type ActivityEntry, ActivityLog, ActivityQuery, ChainBreaks, ChainStates } from '../../audit';
 import { Database, Settings } from '../../platform';
 import type { BannerModel } from '../../views';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../../web';
 import { auditLogColumns, auditLogRow } from './audit-log-csv';
 import { auditLogList } from './audit-log-model';
-import { sealBanner } from './seal-banner';
+import { breakBanner, sealBanner } from './seal-banner';
 import { AuditLogQuery, filterOf } from './audit-log.form';
 
 const ROWS_A_PAGE = 50;
@@ -29,6 +29,7 @@ export class AuditLogController {
     private readonly activity: ActivityQuery,
     private readonly log: ActivityLog,
     private readonly chains: ChainStates,
+    private readonly breaks: ChainBreaks,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
   ) {}
@@ -37,7 +38,7 @@ export class AuditLogController {
   async show(
     @Query() query: AuditLogQuery,
     @Req() request: HttpRequest,
-  ): Promise<ListPageModel & { cap: BannerModel; seal: BannerModel }> {
+  ): Promise<ListPageModel & { cap: BannerModel; seal: BannerModel; broken: BannerModel | null }> {
     const scope = adminScope(request);
     const translate = this.pages.textsFor(request);
     const timeZone = this.pages.timeZoneOf(request);
@@ -49,12 +50,10 @@ export class AuditLogController {
     const organisations = await this.organisationsOf(page.rows);
     const list = auditLogList({ request, query, scope, timeZone, translate, organisations });
     const text = translate('audit.cap', { count: this.settings.auditExportMaxRows });
-    const seal = sealBanner(await this.chains.of(scope), {
-      locale: this.pages.localeOf(request),
-      timeZone,
-      translate,
-    });
-    return { ...listPage(request, page, list, translate), cap: { tone: 'info', text }, seal };
+    const shown = { locale: this.pages.localeOf(request), timeZone, translate };
+    const seal = sealBanner(await this.chains.of(scope), shown);
+    const broken = scope.kind === 'platform' ? breakBanner(await this.breaks.open(), shown) : null;
+    return { ...listPage(request, page, list, translate), cap: { tone: 'info', text }, seal, broken };
   }
 
   /** Who takes the log away is on it. */

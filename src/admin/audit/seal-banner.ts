@@ -1,3 +1,4 @@
+import type { ChainBreak } from '../../audit';
 import { type BannerModel, formatTime, type Locale, type Translate } from '../../views';
 
 /** Sealing takes half a second; what waits for longer than this waits for somebody. */
@@ -8,10 +9,16 @@ interface SealShown {
   readonly waitingSince: Date | null;
 }
 
+interface Shown {
+  readonly locale: Locale;
+  readonly timeZone: string;
+  readonly translate: Translate;
+}
+
 /** Up to when the log is sealed, and since when entries wait in vain. */
 export function sealBanner(
   { sealedAt, waitingSince }: SealShown,
-  { locale, timeZone, translate }: { locale: Locale; timeZone: string; translate: Translate },
+  { locale, timeZone, translate }: Shown,
   now = new Date(),
 ): BannerModel {
   const time = (instant: Date): string => formatTime(locale, timeZone, instant, 'full');
@@ -19,4 +26,19 @@ export function sealBanner(
     return { tone: 'bad', text: translate('audit.seal-late', { time: time(waitingSince) }) };
   if (sealedAt === null) return { tone: 'info', text: translate('audit.unsealed') };
   return { tone: 'ok', text: translate('audit.sealed', { time: time(sealedAt) }) };
+}
+
+/** What the self-check found and nobody has examined yet; null: nothing. */
+export function breakBanner(
+  open: readonly ChainBreak[],
+  { locale, timeZone, translate }: Shown,
+): BannerModel | null {
+  const first = open.at(-1);
+  if (first === undefined) return null;
+  const time = formatTime(locale, timeZone, first.foundAt, 'full');
+  return {
+    tone: 'bad',
+    title: translate('audit.broken.title'),
+    text: translate('audit.broken.text', { places: open.length, time }),
+  };
 }

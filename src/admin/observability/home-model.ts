@@ -1,4 +1,5 @@
 import {
+  type BannerModel,
   barChart,
   type ChartModel,
   formatNumber,
@@ -19,6 +20,7 @@ export interface HomeShown {
   readonly hours: number;
   /** Where providers are managed; null where this installation does not serve it. */
   readonly catalogueHref: string | null;
+  readonly broken: BannerModel | null;
   readonly locale: Locale;
   readonly timeZone: string;
   readonly translate: Translate;
@@ -33,6 +35,8 @@ export interface HomePageModel {
   readonly incidents: TableModel | null;
   readonly providers: TableModel | null;
   readonly updatedAt: Date;
+  /** What does not fit in the audit chain; for the platform's administrators. */
+  readonly broken: BannerModel | null;
 }
 
 const path = '/dashboard/admin';
@@ -55,6 +59,7 @@ export function homeModel(answer: TrafficAnswer, shown: HomeShown): HomePageMode
     incidents: answer.incidents && incidentTable(answer.incidents, translate),
     providers: answer.providers && providerTable(answer.providers, shown),
     updatedAt: answer.to,
+    broken: shown.broken,
   };
 }
 

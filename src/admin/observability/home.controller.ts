@@ -1,9 +1,11 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional } from 'class-validator';
+import { ChainBreaks } from '../../audit';
 import { atLeast } from '../../kernel';
 import { LeanAdapter } from '../../platform';
 import { Access, actorOf, adminScope, Data, type HttpRequest, Page, PageRenderer } from '../../web';
+import { breakBanner } from '../audit/seal-banner';
 import { homeModel } from './home-model';
 import { periods } from './periods';
 import { Traffic, type TrafficAnswer } from './traffic';
@@ -21,6 +23,7 @@ class HomeQuery {
 export class HomeController {
   constructor(
     private readonly traffic: Traffic,
+    private readonly breaks: ChainBreaks,
     private readonly pages: PageRenderer,
     private readonly adapter: LeanAdapter,
   ) {}
@@ -29,13 +32,18 @@ export class HomeController {
   async show(@Query() { hours }: HomeQuery, @Req() request: HttpRequest): Promise<object> {
     const answer = await this.answer(request, hours);
     const catalogue = '/dashboard/admin/models';
+    const shown = {
+      locale: this.pages.localeOf(request),
+      timeZone: this.pages.timeZoneOf(request),
+      translate: this.pages.textsFor(request),
+    };
+    const isPlatform = adminScope(request).kind === 'platform';
     return homeModel(answer, {
       request,
       hours,
       catalogueHref: this.adapter.routes.methodsOf(catalogue).includes('GET') ? catalogue : null,
-      locale: this.pages.localeOf(request),
-      timeZone: this.pages.timeZoneOf(request),
-      translate: this.pages.textsFor(request),
+      broken: isPlatform ? breakBanner(await this.breaks.open(), shown) : null,
+      ...shown,
     });
   }
 

@@ -65,6 +65,7 @@ export const actionNames = [
   'key.revoked',
   'key.rotated',
   'limit.reached',
+  'log.break-examined',
   'log.break-found',
   'log.exported',
   'log.forgotten',

@@ -6,6 +6,7 @@ import { isSameHead, type SignedHead } from './block';
 import { exportedLines } from './chain-export';
 import { sealWaiting } from './chain-sealer';
 import { allHeads, headsAt, headsSince } from './chain-store';
+import { ChainBreaks } from './review/chain-breaks';
 import { SealingKey } from './sealing-key';
 
 /** Half a second to notice an entry and the time of a round keep it well below the two seconds that are promised. */
@@ -32,6 +33,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     private readonly database: Database,
     private readonly logger: Logger,
     private readonly settings: Settings,
+    private readonly breaks: ChainBreaks,
   ) {
     this.key = SealingKey.of(settings.masterKey);
   }
@@ -106,7 +108,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     // At first all that is anchored is looked for, later the chains that have grown.
     const contradicted = await this.contradicted(anchor, isFirst ? [...anchor.heads.values()] : heads);
     if (contradicted.length > 0) {
-      this.alarm(anchor, contradicted);
+      await this.alarm(anchor, contradicted);
       heads = await allHeads(this.database);
     }
     anchor.add(heads);
@@ -128,7 +130,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     );
   }
 
-  private alarm(anchor: AnchorFile, heads: readonly SignedHead[]): void {
+  private async alarm(anchor: AnchorFile, heads: readonly SignedHead[]): Promise<void> {
     const kept = anchor.setAside(new Date());
     this.logger.error(
       'the chain of the activity log contradicts its anchor: entries were changed or removed',
@@ -137,6 +139,17 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
         evidence: kept,
         see: 'docs/audit.md',
       },
+    );
+    await this.database.transaction((tx) =>
+      this.breaks.add(
+        tx,
+        heads.map(({ chain, number: block }) => ({
+          kind: 'fork',
+          chain,
+          block,
+          detail: 'another block was anchored under this number',
+        })),
+      ),
     );
   }
 

@@ -10,7 +10,7 @@ import {
   rootOf,
   type SignedHead,
 } from './block';
-import { addBlock, headsOf, type WaitingEntry, waitingEntries } from './chain-store';
+import { addBlock, type LastBlock, lastBlocks, type WaitingEntry, waitingEntries } from './chain-store';
 import { lineOf } from './entry-line';
 import type { SealingKey } from './sealing-key';
 
@@ -39,18 +39,19 @@ export async function sealWaiting(tx: Tx, key: SealingKey): Promise<SealedRound 
   const waiting = await waitingEntries(tx, ENTRIES_AT_ONCE);
   const isFull = waiting.length === ENTRIES_AT_ONCE;
   const byChain = Map.groupBy(waiting, ({ chain }) => chain);
-  const heads = await headsOf(tx, [...byChain.keys()]);
+  const last = await lastBlocks(tx, [...byChain.keys()]);
   const [clock] = await tx.query<{ now: Date }[]>('SELECT clock_timestamp() AS now');
   const sealedAt = (clock?.now ?? new Date()).toISOString();
   for (const [chain, entries] of byChain) {
     for (let from = 0; from < entries.length; from += ENTRIES_A_BLOCK) {
       const list = listOf(entries.slice(from, from + ENTRIES_A_BLOCK));
-      const head = signed(key, { ...nextOf(chain, heads.get(chain)), ...sumOf(list), sealedAt });
-      await addBlock(tx, head, hashOfBlock(head), list);
-      heads.set(chain, head);
+      const head = signed(key, { ...nextOf(chain, last.get(chain)), ...sumOf(list), sealedAt });
+      const hash = hashOfBlock(head);
+      await addBlock(tx, head, hash, list);
+      last.set(chain, { head, hash });
     }
   }
-  return { heads: [...heads.values()], isFull };
+  return { heads: [...last.values()].map(({ head }) => head), isFull };
 }
 
 function listOf(entries: readonly WaitingEntry[]): BlockList {
@@ -65,14 +66,15 @@ const sumOf = (list: BlockList): Pick<BlockHead, 'count' | 'root'> => ({
   root: rootOf(list),
 });
 
+/** A head that was altered since it was sealed is told by the checks; it must not keep later entries from being sealed. */
 const nextOf = (
   chain: number,
-  last: SignedHead | undefined,
+  last: LastBlock | undefined,
 ): Pick<BlockHead, 'chain' | 'number' | 'first' | 'previous'> => ({
   chain,
-  number: (last?.number ?? 0) + 1,
-  first: last === undefined ? 1 : last.first + last.count,
-  previous: last === undefined ? NO_BLOCK : hashOfBlock(last),
+  number: (last?.head.number ?? 0) + 1,
+  first: last === undefined ? 1 : last.head.first + last.head.count,
+  previous: last?.hash ?? NO_BLOCK,
 });
 
 function signed(key: SealingKey, draft: Omit<BlockHead, 'version' | 'signer'>): SignedHead {

@@ -30,15 +30,21 @@ const WAITING = `
 export const waitingEntries = (tx: Tx, most: number): Promise<WaitingEntry[]> =>
   tx.query<WaitingEntry[]>(WAITING, [most]);
 
-/** The last block of each of these chains. */
-export async function headsOf(tx: Tx, chains: readonly number[]): Promise<Map<number, SignedHead>> {
-  const rows = await tx.query<HeadRow[]>(
+/** The last block of a chain, with its hash as it was when it was sealed: a head that was altered since has another. */
+export interface LastBlock {
+  readonly head: SignedHead;
+  readonly hash: Buffer;
+}
+
+/** Of each of these chains. */
+export async function lastBlocks(tx: Tx, chains: readonly number[]): Promise<Map<number, LastBlock>> {
+  const rows = await tx.query<(HeadRow & { hash: Buffer })[]>(
     `SELECT newest.* FROM unnest($1::integer[]) AS wanted (chain_number),
-       LATERAL (SELECT ${HEAD_COLUMNS} FROM activity_block WHERE chain = wanted.chain_number
+       LATERAL (SELECT ${HEAD_COLUMNS}, hash FROM activity_block WHERE chain = wanted.chain_number
                 ORDER BY number DESC LIMIT 1) AS newest`,
     [chains],
   );
-  return new Map(rows.map((row) => [row.chain, headOf(row)]));
+  return new Map(rows.map((row) => [row.chain, { head: headOf(row), hash: row.hash }]));
 }
 
 /** The last block of every chain, by a walk along the index. */
@@ -67,7 +73,7 @@ export async function headsSince(reader: Pick<Database, 'query'>, since: Date): 
 /** The heads that the database has in the places of the given ones. */
 export async function headsAt(
   reader: Pick<Database, 'query'>,
-  places: readonly SignedHead[],
+  places: readonly Pick<SignedHead, 'chain' | 'number'>[],
 ): Promise<SignedHead[]> {
   const rows = await reader.query<HeadRow>(
     `SELECT ${HEAD_COLUMNS} FROM activity_block

@@ -104,3 +104,33 @@ export async function nodesCounted({ database, settings }: Patient): Promise<Fin
     'Set REDIS_URL on every node: without it each lets in as much as a key may have. See docs/nodes.md.',
   );
 }
+
+const CHECK_LATE_MS = 3 * 86_400_000;
+
+/** As the nightly self-check left it. */
+export async function auditChainFits({ database }: Patient): Promise<Finding> {
+  const what = 'audit chain';
+  const [row] = await database.query<{ open: number; blocks: number; oldest: Date | null }>(
+    `SELECT (SELECT count(*)::integer FROM audit_break WHERE examined_at IS NULL) AS open,
+            (SELECT count(*)::integer FROM audit_check) AS blocks,
+            (SELECT min(b.sealed_at) FROM audit_check c
+               JOIN activity_block b ON b.chain = c.chain AND b.number = c.number + 1) AS oldest`,
+  );
+  if ((row?.open ?? 0) > 0)
+    return fail(
+      what,
+      `${row?.open} places do not fit`,
+      'See "When something does not fit" in docs/audit.md; audit:breaks lists them.',
+    );
+  const oldest = row?.oldest ?? null;
+  if (oldest !== null && Date.now() - oldest.getTime() > CHECK_LATE_MS)
+    return warn(
+      what,
+      `unchecked since ${oldest.toISOString().slice(0, 10)}`,
+      'A process with WORKERS=inline has to run; it checks every night.',
+    );
+  return ok(
+    what,
+    row?.blocks === 0 ? 'not checked yet: the first night does' : 'nothing found that does not fit',
+  );
+}

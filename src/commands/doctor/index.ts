@@ -3,6 +3,7 @@ import type { Command, CommandContext } from '../command';
 import { inspectDatabase, installationOf } from '../with-database';
 import { catalogueLoaded, credentialsAccepted, suppliersPaid, suppliersReachable } from './catalogue-checks';
 import {
+  auditChainFits,
   clockDifference,
   databaseAnswers,
   nodesCounted,
@@ -58,6 +59,7 @@ const databaseChecks: readonly (readonly [string, Check])[] = [
   ['clock', clockDifference],
   ['partitions', partitionsAhead],
   ['nodes', nodesCounted],
+  ['audit chain', auditChainFits],
   ['catalogue', catalogueLoaded],
   ['supplier keys', suppliersPaid],
   ['suppliers', suppliersReachable],

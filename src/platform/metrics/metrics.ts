@@ -84,6 +84,11 @@ export class Metrics {
     'Audit rows not written.',
     [],
   );
+  readonly auditChainBreaks = this.gauge(
+    'gateway_audit_chain_breaks',
+    'Places of the audit chain that do not fit and were not examined yet.',
+    [],
+  );
   readonly jobs = this.counter('gateway_jobs_total', 'Attempts at queued jobs.', ['queue', 'outcome']);
   readonly deadJobs = this.counter('gateway_dead_jobs_total', 'Jobs given up after their last attempt.', [
     'queue',

@@ -33,6 +33,7 @@ const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
   accounts: { none: 'links, tokens and sessions whose time was over go; they opened nothing any more' },
   activity: 'log.forgotten',
   'automatic-top-ups': 'billing.topped-up',
+  'audit-breaks': { none: 'mails about what the log itself has on record' },
   'autorouter-sessions': { none: 'what the gateway remembers of a conversation for an hour' },
   'autorouter-state': { none: 'sums of what was learned are no change by a person' },
   'billing-alerts': { none: 'mails about what others changed' },
@@ -46,6 +47,7 @@ const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
   'poll-checkouts': 'billing.topped-up',
   promotions: { none: 'the grant says when it ends' },
   'token-events': { none: 'events of tokens are a log of their own' },
+  'verify-audit': 'log.break-found',
   'verify-money': { none: 'it only reads' },
 };
 

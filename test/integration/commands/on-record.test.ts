@@ -66,6 +66,15 @@ const changes: Readonly<Record<string, Change>> = {
     action: 'log.exported',
     onlyRead: true,
   },
+  'audit:breaks': {
+    words: async () => {
+      const [row] = await house.database.query<{ id: number }>(
+        "INSERT INTO audit_break (chain, kind, block) VALUES (0, 'edited', 1) RETURNING id",
+      );
+      return ['audit:breaks', '--examined', String(row?.id), '--conclusion', 'a restore'];
+    },
+    action: 'log.break-examined',
+  },
   'journal:forget': {
     words: async () => ['journal:forget', await lostNode(), '--yes'],
     action: 'journal.forgotten',

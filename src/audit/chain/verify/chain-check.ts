@@ -8,9 +8,7 @@ interface Range {
 
 /** The heads of one chain in the order in which they come. */
 export class ChainCheck {
-  private expected = 1;
-  /** Null where the one before was not as it was signed. */
-  private last: SignedHead | null = null;
+  private expected: number;
   private missing: Range[] = [];
   private readonly emptied: Range[] = [];
   private forgottenUpTo = 0;
@@ -20,7 +18,11 @@ export class ChainCheck {
     /** Heads that are known from elsewhere to be in the chain. */
     private readonly known: readonly SignedHead[],
     private readonly findings: Findings,
-  ) {}
+    /** Null where the one before was not as it was signed, or is not known. */
+    private last: SignedHead | null = null,
+  ) {
+    this.expected = (last?.number ?? 0) + 1;
+  }
 
   /** A head whose signature holds, or has still to be looked at. */
   take(head: SignedHead, line: number): void {

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { breakText, type ChainBreak, ChainBreaks } from '../../audit';
+import { Database, Mailer, RepeatingJob, Settings } from '../../platform';
+import { defaultViewContext, isLocale, type MailNoticeModel, ViewEngine } from '../../views';
+
+interface Owner {
+  readonly id: number;
+  readonly email: string;
+  readonly name: string;
+  readonly language: string;
+}
+
+const MOST_TOLD = 20;
+const PATH = '/dashboard/admin/audit';
+
+/** Tells the platform's owners by mail of what does not fit in the audit chain, once. */
+@Injectable()
+export class ChainWatch {
+  constructor(
+    private readonly database: Database,
+    private readonly breaks: ChainBreaks,
+    private readonly mailer: Mailer,
+    private readonly engine: ViewEngine,
+    private readonly settings: Settings,
+  ) {}
+
+  /** The mails are asked for before the breaks count as told; of two with one id only the first is sent. */
+  @RepeatingJob({ name: 'audit-breaks', cron: '3-59/5 * * * *' })
+  async tell(): Promise<void> {
+    const owners = await this.database.query<Owner>(
+      `SELECT id, email, display_name AS name, preferred_language AS language FROM user_account
+        WHERE role = 'platform_owner' AND status = 'active' ORDER BY id`,
+    );
+    if (owners.length === 0) return;
+    await this.database.transaction(
+      async (tx) => {
+        const found = await this.breaks.takeUnmailed(tx);
+        if (found.length > 0) for (const owner of owners) await this.mail(owner, found);
+      },
+      { withoutActivity: 'what was found is on record already' },
+    );
+  }
+
+  private async mail({ id, email, name, language }: Owner, found: readonly ChainBreak[]): Promise<void> {
+    const locale = isLocale(language) ? language : 'en';
+    const { baseUrl, brandName: brand } = this.settings;
+    const texts = this.engine.translator(locale);
+    const shown = found.slice(0, MOST_TOLD).map((each) => `${each.chain}: ${breakText(each)}`);
+    const more = found.length - shown.length;
+    const lines = more > 0 ? [...shown, texts('audit.mail.more', { places: more })] : shown;
+    const heading = texts('audit.mail.subject', { brand });
+    const paragraphs = texts('audit.mail.text', { name, found: lines.join('\n') }).split('\n');
+    const href = `${baseUrl}${PATH}`;
+    const model: MailNoticeModel = {
+      heading,
+      paragraphs,
+      action: { href, label: texts('audit.mail.action') },
+    };
+    await this.mailer.send({
+      to: email,
+      subject: heading.slice(0, 200),
+      text: [heading, ...paragraphs, href].join('\n\n'),
+      html: this.engine.render('mail/notice', model, defaultViewContext({ locale, baseUrl })),
+      id: `audit-break-${found.at(-1)?.id}-${id}`,
+    });
+  }
+}

@@ -1,0 +1,120 @@
+import { Injectable } from '@nestjs/common';
+import { fault } from '../../../kernel';
+import { Database, type Tx } from '../../../platform';
+import { type ActivityActor, systemActor } from '../../activity/activity';
+import { ActivityLog } from '../../activity/activity-log';
+import { changesOf } from '../../activity/changes';
+import type { Finding } from '../verify/findings';
+import { chainName } from '../verify/match-strays';
+
+export interface ChainBreak {
+  readonly id: number;
+  readonly chain: number;
+  readonly kind: Finding['kind'];
+  readonly block: string;
+  readonly lastBlock: string | null;
+  /** 0: none in particular. */
+  readonly entry: string;
+  readonly detail: string | null;
+  readonly foundAt: Date;
+}
+
+const MOST_SHOWN = 100;
+/** One finding a place is enough to look there. */
+const MOST_AT_ONCE = 500;
+
+const COLUMNS = `id, chain, kind, block::text, last_block::text AS "lastBlock", entry::text, detail,
+  found_at AS "foundAt"`;
+
+const ADD = `
+  INSERT INTO audit_break (chain, kind, block, last_block, entry, detail)
+  SELECT DISTINCT ON (chain, kind, block, entry) chain, kind, block, last_block, entry, detail
+    FROM jsonb_to_recordset($1::jsonb)
+         AS found (chain integer, kind text, block bigint, last_block bigint, entry bigint, detail text)
+  ON CONFLICT ON CONSTRAINT audit_break_once DO NOTHING
+  RETURNING ${COLUMNS}`;
+
+/** What in the chains of the activity log does not fit, each place once, until somebody has examined it. */
+@Injectable()
+export class ChainBreaks {
+  constructor(
+    private readonly database: Database,
+    private readonly activity: ActivityLog,
+  ) {}
+
+  /** Answers those that were not known yet; they are on record in the log itself. */
+  async add(tx: Tx, findings: readonly Finding[]): Promise<ChainBreak[]> {
+    if (findings.length === 0) return [];
+    const rows = findings.slice(0, MOST_AT_ONCE).map(({ chain, kind, block, lastBlock, entry, detail }) => ({
+      chain: chain ?? 0,
+      kind,
+      block: block ?? 0,
+      last_block: lastBlock ?? null,
+      entry: entry ?? 0,
+      detail: detail ?? null,
+    }));
+    const added = await tx.query<ChainBreak[]>(ADD, [JSON.stringify(rows)]);
+    for (const [chain, found] of Map.groupBy(added, (each) => each.chain)) {
+      await this.activity.write(tx, {
+        action: 'log.break-found',
+        object: { type: 'log', label: chainName(chain) },
+        // In the platform's chain: the one that is broken stays as it was found.
+        concerns: {},
+        changes: changesOf(null, { found: found.map(breakText) }),
+        actor: systemActor('self-check'),
+      });
+    }
+    return added;
+  }
+
+  /** Not examined yet, the newest first. */
+  async open(): Promise<ChainBreak[]> {
+    return this.database.query<ChainBreak>(
+      `SELECT ${COLUMNS} FROM audit_break WHERE examined_at IS NULL ORDER BY id DESC LIMIT ${MOST_SHOWN}`,
+    );
+  }
+
+  async openCount(): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      'SELECT count(*)::integer AS count FROM audit_break WHERE examined_at IS NULL',
+    );
+    return row?.count ?? 0;
+  }
+
+  /** Ends the alarm of all that is open up to this one. Answers how many they were. */
+  async examined(upTo: number, conclusion: string, actor: ActivityActor): Promise<number> {
+    return this.database.transaction(async (tx) => {
+      const [rows] = await tx.query<[{ id: number }[], number]>(
+        `UPDATE audit_break SET examined_at = now(), examination = $2
+          WHERE examined_at IS NULL AND id <= $1 RETURNING id`,
+        [upTo, conclusion],
+      );
+      if (rows.length === 0) throw fault('not_found', { message: 'No break up to this number is open.' });
+      await this.activity.write(tx, {
+        action: 'log.break-examined',
+        object: { type: 'log', label: 'audit chain' },
+        concerns: {},
+        changes: changesOf(null, { examined: rows.map(({ id }) => id) }),
+        reason: conclusion,
+        actor,
+      });
+      return rows.length;
+    });
+  }
+
+  /** Those that no mail has told yet: whoever takes them tells of them, once. */
+  async takeUnmailed(tx: Tx): Promise<ChainBreak[]> {
+    const [rows] = await tx.query<[ChainBreak[], number]>(
+      `UPDATE audit_break SET mailed_at = now() WHERE mailed_at IS NULL RETURNING ${COLUMNS}`,
+    );
+    return rows;
+  }
+}
+
+/** `edited: entry 17, block 3` */
+export function breakText({ kind, block, lastBlock, entry, detail }: ChainBreak): string {
+  const blocks =
+    lastBlock === null || lastBlock === block ? `block ${block}` : `blocks ${block} to ${lastBlock}`;
+  const place = entry === '0' ? blocks : `entry ${entry}, ${blocks}`;
+  return `${kind}: ${place}${detail === null ? '' : ` (${detail})`}`;
+}

@@ -1,0 +1,71 @@
+import type { Database, Tx } from '../../../platform';
+import { hashOfBlock, type SignedHead } from '../block';
+
+/** `new`: what no check has seen. `again`: what was right before, from the beginning, round after round. */
+export type CheckPass = 'new' | 'again';
+
+/** Up to where a chain was found right. */
+export interface CheckedChain {
+  readonly chain: number;
+  readonly number: number;
+  readonly hash: Buffer;
+  readonly againNumber: number;
+  readonly againHash: Buffer | null;
+}
+
+interface Row {
+  readonly chain: number;
+  readonly number: string;
+  readonly hash: Buffer;
+  readonly again_number: string;
+  readonly again_hash: Buffer | null;
+}
+
+/** Those whose turn was longest ago come first. */
+export async function checkedChains(database: Database): Promise<CheckedChain[]> {
+  const rows = await database.query<Row>('SELECT * FROM audit_check ORDER BY again_at, chain');
+  return rows.map((row) => ({
+    chain: row.chain,
+    number: Number(row.number),
+    hash: row.hash,
+    againNumber: Number(row.again_number),
+    againHash: row.again_hash,
+  }));
+}
+
+const NEW = `
+  INSERT INTO audit_check (chain, number, hash) VALUES ($1, $2, $3)
+  ON CONFLICT ON CONSTRAINT audit_check_pkey
+  DO UPDATE SET number = excluded.number, hash = excluded.hash, checked_at = now()`;
+const AGAIN = 'UPDATE audit_check SET again_number = $2, again_hash = $3, again_at = now() WHERE chain = $1';
+
+export async function noteChecked(tx: Tx, pass: CheckPass, head: SignedHead): Promise<void> {
+  await tx.query(pass === 'new' ? NEW : AGAIN, [head.chain, head.number, hashOfBlock(head)]);
+}
+
+/** Of the last block that was found right, in every chain. */
+export async function signersOfChecked(database: Database): Promise<Buffer[]> {
+  const rows = await database.query<{ signer: Buffer }>(
+    `SELECT DISTINCT b.signer FROM audit_check c JOIN activity_block b ON b.chain = c.chain AND b.number = c.number`,
+  );
+  return rows.map(({ signer }) => signer);
+}
+
+/** The next round begins at the first block. */
+export async function beginAgain(tx: Tx, chain: number): Promise<void> {
+  await tx.query(
+    'UPDATE audit_check SET again_number = 0, again_hash = NULL, again_at = now() WHERE chain = $1',
+    [chain],
+  );
+}
+
+/** What retention says of a chain: the last block that it has emptied. */
+export async function forgottenUpTo(tx: Tx, chain: number): Promise<number> {
+  const [row] = await tx.query<{ last: string | null }[]>(
+    `SELECT max((changes -> 'blocks_up_to' ->> 1)::bigint)::text AS last FROM activity
+      WHERE object_type = 'log' AND object_id IS NULL AND action = 'log.forgotten'
+        AND coalesce(organisation_id, 0) = $1`,
+    [chain],
+  );
+  return Number(row?.last ?? 0);
+}
