@@ -44,13 +44,24 @@ interface Read {
   readonly useful: number;
 }
 
-const valuesIn = (text: string): unknown[] =>
+const valuesOf = (text: string): unknown[] =>
   eventsIn(
     text
       .replaceAll('\r\n', '\n')
       .replaceAll('\r', '\n')
       .replace(/^\ufeff/, ''),
   ).map(({ data }) => (data.trim() === '[DONE]' ? '[DONE]' : (JSON.parse(data) as Json)));
+
+/** Most cuts give the same text as the cut before them. */
+function rememberingValues(): (text: string) => unknown[] {
+  const last = { text: '', values: [] as unknown[] };
+  return (text) => {
+    if (last.text !== text) Object.assign(last, { text, values: valuesOf(text) });
+    return last.values;
+  };
+}
+const valuesPassed = rememberingValues();
+const valuesKept = rememberingValues();
 
 /** One piece an event, so that the moment something is released can be told. */
 function readWhole(transcript: Transcript, how: Spelling): Read {
@@ -77,7 +88,7 @@ function readCut(transcript: Transcript, bytes: Buffer, cuts: readonly number[])
 
 function resultOf(tap: Tap, passed: Buffer): Omit<Read, 'useful'> {
   tap.end();
-  const kept = tap.ended ? valuesIn(tap.last().toString()) : [];
+  const kept = tap.ended ? valuesKept(tap.last().toString()) : [];
   const { outputBytes, usage, finishReason } = tap.watcher;
   return {
     outputBytes,
@@ -85,7 +96,7 @@ function resultOf(tap: Tap, passed: Buffer): Omit<Read, 'useful'> {
     finishReason,
     ended: tap.ended,
     failure: tap.failure?.code ?? null,
-    events: [...valuesIn(passed.toString()), ...kept],
+    events: [...valuesPassed(passed.toString()), ...kept],
     kept: kept.length,
   };
 }
