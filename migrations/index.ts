@@ -48,6 +48,7 @@ import { AddOrganisationMarkups1763904100000 } from './1763904100000-add-organis
 import { CreateCatalogueDrafts1763905000000 } from './1763905000000-create-catalogue-drafts';
 import { CreateResellerDomains1763905100000 } from './1763905100000-create-reseller-domains';
 import { CreatePasskeys1764010000000 } from './1764010000000-create-passkeys';
+import { AddModelRetirement1764020000000 } from './1764020000000-add-model-retirement';
 import { NameKeysOfFiles1764030000000 } from './1764030000000-name-keys-of-files';
 import { CheckAuditChain1764030100000 } from './1764030100000-check-audit-chain';
 import { RollUpUsage1764040000000 } from './1764040000000-roll-up-usage';
@@ -106,6 +107,7 @@ export const migrations = [
   CreateCatalogueDrafts1763905000000,
   CreateResellerDomains1763905100000,
   CreatePasskeys1764010000000,
+  AddModelRetirement1764020000000,
   NameKeysOfFiles1764030000000,
   CheckAuditChain1764030100000,
   RollUpUsage1764040000000,

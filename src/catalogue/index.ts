@@ -76,7 +76,7 @@ export {
   summariseRerate,
 } from './rerate';
 export { ensureSandbox, retireSandbox } from './sandbox';
-export { CatalogueSnapshot, priceAt } from './snapshot';
+export { CatalogueSnapshot, isRetired, priceAt } from './snapshot';
 export type {
   LaneView,
   ModelAudience,

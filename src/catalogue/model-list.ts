@@ -18,6 +18,7 @@ export interface ListedModel {
   readonly state: ModelState;
   readonly managed: boolean;
   readonly redirect: string | null;
+  readonly retiresAt: Date | null;
   readonly aliases: number;
   readonly lanes: readonly { readonly provider: string; readonly region: string; readonly rests: boolean }[];
   /** Nano-USD as text; null where there is no price. */
@@ -55,6 +56,7 @@ export async function listModels(
 
 const SELECTION = `
   SELECT m.id, m.name, m.display_name AS "displayName", m.kind, m.state, m.managed, target.name AS redirect,
+         m.retires_at AS "retiresAt",
          (SELECT count(*)::integer FROM model_alias a WHERE a.model_id = m.id) AS aliases,
          (SELECT coalesce(jsonb_agg(jsonb_build_object('provider', p.name, 'region', l.region,
                    'rests', NOT (l.enabled AND p.visible)) ORDER BY l.priority, l.id), '[]')

@@ -92,7 +92,8 @@ export class CatalogueSnapshot {
     if (model === undefined || model.state === 'deleted') {
       return { kind: 'refused', code: 'model_not_found', model };
     }
-    if (model.state === 'paused') return { kind: 'refused', code: 'model_not_available', model };
+    if (model.state === 'paused' || isRetired(model, at))
+      return { kind: 'refused', code: 'model_not_available', model };
     if (model.lanes.length === 0) return { kind: 'refused', code: 'model_not_configured', model };
     const lanes = pricedLanes(model, at);
     if (lanes.length === 0) return { kind: 'refused', code: 'supplier_price_unresolved', model };
@@ -142,6 +143,10 @@ export class CatalogueSnapshot {
     return open.has(model.id);
   }
 }
+
+/** A redirect of the operator is looked at before. */
+export const isRetired = ({ retiresAt }: Pick<ModelView, 'retiresAt'>, at: number): boolean =>
+  retiresAt !== null && retiresAt <= at;
 
 function byModel<Row extends { readonly model_id: number }>(
   rows: readonly Row[],
@@ -199,6 +204,7 @@ function viewsOf(rows: CatalogueRows) {
     return Object.freeze({
       ...shown,
       capabilities: new Set(model.capabilities),
+      retiresAt: model.retiresAt?.getTime() ?? null,
       createdAt: model.createdAt.getTime(),
       aliases: Object.freeze((aliases.get(model.id) ?? []).map((alias) => alias.name)),
       lanes: Object.freeze(laneViews(lanes.get(model.id) ?? [], providers)),

@@ -67,6 +67,8 @@ export interface ModelView {
   readonly capabilities: ReadonlySet<string>;
   readonly replayIncluded: boolean;
   readonly restricted: boolean;
+  /** Milliseconds since the epoch; from then on it is not served. */
+  readonly retiresAt: number | null;
   readonly createdAt: number;
   readonly aliases: readonly string[];
   readonly redirectTo: number | null;

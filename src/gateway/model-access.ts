@@ -1,4 +1,10 @@
-import type { CatalogueSnapshot, ModelAudience, ModelKind, ModelView } from '../catalogue';
+import {
+  type CatalogueSnapshot,
+  isRetired,
+  type ModelAudience,
+  type ModelKind,
+  type ModelView,
+} from '../catalogue';
 import type { Caller } from '../keys';
 
 /**
@@ -16,10 +22,12 @@ export const callableModels = (
   caller: Pick<Caller, 'allowedModels'> & { readonly attribution: ModelAudience },
   snapshot: CatalogueSnapshot,
   kind?: ModelKind,
+  at = Date.now(),
 ): ModelView[] =>
   snapshot.models.filter(
     (model) =>
       model.state === 'active' &&
+      (model.redirectTo !== null || !isRetired(model, at)) &&
       model.lanes.length > 0 &&
       (kind === undefined || model.kind === kind) &&
       isListed(caller, model) &&

@@ -106,6 +106,7 @@ function present(model: ModelView, price: object | null): object {
     input_modalities: model.inputModalities,
     output_modalities: model.outputModalities,
     capabilities: [...model.capabilities],
+    retires_at: model.retiresAt === null ? null : new Date(model.retiresAt).toISOString(),
     price,
   };
 }

@@ -165,6 +165,7 @@ export class CataloguePagesController {
         ...lane,
         providers: providers.map(({ name: value }) => ({ value, selected: value === lane.provider })),
       })),
+      retiresAt: model.retiresAt?.toISOString().slice(0, 16) ?? '',
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),
       rates: price === null ? {} : pricesOf(price.rates, formatUsd),
       history: history.map((one) => ({ ...one, ...pricesOf(one.rates, formatUsd) })),

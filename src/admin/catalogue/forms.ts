@@ -158,6 +158,11 @@ export class ModelChangeForm extends PriceForm {
   @IsIn(LANE_ORDERS)
   lane_order?: LaneOrder;
 
+  /** From then on it is not served; empty takes the date back. */
+  @IsOptional()
+  @Instant()
+  retires_at?: string | null;
+
   /** The model that answers what is too long for this one. */
   @LineOrNone(NAME)
   overflow_to?: string | null;

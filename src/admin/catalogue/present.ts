@@ -17,6 +17,7 @@ export const presentModel = (sheet: ModelSheet): object => {
     aliases,
     replay_included: model.replayIncluded,
     restricted: model.restricted,
+    retires_at: model.retiresAt?.toISOString() ?? null,
     managed: model.managed,
     context_tokens: model.contextTokens,
     max_output_tokens: model.maxOutputTokens,
@@ -111,6 +112,7 @@ export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object 
   output_modalities: model.outputModalities,
   capabilities: model.capabilities,
   restricted: model.restricted,
+  retires_at: model.retiresAt,
   lane_order: model.laneOrder,
   overflow_to: overflowTo,
   lanes: lanes.map(

@@ -62,6 +62,9 @@ export function modelFields(form: ModelChangeForm): Partial<Omit<ModelInput, 'na
     ...(form.capabilities === undefined ? {} : { capabilities: form.capabilities }),
     ...(form.restricted === undefined ? {} : { restricted: form.restricted }),
     ...(form.lane_order === undefined ? {} : { laneOrder: form.lane_order }),
+    ...(form.retires_at === undefined
+      ? {}
+      : { retiresAt: form.retires_at === null ? null : new Date(form.retires_at) }),
   };
 }
 

@@ -106,6 +106,10 @@ export class Model {
   @Column('boolean', { default: false })
   managed: boolean;
 
+  /** From then on it is not served, unless it leads on to another. */
+  @Column('timestamptz', { name: 'retires_at', nullable: true })
+  retiresAt: Date | null;
+
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 }

@@ -36,6 +36,7 @@ export interface ModelFields {
   readonly capabilities: readonly string[];
   readonly replayIncluded: boolean;
   readonly restricted: boolean;
+  readonly retiresAt: Date | null;
 }
 
 export interface CurrentModel extends ModelFields {
@@ -113,7 +114,7 @@ const MODELS = `
          m.display_order AS "order", target.name AS redirect, larger.name AS overflow, m.lane_order AS "laneOrder", m.context_tokens AS "contextTokens",
          m.max_output_tokens AS "maxOutputTokens", m.bounds, m.input_modalities AS "inputModalities",
          m.output_modalities AS "outputModalities", m.capabilities, m.replay_included AS "replayIncluded",
-         m.restricted, m.managed
+         m.restricted, m.retires_at AS "retiresAt", m.managed
     FROM model m LEFT JOIN model target ON target.id = m.redirect_to
     LEFT JOIN model larger ON larger.id = m.overflow_to ORDER BY m.name`;
 

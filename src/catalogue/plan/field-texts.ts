@@ -76,6 +76,7 @@ export function modelTexts(
     ['capabilities', listed(model.capabilities)],
     ['replay_included', String(model.replayIncluded)],
     ['restricted', String(model.restricted)],
+    ['retires_at', model.retiresAt?.toISOString() ?? 'never'],
     ['managed', String(model.managed)],
   ]);
 }
@@ -94,6 +95,7 @@ export const usualTexts: FieldTexts = new Map([
   ['capabilities', 'none'],
   ['replay_included', 'false'],
   ['restricted', 'false'],
+  ['retires_at', 'never'],
   ['status', 'active'],
   ['allowed_models', 'every'],
   ['allowed_regions', 'every'],

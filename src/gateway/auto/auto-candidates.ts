@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueService, type ModelView, type PricedLane } from '../../catalogue';
+import { CatalogueService, isRetired, type ModelView, type PricedLane } from '../../catalogue';
 import { Fault } from '../../kernel';
 import { type Candidate, type EffectiveAutoPolicy, isIncluded, SupplierStyles } from '../../routing';
 import { type Admission, Admissions } from '../inference/admit';
@@ -80,7 +80,8 @@ export class AutoCandidates {
     policy: EffectiveAutoPolicy,
   ): AutoCandidate | Exclusion {
     const { caller } = call.inbound;
-    if (model.state !== 'active' || model.lanes.length === 0) return 'inactive';
+    if (model.state !== 'active' || model.lanes.length === 0 || isRetired(model, Date.now()))
+      return 'inactive';
     // What it leads to stands in the catalogue itself.
     if (model.redirectTo !== null) return 'redirect';
     if (!isListed(caller, model)) return 'not_allowed';

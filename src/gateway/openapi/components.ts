@@ -71,6 +71,11 @@ const gatewaySchemas: Readonly<Record<string, Schema>> = {
       input_modalities: { type: 'array', items: text },
       output_modalities: { type: 'array', items: text },
       capabilities: { type: 'array', items: text },
+      retires_at: {
+        type: ['string', 'null'],
+        format: 'date-time',
+        description: 'From then on it is not served.',
+      },
       price: {
         type: ['object', 'null'],
         description:

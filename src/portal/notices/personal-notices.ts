@@ -1,10 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { CatalogueService } from '../../catalogue';
+import { CatalogueService, isRetired, type ModelView } from '../../catalogue';
 import type { NoticeTopic } from '../../identity';
+import { versionOf } from '../../kernel';
 import { Database, RepeatingJob } from '../../platform';
+import { formatTime, isLocale, type Locale } from '../../views';
 import { AccountMails } from '../account/account-mails';
 
 type ToldTopic = Extract<NoticeTopic, 'models' | 'suppliers'>;
+/** What happened: of a topic, there may be several kinds. */
+export type Occurrence = 'model-gone' | 'model-retires' | 'requests-failing';
 
 export interface ToldNotice {
   readonly topic: ToldTopic;
@@ -28,10 +32,20 @@ const LEAST_REQUESTS = 20;
 /** One in so many answers that failed on the other side. */
 const FAILING_SHARE = 4;
 
-const mails: Readonly<Record<ToldTopic, { readonly notice: string; readonly path: string }>> = {
-  models: { notice: 'model-gone', path: '/dashboard/models' },
-  suppliers: { notice: 'requests-failing', path: '/dashboard/request-log' },
+/** Days before a model retires at which its users are told, the last first. */
+const TOLD_BEFORE = [7, 30] as const;
+
+export const pagesOfTopics: Readonly<Record<ToldTopic, string>> = {
+  models: '/dashboard/models',
+  suppliers: '/dashboard/request-log',
 };
+
+export const occurrenceOf = ({ topic, facts }: Pick<ToldNotice, 'topic' | 'facts'>): Occurrence =>
+  topic === 'suppliers'
+    ? 'requests-failing'
+    : facts['retires_at'] === undefined
+      ? 'model-gone'
+      : 'model-retires';
 
 /** Active people who did not switch the topic off, beside `found (user_id, occasion, facts)`. */
 const UNTOLD = `
@@ -55,32 +69,62 @@ export class PersonalNotices {
   async tell(signal: AbortSignal): Promise<void> {
     await this.forgetPast();
     await this.tellAll('models', await this.withoutTheirModel(), signal);
+    await this.tellAll('models', await this.withRetiringModel(), signal);
     await this.tellAll('suppliers', await this.withFailingRequests(), signal);
   }
 
   /** What a person's pages show of the last week, the newest first. */
   async of(userId: number): Promise<ToldNotice[]> {
-    return this.database.query<ToldNotice>(
+    const told = await this.database.query<ToldNotice>(
       `SELECT n.topic, n.facts FROM personal_notice n LEFT JOIN user_setting s ON s.user_id = n.user_id
         WHERE n.user_id = $1 AND NOT coalesce(n.topic = ANY (s.muted_notices), false)
-          AND n.told_at > now() - CASE n.topic WHEN 'models' THEN interval '7 days' ELSE interval '1 day' END
-        ORDER BY n.told_at DESC, n.occasion LIMIT 5`,
+          AND CASE WHEN n.facts ? 'retires_at' THEN (n.facts->>'retires_at')::timestamptz > now()
+                   WHEN n.topic = 'models' THEN n.told_at > now() - interval '7 days'
+                   ELSE n.told_at > now() - interval '1 day' END
+        ORDER BY n.told_at DESC, n.occasion LIMIT 10`,
       [userId],
+    );
+    // Of one retirement people are told twice.
+    return [...new Map(told.map((notice) => [JSON.stringify(notice), notice])).values()].slice(0, 5);
+  }
+
+  /** A model that is back may go again, which is another occasion; so is another date of its retirement. */
+  private async forgetPast(): Promise<void> {
+    const { models } = this.catalogue.snapshot;
+    const active = models.filter((model) => !isGone(model)).map(({ name }) => name);
+    const dates = models.flatMap(({ name, retiresAt }) =>
+      retiresAt === null ? [] : [`${name} ${isoOf(retiresAt)}`],
+    );
+    await this.database.query(
+      `DELETE FROM personal_notice WHERE (topic = 'models' AND occasion = ANY ($1::text[]))
+          OR (facts ? 'retires_at' AND (facts->>'model') || ' ' || (facts->>'retires_at') <> ALL ($2::text[]))
+          OR told_at < now() - interval '400 days'`,
+      [active, dates],
     );
   }
 
-  /** A model that is back may go again, which is another occasion. */
-  private async forgetPast(): Promise<void> {
-    const active = this.catalogue.snapshot.models.filter(({ state }) => state === 'active');
-    await this.database.query(
-      `DELETE FROM personal_notice WHERE (topic = 'models' AND occasion = ANY ($1::text[]))
-          OR told_at < now() - interval '400 days'`,
-      [active.map(({ name }) => name)],
+  private async withRetiringModel(): Promise<Concerned[]> {
+    const now = Date.now();
+    const coming = this.catalogue.snapshot.models.flatMap((model) => {
+      const { name, retiresAt, redirectTo } = model;
+      if (retiresAt === null || retiresAt <= now || redirectTo !== null || isGone(model)) return [];
+      const days = TOLD_BEFORE.find((before) => retiresAt - now <= before * DAY_MS);
+      return days === undefined ? [] : [{ model: name, retires_at: isoOf(retiresAt), days }];
+    });
+    return this.database.query<Concerned>(
+      `WITH coming AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS c (model text, retires_at text, days integer)),
+       found AS (
+         SELECT DISTINCT u.user_id, c.model || ' retires ' || c.retires_at || ' ' || c.days AS occasion,
+                jsonb_build_object('model', c.model, 'retires_at', c.retires_at) AS facts
+           FROM coming c JOIN usage_hour u ON u.served_model = c.model
+          WHERE u.user_id IS NOT NULL AND u.hour >= now() - interval '30 days')
+       ${UNTOLD}`,
+      ['models', JSON.stringify(coming)],
     );
   }
 
   private withoutTheirModel(): Promise<Concerned[]> {
-    const gone = this.catalogue.snapshot.models.filter(({ state }) => state !== 'active');
+    const gone = this.catalogue.snapshot.models.filter(isGone);
     return this.database.query<Concerned>(
       `WITH found AS (
          SELECT DISTINCT u.user_id, u.served_model AS occasion, jsonb_build_object('model', u.served_model) AS facts
@@ -123,9 +167,26 @@ export class PersonalNotices {
         [userId, topic, occasion, facts],
       );
       if (told.length === 0) return;
-      const { notice, path } = mails[topic];
-      const id = `notice-${userId}-${topic}-${occasion}`;
-      await this.accountMails.send({ notice, to: email, language, values: { name, ...facts }, path, id });
+      const notice = occurrenceOf({ topic, facts });
+      const path = pagesOfTopics[topic];
+      // Names of models have characters that the name of a job may not have.
+      const id = `notice-${userId}-${versionOf({ topic, occasion })}`;
+      const values = { name, ...facts, ...dateOf(facts, isLocale(language) ? language : 'en', 'UTC') };
+      await this.accountMails.send({ notice, to: email, language, values, path, id });
     });
   }
 }
+
+/** Not served in its own name any more; what leads on to another model is. */
+const isGone = (model: ModelView): boolean =>
+  model.state !== 'active' || (model.redirectTo === null && isRetired(model, Date.now()));
+
+const isoOf = (at: number): string => new Date(at).toISOString();
+
+/** The day of a retirement, as people of this language write it. */
+export const dateOf = (
+  { retires_at: at }: ToldNotice['facts'],
+  locale: Locale,
+  timeZone: string,
+): { readonly date?: string } =>
+  at === undefined ? {} : { date: formatTime(locale, timeZone, new Date(at), 'date') };

@@ -17,7 +17,7 @@ import { type HttpRequest, periodWords, scopeWords } from '../../web';
 import { attentionOf } from '../keys/key-attention';
 import { budgetMeter } from '../keys/key-words';
 import type { Looks } from '../lists/looks';
-import type { ToldNotice } from '../notices/personal-notices';
+import { dateOf, occurrenceOf, pagesOfTopics, type ToldNotice } from '../notices/personal-notices';
 import type { Purse } from './purse.service';
 import { requestColumns, requestRow } from './request-rows';
 import { spendChart } from './usage-chart';
@@ -78,21 +78,17 @@ function attentionsOf({ purse, troubled, told, muted }: Facts, looks: Looks): Ba
   return [
     ...unless('balance', () => walletAttention(purse, looks)),
     ...unless('budget', () => troubled.map((key) => attentionOf(key, looks))),
-    ...told.map(({ topic, facts }) => toldBanner(topic, facts, looks)),
+    ...told.map((notice) => toldBanner(notice, looks)),
   ];
 }
 
-const toldBanner = (
-  topic: ToldNotice['topic'],
-  facts: ToldNotice['facts'],
-  { translate }: Looks,
-): BannerModel => ({
+const toldBanner = (notice: ToldNotice, { translate, locale, timeZone }: Looks): BannerModel => ({
   tone: 'warn',
-  text: translate(`notices.told.${topic}`, { ...facts }),
-  action: {
-    label: translate('action.details'),
-    href: topic === 'models' ? '/dashboard/models' : '/dashboard/request-log',
-  },
+  text: translate(`notices.told.${occurrenceOf(notice)}`, {
+    ...notice.facts,
+    ...dateOf(notice.facts, locale, timeZone),
+  }),
+  action: { label: translate('action.details'), href: pagesOfTopics[notice.topic] },
 });
 
 const LOW_CREDIT = 5_000_000_000n;

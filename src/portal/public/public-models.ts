@@ -18,6 +18,7 @@ export interface PublicModel {
   readonly aliases: readonly string[];
   /** The model that answers in its place. */
   readonly redirectsTo: string | null;
+  readonly retiresAt: Date | null;
   readonly price: PublicPrice | null;
 }
 
@@ -67,6 +68,7 @@ function publicModel(model: ModelView, catalogue: CatalogueService, paid: PriceF
     regions: [...new Set(served.lanes.map(({ region }) => region))].sort(),
     aliases: model.aliases,
     redirectsTo: served.id === model.id ? null : served.name,
+    retiresAt: model.retiresAt === null ? null : new Date(model.retiresAt),
     price:
       found === null
         ? null
@@ -114,6 +116,7 @@ export const presentPublicModel = (model: PublicModel): object => ({
   regions: model.regions,
   aliases: model.aliases,
   redirects_to: model.redirectsTo,
+  retires_at: model.retiresAt?.toISOString() ?? null,
   price: model.price === null ? null : presentPrice(model.price),
 });
 

@@ -30,6 +30,7 @@ models:
     order: 7
     restricted: true
     replay_included: true
+    retires_at: 2091-01-01T12:30:00Z
     lane_order: price
     aliases: [pen, team/pen]
     lanes:

@@ -1,3 +1,4 @@
+import { CatalogueService } from '../../../src/catalogue';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { startTestApp, type TestApp } from '../../support/app';
 
@@ -50,6 +51,39 @@ describe('the models a key may call', () => {
     const whole = (await (await get('/v1/models', key)).json()) as ModelPage;
     expect(seen).toEqual(whole.data.map(({ id }) => id));
     expect((await get('/v1/models?limit=0', key)).status).toBe(400);
+  });
+
+  test('say when they retire, and are gone from then on', async () => {
+    const key = bearer(app.firstKeys?.demo);
+    const retire = async (at: string | null, redirect: string | null = null) => {
+      await app.database.query(
+        `UPDATE model SET retires_at = $1, redirect_to = (SELECT id FROM model WHERE name = $2) WHERE name = 'sim-reason'`,
+        [at, redirect],
+      );
+      await app.application.get(CatalogueService, { strict: false }).reload();
+    };
+    const found = () => get('/v1/models/sim-reason', key);
+    const ask = () =>
+      fetch(`${app.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { ...key, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'sim-reason', messages: [{ role: 'user', content: 'Hello' }] }),
+      });
+    await retire('2099-01-01T00:00:00Z');
+    expect(await (await found()).json()).toMatchObject({ retires_at: '2099-01-01T00:00:00.000Z' });
+    expect((await ask()).status).toBe(200);
+    await retire('2020-01-01T00:00:00Z');
+    expect((await found()).status).toBe(404);
+    const refused = await ask();
+    expect([refused.status, await refused.json()]).toMatchObject([
+      404,
+      { error: { code: 'model_not_available' } },
+    ]);
+    await retire('2020-01-01T00:00:00Z', 'sim-small');
+    expect((await ask()).status).toBe(200);
+    expect((await found()).status).toBe(200);
+    await retire(null);
+    expect(await (await found()).json()).toMatchObject({ retires_at: null });
   });
 
   test('are those on its list, and no others exist for it', async () => {

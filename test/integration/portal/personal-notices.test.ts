@@ -94,3 +94,50 @@ test('who had many failures of the other side within an hour hears of it once a 
   expect(await overview(own.userId)).not.toContain('requests failed');
   expect(await mailsTo(failing.userId, 1)).toEqual(['Your requests fail unusually often']);
 });
+
+test('who uses a model that retires hears of it 30 and 7 days before, and no more when it stays', async () => {
+  const [user, muted, other] = [await person(), await person(), await person()];
+  await app.database.query(`UPDATE model SET name = 'acme/large' WHERE name = 'sim-large'`);
+  const used = { model: 'acme/large', servedModel: 'acme/large' };
+  await putRecords(app, [
+    chatRecord(user.userId, user.keyId, used),
+    chatRecord(muted.userId, muted.keyId, used),
+    chatRecord(other.userId, other.keyId),
+  ]);
+  await app.database.transaction(
+    (tx) => service(PersonalSettings).muteNotices(tx, muted.userId, ['models']),
+    { withoutActivity: 'test' },
+  );
+  const retireIn = async (days: number | null) => {
+    await app.database.query(
+      `UPDATE model SET retires_at = date_trunc('day', now()) + make_interval(days => $1) WHERE name = 'acme/large'`,
+      [days],
+    );
+    await service(CatalogueService).reload();
+    await tell();
+    await tell();
+  };
+  const words = 'The model acme/large that you use retires on';
+  const shownTo = async ({ userId }: { userId: number }) => (await overview(userId)).split(words).length - 1;
+  await retireIn(40);
+  expect(await shownTo(user)).toBe(0);
+  await retireIn(25);
+  expect(await shownTo(user)).toBe(1);
+  await app.database.query(
+    `UPDATE model SET retires_at = retires_at - interval '20 days' WHERE name = 'acme/large'`,
+  );
+  await service(CatalogueService).reload();
+  await tell();
+  await tell();
+  expect([await shownTo(user), await shownTo(other), await shownTo(muted)]).toEqual([1, 0, 0]);
+  const mails = await mailsTo(user.userId, 2);
+  expect(mails).toEqual([
+    expect.stringContaining('The model acme/large retires on'),
+    expect.stringContaining('The model acme/large retires on'),
+  ]);
+  expect(await mailsTo(muted.userId, 0)).toEqual([]);
+  await retireIn(null);
+  expect(await shownTo(user)).toBe(0);
+  await retireIn(0);
+  expect(await overview(user.userId)).toContain('The model acme/large that you use was taken away');
+});

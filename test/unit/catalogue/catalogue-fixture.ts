@@ -37,6 +37,7 @@ export const model = (fields: Partial<Model> = {}): Model =>
     capabilities: ['tools'],
     replayIncluded: false,
     restricted: false,
+    retiresAt: null,
     managed: false,
     createdAt: created,
     ...fields,

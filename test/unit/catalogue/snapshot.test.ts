@@ -64,6 +64,17 @@ describe('states', () => {
   ] as const)('%s', (state, expected) => {
     expect(outcome(resolve({ models: [model({ state })] }))).toEqual(expected);
   });
+
+  test('a model that retires answers until its date, and from then on only through a redirect', () => {
+    const retiresAt = new Date(now);
+    const models = [model({ retiresAt })];
+    expect(outcome(resolve({ models }, 'm', now - 1))).toEqual(['m']);
+    expect(outcome(resolve({ models }, 'm', now))).toBe('model_not_available');
+    const led = [model({ id: 2, name: 'old', retiresAt, redirectTo: 1 }), model()];
+    expect(outcome(resolve({ models: led }, 'old'))).toEqual(['old', 'm']);
+    const intoOne = [model({ id: 2, name: 'old', redirectTo: 1 }), model({ retiresAt })];
+    expect(outcome(resolve({ models: intoOne }, 'old'))).toBe('model_not_available');
+  });
 });
 
 describe('lanes', () => {

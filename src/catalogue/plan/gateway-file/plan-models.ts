@@ -54,6 +54,7 @@ function fieldsStep(
         capabilities: [...model.capabilities],
         replayIncluded: model.replayIncluded,
         restricted: model.restricted,
+        retiresAt: model.retiresAt,
         managed: model.managed,
       });
       if (model.state !== (known?.state ?? 'active')) await editor.setState(tx, model.name, model.state);

@@ -66,6 +66,7 @@ const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
   capabilities: unlessEmpty(model.capabilities),
   replay_included: unless(false, model.replayIncluded),
   restricted: unless(false, model.restricted),
+  retires_at: model.retiresAt?.toISOString() ?? null,
   aliases: unlessEmpty(aliases),
   lanes: model.lanes.map((lane, place) =>
     withoutNothing({
