@@ -234,7 +234,10 @@ function placeOfNote(html: string, after: number): number {
   }
   const closing = /<\/(?:div|td|th|form|p|li)>/g;
   closing.lastIndex = after;
-  return closing.exec(html)?.index ?? after;
+  const end = closing.exec(html)?.index ?? after;
+  // Before the help of the field, which is a paragraph of its own.
+  const paragraph = html.slice(after, end).search(/<p\b/);
+  return paragraph === -1 ? end : after + paragraph;
 }
 
 function typedNotes(

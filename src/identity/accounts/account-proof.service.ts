@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { fault } from '../../kernel';
 import { Database } from '../../platform';
 import { AttemptThrottle } from './attempt-throttle.service';
+import { wrongPassword } from './password-rules';
 import { Passwords } from './passwords.service';
 import { signsInByProviderOnly } from './provider-only';
 
@@ -30,11 +31,14 @@ export class AccountProof {
     const manager = this.database.source.manager;
     if (row.password_hash === null || (await signsInByProviderOnly(manager, userId))) {
       if (row.is_fresh) return;
-      throw fault('invalid_credentials', { message: 'Sign out, sign in again, and repeat this at once.' });
+      throw fault('invalid_credentials', {
+        message: 'Sign out, sign in again, and repeat this at once.',
+        details: { reason: 'fresh-sign-in' },
+      });
     }
     const attempt = { purpose: 'sign-in', account: `password:${userId}`, address } as const;
     await this.throttle.take(attempt);
-    if (!(await this.passwords.matches(password, row.password_hash))) throw fault('invalid_credentials');
+    if (!(await this.passwords.matches(password, row.password_hash))) throw wrongPassword('current_password');
     await this.throttle.succeeded(attempt);
   }
 }

@@ -5,7 +5,7 @@ import { Database, type Tx } from '../../platform';
 import { UserAccount } from '../user-account.entity';
 import { AttemptThrottle } from './attempt-throttle.service';
 import { LinkedIdentity } from './linked-identity.entity';
-import { assertStrongPassword } from './password-rules';
+import { assertStrongPassword, wrongPassword } from './password-rules';
 import { Passwords } from './passwords.service';
 import { refuseProviderOnly, signsInByProviderOnly } from './provider-only';
 
@@ -69,7 +69,7 @@ export class OwnAccountService {
     const account = await this.find(userId);
     const stored = await this.hashOf(this.database.source.manager, userId);
     const right = await this.passwords.matches(given.current, stored);
-    if (stored !== null && !right) throw fault('invalid_credentials');
+    if (stored !== null && !right) throw wrongPassword('current_password');
     assertStrongPassword(given.next, account.email);
     await this.throttle.succeeded(attempt);
     const passwordHash = await this.passwords.hash(given.next);

@@ -22,6 +22,14 @@ export function assertStrongPassword(password: string, email: string): void {
     throw fault('weak_password', { param: 'password' });
 }
 
+/** Asked for again before something that a stranger at an open screen must not do. */
+export const wrongPassword = (param: string): Error =>
+  fault('invalid_credentials', {
+    param,
+    message: 'This password is not right.',
+    details: { reason: 'password' },
+  });
+
 /** How many different characters are left after everything that is guessed first. */
 function substanceOf(password: string, email: string): number {
   let rest = password.toLowerCase();

@@ -68,7 +68,7 @@ export class SecondFactors {
     return this.database.transaction(async (tx) => {
       const factor = await this.find(tx, userId);
       if (factor === null || factor.enabledAt !== null) throw fault('conflict');
-      if (!(await this.takeCode(tx, factor, code))) throw fault('invalid_credentials');
+      if (!(await this.takeCode(tx, factor, code))) throw wrongCode();
       await tx.getRepository(SecondFactor).update(userId, { enabledAt: () => 'now()' });
       const codes = Array.from({ length: RECOVERY_CODES }, recoveryCode);
       for (const text of codes) {
@@ -104,7 +104,7 @@ export class SecondFactors {
       },
       { withoutActivity: 'the sign-in that follows is on record' },
     );
-    if (!right) throw fault('invalid_credentials');
+    if (!right) throw wrongCode();
     await this.throttle.succeeded(attempt);
   }
 
@@ -186,6 +186,13 @@ export class SecondFactors {
     return createHmac('sha256', this.settings.sessionSecret).update(text).digest();
   }
 }
+
+const wrongCode = (): Error =>
+  fault('invalid_credentials', {
+    param: 'code',
+    message: 'This code is not right, or was used already.',
+    details: { reason: 'code' },
+  });
 
 const attemptOf = (userId: number, address: string) =>
   ({ purpose: 'second-factor', account: `user:${userId}`, address }) as const;

@@ -55,7 +55,8 @@ export class SignInService {
     const attempt = await this.takeAttempt(email, from);
     const account = await this.accountOf(email);
     const right = await this.passwords.matches(password, account?.password_hash ?? null);
-    if (!right || account === undefined || account.status === 'deleted') throw fault('invalid_credentials');
+    if (!right || account === undefined || account.status === 'deleted')
+      throw fault('invalid_credentials', { param: 'password' });
     if (account.status === 'pending_verification') throw fault('email_not_verified');
     if (account.sso_only) throw fault('sso_only');
     await this.throttle.succeeded(attempt);

@@ -17,6 +17,7 @@ import { SecondFactorController } from './second-factor.controller';
 import { SettingsModel } from './settings-model';
 import { SettingsController } from './settings.controller';
 import { SignInModel } from './sign-in-model';
+import { SignUpModel } from './sign-up-model';
 import { SignInController } from './sign-in.controller';
 import { PublicModule } from '../public/public.module';
 import { LegalAcceptanceController } from './legal-acceptance.controller';
@@ -49,6 +50,7 @@ import { Visitor } from './visitor';
     FormAnswers,
     SettingsModel,
     SignInModel,
+    SignUpModel,
     PasskeyDoor,
     PasswordStrategy,
     Visitor,

@@ -52,8 +52,7 @@ export class AddressController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
     const again = await this.settings.of(request);
-    const { view, keeps } = this.settings;
-    const shown = { form: AddressForm, view, keeps, model: () => again };
+    const shown = { form: AddressForm, view: this.settings.view, model: () => again };
     return this.answers.answer(
       request,
       response,

@@ -1,9 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { type Fault, fromUnknown, portalStatusOf, type ValidationIssue } from '../../kernel';
-import type { Translate } from '../../views';
-import { FormPipe, type HttpRequest, PageRenderer, wantsPage } from '../../web';
+import { type Fault, fromUnknown, portalStatusOf } from '../../kernel';
+import { FormPipe, type HttpRequest, PageRenderer, pathOf, wantsPage } from '../../web';
 
 /** What a form's handler has done, and where the visitor of a page goes next. */
 export type Done = { readonly body: object } & (
@@ -17,15 +16,8 @@ export interface FormView<Form> {
   readonly form?: new () => Form;
   /** Shown again, with what was wrong, when the form is refused. */
   readonly view: string;
-  /** Names of the fields that are filled in again; never a secret. */
-  readonly keeps?: readonly string[];
-  readonly model?: (values: Readonly<Record<string, string>>) => object;
-}
-
-interface Problem {
-  readonly text: string;
-  readonly code: string;
-  readonly fields: Readonly<Record<string, string>>;
+  /** What the view shows beside the form; of what was sent it keeps what it names here, never a secret. */
+  readonly model?: (sent: Readonly<Record<string, string>>) => object;
 }
 
 /** Forms of pages and of programs: the same work; a page is shown again or left, a program gets JSON. */
@@ -68,58 +60,32 @@ export class FormAnswers {
     return (await this.pipe.transform(given, { type: 'body', metatype: form })) as Form;
   }
 
+  /** The renderer puts back what was typed, and marks the fields at fault. */
   private again<Form>(
     problem: Fault,
     request: HttpRequest,
     response: ServerResponse,
-    { view, keeps = [], model }: FormView<Form>,
+    { view, model }: FormView<Form>,
   ): string {
     response.statusCode = portalStatusOf(problem);
     response.setHeader('content-type', 'text/html; charset=utf-8');
     const seconds = problem.options.retryAfterSeconds;
     if (seconds !== undefined) response.setHeader('retry-after', String(seconds));
-    const values = keptValues(request.body, keeps);
-    return this.pages.page(
-      view,
-      { values, ...model?.(values), problem: this.shown(problem, request) },
-      request,
-    );
-  }
-
-  private shown(problem: Fault, request: HttpRequest): Problem {
-    const texts = this.pages.textsFor(request);
-    const issues = (problem.options.details?.errors ?? []) as ValidationIssue[];
-    const text = textOf(problem, texts);
-    const param = issues.length === 0 ? problem.options.param : undefined;
-    return {
-      text,
-      code: problem.code,
-      fields: {
-        ...Object.fromEntries(
-          issues.map(({ loc }) => [String(loc[1] ?? ''), texts('account.field-invalid')]),
-        ),
-        ...(typeof param === 'string' && { [param]: text }),
-      },
-    };
+    const posted = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+    const again = Object.assign(Object.create(request) as HttpRequest, {
+      originalUrl: request.formPage ?? request.originalUrl,
+      refusal: { path: pathOf(request), posted, problem },
+    });
+    const shown = { ...model?.(textsOf(posted)), problem: { code: problem.code } };
+    return this.pages.page(view, shown, again);
   }
 }
 
-/** In the reader's words: by the reason that a refusal names, else by its code. */
-function textOf({ code, humanMessage, options }: Fault, texts: Translate): string {
-  const details = (options.details ?? {}) as Record<string, string | number>;
-  const values = { ...details, count: details['count'] ?? options.retryAfterSeconds ?? 0 };
-  const keys = [`account.refused.${details['reason'] ?? ''}`, `account.problem.${code}`];
-  return (
-    keys.map((key) => [key, texts(key, values)]).find(([key, text]) => key !== text)?.[1] ?? humanMessage
-  );
-}
+const LONGEST_KEPT = 2_000;
 
-function keptValues(body: unknown, names: readonly string[]): Record<string, string> {
-  const given = (body ?? {}) as Record<string, unknown>;
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = given[name];
-      return typeof value === 'string' ? [[name, value.slice(0, 2_000)]] : [];
-    }),
+const textsOf = (posted: Readonly<Record<string, unknown>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(posted).flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value.slice(0, LONGEST_KEPT)]] : [],
+    ),
   );
-}

@@ -56,7 +56,7 @@ export class PasswordResetController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
-    const shown = { form: ForgotForm, view: 'pages/account/forgot-password', keeps: ['email'] };
+    const shown = { form: ForgotForm, view: 'pages/account/forgot-password' };
     return this.answers.answer(request, response, shown, async ({ email }) => {
       await this.throttle.take({ purpose: 'mail', account: email, address: this.addresses.of(request) });
       await this.mails.wish('reset', email, request);
@@ -74,7 +74,6 @@ export class PasswordResetController {
     const shown = {
       form: ResetForm,
       view: 'pages/account/reset-password',
-      keeps: ['token'],
       model: ({ token = '' }) => ({ token, open: true, least: PASSWORD_LEAST }),
     };
     return this.answers.answer(request, response, shown, async ({ token, password }) => {

@@ -24,7 +24,7 @@ export class PasswordStrategy extends PassportStrategy(Strategy) {
 
   async userOf(request: HttpRequest): Promise<number> {
     const outcome = await runStrategy<{ userId: number }>(this, request);
-    if (outcome.kind !== 'recognised') throw fault('invalid_credentials');
+    if (outcome.kind !== 'recognised') throw fault('invalid_credentials', { param: 'password' });
     return outcome.user.userId;
   }
 }

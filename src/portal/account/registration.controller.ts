@@ -1,14 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
 import { IsOptional } from 'class-validator';
-import { AttemptThrottle, PASSWORD_LEAST, RegistrationService } from '../../identity';
+import { AttemptThrottle, RegistrationService } from '../../identity';
 import { fault } from '../../kernel';
 import { Access, Action, ClientAddress, type HttpRequest, Page, PageRenderer } from '../../web';
 import { AccountMails, laterOnRecord } from './account-mails';
 import { IsLine, IsMail, IsPassword, IsTicked, IsToken } from './fields';
 import { FormAnswers } from './form-answers';
 import { LegalLibrary } from '../public/legal/legal-library';
-import { Providers } from './providers/providers';
+import { SignUpModel } from './sign-up-model';
 
 class RegisterForm {
   @IsMail()
@@ -65,16 +65,12 @@ export class RegistrationController {
     private readonly pages: PageRenderer,
     private readonly addresses: ClientAddress,
     private readonly legal: LegalLibrary,
-    private readonly providers: Providers,
+    private readonly model: SignUpModel,
   ) {}
-
-  private model(): object {
-    return { least: PASSWORD_LEAST, version: this.legal.currentTerms, providers: this.providers.shown() };
-  }
 
   @Page('/signup', 'pages/account/signup', Access.anyone())
   signUp(@Query() { notice, email }: SignUpQuery): object {
-    return { ...this.model(), ...(notice === 'terms' && { notice }), values: { email } };
+    return { ...this.model.read(), ...(notice === 'terms' && { notice }), values: { email } };
   }
 
   @Action('/auth/register', Access.anyone(), { audit: laterOnRecord })
@@ -85,12 +81,11 @@ export class RegistrationController {
     const shown = {
       form: RegisterForm,
       view: 'pages/account/signup',
-      keeps: ['email', 'display_name'],
-      model: () => this.model(),
+      model: () => this.model.read(),
     };
     return this.answers.answer(request, response, shown, async (form) => {
       if (form.terms === undefined)
-        throw fault('tos_not_accepted', { details: { version: this.legal.currentTerms } });
+        throw fault('tos_not_accepted', { param: 'terms', details: { version: this.legal.currentTerms } });
       const registration = {
         email: form.email,
         password: form.password,
@@ -128,7 +123,7 @@ export class RegistrationController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
-    const shown = { form: ResendForm, view: 'pages/account/verify-email', keeps: ['email'] };
+    const shown = { form: ResendForm, view: 'pages/account/verify-email' };
     return this.answers.answer(request, response, shown, async ({ email }) => {
       await this.throttle.take({ purpose: 'mail', account: email, address: this.addresses.of(request) });
       await this.mails.wish('resend', email, request);

@@ -23,9 +23,6 @@ interface SettingsPage {
 export class SettingsModel {
   readonly view = 'pages/dashboard/settings';
 
-  /** What settings keep of a form that is refused; never a password. */
-  readonly keeps = ['display_name', 'preferred_language', 'time_zone', 'email', 'confirmation'];
-
   constructor(
     private readonly pages: PageRenderer,
     private readonly accounts: OwnAccountService,
@@ -72,23 +69,12 @@ export class SettingsModel {
   }
 }
 
-/** The page as it was, with what was typed into the form that is refused. */
-export function withValues(page: SettingsPage, values: Readonly<Record<string, string>>): object {
-  const { display_name: displayName = page.account.displayName } = values;
-  const language = values['preferred_language'] ?? selectedOf(page.languages);
-  const zone = values['time_zone'] ?? selectedOf(page.zones);
-  return { ...page, account: { ...page.account, displayName }, ...choicesOf(language, zone) };
-}
-
 const choicesOf = (language: string, zone: string): Pick<SettingsPage, 'languages' | 'zones'> => ({
   languages: locales.map((value) => ({ value, label: nameOf(value), selected: value === language })),
   zones: Intl.supportedValuesOf('timeZone')
     .concat('UTC')
     .map((value) => ({ value, label: value, selected: value === zone })),
 });
-
-const selectedOf = (choices: readonly Choice[]): string =>
-  choices.find(({ selected }) => selected)?.value ?? '';
 
 const nameOf = (locale: Locale): string =>
   new Intl.DisplayNames([locale], { type: 'language' }).of(locale) ?? locale;

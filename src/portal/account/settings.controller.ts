@@ -19,7 +19,7 @@ import { AccountNotices } from './account-notices';
 import { AccountMails } from './account-mails';
 import { IsLine, IsPassword } from './fields';
 import { type Done, FormAnswers, type FormView } from './form-answers';
-import { SettingsModel, withValues } from './settings-model';
+import { SettingsModel } from './settings-model';
 import { Visitor } from './visitor';
 
 const IsZone = (): PropertyDecorator =>
@@ -208,7 +208,6 @@ export class SettingsController {
     const shown: FormView<DeletionForm> = {
       form: DeletionForm,
       view,
-      keeps: this.model.keeps,
       model: () => again,
     };
     return this.answers.answer(request, response, shown, async (form) => {
@@ -241,8 +240,7 @@ export class SettingsController {
     const shown: FormView<Form> = {
       form,
       view,
-      keeps: this.model.keeps,
-      model: (values) => withValues(again, values),
+      model: () => again,
     };
     const done = async (given: Form): Promise<Done> => ({
       body: await work(given),

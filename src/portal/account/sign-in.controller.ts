@@ -82,8 +82,10 @@ export class SignInController {
     const shown = {
       form: LoginForm,
       view: 'pages/account/login',
-      keeps: ['email', 'next'],
-      model: ({ next }: Readonly<Record<string, string>>) => this.model.of(request, localPath(next, '')),
+      model: ({ email, next }: Readonly<Record<string, string>>) => ({
+        values: { email, next },
+        ...this.model.of(request, localPath(next, '')),
+      }),
     };
     return this.answers.answer(request, response, shown, async ({ email, next }) => {
       const userId = await this.recognise(email, request);

@@ -47,7 +47,18 @@ function bannerText(
   translate: Translate,
 ): string {
   if (isStale) return translate('forms.changed-meanwhile');
-  return errors.size > 0 ? translate('forms.refused') : problem.humanMessage;
+  if (errors.size === 0) return faultText(problem, translate);
+  return translate(problem.code === 'validation_error' ? 'forms.refused' : 'forms.marked');
+}
+
+/** In the reader's words: by the reason that a refusal names, else by its code. */
+function faultText({ code, humanMessage, options }: Fault, translate: Translate): string {
+  const details = (options.details ?? {}) as Record<string, string | number>;
+  const values = { ...details, count: details['count'] ?? options.retryAfterSeconds ?? 0 };
+  const keys = [`account.refused.${details['reason'] ?? ''}`, `account.problem.${code}`];
+  return (
+    keys.map((key) => [key, translate(key, values)]).find(([key, text]) => key !== text)?.[1] ?? humanMessage
+  );
 }
 
 const MOST_TEXTS = 5;
@@ -63,7 +74,7 @@ function errorsOf(problem: Fault, translate: Translate): Map<string, string> {
   }
   if (problem.code === 'missing_fields')
     for (const name of (details?.required ?? []) as string[]) keep(name, translate('forms.problem.missing'));
-  if (param !== undefined && texts.size === 0) keep(param.split('.')[0] ?? '', problem.humanMessage);
+  if (param !== undefined && texts.size === 0) keep(param.split('.')[0] ?? '', faultText(problem, translate));
   return new Map([...texts].map(([name, said]) => [name, [...said].slice(0, MOST_TEXTS).join(' ')]));
 }
 

@@ -95,9 +95,10 @@ export class PasskeysController {
     const shown = {
       form: SignInForm,
       view: 'pages/account/login',
-      keeps: ['next'],
-      model: ({ next }: Readonly<Record<string, string>>) =>
-        this.signInModel.of(request, localPath(next, '')),
+      model: ({ next }: Readonly<Record<string, string>>) => ({
+        values: { next },
+        ...this.signInModel.of(request, localPath(next, '')),
+      }),
     };
     return this.answers.answer(request, response, shown, async ({ credential, next }) => {
       const userId = await this.door.recognise(request, response, credential);
@@ -115,7 +116,7 @@ export class PasskeysController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
     const again = await this.model.of(request);
-    const shown = { form: BeginForm, view: this.model.view, keeps: ['name'], model: () => again };
+    const shown = { form: BeginForm, view: this.model.view, model: () => again };
     return this.answers.answer(request, response, shown, async (form) => {
       const { userId, sessionId } = actorOf(request);
       const address = this.addresses.of(request);
@@ -134,7 +135,7 @@ export class PasskeysController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
     const again = await this.model.of(request);
-    const shown = { form: EnrolForm, view: this.model.view, keeps: ['name'], model: () => again };
+    const shown = { form: EnrolForm, view: this.model.view, model: () => again };
     return this.answers.answer(request, response, shown, async ({ credential, name }) => {
       const { userId, sessionId } = actorOf(request);
       const challenge = cookieOf(request.headers, passkeyCookie) ?? '';

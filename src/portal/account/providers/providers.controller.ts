@@ -22,6 +22,7 @@ import {
 import { LegalLibrary } from '../../public/legal/legal-library';
 import { IsNext, IsTicked, IsToken } from '../fields';
 import { FormAnswers } from '../form-answers';
+import { SignUpModel } from '../sign-up-model';
 import { Visitor } from '../visitor';
 import { AcceptedTerms } from './accepted-terms';
 import { type ProviderIntent, type ProviderSlot, stateCookie } from './provider-states';
@@ -80,6 +81,7 @@ export class ProvidersController {
     private readonly terms: AcceptedTerms,
     private readonly legal: LegalLibrary,
     private readonly answers: FormAnswers,
+    private readonly signUp: SignUpModel,
     private readonly pages: PageRenderer,
     private readonly visitor: Visitor,
     private readonly hosts: PortalHosts,
@@ -94,10 +96,10 @@ export class ProvidersController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<unknown> {
-    const shown = { form: TermsForm, view: 'pages/account/signup' };
+    const shown = { form: TermsForm, view: 'pages/account/signup', model: () => this.signUp.read() };
     return this.answers.answer(request, response, shown, ({ terms, provider }) => {
       const version = this.legal.currentTerms;
-      if (terms === undefined) throw fault('tos_not_accepted', { details: { version } });
+      if (terms === undefined) throw fault('tos_not_accepted', { param: 'terms', details: { version } });
       this.terms.remember(response, version);
       return Promise.resolve({ to: `/auth/${provider ?? 'idp1'}`, body: { ok: true, version } });
     });

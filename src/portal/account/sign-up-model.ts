@@ -1,0 +1,17 @@
+import { Injectable } from '@nestjs/common';
+import { PASSWORD_LEAST } from '../../identity';
+import { LegalLibrary } from '../public/legal/legal-library';
+import { Providers } from './providers/providers';
+
+/** What the sign-up page shows, also when one of its forms is refused. */
+@Injectable()
+export class SignUpModel {
+  constructor(
+    private readonly legal: LegalLibrary,
+    private readonly providers: Providers,
+  ) {}
+
+  read(): object {
+    return { least: PASSWORD_LEAST, version: this.legal.currentTerms, providers: this.providers.shown() };
+  }
+}
