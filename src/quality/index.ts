@@ -14,7 +14,13 @@ export { JudgedDecisions } from './decisions/judged-decisions';
 export { AnswerFeedback, type AnsweredRequest, type Thumb, thumbs } from './feedback/answer-feedback';
 export { EvaluationLedger } from './ledger/evaluation-ledger';
 export { QualityModule } from './quality.module';
-export { type ModelReport, type QualityReport, reportsOf, type ScoredAnswer } from './report/quality-report';
+export {
+  type ModelReport,
+  type QualityReport,
+  reportsOf,
+  type ScoredAnswer,
+  usableReport,
+} from './report/quality-report';
 export type { Interval } from './report/statistics';
 export { type SampledShare, type ScoreFilter, ScoreQuery } from './scores/score-query';
 export { presentScore, scoreFileColumns, scoreFileRow, type ScoreRow } from './scores/score-row';

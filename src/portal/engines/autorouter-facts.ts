@@ -28,8 +28,10 @@ export interface AutorouterFacts {
   readonly latest: readonly MadeDecision[];
   readonly excluded: Readonly<Record<string, number>>;
   readonly measured: MeasuredDifference;
-  /** Of the latest judge; null while nothing was judged. */
+  /** Of the latest judge that scored enough; null while nothing was judged. */
   readonly report: QualityReport | null;
+  /** A later judge has scored too little for figures. */
+  readonly isOfEarlierJudge: boolean;
   readonly isSimulated: boolean;
   readonly levels: Awaited<ReturnType<AutoSettingsStore['levels']>>;
   readonly policy: ReturnType<typeof effectivePolicy>;

@@ -43,6 +43,7 @@ export interface AutorouterPageModel {
   readonly periods: PeriodPickerModel;
   readonly state: BannerModel;
   readonly simulated: BannerModel | null;
+  readonly earlierJudge: BannerModel | null;
   readonly tiles: readonly TileModel[];
   readonly plot: ScatterModel | null;
   readonly plotNote: string | null;
@@ -83,6 +84,13 @@ export function autorouterPage({ request, facts, settings, looks }: PageFacts): 
     },
     state: stateOf(facts, looks),
     simulated: facts.isSimulated ? simulatedBanner(translate) : null,
+    earlierJudge: facts.isOfEarlierJudge
+      ? {
+          tone: 'info',
+          title: translate('qualitative.versions-title'),
+          text: translate('autorouter.earlier-judge', { version: facts.report?.judgeVersion }),
+        }
+      : null,
     tiles: autorouterTiles(facts, looks),
     plot,
     plotNote: plot === null ? translate('autorouter.plot-none') : null,

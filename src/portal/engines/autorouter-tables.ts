@@ -163,7 +163,8 @@ function decisionRow(decision: MadeDecision, looks: Looks): RowModel {
   };
 }
 
-const requestHref = (requestId: string): string => `/dashboard/request-log?request_id=${requestId}`;
+const requestHref = (requestId: string): string =>
+  `/dashboard/request-log?request_id=${requestId}&open=${requestId}`;
 
 function detailsOf({ candidates, excluded, ...decision }: MadeDecision, looks: Looks): LabelledFigure[] {
   const { translate } = looks;

@@ -15,6 +15,7 @@ import {
   type QualityReport,
   reportsOf,
   ScoreQuery,
+  usableReport,
 } from '../../quality';
 import {
   AUTO,
@@ -139,11 +140,13 @@ export class AutorouterController {
     const candidates = this.openModels(request)
       .filter((model) => isIncluded(model, policy))
       .map(({ name }) => name);
-    const report = reportsOf(scored, policy.reference_model ?? null)[0] ?? null;
+    const reports = reportsOf(scored, policy.reference_model ?? null);
+    const report = usableReport(reports);
     return {
       ...{ days, chosen, totals, byDay, byWeek, reasons, latest, excluded, measured, report, candidates },
       reference: referenceIn(policy, candidates, report),
       dials: await this.preview(scope, from, policy, { candidates, state }),
+      isOfEarlierJudge: report !== (reports[0] ?? null),
       isSimulated: share.simulated,
       levels,
       policy,

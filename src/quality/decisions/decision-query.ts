@@ -184,7 +184,7 @@ export class DecisionQuery {
     return Object.fromEntries(rows.map(({ reason, count }) => [reason, count]));
   }
 
-  /** Only of the latest judge: scores of two judges are never compared. */
+  /** Of the latest judge that scored enough pairs: scores of two judges are never compared. */
   async measured(scope: Scope, from: Date): Promise<MeasuredDifference> {
     const { values, where } = autoRecords(scope, from);
     const rows = await this.database.query<
@@ -201,7 +201,9 @@ export class DecisionQuery {
                 AND b.role = 'replay' AND b.verdict = 'ok' AND b.judge_version = a.judge_version
           WHERE ${where})
        SELECT value, weight, cost, "costOther", late, "lateOther" FROM pair
-        WHERE judge_version = (SELECT judge_version FROM pair ORDER BY judged_at DESC LIMIT 1)
+        WHERE judge_version = (
+          SELECT judge_version FROM pair GROUP BY 1
+           ORDER BY count(*) >= ${LEAST_SAMPLE} DESC, max(judged_at) DESC LIMIT 1)
         ORDER BY judged_at DESC LIMIT ${MOST_PAIRS}`,
       values,
     );

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../kernel';
 import { Database } from '../../platform';
+import { LEAST_SAMPLE } from '../report/statistics';
 import { autoRecords } from './auto-records';
 import type { JudgedDecision } from './dial-preview';
 
 const MOST_LOOKED_AT = 1_000;
 
-/** Reads the last decisions whose answers were judged, with the scores of one judge: the latest. */
+/** Reads the last decisions whose answers were judged, with the scores of one judge: the latest that scored enough of them. */
 @Injectable()
 export class JudgedDecisions {
   constructor(private readonly database: Database) {}
@@ -28,7 +29,9 @@ export class JudgedDecisions {
               (j.made->>'ref_cost')::float8 AS "referenceCost", coalesce(j.made->'candidates', '[]') AS candidates,
               jsonb_object_agg(s.model, jsonb_build_object('score', s.score_total, 'costNano', s.cost_nano)) AS answers
          FROM judged j JOIN score s USING (request_id)
-        WHERE s.judge_version = (SELECT judge_version FROM score ORDER BY judged_at DESC NULLS LAST LIMIT 1)
+        WHERE s.judge_version = (
+          SELECT judge_version FROM score GROUP BY 1
+           ORDER BY count(DISTINCT request_id) >= ${LEAST_SAMPLE} DESC, max(judged_at) DESC NULLS LAST LIMIT 1)
         GROUP BY j.request_id, j.created_at, j.made, j.weight ORDER BY j.created_at DESC, j.request_id DESC`,
       values,
     );

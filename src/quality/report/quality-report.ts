@@ -92,6 +92,10 @@ export function reportsOf(rows: readonly ScoredAnswer[], reference: string | nul
     .map(([judgeVersion, within]) => reportOf(judgeVersion, within, reference));
 }
 
+/** The latest report that has figures of two models or more; where none has, the latest. */
+export const usableReport = (reports: readonly QualityReport[]): QualityReport | null =>
+  reports.find(({ models }) => models.filter(({ mean }) => mean !== null).length > 1) ?? reports[0] ?? null;
+
 function reportOf(judgeVersion: string, rows: readonly ScoredAnswer[], wanted: string | null): QualityReport {
   const models = Map.groupBy(rows, ({ model }) => model);
   const reference = wanted !== null && models.has(wanted) ? wanted : mostScored(models);

@@ -197,7 +197,7 @@ test('the dial is previewed by what was judged, and says where that is too littl
   expect(body).toContain('in force for you');
   expect(body).toContain('It has no supplier in the allowed regions');
   expect(body).toContain('No request of yours is used to try a model out');
-  expect(body).toMatch(/<a href="\/dashboard\/request-log\?request_id(?:=|&#x3D;)[\w-]+">/);
+  expect(body).toMatch(/<a href="\/dashboard\/request-log\?request_id(?:=|&#x3D;)[^"]+">/);
   expect(body).toMatch(/scatter-point/);
   const empty = await open('/dashboard/autorouter', await signIn(app, (await addHouse(app, 'empty')).userId));
   expect(empty.body).toContain('Nothing to preview yet');
@@ -216,10 +216,14 @@ test('a model that settings exclude is no candidate of the page', async () => {
   expect(candidates).not.toContain('sim-small');
 });
 
-test('pairs of another judge are never added to them', async () => {
+test('pairs of another judge are never added to them, and replace them when they are enough', async () => {
   const cookie = await signIn(app, house.userId);
   await putRouted(0, house, 'another');
-  expect((await data(cookie)).totals.measured).toMatchObject({ pairs: 1, quality_difference: null });
+  expect((await data(cookie)).totals.measured).toMatchObject({ pairs: 20 });
+  expect((await open('/dashboard/autorouter', cookie)).body).toContain('has scored too little');
+  for (let index = 0; index < 21; index += 1) await putRouted(index, house, 'another');
+  expect((await data(cookie)).totals.measured).toMatchObject({ pairs: 22 });
+  expect((await open('/dashboard/autorouter', cookie)).body).not.toContain('has scored too little');
 });
 
 test('nothing of it is for others', async () => {

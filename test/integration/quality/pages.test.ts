@@ -96,6 +96,60 @@ describe('reports', () => {
     expect(body).toContain('Scored: 40 of');
   });
 
+  test('compare with the model that auto leans on, where settings name one', async () => {
+    const reader = await signIn(app, house.userId);
+    const referenceIn = async (): Promise<string | undefined> =>
+      /<th scope="row">([^<]+)<\/th>(?:(?!<\/tr>)[^])*?<td[^>]*>reference</.exec(
+        (await open('/dashboard/qualitative', reader)).body,
+      )?.[1];
+    expect(await referenceIn()).toBe('sim-small');
+    await app.database.query(
+      `INSERT INTO engine_setting (engine, organisation_id, settings)
+       VALUES ('autorouter', $1, '{"reference_model": "sim-large"}')`,
+      [house.organisationId],
+    );
+    expect(await referenceIn()).toBe('sim-large');
+    await app.database.query(
+      `DELETE FROM engine_setting WHERE engine = 'autorouter' AND organisation_id = $1`,
+      [house.organisationId],
+    );
+  });
+
+  test('say for what each figure stands, and name signals in words', async () => {
+    const reader = await signIn(app, house.userId);
+    const requestId = await putPair(house, { served: 12.5, replay: 100 });
+    await app.database.query(
+      `UPDATE quality_score SET objective_flags = '{truncated}' WHERE request_id = $1 AND role = 'served'`,
+      [requestId],
+    );
+    await app.database.query(
+      `INSERT INTO answer_feedback (request_id, organisation_id, user_id, model, verdict, retried_at)
+       VALUES ($1, $2, $3, 'sim-small', 'down', now())`,
+      [requestId, house.organisationId, house.userId],
+    );
+    const { body } = await open('/dashboard/qualitative', reader);
+    expect(body).toContain('* marks differences that stand when all of them are taken together');
+    expect(body).toContain('won / tied / lost against the served answer');
+    expect(body).toContain('cut off at its length, thumb down, asked again at once');
+    // Every score has one decimal, so that they stand below one another.
+    expect(body).toContain('12.5');
+    expect(body).toContain('100.0');
+    expect(body).toMatch(new RegExp(`request_id(=|&#x3D;)${requestId}`));
+    const file = (await open('/dashboard/qualitative/export?days=7', reader)).body;
+    expect(file).toMatch(new RegExp(`${requestId}.*truncated thumb_down retried`));
+  });
+
+  test('tell a filter that finds nothing from having nothing', async () => {
+    const reader = await signIn(app, house.userId);
+    const none = (await open('/dashboard/qualitative?verdict=judge_error', reader)).body;
+    expect(none).toContain('Nothing matches these filters');
+    const fresh = await addHouse(app, 'nothing-yet');
+    await setQuality(app, fresh.organisationId, everything);
+    const empty = (await open('/dashboard/qualitative', await signIn(app, fresh.userId))).body;
+    expect(empty).toContain('No answer was scored');
+    expect(empty).not.toContain('Nothing matches these filters');
+  });
+
   test('are filtered by their address, page by page', async () => {
     const reader = await signIn(app, house.userId);
     const replays = (await open('/dashboard/qualitative?role=replay', reader)).body;

@@ -12,6 +12,7 @@ import {
   ScoreQuery,
   type ScoreRow,
 } from '../../../quality';
+import { AutoSettingsStore, effectivePolicy } from '../../../routing';
 import {
   Access,
   actorOf,
@@ -38,6 +39,7 @@ export class QualitativeController {
   constructor(
     private readonly access: QualityAccess,
     private readonly scores: ScoreQuery,
+    private readonly auto: AutoSettingsStore,
     private readonly content: SampleContent,
     private readonly personal: PersonalSettings,
     private readonly pages: PageRenderer,
@@ -72,8 +74,15 @@ export class QualitativeController {
       this.scores.choices(view.scope, filter.from),
     ]);
     const facts = { request, query, page, share, choices, looks };
-    const reports = reportModels(reportsOf(scored, null), scored, looks);
+    const reports = reportModels(reportsOf(scored, await this.referenceFor(request)), scored, looks);
     return { isHelpClosed, settingsHref, ...qualityPage(facts), ...reports };
+  }
+
+  /** Differences are against the model that auto leans on; without one, against the one that served most. */
+  private async referenceFor(request: HttpRequest): Promise<string | null> {
+    const { userId, organisationId } = actorOf(request);
+    const levels = await this.auto.levels({ organisationId, userId, keyId: null });
+    return effectivePolicy(levels).reference_model ?? null;
   }
 
   /** One score row with everything that may be said of it; texts only where they are kept and the reader may read them. */

@@ -22,6 +22,7 @@ import {
   scopeWords,
 } from '../../../web';
 import type { Looks } from '../../lists/looks';
+import { decimalText } from '../autorouter-words';
 import { daysOf, periods, type QualitativeQuery, roles, verdicts } from './qualitative.form';
 import { daysField } from '../../lists/periods';
 
@@ -81,7 +82,7 @@ function describe({ request, query, choices, looks }: QualityFacts): ListDescrip
       { label: text('preference'), minor: true },
     ],
     fields: fieldsOf(query, choices, translate),
-    row: (row) => rowOf(row, request, query, translate),
+    row: (row) => rowOf(row, request, query, looks),
     nothingYet: { title: text('none-title'), text: text('none-text') },
   };
 }
@@ -114,12 +115,8 @@ function fieldsOf(
   ];
 }
 
-function rowOf(
-  row: ScoreRow,
-  request: HttpRequest,
-  { open }: QualitativeQuery,
-  translate: Translate,
-): RowModel {
+function rowOf(row: ScoreRow, request: HttpRequest, { open }: QualitativeQuery, looks: Looks): RowModel {
+  const { translate } = looks;
   const name = `${row.model} · ${row.bucket}`;
   return {
     cells: [
@@ -127,7 +124,7 @@ function rowOf(
       { kind: 'text', value: row.model, heading: true },
       { kind: 'text', value: translate(`qualitative.roles.${row.role}`), minor: true },
       { kind: 'text', value: row.bucket, minor: true },
-      scoreCell(row, translate),
+      scoreCell(row, looks),
       { kind: 'text', value: preferenceText(row, translate), minor: true },
     ],
     detail: {
@@ -141,8 +138,9 @@ function rowOf(
 }
 
 /** A score is a number; what could not be judged says why there is none. */
-function scoreCell({ score_total: total, verdict }: ScoreRow, translate: Translate): Cell {
-  if (total !== null) return { kind: 'number', value: total, align: 'end' };
+function scoreCell({ score_total: total, verdict }: ScoreRow, looks: Looks): Cell {
+  const { translate } = looks;
+  if (total !== null) return { kind: 'text', value: decimalText(total, looks), align: 'end' };
   const badge: BadgeModel =
     verdict === null
       ? { tone: 'neutral', label: translate('qualitative.pending') }
@@ -156,6 +154,13 @@ function scoreCell({ score_total: total, verdict }: ScoreRow, translate: Transla
 const preferenceText = ({ pair_preference: preference }: ScoreRow, translate: Translate): string =>
   preference === null ? '–' : translate(`qualitative.preferences.${preference}`);
 
+/** In words; a signal that a newer node noted stays as it is. */
+function flagText(flag: string, translate: Translate): string {
+  const key = `qualitative.signals.${flag}`;
+  const text = translate(key);
+  return text === key ? flag : text;
+}
+
 function detailsOf(row: ScoreRow, translate: Translate): LabelledFigure[] {
   const text = (name: string): string => translate(`qualitative.${name}`);
   const parts = Object.entries(row.scores ?? {}).map(([part, score]): LabelledFigure => ({
@@ -168,7 +173,7 @@ function detailsOf(row: ScoreRow, translate: Translate): LabelledFigure[] {
   return [
     ...parts,
     ...maybe(text('judge'), row.judge_model === null ? null : `${row.judge_model} · ${row.judge_version}`),
-    ...maybe(text('flags'), row.objective_flags.join(', ')),
+    ...maybe(text('flags'), row.objective_flags.map((flag) => flagText(flag, translate)).join(', ')),
     ...maybe(text('redactions'), redactions.join(', ')),
     { label: translate('requests.cost'), figure: { kind: 'cost', value: BigInt(row.cost_nano) } },
     { label: text('judge-cost'), figure: { kind: 'cost', value: BigInt(row.judge_cost_nano) } },
@@ -177,7 +182,14 @@ function detailsOf(row: ScoreRow, translate: Translate): LabelledFigure[] {
       label: text('sampled-by'),
       figure: { kind: 'text', value: `${row.sampled_by} · ${row.inclusion_prob}` },
     },
-    { label: translate('activity.page.request'), figure: { kind: 'copy', value: row.request_id } },
+    {
+      label: translate('activity.page.request'),
+      figure: {
+        kind: 'link',
+        value: row.request_id,
+        href: `/dashboard/request-log?request_id=${row.request_id}&open=${row.request_id}`,
+      },
+    },
     {
       label: text('detail'),
       figure: {
