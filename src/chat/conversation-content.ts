@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { fault } from '../kernel';
-import { packSealed, SecretBox, type SecretPlace, unpackSealed } from '../platform';
+import { packSealed, SecretBox, type SealedColumn, type SecretPlace, unpackSealed } from '../platform';
 
 type Field = 'title' | 'content' | 'attachment' | 'attachment-name';
 
@@ -33,3 +33,18 @@ const placeOf = (conversationId: number, field: Field): SecretPlace => ({
   field,
   host: '',
 });
+
+const conversationOf = 'SELECT m.conversation_id::text FROM conversation_message m WHERE m.id = t.message_id';
+const within = (row: string, field: Field): SealedColumn['place'] => ({ table: 'conversation', field, row });
+
+/** For a change of the master key. */
+export const sealedConversations: readonly SealedColumn[] = [
+  { table: 'conversation', column: 'title', place: within('t.id::text', 'title') },
+  { table: 'conversation_message', column: 'content', place: within('t.conversation_id::text', 'content') },
+  {
+    table: 'conversation_attachment',
+    column: 'name',
+    place: within(`(${conversationOf})`, 'attachment-name'),
+  },
+  { table: 'conversation_attachment', column: 'content', place: within(`(${conversationOf})`, 'attachment') },
+];

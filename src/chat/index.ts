@@ -3,6 +3,7 @@ export { ChatModule } from './chat.module';
 export { ChatTurns } from './chat-turns.service';
 export type { AttachmentHead, ConversationHead, Message } from './conversation';
 export { type Attachment, ConversationMessages } from './conversation-messages';
+export { sealedConversations } from './conversation-content';
 export {
   ConversationOversight,
   type OverseenConversation,

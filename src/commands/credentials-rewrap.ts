@@ -1,15 +1,16 @@
 import { parseArgs } from 'node:util';
 import { ActivityLog } from '../audit';
 import { rewrapCredentials } from '../catalogue';
-import { MasterKeys } from '../platform';
+import { MasterKeys, rewrapColumn, type Tx } from '../platform';
 import { type Command, UsageError } from './command';
 import { commandActor } from './key-entries';
+import { sealedColumns } from './sealed-columns';
 import { withDatabase } from './with-database';
 
 export const credentialsRewrap: Command = {
   usage: 'credentials rewrap',
   summary:
-    'Moves the secrets of suppliers from former master keys to the current one; afterwards those can go.',
+    'Moves everything that is encrypted from former master keys to the current one; afterwards those can go.',
   run(words, context) {
     parseArgs({ args: words, options: {} });
     return withDatabase(async (database, settings) => {
@@ -22,18 +23,24 @@ export const credentialsRewrap: Command = {
       const unreadable: string[] = [];
       let moved = 0;
       for (const old of former) {
-        const summary = await rewrapCredentials(database, old, current, {
-          record: (tx, count) =>
-            activity.write(tx, {
-              action: 'credential.rewrapped',
-              object: { type: 'credential', label: `${count}` },
-              changes: { master_key_id: [old.id, current.id] },
-              concerns: {},
-              actor: commandActor,
-            }),
-        });
-        moved += summary.rewrapped;
-        unreadable.push(...summary.unreadable);
+        const recordOf = (what: string) => async (tx: Tx, count: number) => {
+          await activity.write(tx, {
+            action: 'credential.rewrapped',
+            object: { type: 'credential', label: `${count} ${what}`.trim() },
+            changes: { master_key_id: [old.id, current.id] },
+            concerns: {},
+            actor: commandActor,
+          });
+        };
+        const credentials = await rewrapCredentials(database, old, current, { record: recordOf('') });
+        moved += credentials.rewrapped;
+        unreadable.push(...credentials.unreadable);
+        for (const column of sealedColumns) {
+          const record = recordOf(`${column.table}.${column.column}`);
+          const summary = await rewrapColumn(database, column, { from: old, to: current }, { record });
+          moved += summary.rewrapped;
+          unreadable.push(...summary.unreadable);
+        }
       }
       context.write(
         `${moved} ${moved === 1 ? 'secret is' : 'secrets are'} under the current master key now.\n`,

@@ -1,7 +1,7 @@
 export type { AutoDecision } from './auto/auto-route';
 export { familyOf, sealOf } from './auto/sealed-history';
 export { GatewayModule } from './gateway.module';
-export { ResponseStore } from './responses/response-store';
+export { ResponseStore, sealedResponses } from './responses/response-store';
 export { ResponsesModule } from './responses/responses.module';
 export { type InnerAccount, type InnerAnswer, InnerChat, type InnerRoute } from './inner/inner-chat';
 export {

@@ -25,6 +25,7 @@ export {
   Passkeys,
   PasswordResetService,
   RegistrationService,
+  sealedFactors,
   SecondFactors,
   type SignedIn,
   type SignInOrigin,

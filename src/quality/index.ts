@@ -1,4 +1,4 @@
-export { SampleContent } from './content/sample-content';
+export { SampleContent, sealedSamples } from './content/sample-content';
 export {
   type ChoiceMade,
   type ChosenOnDay,

@@ -1,7 +1,7 @@
 export { AutoForm, readAutoForm } from './auto/auto-form';
 export { AutoLearner } from './auto/auto-learner';
 export { AutoPolicies } from './auto/auto-policies';
-export { AutoSalts } from './auto/auto-salts';
+export { AutoSalts, sealedSalts } from './auto/auto-salts';
 export { type AutoSession, AutoSessions } from './auto/auto-sessions';
 export { type AnswerSignal, autoSignalChannel, readSignal, writtenSignal } from './auto/auto-signals';
 export { AutoStates } from './auto/auto-states';

@@ -6,6 +6,7 @@ export { addCookie, cookieOf, sessionCookieName, setCookie } from './cookies';
 export type { Notice } from './frame-facts';
 export { type HttpRequest, pathOf, queryOf, requestOf, wantsPage } from './http-request';
 export { type Codec, objectCodec } from './idempotency/codec';
+export { sealedAnswers } from './idempotency/answer-store';
 export { Idempotency } from './idempotency/idempotency';
 export { IdempotencyModule } from './idempotency/idempotency.module';
 export { pageRequestOf, type PageSizes, presentPage } from './lists';

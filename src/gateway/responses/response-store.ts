@@ -4,6 +4,7 @@ import {
   packSealed,
   RepeatingJob,
   SecretBox,
+  type SealedColumn,
   type SecretPlace,
   Settings,
   unpackSealed,
@@ -205,3 +206,10 @@ const placeOf = (keyId: number, responseId: string, field: string): SecretPlace 
   field,
   host: '',
 });
+
+/** For a change of the master key. */
+export const sealedResponses: readonly SealedColumn[] = ['answer', 'input'].map((column) => ({
+  table: TABLE,
+  column,
+  place: { table: TABLE, field: column, row: `t.key_id || ' ' || t.response_id` },
+}));

@@ -17,7 +17,7 @@ import { PasswordResetService } from './password-reset.service';
 import { Passwords } from './passwords.service';
 import { RegistrationService } from './registration.service';
 import { RecoveryCode, SecondFactor } from './second-factor.entity';
-import { SecondFactors } from './second-factors.service';
+import { sealedFactors, SecondFactors } from './second-factors.service';
 import { SignInService } from './sign-in.service';
 
 export { type AccountMail, AccountMailService, type MailWish } from './account-mail.service';
@@ -37,6 +37,7 @@ export {
   Passkeys,
   PasswordResetService,
   RegistrationService,
+  sealedFactors,
   SecondFactors,
   SignInService,
 };

@@ -7,6 +7,7 @@ import {
   Database,
   packSealed,
   SecretBox,
+  type SealedColumn,
   type SecretPlace,
   Settings,
   type Tx,
@@ -206,3 +207,12 @@ const placeOf = (userId: number): SecretPlace => ({
 
 const half = (): string => Array.from({ length: 5 }, () => letters[randomInt(letters.length)]).join('');
 const recoveryCode = (): string => `${half()}-${half()}`;
+
+/** For a change of the master key. */
+export const sealedFactors: readonly SealedColumn[] = [
+  {
+    table: 'second_factor',
+    column: 'secret',
+    place: { table: 'second_factor', field: 'secret', row: 't.user_id::text' },
+  },
+];

@@ -1,6 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { parseJsonText } from '../../kernel';
-import { Database, packSealed, SecretBox, type SecretPlace, unpackSealed } from '../../platform';
+import {
+  Database,
+  packSealed,
+  SecretBox,
+  type SealedColumn,
+  type SecretPlace,
+  unpackSealed,
+} from '../../platform';
 import type { DialectName } from '../../protocol';
 
 type Field = 'request' | 'answer';
@@ -81,3 +88,15 @@ const placeOf = (requestId: string, field: Field): SecretPlace => ({
   field,
   host: '',
 });
+
+const within = (field: Field): SealedColumn['place'] => ({
+  table: 'quality_sample',
+  field,
+  row: 't.request_id::text',
+});
+
+/** For a change of the master key. */
+export const sealedSamples: readonly SealedColumn[] = [
+  { table: 'quality_sample', column: 'content', place: within('request') },
+  { table: 'quality_score', column: 'content', place: within('answer') },
+];

@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Database, packSealed, SecretBox, type SecretPlace, unpackSealed } from '../../platform';
+import {
+  Database,
+  packSealed,
+  SecretBox,
+  type SealedColumn,
+  type SecretPlace,
+  unpackSealed,
+} from '../../platform';
 import { type WordSalt, wordSalt } from '../autorouter';
 
 const SALT_BYTES = 32;
@@ -56,3 +63,12 @@ const placeOf = (organisationId: number): SecretPlace => ({
   field: 'sealed',
   host: '',
 });
+
+/** For a change of the master key. */
+export const sealedSalts: readonly SealedColumn[] = [
+  {
+    table: 'autorouter_salt',
+    column: 'sealed',
+    place: { table: 'autorouter_salt', field: 'sealed', row: 't.organisation_id::text' },
+  },
+];

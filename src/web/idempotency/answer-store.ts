@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Database, RepeatingJob, SecretBox, type SecretPlace } from '../../platform';
+import { Database, RepeatingJob, SecretBox, type SealedColumn, type SecretPlace } from '../../platform';
 import type { Operation } from './operation';
 
 /**
@@ -171,3 +171,17 @@ const placeOf = ({ keyId, keyHash, requestHash }: Operation, claim: string): Sec
   field: 'answer',
   host: '',
 });
+
+/** For a change of the master key. */
+export const sealedAnswers: readonly SealedColumn[] = [
+  {
+    table: TABLE,
+    column: 'wrapped_key',
+    keyIdColumn: 'master_key_id',
+    place: {
+      table: TABLE,
+      field: 'answer',
+      row: `concat_ws(' ', t.key_id, encode(t.key_hash, 'hex'), encode(t.request_hash, 'hex'), t.claim)`,
+    },
+  },
+];

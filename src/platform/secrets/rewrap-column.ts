@@ -1,0 +1,107 @@
+import type { Database, Tx } from '../database';
+import type { MasterKey } from './master-keys';
+import { headOf, packHead, packedKeyId } from './packed-secret';
+import { rewrap, type SecretPlace } from './secret-box';
+import type { SealedColumn } from './sealed-column';
+
+export interface RewrapSummary {
+  readonly rewrapped: number;
+  /** Values that the old key did not open; they keep what they have. */
+  readonly unreadable: readonly string[];
+}
+
+export interface RewrapOptions {
+  readonly batch?: number;
+  /** Puts a batch on record, in its transaction. */
+  readonly record?: (tx: Tx, count: number) => Promise<void>;
+}
+
+const BATCH = 200;
+/** More than everything in front of the ciphertext. */
+const HEAD_BYTES = 512;
+
+interface SealedRow {
+  readonly at: string;
+  readonly row: string;
+  readonly wrapped: Buffer;
+}
+
+/**
+ * Puts the values of a column under another master key, without reading what they encrypt. Batches commit on their own:
+ * values that are done no longer name the old key, so an interrupted run is resumed by running it again.
+ */
+export async function rewrapColumn(
+  database: Database,
+  column: SealedColumn,
+  keys: { readonly from: MasterKey; readonly to: MasterKey },
+  { batch = BATCH, record }: RewrapOptions = {},
+): Promise<RewrapSummary> {
+  const unreadable: string[] = [];
+  let rewrapped = 0;
+  for (;;) {
+    const { read, moved } = await database.transaction(
+      async (tx) => {
+        const rows = await rowsUnder(tx, column, keys.from, { skip: unreadable.length, batch });
+        let done = 0;
+        for (const row of rows) {
+          if (await moveOne(tx, column, row, keys)) done += 1;
+          else unreadable.push(`${column.table}.${column.column} of ${row.row}`);
+        }
+        if (done > 0) await record?.(tx, done);
+        return { read: rows.length, moved: done };
+      },
+      { withoutActivity: 'the entry of the command is written with every batch that moved something' },
+    );
+    rewrapped += moved;
+    if (read === 0) return { rewrapped, unreadable };
+  }
+}
+
+/** In the order of the table: those that cannot be read stay in front. */
+async function rowsUnder(
+  tx: Tx,
+  { table, column, keyIdColumn, place }: SealedColumn,
+  { id }: MasterKey,
+  { skip, batch }: { skip: number; batch: number },
+): Promise<SealedRow[]> {
+  const prefix = packedKeyId(id);
+  const isOld =
+    keyIdColumn === undefined ? `substring(t.${column} for ${prefix.length}) = $1` : `t.${keyIdColumn} = $1`;
+  const rows = await tx.query<{ at: string; row: string; head: Buffer }[]>(
+    `SELECT t.ctid::text AS at, ${place.row} AS row, substring(t.${column} for ${HEAD_BYTES}) AS head
+       FROM ${table} t WHERE ${isOld} ORDER BY ${place.row}, t.ctid OFFSET $2 LIMIT $3 FOR UPDATE OF t`,
+    [keyIdColumn === undefined ? prefix : id, skip, batch],
+  );
+  return rows.map(({ at, row, head }) => ({
+    at,
+    row,
+    wrapped: keyIdColumn === undefined ? headOf(head).wrappedKey : head,
+  }));
+}
+
+/** False where the key does not open it. */
+async function moveOne(
+  tx: Tx,
+  { table, column, keyIdColumn, place }: SealedColumn,
+  { at, row, wrapped }: SealedRow,
+  { from, to }: { readonly from: MasterKey; readonly to: MasterKey },
+): Promise<boolean> {
+  const where: SecretPlace = { table: place.table, row, field: place.field, host: '' };
+  const moved = rewrap({ wrappedKey: wrapped }, where, from, to);
+  if (!moved.ok) return false;
+  const { keyId, wrappedKey } = moved.value;
+  if (keyIdColumn !== undefined) {
+    await tx.query(`UPDATE ${table} SET ${keyIdColumn} = $2, ${column} = $3 WHERE ctid = $1::tid`, [
+      at,
+      keyId,
+      wrappedKey,
+    ]);
+    return true;
+  }
+  const before = packHead({ keyId: from.id, wrappedKey: wrapped }).length;
+  await tx.query(
+    `UPDATE ${table} SET ${column} = $2::bytea || substring(${column} from ${before + 1}) WHERE ctid = $1::tid`,
+    [at, packHead({ keyId, wrappedKey })],
+  );
+  return true;
+}

@@ -1,0 +1,13 @@
+/** What is encrypted in a column, and where each value of it belongs. Tables of secrets list theirs beside their place. */
+export interface SealedColumn {
+  readonly table: string;
+  /** Packed values; or the parts of a value in columns of their own. */
+  readonly column: string;
+  readonly keyIdColumn?: string;
+  readonly place: {
+    readonly table: string;
+    readonly field: string;
+    /** SQL for the row of the place, of the columns of the table `t`. */
+    readonly row: string;
+  };
+}
