@@ -51,7 +51,7 @@ export async function runLeaks(places: Places, routes: readonly RegisteredRoute[
     if (minimum === 'anyone') return;
     for (const role of below.filter((one) => minimum === 'session' || isAtLeast(one, minimum))) {
       const { client } = await places.person(role);
-      if (role !== 'user') await client.post('/dashboard/toggle-admin-mode', { json: { admin_mode: true } });
+      if (role !== 'user') await client.post('/dashboard/toggle-admin-mode', { json: { admin_mode: 'on' } });
       for (const query of queriesOf(route, ids)) {
         const { text, status } = await ask(client, route, null, { query });
         read += 1;

@@ -6,6 +6,7 @@ import { Findings, runProof } from '../support/findings';
 import { expectStatus } from './http';
 import type { Scenario } from './scenario';
 import { scenarios } from './scenarios';
+import { beyondContract } from './scenarios/beyond-contract';
 import { World } from './world';
 
 interface Operation {
@@ -16,7 +17,7 @@ interface Operation {
 
 /**
  * Every operation of the contract by its scenario: a success whose effect is seen, bad input, a caller without rights.
- * One without a scenario is pending. `--only <words>` runs those whose name holds the words, `--list` names the pending.
+ * One without a scenario is pending. What is beyond the contract is proven in the same way and counted apart. `--only <words>` runs those whose name holds the words, `--list` names the pending.
  */
 async function main(): Promise<void> {
   const contract = readFileSync(join(projectFolder, 'test/contract/operations.json'), 'utf8');
@@ -36,6 +37,12 @@ async function main(): Promise<void> {
           : await run(scenario, operation, world);
       findings.add(scenario.operation, failures.length === 0, failures.join('; '));
       if (failures.length > 0) failed.add(scenario.operation);
+    }
+    for (const scenario of beyondContract) {
+      if (only !== null && !scenario.operation.includes(only)) continue;
+      const [method = '', path = ''] = scenario.operation.split(' ');
+      const failures = await run(scenario, { method, path, auth: 'session+role' }, world);
+      findings.add(`beyond the contract: ${scenario.operation}`, failures.length === 0, failures.join('; '));
     }
   } finally {
     await world.close();

@@ -47,6 +47,7 @@ const jobs: Readonly<Record<string, ActionName | { readonly none: string }>> = {
   'poll-checkouts': 'billing.topped-up',
   promotions: { none: 'the grant says when it ends' },
   'token-events': { none: 'events of tokens are a log of their own' },
+  'usage-days': { none: 'sums of records that are there' },
   'verify-audit': 'log.break-found',
   'verify-money': { none: 'it only reads' },
 };
