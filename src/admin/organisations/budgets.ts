@@ -1,14 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
-import { type BudgetScope, Limits, type LimitState } from '../../billing';
+import { BudgetRaises, type BudgetScope, Limits, type LimitState } from '../../billing';
 import { formatUsd, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
+import { raiseBudget, type WantedRaise } from '../pages/budget-raise';
 
 /** Monthly budgets of organisations, departments and projects, and what was spent of them. */
 @Injectable()
 export class Budgets {
   constructor(
     private readonly limits: Limits,
+    private readonly raises: BudgetRaises,
     private readonly database: Database,
   ) {}
 
@@ -22,6 +24,16 @@ export class Budgets {
     const text = (amount: Nano | null | undefined) =>
       amount === null || amount === undefined ? null : formatUsd(amount);
     return changesOf({ monthly_budget: text(before?.limit) }, { monthly_budget: text(budget) });
+  }
+
+  /** For a while; null ends what raises it now. */
+  raise(
+    tx: Tx,
+    scope: BudgetScope,
+    raise: WantedRaise,
+    why: Parameters<typeof raiseBudget>[4],
+  ): Promise<Changes> {
+    return raiseBudget(this.raises, tx, scope, raise, why);
   }
 
   remove(tx: Tx, scope: BudgetScope): Promise<void> {

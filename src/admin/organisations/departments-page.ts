@@ -1,6 +1,8 @@
+import type { LimitState } from '../../billing';
 import type { ListedDepartment, OrganisationName } from '../../identity';
 import type { Nano } from '../../kernel';
 import { formatMoney } from '../../views';
+import { raisedFact, raiseInput } from '../pages/budget-raise';
 import type { Looks } from '../pages/looks';
 import { moneyField } from '../pages/money-field';
 import {
@@ -14,6 +16,7 @@ import {
 export interface DepartmentLine extends ListedDepartment {
   readonly spent: Nano;
   readonly budget: Nano | null;
+  readonly rule: LimitState | null;
 }
 
 interface Shown {
@@ -73,7 +76,8 @@ export function departmentsPage(
   };
 }
 
-function sectionOf(line: DepartmentLine, { locale, translate }: Looks): SectionModel {
+function sectionOf(line: DepartmentLine, looks: Looks): SectionModel {
+  const { locale, translate } = looks;
   const { id, version } = line;
   const number = (key: string, value: number) => ({
     label: translate(key),
@@ -103,6 +107,15 @@ function sectionOf(line: DepartmentLine, { locale, translate }: Looks): SectionM
     },
     translate,
   );
+  const raise = actOf(
+    {
+      id: `raise-${id}`,
+      action: `${path}/${id}/budget-raise`,
+      version,
+      ...raiseInput(line.rule, looks, `-${id}`),
+    },
+    translate,
+  );
   return {
     id: `department-${id}`,
     heading: `${line.name} · ${line.organisation}`,
@@ -110,8 +123,9 @@ function sectionOf(line: DepartmentLine, { locale, translate }: Looks): SectionM
       number('organisations.users', line.users),
       number('organisations.keys', line.keys),
       { label: translate('organisations.spent'), figure: { kind: 'money', value: line.spent } },
+      raisedFact(line.rule, looks),
     ],
-    acts: [edit, removal(line, translate)],
+    acts: [edit, raise, removal(line, translate)],
   };
 }
 

@@ -14,6 +14,7 @@ import {
   PageRenderer,
   scopeWords,
 } from '../../web';
+import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
 import { IsIdOrNone, missingField, nanoOf, targetOf } from '../pages/fields';
 import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
@@ -57,6 +58,7 @@ export class DepartmentsController {
       ...department,
       spent: spent.get(department.id) ?? 0n,
       budget: budgets[place]?.limit ?? null,
+      rule: budgets[place] ?? null,
     }));
     const words = scopeWords(request, looks.translate, scope);
     return departmentsPage(lines, { organisations, chosen: query.org_id ?? null, words }, looks);
@@ -90,6 +92,23 @@ export class DepartmentsController {
     const budget = form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget);
     const changes = await this.departments.change(adminScope(request), targetOf(id, form), fields, (tx) =>
       this.budgets.set(tx, { kind: 'department', id }, budget),
+    );
+    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
+    return afterChange(request, response, path, { ok: true, id, changed: Object.keys(changes) });
+  }
+
+  @Action(`${path}/:dept_id/budget-raise`, access(), { audit: 'department.changed' })
+  async raiseBudget(
+    @Param() { dept_id: id }: DepartmentParams,
+    @Body() form: BudgetRaiseForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const target = targetOf(id, form);
+    const raise = raiseOf(form);
+    const why = { ...target, by: actorOf(request).userId };
+    const changes = await this.departments.change(adminScope(request), target, {}, (tx) =>
+      this.budgets.raise(tx, { kind: 'department', id }, raise, why),
     );
     this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
     return afterChange(request, response, path, { ok: true, id, changed: Object.keys(changes) });

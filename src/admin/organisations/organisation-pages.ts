@@ -1,7 +1,9 @@
+import type { LimitState } from '../../billing';
 import type { ListedOrganisation, UserName } from '../../identity';
 import { formatUsd, type Nano, type Scope } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
 import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
+import { raisedFact, raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import type { Looks } from '../pages/looks';
 import { actOf, type ObjectPageModel, pickerOf } from '../pages/object-page';
@@ -11,6 +13,7 @@ import { moneyField } from '../pages/money-field';
 export interface OrganisationLine extends ListedOrganisation {
   readonly spent: Nano;
   readonly budget: Nano | null;
+  readonly rule: LimitState | null;
 }
 
 const path = '/dashboard/admin/organisations';
@@ -132,8 +135,9 @@ export const newOrganisationPage = (translate: Translate): ObjectPageModel => ({
 export function organisationPage(
   organisation: OrganisationLine,
   members: readonly UserName[],
-  { translate }: Looks,
+  looks: Looks,
 ): ObjectPageModel {
+  const { translate } = looks;
   const { id, name, slug, version } = organisation;
   const payer = pickerOf(
     { id: 'billing_user_id', name: 'billing_user_id', label: translate('organisations.billing-user') },
@@ -168,6 +172,7 @@ export function organisationPage(
               label: translate('organisations.budget'),
               figure: { kind: 'money', value: organisation.budget },
             },
+            raisedFact(organisation.rule, looks),
             { label: translate('people.created'), figure: { kind: 'time', value: organisation.createdAt } },
           ],
         },
@@ -199,6 +204,15 @@ export function organisationPage(
                   ),
                   flagField('sso_only', translate('organisations.sso-only'), organisation.ssoOnly, translate),
                 ],
+              },
+              translate,
+            ),
+            actOf(
+              {
+                id: 'budget-raise',
+                action: `${path}/${id}/budget-raise`,
+                version,
+                ...raiseInput(organisation.rule, looks),
               },
               translate,
             ),

@@ -17,6 +17,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
+import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
 import { nanoOf, targetOf, textOf } from '../pages/fields';
 import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
@@ -136,6 +137,23 @@ export class OrganisationsController {
     });
   }
 
+  @Action(`${path}/:org_id/budget-raise`, access(), { audit: 'organisation.changed' })
+  async raiseBudget(
+    @Param() { org_id: id }: OrganisationParams,
+    @Body() form: BudgetRaiseForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const target = targetOf(id, form);
+    const raise = raiseOf(form);
+    const why = { ...target, by: actorOf(request).userId };
+    const changes = await this.organisations.change(adminScope(request), target, {}, (tx) =>
+      this.budgets.raise(tx, { kind: 'organisation', id }, raise, why),
+    );
+    this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
+    return afterChange(request, response, `${path}/${id}`, { ok: true, id, changed: Object.keys(changes) });
+  }
+
   @Action(`${path}/:org_id`, access(), { audit: 'organisation.deleted', verb: 'delete' })
   remove(
     @Param() params: OrganisationParams,
@@ -184,6 +202,7 @@ export class OrganisationsController {
       ...organisation,
       spent: spent.get(organisation.id) ?? 0n,
       budget: budgets[place]?.limit ?? null,
+      rule: budgets[place] ?? null,
     }));
   }
 }

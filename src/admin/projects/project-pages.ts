@@ -1,8 +1,11 @@
+import type { LimitState } from '../../billing';
 import type { ListedProject, Member, OrganisationName, UserName } from '../../identity';
 import { formatUsd, type Nano, type Scope } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
 import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
+import { raisedFact, raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
+import type { Looks } from '../pages/looks';
 import { moneyField } from '../pages/money-field';
 import { type ActModel, actOf, type ObjectPageModel, pickerOf } from '../pages/object-page';
 import { tableOf } from '../pages/table';
@@ -11,6 +14,7 @@ import type { ProjectListQuery } from './project-forms';
 export interface ProjectLine extends ListedProject {
   readonly spent: Nano;
   readonly budget: Nano | null;
+  readonly rule: LimitState | null;
 }
 
 const path = '/dashboard/admin/projects';
@@ -135,8 +139,9 @@ interface People {
 export function projectPage(
   project: ProjectLine,
   { members, people }: People,
-  translate: Translate,
+  looks: Looks,
 ): ObjectPageModel {
+  const { translate } = looks;
   const table = tableOf(
     {
       caption: 'projects.members',
@@ -153,7 +158,9 @@ export function projectPage(
     translate,
   );
   const isArchived = project.archivedAt !== null;
-  const acts = isArchived ? [] : [editAct(project, people, translate), archiveAct(project, translate)];
+  const acts = isArchived
+    ? []
+    : [editAct(project, people, translate), raiseAct(project, looks), archiveAct(project, translate)];
   const number = (key: string, value: number) => ({
     label: translate(key),
     figure: { kind: 'number', value } as const,
@@ -178,6 +185,7 @@ export function projectPage(
             number('organisations.keys', project.keys),
             { label: translate('organisations.spent'), figure: { kind: 'money', value: project.spent } },
             { label: translate('organisations.budget'), figure: { kind: 'money', value: project.budget } },
+            raisedFact(project.rule, looks),
             { label: translate('projects.made-by'), figure: { kind: 'text', value: project.createdBy } },
           ],
         },
@@ -213,6 +221,17 @@ const editAct = (project: ProjectLine, people: readonly UserName[], translate: T
       ],
     },
     translate,
+  );
+
+const raiseAct = (project: ProjectLine, looks: Looks): ActModel =>
+  actOf(
+    {
+      id: 'budget-raise',
+      action: `${path}/${project.id}/budget-raise`,
+      version: project.version,
+      ...raiseInput(project.rule, looks),
+    },
+    looks.translate,
   );
 
 const archiveAct = (project: ProjectLine, translate: Translate): ActModel =>

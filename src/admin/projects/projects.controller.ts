@@ -26,6 +26,7 @@ import {
   PageRenderer,
 } from '../../web';
 import { Budgets } from '../organisations/budgets';
+import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
 import { ChangeForm, nanoOf, targetOf, textOf } from '../pages/fields';
 import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
@@ -114,7 +115,7 @@ export class ProjectsController {
       this.users.names(scope, found.organisationId),
     ]);
     if (line === undefined) throw fault('not_found');
-    return projectPage(line, { members, people }, looksOf(this.pages, request).translate);
+    return projectPage(line, { members, people }, looksOf(this.pages, request));
   }
 
   @Action(path, access(), { audit: 'project.created' })
@@ -150,6 +151,22 @@ export class ProjectsController {
     const budget = form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget);
     const changes = await this.projects.change(adminScope(request), targetOf(id, form), fields, (tx) =>
       this.budgets.set(tx, { kind: 'project', id }, budget),
+    );
+    return this.saved(id, request, response, { changed: Object.keys(changes) });
+  }
+
+  @Action(`${path}/:project_id/budget-raise`, access(), { audit: 'project.changed' })
+  async raiseBudget(
+    @Param() { project_id: id }: ProjectParams,
+    @Body() form: BudgetRaiseForm,
+    @Req() request: HttpRequest,
+    @Res({ passthrough: true }) response: ServerResponse,
+  ): Promise<object> {
+    const target = targetOf(id, form);
+    const raise = raiseOf(form);
+    const why = { ...target, by: actorOf(request).userId };
+    const changes = await this.projects.change(adminScope(request), target, {}, (tx) =>
+      this.budgets.raise(tx, { kind: 'project', id }, raise, why),
     );
     return this.saved(id, request, response, { changed: Object.keys(changes) });
   }
@@ -204,6 +221,7 @@ export class ProjectsController {
       ...project,
       spent: spent.get(project.id) ?? 0n,
       budget: budgets[place]?.limit ?? null,
+      rule: budgets[place] ?? null,
     }));
   }
 }

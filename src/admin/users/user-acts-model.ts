@@ -1,7 +1,8 @@
 import type { LimitState, WalletState } from '../../billing';
 import { billingTypes, type ListedDepartment, refusalOf, type UserAct, userActs } from '../../identity';
 import { atLeast, budgetPeriods, mayGrant, roles } from '../../kernel';
-import { type FieldModel, formatMoney, formatTime, type Translate } from '../../views';
+import { type FieldModel, formatMoney, type Translate } from '../../views';
+import { raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import { moneyField } from '../pages/money-field';
 import type { Looks } from '../pages/looks';
@@ -83,27 +84,7 @@ export function actsOf(
       value: dollars(money.budget?.limit),
       fields: [moneyField('monthly_budget', 'people.budget', money.budget?.limit, translate)],
     }),
-    act('budget-raise', {
-      value: raisedWords(money.budget, looks),
-      note: translate('people.raise-note'),
-      fields: [
-        {
-          id: 'raise-amount',
-          name: 'raise_amount',
-          label: `${translate('keys.raise.amount')} (USD)`,
-          inputMode: 'decimal',
-          optional: true,
-          autocomplete: 'off',
-        },
-        {
-          id: 'raise-until',
-          name: 'raise_until',
-          type: 'date',
-          label: translate('keys.raise.until'),
-          optional: true,
-        },
-      ],
-    }),
+    act('budget-raise', raiseInput(money.budget, looks)),
     act('billing-exempt', {
       value: translate(user.billingExempt ? 'administration.yes' : 'administration.no'),
       fields: [
@@ -205,13 +186,4 @@ function billingFields(
       ),
     },
   ];
-}
-
-/** What raises a budget now, beside its usage. */
-export function raisedWords(budget: LimitState | null, { locale, translate }: Looks): string {
-  if (budget === null || budget.raised === 0n || budget.raisedUntil === null) return '–';
-  return translate('keys.raised', {
-    amount: formatMoney(locale, budget.raised),
-    at: `${formatTime(locale, 'UTC', budget.raisedUntil, 'minute')} UTC`,
-  });
 }

@@ -10,13 +10,13 @@ import {
   UserErasure,
   UserRegister,
 } from '../../identity';
-import { fault, instantField, refused, toJsonNumber } from '../../kernel';
+import { fault, toJsonNumber } from '../../kernel';
 import { Access, Action, actorOf, adminScope, afterChange, type HttpRequest, Notices } from '../../web';
+import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
 import { missingField, nanoOf, targetOf } from '../pages/fields';
 import { UserBilling } from './user-billing.service';
 import {
   BillingConfigForm,
-  BudgetRaiseForm,
   CreditLimitForm,
   ExemptForm,
   HardDeleteForm,
@@ -113,16 +113,8 @@ export class UserActsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    if (form.raise_amount === undefined) throw missingField('raise_amount');
-    const amount = nanoOf(form.raise_amount);
-    if (amount === 0n) throw refused('raise_amount', 'an amount above zero');
-    const raise = amount === null ? null : { amount, endsAt: instantField(form.raise_until, 'raise_until') };
-    return this.answer(
-      id,
-      this.billing.raiseBudget(actingOf(request), targetOf(id, form), raise),
-      request,
-      response,
-    );
+    const work = this.billing.raiseBudget(actingOf(request), targetOf(id, form), raiseOf(form));
+    return this.answer(id, work, request, response);
   }
 
   @Action(below('billing-config'), allowed('billing-config'), { audit: 'user.billing-config-changed' })

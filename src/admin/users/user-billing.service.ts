@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
 import { BudgetRaises, Ledger, Limits, type LimitRule } from '../../billing';
 import { type Acting, type BillingType, type Target, UserAccount, UserEditor } from '../../identity';
-import { atLeast, type BudgetPeriod, fault, formatUsd, type Nano, refused } from '../../kernel';
+import { atLeast, type BudgetPeriod, fault, formatUsd, type Nano } from '../../kernel';
 import type { Tx } from '../../platform';
+import { raiseBudget, type WantedRaise } from '../pages/budget-raise';
 
 export interface BillingConfig {
   readonly type: BillingType;
@@ -45,23 +46,12 @@ export class UserBilling {
   }
 
   /** For a while; null ends what raises it now. */
-  raiseBudget(
-    acting: Acting,
-    target: Target,
-    raise: { amount: Nano; endsAt: Date } | null,
-  ): Promise<Changes> {
+  raiseBudget(acting: Acting, target: Target, raise: WantedRaise): Promise<Changes> {
     const kind = { act: 'budget-raise', action: 'user.budget-raised' } as const;
-    return this.editor.change(acting, target, kind, async (tx, user) => {
-      const scope = { kind: 'user', id: user.id } as const;
-      if (raise === null) {
-        const ended = await this.raises.endAll(tx, scope);
-        return ended === 0 ? {} : changesOf({ raises: ended }, { raises: 0 });
-      }
-      const { reason = '' } = target;
-      if (reason.trim() === '') throw refused('reason', 'given: why the budget is raised');
-      await this.raises.raise(tx, scope, { ...raise, reason, by: acting.actor.userId });
-      return changesOf(null, { raised_usd: formatUsd(raise.amount), until: raise.endsAt });
-    });
+    const why = { ...target, by: acting.actor.userId };
+    return this.editor.change(acting, target, kind, (tx, user) =>
+      raiseBudget(this.raises, tx, { kind: 'user', id: user.id }, raise, why),
+    );
   }
 
   setConfig(acting: Acting, target: Target, config: BillingConfig): Promise<Changes> {

@@ -69,17 +69,6 @@ export class MonthlyBudgetForm extends ChangeForm {
   monthly_budget?: string | null;
 }
 
-/** Until an instant; an empty amount ends what raises it now. */
-export class BudgetRaiseForm extends ChangeForm {
-  @IsDollars()
-  raise_amount?: string | null;
-
-  @IsOptional()
-  @IsString()
-  @MaxLength(40)
-  raise_until?: string;
-}
-
 export class BillingConfigForm extends ChangeForm {
   @IsIn(billingTypes)
   billing_type: BillingType;

@@ -1,0 +1,92 @@
+import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { type Changes, changesOf } from '../../audit';
+import type { BudgetRaises, BudgetScope, LimitState } from '../../billing';
+import { formatUsd, instantField, type Nano, refused } from '../../kernel';
+import type { Tx } from '../../platform';
+import { type FieldModel, formatMoney, formatTime, type LabelledFigure } from '../../views';
+import { ChangeForm, IsDollars, missingField, nanoOf } from './fields';
+import type { Looks } from './looks';
+
+/** Until an instant; an empty amount ends what raises it now. */
+export class BudgetRaiseForm extends ChangeForm {
+  @IsDollars()
+  raise_amount?: string | null;
+
+  @IsOptional()
+  @IsString()
+  @MaxLength(40)
+  raise_until?: string;
+}
+
+/** Null ends what raises it now. */
+export type WantedRaise = { readonly amount: Nano; readonly endsAt: Date } | null;
+
+export function raiseOf(form: BudgetRaiseForm): WantedRaise {
+  if (form.raise_amount === undefined) throw missingField('raise_amount');
+  const amount = nanoOf(form.raise_amount);
+  if (amount === 0n) throw refused('raise_amount', 'an amount above zero');
+  return amount === null ? null : { amount, endsAt: instantField(form.raise_until, 'raise_until') };
+}
+
+interface Why {
+  readonly reason?: string;
+  /** The administrator. */
+  readonly by: number;
+}
+
+export async function raiseBudget(
+  raises: BudgetRaises,
+  tx: Tx,
+  scope: BudgetScope,
+  raise: WantedRaise,
+  { reason = '', by }: Why,
+): Promise<Changes> {
+  if (raise === null) {
+    const ended = await raises.endAll(tx, scope);
+    return ended === 0 ? {} : changesOf({ raises: ended }, { raises: 0 });
+  }
+  if (reason.trim() === '') throw refused('reason', 'given: why the budget is raised');
+  await raises.raise(tx, scope, { ...raise, reason, by });
+  return changesOf(null, { raised_usd: formatUsd(raise.amount), until: raise.endsAt });
+}
+
+/** What raises a budget now, beside its usage. */
+export function raisedWords(budget: LimitState | null, { locale, translate }: Looks): string {
+  if (budget === null || budget.raised === 0n || budget.raisedUntil === null) return '–';
+  return translate('keys.raised', {
+    amount: formatMoney(locale, budget.raised),
+    at: `${formatTime(locale, 'UTC', budget.raisedUntil, 'minute')} UTC`,
+  });
+}
+
+export const raisedFact = (budget: LimitState | null, looks: Looks): LabelledFigure => ({
+  label: looks.translate('administration.raised'),
+  figure: { kind: 'text', value: raisedWords(budget, looks) },
+});
+
+/** The form that raises; `suffix` tells the ids of several on one page apart. */
+export const raiseInput = (budget: LimitState | null, looks: Looks, suffix = '') => ({
+  label: looks.translate('people.act.budget-raise'),
+  value: raisedWords(budget, looks),
+  note: looks.translate('people.raise-note'),
+  fields: raiseFields(looks, suffix),
+  ...(budget === null ? { refusal: looks.translate('administration.no-budget') } : {}),
+});
+
+const raiseFields = ({ translate }: Looks, suffix: string): FieldModel[] => [
+  {
+    id: `raise-amount${suffix}`,
+    name: 'raise_amount',
+    label: `${translate('keys.raise.amount')} (USD)`,
+    inputMode: 'decimal',
+    optional: true,
+    autocomplete: 'off',
+  },
+  {
+    id: `raise-until${suffix}`,
+    name: 'raise_until',
+    type: 'date',
+    label: translate('keys.raise.until'),
+    optional: true,
+  },
+];
