@@ -52,6 +52,7 @@ import { AddModelRetirement1764020000000 } from './1764020000000-add-model-retir
 import { NameKeysOfFiles1764030000000 } from './1764030000000-name-keys-of-files';
 import { CheckAuditChain1764030100000 } from './1764030100000-check-audit-chain';
 import { RollUpUsage1764040000000 } from './1764040000000-roll-up-usage';
+import { IndexActivityWords1764040100000 } from './1764040100000-index-activity-words';
 import { IndexAutoDecisions1764050000000 } from './1764050000000-index-auto-decisions';
 import { CreateAnswerFeedback1764060000000 } from './1764060000000-create-answer-feedback';
 
@@ -111,6 +112,7 @@ export const migrations = [
   NameKeysOfFiles1764030000000,
   CheckAuditChain1764030100000,
   RollUpUsage1764040000000,
+  IndexActivityWords1764040100000,
   IndexAutoDecisions1764050000000,
   CreateAnswerFeedback1764060000000,
 ];

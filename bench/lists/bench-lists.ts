@@ -1,10 +1,14 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { UserAccount } from '../../src/identity';
 import type { Role } from '../../src/kernel';
 import { startTestApp, type TestApp } from '../../test/support/app';
 import globalSetup from '../../test/support/global-setup';
 import { addUser, signIn } from '../../test/support/people';
+import { createTestDatabase } from '../../test/support/postgres';
+import { Database } from '../../src/platform';
+import { activityPaths, fillActivity, ownPaths } from './activity';
 
 const BAR_MS = 100;
 const ROUNDS = 7;
@@ -36,20 +40,24 @@ const ofThePlatform = [
 ];
 const ofAnOrganisation = [models, `${models}?q=model-19`, `${models}/access`, '/dashboard/admin/projects'];
 
-/** Lists of the administration over HTTP: 2,000 models, 100,000 people, 2,000 organisations and their belongings. */
+const ACTIVITY_ROWS = 5_000_000;
+
+/**
+ * Lists of the administration over HTTP: 2,000 models, 100,000 people, 2,000 organisations and their belongings. With
+ * `--activity`: the activity log instead, of five million entries or as many as the next argument says.
+ */
 async function main(): Promise<void> {
   Logger.overrideLogger(['error']);
+  const option = process.argv.indexOf('--activity');
   await globalSetup();
   try {
-    const app = await startTestApp();
+    const home = await createTestDatabase();
+    const app = await startTestApp({ sharedDatabase: home });
     try {
-      const admin = await visitor(app, 'platform_admin', null);
-      await fill(app, admin.userId);
-      const owner = await visitor(app, 'org_owner', await firstOrganisation(app));
-      const took = [
-        ...(await measure(admin, ofThePlatform, '')),
-        ...(await measure(owner, ofAnOrganisation, ' (an organisation)')),
-      ];
+      const took =
+        option === -1
+          ? await ofLists(app)
+          : await ofActivity(app, home.ownerUrl, Number(process.argv[option + 1] ?? ACTIVITY_ROWS));
       const held = took.filter((milliseconds) => milliseconds <= BAR_MS).length;
       process.stdout.write(`\nbench:lists: ${held} of ${took.length} within ${BAR_MS} ms\n`);
       process.exitCode = held === took.length ? 0 : 1;
@@ -59,6 +67,30 @@ async function main(): Promise<void> {
   } finally {
     await globalThis.endTestServer?.();
   }
+}
+
+async function ofLists(app: TestApp): Promise<number[]> {
+  const admin = await visitor(app, 'platform_admin', null);
+  await fill(app, admin.userId);
+  const owner = await visitor(app, 'org_owner', await firstOrganisation(app));
+  return [
+    ...(await measure(admin, ofThePlatform, '')),
+    ...(await measure(owner, ofAnOrganisation, ' (an organisation)')),
+  ];
+}
+
+async function ofActivity(app: TestApp, ownerUrl: string, rows: number): Promise<number[]> {
+  const admin = await visitor(app, 'platform_admin', null);
+  await app.database.query(`INSERT INTO organisation (name, slug)
+    SELECT 'Organisation ' || n, 'organisation-' || n FROM generate_series(1, 2000) n`);
+  const owner = await visitor(app, 'org_owner', await firstOrganisation(app));
+  const source = await new DataSource({ type: 'postgres', url: ownerUrl }).initialize();
+  await fillActivity(new Database(source), rows);
+  await source.destroy();
+  return [
+    ...(await measure(admin, [...activityPaths, ...ownPaths], '')),
+    ...(await measure(owner, [...activityPaths, ...ownPaths], ' (an organisation)')),
+  ];
 }
 
 async function measure(visitor: Visitor, paths: readonly string[], whose: string): Promise<number[]> {

@@ -15,7 +15,7 @@ export {
 } from './activity/activity';
 export { ActivityLog } from './activity/activity-log';
 export {
-  type ActivityDay,
+  type ActivityDays,
   type ActivityEntry,
   type ActivityFilter,
   ActivityQuery,

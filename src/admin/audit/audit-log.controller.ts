@@ -1,7 +1,7 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { type ActivityEntry, ActivityLog, ActivityQuery, ChainBreaks, ChainStates } from '../../audit';
 import { Database, Settings } from '../../platform';
-import type { BannerModel } from '../../views';
+import { type BannerModel, formatTime } from '../../views';
 import {
   Access,
   adminScope,
@@ -50,10 +50,20 @@ export class AuditLogController {
     const organisations = await this.organisationsOf(page.rows);
     const list = auditLogList({ request, query, scope, timeZone, translate, organisations });
     const text = translate('audit.cap', { count: this.settings.auditExportMaxRows });
-    const shown = { locale: this.pages.localeOf(request), timeZone, translate };
+    const locale = this.pages.localeOf(request);
+    const shown = { locale, timeZone, translate };
     const seal = sealBanner(await this.chains.of(scope), shown);
     const broken = scope.kind === 'platform' ? breakBanner(await this.breaks.open(), shown) : null;
-    return { ...listPage(request, page, list, translate), cap: { tone: 'info', text }, seal, broken };
+    const { searchedTo } = page;
+    const note =
+      searchedTo &&
+      translate('list.searched-to', { time: formatTime(locale, timeZone, searchedTo, 'minute') });
+    return {
+      ...listPage(request, page, { ...list, note }, translate),
+      cap: { tone: 'info', text },
+      seal,
+      broken,
+    };
   }
 
   /** Who takes the log away is on it. */

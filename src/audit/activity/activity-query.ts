@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../kernel';
 import { Database, everyRow, Keyset, type Page, type PageRequest } from '../../platform';
+import type { Span } from '../span';
 import { SqlParameters } from '../sql-parameters';
 import type { ActionName, ObjectType } from './action-names';
 import type { ActivityActor } from './activity';
 import type { Changes } from './changes';
+import { searchSpans } from './search-spans';
 
 export interface ActivityEntry {
   readonly id: string;
@@ -43,6 +45,8 @@ export interface ActivityFilter extends PageRequest {
   readonly text?: string | null;
 }
 
+type Unpaged = Omit<ActivityFilter, keyof PageRequest>;
+
 interface Row extends Readonly<Record<string, unknown>> {
   readonly id: string;
   readonly occurred_at: Date;
@@ -65,7 +69,18 @@ interface Row extends Readonly<Record<string, unknown>> {
   readonly request_id: string | null;
 }
 
-export interface ActivityDay {
+export interface ActivityPage extends Page<ActivityEntry> {
+  /** Where the search was broken off before the page was full; it goes on with `next` or `previous`. */
+  readonly searchedTo: Date | null;
+}
+
+export interface ActivityDays {
+  readonly days: readonly ActivityDay[];
+  /** Where counting was broken off. */
+  readonly countedTo: Date | null;
+}
+
+interface ActivityDay {
   /** The day in the zone asked for, as YYYY-MM-DD. */
   readonly day: string;
   readonly count: number;
@@ -80,27 +95,32 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-/** Reads the activity log, newest first, along its indexes. */
+const DAY_MS = 86_400_000;
+const MOST_BY_WORDS = 1_000;
+const CANCELLED = '57014';
+
+/** What a page is read from: all that the filter names, some entries, or those of some time. */
+interface Within {
+  readonly ids?: readonly string[];
+  readonly span?: Span;
+}
+
+/**
+ * Reads the activity log, newest first. What one index can find is read along it; other filters are looked for by the
+ * index of words, else in one span of time after the other.
+ */
 @Injectable()
 export class ActivityQuery {
+  /** How long a page looks for entries, in milliseconds: in the index of words, then from one span to the next. */
+  protected readonly wordsMs: number = 25;
+  protected readonly searchMs: number = 40;
+
   constructor(private readonly database: Database) {}
 
-  async page(scope: Scope, filter: ActivityFilter): Promise<Page<ActivityEntry>> {
-    const parameters = new SqlParameters();
-    const where = conditionsOf(filter, parameters);
-    const keyset = newestFirst.clause(filter, parameters.values.length + 1);
-    parameters.values.push(...keyset.parameters);
-    const limit = parameters.add(keyset.limit);
-    const parts = branchesOf(scope, parameters).map(
-      (branch) => `(SELECT *, host(address) AS host, ${newestFirst.positions} FROM activity
-        WHERE ${[branch, ...where, keyset.where].join(' AND ')} ORDER BY ${keyset.orderBy} LIMIT ${limit})`,
-    );
-    const rows = await this.database.query<Row>(
-      `SELECT * FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${keyset.orderBy} LIMIT ${limit}`,
-      parameters.values,
-    );
-    const page = newestFirst.page(rows, filter);
-    return { ...page, rows: page.rows.map(entryOf) };
+  async page(scope: Scope, filter: ActivityFilter): Promise<ActivityPage> {
+    const ids = isIndexed(scope, filter) ? undefined : await this.idsByWords(scope, filter);
+    if (ids === null) return this.search(scope, filter);
+    return { ...pageOf(await this.read(scope, filter, { ids }), filter), searchedTo: null };
   }
 
   /** The same, in as many pages as it takes. */
@@ -108,25 +128,148 @@ export class ActivityQuery {
     return everyRow(filter.limit, ROWS_AT_ONCE, (page) => this.page(scope, { ...filter, ...page }));
   }
 
-  /** How many entries each day of the zone has, of the days that have any. */
-  async days(
+  /** How many entries each day of the zone has, of the days that have any, as far back as there is time to count. */
+  async days(scope: Scope, filter: Unpaged, timeZone: string): Promise<ActivityDays> {
+    const ids = await this.idsByWords(scope, filter);
+    if (ids !== null)
+      return { days: await this.countWithin({ ids }, scope, filter, timeZone), countedTo: null };
+    const counts = new Map<string, number>();
+    const spans = searchSpans(await this.periodOf(filter), true, this.searchMs);
+    for (;;) {
+      const { done, value } = spans.next();
+      if (done === true) {
+        const days = [...counts].map(([day, count]) => ({ day, count }));
+        return { days: days.sort((a, b) => (a.day < b.day ? -1 : 1)), countedTo: value };
+      }
+      for (const { day, count } of await this.countWithin({ span: value }, scope, filter, timeZone))
+        counts.set(day, (counts.get(day) ?? 0) + count);
+    }
+  }
+
+  private countWithin(
+    within: Within,
     scope: Scope,
-    filter: Omit<ActivityFilter, 'limit' | 'cursor'>,
+    filter: Unpaged,
     timeZone: string,
   ): Promise<ActivityDay[]> {
     const parameters = new SqlParameters();
-    const where = conditionsOf({ ...filter, limit: 0 }, parameters);
+    const where = conditionsOf(filter, within, parameters);
     const zone = parameters.add(timeZone);
     const parts = branchesOf(scope, parameters).map(
       (branch) => `SELECT occurred_at FROM activity WHERE ${[branch, ...where].join(' AND ')}`,
     );
+    // Days of all zones begin at a quarter of an hour, so only quarters have to be told in words.
     return this.database.query<ActivityDay>(
-      `SELECT to_char(occurred_at AT TIME ZONE ${zone}, 'YYYY-MM-DD') AS day, count(*)::integer AS count
-         FROM (${parts.join(' UNION ALL ')}) AS found GROUP BY 1 ORDER BY 1`,
+      `SELECT to_char(quarter AT TIME ZONE ${zone}, 'YYYY-MM-DD') AS day, sum(count)::integer AS count
+         FROM (SELECT date_bin('15 minutes', occurred_at, 'epoch') AS quarter, count(*) AS count
+                 FROM (${parts.join(' UNION ALL ')}) AS found GROUP BY 1) AS quarters GROUP BY 1 ORDER BY 1`,
       parameters.values,
     );
   }
+
+  private read(scope: Scope, filter: ActivityFilter, within: Within, most?: number): Promise<Row[]> {
+    const parameters = new SqlParameters();
+    const where = conditionsOf(filter, within, parameters);
+    const keyset = newestFirst.clause(filter, parameters.values.length + 1);
+    parameters.values.push(...keyset.parameters);
+    const limit = parameters.add(most ?? keyset.limit);
+    const parts = branchesOf(scope, parameters).map(
+      (branch) => `(SELECT *, host(address) AS host, ${newestFirst.positions} FROM activity
+        WHERE ${[branch, ...where, keyset.where].join(' AND ')} ORDER BY ${keyset.orderBy} LIMIT ${limit})`,
+    );
+    return this.database.query<Row>(
+      `SELECT * FROM (${parts.join(' UNION ALL ')}) AS page ORDER BY ${keyset.orderBy} LIMIT ${limit}`,
+      parameters.values,
+    );
+  }
+
+  /** The entries that have these words, where these are so few that their index finds them at once; else null. */
+  private async idsByWords(scope: Scope, filter: Unpaged): Promise<string[] | null> {
+    const parameters = new SqlParameters();
+    const words = wordConditions(filter, parameters);
+    if (words.length === 0) return null;
+    const where = [...words, ...conditionsOf(filter, {}, parameters)];
+    const branches = branchesOf(scope, parameters).map((branch) => `(${branch})`);
+    const statement = `SELECT id FROM activity WHERE ${where.join(' AND ')} AND (${branches.join(' OR ')})
+      LIMIT ${MOST_BY_WORDS + 1}`;
+    try {
+      const found = await this.database.transaction(
+        async (tx) => {
+          await tx.query(`SET LOCAL statement_timeout = ${this.wordsMs}`);
+          return tx.query<{ id: string }[]>(statement, parameters.values);
+        },
+        { withoutActivity: 'reads alone' },
+      );
+      return found.length > MOST_BY_WORDS ? null : found.map(({ id }) => id);
+    } catch (error) {
+      if ((error as { code?: unknown }).code === CANCELLED) return null;
+      throw error;
+    }
+  }
+
+  private async search(scope: Scope, filter: ActivityFilter): Promise<ActivityPage> {
+    const { orderBy, limit, parameters } = newestFirst.clause(filter, 1);
+    const isDown = orderBy.endsWith('DESC');
+    const at = parameters[0] === undefined ? null : Number(parameters[0]) / 1_000;
+    const period = await this.periodOf(filter);
+    const edge = at === null ? {} : isDown ? { to: new Date(at + 1) } : { from: new Date(Math.floor(at)) };
+    const rows: Row[] = [];
+    const spans = searchSpans({ ...period, ...edge }, isDown, this.searchMs);
+    for (;;) {
+      const { done, value } = spans.next();
+      if (done === true)
+        return value === null
+          ? { ...pageOf(rows, filter), searchedTo: null }
+          : brokenOff(rows, filter, isDown, value);
+      rows.push(...(await this.read(scope, filter, { span: value }, limit - rows.length)));
+      if (rows.length >= limit) return { ...pageOf(rows, filter), searchedTo: null };
+    }
+  }
+
+  private async periodOf({ from, to }: Pick<ActivityFilter, 'from' | 'to'>): Promise<Span> {
+    const [oldest] = await this.database.query<{ at: Date | null }>(
+      'SELECT min(occurred_at) AS at FROM activity',
+    );
+    const end = to ?? new Date(Date.now() + DAY_MS);
+    const begin = Math.max(from?.getTime() ?? 0, oldest?.at?.getTime() ?? end.getTime());
+    return { from: new Date(Math.min(begin, end.getTime())), to: end };
+  }
 }
+
+function pageOf(rows: readonly Row[], filter: ActivityFilter): Page<ActivityEntry> {
+  const page = newestFirst.page(rows, filter);
+  return { ...page, rows: page.rows.map(entryOf) };
+}
+
+/** A page that is not full although there may be more: its cursor stands at the edge of what was looked into. */
+function brokenOff(rows: readonly Row[], filter: ActivityFilter, isDown: boolean, edge: Date): ActivityPage {
+  const cursor = newestFirst.cursorAt(isDown ? 'next' : 'previous', [String(edge.getTime() * 1_000), '0']);
+  return {
+    ...pageOf(rows, filter),
+    ...(isDown ? { next: cursor } : { previous: cursor }),
+    searchedTo: edge,
+  };
+}
+
+/** Whether one index alone finds all entries of a filter in their order. */
+function isIndexed(scope: Scope, filter: ActivityFilter): boolean {
+  const { action, actorUserId, actorText, object, objectText, text } = filter;
+  if (actorText || objectText || text || (object && !object.id)) return false;
+  const narrowed = [scope.kind !== 'platform', action, actorUserId, object].filter(Boolean);
+  return narrowed.length <= 1;
+}
+
+const LEAST_WORD = 3;
+/** As the index of words spells it. */
+const WORDS = `lower(actor_label || E'\\n' || coalesce(object_label, '') || E'\\n' || coalesce(object_id, ''))`;
+
+/** Beside the conditions themselves, for the index: it knows no words of less than three letters or digits. */
+const wordConditions = ({ actorText, objectText, text }: Unpaged, parameters: SqlParameters): string[] =>
+  [actorText, objectText, text].flatMap((words) =>
+    words && new RegExp(`[\\p{L}\\p{N}]{${LEAST_WORD}}`, 'u').test(words)
+      ? [`${WORDS} LIKE '%' || lower(${parameters.add(words.replace(/[\\%_]/g, '\\$&'))}) || '%'`]
+      : [],
+  );
 
 /**
  * What a scope may read, as conditions that exclude one another: each is read along an index of its own. A person
@@ -153,13 +296,15 @@ function ownBranches(userId: number, parameters: SqlParameters): string[] {
   return [`user_id = ${user}`, `(actor_user_id = ${user} AND user_id IS DISTINCT FROM ${user})`];
 }
 
-function conditionsOf(filter: ActivityFilter, parameters: SqlParameters): string[] {
-  const { from, to, action, actorUserId, actorText, object, objectText, text } = filter;
+function conditionsOf(filter: Unpaged, { ids, span }: Within, parameters: SqlParameters): string[] {
+  const { from, to } = { ...filter, ...span };
+  const { action, actorUserId, actorText, object, objectText, text } = filter;
   const conditions: string[] = [];
   const narrow = (value: unknown, condition: (parameter: string) => string): void => {
     if (value !== null && value !== undefined && value !== '')
       conditions.push(condition(parameters.add(value)));
   };
+  narrow(ids, (parameter) => `id = ANY (${parameter}::bigint[])`);
   narrow(from, (parameter) => `occurred_at >= ${parameter}`);
   narrow(to, (parameter) => `occurred_at < ${parameter}`);
   narrow(action, (parameter) => `action = ${parameter}`);

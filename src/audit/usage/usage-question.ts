@@ -1,4 +1,5 @@
 import { fault } from '../../kernel';
+import type { Span } from '../span';
 
 export const usageGroupings = [
   'model',
@@ -78,11 +79,6 @@ export function cutsOf(starts: readonly Date[], to: Date, now: number): Cuts {
 }
 
 const nearest = (instant: Date, unit: number): Date => new Date(Math.round(instant.getTime() / unit) * unit);
-
-export interface Span {
-  readonly from: Date;
-  readonly to: Date;
-}
 
 /** What lies between two lists of borders. */
 export const gapsOf = (borders: readonly Date[], others: readonly Date[]): Span[] =>

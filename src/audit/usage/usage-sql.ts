@@ -1,11 +1,11 @@
 import { type RecordScope, withinRecordScope } from '../record-scope';
+import type { Span } from '../span';
 import type { SqlParameters } from '../sql-parameters';
 import {
   type Cuts,
   dayOf,
   gapsOf,
   outsideOf,
-  type Span,
   type UsageFilter,
   type UsageGrouping,
   type UsageQuestion,

@@ -1,5 +1,5 @@
 import {
-  type ActivityDay,
+  type ActivityDays,
   type ActivityEntry,
   type Changes,
   actionTextKey,
@@ -11,6 +11,7 @@ import {
   type ChartModel,
   type FieldModel,
   formatNumber,
+  formatTime,
   type LabelledFigure,
   type RowModel,
   type Translate,
@@ -138,11 +139,11 @@ const shown = (value: unknown): string =>
 
 /** One bar a day of the period, in the reader's zone. */
 export function dayChart(
-  found: readonly ActivityDay[],
+  { days: found, countedTo }: ActivityDays,
   days: number,
   now: number,
   { locale, timeZone, translate }: Looks,
-): { days: ChartModel } {
+): { days: ChartModel; daysNote: string | null } {
   const counts = new Map(found.map(({ day, count }) => [day, count]));
   const names = dayNames(days, now, timeZone);
   return {
@@ -157,5 +158,9 @@ export function dayChart(
       pointLabel: translate('activity.page.day'),
       whole: true,
     }),
+    daysNote:
+      countedTo === null
+        ? null
+        : translate('activity.page.counted-to', { time: formatTime(locale, timeZone, countedTo, 'minute') }),
   };
 }

@@ -13,6 +13,7 @@ import {
   listPage,
 } from '../../web';
 import { looksOf } from '../lists/looks';
+import { searchedNote } from '../lists/searched-note';
 import { activityColumns, activityRow } from './activity-csv';
 import { activityList, dayChart } from './activity-model';
 import { ActivityPageQuery, daysOf, filterOf } from './activity-query.form';
@@ -34,12 +35,13 @@ export class ActivityController {
     const scope = viewScope(request);
     const filter = filterOf(query, now);
     const looks = looksOf(this.pages, request);
-    const [page, days] = await Promise.all([
+    const [page, counted] = await Promise.all([
       this.activity.page(scope, { ...filter, cursor: query.cursor, limit: ROWS_A_PAGE }),
       this.activity.days(scope, filter, looks.timeZone),
     ]);
-    const model = listPage(request, page, activityList(request, query, looks), looks.translate);
-    return days.length === 0 ? model : { ...model, ...dayChart(days, daysOf(query), now, looks) };
+    const note = searchedNote(page.searchedTo, looks);
+    const model = listPage(request, page, { ...activityList(request, query, looks), note }, looks.translate);
+    return counted.days.length === 0 ? model : { ...model, ...dayChart(counted, daysOf(query), now, looks) };
   }
 
   @Csv('/dashboard/activity/export', Access.session(), 'activity')

@@ -23,6 +23,7 @@ import {
 } from '../../web';
 import type { Looks } from '../lists/looks';
 import { periodPicker } from '../lists/periods';
+import { searchedNote } from '../lists/searched-note';
 import { choiceFields } from '../usage/usage-page';
 import type { Thumbs } from './own-thumbs';
 import { optionalCells, rowOf } from './request-row';
@@ -53,7 +54,7 @@ const periods = [1, 7, 30, 90] as const;
 
 export function requestLogPage(facts: LogFacts): RequestLogModel {
   const { request, query, page, thumbs, looks } = facts;
-  const { translate, locale, timeZone } = looks;
+  const { translate } = looks;
   const shown = shownColumns(query);
   const model = listPage<LoggedRequest>(
     request,
@@ -78,12 +79,7 @@ export function requestLogPage(facts: LogFacts): RequestLogModel {
       columns: chooserOf(facts),
       live: query.live === 'on' ? liveOf(request) : null,
       liveHref: addressOf(pathOf(request), queryOf(request), { live: 'on', cursor: null, open: null }),
-      note:
-        page.searchedTo === null
-          ? null
-          : translate('request-log.searched-to', {
-              time: formatTime(locale, timeZone, page.searchedTo, 'minute'),
-            }),
+      note: searchedNote(page.searchedTo, looks),
     },
   };
 }

@@ -28,6 +28,8 @@ export interface ListDescription<Row> {
   readonly nothingYet: EmptyModel;
   /** What may be begun from here, such as making a new one. */
   readonly actions?: readonly Link[];
+  /** Such as how far a search went. */
+  readonly note?: string | null;
 }
 
 /** What `views/layouts/list.hbs` shows; a view may add something of its own between filter and table. */
@@ -40,6 +42,7 @@ export interface ListPageModel {
     readonly pager: PagerModel;
     readonly csvHref: string;
     readonly actions: readonly Link[];
+    readonly note?: string;
   };
 }
 
@@ -80,6 +83,7 @@ export function listPage<Row>(
       },
       csvHref: addressOf(`${path}/export`, query, { cursor: null }),
       actions: description.actions ?? [],
+      ...(description.note ? { note: description.note } : {}),
     },
   };
 }

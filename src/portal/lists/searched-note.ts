@@ -1,0 +1,11 @@
+import { formatTime } from '../../views';
+import type { Looks } from './looks';
+
+/** How far a search looked that was broken off; null where it came to the end. */
+export const searchedNote = (
+  searchedTo: Date | null,
+  { locale, timeZone, translate }: Looks,
+): string | null =>
+  searchedTo === null
+    ? null
+    : translate('list.searched-to', { time: formatTime(locale, timeZone, searchedTo, 'minute') });
