@@ -25,6 +25,7 @@ export interface ListedModel {
   readonly input: string | null;
   readonly output: string | null;
   readonly perMinute: string | null;
+  readonly perCall: string | null;
   /** The organisation's own switch. */
   readonly enabled: boolean;
 }
@@ -63,13 +64,14 @@ const SELECTION = `
             FROM lane l JOIN provider p ON p.id = l.provider_id
            WHERE l.model_id = m.id AND l.removed_at IS NULL) AS lanes,
          price.input::text, price.output::text, price.per_minute::text AS "perMinute",
+         price.per_call::text AS "perCall",
          m.enabled`;
 
 /** Of the models of one page alone: what they cost and where they redirect is looked up once a row. */
 const DETAILS = `
     LEFT JOIN model target ON target.id = m.redirect_to
     LEFT JOIN LATERAL (
-           SELECT input, output, per_minute FROM price
+           SELECT input, output, per_minute, per_call FROM price
             WHERE model_id = m.id AND lane_id IS NULL AND valid_from <= now()
             ORDER BY valid_from DESC, id DESC LIMIT 1) price ON true`;
 
@@ -117,6 +119,7 @@ export interface ListedPrice {
   readonly input: string;
   readonly output: string;
   readonly perMinute: string;
+  readonly perCall: string;
   readonly validFrom: Date | null;
   readonly source: string;
 }
@@ -133,6 +136,7 @@ export async function listPrices(
     `WITH named AS MATERIALIZED (
        SELECT id, name, kind FROM model WHERE $1::text IS NULL OR strpos(lower(name), lower($1)) > 0)
      SELECT p.id::text, m.name AS model, m.kind, p.input::text, p.output::text, p.per_minute::text AS "perMinute",
+            p.per_call::text AS "perCall",
             p.valid_from AS "validFrom", p.source, ${newestFirst.positions}
        FROM price p JOIN named m ON m.id = p.model_id
       WHERE ${keyset.where}

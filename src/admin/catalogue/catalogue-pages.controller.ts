@@ -221,8 +221,8 @@ export class CataloguePagesController {
 
 const nano = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
 
-type ListedRates = Pick<ListedModel, 'kind' | 'input' | 'output' | 'perMinute'>;
-type ListedRate = Exclude<keyof ListedRates, 'kind'>;
+type ListedRates = Pick<ListedModel, 'kind' | 'input' | 'output' | 'perMinute' | 'perCall'>;
+type ListedRate = 'input' | 'output' | 'perMinute';
 
 /** What kinds of models are sold by; a zero of another rate is one that the model has not. */
 const soldBy: Readonly<Record<ModelKind, readonly ListedRate[]>> = {
@@ -237,7 +237,7 @@ const soldBy: Readonly<Record<ModelKind, readonly ListedRate[]>> = {
 
 function amountsOf({ kind, ...row }: ListedRates) {
   const rates = { input: nano(row.input), output: nano(row.output), perMinute: nano(row.perMinute) };
-  const isFree = Object.values(rates).every((rate) => !rate);
+  const isFree = [...Object.values(rates), nano(row.perCall)].every((rate) => !rate);
   const shown = (name: ListedRate): bigint | null =>
     rates[name] === 0n && !((kind === 'chat' || isFree) && soldBy[kind].includes(name)) ? null : rates[name];
   return { input: shown('input'), output: shown('output'), perMinute: shown('perMinute') };

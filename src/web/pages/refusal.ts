@@ -69,12 +69,17 @@ function errorsOf(problem: Fault, translate: Translate): Map<string, string> {
   const keep = (name: string, text: string): void => {
     if (name !== '') texts.set(name, (texts.get(name) ?? new Set()).add(text));
   };
+  const keepParam = (name: string): void => {
+    const key = `forms.param.${name}`;
+    const text = problem.code === 'invalid_request' ? translate(key) : key;
+    keep(name, text === key ? faultText(problem, translate) : text);
+  };
   for (const issue of (details?.errors ?? []) as ValidationIssue[]) {
     if (issue.loc[0] === 'body') keep(String(issue.loc[1] ?? ''), textOf(issue, translate));
   }
   if (problem.code === 'missing_fields')
     for (const name of (details?.required ?? []) as string[]) keep(name, translate('forms.problem.missing'));
-  if (param !== undefined && texts.size === 0) keep(param.split('.')[0] ?? '', faultText(problem, translate));
+  if (param !== undefined && texts.size === 0) keepParam(param.split('.')[0] ?? '');
   return new Map([...texts].map(([name, said]) => [name, [...said].slice(0, MOST_TEXTS).join(' ')]));
 }
 

@@ -97,6 +97,30 @@ test('what is refused: no reason, no amount, a past end, a stale page, no budget
   );
 });
 
+test('the form says in words what is missing, and keeps what was typed', async () => {
+  const [, department] = places;
+  const path = `${department?.path ?? ''}/budget-raise`;
+  const answer = await fetch(house.app.url + path, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: {
+      cookie: admin.cookie,
+      accept: 'text/html',
+      'content-type': 'application/x-www-form-urlencoded',
+      'sec-fetch-site': 'same-origin',
+    },
+    body: new URLSearchParams({
+      _page: department?.page ?? '',
+      raise_amount: '9.75',
+      raise_until: '2030-01-01',
+    }).toString(),
+  });
+  const html = await answer.text();
+  expect([answer.status, html.includes('Say why; it stands in the activity log.')]).toEqual([400, true]);
+  const form = formsOf(html).find(({ action }) => action === path);
+  expect(form?.fields.find(({ name }) => name === 'raise_amount')?.value).toBe('9.75');
+});
+
 test('a department whose budget was raised can be deleted', async () => {
   const made = await house.post(admin, `${desk}/departments`, { name: 'Brief', monthly_budget: 1 });
   const path = `${desk}/departments/${String(made.body['id'])}`;

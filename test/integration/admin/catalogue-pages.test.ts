@@ -95,6 +95,7 @@ test('a price that a model has not is a dash, and what is free costs nothing', a
     house.admin.post('/dashboard/admin/models/create', { model, kind, owned_by: 'acme', ...prices });
   await add('dash/spoken', 'transcription', { ppm_price: '0.006' });
   await add('dash/vectors', 'embedding', { input_price: '0.02' });
+  await add('dash/sorted', 'rerank', { per_call_price: '0.002' });
   await add('dash/gift', 'chat', { input_price: '0', output_price: '0' });
   for (const tab of ['models', 'prices']) {
     const body = await read(`/dashboard/admin/models?tab=${tab}&q=dash`);
@@ -106,6 +107,7 @@ test('a price that a model has not is a dash, and what is free costs nothing', a
     };
     expect([tab, shown('dash/spoken')]).toEqual([tab, ['–', '–', '$0.006']]);
     expect([tab, shown('dash/vectors')]).toEqual([tab, ['$0.02', '–', '–']]);
+    expect([tab, shown('dash/sorted')]).toEqual([tab, ['–', '–', '–']]);
     expect([tab, shown('dash/gift')]).toEqual([tab, ['$0.00', '$0.00', '–']]);
   }
 });
