@@ -2,6 +2,7 @@ import { Organisation, UserAccount } from '../../../src/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
+import { openPage, submitForm } from '../web/from-page';
 import { ask, type RawAnswer } from '../web/raw-exchange';
 
 export type Json = Record<string, unknown>;
@@ -14,8 +15,8 @@ export interface JsonAnswer {
 /** Somebody who is signed in, as a program and as a browser. */
 export class Visitor {
   constructor(
-    private readonly url: string,
-    private readonly cookie: string,
+    readonly url: string,
+    readonly cookie: string,
     readonly userId: number,
   ) {}
 
@@ -32,22 +33,12 @@ export class Visitor {
   }
 
   page(path: string): Promise<RawAnswer> {
-    return ask(this.url, { path, headers: { cookie: this.cookie, accept: 'text/html' } });
+    return openPage(this, path);
   }
 
   /** As a browser sends a form, from a page of ours. */
   form(path: string, fields: Readonly<Record<string, string>> | URLSearchParams): Promise<RawAnswer> {
-    return ask(this.url, {
-      method: 'POST',
-      path,
-      body: new URLSearchParams(fields).toString(),
-      headers: {
-        cookie: this.cookie,
-        accept: 'text/html',
-        'content-type': 'application/x-www-form-urlencoded',
-        'sec-fetch-site': 'same-origin',
-      },
-    });
+    return submitForm(this, path, fields);
   }
 
   get headers(): Record<string, string> {

@@ -2,7 +2,7 @@ import { Organisation, UserAccount } from '../../../src/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
-import { ask } from '../web/raw-exchange';
+import { openPage, sendJson } from '../web/from-page';
 
 let app: TestApp;
 let ours: number;
@@ -13,25 +13,11 @@ const person = async (role: Role, organisationId: number | null = null) => {
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };
 };
-const post = async (path: string, cookie: string, form: object) => {
-  const { status, body } = await ask(app.url, {
-    method: 'POST',
-    path,
-    headers: {
-      cookie,
-      accept: 'application/json',
-      'content-type': 'application/json',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: JSON.stringify(form),
-  });
-  return { status, json: JSON.parse(body) as Record<string, unknown> };
-};
+const post = (path: string, cookie: string, form: object) => sendJson({ url: app.url, cookie }, path, form);
 const quality = '/dashboard/qualitative/settings';
 const organisation = '/dashboard/admin/autorouter/org';
 const key = '/dashboard/admin/autorouter/api-key';
-const page = async (cookie: string) =>
-  (await ask(app.url, { path: quality, headers: { cookie, accept: 'text/html' } })).body;
+const page = async (cookie: string) => (await openPage({ url: app.url, cookie }, quality)).body;
 const entries = (organisationId: number) =>
   app.database.query<{ action: string; changes: object }>(
     'SELECT action, changes FROM activity WHERE organisation_id = $1 ORDER BY id',

@@ -2,7 +2,7 @@ import { Organisation, UserAccount } from '../../../src/identity';
 import { CatalogueService } from '../../../src/catalogue';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
-import { ask } from '../web/raw-exchange';
+import { sendJson } from '../web/from-page';
 
 let app: TestApp;
 let organisationId: number;
@@ -18,20 +18,8 @@ const person = async (role: 'user' | 'org_admin' = 'user') => {
   await app.database.source.getRepository(UserAccount).update(userId, { organisationId });
   return { userId, cookie: await signIn(app, userId) };
 };
-const post = async (path: string, cookie: string, form: object) => {
-  const { status, body } = await ask(app.url, {
-    method: 'POST',
-    path,
-    headers: {
-      cookie,
-      accept: 'application/json',
-      'content-type': 'application/json',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: JSON.stringify(form),
-  });
-  return { status, json: JSON.parse(body) as Stored };
-};
+const post = (path: string, cookie: string, form: object) =>
+  sendJson<Stored>({ url: app.url, cookie }, path, form);
 const own = '/dashboard/autorouter/user';
 const ownKey = '/dashboard/autorouter/api-key';
 const ofOrganisation = '/dashboard/admin/autorouter/org';

@@ -1,24 +1,10 @@
-import { startTestApp, type TestApp } from '../../support/app';
-import { type Simulator, startSimulator } from '../../support/simulator';
 import { until } from '../keys/http';
-import { ask } from '../web/raw-exchange';
-import { ChatClient, eventsIn, type Person } from './chat-client';
+import { submitForm } from '../web/from-page';
+import { eventsIn } from './chat-client';
+import { anna, app, client, closeHouse, openHouse } from './chat-house';
 
-let app: TestApp;
-let supplier: Simulator;
-let client: ChatClient;
-let anna: Person;
-
-beforeAll(async () => {
-  supplier = await startSimulator();
-  app = await startTestApp({ sandboxUrl: supplier.url });
-  client = new ChatClient(app);
-  anna = await client.newPerson();
-});
-afterAll(async () => {
-  await app.close();
-  await supplier.stop();
-});
+beforeAll(openHouse);
+afterAll(closeHouse);
 
 const thread = async (id: number, person = anna): Promise<string> =>
   (await client.open(`/dashboard/webchat/${id}`, person)).body;
@@ -81,17 +67,8 @@ describe('a thumb', () => {
     expect(given).toMatchObject({ status: 200, json: { message_id: message, verdict: 'up' } });
     expect(await feedbackOn(requestId)).toEqual({ verdict: 'up', retried: false, model: 'sim-small' });
     expect(await thread(id)).toMatch(/value="none" data-thumb="up" aria-pressed="true"/);
-    const form = await ask(app.url, {
-      method: 'POST',
-      path,
-      headers: {
-        cookie: anna.cookie,
-        accept: 'text/html',
-        'sec-fetch-site': 'same-origin',
-        'content-type': 'application/x-www-form-urlencoded',
-      },
-      body: `message=${message}&verdict=down`,
-    });
+    const sender = { url: app.url, cookie: anna.cookie };
+    const form = await submitForm(sender, path, { message: String(message), verdict: 'down' });
     expect([form.status, form.headers.location]).toEqual([
       303,
       `/dashboard/webchat/${id}#message-${message}`,

@@ -1,26 +1,12 @@
 import { Organisation, UserAccount } from '../../../src/identity';
-import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
-import { type Simulator, startSimulator } from '../../support/simulator';
-import { ChatClient, messagesIn, type Person } from './chat-client';
+import { type ChatClient, messagesIn, type Person } from './chat-client';
+import { anna, app, client, closeHouse, openHouse, supplier } from './chat-house';
 
-let app: TestApp;
-let supplier: Simulator;
-let client: ChatClient;
-let anna: Person;
-
-beforeAll(async () => {
-  supplier = await startSimulator();
-  app = await startTestApp({ sandboxUrl: supplier.url });
-  client = new ChatClient(app);
-  anna = await client.newPerson();
-});
+beforeAll(openHouse);
 beforeEach(() => supplier.clearRequests());
 afterEach(() => supplier.clearFaults());
-afterAll(async () => {
-  await app.close();
-  await supplier.stop();
-});
+afterAll(closeHouse);
 
 const post: ChatClient['post'] = (...sent) => client.post(...sent);
 const open: ChatClient['open'] = (...sent) => client.open(...sent);

@@ -5,7 +5,7 @@ import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { type Simulator, startSimulator } from '../../support/simulator';
-import { ask } from '../web/raw-exchange';
+import { submitForm } from '../web/from-page';
 import { ChatClient, type Person } from './chat-client';
 
 const PATH = '/dashboard/admin/conversations';
@@ -67,17 +67,8 @@ test('the list, the page and the file hold no word of what was said', async () =
 test('content is shown on a stated reason, which its owner can see', async () => {
   const id = await talked();
   expect((await client.post(`${PATH}/${id}/content`, owner, {})).status).toBe(422);
-  const shown = await ask(app.url, {
-    method: 'POST',
-    path: `${PATH}/${id}/content`,
-    headers: {
-      cookie: owner.cookie,
-      accept: 'text/html',
-      'content-type': 'application/x-www-form-urlencoded',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: 'reason=a+complaint',
-  });
+  const sender = { url: app.url, cookie: owner.cookie };
+  const shown = await submitForm(sender, `${PATH}/${id}/content`, { reason: 'a complaint' });
   expect(shown.status).toBe(200);
   expect(shown.headers['cache-control']).toBe('no-store');
   expect(shown.body).toContain('a secret answer');

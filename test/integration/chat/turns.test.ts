@@ -1,25 +1,11 @@
-import { startTestApp, type TestApp } from '../../support/app';
-import { type Simulator, startSimulator } from '../../support/simulator';
 import { ask } from '../web/raw-exchange';
-import { ChatClient, eventsIn, messagesIn, type Person, textIn } from './chat-client';
+import { type ChatClient, eventsIn, messagesIn, type Person, textIn } from './chat-client';
+import { anna, app, client, closeHouse, openHouse, supplier } from './chat-house';
 
-let app: TestApp;
-let supplier: Simulator;
-let client: ChatClient;
-let anna: Person;
-
-beforeAll(async () => {
-  supplier = await startSimulator();
-  app = await startTestApp({ sandboxUrl: supplier.url });
-  client = new ChatClient(app);
-  anna = await client.newPerson();
-});
+beforeAll(openHouse);
 beforeEach(() => supplier.clearRequests());
 afterEach(() => supplier.clearFaults());
-afterAll(async () => {
-  await app.close();
-  await supplier.stop();
-});
+afterAll(closeHouse);
 
 const post: ChatClient['post'] = (...sent) => client.post(...sent);
 const open: ChatClient['open'] = (...sent) => client.open(...sent);

@@ -3,6 +3,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { type Simulator, startSimulator } from '../../support/simulator';
 import { until } from '../keys/http';
+import { sendJson } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
 
 interface Issued {
@@ -27,17 +28,7 @@ afterAll(async () => {
 });
 
 const post = (path: string, cookie: string, body: object = {}) =>
-  ask(app.url, {
-    method: 'POST',
-    path,
-    headers: {
-      cookie,
-      accept: 'application/json',
-      'content-type': 'application/json',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: JSON.stringify(body),
-  });
+  sendJson({ url: app.url, cookie }, path, body);
 const issue = async (cookie: string): Promise<Issued> => {
   const answer = await post('/api/webchat-key', cookie);
   expect(answer.status).toBe(200);

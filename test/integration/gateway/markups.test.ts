@@ -5,6 +5,7 @@ import { addCustomer, type Customer } from '../../support/customer';
 import { addUser, signIn } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { type Answer, call, until } from '../keys/http';
+import { sendJson } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
 
 interface Generation {
@@ -42,20 +43,8 @@ afterAll(async () => {
   await supplier.stop();
 });
 
-async function set(body: object, as = platform) {
-  const answer = await ask(app.url, {
-    method: 'POST',
-    path: `/dashboard/admin/organisations/${organisationId}/markup`,
-    headers: {
-      cookie: as,
-      accept: 'application/json',
-      'content-type': 'application/json',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: JSON.stringify(body),
-  });
-  return { status: answer.status, json: JSON.parse(answer.body) as Record<string, unknown> };
-}
+const set = (body: object, as = platform) =>
+  sendJson({ url: app.url, cookie: as }, `/dashboard/admin/organisations/${organisationId}/markup`, body);
 
 const chat = (): Promise<Answer> =>
   call(app, customer.key, 'POST', '/v1/chat/completions', {

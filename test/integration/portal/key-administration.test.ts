@@ -5,6 +5,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { formsOf } from '../../support/page-forms';
 import { addKey, addUser, signIn } from '../../support/people';
 import { until } from '../keys/http';
+import { openPage, sendJson, submitForm } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
 
 interface Person {
@@ -50,34 +51,11 @@ async function intoAdminView(cookie: string): Promise<void> {
 }
 
 const send = (path: string, form: Record<string, string>, cookie: string) =>
-  ask(app.url, {
-    method: 'POST',
-    path,
-    headers: {
-      cookie,
-      accept: 'text/html',
-      'content-type': 'application/x-www-form-urlencoded',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: new URLSearchParams(form).toString(),
-  });
+  submitForm({ url: app.url, cookie }, path, form);
 const page = async ({ cookie }: Person) =>
-  (await ask(app.url, { path: `/dashboard/keys/${key.publicId}`, headers: { cookie, accept: 'text/html' } }))
-    .body;
-const tell = async ({ cookie }: Person, body: object) => {
-  const answer = await ask(app.url, {
-    method: 'POST',
-    path: `/dashboard/keys/${key.publicId}`,
-    headers: {
-      cookie,
-      accept: 'application/json',
-      'content-type': 'application/json',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: JSON.stringify(body),
-  });
-  return { status: answer.status, json: JSON.parse(answer.body) as Record<string, unknown> };
-};
+  (await openPage({ url: app.url, cookie }, `/dashboard/keys/${key.publicId}`)).body;
+const tell = ({ cookie }: Person, body: object) =>
+  sendJson({ url: app.url, cookie }, `/dashboard/keys/${key.publicId}`, body);
 const nameOf = async ({ userId }: Person) =>
   (await app.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId })).displayName;
 const actionsOn = async () =>

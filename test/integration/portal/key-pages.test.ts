@@ -4,40 +4,18 @@ import { Organisation, UserAccount } from '../../../src/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
+import { openPage, sendJson, submitForm } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
 
 let app: TestApp;
 let userId: number;
 let cookie: string;
 
-const open = (path: string, as = cookie) =>
-  ask(app.url, { path, headers: { cookie: as, accept: 'text/html' } });
+const sender = (as: string) => ({ url: app.url, cookie: as });
+const open = (path: string, as = cookie) => openPage(sender(as), path);
 const send = (path: string, form: Record<string, string> | [string, string][], as = cookie) =>
-  ask(app.url, {
-    method: 'POST',
-    path,
-    headers: {
-      cookie: as,
-      accept: 'text/html',
-      'content-type': 'application/x-www-form-urlencoded',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: new URLSearchParams(form).toString(),
-  });
-const tell = async (path: string, body: object, as = cookie) => {
-  const answer = await ask(app.url, {
-    method: 'POST',
-    path,
-    headers: {
-      cookie: as,
-      accept: 'application/json',
-      'content-type': 'application/json',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: JSON.stringify(body),
-  });
-  return { ...answer, json: JSON.parse(answer.body) as Record<string, unknown> };
-};
+  submitForm(sender(as), path, form);
+const tell = (path: string, body: object, as = cookie) => sendJson(sender(as), path, body);
 const person = async (role: Role = 'user', organisationId: number | null = null) => {
   const id = await addUser(app, role);
   await app.database.source.getRepository(UserAccount).update(id, { organisationId });

@@ -3,24 +3,14 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { addKey, addUser, signIn } from '../../support/people';
 import { chatRecord, putRecords } from '../../support/records';
+import { sendJson } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
 
 let app: TestApp;
 
 const open = (path: string, cookie: string, headers: Record<string, string> = {}) =>
   ask(app.url, { path, headers: { cookie, accept: 'text/html', ...headers } });
-const tell = (path: string, cookie: string, body: object) =>
-  ask(app.url, {
-    method: 'POST',
-    path,
-    headers: {
-      cookie,
-      accept: 'application/json',
-      'content-type': 'application/json',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: JSON.stringify(body),
-  });
+const tell = (path: string, cookie: string, body: object) => sendJson({ url: app.url, cookie }, path, body);
 const person = async () => {
   const userId = await addUser(app);
   return { userId, cookie: await signIn(app, userId) };

@@ -3,6 +3,7 @@ import type { TestApp } from '../../support/app';
 import { startTestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { signIn } from '../../support/people';
+import { openPage, sendJson } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
 import { addHouse, addMember, askModel, evaluated, type House, setQuality, signedIn } from './house';
 
@@ -12,26 +13,13 @@ let house: House;
 let other: House;
 
 const everything = { availability: 'everyone', sampling_percent: 100, sample_named: true } as const;
-const open = (path: string, cookie: string) =>
-  ask(app.url, { path, headers: { cookie, accept: 'text/html' } });
+const open = (path: string, cookie: string) => openPage({ url: app.url, cookie }, path);
 const jsonAt = async (path: string, cookie: string) => {
   const { status, body } = await ask(app.url, { path, headers: { cookie, accept: 'application/json' } });
   return { status, json: JSON.parse(body) as Record<string, unknown> };
 };
-const asOwner = async (path: string, cookie: string, form: object) => {
-  const { status, body } = await ask(app.url, {
-    method: 'POST',
-    path,
-    headers: {
-      cookie,
-      accept: 'application/json',
-      'content-type': 'application/json',
-      'sec-fetch-site': 'same-origin',
-    },
-    body: JSON.stringify(form),
-  });
-  return { status, json: JSON.parse(body) as Record<string, unknown> };
-};
+const asOwner = (path: string, cookie: string, form: object) =>
+  sendJson({ url: app.url, cookie }, path, form);
 
 /** A scored pair of answers, so and so many days ago. */
 async function putPair(
