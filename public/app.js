@@ -279,8 +279,14 @@ function enhance(within = document) {
 
 document.addEventListener('htmx:after:swap', () => enhance());
 enhance();
-// On a narrow screen the navigation is one line that scrolls.
-find('.nav [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+// On a narrow screen the navigation is one line that scrolls. The page itself stays where a field or an address led it.
+const current = find('.nav [aria-current]');
+if (current) {
+  const line = current.closest('.nav');
+  const { left, width } = current.getBoundingClientRect();
+  const frame = line.getBoundingClientRect();
+  line.scrollLeft += left + width / 2 - frame.left - frame.width / 2;
+}
 if (!document.cookie.includes('svc_time_zone=')) {
   remember('svc_time_zone', Intl.DateTimeFormat().resolvedOptions().timeZone);
 }

@@ -76,4 +76,23 @@ describeWithBrowser('the frame of the dashboard', () => {
       expect(faults).toEqual(noFaults);
     }, 60_000);
   });
+
+  test('on a narrow screen a refused form opens at its field, and the navigation at its entry', async () => {
+    const box = (id: string) => `(() => {
+      const { top, bottom, left, right } = document.querySelector('${id}').getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight && left >= 0 && right <= innerWidth;
+    })()`;
+    await withPage(browser, { theme: 'light', width: 360 }, async (page, context) => {
+      await enter(context);
+      await page.goto(`${app.url}/dashboard/settings`);
+      expect(await page.evaluate(box('.nav [aria-current]'))).toBe(true);
+      const confirmation = page.locator('#confirmation');
+      await confirmation.fill('not the address');
+      await confirmation.press('Enter');
+      await page.waitForSelector('#confirmation[aria-invalid]');
+      expect(await page.evaluate('document.activeElement.id')).toBe('confirmation');
+      await page.waitForFunction(box('#confirmation'));
+      expect(await confirmation.inputValue()).toBe('not the address');
+    });
+  });
 });
