@@ -231,11 +231,13 @@ const pageRows: readonly Row[] = [
       const body = '{"name":"x","metadata":{"__proto__":{"polluted":"yes"}}}';
       const headers = { 'content-type': 'application/json' };
       expectStatus(await world.rootKey.post('/v1/manage/keys', { body, headers }), 400, 'invalid_request');
-      for (const path of [chat, '/v1/messages', '/v1/responses']) {
-        const labelled = body.replace(
-          '"name":"x"',
-          '"model":"sim-small","max_tokens":9,"input":"x","messages":[]',
-        );
+      const questions = [
+        [chat, '"messages":[{"role":"user","content":"hello"}]'],
+        ['/v1/messages', '"max_tokens":9,"messages":[{"role":"user","content":"hello"}]'],
+        ['/v1/responses', '"input":"hello"'],
+      ] as const;
+      for (const [path, question] of questions) {
+        const labelled = body.replace('"name":"x"', `"model":"sim-small",${question}`);
         const answer = await world.key.post(path, { body: labelled, headers });
         expect(
           answer.status === 400 && answer.text.includes('metadata.__proto__'),
