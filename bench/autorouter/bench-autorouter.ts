@@ -9,7 +9,7 @@ import { curveTrack, learningTrack, neverTrack, pairTrack, speedTrack, unseenTra
 import { above, atLeast, atMost } from './measured';
 
 /** Never used while the router was made. */
-const freshSeeds = [9_101, 9_102, 9_103, 9_104, 9_105];
+const freshSeeds = [61_801, 61_802, 61_803, 61_804, 61_805];
 
 const usage = `npm run bench:autorouter -- [options]
 
