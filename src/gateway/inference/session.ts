@@ -54,12 +54,13 @@ const fieldOf = (value: unknown, name: string): unknown =>
 
 /** The instructions and the first thing that was asked: what a conversation keeps from turn to turn. */
 function firstIn(turns: unknown): unknown {
-  if (!Array.isArray(turns)) return turns;
+  // What a first turn says as a text, later ones repeat as an item.
+  if (!Array.isArray(turns)) return [{ role: 'user', content: turns }];
   const first = turns.findIndex((turn) => fieldOf(turn, 'role') === 'user');
   return turns.slice(0, first + 1 || 1);
 }
 
-/** The texts in a value, as far as the sample goes: looking at all of a long prompt would cost more than it is worth. */
+/** Who says what in a value, however it is wrapped, as far as the sample goes: a long prompt would cost too much. */
 function sample(value: unknown): string {
   let text = '';
   const gather = (part: unknown): void => {
@@ -67,7 +68,7 @@ function sample(value: unknown): string {
     if (typeof part === 'string') text += `${part.slice(0, SAMPLE - text.length)}\n`;
     else if (Array.isArray(part)) part.slice(0, SAMPLE_PARTS).forEach(gather);
     else if (typeof part === 'object' && part !== null)
-      for (const name of ['role', 'type', 'text', 'content']) gather(Reflect.get(part, name));
+      for (const name of ['role', 'text', 'content']) gather(Reflect.get(part, name));
   };
   gather(value);
   return text;

@@ -16,6 +16,7 @@ export let userId: number;
 interface Decision {
   readonly mode: string;
   readonly reason: string;
+  readonly drift?: string;
   readonly ref: string;
   readonly chosen: string;
   readonly would_have: string | null;
