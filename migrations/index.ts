@@ -51,6 +51,7 @@ import { CreatePasskeys1764010000000 } from './1764010000000-create-passkeys';
 import { AddModelRetirement1764020000000 } from './1764020000000-add-model-retirement';
 import { NameKeysOfFiles1764030000000 } from './1764030000000-name-keys-of-files';
 import { CheckAuditChain1764030100000 } from './1764030100000-check-audit-chain';
+import { KeepFailedRefunds1764030200000 } from './1764030200000-keep-failed-refunds';
 import { RollUpUsage1764040000000 } from './1764040000000-roll-up-usage';
 import { IndexActivityWords1764040100000 } from './1764040100000-index-activity-words';
 import { IndexAutoDecisions1764050000000 } from './1764050000000-index-auto-decisions';
@@ -111,6 +112,7 @@ export const migrations = [
   AddModelRetirement1764020000000,
   NameKeysOfFiles1764030000000,
   CheckAuditChain1764030100000,
+  KeepFailedRefunds1764030200000,
   RollUpUsage1764040000000,
   IndexActivityWords1764040100000,
   IndexAutoDecisions1764050000000,

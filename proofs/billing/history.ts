@@ -26,9 +26,14 @@ export function live(
   for (let round = chance.whole(0, 3); round > 0 && taken < gross; round -= 1) {
     const left = Number(gross - taken);
     const cents = chance.flip(0.25) ? left : chance.whole(1, left);
-    account.refund(intent, cents);
-    taken += BigInt(cents);
+    const { id } = account.refund(intent, cents);
     told.push(`refund ${cents}`);
+    // What stays in the total of the charge cannot be refunded a second time.
+    const isTakenOff = chance.flip();
+    if (chance.flip(0.3) && (isTakenOff || round === 1)) {
+      account.failRefund(id, isTakenOff);
+      told.push(`which failed ${isTakenOff ? 'and left' : 'but stayed in'} the total`);
+    } else taken += BigInt(cents);
   }
   if (chance.flip(0.3)) taken += dispute(account, intent, gross, chance, told);
   const credit = netCents * nanoPerCent;

@@ -1,5 +1,5 @@
 import type { Difference, OwnedPayment, QuarantinedEvent, Reconciliation } from '../../billing';
-import { nanoPerCent } from '../../kernel';
+import { formatUsd, nanoPerCent } from '../../kernel';
 import type { BannerModel, TableModel, Translate } from '../../views';
 
 interface DeskFacts {
@@ -25,7 +25,7 @@ export const deskModel = (facts: DeskFacts, translate: Translate): object => ({
     charged: payment.grossCents * nanoPerCent,
     refunded: payment.refundedCents * nanoPerCent,
     credited: payment.creditedNano,
-    statusWords: translate(`billing.status.${payment.status}`),
+    statusWords: statusWords(payment, translate),
     mayRefund: payment.state === 'paid' && payment.refundedCents < payment.grossCents,
     left: (payment.grossCents - payment.refundedCents) * nanoPerCent,
   })),
@@ -38,6 +38,16 @@ export const deskModel = (facts: DeskFacts, translate: Translate): object => ({
   })),
   report: facts.report === null ? null : reportOf(facts.report, translate),
 });
+
+const statusWords = (
+  { status, failedRefundCents }: OwnedPayment['payment'],
+  translate: Translate,
+): string => {
+  const words = translate(`billing.status.${status}`);
+  if (failedRefundCents === 0n) return words;
+  const amount = `$${formatUsd(failedRefundCents * nanoPerCent, { fixed: 2 })}`;
+  return `${words} · ${translate('billing.payments.refund-failed', { amount })}`;
+};
 
 const bannersOf = ({ isConnected, isTestMode }: DeskFacts, translate: Translate): BannerModel[] => {
   const name = !isConnected ? 'connect' : isTestMode ? 'test' : null;

@@ -36,6 +36,7 @@ export const actionNames = [
   'billing.low-balance-changed',
   'billing.payment-failed',
   'billing.provider-account-linked',
+  'billing.refund-failed',
   'billing.refund-ordered',
   'billing.refunded',
   'billing.rerated',

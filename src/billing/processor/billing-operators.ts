@@ -4,7 +4,7 @@ import { fault, formatUsd, type Nano, nanoPerCent } from '../../kernel';
 import { Database } from '../../platform';
 import { Ledger } from '../ledger/ledger';
 import { BillingAccounts } from './billing-accounts';
-import { chargeFact } from './events';
+import { chargeFact, refundFact } from './events';
 import { PaymentProcessor } from './payment-processor';
 import { type Payment, Payments } from './payments';
 import { ProcessorInbox } from './processor-inbox';
@@ -72,12 +72,14 @@ export class BillingOperators {
         reason,
       }),
     );
-    await this.processor.call((client) =>
+    const made = await this.processor.call((client) =>
       client.refunds.create(
         { payment_intent: intentId, amount: Number(cents ?? left), reason: 'requested_by_customer' },
         { idempotencyKey: `refund-${token}` },
       ),
     );
+    const fact = refundFact({ ...made });
+    if (fact !== null) await this.inbox.learn(fact);
     await this.look(intentId);
   }
 
@@ -155,9 +157,11 @@ function differenceOf({ id, receivedCents, refundedCents }: Told, payment: Payme
   if (payment === null) return found('unknown-here', 0n, receivedCents);
   if (payment.state !== 'paid') return found('not-credited', 0n, receivedCents);
   if (payment.grossCents !== receivedCents) return found('amount', payment.grossCents, receivedCents);
-  return payment.refundedCents === refundedCents
-    ? []
-    : found('refunded', payment.refundedCents, refundedCents);
+  // Some processors leave a refund that failed in the total of the charge.
+  const isKnown = [payment.refundedCents, payment.refundedCents + payment.failedRefundCents].includes(
+    refundedCents,
+  );
+  return isKnown ? [] : found('refunded', payment.refundedCents, refundedCents);
 }
 
 function missingThere(payment: Payment, there: ReadonlyMap<string, Told>): Difference[] {

@@ -7,6 +7,10 @@ export const handledEvents = [
   'payment_intent.succeeded',
   'payment_intent.payment_failed',
   'charge.refunded',
+  'charge.refund.updated',
+  'refund.created',
+  'refund.updated',
+  'refund.failed',
   'charge.dispute.created',
   'charge.dispute.closed',
   'setup_intent.succeeded',
@@ -54,6 +58,15 @@ export type Fact =
       readonly refundedCents: number;
     }
   | {
+      readonly kind: 'refund';
+      readonly refundId: string;
+      readonly intentId: string;
+      readonly amountCents: number;
+      readonly currency: string;
+      /** A refund that was made may fail days later; one that failed stays so. */
+      readonly state: 'made' | 'failed';
+    }
+  | {
       readonly kind: 'dispute';
       readonly disputeId: string;
       readonly intentId: string;
@@ -91,6 +104,11 @@ function factOf(type: HandledEvent, object: Fields): Fact | null {
       return intentFact(object, 'refused');
     case 'charge.refunded':
       return chargeFact(object);
+    case 'charge.refund.updated':
+    case 'refund.created':
+    case 'refund.updated':
+    case 'refund.failed':
+      return refundFact(object);
     case 'charge.dispute.created':
     case 'charge.dispute.closed':
       return disputeFact(object);
@@ -144,6 +162,17 @@ export function chargeFact(object: Fields): Fact | null {
   const currency = textOf(object['currency']);
   if (intentId === null || amountCents === null || refundedCents === null || currency === null) return null;
   return { kind: 'charge', intentId, amountCents, refundedCents, currency };
+}
+
+export function refundFact(object: Fields): Fact | null {
+  const refundId = textOf(object['id']);
+  const intentId = idOf(object['payment_intent']);
+  const amountCents = centsOf(object['amount']);
+  const currency = textOf(object['currency']);
+  const status = textOf(object['status']);
+  if (refundId === null || intentId === null || amountCents === null || currency === null) return null;
+  const state = status === 'failed' || status === 'canceled' ? 'failed' : 'made';
+  return { kind: 'refund', refundId, intentId, amountCents, currency, state };
 }
 
 function disputeFact(object: Fields): Fact | null {

@@ -18,8 +18,19 @@ export interface Applied {
 
 type PaymentFact = Exclude<Fact, { kind: 'cards' }>;
 
+/**
+ * Of a payment `p`: what was refunded, and what a bank refused. Those known one by one count; a larger total of the
+ * charge counts as well, less what failed, for processors differ in whether they take that off the total.
+ */
+const REFUNDED = `
+  SELECT greatest(coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'made'), 0),
+           coalesce((SELECT c.refunded_cents FROM processor_charge c WHERE c.payment_intent_id = p.payment_intent_id), 0)
+             - coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'failed'), 0)),
+         coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'failed'), 0)
+    FROM processor_refund r WHERE r.payment_intent_id = p.payment_intent_id`;
+
 interface Posted {
-  readonly kind: 'top-up' | 'refund' | 'dispute' | 'dispute-won';
+  readonly kind: 'top-up' | 'refund' | 'refund-failed' | 'dispute' | 'dispute-won';
   readonly action: ActionName;
 }
 
@@ -53,6 +64,12 @@ export class PaymentFacts {
         `INSERT INTO processor_charge AS c (payment_intent_id, refunded_cents) VALUES ($1, $2)
          ON CONFLICT (payment_intent_id) DO UPDATE SET refunded_cents = greatest(c.refunded_cents, excluded.refunded_cents)`,
         [fact.intentId, fact.refundedCents],
+      );
+    } else if (fact.kind === 'refund') {
+      await tx.query(
+        `INSERT INTO processor_refund AS r (refund_id, payment_intent_id, amount_cents, state) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (refund_id) DO UPDATE SET state = excluded.state WHERE r.state = 'made'`,
+        [fact.refundId, fact.intentId, fact.amountCents, fact.state],
       );
     } else if (fact.kind === 'dispute') {
       await tx.query(
@@ -113,8 +130,7 @@ export class PaymentFacts {
   private async settle(tx: Tx, before: Payment, fact: PaymentFact): Promise<Payment> {
     const [[row]] = await tx.query<[PaymentRow[], number]>(
       `UPDATE payment p SET
-          refunded_cents = greatest(p.refunded_cents, coalesce((SELECT c.refunded_cents FROM processor_charge c
-            WHERE c.payment_intent_id = p.payment_intent_id), 0)),
+          (refunded_cents, failed_refund_cents) = (${REFUNDED}),
           disputed_cents = coalesce((SELECT sum(d.amount_cents) FROM processor_dispute d
             WHERE d.payment_intent_id = p.payment_intent_id AND d.state <> 'won'), 0)
         WHERE id = $1 RETURNING p.*`,
@@ -216,6 +232,7 @@ function identification(fact: PaymentFact): [where: string, values: unknown[]] {
         [fact.intentId, uuidOrNull(fact.reference)],
       ];
     case 'charge':
+    case 'refund':
     case 'dispute':
       return ['payment_intent_id = $1', [fact.intentId]];
   }
@@ -224,7 +241,8 @@ function identification(fact: PaymentFact): [where: string, values: unknown[]] {
 /** An event must be of the charge that we asked for: its amount, its currency, its customer, its wallet. */
 async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Problem | null> {
   if (fact.currency !== payment.currency) return 'currency';
-  if (fact.kind === 'dispute') return BigInt(fact.amountCents) > payment.grossCents ? 'amount' : null;
+  if (fact.kind === 'dispute' || fact.kind === 'refund')
+    return BigInt(fact.amountCents) > payment.grossCents ? 'amount' : null;
   if (fact.amountCents === null || BigInt(fact.amountCents) !== payment.grossCents) return 'amount';
   if (fact.kind === 'charge') return BigInt(fact.refundedCents) > payment.grossCents ? 'amount' : null;
   if (fact.wallet !== String(payment.walletId)) return 'wallet';
@@ -237,9 +255,11 @@ async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Pr
   return account?.customer_id === fact.customerId ? null : 'customer';
 }
 
-/** Refunds are told apart from disputes by which of the two changed. */
+/** What changed tells refunds from disputes. */
 function postingOf(payment: Payment, before: Payment, difference: bigint): Posted {
   if (difference > 0n && payment.postings === 0) return { kind: 'top-up', action: 'billing.topped-up' };
+  if (payment.refundedCents < before.refundedCents)
+    return { kind: 'refund-failed', action: 'billing.refund-failed' };
   if (difference > 0n) return { kind: 'dispute-won', action: 'billing.dispute-closed' };
   return payment.disputedCents > before.disputedCents
     ? { kind: 'dispute', action: 'billing.dispute-opened' }
@@ -251,6 +271,6 @@ const resolveEarlier = (tx: Tx, payment: Payment): Promise<unknown> =>
   tx.query(
     `UPDATE processor_event SET outcome = 'applied', problem = NULL, payment_id = $2
       WHERE outcome = 'quarantined' AND problem = 'payment' AND payment_intent_id = $1
-        AND type LIKE 'charge.%' AND resolved_at IS NULL`,
+        AND (type LIKE 'charge.%' OR type LIKE 'refund.%') AND resolved_at IS NULL`,
     [payment.intentId, payment.id],
   );

@@ -20,6 +20,8 @@ export interface Payment {
   readonly feeCents: bigint;
   readonly grossCents: bigint;
   readonly refundedCents: bigint;
+  /** Refunds that the bank refused, perhaps days later. */
+  readonly failedRefundCents: bigint;
   readonly disputedCents: bigint;
   readonly creditedNano: bigint;
   readonly postings: number;
@@ -48,6 +50,7 @@ export interface PaymentRow {
   fee_cents: string;
   gross_cents: string;
   refunded_cents: string;
+  failed_refund_cents: string;
   disputed_cents: string;
   credited_nano: string;
   postings: number;
@@ -157,6 +160,7 @@ export function paymentOf(row: PaymentRow): Payment {
     feeCents: BigInt(row.fee_cents),
     grossCents: BigInt(row.gross_cents),
     refundedCents: BigInt(row.refunded_cents),
+    failedRefundCents: BigInt(row.failed_refund_cents),
     disputedCents: BigInt(row.disputed_cents),
   };
   return {

@@ -143,7 +143,7 @@ export class ProcessorInbox {
 
   /** A payment may have left a card behind; an automatic one is told by mail when it fails. */
   private async afterwards(fact: Fact, payment: Payment | null): Promise<void> {
-    if (fact.kind === 'charge' || fact.kind === 'dispute') return;
+    if (fact.kind === 'charge' || fact.kind === 'refund' || fact.kind === 'dispute') return;
     const isRefused = fact.kind === 'intent' && fact.state === 'refused';
     if (isRefused && payment?.kind === 'automatic' && payment.state === 'failed') {
       await this.mails.automaticTopUpFailed(payment.walletId, payment.publicId, payment.failureCode ?? '');

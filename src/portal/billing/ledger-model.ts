@@ -5,7 +5,16 @@ import type { ListDescription } from '../../web';
 import { walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
 
-const knownKinds = ['usage', 'top-up', 'refund', 'dispute', 'dispute-won', 'adjustment', 'promotion'];
+const knownKinds = [
+  'usage',
+  'top-up',
+  'refund',
+  'refund-failed',
+  'dispute',
+  'dispute-won',
+  'adjustment',
+  'promotion',
+];
 
 /** What a line of the ledger is called; a kind of another origin keeps its own name. */
 export const kindWords = (kind: string, translate: Translate): string =>

@@ -40,7 +40,14 @@ export const paymentColumnsOf = (translate: Translate): ColumnModel[] => [
 ];
 
 export function paymentCells(payment: Payment, translate: Translate): RowModel {
-  const badge = { tone: tones[payment.status], label: translate(`billing.status.${payment.status}`) };
+  const { failedRefundCents: failed } = payment;
+  const status = translate(`billing.status.${payment.status}`);
+  const refused =
+    failed > 0n ? translate('billing.payments.refund-failed', { amount: `$${usd(failed)}` }) : null;
+  const badge =
+    refused === null
+      ? { tone: tones[payment.status], label: status }
+      : { tone: 'warn' as const, label: `${status} · ${refused}` };
   return {
     cells: [
       { kind: 'time', value: payment.createdAt, heading: true },

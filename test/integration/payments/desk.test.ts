@@ -61,6 +61,35 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     expect([more.status, more.body['code']]).toEqual([409, 'conflict']);
   });
 
+  test('a refund that the bank refused is shown to its owner and on the desk, and can be ordered once more', async () => {
+    await house.topUp(payer, 30);
+    const path = `${desk}/payments/${await paymentOf(payer)}/refund`;
+    expect((await house.send('POST', path, operator, { reason: 'one', token: randomUUID() })).status).toBe(
+      200,
+    );
+    const [{ refund_id: id = '' } = {}] = await house.rows<{ refund_id: string }>(
+      'SELECT r.refund_id FROM processor_refund r JOIN payment p USING (payment_intent_id) WHERE p.wallet_id = $1',
+      [payer.userId],
+    );
+    house.simulator.account.failRefund(id, true);
+    await house.deliverAll();
+    expect(await house.balance(payer)).toBe(30n * USD);
+    for (const [page, reader] of [
+      ['/dashboard/billing/payments', payer],
+      [desk, operator],
+    ] as const) {
+      const answer = await fetch(`${house.app.url}${page}`, {
+        headers: { cookie: reader.cookie, accept: 'text/html' },
+      });
+      expect(await answer.text()).toContain('Refund of $31.58 refused by the bank');
+    }
+    expect((await house.send('POST', path, operator, { reason: 'two', token: randomUUID() })).status).toBe(
+      200,
+    );
+    await house.deliverAll();
+    expect(await house.balance(payer)).toBe(0n);
+  });
+
   test('an adjustment is booked once, with a reason, up or down', async () => {
     const act = {
       user_id: String(payer.userId),

@@ -71,6 +71,53 @@ describe('top-ups and the events of the processor', () => {
     expect(body['data'][0]).toMatchObject({ status: 'refunded', credited_usd: 0, refunded_usd: 31.58 });
   });
 
+  test.each([
+    ['is taken off the total of the charge', true],
+    ['stays in the total of the charge', false],
+  ])('a refund that the bank refuses days later is credit again, where it %s', async (_, isTakenOff) => {
+    const intent = await house.topUp(payer, 30);
+    account().refund(intent, 1000);
+    const { id } = account().refund(intent, 500);
+    const net = 30n * USD;
+    const early = account().events.splice(0);
+    for (const event of early) await deliver(house.app.url, event);
+    expect(await house.balance(payer)).toBe(net - (net * 1500n) / 3158n);
+    account().failRefund(id, isTakenOff);
+    const late = account().events.splice(0).reverse();
+    // Late, twice, and with what was told before once more after it.
+    for (const event of [...late, ...late, ...early.toReversed()])
+      expect((await deliver(house.app.url, event)).status).toBe(200);
+    expect(await house.balance(payer)).toBe(net - (net * 1000n) / 3158n);
+    const { body } = await house.send('GET', '/api/billing/payments', payer);
+    expect(body['data'][0]).toMatchObject({ status: 'partially_refunded', refunded_usd: 10 });
+    const entries = await house.rows<{ changes: object }>(
+      `SELECT changes FROM activity WHERE action = 'billing.refund-failed' AND user_id = $1`,
+      [payer.userId],
+    );
+    expect(entries).toHaveLength(1);
+    const kinds = await house.rows<{ kind: string }>(
+      `SELECT t.kind FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id
+         JOIN ledger_transaction t ON t.id = e.transaction_id
+        WHERE a.kind = 'wallet' AND a.owner_id = $1 ORDER BY t.id`,
+      [payer.userId],
+    );
+    expect(kinds.map(({ kind }) => kind)).toEqual(['top-up', 'refund', 'refund', 'refund-failed']);
+  });
+
+  test('the failure of a refund that is told before all else is not forgotten', async () => {
+    const session = await house.checkout(payer, 30);
+    account().pay(session);
+    const intent = String(account().sessions.get(session)?.['payment_intent']);
+    const { id } = account().refund(intent);
+    account().failRefund(id, true);
+    for (const event of account().events.splice(0).reverse())
+      expect((await deliver(house.app.url, event)).status).toBe(200);
+    expect(await house.balance(payer)).toBe(30n * USD);
+    expect(
+      await house.rows(`SELECT 1 FROM processor_event WHERE outcome = 'quarantined' AND problem = 'payment'`),
+    ).toEqual([]);
+  });
+
   test('a dispute takes the credit, a won one gives it back, a lost one does not', async () => {
     const won = await house.topUp(payer, 10);
     const lost = await house.topUp(payer, 15);

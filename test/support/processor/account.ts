@@ -104,7 +104,7 @@ export class ProcessorAccount {
     charge['amount_refunded'] = Number(charge['amount_refunded']) + refunded;
     charge['refunded'] = charge['amount_refunded'] === charge['amount'];
     this.emit('charge.refunded', charge);
-    return this.keep(this.refunds, 're', {
+    const made = this.keep(this.refunds, 're', {
       object: 'refund',
       amount: refunded,
       payment_intent: intentId,
@@ -112,6 +112,21 @@ export class ProcessorAccount {
       currency: 'usd',
       status: 'succeeded',
     });
+    this.emit('refund.created', made);
+    return made;
+  }
+
+  /** The bank sends it back, days later. Whether the total of the charge falls is told differently. */
+  failRefund(id: string, isTakenOff: boolean): void {
+    const refund = this.refunds.get(id);
+    if (refund === undefined) throw missing('refund');
+    refund['status'] = 'failed';
+    refund['failure_reason'] = 'expired_or_canceled_card';
+    const charge = this.chargeOf(String(refund['payment_intent']));
+    if (isTakenOff) charge['amount_refunded'] = Number(charge['amount_refunded']) - Number(refund['amount']);
+    charge['refunded'] = charge['amount_refunded'] === charge['amount'];
+    this.emit('refund.failed', refund);
+    this.emit('charge.refund.updated', refund);
   }
 
   dispute(intentId: string, amount?: number): Stored {
