@@ -1,10 +1,12 @@
 import { COUNT_CAP } from '../../../kernel';
+import { secondsOfFlacFrames } from './flac-frames';
+import { secondsOfOggPackets } from './ogg-packets';
 
 /** What a recording comes in, told by its first bytes: names and types are the caller's to choose. */
 export type AudioKind = 'wav' | 'mp3' | 'aac' | 'mp4' | 'flac' | 'ogg' | 'webm';
 
 export interface AudioLength {
-  /** No recording of so many bytes is longer: what is held for. */
+  /** No recording of so many bytes, frames or packets is longer: what is held for. */
   readonly boundMs: number;
   /** An estimate of the length: charged when the supplier reports no usage. */
   readonly estimateMs: number;
@@ -48,7 +50,8 @@ const rates: Readonly<Record<AudioKind, ByteRates>> = {
 export function audioLengthOf(kind: AudioKind, file: Buffer, size = file.length): AudioLength {
   const read = readers[kind](file, size);
   const { least, usual, most } = { ...rates[kind], ...read.rates };
-  const longest = size / least;
+  // Silence takes next to no bytes: what frames and packets say may be more than their bytes.
+  const longest = Math.max(size / least, read.most ?? 0);
   const told = read.seconds ?? size / usual;
   const estimate = Math.min(longest, Math.max(told, size / most));
   return { boundMs: milliseconds(longest), estimateMs: milliseconds(estimate) };
@@ -59,6 +62,8 @@ const milliseconds = (seconds: number): number =>
 
 interface Head {
   readonly seconds?: number;
+  /** What can be decoded of the whole file at most. */
+  readonly most?: number;
   readonly rates?: Partial<ByteRates>;
 }
 
@@ -244,20 +249,34 @@ function secondsOfSamples(file: Buffer): number {
   return (frames * SAMPLES_PER_FRAME) / Math.min(MOST_SAMPLES, rate || 48_000);
 }
 
-function readFlac(file: Buffer): Head {
+/** What a head that lies leaves out of the frames; less may be what only looks like one. */
+const MOST_LEFT_OUT = 0.1;
+
+/** The head says how many samples there are; decoders play every frame all the same. */
+function readFlac(file: Buffer, size: number): Head {
   if (file.length < 26) return {};
   const sampleRate = file.readUIntBE(18, 3) >> 4;
   const samples = (file.readUInt8(21) & 0x0f) * 2 ** 32 + file.readUInt32BE(22);
-  return sampleRate > 0 && samples > 0 ? { seconds: samples / sampleRate } : {};
+  const told = sampleRate > 0 ? samples / sampleRate : 0;
+  const most = size === file.length ? secondsOfFlacFrames(file, sampleRate) : 0;
+  const seconds = told >= most * (1 - MOST_LEFT_OUT) ? told : most;
+  return seconds > 0 ? { seconds, most } : {};
 }
 
-/** The last page says how many samples came before its end. */
-function readOgg(file: Buffer): Head {
-  const last = file.lastIndexOf('OggS');
+/**
+ * The last page says how many samples came before its end, of the last stream alone where several follow one another.
+ * Decoders play every packet: those of Opus tell exactly how long they are.
+ */
+function readOgg(file: Buffer, size: number): Head {
   const start = file.subarray(0, 128);
   const vorbis = start.indexOf('\x01vorbis', 0, 'latin1');
+  const isOpus = start.includes('OpusHead');
+  if (vorbis === -1 && !isOpus) return {};
+  const last = file.lastIndexOf('OggS');
   const sampleRate = vorbis !== -1 && vorbis + 16 <= start.length ? start.readUInt32LE(vorbis + 12) : 48_000;
-  if (last + 14 > file.length || (vorbis === -1 && !start.includes('OpusHead'))) return {};
-  const samples = Number(file.readBigInt64LE(last + 6));
-  return sampleRate > 0 && samples > 0 ? { seconds: samples / sampleRate } : {};
+  const samples = last + 14 <= file.length ? Number(file.readBigInt64LE(last + 6)) : 0;
+  const told = sampleRate > 0 && samples > 0 ? samples / sampleRate : 0;
+  const most = size === file.length ? secondsOfOggPackets(file) : 0;
+  const seconds = isOpus && most > told ? most : told;
+  return seconds > 0 ? { seconds, most } : {};
 }

@@ -1,0 +1,60 @@
+const rates = [
+  0, 88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000,
+] as const;
+
+/**
+ * How long all frames of a FLAC file last, by the blocks their heads tell of: no decoder makes more of them. What looks
+ * like the head of a frame by chance is counted too, which its checksum makes rare.
+ */
+export function secondsOfFlacFrames(file: Buffer, told: number): number {
+  let seconds = 0;
+  for (let at = file.indexOf(0xff); at !== -1; at = file.indexOf(0xff, at + 1)) {
+    if ((file[at + 1] ?? 0) >> 1 !== 0x7c) continue;
+    const frame = frameAt(file, at);
+    if (frame === null) continue;
+    const slowest = Math.min(frame.rate || Infinity, told || Infinity);
+    if (slowest !== Infinity) seconds += frame.samples / slowest;
+  }
+  return seconds;
+}
+
+function frameAt(file: Buffer, start: number): { readonly samples: number; readonly rate: number } | null {
+  const third = file[start + 2] ?? 0;
+  const [blockCode, rateCode] = [third >> 4, third & 15];
+  const lead = file[start + 4] ?? 0;
+  // A number in as many bytes as its first one has leading ones.
+  const numberBytes = lead < 0x80 ? 1 : Math.clz32(~(lead << 24));
+  let at = start + 4 + numberBytes;
+  const next = (bytes: 0 | 1 | 2): number => {
+    if (bytes === 0 || at + bytes > file.length) return 0;
+    at += bytes;
+    return file.readUIntBE(at - bytes, bytes);
+  };
+  const told = next(blockCode === 6 ? 1 : blockCode === 7 ? 2 : 0) + 1;
+  const rateTold = next(rateCode === 12 ? 1 : rateCode === 13 || rateCode === 14 ? 2 : 0);
+  if (blockCode === 0 || rateCode === 15 || at >= file.length || checksum(file, start, at) !== file[at])
+    return null;
+  return { samples: samplesOf(blockCode, told), rate: rateOf(rateCode, rateTold) };
+}
+
+function samplesOf(code: number, told: number): number {
+  if (code === 6 || code === 7) return told;
+  if (code === 1) return 192;
+  return code < 6 ? 576 << (code - 2) : 256 << (code - 8);
+}
+
+/** Zero where the head of the file tells it. */
+function rateOf(code: number, told: number): number {
+  if (code === 12) return told * 1_000;
+  if (code === 13) return told;
+  return code === 14 ? told * 10 : (rates[code] ?? 0);
+}
+
+function checksum(file: Buffer, from: number, to: number): number {
+  let sum = 0;
+  for (let at = from; at < to; at += 1) {
+    sum ^= file[at] ?? 0;
+    for (let bit = 0; bit < 8; bit += 1) sum = sum & 0x80 ? ((sum << 1) ^ 0x07) & 0xff : (sum << 1) & 0xff;
+  }
+  return sum;
+}
