@@ -32,6 +32,8 @@ interface PublicPrice {
   /** The price begins here: another lane, or a longer request, costs more. */
   readonly isLowest: boolean;
   readonly soldByTokens: boolean;
+  /** Only chat models give output away; the others that charge nothing for it have none. */
+  readonly hasOutput: boolean;
 }
 
 const nobody = { organisationId: null, departmentId: null };
@@ -74,13 +76,18 @@ function publicModel(model: ModelView, catalogue: CatalogueService, paid: PriceF
         ? null
         : lowestPrice(
             found.lanes.map(({ price }) => price),
+            served.kind,
             paid,
           ),
   };
 }
 
 /** The cheapest lane's price: by its input, and by its output where that is equal. */
-function lowestPrice(prices: readonly PriceView[], paid: PriceFactor): PublicPrice | null {
+function lowestPrice(
+  prices: readonly PriceView[],
+  kind: ModelView['kind'],
+  paid: PriceFactor,
+): PublicPrice | null {
   const distinct = [...new Map(prices.map((price) => [price.id, price])).values()];
   const [lowest] = distinct.sort(
     ({ rates: a }, { rates: b }) => Number(a.input - b.input) || Number(a.output - b.output),
@@ -97,6 +104,7 @@ function lowestPrice(prices: readonly PriceView[], paid: PriceFactor): PublicPri
     perMinute: rates.perMinuteNano,
     isLowest: distinct.length > 1 || rates.tiers.length > 0,
     soldByTokens: rates.input > 0n || rates.output > 0n,
+    hasOutput: kind === 'chat' || rates.output > 0n,
   };
 }
 

@@ -58,6 +58,10 @@ describe('models', () => {
     expect(headers.get('cache-control')).toBe('public, max-age=60');
     expect(headers.get('vary')).toContain('cookie');
     for (const id of ['sim-small', 'sim-embed', 'sim-transcribe']) expect(text).toContain(`<tr id="${id}">`);
+    const rowOf = (id: string): string =>
+      text.split('<tr id="').find((row) => row.startsWith(`${id}"`)) ?? '';
+    expect(rowOf('sim-embed')).toContain('$0.02');
+    expect(rowOf('sim-embed')).not.toContain('$0.00');
     expect(text).toContain('$0.006 a minute');
   });
 
