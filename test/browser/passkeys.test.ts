@@ -2,7 +2,8 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { freePort } from '../../proofs/support/free-port';
 import { goodPassword, registered, startAccountHouse } from '../integration/accounts/account-house';
 import type { TestApp } from '../support/app';
-import { describeWithBrowser, launchBrowser, openContext } from './browser';
+import { checkPage, noFaults } from '../support/browser/page-gate';
+import { describeWithBrowser, launchBrowser, openContext, viewings, withPage } from './browser';
 
 /** Chromium's own authenticator, driven by its protocol; pages and scripts are what people have. */
 describeWithBrowser('passkeys', () => {
@@ -95,6 +96,27 @@ describeWithBrowser('passkeys', () => {
       await context.close();
     }
   }, 90_000);
+
+  test.each(viewings)(
+    'its pages are accessible, obey the policy and fit: $theme, $width px',
+    async (viewing) => {
+      const email = await registered(app);
+      await withPage(browser, viewing, async (page) => {
+        expect(await checkPage(page, `${base}/login`)).toEqual(noFaults);
+        await signIn(page, email);
+        const settings = `${base}/dashboard/settings`;
+        const card = page.locator('section.card', { has: page.locator('#passkeys-heading') });
+        const begin = async (): Promise<void> => {
+          await card.getByLabel('Current password').fill(goodPassword);
+          await card.getByRole('button', { name: 'Add a passkey' }).click();
+          await page.getByRole('button', { name: 'Create a passkey' }).waitFor();
+        };
+        expect(await checkPage(page, settings)).toEqual(noFaults);
+        expect(await checkPage(page, settings, begin)).toEqual(noFaults);
+      });
+    },
+    60_000,
+  );
 
   test('says that it needs scripts where they are off', async () => {
     const context = await browser.newContext({ javaScriptEnabled: false, locale: 'en-GB' });
