@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { makeOrganisation } from '../../src/commands/demo/organisation';
+import { makeJudged } from '../../src/commands/demo/judged';
 import { makeTraffic, pricedModels } from '../../src/commands/demo/traffic';
 import { UserAccount } from '../../src/identity';
 import { KeysService } from '../../src/keys';
@@ -107,6 +108,7 @@ async function fill(world: World, requests: number): Promise<Cast> {
     { days: DAYS, requests, now: Date.now() },
     () => undefined,
   );
+  await makeJudged(world.database, settings, organisation, models, { days: DAYS, now: Date.now() });
   const cast: Cast = {
     owner: await member(world, 'ada.lindqvist@harbour.example'),
     developer: await member(world, 'david.okafor@harbour.example'),
@@ -172,12 +174,19 @@ async function pay(world: World, payer: Person): Promise<void> {
 }
 
 async function converse({ client }: Person): Promise<void> {
-  const conversations: readonly (readonly [title: string, said: readonly string[]])[] = [
-    ['Tide tables', ['Write a haiku about tides.']],
-    ['Harbour dues', ['What does a berth cost a night?', 'And for a boat of 14 metres, with `power`?']],
+  const conversations: readonly (readonly [model: string, title: string, said: readonly string[]])[] = [
+    ['sim-small', 'Tide tables', ['Write a haiku about tides.']],
+    [
+      'auto',
+      'Harbour dues',
+      [
+        'Write the SQL query that lists berths by day and explain the index it needs.',
+        'And for a boat of 14 metres, with `power`?',
+      ],
+    ],
   ];
-  for (const [title, said] of conversations) {
-    const made = await client.post('/api/conversations', { json: { model: 'sim-small', title } });
+  for (const [model, title, said] of conversations) {
+    const made = await client.post('/api/conversations', { json: { model, title } });
     expectStatus(made, 200);
     const id = String(jsonOf(made)['id']);
     for (const content of said) {

@@ -9,6 +9,7 @@ import { visitsOf } from './visits';
 
 const REQUESTS = 20_000;
 const desktop: Viewing = { theme: 'light', width: 1280 };
+const tall: Viewing = { ...desktop, height: 1_500 };
 const atNight: Viewing = { theme: 'dark', width: 1280 };
 
 interface Picture {
@@ -28,9 +29,13 @@ const pictures: readonly Picture[] = [
   { file: 'requests', as: 'owner', route: '/dashboard/request-log', viewing: atNight },
   { file: 'models', as: 'developer', route: '/dashboard/models' },
   { file: 'chat', as: 'developer', route: '/dashboard/webchat/{conv_id}' },
+  { file: 'autorouter', as: 'owner', route: '/dashboard/autorouter', viewing: tall },
+  { file: 'autorouter-night', as: 'owner', route: '/dashboard/autorouter', viewing: atNight },
+  { file: 'quality', as: 'owner', route: '/dashboard/qualitative', viewing: tall },
   { file: 'billing', as: 'payer', route: '/dashboard/billing' },
   { file: 'admin-operations', as: 'operator', route: '/dashboard/admin' },
   { file: 'admin-users', as: 'operator', route: '/dashboard/admin/users', query: '?q=harbour' },
+  { file: 'admin-organisations', as: 'operator', route: '/dashboard/admin/organisations' },
   { file: 'admin-models', as: 'operator', route: '/dashboard/admin/models' },
   { file: 'admin-audit', as: 'operator', route: '/dashboard/admin/audit', viewing: atNight },
 ];
@@ -43,6 +48,9 @@ async function main(): Promise<void> {
   const browser = await launchBrowser();
   try {
     const visits = await visitsOf(showroom);
+    // Explanations for newcomers are closed, as in daily use.
+    for (const page of ['autorouter', 'qualitative'])
+      await showroom.cast.owner.client.post(`/dashboard/${page}/help`, { json: {} });
     for (const { file, as, route, query = '', viewing = desktop } of pictures) {
       const path = visits.find((visit) => visit.route === route && visit.as !== 'nobody')?.path ?? route;
       const picture = join(folder, `${file}.png`);

@@ -164,6 +164,21 @@ describeWithBrowser('the chat in a real browser', () => {
     });
   }, 60_000);
 
+  test('a long conversation opens at its end on a narrow screen, and its list is one link away', async () => {
+    const thread = await begin();
+    await say(thread, 'Long [[tokens=600]]');
+    await withPage(browser, { theme: 'dark', width: 360 }, async (page, context) => {
+      await enter(context);
+      await page.goto(app.url + thread, { waitUntil: 'load' });
+      await page.waitForFunction('scrollY + innerHeight > document.documentElement.scrollHeight - 200');
+      expect(await page.isVisible('.chat-list')).toBe(false);
+      await page.evaluate('scrollTo(0, 0)');
+      await page.click('.chat-to-list');
+      expect(await page.isVisible('.chat-list')).toBe(true);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    });
+  }, 60_000);
+
   test('a hostile answer harms nothing, loads nothing, and is still readable', async () => {
     const thread = await begin();
     await inThread(thread, async (page) => {

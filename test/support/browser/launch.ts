@@ -23,12 +23,16 @@ export function launchBrowser(): Promise<Browser> {
 export interface Viewing {
   theme: Theme;
   width: number;
+  height?: number;
 }
 
-export function openContext(browser: Browser, { theme, width }: Viewing): Promise<BrowserContext> {
+export function openContext(
+  browser: Browser,
+  { theme, width, height = 900 }: Viewing,
+): Promise<BrowserContext> {
   return browser.newContext({
     colorScheme: theme,
-    viewport: { width, height: 900 },
+    viewport: { width, height },
     reducedMotion: 'reduce',
     locale: 'en-GB',
     timezoneId: 'Europe/Berlin',
