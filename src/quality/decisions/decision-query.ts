@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../kernel';
 import { Database } from '../../platform';
+import { withinScope } from '../scores/within-scope';
 import { type Interval, LEAST_SAMPLE, pairedDifference, ratioOf, type Weighted } from '../report/statistics';
 import { answeredBy, autoRecords, costRatio } from './auto-records';
 
@@ -40,6 +41,8 @@ export interface MadeDecision {
     readonly u: number;
   }[];
   readonly excluded: Readonly<Record<string, number>>;
+  /** All that was written down of it. */
+  readonly explanation: object;
 }
 
 /** By answers of both models to the same requests, judged by the same judge. */
@@ -154,7 +157,7 @@ export class DecisionQuery {
               r.auto_decision->>'bucket' AS bucket, (r.auto_decision->>'cost_ratio')::float8 AS "costRatio",
               (r.auto_decision->>'quality_difference')::float8 AS "qualityDifference",
               coalesce(r.auto_decision->'candidates', '[]') AS candidates,
-              coalesce(r.auto_decision->'excluded', '{}') AS excluded
+              coalesce(r.auto_decision->'excluded', '{}') AS excluded, r.auto_decision AS explanation
          FROM request_record r WHERE ${where} ORDER BY r.created_at DESC, r.request_id DESC LIMIT ${LATEST}`,
       values,
     );
@@ -170,6 +173,17 @@ export class DecisionQuery {
       [userId, requestIds],
     );
     return new Map(rows.map(({ requestId, ...choice }) => [requestId, choice]));
+  }
+
+  /** Why the model of one request was chosen; null where it named its model, or the scope does not hold it. */
+  async explanationOf(scope: Scope, requestId: string): Promise<object | null> {
+    const values: unknown[] = [requestId];
+    const [row] = await this.database.query<{ explanation: object | null }>(
+      `SELECT r.auto_decision AS explanation FROM request_record r
+        WHERE r.request_id = $1 AND ${withinScope(scope, values, 'r')}`,
+      values,
+    );
+    return row?.explanation ?? null;
   }
 
   /** How often each reason took a model out of the choice. */

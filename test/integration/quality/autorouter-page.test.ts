@@ -169,7 +169,11 @@ test('what is measured needs twenty pairs, and stands apart from what is estimat
     totals.measured.quality_difference?.high ?? NaN,
   );
   expect(excluded).toMatchObject({ region: 40 });
-  expect(decisions[0]).toMatchObject({ chosen: 'sim-small', reason: 'similar_quality_cheaper' });
+  expect(decisions[0]).toMatchObject({
+    chosen: 'sim-small',
+    reason: 'similar_quality_cheaper',
+    explanation: { ref: 'sim-large', reason: 'similar_quality_cheaper' },
+  });
   // What evaluation costs the house is for those who run it.
   expect(spend).toBeNull();
   const { body } = await open('/dashboard/autorouter', cookie);

@@ -179,6 +179,13 @@ test('a judge that obeys the judged text is an error of the judge, and never a s
   );
 });
 
+test('the rate of a key is for its own requests: evaluation does not wait for it', async () => {
+  const slow = await addHouse(app, 'slow', { rateLimitRpm: 2 });
+  await setQuality(app, slow.organisationId, everything);
+  const answer = await askModel(app, slow.key, question('Write a function that counts the words.'));
+  expect((await evaluated(app, idOf(answer))).state).toBe('learned');
+});
+
 test('nothing is asked beyond the budget of the month', async () => {
   const poor = await addHouse(app, 'poor');
   await setQuality(app, poor.organisationId, { ...everything, monthly_budget: 0 });

@@ -193,11 +193,24 @@ describe('the detail of a score', () => {
     expect(JSON.stringify(own.json)).toContain('lighthouse');
     expect(own.json).toMatchObject({ reason: null, row: { role: 'served', is_simulated: true } });
     expect((own.json.pair as unknown[]).length).toBe(3);
+    // It named its model: nothing was chosen.
+    expect(own.json.explanation).toBeNull();
     const viewed = await app.database.query(
       `SELECT object_id FROM activity WHERE action = 'qualitative.content-viewed' AND organisation_id = $1`,
       [house.organisationId],
     );
     expect(viewed).toEqual([{ object_id: requestId }]);
+    const auto = await askModel(app, house.key, {
+      model: 'auto',
+      messages: [{ role: 'user', content: 'Solve the riddle of the harbour.' }],
+    });
+    const chosenId = auto.headers.get('x-request-id') ?? '';
+    await evaluated(app, chosenId);
+    const explained = await jsonAt(
+      `/dashboard/qualitative/detail/${chosenId}`,
+      await signIn(app, house.userId),
+    );
+    expect(explained.json.explanation).toMatchObject({ alg: 'hkb-v1', reason: 'shadow_mode', pacing: null });
     const replayed = await jsonAt(`${path}?model=sim-large`, await signIn(app, house.userId));
     expect(replayed.json).toMatchObject({
       row: { model: 'sim-large', role: 'replay', pair_model: 'sim-small' },

@@ -4,6 +4,7 @@ import { PersonalSettings } from '../../../identity';
 import { atLeast, fault, isAdministrator, isUuid } from '../../../kernel';
 import { Database, everyRow, Settings } from '../../../platform';
 import {
+  DecisionQuery,
   presentScore,
   reportsOf,
   SampleContent,
@@ -39,6 +40,7 @@ export class QualitativeController {
   constructor(
     private readonly access: QualityAccess,
     private readonly scores: ScoreQuery,
+    private readonly decisions: DecisionQuery,
     private readonly auto: AutoSettingsStore,
     private readonly content: SampleContent,
     private readonly personal: PersonalSettings,
@@ -97,12 +99,13 @@ export class QualitativeController {
     const rows =
       view.state === 'open' && isUuid(requestId) ? await this.scores.ofRequest(view.scope, requestId) : [];
     const row = rows.find((each) => (model === undefined ? each.role === 'served' : each.model === model));
-    if (row === undefined)
+    if (row === undefined || view.state !== 'open')
       throw fault('not_found', { param: 'request_id', message: 'There is no score of such a request.' });
     return {
       object: 'quality_score',
       row: presentScore(row),
       pair: rows.filter((each) => each.id !== row.id).map(presentScore),
+      explanation: await this.decisions.explanationOf(view.scope, requestId),
       ...(await this.texts(row, rows, request)),
     };
   }
