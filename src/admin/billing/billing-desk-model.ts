@@ -21,6 +21,8 @@ export const deskModel = (facts: DeskFacts, translate: Translate): object => ({
   payments: facts.payments.map(({ payment, email }) => ({
     publicId: payment.publicId,
     email,
+    walletId: payment.walletId,
+    hasReceipt: payment.state === 'paid',
     at: payment.createdAt,
     charged: payment.grossCents * nanoPerCent,
     refunded: payment.refundedCents * nanoPerCent,

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
-import { IsOptional, Matches } from 'class-validator';
+import { Type } from 'class-transformer';
+import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { BillingAccounts, PaymentProcessor, Payments, WalletHistory } from '../../billing';
 import { fault, formatUsd, isUuid } from '../../kernel';
 import { Settings } from '../../platform';
@@ -18,6 +19,16 @@ class SpanQuery {
   @IsOptional()
   @Matches(/^(\d{4}-\d{2}-\d{2})?$/)
   to?: string;
+}
+
+class FileQuery extends SpanQuery {
+  /** Another wallet, for those who may read its documents. */
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(2_147_483_647)
+  wallet?: number;
 }
 
 /** Receipts and statements. */
@@ -42,8 +53,8 @@ export class BillingDocumentsController {
   }
 
   @Csv('/dashboard/billing/statements/export', Access.session(), 'statement')
-  async statementFile(@Query() query: SpanQuery, @Req() request: HttpRequest): Promise<CsvTable> {
-    const { walletId } = await this.parties.mover(request);
+  async statementFile(@Query() query: FileQuery, @Req() request: HttpRequest): Promise<CsvTable> {
+    const { walletId } = await this.parties.reader(request, query.wallet);
     const { from, to } = readSpan(query);
     const { opening, closing, postings, byMember, byProject } = await this.history.statement(
       walletId,
@@ -64,11 +75,11 @@ export class BillingDocumentsController {
   @Access.session()
   @UsePipes(FormPipe)
   async statement(
-    @Query() query: SpanQuery,
+    @Query() query: FileQuery,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<StreamableFile> {
-    const party = await this.parties.mover(request);
+    const party = await this.parties.reader(request, query.wallet);
     const { from, to, first, last } = readSpan(query);
     const statement = await this.history.statement(party.walletId, from, to);
     const pdf = await statementPdf(statement, await this.addressee(party), this.looksOf(request));
@@ -82,14 +93,14 @@ export class BillingDocumentsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<StreamableFile> {
-    const party = await this.parties.mover(request);
     const payment = isUuid(publicId) ? await this.payments.byPublicId(publicId) : null;
-    if (payment?.walletId !== party.walletId || payment.state !== 'paid') throw fault('not_found');
+    const party = await this.parties.reader(request, payment?.walletId);
+    if (payment?.state !== 'paid') throw fault('not_found');
     const pdf = await receiptPdf(payment, await this.addressee(party), this.looksOf(request));
     return fileOf(pdf, `receipt_${payment.id}.pdf`, response);
   }
 
-  private async addressee({ owner, walletId }: WalletParty) {
+  private async addressee({ owner, walletId }: Pick<WalletParty, 'owner' | 'walletId'>) {
     return { owner, invoice: (await this.accounts.of(walletId)).invoice };
   }
 

@@ -36,6 +36,26 @@ export class WalletParties {
     };
   }
 
+  /**
+   * Whose documents are asked for: those of the own party, or of another wallet, whatever became of its owner, by the
+   * platform's administrators and the owner of its organisation. Any other wallet is not there.
+   */
+  async reader(
+    request: HttpRequest,
+    walletId: number | undefined,
+  ): Promise<Pick<WalletParty, 'owner' | 'walletId'>> {
+    if (walletId === undefined) return this.mover(request);
+    const { userId, organisationId, role } = actorOf(request);
+    if (walletId === userId || atLeast(role, 'org_owner')) {
+      const owner = await this.accounts.owner(walletId);
+      const isOfTheirs = organisationId !== null && owner.organisationId === organisationId;
+      if (walletId === userId || isOfTheirs || atLeast(role, 'platform_admin')) return { owner, walletId };
+    }
+    const party = await this.mover(request);
+    if (party.walletId !== walletId) throw fault('not_found');
+    return party;
+  }
+
   /** For everything but the page, which says who pays instead. */
   async mover(request: HttpRequest): Promise<WalletParty> {
     const party = await this.of(request);

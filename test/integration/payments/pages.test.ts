@@ -156,6 +156,36 @@ describe('the pages of billing', () => {
     expect((await submit('/dashboard/billing/invoice-details', { tax_id: '<script>' })).status).toBe(422);
   });
 
+  test.each(['active', 'suspended', 'deleted'])('documents of a person who is %s', async (status) => {
+    const [acme, other] = await house.rows<{ id: number }>(
+      `INSERT INTO organisation (name, slug)
+       SELECT 'Acme', 'docs-' || gen_random_uuid() FROM generate_series(1, 2) RETURNING id`,
+    );
+    const organisationId = acme?.id ?? 0;
+    const person = await house.payer({ organisationId });
+    await house.topUp(person, 30);
+    const { body } = await house.send('GET', '/api/billing/payments', person);
+    await house.rows('UPDATE user_account SET status = $2 WHERE id = $1', [person.userId, status]);
+    const wallet = `wallet=${person.userId}`;
+    const paths = [
+      `/dashboard/billing/receipts/${body['data'][0].id}`,
+      `/dashboard/billing/statements/pdf?${wallet}`,
+      `/dashboard/billing/statements/export?${wallet}`,
+    ];
+    const statuses = async (reader: Payer): Promise<number[]> =>
+      Promise.all(paths.map(async (path) => (await get(path, reader)).status));
+    const all = (code: number): number[] => paths.map(() => code);
+    expect(await statuses(await house.payer({ role: 'platform_admin' }))).toEqual(all(200));
+    expect(await statuses(await house.payer({ organisationId, role: 'org_owner' }))).toEqual(all(200));
+    for (const stranger of [
+      await house.payer({ organisationId: other?.id ?? 0, role: 'org_owner' }),
+      await house.payer({ organisationId, role: 'org_admin' }),
+      await house.payer({ organisationId }),
+    ])
+      expect(await statuses(stranger)).toEqual(all(404));
+    if (status === 'active') expect(await statuses(person)).toEqual(all(200));
+  });
+
   test('names of any letters print, with a font inside that knows them', async () => {
     const lettersOf = async (name: string): Promise<string> => {
       await submit('/dashboard/billing/invoice-details', { name, address: '', tax_id: '' });
