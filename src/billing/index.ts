@@ -5,7 +5,13 @@ export { type Counterpart, Ledger, type LedgerLine, type Posting, type WalletSta
 export { type BudgetRaise, BudgetRaises } from './ledger/budget-raises';
 export { type BudgetScope, type LimitRule, Limits, type LimitState } from './ledger/limits';
 export { type Discrepancy, type MoneyCheck, type MoneyReport, verifyMoney } from './ledger/verify-money';
-export { type HistoryLine, type Statement, type UsageShare, WalletHistory } from './ledger/wallet-history';
+export {
+  type HistoryLine,
+  type Statement,
+  type FactorInForce,
+  type UsageShare,
+  WalletHistory,
+} from './ledger/wallet-history';
 export { transferWallet, type WalletTransfer } from './ledger/wallet-transfer';
 export {
   type ListedPromotion,

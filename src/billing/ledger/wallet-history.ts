@@ -22,6 +22,15 @@ export interface UsageShare {
   readonly cost: Nano;
 }
 
+/** A mark-up or discount, in millionths of the price. */
+export interface FactorInForce {
+  readonly organisation: string;
+  readonly factor: number;
+  readonly from: Date;
+  /** Null: until further notice. */
+  readonly to: Date | null;
+}
+
 export interface Statement {
   readonly from: Date;
   readonly to: Date;
@@ -32,6 +41,8 @@ export interface Statement {
   readonly requests: number;
   readonly byMember: readonly UsageShare[];
   readonly byProject: readonly UsageShare[];
+  /** What organisations paid of prices in the span, where it was not the whole price. */
+  readonly factors: readonly FactorInForce[];
 }
 
 interface LineRow extends Record<string, unknown> {
@@ -95,7 +106,7 @@ export class WalletHistory {
   /** From the beginning of one day of UTC to the beginning of another. */
   async statement(walletId: number, from: Date, to: Date): Promise<Statement> {
     const span = [walletId, from, to];
-    const [[totals], postings, byMember, byProject] = await Promise.all([
+    const [[totals], postings, byMember, byProject, factors] = await Promise.all([
       this.database.query<Record<'opening' | 'closing' | 'usage' | 'requests', string>>(totalsOfSpan, span),
       this.database.query<LineRow>(
         `WITH line AS (${lines}) SELECT at, kind, ref, amount::text, '0' AS balance, requests::text FROM line
@@ -104,6 +115,7 @@ export class WalletHistory {
       ),
       this.shares(`coalesce(nullif(max(a.display_name), ''), max(a.email), '–')`, 'user', span),
       this.shares(`coalesce(max(a.name), '–')`, 'project', span),
+      this.database.query<FactorInForce>(FACTORS, span),
     ]);
     return {
       from,
@@ -115,6 +127,7 @@ export class WalletHistory {
       postings: postings.map(lineOf),
       byMember,
       byProject,
+      factors,
     };
   }
 
@@ -130,6 +143,17 @@ export class WalletHistory {
     return rows.map((row) => ({ name: row.name, requests: Number(row.requests), cost: BigInt(row.cost) }));
   }
 }
+
+/** Of organisations whose requests the wallet paid in the span; one that held the whole price is not told. */
+const FACTORS = `
+  SELECT o.name AS organisation, m.factor, m.valid_from AS "from", m.ends AS "to"
+    FROM (SELECT *, lead(valid_from) OVER (PARTITION BY organisation_id ORDER BY valid_from) AS ends
+            FROM organisation_markup) m
+    JOIN organisation o ON o.id = m.organisation_id
+   WHERE m.factor <> 1000000 AND m.valid_from < $3 AND coalesce(m.ends > $2, true)
+     AND EXISTS (SELECT FROM usage_hour u WHERE u.wallet_id = $1 AND u.organisation_id = m.organisation_id
+                   AND u.hour >= $2 AND u.hour < $3)
+   ORDER BY o.name, m.valid_from LIMIT ${MOST_SHARES}`;
 
 const totalsOfSpan = `
   WITH posted AS (SELECT t.created_at AS at, e.amount FROM ledger_account a

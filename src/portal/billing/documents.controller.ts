@@ -3,7 +3,7 @@ import { Controller, Get, Param, Query, Req, Res, StreamableFile, UsePipes } fro
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { BillingAccounts, PaymentProcessor, Payments, WalletHistory } from '../../billing';
-import { fault, formatUsd, isUuid } from '../../kernel';
+import { fault, formatMultiplier, formatUsd, isUuid } from '../../kernel';
 import { Settings } from '../../platform';
 import { Access, Csv, type CsvTable, FormPipe, type HttpRequest, Page, PageRenderer } from '../../web';
 import { type DocumentLooks, receiptPdf, statementPdf } from './documents';
@@ -56,7 +56,7 @@ export class BillingDocumentsController {
   async statementFile(@Query() query: FileQuery, @Req() request: HttpRequest): Promise<CsvTable> {
     const { walletId } = await this.parties.reader(request, query.wallet);
     const { from, to } = readSpan(query);
-    const { opening, closing, postings, byMember, byProject } = await this.history.statement(
+    const { opening, closing, postings, byMember, byProject, factors } = await this.history.statement(
       walletId,
       from,
       to,
@@ -66,6 +66,13 @@ export class BillingDocumentsController {
       ...postings.map(({ at, kind, ref, amount }) => ['posting', at, kind, ref, formatUsd(amount)]),
       ...byMember.map(({ name, requests, cost }) => ['member', '', name, requests, formatUsd(-cost)]),
       ...byProject.map(({ name, requests, cost }) => ['project', '', name, requests, formatUsd(-cost)]),
+      ...factors.map((held) => [
+        'price_factor',
+        held.from,
+        held.organisation,
+        held.to?.toISOString() ?? '',
+        formatMultiplier(BigInt(held.factor)),
+      ]),
       ['closing', to, '', '', formatUsd(closing)],
     ];
     return { columns: ['line', 'at', 'name', 'detail', 'amount_usd'], rows };

@@ -1,5 +1,12 @@
-import type { InvoiceDetails, Payment, Statement, UsageShare, WalletOwner } from '../../billing';
-import { nanoPerCent } from '../../kernel';
+import type {
+  FactorInForce,
+  InvoiceDetails,
+  Payment,
+  Statement,
+  UsageShare,
+  WalletOwner,
+} from '../../billing';
+import { formatMultiplier, nanoPerCent } from '../../kernel';
 import { formatMoney, formatTime, type Locale, type Translate } from '../../views';
 import { kindWords } from './ledger-model';
 import { type PdfDocument, renderPdf } from './pdf';
@@ -78,10 +85,28 @@ export function statementPdf(statement: Statement, to: Addressee, looks: Documen
           money(amount),
         ]),
       },
+      {
+        heading: translate('billing.statement.factors'),
+        columns: [translate('billing.statement.factor-of'), translate('billing.statement.factor')],
+        rows: statement.factors.map((held) => [factorSpan(held, day, translate), factorText(held)]),
+      },
       shares(translate('billing.statement.members'), statement.byMember),
       shares(translate('billing.statement.projects'), statement.byProject),
     ].filter(({ rows }) => rows.length > 0),
   });
+}
+
+/** `× 1.125` */
+export const factorText = ({ factor }: FactorInForce): string => `× ${formatMultiplier(BigInt(factor))}`;
+
+/** Whose it is, and when it held. */
+export function factorSpan(
+  { organisation, from, to }: FactorInForce,
+  day: (at: Date) => string,
+  translate: Translate,
+): string {
+  const end = to === null ? translate('billing.statement.factor-open') : day(to);
+  return `${organisation}: ${day(from)} – ${end}`;
 }
 
 function frameOf(

@@ -1,7 +1,7 @@
 import type { Statement, UsageShare } from '../../billing';
 import { validationFault } from '../../kernel';
-import { type Locale, type TableModel } from '../../views';
-import type { DocumentLooks } from './documents';
+import { formatTime, type Locale, type TableModel } from '../../views';
+import { type DocumentLooks, factorSpan, factorText } from './documents';
 import { kindWords } from './ledger-model';
 import { billingTabs, walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
@@ -82,11 +82,34 @@ export function statementModel(
     postings: postingTable(statement, translate),
     members: shareTable(translate('billing.statement.members'), statement.byMember, translate),
     projects: shareTable(translate('billing.statement.projects'), statement.byProject, translate),
+    factors: statement.factors.length === 0 ? null : factorTable(statement, locale, translate),
     months: monthTable(locale, translate),
   };
 }
 
 type Translate = DocumentLooks['translate'];
+
+const factorTable = ({ factors }: Statement, locale: Locale, translate: Translate): TableModel => ({
+  caption: translate('billing.statement.factors'),
+  columns: [
+    { label: translate('billing.statement.factor-of') },
+    { label: translate('billing.statement.factor'), align: 'end' },
+  ],
+  rows: factors.map((held) => ({
+    cells: [
+      {
+        kind: 'text',
+        value: factorSpan(held, (at) => formatTime(locale, 'UTC', at, 'date'), translate),
+        heading: true,
+      },
+      { kind: 'text', value: factorText(held), align: 'end' },
+    ],
+  })),
+  empty: {
+    title: translate('billing.statement.no-usage'),
+    text: translate('billing.statement.no-usage-text'),
+  },
+});
 
 const postingTable = ({ postings }: Statement, translate: Translate): TableModel => ({
   caption: translate('billing.statement.postings'),

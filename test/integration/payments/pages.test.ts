@@ -156,6 +156,44 @@ describe('the pages of billing', () => {
     expect((await submit('/dashboard/billing/invoice-details', { tax_id: '<script>' })).status).toBe(422);
   });
 
+  test('a statement prints the price factors that held in its span', async () => {
+    const [acme] = await house.rows<{ id: number }>(
+      `INSERT INTO organisation (name, slug) VALUES ('Factor Ltd', 'factor-' || gen_random_uuid()) RETURNING id`,
+    );
+    const organisationId = acme?.id ?? 0;
+    const person = await house.payer({ organisationId });
+    const statement = async (span = ''): Promise<[page: string, csv: string]> => {
+      const read = async (path: string): Promise<string> => (await get(`${path}${span}`, person)).text();
+      return [
+        await read('/dashboard/billing/statements'),
+        await read('/dashboard/billing/statements/export'),
+      ];
+    };
+    await house.rows(
+      `INSERT INTO organisation_markup (organisation_id, factor, valid_from)
+       VALUES ($1, 900000, '2020-01-01T00:00:00Z'), ($1, 1000000, '2020-02-01T00:00:00Z'), ($1, 1125000, '2020-03-01T00:00:00Z')`,
+      [organisationId],
+    );
+    // Nothing was used yet, so that nothing was paid by a factor.
+    expect((await statement()).join('')).not.toContain('× ');
+    await house.rows(
+      `INSERT INTO request_record (request_id, created_at, wallet_id, organisation_id, surface, model, served_model,
+         supplier, usage_source, cost_nano, status, stream, failover, latency_ms, calls)
+       SELECT gen_random_uuid(), made, $1, $2, 'chat', 'm', 'm', 'north', 'reported', 0, 200, false, false, 9, 1
+         FROM unnest(ARRAY[now(), '2020-02-10T00:00:00Z'::timestamptz]) made`,
+      [person.userId, organisationId],
+    );
+    const [page, csv] = await statement();
+    expect(page).toContain('× 1.125');
+    expect(page).toContain('until further notice');
+    expect(csv).toMatch(/^price_factor,2020-03-01T00:00:00\.000Z,Factor Ltd,,1\.125/m);
+    expect(csv).not.toContain('0.9\r');
+    // The whole price held all through this span.
+    expect((await statement('?from=2020-02-05&to=2020-02-20')).join('')).not.toContain('× ');
+    const pdf = await get('/dashboard/billing/statements/pdf', person);
+    expect(lettersInside(Buffer.from(await pdf.arrayBuffer()))).toEqual(expect.any(String));
+  });
+
   test.each(['active', 'suspended', 'deleted'])('documents of a person who is %s', async (status) => {
     const [acme, other] = await house.rows<{ id: number }>(
       `INSERT INTO organisation (name, slug)
