@@ -40,6 +40,11 @@ export class AutoRoute implements AutoTrace {
     this.left = [...fallbackOrder];
   }
 
+  get isOfChangedTraffic(): boolean {
+    const { explanation } = this;
+    return explanation.mode !== 'off' && explanation.drift !== 'calm';
+  }
+
   answered(model: string): void {
     this.effects.noted(model, true);
     this.remembering = this.effects.remember(model);

@@ -19,6 +19,8 @@ export interface ServedAnswer {
   readonly supplier: string;
   readonly region: string | null;
   readonly session: string | null;
+  /** `auto` found the traffic of the organisation to be other than what was learned. */
+  readonly isOfChangedTraffic: boolean;
   /** A whole body, or the events of a stream. */
   readonly stream: boolean;
   readonly answer: Buffer;
@@ -81,6 +83,7 @@ export class AnswerSample {
       supplier,
       region,
       session: this.call.session,
+      isOfChangedTraffic: this.call.auto?.isOfChangedTraffic ?? false,
       stream: !isWhole,
       answer: whole ?? Buffer.concat(this.pieces),
       finishReason: delivery.finishReason,

@@ -15,6 +15,8 @@ import { isConversation, isText, type Operation } from './operation';
 export interface AutoTrace {
   /** For the record: why, and which model answered in the end. */
   explained(answeredBy: string | null): object;
+  /** The traffic of the organisation is other than what was learned. */
+  readonly isOfChangedTraffic: boolean;
   /** Settles once the next turn of the conversation finds its model; null while none has answered. */
   readonly remembering: Promise<void> | null;
 }

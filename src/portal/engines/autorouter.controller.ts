@@ -26,6 +26,7 @@ import {
   isIncluded,
   readiness,
   type RouterState,
+  newestLearned,
 } from '../../routing';
 import { Access, actorOf, Data, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
 import { DAY_MS } from '../lists/days';
@@ -152,7 +153,7 @@ export class AutorouterController {
       policy,
       learning: state === null ? null : readiness(state, candidates),
       stateVersion: state?.version ?? 0,
-      learnedAt: state === null || state.asOf === 0 ? null : new Date(state.asOf),
+      learnedAt: state === null ? null : learnedAt(state),
       evaluationSpend: spent,
     };
   }
@@ -201,4 +202,9 @@ function referenceIn(
 ): string | null {
   if (named !== undefined && candidates.includes(named)) return named;
   return report?.reference ?? candidates[0] ?? null;
+}
+
+function learnedAt(state: RouterState): Date | null {
+  const at = newestLearned(state);
+  return at === null ? null : new Date(at);
 }

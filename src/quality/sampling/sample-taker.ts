@@ -108,7 +108,7 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
       { ...request.counters, text: request.lastQuestion, stream: served.stream, tokens: served.inputTokens },
       await this.memory.saltOf(organisationId),
     );
-    const inclusion = await this.inclusionOf(organisationId, settings, features.bucket, served.model);
+    const inclusion = await this.inclusionOf(organisationId, settings, features.bucket, served);
     // The second draw: together they have the probability that the row states.
     if (Math.random() >= inclusion.probability / mostProbable(settings.sampling_percent)) return;
     await this.write({ served, organisationId, settings, request, answer, features, inclusion });
@@ -119,14 +119,14 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     organisationId: number,
     { sampling_percent: percent }: QualitySettings,
     bucket: string,
-    model: string,
+    { model, isOfChangedTraffic }: ServedAnswer,
   ): Promise<Inclusion> {
     const [row] = await this.database.query<{ scores: number }>(
       `SELECT count(*)::integer AS scores FROM quality_score s JOIN quality_sample q USING (request_id)
         WHERE s.organisation_id = $1 AND q.bucket = $2 AND s.model = $3 AND s.verdict = 'ok'`,
       [organisationId, bucket, model],
     );
-    return inclusionOf(percent, row?.scores ?? 0);
+    return inclusionOf(percent, { scoresInCell: row?.scores ?? 0, isOfChangedTraffic });
   }
 
   private async write(sample: Sample): Promise<void> {

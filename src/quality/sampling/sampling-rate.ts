@@ -1,4 +1,4 @@
-/** A cell, a kind of request and a model, that has fewer scores is sampled more often. */
+/** A cell, a kind of request and a model, that has fewer scores is sampled more often, as is traffic that has changed. */
 const THIN_CELL = 30;
 const BOOST = 3;
 
@@ -8,10 +8,13 @@ export interface Inclusion {
   readonly probability: number;
 }
 
-export const inclusionOf = (samplingPercent: number, scoresInCell: number): Inclusion => {
+export const inclusionOf = (
+  samplingPercent: number,
+  { scoresInCell, isOfChangedTraffic }: { scoresInCell: number; isOfChangedTraffic: boolean },
+): Inclusion => {
   const rate = Math.min(1, samplingPercent / 100);
   const boosted = mostProbable(samplingPercent);
-  return scoresInCell < THIN_CELL && boosted > rate
+  return (isOfChangedTraffic || scoresInCell < THIN_CELL) && boosted > rate
     ? { sampledBy: 'boost', probability: boosted }
     : { sampledBy: 'rate', probability: rate };
 };

@@ -33,6 +33,7 @@ export {
   learnAll,
   loadedState,
   modelChanged,
+  newestLearned,
   type RouterState,
   type StoredState,
   storedExamples,

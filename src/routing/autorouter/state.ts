@@ -109,6 +109,10 @@ function statisticsOf({ models }: RouterState, model: string): ModelStatistics {
   return statistics;
 }
 
+/** When the newest remembered request was made; null where none is. Sums move on only by days. */
+export const newestLearned = ({ memory }: RouterState): number | null =>
+  memory.examples.reduce<number | null>((newest, { at }) => Math.max(newest ?? at, at), null);
+
 /** Halves what is a month old. Sums are as of `now` afterwards; an earlier time changes nothing. */
 export function decay(state: RouterState, now: number): void {
   if (now <= state.asOf) return;

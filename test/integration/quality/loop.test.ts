@@ -1,3 +1,4 @@
+import { AutoStates, newestLearned } from '../../../src/routing';
 import { EvaluationQueue } from '../../../src/quality/loop/evaluation-queue';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
@@ -240,6 +241,14 @@ test('the router knows what was judged, and its prediction was made before it kn
     predicted.push(row?.predicted_q ?? null);
   }
   expect(predicted).toEqual([null, expect.any(Number)]);
+});
+
+test('the page of the router tells when the newest of what it knows was asked', async () => {
+  const before = Date.now();
+  const answer = await askModel(app, house.key, question('Solve the equation x - 7 = 1.'));
+  await evaluated(app, idOf(answer));
+  const state = await app.application.get(AutoStates).of(house.organisationId);
+  expect(state === null ? null : newestLearned(state)).toBeGreaterThanOrEqual(before);
 });
 
 test('content is kept as long as the organisation says, and encrypted', async () => {

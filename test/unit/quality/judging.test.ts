@@ -134,11 +134,13 @@ describe('redaction', () => {
 test('thin cells are sampled more often, never above one, and never where nothing is', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100 }), fc.nat(100), (percent, scored) => {
-      const { probability } = inclusionOf(percent, scored);
+      const { probability } = inclusionOf(percent, { scoresInCell: scored, isOfChangedTraffic: false });
       return probability > 0 && probability <= mostProbable(percent) && probability <= 1;
     }),
   );
-  expect(inclusionOf(2, 0)).toEqual({ sampledBy: 'boost', probability: 0.06 });
-  expect(inclusionOf(2, 30)).toEqual({ sampledBy: 'rate', probability: 0.02 });
+  const cell = (scoresInCell: number, isOfChangedTraffic = false) => ({ scoresInCell, isOfChangedTraffic });
+  expect(inclusionOf(2, cell(0))).toEqual({ sampledBy: 'boost', probability: 0.06 });
+  expect(inclusionOf(2, cell(30, true))).toEqual({ sampledBy: 'boost', probability: 0.06 });
+  expect(inclusionOf(2, cell(30))).toEqual({ sampledBy: 'rate', probability: 0.02 });
   expect(mostProbable(0)).toBe(0);
 });
