@@ -49,12 +49,13 @@ function cardOf(report: QualityReport, looks: Looks): ReportCard {
   };
 }
 
-function tableOf({ models, reference }: QualityReport, looks: Looks): TableModel {
+function tableOf({ models, reference, judgeVersion }: QualityReport, looks: Looks): TableModel {
   const { translate } = looks;
   const text = (name: string): string => translate(`qualitative.${name}`);
   const end = 'end' as const;
   return {
-    caption: text('by-model'),
+    // Two reports on one page are two regions: each needs a name of its own.
+    caption: translate('qualitative.report', { version: judgeVersion }),
     columns: [
       { label: translate('requests.model') },
       { label: text('mean'), align: end },
