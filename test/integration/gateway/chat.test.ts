@@ -1,20 +1,13 @@
-import { startSimulator, type Simulator } from '../../support/simulator';
-import { startTestApp, type TestApp } from '../../support/app';
+import { app, closeHouse, openHouse, recordOf, supplier } from './gateway-house';
 
 describe('a chat request', () => {
-  let app: TestApp;
-  let supplier: Simulator;
   let key: string;
 
   beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
+    await openHouse();
     key = app.firstKeys?.demo ?? '';
   });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  afterAll(closeHouse);
   afterEach(() => supplier.clearFaults());
 
   const chat = (body: object): Promise<Response> =>
@@ -27,14 +20,6 @@ describe('a chat request', () => {
         ...body,
       }),
     });
-
-  const recordOf = async (answer: Response): Promise<Record<string, unknown> | undefined> => {
-    const [row] = await app.database.query<Record<string, unknown>>(
-      'SELECT * FROM request_record WHERE request_id = $1',
-      [answer.headers.get('x-request-id')],
-    );
-    return row;
-  };
 
   test('is answered with the supplier’s bytes, the account in headers, and a record', async () => {
     const answer = await chat({});

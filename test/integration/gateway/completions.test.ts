@@ -1,7 +1,7 @@
 import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
 import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
-import { startTestApp, type TestApp } from '../../support/app';
-import { startSimulator, type Simulator } from '../../support/simulator';
+import type { TestApp } from '../../support/app';
+import { app, closeHouse, openHouse, post, recordOf, supplier } from './gateway-house';
 
 /** A model whose supplier speaks only messages, and one with a lane to fail over to. */
 async function addModels(app: TestApp, url: string): Promise<void> {
@@ -37,34 +37,16 @@ async function addModels(app: TestApp, url: string): Promise<void> {
 }
 
 describe('the older completions', () => {
-  let app: TestApp;
-  let supplier: Simulator;
-
   beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
+    await openHouse();
     await addModels(app, supplier.url);
   });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  afterAll(closeHouse);
   beforeEach(() => supplier.clearRequests());
   afterEach(() => supplier.clearFaults());
 
   const complete = (body: object): Promise<Response> =>
-    fetch(`${app.url}/v1/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sim-small', prompt: 'Say it [[tokens=12]]', ...body }),
-    });
-  const recordOf = async (answer: Response): Promise<Record<string, unknown> | undefined> => {
-    const [row] = await app.database.query<Record<string, unknown>>(
-      'SELECT * FROM request_record WHERE request_id = $1',
-      [answer.headers.get('x-request-id')],
-    );
-    return row;
-  };
+    post('/v1/completions', { model: 'sim-small', prompt: 'Say it [[tokens=12]]', ...body });
   const events = (text: string): Record<string, unknown>[] =>
     [...text.matchAll(/^data: (\{.*\})$/gm)].map(
       ([, data]) => JSON.parse(data ?? '') as Record<string, unknown>,

@@ -1,7 +1,7 @@
 import { CatalogueEditor, CatalogueService, PriceService } from '../../../src/catalogue';
 import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
-import { startTestApp, type TestApp } from '../../support/app';
-import { startSimulator, type Simulator } from '../../support/simulator';
+import type { TestApp } from '../../support/app';
+import { app, closeHouse, openHouse, post, supplier } from './gateway-house';
 
 /** A model of a supplier that answers numbers, whatever is asked. */
 async function addModel(app: TestApp): Promise<void> {
@@ -18,27 +18,16 @@ async function addModel(app: TestApp): Promise<void> {
 }
 
 describe('embeddings', () => {
-  let app: TestApp;
-  let supplier: Simulator;
-
   beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
+    await openHouse();
     await addModel(app);
   });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  afterAll(closeHouse);
   beforeEach(() => supplier.clearRequests());
   afterEach(() => supplier.clearFaults());
 
   const embed = (body: object): Promise<Response> =>
-    fetch(`${app.url}/v1/embeddings`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sim-embed', input: 'one', ...body }),
-    });
+    post('/v1/embeddings', { model: 'sim-embed', input: 'one', ...body });
   const firstOf = async (answer: Response): Promise<unknown> =>
     ((await answer.json()) as { data: { embedding: unknown }[] }).data[0]?.embedding;
   const unpack = (text: unknown): number[] => {

@@ -1,5 +1,4 @@
-import { startTestApp, type TestApp } from '../../support/app';
-import { startSimulator, type Simulator } from '../../support/simulator';
+import { app, closeHouse, openHouse } from './gateway-house';
 
 type Json = Record<string, unknown>;
 interface Page extends Json {
@@ -14,8 +13,6 @@ interface Page extends Json {
 }
 
 describe('the input items of a kept answer', () => {
-  let app: TestApp;
-  let supplier: Simulator;
   let answerId: string;
 
   const send = async (path: string, body?: Json): Promise<{ status: number; body: Json }> => {
@@ -27,8 +24,7 @@ describe('the input items of a kept answer', () => {
   };
 
   beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
+    await openHouse();
     const first = await send('', { input: 'One [[echo=Two]]' });
     const parts = [{ type: 'input_text', text: 'Three' }];
     const input = [
@@ -39,10 +35,7 @@ describe('the input items of a kept answer', () => {
     const next = await send('', { input, previous_response_id: first.body.id });
     answerId = String(next.body.id);
   });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  afterAll(closeHouse);
 
   const page = async (query = ''): Promise<Page> =>
     (await send(`/${answerId}/input_items${query}`)).body as Page;

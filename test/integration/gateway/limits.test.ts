@@ -2,20 +2,16 @@ import { platformScope } from '../../../src/kernel';
 import { Ledger, Limits, verifyMoney } from '../../../src/billing';
 import { Organisation } from '../../../src/identity';
 import { KeysService } from '../../../src/keys';
-import { startSimulator, type Simulator } from '../../support/simulator';
-import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';
+import { app, closeHouse, openHouse, supplier } from './gateway-house';
 
 const dollar = 1_000_000_000n;
 
 describe('what a key may spend', () => {
-  let app: TestApp;
-  let supplier: Simulator;
   let organisation: number;
 
   beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
+    await openHouse();
     const organisations = app.database.source.getRepository(Organisation);
     const row = organisations.create({ name: 'Acme', slug: 'acme' });
     await organisations.insert(row);
@@ -25,10 +21,7 @@ describe('what a key may spend', () => {
     const { checks } = await verifyMoney(app.database);
     expect(checks.filter(({ wrong }) => wrong.length > 0)).toEqual([]);
   });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  afterAll(closeHouse);
 
   /** A key of a user with so much in the wallet. */
   const customer = (name: string, wallet: bigint): Promise<Customer> => addCustomer(app, name, wallet);

@@ -1,19 +1,9 @@
 import { Metrics } from '../../../src/platform';
-import { startSimulator, type Simulator } from '../../support/simulator';
-import { startTestApp, type TestApp } from '../../support/app';
+import { app, closeHouse, openHouse } from './gateway-house';
 
 describe('what is counted of a request', () => {
-  let app: TestApp;
-  let supplier: Simulator;
-
-  beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
-  });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  beforeAll(openHouse);
+  afterAll(closeHouse);
 
   const ask = (model: string, extra: object = {}, text = 'x [[tokens=9]]'): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {

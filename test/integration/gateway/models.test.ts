@@ -1,6 +1,5 @@
 import { CatalogueService } from '../../../src/catalogue';
-import { startSimulator, type Simulator } from '../../support/simulator';
-import { startTestApp, type TestApp } from '../../support/app';
+import { app, closeHouse, openHouse } from './gateway-house';
 
 interface ModelPage {
   readonly object: string;
@@ -11,17 +10,8 @@ interface ModelPage {
 }
 
 describe('the models a key may call', () => {
-  let app: TestApp;
-  let supplier: Simulator;
-
-  beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
-  });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  beforeAll(openHouse);
+  afterAll(closeHouse);
 
   const get = (path: string, headers: Record<string, string>): Promise<Response> =>
     fetch(`${app.url}${path}`, { headers });

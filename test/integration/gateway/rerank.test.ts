@@ -1,7 +1,7 @@
 import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
 import { parseUsd, priceRates } from '../../../src/kernel';
-import { startTestApp, type TestApp } from '../../support/app';
-import { startSimulator, type Simulator } from '../../support/simulator';
+import type { TestApp } from '../../support/app';
+import { app, closeHouse, openHouse, post, recordOf, supplier } from './gateway-house';
 
 interface Ranking {
   readonly model: string;
@@ -27,35 +27,17 @@ async function addModel(app: TestApp, url: string): Promise<void> {
 }
 
 describe('reranking', () => {
-  let app: TestApp;
-  let supplier: Simulator;
-
   beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
+    await openHouse();
     await addModel(app, supplier.url);
   });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  afterAll(closeHouse);
   beforeEach(() => supplier.clearRequests());
   afterEach(() => supplier.clearFaults());
 
   const documents = ['apples and pears', 'the speed of light', 'pear cake'];
   const rank = (path: string, body: object): Promise<Response> =>
-    fetch(`${app.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'sim-rerank', query: 'pear cake', documents, ...body }),
-    });
-  const recordOf = async (answer: Response): Promise<Record<string, unknown> | undefined> => {
-    const [row] = await app.database.query<Record<string, unknown>>(
-      'SELECT * FROM request_record WHERE request_id = $1',
-      [answer.headers.get('x-request-id')],
-    );
-    return row;
-  };
+    post(path, { model: 'sim-rerank', query: 'pear cake', documents, ...body });
 
   describe.each(['/v1/rerank', '/v2/rerank'])('on %s', (path) => {
     test.each(['sim-rerank', 'ranker'])(

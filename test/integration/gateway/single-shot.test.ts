@@ -1,34 +1,8 @@
-import { startSimulator, type Simulator } from '../../support/simulator';
-import { startTestApp, type TestApp } from '../../support/app';
+import { closeHouse, openHouse, post, recordOf } from './gateway-house';
 
 describe('one request, one answer', () => {
-  let app: TestApp;
-  let supplier: Simulator;
-
-  beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
-  });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
-
-  const post = (path: string, body: object): Promise<Response> =>
-    fetch(`${app.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  const recordOf = async (answer: Response): Promise<Record<string, unknown> | undefined> => {
-    const id = answer.headers.get('x-request-id');
-    return (
-      await app.database.query<Record<string, unknown>>(
-        'SELECT * FROM request_record WHERE request_id = $1',
-        [id],
-      )
-    )[0];
-  };
+  beforeAll(openHouse);
+  afterAll(closeHouse);
 
   test('embeddings, as numbers and as the base64 that SDKs ask for', async () => {
     const answer = await post('/v1/embeddings', { model: 'sim-embed', input: ['one', 'two'] });

@@ -1,20 +1,10 @@
 import { CatalogueEditor, CatalogueService } from '../../../src/catalogue';
-import { startSimulator, type Simulator } from '../../support/simulator';
-import { startTestApp, type TestApp } from '../../support/app';
+import { app, closeHouse, openHouse, recordOf, supplier } from './gateway-house';
 
 describe('what a supplier reports is believed only as far as it can be true', () => {
-  let app: TestApp;
-  let supplier: Simulator;
-
-  beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
-  });
+  beforeAll(openHouse);
   afterEach(() => supplier.clearFaults());
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  afterAll(closeHouse);
 
   const ask = (body: object): Promise<Response> =>
     fetch(`${app.url}/v1/chat/completions`, {
@@ -27,15 +17,6 @@ describe('what a supplier reports is believed only as far as it can be true', ()
         ...body,
       }),
     });
-  const recordOf = async (answer: Response): Promise<Record<string, unknown> | undefined> => {
-    const id = answer.headers.get('x-request-id');
-    return (
-      await app.database.query<Record<string, unknown>>(
-        'SELECT * FROM request_record WHERE request_id = $1',
-        [id],
-      )
-    )[0];
-  };
 
   test.each(['negative', 'nan', 'absurd'] as const)(
     '%s: a whole answer is charged like the same streamed, by estimate',

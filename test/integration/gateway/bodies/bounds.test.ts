@@ -1,22 +1,18 @@
 import { Limits } from '../../../../src/billing';
 import { parseUsd, parseUsdPerMillion } from '../../../../src/kernel';
 import { pngOf } from '../../../support/pictures';
-import { startSimulator, type Simulator } from '../../../support/simulator';
-import { startTestApp, type TestApp } from '../../../support/app';
 import { addCustomer, type Customer } from '../../../support/customer';
 import { ModelShelf } from '../model-shelf';
+import { app, closeHouse, openHouse, supplier } from '../gateway-house';
 
 const dollar = 1_000_000_000n;
 
 /** `sim-large` reads 200,000 tokens at three dollars a million and writes at fifteen. */
 describe('what has to be free for a request', () => {
-  let app: TestApp;
-  let supplier: Simulator;
   let poor: Customer;
 
   beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
+    await openHouse();
     poor = await addCustomer(app, 'poor', 1n);
     await new ModelShelf(app).model('searching', [{ provider: 'sandbox', region: 'local' }], {
       input: parseUsdPerMillion('4'),
@@ -25,10 +21,7 @@ describe('what has to be free for a request', () => {
     });
   });
   beforeEach(() => supplier.clearRequests());
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  afterAll(closeHouse);
 
   const post = (key: string, path: string, body: object): Promise<Response> =>
     fetch(`${app.url}/v1/${path}`, {

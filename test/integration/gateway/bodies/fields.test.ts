@@ -1,27 +1,10 @@
-import { startTestApp, type TestApp } from '../../../support/app';
-import { startSimulator, type Simulator } from '../../../support/simulator';
+import { closeHouse, openHouse, post, supplier } from '../gateway-house';
 
 describe('what a route does not take', () => {
-  let app: TestApp;
-  let supplier: Simulator;
-
-  beforeAll(async () => {
-    supplier = await startSimulator();
-    app = await startTestApp({ sandboxUrl: supplier.url });
-  });
-  afterAll(async () => {
-    await app.close();
-    await supplier.stop();
-  });
+  beforeAll(openHouse);
+  afterAll(closeHouse);
   beforeEach(() => supplier.clearRequests());
   afterEach(() => supplier.clearFaults());
-
-  const post = (path: string, body: object): Promise<Response> =>
-    fetch(`${app.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
 
   const good = {
     '/v1/chat/completions': { model: 'sim-small', messages: [{ role: 'user', content: 'Hi' }] },

@@ -1,0 +1,32 @@
+import { startTestApp, type TestApp } from '../../support/app';
+import { type Simulator, startSimulator } from '../../support/simulator';
+
+export let app: TestApp;
+export let supplier: Simulator;
+
+/** The service with a simulated supplier behind the sandbox models. */
+export async function openHouse(): Promise<void> {
+  supplier = await startSimulator();
+  app = await startTestApp({ sandboxUrl: supplier.url });
+}
+
+export async function closeHouse(): Promise<void> {
+  await app.close();
+  await supplier.stop();
+}
+
+/** With the key of the demonstration unless another is named. */
+export const post = (path: string, body: object, key = app.firstKeys?.demo): Promise<Response> =>
+  fetch(`${app.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+export async function recordOf(answer: Response): Promise<Record<string, unknown> | undefined> {
+  const [row] = await app.database.query<Record<string, unknown>>(
+    'SELECT * FROM request_record WHERE request_id = $1',
+    [answer.headers.get('x-request-id')],
+  );
+  return row;
+}
