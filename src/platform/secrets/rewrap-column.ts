@@ -4,13 +4,13 @@ import { headOf, packHead, packedKeyId } from './packed-secret';
 import { rewrap, type SecretPlace } from './secret-box';
 import type { SealedColumn } from './sealed-column';
 
-export interface RewrapSummary {
+interface RewrapSummary {
   readonly rewrapped: number;
   /** Values that the old key did not open; they keep what they have. */
   readonly unreadable: readonly string[];
 }
 
-export interface RewrapOptions {
+interface RewrapOptions {
   readonly batch?: number;
   /** Puts a batch on record, in its transaction. */
   readonly record?: (tx: Tx, count: number) => Promise<void>;

@@ -16,7 +16,7 @@ interface Range {
   readonly high: number;
 }
 
-export interface ScatterPoint {
+interface ScatterPoint {
   readonly name: string;
   readonly slot: number;
   readonly x: Range;
@@ -24,7 +24,7 @@ export interface ScatterPoint {
 }
 
 /** A stop of a path through the plot, such as a place of a dial. */
-export interface ScatterStop {
+interface ScatterStop {
   readonly label: string;
   readonly x: number;
   readonly y: number;

@@ -5,7 +5,7 @@
  * newer head proves. `emptied`: entries are gone without a retention on record. `unreadable`: a line that is no part of
  * an export. `export`: the first line is not as it was signed.
  */
-export type FindingKind =
+type FindingKind =
   | 'edited'
   | 'missing'
   | 'inserted'
