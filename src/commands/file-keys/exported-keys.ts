@@ -74,14 +74,15 @@ interface OwnerRow {
   readonly project: number | null;
 }
 
-/** The organisation that follows from a person is not said. */
+/** What follows from a project or a person is not said. */
 async function ownersOf(
   database: Database,
   keys: readonly ManagedKey[],
 ): Promise<ReadonlyMap<number, Fields>> {
   const rows = await database.query<OwnerRow>(
-    `SELECT k.id, u.email AS user, d.name AS department, k.project_id AS project,
-            CASE WHEN d.id IS NOT NULL OR (k.user_id IS NULL AND k.project_id IS NULL) THEN o.slug END AS organisation
+    `SELECT k.id, u.email AS user, CASE WHEN k.project_id IS NULL THEN d.name END AS department,
+            k.project_id AS project,
+            CASE WHEN k.project_id IS NULL AND (d.id IS NOT NULL OR k.user_id IS NULL) THEN o.slug END AS organisation
        FROM api_key k LEFT JOIN user_account u ON u.id = k.user_id
        LEFT JOIN department d ON d.id = k.department_id
        LEFT JOIN organisation o ON o.id = coalesce(d.organisation_id, k.organisation_id)

@@ -37,15 +37,11 @@ export async function ownerIn(tx: Tx, { owner }: DesiredKey): Promise<KeyOwner |
 
 /** A person may move to another organisation: their key goes along and stays theirs. */
 export function isOwnedBy(key: Ownership, owner: KeyOwner, { owner: named }: DesiredKey): boolean {
-  return (
-    key.userId === owner.userId &&
-    key.projectId === owner.projectId &&
-    key.departmentId === owner.departmentId &&
-    (named.organisation === undefined ||
-      named.project !== undefined ||
-      named.department !== undefined ||
-      key.organisationId === owner.organisationId)
-  );
+  if (key.userId !== owner.userId || key.projectId !== owner.projectId) return false;
+  // A key of a project may bear a department as well, which no file says.
+  if (named.project !== undefined) return true;
+  const isOfNone = named.organisation === undefined || named.department !== undefined;
+  return key.departmentId === owner.departmentId && (isOfNone || key.organisationId === owner.organisationId);
 }
 
 async function personNamed(

@@ -253,6 +253,11 @@ test('an end that has passed since is no fault', async () => {
 
 test('an export lists every key without its secret; applied again it keeps them and changes nothing else', async () => {
   await house.run(['key', 'create', '--name', 'By hand', '--organisation', 'bolt', '--tpm', '5000']);
+  await house.database.query(
+    `INSERT INTO api_key (public_id, secret_hash, name, user_id, department_id, project_id, created_by)
+     SELECT 'WithAll1', '\\x00', 'With all', u.id, d.id, (SELECT id FROM project WHERE name = 'Only'), 'test'
+       FROM user_account u, department d`,
+  );
   const exported = await house.run(['export']);
   expect(exported.code).toBe(0);
   expect(exported.output).not.toMatch(/svc_/);
