@@ -97,7 +97,7 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.keyboard.type('Hello [[echo=**at** once]]');
       await page.keyboard.press('Control+Enter');
       await page.waitForURL(/\/dashboard\/webchat\/\d+$/);
-      await page.waitForSelector('.message-assistant .message-foot span:not(.route)');
+      await page.waitForSelector('.message-assistant .message-foot > span:not(.route)');
       expect(await page.locator('#chat-log .message-assistant strong').innerText()).toBe('at');
       await page.reload();
       expect(await page.locator('#chat-log .message-user').count()).toBe(1);
@@ -109,7 +109,7 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.focus('#chat-message');
       await page.keyboard.type('Hello [[echo=**well** met]]');
       await page.keyboard.press('Control+Enter');
-      await page.waitForSelector('.message-assistant .message-foot span:not(.route)');
+      await page.waitForSelector('.message-assistant .message-foot > span:not(.route)');
       expect(await page.locator('#chat-log .message-assistant strong').innerText()).toBe('well');
       expect(await page.locator('#chat-log .message-assistant .message-foot').innerText()).toMatch(
         /tokens?\s*\$0/,

@@ -143,7 +143,7 @@ describeWithBrowser('from the sign-up to the statement', () => {
       .getByText(withScripts ? 'well' : '**well** said', { exact: withScripts })
       .first()
       .waitFor();
-    await answer.locator('.message-foot span:not(.route)').first().waitFor();
+    await answer.locator('.message-foot > span:not(.route)').first().waitFor();
     await open(page, '/dashboard/request-log');
     await page.locator('tbody tr').filter({ hasText: 'Web chat' }).first().waitFor();
   }
