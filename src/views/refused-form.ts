@@ -65,8 +65,14 @@ const unescape = (markup: string): string =>
 export const formPageField = '_page';
 
 export function withFormPages(html: string, address: string): string {
-  const field = `<input type="hidden" name="${formPageField}" value="${escape(address)}">`;
-  return html.replaceAll(/<form\b(?:[^>"]|"[^"]*")*\bmethod="post"(?:[^>"]|"[^"]*")*>/g, (tag) => tag + field);
+  const page = `name="${formPageField}" value="${escape(address)}"`;
+  return html.replaceAll(form, (markup) => {
+    const tag = openTag.exec(markup)?.[0] ?? '';
+    if (!tag.includes(' method="post"')) return markup;
+    if (!markup.includes(' formmethod="get"')) return `${tag}<input type="hidden" ${page}>${markup.slice(tag.length)}`;
+    // What the other button asks by GET would show the page in the address.
+    return markup.replaceAll(/<button(?=[\s>])(?![^>]*\s(?:formmethod|name)=)/g, `<button ${page}`);
+  });
 }
 
 /** The first field that a page describes as invalid has the focus when it opens. */

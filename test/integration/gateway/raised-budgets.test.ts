@@ -4,6 +4,7 @@ import { parseUsd } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
+import { eventually } from '../billing/money-support';
 
 let app: TestApp;
 let supplier: Simulator;
@@ -52,5 +53,6 @@ test('a budget of an organisation that is used up lets requests through while it
   await write((tx) => raises.raise(tx, scope, raise));
   expect(await ask()).toBe(200);
   await write((tx) => raises.endAll(tx, scope));
-  expect(await ask()).toBe(402);
+  // Nodes hear of it by an announcement.
+  await eventually(async () => (await ask()) === 402);
 });
