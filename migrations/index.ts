@@ -56,6 +56,7 @@ import { RollUpUsage1764040000000 } from './1764040000000-roll-up-usage';
 import { IndexActivityWords1764040100000 } from './1764040100000-index-activity-words';
 import { IndexAutoDecisions1764050000000 } from './1764050000000-index-auto-decisions';
 import { CreateAnswerFeedback1764060000000 } from './1764060000000-create-answer-feedback';
+import { MarkPostings1764070000000 } from './1764070000000-mark-postings';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -117,4 +118,5 @@ export const migrations = [
   IndexActivityWords1764040100000,
   IndexAutoDecisions1764050000000,
   CreateAnswerFeedback1764060000000,
+  MarkPostings1764070000000,
 ];

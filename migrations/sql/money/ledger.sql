@@ -34,8 +34,8 @@ BEGIN
     ON CONFLICT (kind, ref) DO NOTHING RETURNING id INTO posted;
   IF posted IS NULL THEN RETURN false; END IF;
   PERFORM open_wallets(ARRAY[p_wallet]);
-  INSERT INTO ledger_entry (transaction_id, account_id, amount)
-    SELECT posted, id, CASE kind WHEN 'wallet' THEN p_amount ELSE -p_amount END FROM ledger_account
+  INSERT INTO ledger_entry (transaction_id, account_id, amount, is_posting)
+    SELECT posted, id, CASE kind WHEN 'wallet' THEN p_amount ELSE -p_amount END, true FROM ledger_account
      WHERE (kind = 'wallet' AND owner_id = p_wallet) OR kind = p_against;
   UPDATE spending_window SET limit_nano = limit_nano + p_amount WHERE kind = 'wallet' AND owner_id = p_wallet;
   PERFORM pg_notify('money', format('limit wallet %s', p_wallet));

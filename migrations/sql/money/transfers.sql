@@ -18,8 +18,8 @@ BEGIN
   INSERT INTO ledger_transaction (kind, ref) VALUES (p_kind, p_ref)
     ON CONFLICT (kind, ref) DO NOTHING RETURNING id INTO posted;
   IF posted IS NULL THEN RETURN 0; END IF;
-  INSERT INTO ledger_entry (transaction_id, account_id, amount)
-    SELECT posted, id, CASE owner_id WHEN p_to THEN moved ELSE -moved END FROM ledger_account
+  INSERT INTO ledger_entry (transaction_id, account_id, amount, is_posting)
+    SELECT posted, id, CASE owner_id WHEN p_to THEN moved ELSE -moved END, true FROM ledger_account
      WHERE kind = 'wallet' AND owner_id IN (p_from, p_to);
   UPDATE spending_window SET limit_nano = limit_nano + CASE owner_id WHEN p_to THEN moved ELSE -moved END
    WHERE kind = 'wallet' AND owner_id IN (p_from, p_to);

@@ -17,10 +17,10 @@ BEGIN
     latency_6, latency_7, latency_8, latency_9, latency_10, latency_11, latency_12, latency_13,
     latency_14, latency_15)
   SELECT begins,
-         CASE GROUPING(model, supplier, region, key_id, project_id, user_id)
-           WHEN 31 THEN 'model' WHEN 47 THEN 'supplier' WHEN 55 THEN 'region' WHEN 59 THEN 'key'
-           WHEN 61 THEN 'project' WHEN 62 THEN 'user' ELSE 'all' END,
-         coalesce(key_id, project_id, user_id), coalesce(model, supplier, region),
+         CASE GROUPING(model, supplier, region, key_id, project_id, user_id, wallet_id)
+           WHEN 63 THEN 'model' WHEN 95 THEN 'supplier' WHEN 111 THEN 'region' WHEN 119 THEN 'key'
+           WHEN 123 THEN 'project' WHEN 125 THEN 'user' WHEN 126 THEN 'wallet' ELSE 'all' END,
+         coalesce(key_id, project_id, user_id, wallet_id), coalesce(model, supplier, region),
          sum(requests), sum(failures), sum(failovers), sum(input_tokens), sum(cache_read_tokens),
          sum(cache_write_tokens), sum(output_tokens), sum(reasoning_tokens), sum(audio_tokens),
          sum(image_tokens), sum(image_output_tokens), sum(latency_ms), sum(first_token_ms),
@@ -29,7 +29,7 @@ BEGIN
          sum(latency_9), sum(latency_10), sum(latency_11), sum(latency_12), sum(latency_13),
          sum(latency_14), sum(latency_15)
     FROM usage_hour WHERE hour >= begins AND hour < begins + interval '1 day'
-   GROUP BY GROUPING SETS ((), (model), (supplier), (region), (key_id), (project_id), (user_id))
+   GROUP BY GROUPING SETS ((), (model), (supplier), (region), (key_id), (project_id), (user_id), (wallet_id))
   HAVING count(*) > 0
   UNION ALL
   SELECT begins, kind, NULL, label,

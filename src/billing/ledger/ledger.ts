@@ -82,9 +82,9 @@ export class Ledger {
       Record<'id' | 'kind' | 'ref' | 'amount', string> & { created_at: Date }
     >(
       `SELECT t.id, t.kind, t.ref, t.created_at, e.amount
-         FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id
+         FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id AND e.is_posting
          JOIN ledger_transaction t ON t.id = e.transaction_id
-        WHERE a.kind = 'wallet' AND a.owner_id = $1 AND t.kind <> 'settlement' AND ($3::bigint IS NULL OR t.id < $3)
+        WHERE a.kind = 'wallet' AND a.owner_id = $1 AND ($3::bigint IS NULL OR t.id < $3)
         ORDER BY t.id DESC LIMIT $2`,
       [walletId, limit, before?.toString() ?? null],
     );

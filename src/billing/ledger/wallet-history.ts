@@ -54,20 +54,31 @@ interface LineRow extends Record<string, unknown> {
   requests: string | null;
 }
 
+/** Days of UTC that the wallet paid for: sums of days where there are some, else of their hours. */
+const usageDays = `
+  SELECT d.day, d.cost_nano::numeric AS cost, d.requests::bigint AS requests
+    FROM usage_day_merged m JOIN usage_day d ON d.day = m.day AND d.dimension = 'wallet' AND d.number = $1
+  UNION ALL
+  SELECT o.day, sum(u.cost_nano), sum(u.requests)::bigint
+    FROM generate_series(
+           date_trunc('day', (SELECT min(hour) FROM usage_hour WHERE wallet_id = $1), 'UTC'),
+           now() + interval '24 hours', interval '24 hours') AS o (day)
+    JOIN usage_hour u ON u.wallet_id = $1 AND u.hour >= o.day AND u.hour < o.day + interval '24 hours'
+   WHERE NOT EXISTS (SELECT FROM usage_day_merged m WHERE m.day = o.day) GROUP BY o.day`;
+
 /**
  * Postings as they are, and settlements as one line a day, at its end in UTC: a request is told on the day on which it
  * was made. Lines of usage bear negative ids, so that no two lines have the same.
  */
 const lines = `
   SELECT t.created_at AS at, t.id AS id, t.kind, t.ref, e.amount::numeric AS amount, NULL::bigint AS requests
-    FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id JOIN ledger_transaction t ON t.id = e.transaction_id
-   WHERE a.kind = 'wallet' AND a.owner_id = $1 AND t.kind <> 'settlement'
+    FROM ledger_account a JOIN ledger_entry e ON e.account_id = a.id AND e.is_posting
+    JOIN ledger_transaction t ON t.id = e.transaction_id
+   WHERE a.kind = 'wallet' AND a.owner_id = $1
   UNION ALL
-  SELECT date_trunc('day', u.hour, 'UTC') + interval '1 day' - interval '1 microsecond',
-         -extract(epoch FROM date_trunc('day', u.hour, 'UTC'))::bigint, 'usage',
-         to_char(date_trunc('day', u.hour, 'UTC') AT TIME ZONE 'UTC', 'YYYY-MM-DD'),
-         -sum(u.cost_nano), sum(u.requests)::bigint
-    FROM usage_hour u WHERE u.wallet_id = $1 GROUP BY date_trunc('day', u.hour, 'UTC') HAVING sum(u.cost_nano) > 0`;
+  SELECT day + interval '24 hours' - interval '1 microsecond', -extract(epoch FROM day)::bigint, 'usage',
+         to_char(day AT TIME ZONE 'UTC', 'YYYY-MM-DD'), -cost, requests
+    FROM (${usageDays}) AS used WHERE cost > 0`;
 
 const newestFirst = new Keyset(
   [
@@ -158,14 +169,14 @@ const FACTORS = `
 const totalsOfSpan = `
   WITH posted AS (SELECT t.created_at AS at, e.amount FROM ledger_account a
      JOIN ledger_entry e ON e.account_id = a.id JOIN ledger_transaction t ON t.id = e.transaction_id
-    WHERE a.kind = 'wallet' AND a.owner_id = $1 AND t.kind <> 'settlement' AND t.created_at < $3),
-  used AS (SELECT hour, cost_nano, requests FROM usage_hour WHERE wallet_id = $1 AND hour < $3)
+    WHERE a.kind = 'wallet' AND a.owner_id = $1 AND e.is_posting AND t.created_at < $3),
+  used AS (SELECT day, cost, requests FROM (${usageDays}) AS days WHERE day < $3)
   SELECT (coalesce((SELECT sum(amount) FROM posted WHERE at < $2), 0)
-          - coalesce((SELECT sum(cost_nano) FROM used WHERE hour < $2), 0))::text AS opening,
+          - coalesce((SELECT sum(cost) FROM used WHERE day < $2), 0))::text AS opening,
          (coalesce((SELECT sum(amount) FROM posted), 0)
-          - coalesce((SELECT sum(cost_nano) FROM used), 0))::text AS closing,
-         coalesce((SELECT sum(cost_nano) FROM used WHERE hour >= $2), 0)::text AS usage,
-         coalesce((SELECT sum(requests) FROM used WHERE hour >= $2), 0)::text AS requests`;
+          - coalesce((SELECT sum(cost) FROM used), 0))::text AS closing,
+         coalesce((SELECT sum(cost) FROM used WHERE day >= $2), 0)::text AS usage,
+         coalesce((SELECT sum(requests) FROM used WHERE day >= $2), 0)::text AS requests`;
 
 const lineOf = (row: LineRow): HistoryLine => ({
   at: row.at,

@@ -7,7 +7,7 @@ import {
   type UsageQuestion,
   writtenRecord,
 } from '../../../src/audit';
-import { PostgresMoneyStore } from '../../../src/billing';
+import { PostgresMoneyStore, WalletHistory } from '../../../src/billing';
 import { uuidv7 } from '../../../src/kernel';
 import { administer } from '../../support/postgres';
 import { costing, key, MoneyHouse, wallet } from '../billing/money-support';
@@ -89,20 +89,31 @@ const answers = async () => {
   for (const each of questions) all.push(await query.ask(platform, each));
   return all;
 };
+/** The ledger and a statement of the wallet that paid. */
+const booked = async () => {
+  const history = new WalletHistory(house.database);
+  const lines = [];
+  for await (const line of history.all(1, 1_000)) lines.push(line);
+  return { lines, statement: await history.statement(1, new Date(begin + 5 * DAY_MS), new Date(end)) };
+};
 
 test('days that are summed, some of them or none: every answer is the same', async () => {
   const fromHours = await answers();
+  const booksOfHours = await booked();
   expect(await merged()).toEqual([]);
   await new UsageDays(house.database).merge();
   const days = await merged();
   expect(days.length).toBeGreaterThanOrEqual((end - begin) / DAY_MS);
   expect(await answers()).toEqual(fromHours);
+  expect(await booked()).toEqual(booksOfHours);
   await administer(
     house.test.ownerUrl,
     'DELETE FROM usage_day_merged WHERE extract(epoch FROM day)::bigint / 86400 % 3 = 0',
   );
   expect((await merged()).length).toBeLessThan(days.length);
   expect(await answers()).toEqual(fromHours);
+  expect(await booked()).toEqual(booksOfHours);
+  expect(booksOfHours.lines.filter(({ kind }) => kind === 'usage')).toHaveLength((end - begin) / DAY_MS);
   expect(fromHours.some(({ total }) => total.requests > 1_000)).toBe(true);
 });
 
