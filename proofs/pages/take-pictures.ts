@@ -22,6 +22,7 @@ interface Picture {
 
 /** The pages that the README shows, as the demonstration fills them. */
 const pictures: readonly Picture[] = [
+  { file: 'home', as: 'nobody', route: '/' },
   { file: 'overview', as: 'developer', route: '/dashboard' },
   { file: 'keys', as: 'owner', route: '/dashboard/keys' },
   { file: 'key', as: 'developer', route: '/dashboard/keys/{key_id}' },

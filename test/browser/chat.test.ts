@@ -116,7 +116,8 @@ describeWithBrowser('the chat in a real browser', () => {
       );
       expect(await page.locator('#chat-log').getAttribute('aria-live')).toBe('off');
       expect(await page.locator('#chat-log').getAttribute('aria-busy')).toBe('false');
-      expect(await page.locator('#announcer').innerText()).toBe('Answer complete');
+      // It is emptied and written in the next frame, so that the same words are said again.
+      await page.waitForSelector('#announcer:text-is("Answer complete")', { state: 'attached' });
       expect(await page.evaluate('document.activeElement.id')).toBe('chat-message');
       await page.reload();
       expect(await page.locator('#chat-log .message-assistant strong').innerText()).toBe('well');

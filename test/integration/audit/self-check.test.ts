@@ -42,13 +42,21 @@ async function sealed(organisationId: number, sizes: readonly number[]): Promise
           actor: systemActor('test'),
         });
     });
-    await app.application.get(AuditChain, { strict: false }).seal();
+    await sealAll();
   }
   const rows = await app.database.query<{ id: string }>(
     'SELECT id FROM activity WHERE organisation_id = $1 ORDER BY id',
     [organisationId],
   );
   return rows.map(({ id }) => id);
+}
+
+/** A seal does nothing while the round of the service holds the lock; two entries would then share a block. */
+async function sealAll(): Promise<void> {
+  const chain = app.application.get(AuditChain, { strict: false });
+  const isWaiting = async (): Promise<boolean> =>
+    (await app.database.query('SELECT FROM activity_unsealed LIMIT 1')).length > 0;
+  for (let round = 0; round < 500 && (round === 0 || (await isWaiting())); round += 1) await chain.seal();
 }
 
 /** Past the service, as the owner of the tables could. */
@@ -204,7 +212,7 @@ test('what retention removes raises no alarm', async () => {
     `INSERT INTO activity (action, actor_kind, actor_label, organisation_id, object_type, object_id, occurred_at)
      VALUES ('key.created', 'system', 'test', 600, 'key', 'old', now() - interval '6 months')`,
   );
-  await app.application.get(AuditChain, { strict: false }).seal();
+  await sealAll();
   await sealed(600, [1]);
   await run();
   expect(await app.application.get(ActivityRetention, { strict: false }).forgetOld(new Date())).toBe(1);
