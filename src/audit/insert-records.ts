@@ -10,7 +10,7 @@ function valueOf(field: RecordField): string {
   return `(cells->>${place})::${sqlType}`;
 }
 
-/** A record that costs something belongs to the settlement of its wallet. */
+/** A record with a cost is inserted with the settlement of its wallet instead. */
 const settlement = `
   CASE WHEN ${valueOf('costNano')} <> 0
        THEN ($2::jsonb->>(${valueOf('walletId')})::text)::bigint END`;
@@ -30,8 +30,8 @@ const insertStatement = `
           NOT IN (SELECT request_id, created_at FROM inserted)) AS known`;
 
 /**
- * Inserts what is not there yet, and answers the places of the records that were: the gate that makes a settlement
- * happen once. The journal's own texts are what the database reads.
+ * Inserts new records and returns the indexes of those that existed: this gate makes a settlement happen once. The
+ * database parses the journal's own texts.
  */
 export async function insertRequestRecords(
   tx: Tx,
@@ -46,7 +46,7 @@ export async function insertRequestRecords(
   return new Set(all ? known : [...known, ...repeated(records)]);
 }
 
-/** A record that stands there twice was inserted once. */
+/** A record that stands twice in the batch was inserted once. */
 function repeated(records: readonly WrittenRecord[]): number[] {
   const keys = records.map(({ requestId, createdMs }) => `${requestId} ${createdMs}`);
   return [...keys.keys()].filter((place) => keys.indexOf(keys[place]!) !== place);

@@ -5,13 +5,13 @@ import { SqlParameters } from './sql-parameters';
 
 export interface Latencies {
   readonly requests: number;
-  /** Of 95 in 100; null without requests. */
+  /** The 95th percentile; null without requests. */
   readonly slowMs: number | null;
-  /** Until the first token of half of the streams; null without any. */
+  /** The median time to the first token of streams; null without any. */
   readonly firstTokenMs: number | null;
 }
 
-/** How long the newest requests took that were answered. */
+/** Latencies of the newest answered requests. */
 @Injectable()
 export class LatencyQuery {
   constructor(private readonly database: Database) {}

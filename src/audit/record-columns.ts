@@ -23,7 +23,7 @@ const sqlTypes = {
   labels: 'jsonb',
 } as const;
 
-/** Everything that is written of a record, in the order of its text; only the settlement is known later. */
+/** Every column of a record in the order of its text. The settlement alone is known later. */
 const recordColumns = {
   requestId: 'uuid',
   createdAt: 'instant',
@@ -94,7 +94,7 @@ export const columns: readonly RecordColumn[] = Object.entries(recordColumns).ma
 /** As the header of a journal names them. */
 export const recordFields: readonly RecordField[] = columns.map(({ field }) => field);
 
-/** What a request was known by before it ended stands first; the other columns are facts of its end. */
+/** The columns known before a request ended come first; the others are facts of its end. */
 const [, , ...factColumns] = columns as readonly (RecordColumn & { readonly field: keyof RecordFacts })[];
 
 /** The values of all columns as they stand in the text of a record. */
@@ -112,7 +112,7 @@ function cellOf(kind: ColumnKind, value: unknown): unknown {
   return kind === 'names' ? storableNames(value as Readonly<Record<string, number>>) : value;
 }
 
-/** The way back, also from the text of an older version that lacks the cell. */
+/** The inverse, also for the text of an older version that lacks the column. */
 export function valueOfCell({ kind }: RecordColumn, cell: unknown): unknown {
   if (kind === 'instant') return new Date(cell as number);
   if (kind === 'nano') return BigInt(cell as string);
@@ -150,7 +150,7 @@ const storableNames = (counts: Readonly<Record<string, number>>): Record<string,
 const usageFields: ReadonlySet<string> = new Set(Object.keys(NO_USAGE));
 const ofUsage = columns.filter(({ field }) => usageFields.has(field));
 
-/** The columns that a charge follows from. */
+/** The columns that a charge is computed from. */
 export const usageColumns: readonly string[] = ofUsage.map(({ name }) => name);
 
 export const usageOfRow = (row: Readonly<Record<string, unknown>>): UsageCounts =>

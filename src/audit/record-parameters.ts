@@ -5,7 +5,10 @@ import { Given } from '../platform';
 const DAY_OR_INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 const ID = /^[1-9]\d{0,8}$/;
 
-/** Which records an address asks for, one by one or in sums. Days are those of the zone; `to` as a day includes it. */
+/**
+ * The filters of records in an address, for lists and sums alike. Days are those of the zone; a day in `to` is
+ * inclusive.
+ */
 export abstract class RecordParameters {
   @Given(Matches(DAY_OR_INSTANT))
   from?: string;
@@ -13,7 +16,7 @@ export abstract class RecordParameters {
   @Given(Matches(DAY_OR_INSTANT))
   to?: string;
 
-  /** So many days up to now, in place of `from`. */
+  /** The last so many days, in place of `from`. */
   @Given(Type(() => Number), IsInt(), Min(1), Max(800))
   days?: number;
 

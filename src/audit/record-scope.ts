@@ -1,7 +1,7 @@
 import type { Scope } from '../kernel';
 import type { SqlParameters } from './sql-parameters';
 
-/** Whose requests are meant: those an actor may see, or those of one key. */
+/** Which requests are meant: those that an actor may see, or those of one key. */
 export type RecordScope = Scope | { readonly kind: 'key'; readonly keyId: number };
 
 /** The condition on a table that has the columns of an attribution. */

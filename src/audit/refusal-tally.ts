@@ -1,9 +1,9 @@
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-/** Keys and codes are ours, so this is only reached while the database is away for long. */
+/** Keys and codes are our own, so only a long outage of the database can reach this bound. */
 const MOST_COUNTS = 100_000;
 
-/** How often a key was refused with one code in one hour. */
+/** The refusals of a key with one code in one hour. */
 export interface RefusalCount {
   readonly keyId: number;
   readonly code: string;
@@ -24,12 +24,12 @@ export class RefusalTally {
 
   constructor(private readonly sample: number) {}
 
-  /** How many counts wait to be taken. */
+  /** The number of counts that wait to be written. */
   get size(): number {
     return this.counts.size;
   }
 
-  /** Answers whether the refusal is kept: the first of its minute, and one in so many of the others. */
+  /** Whether the refusal is kept as a record: the first of its minute, and a sample of the others. */
   add(keyId: number, code: string, now: number): boolean {
     this.count(keyId, code, Math.floor(now / HOUR_MS) * HOUR_MS, 1);
     const name = `${keyId} ${code}`;
@@ -43,7 +43,7 @@ export class RefusalTally {
     return running.count % this.sample === 0;
   }
 
-  /** What was counted since the last time; minutes that are over are forgotten. */
+  /** Takes the counts since the last call; finished minutes are forgotten. */
   take(now: number): RefusalCount[] {
     const taken = [...this.counts.values()];
     this.counts = new Map();
@@ -52,7 +52,7 @@ export class RefusalTally {
     return taken;
   }
 
-  /** Counts that could not be written wait with the new ones. Answers how many refusals there was no room for. */
+  /** Puts back counts whose write failed. Returns how many refusals did not fit. */
   giveBack(counts: readonly RefusalCount[]): number {
     let lost = 0;
     for (const { keyId, code, hour, count } of counts)

@@ -6,7 +6,7 @@ import { type RefusalCount, RefusalTally } from './refusal-tally';
 const WRITE_EVERY_MS = 5_000;
 const MOST_SHOWN = 1_000;
 
-/** Two nodes add in one order, so that they wait for one another and never in a circle. */
+/** All nodes add rows in one order, so that their locks cannot deadlock. */
 const ADD = `
   INSERT INTO refusal_hour AS known (key_id, hour, code, count)
   SELECT key_id, to_timestamp(hour / 1000.0), code, count
@@ -54,7 +54,7 @@ export class Refusals implements OnApplicationShutdown {
     return isKept;
   }
 
-  /** The newest hours of a span, those that it begins and ends in included, up to now on this node. */
+  /** The newest hours of a span, both of its ends included, up to now on this node. */
   async ofKey(keyId: number, from: Date | null, to: Date | null): Promise<RefusalHour[]> {
     await this.write();
     const rows = await this.database.query<{ code: string; hour: Date; count: string }>(OF_KEY, [
@@ -83,7 +83,7 @@ export class Refusals implements OnApplicationShutdown {
     }, WRITE_EVERY_MS).unref();
   }
 
-  /** One statement for all that were counted; never fails, for what could not be written waits for the next time. */
+  /** One statement for all counts. It never fails: counts that could not be written wait for the next flush. */
   private write(): Promise<void> {
     return (this.writing = this.writing.then(() => this.writeCounts()));
   }

@@ -4,14 +4,14 @@ import { columns, valueOfRow } from './record-columns';
 import type { RequestRecord } from './request-record';
 import { SqlParameters } from './sql-parameters';
 
-/** A request record as its readers see it. */
+/** A request record as readers see it. */
 export type RequestEntry = Omit<RequestRecord, 'settlementId'>;
 
 export interface RecordFilter extends PageRequest {
   readonly from?: Date | null;
-  /** Not included. */
+  /** Exclusive. */
   readonly to?: Date | null;
-  /** As it was asked for, or as it was served. */
+  /** The requested name, or the name of the model that served. */
   readonly model?: string | null;
 }
 
@@ -25,14 +25,14 @@ const newestFirst = new Keyset(
   'descending',
 );
 
-/** A caller may use one request id twice: the newest that was carried out is meant, then the newest that was refused. */
+/** A caller may reuse a request id: the newest executed request wins, then the newest refused one. */
 const ONE = `
   SELECT * FROM request_record WHERE request_id = $1 AND key_id = $2
    ORDER BY (usage_source = 'none'), created_at DESC LIMIT 1`;
 
 const ROWS_AT_ONCE = 1_000;
 
-/** Reads request records page by page, along the indexes and never by counting off. */
+/** Reads request records by keyset pages along the indexes, never by offset. */
 @Injectable()
 export class RequestRecordQuery {
   constructor(private readonly database: Database) {}
@@ -60,7 +60,7 @@ export class RequestRecordQuery {
     return { ...page, rows: page.rows.map(entryOf) };
   }
 
-  /** The same, in one go over as many pages as there are. */
+  /** All pages in one pass. */
   allOfKey(keyId: number, filter: RecordFilter): AsyncGenerator<RequestEntry> {
     const { limit, cursor } = filter;
     return everyRow(limit, ROWS_AT_ONCE, (page) => this.ofKey(keyId, { ...filter, ...page }), cursor);
@@ -72,7 +72,7 @@ export class RequestRecordQuery {
   }
 }
 
-/** One index knows the model that was asked for, another the one that served, where that is not the same. */
+/** One index covers the requested model, another the model that served where the two differ. */
 function branchesOf(model: string | null, parameters: SqlParameters): readonly string[] {
   if (model === null) return ['true'];
   const name = parameters.add(model);

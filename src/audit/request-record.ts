@@ -9,7 +9,7 @@ export interface AttemptRecord {
   readonly outcome: string;
 }
 
-/** Who a request belongs to; every id may be unknown when the request was refused before it was known. */
+/** The attribution of a request; every id may be null when the request was refused before it was known. */
 export interface Attribution {
   readonly keyId: number | null;
   readonly userId: number | null;
@@ -30,7 +30,7 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly supplier: string | null;
   readonly region: string | null;
   readonly priceId: number | null;
-  /** `none`: refused or failed before anything could be used. */
+  /** `none`: refused or failed before any usage. */
   readonly usageSource: UsageSource | 'none';
   readonly costNano: bigint;
   readonly status: number;
@@ -44,17 +44,17 @@ export interface RequestRecord extends Attribution, UsageCounts {
   readonly sessionKey: string | null;
   /** Fields that a translation lost, and how often each; null when nothing was. */
   readonly dropped: Readonly<Record<string, number>> | null;
-  /** Who the caller asked for, in the caller's own words. */
+  /** The end user in the caller's own words. */
   readonly endUser: string | null;
-  /** What the caller sorts its requests by; null when there are none. */
+  /** The caller's tags; null when there are none. */
   readonly tags: readonly string[] | null;
-  /** The key and model together, where their budget is counted; null where they have none of their own. */
+  /** The scope of the key's budget for this model; null without one. */
   readonly keyModelId: number | null;
-  /** What its organisation paid of the price, in millionths; null is the price itself. */
+  /** The share of the price that the organisation paid, in millionths; null is the full price. */
   readonly priceFactor: number | null;
-  /** Why `auto` chose the model that answered; null where a model was named. */
+  /** The reasons of the choice of `auto`; null where the request named a model. */
   readonly autoDecision: object | null;
 }
 
-/** What happened, apart from which request it was and when. */
+/** The facts of the end of a request, without its identity and time. */
 export type RecordFacts = Omit<RequestRecord, 'requestId' | 'createdAt' | 'settlementId'>;

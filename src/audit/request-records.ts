@@ -6,7 +6,7 @@ import { Database, type Tx } from '../platform';
 export class RequestRecords {
   constructor(private readonly database: Database) {}
 
-  /** Makes the partitions of this month and the ones after it; safe to repeat. Answers how many were missing. */
+  /** Creates the partitions of this month and later ones; safe to repeat. Returns how many were missing. */
   async makePartitions(months: number, from: Date = new Date()): Promise<number> {
     const [row] = await this.database.query<{ made: number }>(
       'SELECT ensure_request_record_partitions($1::date, $2) AS made',
@@ -15,7 +15,7 @@ export class RequestRecords {
     return row?.made ?? 0;
   }
 
-  /** Drops whole months before the month of the given day; answers the names of what went. */
+  /** Drops the partitions of whole months before the given day's month; returns their names. */
   async dropBefore(day: Date, tx?: Tx): Promise<string[]> {
     const [row] = await (tx ?? this.database.source).query<{ dropped: string[] }[]>(
       'SELECT drop_request_record_partitions($1::date) AS dropped',
@@ -24,7 +24,7 @@ export class RequestRecords {
     return row?.dropped ?? [];
   }
 
-  /** Labels are words of callers: they go with the records. */
+  /** Labels are callers' texts: they are removed with their records. */
   async forgetLabelsBefore(day: Date): Promise<void> {
     await this.database.query('DELETE FROM usage_label_hour WHERE hour < $1', [day]);
     await this.database.query("DELETE FROM usage_day WHERE day < $1 AND dimension IN ('end_user', 'tag')", [

@@ -1,4 +1,4 @@
-/** A stretch of time; `to` does not belong to it. */
+/** A half-open span of time; `to` is exclusive. */
 export interface Span {
   readonly from: Date;
   readonly to: Date;

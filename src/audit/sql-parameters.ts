@@ -1,4 +1,4 @@
-/** The values of a statement that is put together, and their places in it. */
+/** The parameters of a statement that is assembled, and their placeholders. */
 export class SqlParameters {
   readonly values: unknown[] = [];
 

@@ -2,7 +2,7 @@ import { parseJsonText } from '../kernel';
 import { cellsOf, columns, recordFields, valueOfCell } from './record-columns';
 import type { Attribution, RecordFacts, RequestRecord } from './request-record';
 
-/** A record as the journal and the database get it, and what of it is summed. */
+/** A record as the journal and the database store it, with its summed quantities. */
 export interface WrittenRecord extends Attribution {
   readonly requestId: string;
   readonly createdMs: number;
@@ -12,7 +12,7 @@ export interface WrittenRecord extends Attribution {
   readonly text: string;
 }
 
-/** Once, when the request ends: what is written then is what the journal keeps and the database reads. */
+/** Made once when the request ends: the journal stores this text and the database parses it. */
 export function writtenRecord(requestId: string, createdMs: number, facts: RecordFacts): WrittenRecord {
   return withText(requestId, createdMs, facts, JSON.stringify(cellsOf(requestId, createdMs, facts)));
 }

@@ -121,7 +121,7 @@ function rowOf(entry: ActivityEntry, shown: AuditLogShown): RowModel {
   };
 }
 
-/** The same list, of this person or object alone; it begins anew. */
+/** A link to the same list, filtered by this person or object; it starts at the first page. */
 const narrowed = (request: HttpRequest, changes: Readonly<Record<string, string>>): string =>
   addressOf(pathOf(request), queryOf(request), { ...changes, cursor: null, open: null });
 
@@ -133,7 +133,7 @@ function actorCell({ actor }: ActivityEntry, request: HttpRequest): RowModel['ce
 const organisationOf = (id: number | null, { organisations }: AuditLogShown): string =>
   id === null ? '–' : (organisations.get(id) ?? `#${id}`);
 
-/** What an administrator of one organisation did in another is said to be that. */
+/** Marks an entry whose actor is an administrator of another organisation. */
 function detailsOf(entry: ActivityEntry, shown: AuditLogShown): LabelledFigure[] {
   const { translate } = shown;
   const { actor, object } = entry;

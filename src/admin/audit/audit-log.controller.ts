@@ -21,7 +21,7 @@ import { AuditLogQuery, filterOf } from './audit-log.form';
 
 const ROWS_A_PAGE = 50;
 
-/** Everything that people and keys changed: of their organisation for its administrators, of all for the platform's. */
+/** The audit log: administrators of an organisation see its entries, the platform's administrators see all. */
 @Controller()
 export class AuditLogController {
   constructor(
@@ -66,7 +66,7 @@ export class AuditLogController {
     };
   }
 
-  /** Who takes the log away is on it. */
+  /** The export itself is logged with its actor. */
   @Csv('/dashboard/admin/audit/export', Access.role('org_admin'), 'audit')
   @Audited('log.exported')
   async export(@Query() query: AuditLogQuery, @Req() request: HttpRequest): Promise<CsvTable> {

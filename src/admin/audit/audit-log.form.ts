@@ -9,12 +9,12 @@ const trimmed = ({ value }: { value: unknown }): unknown =>
 
 /** The address of the audit log. Empty fields of its form stand for no filter. */
 export class AuditLogQuery {
-  /** A day, included. */
+  /** A day, inclusive. */
   @IsOptional()
   @Matches(days)
   from?: string;
 
-  /** A day, included. */
+  /** A day, inclusive. */
   @IsOptional()
   @Matches(days)
   to?: string;
@@ -53,7 +53,7 @@ export class AuditLogQuery {
   open?: string;
 }
 
-/** Days are those of the reader's zone. */
+/** Days are those of the reader's time zone. */
 export function filterOf(
   { from, to, actor, action, type, object }: AuditLogQuery,
   timeZone: string,

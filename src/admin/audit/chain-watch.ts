@@ -13,7 +13,7 @@ interface Owner {
 const MOST_TOLD = 20;
 const PATH = '/dashboard/admin/audit';
 
-/** Tells the platform's owners by mail of what does not fit in the audit chain, once. */
+/** Mails the platform's owners about breaks in the audit chain, once for each break. */
 @Injectable()
 export class ChainWatch {
   constructor(
@@ -24,7 +24,9 @@ export class ChainWatch {
     private readonly settings: Settings,
   ) {}
 
-  /** The mails are asked for before the breaks count as told; of two with one id only the first is sent. */
+  /**
+   * The mails are queued before the breaks are marked as reported; the queue ignores a second mail with the same id.
+   */
   @RepeatingJob({ name: 'audit-breaks', cron: '3-59/5 * * * *' })
   async tell(): Promise<void> {
     const owners = await this.database.query<Owner>(

@@ -1,7 +1,7 @@
 import type { ChainBreak } from '../../audit';
 import { type BannerModel, formatTime, type Locale, type Translate } from '../../views';
 
-/** Sealing takes half a second; what waits for longer than this waits for somebody. */
+/** Sealing takes half a second. Entries that wait longer than this point to a fault that an operator should see. */
 const LATE_MS = 10_000;
 
 interface SealShown {
@@ -15,7 +15,7 @@ interface Shown {
   readonly translate: Translate;
 }
 
-/** Up to when the log is sealed, and since when entries wait in vain. */
+/** Up to when the log is sealed, and since when entries have been overdue. */
 export function sealBanner(
   { sealedAt, waitingSince }: SealShown,
   { locale, timeZone, translate }: Shown,
@@ -28,7 +28,7 @@ export function sealBanner(
   return { tone: 'ok', text: translate('audit.sealed', { time: time(sealedAt) }) };
 }
 
-/** What the self-check found and nobody has examined yet; null: nothing. */
+/** Breaks that the self-check found and that are not acknowledged yet; null: none. */
 export function breakBanner(
   open: readonly ChainBreak[],
   { locale, timeZone, translate }: Shown,

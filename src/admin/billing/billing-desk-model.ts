@@ -9,7 +9,7 @@ interface DeskFacts {
   readonly report: Reconciliation | null;
   readonly isConnected: boolean;
   readonly isTestMode: boolean;
-  /** The same form sent twice acts once. */
+  /** An idempotency token: the same form sent twice acts once. */
   readonly token: string;
 }
 

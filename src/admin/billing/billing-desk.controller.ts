@@ -26,7 +26,7 @@ class DeskQuery {
   @Length(0, 254)
   q?: string;
 
-  /** Days that are compared with the processor's own list. */
+  /** How many days are compared with the processor's own list. */
   @IsOptional()
   @Matches(/^([1-9]\d{0,2})?$/)
   reconcile?: string;
@@ -42,7 +42,7 @@ class ActForm {
 }
 
 class RefundForm extends ActForm {
-  /** In US dollars; all that is left without it. */
+  /** In US dollars; without it, the whole rest is refunded. */
   @IsOptional()
   @Length(0, 20)
   amount?: string;

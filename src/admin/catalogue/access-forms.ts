@@ -10,7 +10,7 @@ export class ToggleForm extends VersionedForm {
   @Flag()
   enabled: boolean;
 
-  /** Left out: one's own, or the one that the administration's view is narrowed to. */
+  /** Without it: the actor's own organisation, or the one that the administration's view shows. */
   @IsOptional()
   @Whole(1, 2_147_483_647)
   org_id?: number;

@@ -99,7 +99,7 @@ export class AccessPagesController {
     };
   }
 
-  /** The one that is asked for, or the one the administrator's view is of; another's is none. */
+  /** The organisation that is asked for, or the one of the administrator's view; one outside the scope is not found. */
   private organisationOf({ org_id: asked }: AccessQuery, request: HttpRequest): number | null {
     const scope = adminScope(request);
     if (typeof asked === 'number') return asked;
@@ -113,7 +113,7 @@ const policyForm = (policy: ModelPolicy): object => ({
   modes: POLICY_MODES.map((value) => ({ value, selected: value === policy.mode })),
 });
 
-/** Open to the organisation is what is granted, or open to all and not refused. */
+/** A model is open to the organisation when it was granted, or is open to all and not refused. */
 const presentRow = (row: ListedAccess): object => {
   const { granted, enabled, denied } = row;
   const isOffered = !denied && (!row.restricted || granted);

@@ -41,7 +41,7 @@ export class AccessController {
     return this.answers.done(request, response, form, { text, values: { model: form.model }, facts });
   }
 
-  /** The platform's word: a grant of a restricted model, or a refusal of one that is open to others. */
+  /** The platform's decision: a grant of a restricted model, or a refusal of one that is open to others. */
   @Action('/dashboard/admin/api/model-org-access', Access.role('platform_admin'), {
     audit: 'model.organisation-access-changed',
   })
@@ -159,7 +159,7 @@ export class AccessController {
   }
 }
 
-/** One's own; the platform names one, or has chosen one in the administration's view. */
+/** The actor's own organisation; the platform names one, or has chosen one in the administration's view. */
 function organisationFor(request: HttpRequest, named: number | undefined): number {
   const scope = named === undefined ? adminScope(request) : actorOf(request).scope;
   if (scope.kind === 'organisation') {

@@ -10,7 +10,7 @@ import { AliasForm, AliasRemovalForm } from './forms';
 
 const PLATFORM = Access.role('platform_admin');
 
-/** Other names of models. Both ways to add and to remove one are the same. */
+/** Aliases of models. Two addresses add an alias and two remove one; they do the same. */
 @Controller()
 export class AliasesController {
   constructor(

@@ -5,7 +5,7 @@ import type { FromPage } from './forms';
 
 export const MODELS_PAGE = '/dashboard/admin/models';
 
-/** Answers of changes: a program gets facts, a person the page they came from, with a word on it. */
+/** Answers to changes: a program gets JSON, a person is redirected to the page they came from with a notice. */
 @Injectable()
 export class Answers {
   constructor(private readonly notices: Notices) {}

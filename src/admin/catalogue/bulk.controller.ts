@@ -13,7 +13,7 @@ interface Moved {
   readonly after: ModelState;
 }
 
-/** One state for several models, or for each its own, as the way back needs it: all of them or none. */
+/** Sets one state for several models, or one state each, which undo needs. All of them change, or none. */
 @Controller()
 export class BulkController {
   constructor(

@@ -59,7 +59,7 @@ class CatalogueQuery {
 }
 
 class EditQuery {
-  /** The list that it was opened beside. */
+  /** The list beside which the model was opened. */
   @IsOptional()
   @IsString()
   @MaxLength(2_000)
@@ -224,7 +224,7 @@ const nano = (text: string | null): bigint | null => (text === null ? null : Big
 type ListedRates = Pick<ListedModel, 'kind' | 'input' | 'output' | 'perMinute' | 'perCall'>;
 type ListedRate = 'input' | 'output' | 'perMinute';
 
-/** What kinds of models are sold by; a zero of another rate is one that the model has not. */
+/** The rates by which each kind of model is sold; a zero in any other rate means that the model has no such rate. */
 const soldBy: Readonly<Record<ModelKind, readonly ListedRate[]>> = {
   chat: ['input', 'output'],
   embedding: ['input'],

@@ -33,7 +33,7 @@ const truths = new Map<unknown, boolean>([
   ...['off', 'false', 'no', '0', '', false].map((word) => [word, false] as const),
 ]);
 
-/** A box with a hidden `off` before it, or a truth value. */
+/** A checkbox with a hidden `off` before it, or a boolean. */
 export const Flag = (): PropertyDecorator =>
   applyDecorators(
     Transform(({ value }: Given) => truths.get(lastOf(value)) ?? value),
@@ -43,7 +43,7 @@ export const Flag = (): PropertyDecorator =>
 export const Line = (most: number): PropertyDecorator =>
   applyDecorators(Transform(trimmed), IsString(), MinLength(1), MaxLength(most), Matches(/^[^\p{Cc}]+$/u));
 
-/** An empty text stands for none. */
+/** An empty text means none. */
 export const LineOrNone = (most: number): PropertyDecorator =>
   applyDecorators(
     Transform(({ value }: Given) => (value === '' ? null : trimmed({ value }))),

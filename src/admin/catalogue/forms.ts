@@ -22,21 +22,21 @@ import { Column, Flag, Instant, Line, LineOrNone, Repeated, Settings, Usd, Whole
 
 export const NAME = 128;
 
-/** A form of a page says where it stands, so that people come back to it. */
+/** The page that a form was sent from, so that the answer leads back to it. */
 export class FromPage {
   @IsOptional()
   @IsString()
   @MaxLength(2_000)
   back?: string;
 
-  /** Why; it stands in the record of the change. */
+  /** The reason; it is stored in the activity log. */
   @IsOptional()
   @IsString()
   @MaxLength(500)
   reason?: string;
 }
 
-/** With the version of what was shown; without one, nothing is compared. */
+/** The version that the page showed; without one, concurrent edits are not detected. */
 export class VersionedForm extends FromPage {
   @IsOptional()
   @IsString()
@@ -87,7 +87,7 @@ export class PriceForm extends ModelForm {
   @Usd()
   image_output_price?: string | null;
 
-  /** The price that was shown, 0 for none: another one in force meanwhile is a conflict. */
+  /** The price that the page showed, 0 for none; a different price in force is a conflict. */
   @IsOptional()
   @Whole(0, 2_147_483_647)
   price_id?: number;
@@ -158,7 +158,7 @@ export class ModelChangeForm extends PriceForm {
   @IsIn(LANE_ORDERS)
   lane_order?: LaneOrder;
 
-  /** From then on it is not served; empty takes the date back. */
+  /** The model is not served from this instant on; empty removes the date. */
   @IsOptional()
   @Instant()
   retires_at?: string | null;
@@ -204,7 +204,7 @@ export class StateForm extends ModelForm {
   state: ModelState;
 }
 
-/** Each model once; a state for all of them, or as many states as models. */
+/** Each model once; one state for all of them, or one state for each. */
 export class BulkStateForm extends FromPage {
   @Repeated(500)
   model: string[];
@@ -219,7 +219,7 @@ export class RedirectForm extends ModelForm {
   redirect_to?: string | null;
 }
 
-/** Either the names in the order that is wanted, or one model and where it goes. */
+/** Either the names in their new order, or one model and its new place. */
 export class OrderForm extends FromPage {
   @IsOptional()
   @Words(5_000)
@@ -255,7 +255,7 @@ export class AliasRemovalForm extends FromPage {
   @Line(NAME)
   alias: string;
 
-  /** The model that it led to when it was shown. */
+  /** The alias's target when the page was rendered. */
   @IsOptional()
   @Line(NAME)
   model?: string;
@@ -267,7 +267,7 @@ export class ScheduleForm extends VersionedForm {
   @Whole(1, 2_147_483_647)
   id?: number;
 
-  /** A version there is already; left out, one is made of the prices. */
+  /** An existing version; without it, a version is made of the rates. */
   @IsOptional()
   @Whole(1, 2_147_483_647)
   price_id?: number;
@@ -324,7 +324,7 @@ export class ProviderForm extends VersionedForm {
   @Settings()
   breaker?: Record<string, unknown>;
 
-  /** Goes in and never comes out: a key, or an object where its kind has several parts. */
+  /** Write-only: a key, or an object where the credential has several parts. */
   @IsOptional()
   secret?: unknown;
 

@@ -30,7 +30,7 @@ import { hasRates, lanesOfForm, modelFields } from './read-forms';
 
 const PLATFORM = Access.role('platform_admin');
 
-/** Changes of models; the pages are elsewhere. */
+/** Routes that change models; the pages are elsewhere. */
 @Controller()
 export class ModelsController {
   constructor(
@@ -109,7 +109,7 @@ export class ModelsController {
     });
   }
 
-  /** The record stays; the state takes it back. */
+  /** A soft delete: the record stays, and another state restores it. */
   @Action('/dashboard/admin/model-prices/delete', PLATFORM, { audit: 'model.deleted' })
   async remove(
     @Body() form: ModelForm,
@@ -145,7 +145,7 @@ export class ModelsController {
     });
   }
 
-  /** The numbers of a list, or one model a place up, down or to a number. */
+  /** Renumbers the list, or moves one model by one place or to a given place. */
   @Action('/dashboard/admin/models/reorder', PLATFORM, { audit: 'model.reordered' })
   async reorder(
     @Body() form: OrderForm,

@@ -1,7 +1,7 @@
 import type { ModelSheet, ProviderSheet, SheetPrice, SheetSchedule } from '../../catalogue';
 import { formatUsd, type PriceRates, toJsonNumber, versionOf } from '../../kernel';
 
-/** What programs read of the catalogue. */
+/** The catalogue as JSON for programs. */
 export const presentModel = (sheet: ModelSheet): object => {
   const { model, lanes, aliases, redirectTo, overflowTo, price, version } = sheet;
   return {
@@ -47,7 +47,7 @@ export const presentPrice = ({ id, rates, validFrom, source }: SheetPrice): obje
   source,
 });
 
-/** The rates by the names of the forms; null where another rate stands in. */
+/** The rates under the names of the forms; null where another rate applies instead. */
 export function pricesOf<T>(rates: PriceRates, show: (nano: bigint) => T): Record<string, T | null> {
   const own = (nano: bigint | null): T | null => (nano === null ? null : show(nano));
   return {
@@ -101,7 +101,7 @@ export const presentProvider = ({ provider, credentials, version }: ProviderShee
   version,
 });
 
-/** What the record of a change compares. */
+/** The values that the activity log compares. */
 export const recordedModel = ({ model, lanes, overflowTo }: ModelSheet): object => ({
   display_name: model.displayName,
   owned_by: model.ownedBy,

@@ -63,7 +63,7 @@ export class PricesController {
     };
   }
 
-  /** A span of time with a price of its own: a version there is, or one that is made of the rates given. */
+  /** A scheduled price: an existing version, or one made of the given rates. */
   @Action('/dashboard/admin/models/:model/price-schedule', PLATFORM, { audit: 'model.price-changed' })
   async schedule(
     @Param('model') name: string,
@@ -106,7 +106,7 @@ export class PricesController {
     return this.removeSchedule(name, id, {}, request, response);
   }
 
-  /** For forms, which have no other verb. */
+  /** A POST route for forms, which cannot send other verbs. */
   @Action('/dashboard/admin/models/:model/price-schedule/:schedule_id/delete', PLATFORM, {
     audit: 'model.price-changed',
   })

@@ -9,7 +9,7 @@ import { pathBack } from './answers';
 import { ProbeForm } from './forms';
 import { providerFields, secretIn } from './read-forms';
 
-/** Asks a supplier for a word before its description is saved. Nothing is stored, typed secrets least of all. */
+/** Tests a supplier connection before the provider is saved. Nothing is stored, typed secrets least of all. */
 @Controller()
 export class ProbeController {
   constructor(
@@ -48,7 +48,7 @@ export class ProbeController {
   }
 }
 
-/** As it would be saved: what the form leaves out is as it is stored. */
+/** The provider as it would be saved: stored values fill the fields that are left out. */
 function described(form: ProbeForm, sheet: ProviderSheet | null): ProviderView {
   const stored = sheet?.provider;
   const { name, style, baseUrl, regions, settings, timeouts, breaker } = {

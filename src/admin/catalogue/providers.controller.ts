@@ -117,7 +117,7 @@ export class ProvidersController {
     });
   }
 
-  /** One secret of several, or the only one. */
+  /** Either one of several secrets, or the only one. */
   @Action('/dashboard/admin/providers/:provider_id/secrets/:credential_id/delete', PLATFORM, {
     audit: 'credential.removed',
   })

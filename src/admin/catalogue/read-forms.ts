@@ -119,7 +119,7 @@ function wholeIn(
   ]);
 }
 
-/** What the one secret of a provider's page is called. */
+/** The name of the only secret on a provider's page. */
 const USUAL_LABEL = 'portal';
 
 export function providerFields(form: ProviderForm): ProviderChange['fields'] {
@@ -157,7 +157,7 @@ export function secretOfForm(
   return typed === undefined ? undefined : { label: label ?? USUAL_LABEL, kind, secret: typed };
 }
 
-/** An empty field keeps what is there. The complaint never repeats any of it. */
+/** An empty field keeps the stored value. The error text never repeats any of the value. */
 export function secretIn(secret: unknown, kind: CredentialKind): CredentialSecret | undefined {
   if (secret === undefined || secret === null || secret === '') return undefined;
   const isParted = kind === 'sigv4' || kind === 'oauth-pool';

@@ -27,7 +27,9 @@ const PATH = '/dashboard/admin/conversations';
 const VIEW = 'pages/admin/conversation';
 const MOST_SHOWN = 500;
 
-/** One conversation of another person. Its content is a view of its own, with a reason, that its owner can see. */
+/**
+ * One conversation of another person. Reading its content needs a reason and is logged; the owner can see the entry.
+ */
 @Controller()
 export class OverseenConversationController {
   constructor(

@@ -25,7 +25,7 @@ const PATH = '/dashboard/admin/conversations';
 const ROWS_A_PAGE = 50;
 const ROWS_AT_ONCE = 500;
 
-/** Conversations of an administrator's people, without what was said in them. */
+/** Lists conversations of an administrator's people without their content. */
 @Controller()
 export class OverseenConversationsController {
   constructor(
@@ -66,7 +66,7 @@ export class OverseenConversationsController {
     return { columns: conversationColumns, rows: rowsOf(found), cappedAt: limit };
   }
 
-  /** How long an organisation keeps them; the job of the next hour goes by it. */
+  /** The retention period of an organisation; the hourly job applies it. */
   @Action(`${PATH}/retention`, Access.role('org_admin'), { audit: 'retention.changed' })
   async retain(
     @Body() { days = null, version }: RetentionForm,

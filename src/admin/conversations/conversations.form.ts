@@ -33,7 +33,7 @@ export class ViewContentForm {
 }
 
 export class RetentionForm {
-  /** Empty: until they are deleted. */
+  /** Empty: conversations are kept until they are deleted. */
   @Transform(({ value }: { value: unknown }) => (value === '' ? null : value))
   @IsOptional()
   @Type(() => Number)
@@ -42,7 +42,7 @@ export class RetentionForm {
   @Max(3_650)
   days?: number | null;
 
-  /** Of what was shown. */
+  /** The version that the page showed. */
   @IsOptional()
   @IsString()
   @MaxLength(64)

@@ -5,7 +5,7 @@ import { WebModule } from '../../web';
 import { OverseenConversationController } from './conversation.controller';
 import { OverseenConversationsController } from './conversations.controller';
 
-/** The list comes first: its file is not a conversation. */
+/** The list is registered first: its file name must not match the route of a conversation. */
 @Module({
   imports: [WebModule, AuditModule, ChatModule],
   controllers: [OverseenConversationsController, OverseenConversationController],

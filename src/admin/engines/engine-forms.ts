@@ -22,7 +22,7 @@ const IsWhole = (least: number, most: number): PropertyDecorator =>
     Max(most),
   );
 
-/** A choice of two, in a form or in JSON. */
+/** On or off, in a form or in JSON. */
 const IsChoice = (): PropertyDecorator =>
   applyDecorators(
     IsOptional(),
@@ -45,7 +45,7 @@ export class KeyAutorouterForm extends AutoForm {
 }
 
 export class QualitativeForm {
-  /** Of the settings that were shown. */
+  /** The version of the settings that the page showed. */
   @IsOptional()
   @IsString()
   @MaxLength(64)

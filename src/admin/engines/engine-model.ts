@@ -7,7 +7,7 @@ export interface SettingsShown {
   readonly qualitative: QualitySettings;
   readonly autorouter: AutoSettings;
   readonly scope: string;
-  /** Names of the models that may be the reference. */
+  /** Names of models that can be the reference model. */
   readonly models: readonly string[];
   readonly translate: Translate;
 }
@@ -77,7 +77,7 @@ export function settingsModel({
   };
 }
 
-/** What one level says about `auto`; empty where a wider one decides. */
+/** The settings of one level for `auto`; empty where a wider level decides. */
 function autorouterFields(
   settings: AutoSettings,
   models: readonly string[],

@@ -149,14 +149,14 @@ export class EnginesController {
     });
   }
 
-  /** Empty for the usual one. */
+  /** Empty for the default. */
   private judgeOf(name: string): string | null {
     if (name === '') return null;
     if (this.catalogue.snapshot.model(name)?.kind === 'chat') return name;
     throw fault('validation_error', { param: 'judge_model', message: 'There is no such chat model.' });
   }
 
-  /** A foreign organisation is as one that does not exist. */
+  /** An organisation outside the scope is answered as not found. */
   private async ownerOf(
     request: HttpRequest,
     wanted: number | undefined,
@@ -184,5 +184,5 @@ export class EnginesController {
 const autoOwnerOf = (organisationId: number | null): AutoSettingsOwner =>
   organisationId === null ? { level: 'platform' } : { level: 'organisation', id: organisationId };
 
-/** What only keys have is no setting of an organisation. */
+/** Settings that only keys have are refused for an organisation. */
 const organisationPart = ({ excluded: _excluded, ...settings }: QualitySettings): object => settings;

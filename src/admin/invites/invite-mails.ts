@@ -14,7 +14,7 @@ export interface InviteMail {
   readonly locale: Locale;
 }
 
-/** The link is in the mail alone: it is neither shown to who invites nor logged. */
+/** The link is in the mail alone: the inviter does not see it, and it is not logged. */
 @Injectable()
 export class InviteMails {
   constructor(

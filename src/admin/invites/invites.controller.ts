@@ -22,7 +22,7 @@ import { type InviteMail, InviteMails } from './invite-mails';
 import { inviteListPage, invitePage } from './invite-pages';
 
 class InvitePageQuery {
-  /** Whom to ask for, so that an address is not typed twice. */
+  /** The address that the page fills in, so that it is not typed twice. */
   @IsFilterText()
   email?: string;
 }

@@ -18,7 +18,7 @@ import type { ProviderStanding, TrafficAnswer, TrafficFigures, TrafficStep } fro
 export interface HomeShown {
   readonly request: HttpRequest;
   readonly hours: number;
-  /** Where providers are managed; null where this installation does not serve it. */
+  /** The address where providers are managed; null where this installation does not serve it. */
   readonly catalogueHref: string | null;
   readonly broken: BannerModel | null;
   readonly locale: Locale;
@@ -35,7 +35,7 @@ export interface HomePageModel {
   readonly incidents: TableModel | null;
   readonly providers: TableModel | null;
   readonly updatedAt: Date;
-  /** What does not fit in the audit chain; for the platform's administrators. */
+  /** Breaks of the audit chain; for the platform's administrators. */
   readonly broken: BannerModel | null;
 }
 

@@ -18,7 +18,7 @@ class HomeQuery {
   hours: number = 24;
 }
 
-/** How requests fare and how suppliers stand. */
+/** The first page of the administration: requests and the health of suppliers. */
 @Controller()
 export class HomeController {
   constructor(

@@ -18,7 +18,7 @@ class RateStateQuery {
   key_id: number;
 }
 
-/** What operators ask about suppliers' tokens and about the limiter of a customer's key. */
+/** Read-only questions of operators: the tokens of suppliers, and the rate limiter of a customer's key. */
 @Controller()
 export class ObservabilityController {
   constructor(
@@ -58,7 +58,7 @@ export class ObservabilityController {
     return { checked_at: new Date().toISOString(), pools: await this.health.pools() };
   }
 
-  /** How a key stands in its minute; nothing is taken of it. */
+  /** The state of a key's rate windows; reading takes nothing from them. */
   @Data('/dashboard/admin/api/key-rate-limit-state', Access.role('department_admin'))
   async rateState(@Query() { key_id: number }: RateStateQuery, @Req() request: HttpRequest): Promise<object> {
     const key = await this.keys.get(adminScope(request), number);

@@ -11,7 +11,7 @@ interface PooledTokenHealth {
 export interface PoolHealth {
   readonly provider: string;
   readonly visible: boolean;
-  /** `healthy`: every token is taken; `degraded`: some are; `down`: none is. */
+  /** `healthy`: the supplier accepts every token; `degraded`: some; `down`: none. */
   readonly state: 'healthy' | 'degraded' | 'down';
   readonly pool_size: number;
   readonly usable: number;
@@ -37,7 +37,7 @@ const TOKENS = `
    WHERE c.kind = 'oauth-pool' AND c.disabled_at IS NULL AND p.removed_at IS NULL
    ORDER BY p.name, c.label LIMIT ${MOST_TOKENS}`;
 
-/** The token pools of providers that are reached with accounts instead of keys, as all nodes last saw them. */
+/** The token pools of providers that use accounts instead of keys, as all nodes last saw them. */
 @Injectable()
 export class PoolHealthQuery {
   constructor(private readonly database: Database) {}

@@ -5,7 +5,7 @@ const MOST_ROWS = 1_000;
 const FARTHEST_OFFSET = 100_000;
 const LONGEST_WINDOW_HOURS = 90 * 24;
 
-/** The parameters and their usual values are those of the contract; an empty text lets everything pass. */
+/** The parameters and defaults are those of the contract; an empty text filters nothing. */
 export class TokenLogQuery {
   @IsOptional()
   @IsString()

@@ -24,7 +24,7 @@ export interface ProviderStanding {
   readonly style: string;
   readonly visible: boolean;
   readonly credential: CredentialState;
-  /** The worst of its lanes on this node; `unused` where it was not asked for anything. */
+  /** The worst state of its lanes on this node; `unused` where none was called. */
   readonly circuit: LaneState['state'] | 'unused';
   readonly lanes: readonly Pick<LaneState, 'model' | 'region' | 'state'>[];
   readonly pool: Pick<PoolHealth, 'state' | 'pool_size' | 'usable'> | null;
@@ -37,7 +37,7 @@ export interface TrafficAnswer {
   readonly total: TrafficFigures;
   /** By hours, or by days of UTC over a longer time. */
   readonly steps: readonly TrafficStep[];
-  /** Of the platform alone: how suppliers stand is no matter of one organisation. */
+  /** For the platform's administrators only: the health of suppliers is not an organisation's business. */
   readonly providers: readonly ProviderStanding[] | null;
   readonly incidents: readonly Incident[] | null;
 }

@@ -5,7 +5,7 @@ import { formatUsd, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { raiseBudget, type WantedRaise } from '../pages/budget-raise';
 
-/** Monthly budgets of organisations, departments and projects, and what was spent of them. */
+/** Monthly budgets of organisations, departments and projects, with the spending against them. */
 @Injectable()
 export class Budgets {
   constructor(
@@ -14,7 +14,7 @@ export class Budgets {
     private readonly database: Database,
   ) {}
 
-  /** Undefined says nothing of it, null takes it away. */
+  /** Undefined leaves the budget alone, null removes it. */
   async set(tx: Tx, scope: BudgetScope, budget: Nano | null | undefined): Promise<Changes> {
     if (budget === undefined) return {};
     const before = await this.limits.state(scope, tx);
@@ -26,7 +26,7 @@ export class Budgets {
     return changesOf({ monthly_budget: text(before?.limit) }, { monthly_budget: text(budget) });
   }
 
-  /** For a while; null ends what raises it now. */
+  /** A temporary raise; null ends the present one. */
   raise(
     tx: Tx,
     scope: BudgetScope,

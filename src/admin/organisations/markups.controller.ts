@@ -27,7 +27,7 @@ const MILLIONTHS_A_PERCENT = 10_000;
 const WHOLE_PRICE = 1_000_000;
 
 class MarkupForm extends ChangeForm {
-  /** On top of every price; a discount is negative. */
+  /** Added to every price; a discount is negative. */
   @Transform(({ value }: { value: unknown }) =>
     typeof value === 'number'
       ? String(value)
@@ -38,7 +38,7 @@ class MarkupForm extends ChangeForm {
   @Matches(/^(-(100(\.0{1,4})?|\d{1,2}(\.\d{1,4})?)|\+?(900(\.0{1,4})?|[1-8]?\d{1,2}(\.\d{1,4})?))$/)
   percent: string;
 
-  /** Empty: from now on. */
+  /** Empty: effective immediately. */
   @IsOptional()
   valid_from?: unknown;
 }

@@ -15,7 +15,7 @@ const pageOf = (translate: Translate, sections: ObjectPageModel['page']['section
   },
 });
 
-/** First: which ones. The address then names them. */
+/** The first step: which organisations. The address then names them. */
 export function chooseMergePage(
   organisations: readonly OrganisationName[],
   target: number | null,
@@ -58,7 +58,7 @@ export function chooseMergePage(
   ]);
 }
 
-/** Then: what goes where, the roles, who pays, and the name typed. */
+/** The second step: target, roles, payer, and the confirmation by name. */
 export function mergePage(
   into: MergeData,
   from: readonly MergeData[],

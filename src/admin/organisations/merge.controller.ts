@@ -27,7 +27,7 @@ import { MergeQuery, OrganisationParams } from './organisation-forms';
 const path = '/dashboard/admin/organisations';
 const access = () => Access.role(placeActs.organisations);
 
-/** Several organisations become one: what is chosen, what it means, and the act, which names what it ends. */
+/** Merges organisations in three steps: choose, review, and confirm by the names of those that end. */
 @Controller()
 export class MergeController {
   constructor(
@@ -60,7 +60,7 @@ export class MergeController {
     };
   }
 
-  /** The form's fields are named after people, so they are read here and not by a class. */
+  /** The names of the form's fields contain people's numbers, so no class can declare them. */
   @Action(`${path}/merge`, access(), { audit: 'organisation.merged' })
   async merge(
     @Req() request: HttpRequest,
@@ -124,7 +124,7 @@ function idOf(value: unknown): number | null {
   return id >= 1 && id <= 2_147_483_647 ? id : null;
 }
 
-/** One that cannot be read makes the whole list unreadable: nothing is merged by half. */
+/** One unreadable id makes the whole list invalid: no partial merge happens. */
 function idsOf(value: unknown): number[] {
   const parts = (Array.isArray(value) ? value : [value])
     .flatMap((part) => (typeof part === 'string' || typeof part === 'number' ? String(part).split(',') : []))

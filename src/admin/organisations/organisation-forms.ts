@@ -49,7 +49,7 @@ export class OrganisationForm extends ChangeForm {
 }
 
 export class RemovalForm extends ChangeForm {
-  /** The name, typed. */
+  /** The name, typed as a confirmation. */
   @IsOptional()
   @IsString()
   @MaxLength(200)
@@ -60,7 +60,7 @@ export class MergeQuery {
   @IsIdOrNone()
   target_org_id?: number | null;
 
-  /** By commas, or several times. */
+  /** Separated by commas, or as a repeated parameter. */
   @IsOptional()
   source_org_ids?: unknown;
 }

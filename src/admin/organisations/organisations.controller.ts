@@ -164,7 +164,7 @@ export class OrganisationsController {
     return this.removed(params.org_id, form, request, response);
   }
 
-  /** The same for forms, which know no DELETE. */
+  /** A POST route for forms, which cannot send DELETE. */
   @Action(`${path}/:org_id/delete`, access(), { audit: 'organisation.deleted' })
   removeByForm(
     @Param() params: OrganisationParams,
@@ -207,7 +207,7 @@ export class OrganisationsController {
   }
 }
 
-/** Only what the form speaks of; an empty payer is one that is taken away. */
+/** Only fields that the form contains; an empty payer removes the payer. */
 function fieldsOf(form: OrganisationForm): Parameters<Organisations['change']>[2] {
   const { name, slug, billing_exempt: exempt, sso_only: ssoOnly, billing_user_id: payer } = form;
   return {

@@ -29,13 +29,13 @@ export class OrganisationsModule implements OnModuleInit {
     private readonly limits: Limits,
   ) {}
 
-  /** What a merge moves that identity knows nothing of. */
+  /** Data of other modules that a merge moves. */
   onModuleInit(): void {
     this.merges.also(async (tx, { sourceIds, targetId }) => {
       await this.keys.moveOrganisations(tx, sourceIds, targetId);
       for (const id of sourceIds) await this.limits.remove(tx, { kind: 'organisation', id });
     });
-    // Each payer of before hands over to the one that is named; without one, everybody keeps what is theirs.
+    // Each former payer hands over to the named one; without one, all accounts keep paying as before.
     this.merges.also(async (tx, { sourceIds, targetId, payers, billingUserId }) => {
       if (billingUserId === null) return;
       const before = new Set(payers.filter((id) => id !== billingUserId));
@@ -50,7 +50,7 @@ export class OrganisationsModule implements OnModuleInit {
         [sourceIds, targetId],
       );
     });
-    // A grant of a model to a source is one to the target; what the target says itself stays.
+    // A grant to a source becomes a grant to the target; the target's own decision stays.
     this.merges.also(async (tx, { sourceIds, targetId }) => {
       await tx.query(
         `INSERT INTO model_organisation_access (model_id, organisation_id, granted, enabled)

@@ -7,7 +7,7 @@ import { type FieldModel, formatMoney, formatTime, type LabelledFigure } from '.
 import { ChangeForm, IsDollars, missingField, nanoOf } from './fields';
 import type { Looks } from './looks';
 
-/** Until an instant; an empty amount ends what raises it now. */
+/** Valid until an instant; an empty amount ends the present raise. */
 export class BudgetRaiseForm extends ChangeForm {
   @IsDollars()
   raise_amount?: string | null;
@@ -18,7 +18,7 @@ export class BudgetRaiseForm extends ChangeForm {
   raise_until?: string;
 }
 
-/** Null ends what raises it now. */
+/** Null ends the present raise. */
 export type WantedRaise = { readonly amount: Nano; readonly endsAt: Date } | null;
 
 export function raiseOf(form: BudgetRaiseForm): WantedRaise {
@@ -50,7 +50,7 @@ export async function raiseBudget(
   return changesOf(null, { raised_usd: formatUsd(raise.amount), until: raise.endsAt });
 }
 
-/** What raises a budget now, beside its usage. */
+/** The present raise of a budget, shown beside its usage. */
 export function raisedWords(budget: LimitState | null, { locale, translate }: Looks): string {
   if (budget === null || budget.raised === 0n || budget.raisedUntil === null) return '–';
   return translate('keys.raised', {
@@ -64,7 +64,7 @@ export const raisedFact = (budget: LimitState | null, looks: Looks): LabelledFig
   figure: { kind: 'text', value: raisedWords(budget, looks) },
 });
 
-/** The form that raises; `suffix` tells the ids of several on one page apart. */
+/** The form of a raise; `suffix` keeps ids unique when a page has several. */
 export const raiseInput = (budget: LimitState | null, looks: Looks, suffix = '') => ({
   label: looks.translate('people.act.budget-raise'),
   value: raisedWords(budget, looks),

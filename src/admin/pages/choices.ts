@@ -1,6 +1,6 @@
 import type { Choice } from '../../views';
 
-/** The options of a select; `none` stands for no choice. */
+/** The options of a select; `none` is the label of the empty choice. */
 export const choicesOf = <Value extends string>(
   values: readonly Value[],
   chosen: string,

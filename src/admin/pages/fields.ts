@@ -5,7 +5,7 @@ import { type Fault, type Nano, parseUsd, validationFault } from '../../kernel';
 
 const LARGEST_ID = 2_147_483_647;
 
-/** An empty field of a form says nothing. */
+/** Treats an empty form field as absent. */
 const blankToNull = ({ value }: { value: unknown }): unknown => (value === '' ? null : value);
 const toNumber = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value === '' ? null : value;
@@ -18,7 +18,7 @@ const toFlag = ({ value }: { value: unknown }): unknown =>
 export const IsId = (): PropertyDecorator =>
   applyDecorators(Transform(toNumber), IsInt(), Min(1), Max(LARGEST_ID));
 
-/** Absent where it is to stay, null where it is to have no owner. */
+/** Absent keeps the owner, null removes it. */
 export const IsIdOrNone = (): PropertyDecorator =>
   applyDecorators(IsOptional(), Transform(toNumber), IsInt(), Min(1), Max(LARGEST_ID));
 
@@ -34,7 +34,7 @@ export const IsChoice = (choices: readonly unknown[]): PropertyDecorator =>
 export const IsFlag = (): PropertyDecorator =>
   applyDecorators(IsOptional(), Transform(toFlag), IsIn([true, false]));
 
-/** Dollars with up to nine decimals, as a text or a number; empty or null takes a limit away. */
+/** Dollars with up to nine decimals, as text or number; empty or null removes a limit. */
 export const IsDollars = (): PropertyDecorator =>
   applyDecorators(
     IsOptional(),
@@ -44,7 +44,7 @@ export const IsDollars = (): PropertyDecorator =>
     LooksLikeDollars(),
   );
 
-/** Under a name of its own, so that people are told what an amount looks like. */
+/** A type of its own, so that the error text explains the format of an amount. */
 export const LooksLikeDollars = (mostDigits = 9): PropertyDecorator =>
   ValidateBy({
     name: 'isDollars',
@@ -60,9 +60,9 @@ export const LooksLikeDollars = (mostDigits = 9): PropertyDecorator =>
 export const nanoOf = (dollars: string | null | undefined): Nano | null =>
   dollars === null || dollars === undefined ? null : parseUsd(dollars);
 
-/** What every form of a change may carry beside its own fields. */
+/** Fields that every form of a change accepts beside its own. */
 export class ChangeForm {
-  /** Of the page that was edited. */
+  /** The version of the edited page. */
   @IsOptional()
   @Transform(toNumber)
   @IsInt()
@@ -84,7 +84,7 @@ export const targetOf = (
   ...(reason === undefined ? {} : { reason }),
 });
 
-/** The address of a list: filters, and the page. */
+/** The query of a list: filters and the page. */
 export class ListQuery {
   @IsOptional()
   @IsString()
@@ -100,6 +100,6 @@ export const textOf = (text: string | null | undefined): string | null => {
   return given === '' ? null : given;
 };
 
-/** For a field whose absence and whose emptiness mean different things. */
+/** For a field where absent and empty have different meanings. */
 export const missingField = (name: string): Fault =>
   validationFault([{ loc: ['body', name], msg: `${name} is missing; null takes it away.`, type: 'missing' }]);

@@ -1,7 +1,7 @@
 import type { Locale, Translate } from '../../views';
 import type { HttpRequest, PageRenderer } from '../../web';
 
-/** The language and zone in which a page is shown. */
+/** The language and time zone in which a page is rendered. */
 export interface Looks {
   readonly locale: Locale;
   readonly timeZone: string;

@@ -1,7 +1,7 @@
 import { formatUsd, type Nano } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
 
-/** An amount of dollars, where an empty field is no limit. */
+/** An amount of dollars; an empty field means no limit. */
 export const moneyField = (
   name: string,
   key: string,

@@ -9,15 +9,15 @@ import type {
   Translate,
 } from '../../views';
 
-/** One change that may be made: a line that opens to its form, or says why it is not for the reader. */
+/** One available change: a line that opens to its form, or the reason why the reader may not make it. */
 export interface ActModel {
   readonly id: string;
   readonly label: string;
-  /** What holds now. */
+  /** The present value. */
   readonly value?: string;
   readonly badge?: BadgeModel;
   readonly action: string;
-  /** Of a form that only chooses what is shown; others change something. */
+  /** True for a form that only selects what is shown; other forms change something. */
   readonly method?: 'get';
   readonly fields: readonly FieldModel[];
   readonly hidden: readonly { readonly name: string; readonly value: string }[];
@@ -25,7 +25,7 @@ export interface ActModel {
   readonly danger?: boolean;
   readonly note?: string;
   readonly open?: boolean;
-  /** Why it cannot be done; the form is then not there. */
+  /** The reason why the change is refused; the form is then left out. */
   readonly refusal?: string;
 }
 
@@ -37,7 +37,7 @@ export interface SectionModel {
   readonly acts?: readonly ActModel[];
 }
 
-/** What `views/pages/admin/object.hbs` shows: one thing with its facts, and what may be done with it. */
+/** The model of `views/pages/admin/object.hbs`: one object with its facts and the available changes. */
 export interface ObjectPageModel {
   readonly page: {
     readonly heading: string;
@@ -58,7 +58,7 @@ export type ActInput = Omit<ActModel, 'hidden' | 'submit' | 'fields'> & {
   readonly hidden?: ActModel['hidden'];
 };
 
-/** With the version of what is shown, and the field for the reason. */
+/** Adds the version that is shown, and the field for the reason. */
 export function actOf({ version, withoutReason, ...act }: ActInput, translate: Translate): ActModel {
   const reason: FieldModel = {
     id: `${act.id}-reason`,

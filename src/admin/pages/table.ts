@@ -1,7 +1,7 @@
 import type { Figure, TableModel, Translate } from '../../views';
 
 interface Column {
-  /** In the locales. */
+  /** A key of the locales. */
   readonly key: string;
   readonly end?: true;
   readonly minor?: true;
@@ -13,7 +13,7 @@ export interface TableInput {
   readonly rows: readonly { readonly href?: string; readonly cells: readonly Figure[] }[];
 }
 
-/** A table of few rows. Its first column names the row; cells are placed as their columns say. */
+/** A table of few rows. Its first column names the row; cells are aligned like their columns. */
 export function tableOf({ caption, columns, rows }: TableInput, translate: Translate): TableModel {
   const placed = columns.map((column) => (typeof column === 'string' ? { key: column } : column));
   const looks = placed.map(({ end, minor }: Column) => ({

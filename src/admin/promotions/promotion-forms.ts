@@ -48,7 +48,7 @@ export class PromotionForm extends ChangeForm {
   @Matches(DAY)
   expires_at?: string | null;
 
-  /** Ends it now, whatever was said of its end. */
+  /** Ends the promotion now, whatever its end date. */
   @IsFlag()
   end?: boolean;
 }

@@ -50,7 +50,7 @@ export class PromotionsController {
     return promotionsPage(request, page, { liability, organisations }, looksOf(this.pages, request));
   }
 
-  /** The older address of the same. */
+  /** A former address of the same route. */
   @Action(path, access(), { audit: 'promotion.granted' })
   grant(
     @Body() form: NewPromotionForm,

@@ -13,7 +13,7 @@ class UserUsageParameters extends UsageParameters {
   user_id: string;
 }
 
-/** What one person used, for those who may see them. */
+/** The usage of one person, for readers who may see that person. */
 @Controller()
 export class UserUsageController {
   constructor(

@@ -15,10 +15,10 @@ export interface UserMoney {
   readonly budget: LimitState | null;
 }
 
-/** `org` and `department` are short in addresses; the policy says them in full. */
+/** `org` and `department` are short forms for addresses; the policy uses the full names. */
 const addresses: Partial<Record<UserAct, string>> = { organisation: 'org' };
 
-/** The changes of the policy's table, each with its form, or with why it is not the reader's to make. */
+/** The changes of the policy's table, each with its form or the reason why the reader may not make it. */
 export function actsOf(
   shown: ShownUser,
   money: UserMoney,

@@ -35,7 +35,7 @@ const actingOf = (request: HttpRequest): Acting => ({
   scope: adminScope(request),
 });
 
-/** Every field of an account is changed by a form of its own, by whom the policy's table allows. */
+/** Each field of an account has a form of its own; the policy's table says who may change it. */
 @Controller()
 export class UserActsController {
   constructor(
@@ -174,7 +174,7 @@ export class UserActsController {
     return afterChange(request, response, '/dashboard/admin/users', { ok: true, user_id: id });
   }
 
-  /** The account as it is now; one that was moved out of the administrator's scope is no longer shown. */
+  /** The account after the change; an account that left the administrator's scope is no longer shown. */
   private async answer(
     id: number,
     work: Promise<Changes>,

@@ -8,7 +8,7 @@ import { raiseBudget, type WantedRaise } from '../pages/budget-raise';
 
 export interface BillingConfig {
   readonly type: BillingType;
-  /** Null is no limit. */
+  /** Null: no limit. */
   readonly budget: Nano | null;
   readonly period: BudgetPeriod;
   readonly delegateUserId: number | null;
@@ -17,7 +17,7 @@ export interface BillingConfig {
 const dollars = (amount: Nano | null | undefined): string | null =>
   amount === null || amount === undefined ? null : formatUsd(amount);
 
-/** Who pays for a person, and how much at most. */
+/** The payer of a person, and the limit of their spending. */
 @Injectable()
 export class UserBilling {
   constructor(
@@ -37,7 +37,7 @@ export class UserBilling {
     });
   }
 
-  /** Null takes the budget away. */
+  /** Null removes the budget. */
   setMonthlyBudget(acting: Acting, target: Target, budget: Nano | null): Promise<Changes> {
     const kind = { act: 'monthly-budget', action: 'user.monthly-budget-changed' } as const;
     return this.editor.change(acting, target, kind, (tx, user) =>
@@ -45,7 +45,7 @@ export class UserBilling {
     );
   }
 
-  /** For a while; null ends what raises it now. */
+  /** A temporary raise; null ends the present one. */
   raiseBudget(acting: Acting, target: Target, raise: WantedRaise): Promise<Changes> {
     const kind = { act: 'budget-raise', action: 'user.budget-raised' } as const;
     const why = { ...target, by: acting.actor.userId };
@@ -87,7 +87,7 @@ export class UserBilling {
   }
 }
 
-/** Another person of the same organisation. */
+/** Checks that the delegate is another person of the same organisation. */
 async function delegateOf(tx: Tx, user: UserAccount, delegateUserId: number | null): Promise<number> {
   if (delegateUserId === null || delegateUserId === user.id) {
     throw fault('invalid_request', {

@@ -54,7 +54,7 @@ export class StatusForm extends ChangeForm {
 }
 
 export class ExemptForm extends ChangeForm {
-  /** Without it, the other one. */
+  /** Without it, the other state. */
   @IsFlag()
   billing_exempt?: boolean;
 }
@@ -94,7 +94,7 @@ export class UserDepartmentForm extends ChangeForm {
 }
 
 export class HardDeleteForm extends ChangeForm {
-  /** The account's address, typed. */
+  /** The account's address, typed as a confirmation. */
   @IsOptional()
   @IsLine(254)
   confirmation?: string;

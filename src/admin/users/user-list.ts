@@ -15,7 +15,7 @@ import type { Looks } from '../pages/looks';
 import { pickerOf } from '../pages/object-page';
 import { settableStatuses, type UserListQuery } from './user-forms';
 
-/** A person of the list, with what they spent in the calendar month and what they may spend. */
+/** A person of the list, with this month's spending and the limit of it. */
 export interface UserLine extends ListedUser {
   readonly spent: Nano;
   readonly budget: LimitState | null;

@@ -16,7 +16,7 @@ import { UserSpending } from './user-spending';
 
 const ROWS = 50;
 
-/** The page of one person: what they are, have and did, and what may be changed about it. */
+/** The page of one person: account, keys, activity and the available changes. */
 @Injectable()
 export class UserPages {
   constructor(
@@ -205,7 +205,7 @@ export class UserPages {
     });
   }
 
-  /** What was done to the account; what the person did elsewhere is in the log of activity. */
+  /** Entries about the account; the person's own actions elsewhere are in the activity log. */
   private async auditOf({ user, acting }: ShownUser, { translate }: Looks): Promise<SectionModel> {
     const entries = await this.activity.page(acting.scope, {
       object: { type: 'account', id: String(user.id) },

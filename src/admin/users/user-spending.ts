@@ -15,7 +15,7 @@ export interface ModelSpend {
 
 const MOST_MODELS = 100;
 
-/** What people spent, from the hours of usage. The accounts were found within the reader's scope before. */
+/** Spending by person, summed from the hours of usage. The caller found the accounts within the reader's scope. */
 @Injectable()
 export class UserSpending {
   constructor(

@@ -1,6 +1,6 @@
 /**
- * Every change that is put on record, as object.what-happened. The texts are `activity.action.<name>` in the locales;
- * names are never reused or renamed, as old entries keep them.
+ * Every logged change as object.action. The texts are `activity.action.<name>` in the locales. Names are never reused
+ * or renamed, since old entries keep them.
  */
 export const actionNames = [
   'account.data-exported',
@@ -122,7 +122,7 @@ export const actionNames = [
 
 export type ActionName = (typeof actionNames)[number];
 
-/** What an entry is about; the texts are `activity.object.<type>`. */
+/** The type of object that an entry is about; the texts are `activity.object.<type>`. */
 export const objectTypes = [
   'account',
   'alias',
@@ -147,6 +147,6 @@ export const objectTypes = [
 
 export type ObjectType = (typeof objectTypes)[number];
 
-/** Where the locales have the words for them. */
+/** The key of an action's text in the locales. */
 export const actionTextKey = (action: ActionName): string => `activity.action.${action}`;
 export const objectTextKey = (type: ObjectType): string => `activity.object.${type}`;

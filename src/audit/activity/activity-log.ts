@@ -5,7 +5,7 @@ import type { ActionName } from './action-names';
 import type { ActivityActor, ActivityRequest, Concerned, NewActivity } from './activity';
 import { boundedText, storedChanges } from './changes';
 
-/** A request whose handler promised to put one of these actions on record. */
+/** A request whose handler declared these audited actions. */
 interface AuditedRequest {
   readonly request: () => ActivityRequest;
   readonly promised: readonly ActionName[];
@@ -19,7 +19,7 @@ const insertion = `
     user_id, organisation_id, department_id, object_type, object_id, object_label, changes, reason, address, request_id)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`;
 
-/** Who changed what. An entry is written in the transaction of its change, so that neither is there without the other. */
+/** The activity log. An entry is written in the transaction of its change, so that neither exists without the other. */
 @Injectable()
 export class ActivityLog {
   private readonly running = new AsyncLocalStorage<AuditedRequest>();
@@ -44,15 +44,15 @@ export class ActivityLog {
     audited.written.set(tx, written.add(entry.action));
   }
 
-  /** Said by a handler that found nothing to change, such as a role that is set to what it is. */
+  /** Called by a handler that found nothing to change, such as a role that is set to its present value. */
   nothingChanged(): void {
     const audited = this.running.getStore();
     if (audited !== undefined) audited.kept = true;
   }
 
   /**
-   * Runs a request whose changes are on record. A transaction without a promised entry is rolled back, and a handler
-   * that ends without one fails. With no promised actions, entries know the request and none is demanded.
+   * Runs a request whose changes are audited. A transaction without a declared entry is rolled back, and a handler
+   * that ends without one fails. Without declared actions, entries know the request and none is required.
    */
   async during<Result>(
     request: () => ActivityRequest,

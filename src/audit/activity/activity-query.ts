@@ -32,7 +32,7 @@ export interface ActivityEntry {
 
 export interface ActivityFilter extends PageRequest {
   readonly from?: Date | null;
-  /** Not included. */
+  /** Exclusive. */
   readonly to?: Date | null;
   readonly action?: ActionName | null;
   readonly actorUserId?: number | null;
@@ -70,13 +70,13 @@ interface Row extends Readonly<Record<string, unknown>> {
 }
 
 export interface ActivityPage extends Page<ActivityEntry> {
-  /** Where the search was broken off before the page was full; it goes on with `next` or `previous`. */
+  /** The position where the search ran out of time before the page was full; it continues with `next` or `previous`. */
   readonly searchedTo: Date | null;
 }
 
 export interface ActivityDays {
   readonly days: readonly ActivityDay[];
-  /** Where counting was broken off. */
+  /** The position where counting ran out of time. */
   readonly countedTo: Date | null;
 }
 
@@ -99,19 +99,19 @@ const DAY_MS = 86_400_000;
 const MOST_BY_WORDS = 1_000;
 const CANCELLED = '57014';
 
-/** What a page is read from: all that the filter names, some entries, or those of some time. */
+/** The source of a page: all entries of the filter, entries by number, or those of a span of time. */
 interface Within {
   readonly ids?: readonly string[];
   readonly span?: Span;
 }
 
 /**
- * Reads the activity log, newest first. What one index can find is read along it; other filters are looked for by the
- * index of words, else in one span of time after the other.
+ * Reads the activity log, newest first. A filter that one index covers is read along it. Others use the index of
+ * words, else they search one span of time after another.
  */
 @Injectable()
 export class ActivityQuery {
-  /** How long a page looks for entries, in milliseconds: in the index of words, then from one span to the next. */
+  /** The time limit of a page's search in milliseconds, first in the index of words, then from span to span. */
   protected readonly wordsMs: number = 25;
   protected readonly searchMs: number = 40;
 
@@ -123,12 +123,15 @@ export class ActivityQuery {
     return { ...pageOf(await this.read(scope, filter, { ids }), filter), searchedTo: null };
   }
 
-  /** The same, in as many pages as it takes. */
+  /** The same entries over as many pages as needed. */
   all(scope: Scope, filter: ActivityFilter): AsyncGenerator<ActivityEntry> {
     return everyRow(filter.limit, ROWS_AT_ONCE, (page) => this.page(scope, { ...filter, ...page }));
   }
 
-  /** How many entries each day of the zone has, of the days that have any, as far back as there is time to count. */
+  /**
+   * The number of entries by day of the zone, as far back as the time limit allows; days without entries are left
+   * out.
+   */
   async days(scope: Scope, filter: Unpaged, timeZone: string): Promise<ActivityDays> {
     const ids = await this.idsByWords(scope, filter);
     if (ids !== null)
@@ -158,7 +161,7 @@ export class ActivityQuery {
     const parts = branchesOf(scope, parameters).map(
       (branch) => `SELECT occurred_at FROM activity WHERE ${[branch, ...where].join(' AND ')}`,
     );
-    // Days of all zones begin at a quarter of an hour, so only quarters have to be told in words.
+    // Days of all zones begin at a quarter of an hour, so only quarters are converted to text.
     return this.database.query<ActivityDay>(
       `SELECT to_char(quarter AT TIME ZONE ${zone}, 'YYYY-MM-DD') AS day, sum(count)::integer AS count
          FROM (SELECT date_bin('15 minutes', occurred_at, 'epoch') AS quarter, count(*) AS count
@@ -183,7 +186,7 @@ export class ActivityQuery {
     );
   }
 
-  /** The entries that have these words, where these are so few that their index finds them at once; else null. */
+  /** The entries that contain these words, where few enough match for the index to find them at once; else null. */
   private async idsByWords(scope: Scope, filter: Unpaged): Promise<string[] | null> {
     const parameters = new SqlParameters();
     const words = wordConditions(filter, parameters);
@@ -241,7 +244,7 @@ function pageOf(rows: readonly Row[], filter: ActivityFilter): Page<ActivityEntr
   return { ...page, rows: page.rows.map(entryOf) };
 }
 
-/** A page that is not full although there may be more: its cursor stands at the edge of what was looked into. */
+/** A page that is not full although more may exist: its cursor stands at the edge of the searched span. */
 function brokenOff(rows: readonly Row[], filter: ActivityFilter, isDown: boolean, edge: Date): ActivityPage {
   const cursor = newestFirst.cursorAt(isDown ? 'next' : 'previous', [String(edge.getTime() * 1_000), '0']);
   return {
@@ -251,7 +254,7 @@ function brokenOff(rows: readonly Row[], filter: ActivityFilter, isDown: boolean
   };
 }
 
-/** Whether one index alone finds all entries of a filter in their order. */
+/** Whether one index returns all entries of a filter in their order. */
 function isIndexed(scope: Scope, filter: ActivityFilter): boolean {
   const { action, actorUserId, actorText, object, objectText, text } = filter;
   if (actorText || objectText || text || (object && !object.id)) return false;
@@ -260,10 +263,10 @@ function isIndexed(scope: Scope, filter: ActivityFilter): boolean {
 }
 
 const LEAST_WORD = 3;
-/** As the index of words spells it. */
+/** Normalised as in the index of words. */
 const WORDS = `lower(actor_label || E'\\n' || coalesce(object_label, '') || E'\\n' || coalesce(object_id, ''))`;
 
-/** Beside the conditions themselves, for the index: it knows no words of less than three letters or digits. */
+/** An additional condition for the index, which has no words of fewer than three letters or digits. */
 const wordConditions = ({ actorText, objectText, text }: Unpaged, parameters: SqlParameters): string[] =>
   [actorText, objectText, text].flatMap((words) =>
     words && new RegExp(`[\\p{L}\\p{N}]{${LEAST_WORD}}`, 'u').test(words)
@@ -272,8 +275,8 @@ const wordConditions = ({ actorText, objectText, text }: Unpaged, parameters: Sq
   );
 
 /**
- * What a scope may read, as conditions that exclude one another: each is read along an index of its own. A person
- * reads what concerns their account and what they did themselves.
+ * The rows that a scope may read, as mutually exclusive conditions: each is read along an index of its own. A person
+ * reads entries about their account and entries of their own actions.
  */
 function branchesOf(scope: Scope, parameters: SqlParameters): string[] {
   switch (scope.kind) {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, RepeatingJob, Settings } from '../../platform';
 
-/** Removes entries of the activity log that are older than the setting keeps them. Without a setting, all are kept. */
+/** Removes entries of the activity log older than the configured retention. Without a setting, all are kept. */
 @Injectable()
 export class ActivityRetention {
   constructor(
@@ -14,7 +14,7 @@ export class ActivityRetention {
     await this.forgetOld(new Date());
   }
 
-  /** Answers how many went. */
+  /** Returns the number of removed entries. */
   async forgetOld(now: Date): Promise<number> {
     const { activityRetentionMonths: months } = this.settings;
     if (months === undefined) return 0;

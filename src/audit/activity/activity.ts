@@ -2,7 +2,7 @@ import type { Role } from '../../kernel';
 import type { ActionName, ObjectType } from './action-names';
 import type { Changes } from './changes';
 
-/** Who acted. The label is frozen in the entry: it stays readable after the person or key is gone. */
+/** The actor. The label is frozen in the entry, so that it stays readable after the person or key is gone. */
 export type ActivityActor =
   | {
       readonly kind: 'user';
@@ -24,7 +24,7 @@ export type ActivityActor =
 
 export const systemActor = (label: string): ActivityActor => ({ kind: 'system', label });
 
-/** Whose account, organisation and department an entry belongs to: who may read it follows from this. */
+/** The account, organisation and department of an entry; they decide who may read it. */
 export interface Concerned {
   readonly userId?: number | null;
   readonly organisationId?: number | null;
@@ -38,17 +38,17 @@ export interface NewActivity {
     readonly id?: string | number | bigint;
     readonly label?: string;
   };
-  /** Whom it is about. Without it, the actor, who changed something of their own. */
+  /** The account that the entry is about. By default the actor, who changed something of their own. */
   readonly concerns?: Concerned;
   /** See `changesOf`. */
   readonly changes?: Changes;
   /** What the actor gave as the reason. */
   readonly reason?: string;
-  /** Without it, who is signed in or whose key it is. */
+  /** By default the signed-in person, or the owner of the key. */
   readonly actor?: ActivityActor;
 }
 
-/** What the log knows of the request in which a change is made. */
+/** The request in which a change is made, as the log records it. */
 export interface ActivityRequest {
   readonly requestId: string | null;
   readonly address: string | null;

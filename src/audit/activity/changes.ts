@@ -2,7 +2,7 @@ import { redactText } from '../../platform';
 
 type Plain = string | number | boolean | null | readonly Plain[];
 
-/** Before and after of every field that changed; null for what was not there. */
+/** Old and new value of every changed field; null for an absent value. */
 export type Changes = Readonly<Record<string, readonly [before: Plain, after: Plain]>>;
 
 const secretName = /secret|password|passphrase|pepper|credential|hash|(^|_)token$|(api|private|root)_key$/;
@@ -11,8 +11,8 @@ const MOST_ITEMS = 50;
 const hiddenValue = '[hidden]';
 
 /**
- * What an update does to an object. Give the fields that were offered as `after`: what is not among them was not
- * changed. An object that is made has no `before`, one that is removed no `after`.
+ * The difference that an update makes. `after` holds the submitted fields alone: others count as unchanged. A new
+ * object has no `before`, a removed one no `after`.
  */
 export function changesOf(before: object | null, after: object | null): Changes {
   const earlier = new Map(Object.entries(before ?? {}));
@@ -26,7 +26,7 @@ export function changesOf(before: object | null, after: object | null): Changes 
   return changes;
 }
 
-/** The changes as they are stored: nothing secret, nothing endless. */
+/** The changes as they are stored: without secrets, and bounded in length. */
 export function storedChanges(changes: Changes): Changes {
   const shown = (name: string, value: Plain): Plain =>
     value !== null && secretName.test(snakeCase(name)) ? hiddenValue : bounded(value);

@@ -2,12 +2,12 @@ import type { Span } from '../span';
 
 const DAY_MS = 86_400_000;
 const FIRST_MS = 2 * DAY_MS;
-/** So many times as long as the span before it, at most. */
+/** The largest factor by which a span is longer than the one before it. */
 const MOST_GROWTH = 16;
 
 /**
- * A period in spans, one after the other from where a search begins, each as long as the time that is left seems to
- * allow. When the time is over it ends early and answers where; null at the end.
+ * Splits a period into spans, from where a search begins, each sized by the time that is left. Returns the position
+ * where time ran out; null when the period was searched whole.
  */
 export function* searchSpans(
   period: Span,

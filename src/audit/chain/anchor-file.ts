@@ -15,12 +15,12 @@ import { readHead, type SignedHead, writtenHead } from './block';
 
 const ASIDE = 'anchor-contradicted-';
 
-/** Rewritten to one line a chain when it has grown to this and is mostly former heads. */
+/** The file is compacted to one line a chain when it reaches this size and is mostly former heads. */
 const LARGEST_BYTES = 8 * 1_024 * 1_024;
 
 /**
- * The newest heads that this machine has seen, outside the database: who changes the past there would have to change it
- * here too. Lines are only added; the last one of a chain counts.
+ * The newest heads that this machine has seen, outside the database: changing the past there means changing it here
+ * too. The file is append-only; the last line of a chain counts.
  */
 export class AnchorFile {
   private readonly newest = new Map<number, SignedHead>();
@@ -28,7 +28,7 @@ export class AnchorFile {
 
   private constructor(readonly path: string) {}
 
-  /** A file that is not there begins empty; a line that cannot be read, such as one cut by a crash, is passed over. */
+  /** A missing file begins empty; an unreadable line, such as one cut by a crash, is skipped. */
   static open(dataFolder: string): AnchorFile {
     const anchor = new AnchorFile(join(dataFolder, 'audit', 'anchor.jsonl'));
     if (existsSync(anchor.path)) anchor.load();
@@ -47,7 +47,7 @@ export class AnchorFile {
     this.bytes += append(this.path, news);
   }
 
-  /** Puts the file aside as evidence and begins a new one. Answers where it is now. */
+  /** Sets the file aside as evidence and begins a new one. Returns the new path of the evidence. */
   setAside(now: Date): string {
     const aside = join(dirname(this.path), `${ASIDE}${now.toISOString().replaceAll(/[:.]/g, '-')}.jsonl`);
     renameSync(this.path, aside);
@@ -56,7 +56,7 @@ export class AnchorFile {
     return aside;
   }
 
-  /** The heads of the files that were put aside and that nobody has taken away since. */
+  /** The heads of files that were set aside as evidence and are still there. */
   evidence(): SignedHead[] {
     const folder = dirname(this.path);
     const names = existsSync(folder) ? readdirSync(folder) : [];
@@ -96,7 +96,9 @@ function readLine(line: string): SignedHead | null {
   }
 }
 
-/** On the disk when it returns. A line feed comes first, so that a line that a crash cut off spoils no other. */
+/**
+ * Durable (fsync) when it returns. The line begins with a line feed, so that it never joins a line that a crash cut.
+ */
 function append(path: string, heads: readonly SignedHead[]): number {
   mkdirSync(dirname(path), { recursive: true });
   const file = openSync(path, 'a', 0o600);

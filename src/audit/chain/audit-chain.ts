@@ -9,16 +9,16 @@ import { allHeads, headsAt, headsSince } from './chain-store';
 import { ChainBreaks } from './review/chain-breaks';
 import { SealingKey } from './sealing-key';
 
-/** Half a second to notice an entry and the time of a round keep it well below the two seconds that are promised. */
+/** Half a second of polling and the time of a round stay well below the promised two seconds. */
 const LOOK_EVERY_MS = 500;
 /** Before an export. */
 const ROUNDS = 50;
-/** Heads of other nodes are looked for this far back, as their transactions end later than they begin. */
+/** Heads of other nodes are searched this far back, as a transaction's time is that of its start. */
 const OVERLAP_MS = 60_000;
 
 /**
- * Seals the activity log while the service runs, and anchors the heads in the data folder. Every node tries; the one
- * that gets the lock does it. Nothing is lost when one dies: what waits is in the database.
+ * Seals the activity log while the service runs, and anchors the heads in the data folder. Every node tries; the
+ * holder of the lock seals. A crash loses nothing: unsealed entries wait in the database.
  */
 @Injectable()
 export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -57,7 +57,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     return this.key.publicKey;
   }
 
-  /** Seals all that waits now, unless another node is at it, and anchors what any node has sealed. */
+  /** Seals all waiting entries, unless another node does, and anchors the heads that any node has sealed. */
   async seal(): Promise<void> {
     let isFull = await this.isWaiting();
     while (isFull) {
@@ -72,7 +72,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
   /** Hands out an export line by line, of all chains or of one. What waits is sealed first. */
   async export(write: (lines: string) => Promise<void>, chain?: number): Promise<void> {
     await this.sealAll();
-    // Before the transaction sees its state: what is anchored is in it.
+    // Read before the transaction takes its snapshot, so that the snapshot contains every anchored head.
     const anchor = await this.anchorHeads();
     const anchored = [...anchor.heads.values(), ...anchor.evidence()];
     const wish = { anchored, key: this.key, now: new Date(), ...(chain === undefined ? {} : { chain }) };
@@ -84,7 +84,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     );
   }
 
-  /** Also while another node is at it; gives up after a while, as that node goes on. */
+  /** Waits while another node seals; gives up after a while, as that node continues. */
   private async sealAll(): Promise<void> {
     for (let round = 0; round < ROUNDS; round += 1) {
       await this.seal();
@@ -105,7 +105,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     const isFirst = this.anchor === undefined;
     const anchor = (this.anchor ??= AnchorFile.open(this.settings.dataFolder));
     let heads = isFirst ? await allHeads(this.database) : await headsSince(this.database, this.anchoredUpTo);
-    // At first all that is anchored is looked for, later the chains that have grown.
+    // The first run checks all anchored heads, later runs the chains that have grown.
     const contradicted = await this.contradicted(anchor, isFirst ? [...anchor.heads.values()] : heads);
     if (contradicted.length > 0) {
       await this.alarm(anchor, contradicted);
@@ -120,7 +120,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     return anchor;
   }
 
-  /** The anchored heads of these chains that the database does not have, or has otherwise. */
+  /** The anchored heads of these chains that the database lacks or holds in another form. */
   private async contradicted(anchor: AnchorFile, heads: readonly SignedHead[]): Promise<SignedHead[]> {
     const anchored = heads.flatMap(({ chain }) => anchor.heads.get(chain) ?? []);
     if (anchored.length === 0) return [];

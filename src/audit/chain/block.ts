@@ -5,7 +5,7 @@ export const HASH_BYTES = 32;
 /** What the first block of a chain names as the one before it. */
 export const NO_BLOCK = Buffer.alloc(HASH_BYTES);
 
-/** A new column of the log makes a new version, as the lines of its entries change. */
+/** A new column of the log raises this version, as the lines of its entries change. */
 export const BLOCK_VERSION = 1;
 
 /** What a signature covers. Positions count the entries of a chain from 1. */
@@ -101,14 +101,14 @@ export function readHead(value: unknown): SignedHead | null {
     signer: bytesOf(fields.get('signer'), HASH_BYTES),
     signature: bytesOf(fields.get('signature'), 64),
   };
-  // Every byte counts: what is written otherwise than we write it was not written by us.
+  // The comparison is by byte: a different spelling was not written by this program.
   return JSON.stringify(writtenHead(head)) === JSON.stringify(Object.fromEntries(fields)) ? head : null;
 }
 
 const wholeNumber = (value: unknown): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : NaN;
 
-/** Empty for what is not exactly so many bytes as we write them. */
+/** Returns an empty buffer unless the text is the exact encoding of so many bytes. */
 export function bytesOf(value: unknown, length: number): Buffer {
   const bytes = typeof value === 'string' ? Buffer.from(value, 'base64url') : Buffer.alloc(0);
   const isOurs = bytes.length === length && bytes.toString('base64url') === value;

@@ -6,7 +6,7 @@ import type { SealingKey } from './sealing-key';
 
 export const EXPORT_FORMAT = 'switchboard-audit-1';
 
-/** What the marks of lines begin with; every other line is an entry. */
+/** The prefix of lines that are not entries. */
 export const EXPORT_MARK = '{"export":';
 export const BLOCK_MARK = '{"block":';
 
@@ -14,17 +14,20 @@ const BLOCKS_AT_ONCE = 200;
 const ENTRIES_AT_ONCE = 5_000;
 
 export interface ExportWish {
-  /** All chains without it. */
+  /** Without it: all chains. */
   readonly chain?: number;
-  /** As the data folder has them, evidence included: what the database has lost or changed since does not fit them. */
+  /**
+   * The anchored heads of the data folder, evidence included: rows that the database lost or changed later contradict
+   * them.
+   */
   readonly anchored: readonly SignedHead[];
   readonly key: SealingKey;
   readonly now: Date;
 }
 
 /**
- * Whole blocks with their lists and entries, chain by chain, line by line. The first line names the newest heads and is
- * signed, so that nothing can be taken from the end. The transaction must see one state throughout.
+ * Exports whole blocks with their lists and entries, chain by chain, as lines. The first line names the newest heads
+ * and is signed, so that truncation is detected. The transaction needs a stable snapshot.
  */
 export async function* exportedLines(tx: Tx, wish: ExportWish): AsyncGenerator<string> {
   const heads = (await allHeads(tx)).filter(({ chain }) => wish.chain === undefined || chain === wish.chain);
@@ -34,7 +37,7 @@ export async function* exportedLines(tx: Tx, wish: ExportWish): AsyncGenerator<s
       const place = { chain: head.chain, after, upTo: head.number, most: BLOCKS_AT_ONCE };
       const blocks = await blocksAfter(tx, place);
       const last = blocks.at(-1);
-      // A hole at the end: the head that the first line names tells of it.
+      // The end of a chain is missing here; the head in the first line reveals it.
       if (last === undefined) break;
       after = last.head.number;
       for (const some of inPortions(blocks)) yield* linesOfBlocks(tx, some);

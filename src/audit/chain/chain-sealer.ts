@@ -17,7 +17,7 @@ import type { SealingKey } from './sealing-key';
 const ENTRIES_A_BLOCK = 1_000;
 const ENTRIES_AT_ONCE = 5_000;
 
-/** Held by the node whose turn it is until its transaction ends, also when it dies. */
+/** An advisory lock, held until the node's transaction ends, also by a crash. */
 const SEALING_LOCK = "hashtextextended('switchboard.activity-seal', 0)";
 
 export interface SealedRound {
@@ -28,8 +28,8 @@ export interface SealedRound {
 }
 
 /**
- * Seals what waits, in the order of its numbers, each entry in the chain of its organisation. One node at a time does;
- * null while it is another one.
+ * Seals waiting entries in the order of their numbers, each in the chain of its organisation. One node at a time;
+ * null while another node seals.
  */
 export async function sealWaiting(tx: Tx, key: SealingKey): Promise<SealedRound | null> {
   const [lock] = await tx.query<{ taken: boolean }[]>(
@@ -66,7 +66,7 @@ const sumOf = (list: BlockList): Pick<BlockHead, 'count' | 'root'> => ({
   root: rootOf(list),
 });
 
-/** A head that was altered since it was sealed is told by the checks; it must not keep later entries from being sealed. */
+/** The checks report a head that was altered after sealing; it must not keep later entries from being sealed. */
 const nextOf = (
   chain: number,
   last: LastBlock | undefined,

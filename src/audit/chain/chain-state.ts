@@ -5,7 +5,7 @@ import { Database } from '../../platform';
 interface ChainState {
   /** Null while nothing is sealed. */
   readonly sealedAt: Date | null;
-  /** Since when the oldest entry waits that is not sealed; null when none does. */
+  /** Since when the oldest unsealed entry waits; null when none does. */
   readonly waitingSince: Date | null;
 }
 
@@ -15,7 +15,7 @@ const STATE = `
          (SELECT min(u.since) FROM activity_unsealed u JOIN activity a ON a.id = u.entry_id
            WHERE $1::integer IS NULL OR a.organisation_id = $1) AS "waitingSince"`;
 
-/** Up to when the entries that somebody may read are sealed. */
+/** Up to when the entries within a scope are sealed. */
 @Injectable()
 export class ChainStates {
   constructor(private readonly database: Database) {}

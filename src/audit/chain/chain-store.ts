@@ -30,7 +30,7 @@ const WAITING = `
 export const waitingEntries = (tx: Tx, most: number): Promise<WaitingEntry[]> =>
   tx.query<WaitingEntry[]>(WAITING, [most]);
 
-/** The last block of a chain, with its hash as it was when it was sealed: a head that was altered since has another. */
+/** The last block of a chain. Its hash is the one computed at sealing: an altered head has another. */
 export interface LastBlock {
   readonly head: SignedHead;
   readonly hash: Buffer;
@@ -47,7 +47,7 @@ export async function lastBlocks(tx: Tx, chains: readonly number[]): Promise<Map
   return new Map(rows.map((row) => [row.chain, { head: headOf(row), hash: row.hash }]));
 }
 
-/** The last block of every chain, by a walk along the index. */
+/** The last block of every chain, by a loose index scan. */
 export async function allHeads(reader: Pick<Database, 'query'>): Promise<SignedHead[]> {
   const rows = await reader.query<HeadRow>(`
     WITH RECURSIVE chains AS (
@@ -60,7 +60,7 @@ export async function allHeads(reader: Pick<Database, 'query'>): Promise<SignedH
   return rows.map(headOf);
 }
 
-/** The heads sealed since an instant, the oldest first, so that later ones of a chain replace the earlier. */
+/** The heads sealed since an instant, oldest first, so that a later head of a chain replaces an earlier one. */
 export async function headsSince(reader: Pick<Database, 'query'>, since: Date): Promise<SignedHead[]> {
   const rows = await reader.query<HeadRow>(
     `SELECT DISTINCT ON (chain) ${HEAD_COLUMNS} FROM activity_block WHERE sealed_at >= $1

@@ -1,4 +1,4 @@
-/** What the line of an entry is made of; text as the database writes it, so that nothing is rounded on the way. */
+/** The columns of an entry's line; as text of the database, so that nothing is rounded. */
 export const LINE_COLUMNS = `
   id::text, to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS occurred_at, action, actor_kind,
   actor_user_id, actor_key_id::text, actor_role, actor_organisation_id, actor_label, user_id, organisation_id,

@@ -1,11 +1,11 @@
 import { createPrivateKey, createPublicKey, hkdfSync, type KeyObject, sign, verify } from 'node:crypto';
 
 const SEED_BYTES = 32;
-/** What precedes the bare key of Ed25519 in the two usual wrappings. */
+/** The DER prefixes of a raw Ed25519 key in PKCS #8 and SPKI. */
 const PRIVATE_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
 const PUBLIC_PREFIX = Buffer.from('302a300506032b6570032100', 'hex');
 
-/** Signs the heads of blocks. All nodes of an installation have the same, as it follows from their master key. */
+/** Signs the heads of blocks. It is derived from the master key, so that all nodes of an installation share it. */
 export class SealingKey {
   readonly publicKey: Buffer;
   private readonly privateKey: KeyObject;

@@ -5,9 +5,9 @@ export type StatusClass = (typeof statusClasses)[number];
 
 export interface RequestLogFilter {
   readonly from?: Date | null;
-  /** Not included. */
+  /** Exclusive. */
   readonly to?: Date | null;
-  /** As it was asked for, or as it was served. */
+  /** The requested name, or the name of the model that served. */
   readonly model?: string | null;
   readonly keyId?: number | null;
   readonly userId?: number | null;
@@ -51,13 +51,13 @@ export function recordConditions(filter: RequestLogFilter, parameters: SqlParame
     const hundreds = Number(filter.statusClass[0]) * 100;
     conditions.push(`r.status >= ${hundreds} AND r.status < ${hundreds + 100}`);
   }
-  // An index knows the failures: a request without a code has none of these.
+  // A partial index covers failures: a request without a code has none of these.
   if (filter.code || filter.statusClass === '4xx' || filter.statusClass === '5xx')
     conditions.push('r.code IS NOT NULL');
   return conditions;
 }
 
-/** Whether the hours of usage can tell where to look: no index of records knows such a filter. */
+/** Whether the hours of usage can locate matches: no index of records covers such a filter. */
 export const isGuided = (filter: RequestLogFilter): boolean =>
   !hasOwnIndex(filter) &&
   (isSet(filter.model) ||
@@ -76,7 +76,7 @@ const hasOwnIndex = ({ session, requestId, code, statusClass }: RequestLogFilter
 
 const isSet = (value: unknown): boolean => value !== null && value !== undefined;
 
-/** What an hour of usage has to fulfil before any of its records can; and how many of them then may. */
+/** The condition on an hour of usage that contains a match, and how many of its records may match. */
 export function hourConditions(
   filter: RequestLogFilter,
   parameters: SqlParameters,

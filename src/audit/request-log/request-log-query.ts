@@ -7,7 +7,7 @@ import { SqlParameters } from '../sql-parameters';
 import { hourConditions, isGuided, recordConditions, type RequestLogFilter } from './log-filter';
 
 export interface LoggedRequest extends Omit<RequestRecord, 'settlementId'> {
-  /** When it was put on record, and its charge into the ledger. */
+  /** When the record, and its ledger entry, were written. */
   readonly settledAt: Date;
   readonly settlementId: string | null;
   readonly keyName: string | null;
@@ -15,7 +15,7 @@ export interface LoggedRequest extends Omit<RequestRecord, 'settlementId'> {
 }
 
 export interface RequestLogPage extends Page<LoggedRequest> {
-  /** Where the search was broken off before the page was full; it goes on with `next` or `previous`. */
+  /** The position where the search ran out of time before the page was full; it continues with `next` or `previous`. */
   readonly searchedTo: Date | null;
 }
 
@@ -25,7 +25,7 @@ type Row = Readonly<Record<string, unknown>> & {
   readonly user_name: string | null;
 };
 
-/** An hour in which there may be something, and the keys it may be of. */
+/** An hour that may contain matches, and the keys they may belong to. */
 interface Place {
   readonly hour: Date;
   readonly keys: readonly (string | null)[];
@@ -47,7 +47,7 @@ const newestFirst = new Keyset(
 );
 
 const HOUR_MS = 3_600_000;
-/** What is often there fills a page from a few hours; what is seldom there is looked for in many at once. */
+/** Frequent matches fill a page from few hours; rare ones are searched in many hours at once. */
 const hoursOfRound = (round: number): number => (round === 0 ? 8 : round === 1 ? 80 : 400);
 const KEYS_AT_ONCE = 1_000;
 const MOST_ROUNDS = 8;
@@ -143,7 +143,7 @@ function placesIn(places: readonly Place[] | null, parameters: SqlParameters): s
          AND o.created_at >= place.hour AND o.created_at < place.hour + interval '1 hour') AS r`;
 }
 
-/** As many hours as may have so many hits, but not too much to read at once. */
+/** As many hours as may fill the page, within the bound of one read. */
 function enough(places: readonly Place[], wanted: number): readonly Place[] {
   let hits = 0;
   let keys = 0;
@@ -160,7 +160,7 @@ function pageOf(rows: readonly Row[], page: PageRequest): Page<LoggedRequest> {
   return { ...found, rows: found.rows.map(requestOf) };
 }
 
-/** A page that is not full although there may be more: its cursor stands at the edge of what was looked into. */
+/** A page that is not full although more may exist: its cursor stands at the edge of the searched span. */
 function brokenOff(rows: readonly Row[], page: PageRequest, isDown: boolean, hour: Date): RequestLogPage {
   const edge = isDown ? hour : new Date(hour.getTime() + HOUR_MS);
   const cursor = newestFirst.cursorAt(isDown ? 'next' : 'previous', [

@@ -1,4 +1,7 @@
-/** The longest of each step in milliseconds, about 1.7 times that of the one before; the last step has none. */
+/**
+ * The upper bound of each bucket of the latency histogram in milliseconds, about 1.7 times the one before. The last
+ * bucket is open.
+ */
 const longest = [
   40, 70, 120, 210, 360, 620, 1_100, 1_900, 3_200, 5_500, 9_500, 16_500, 28_500, 60_000, 180_000,
 ] as const;
@@ -19,8 +22,8 @@ export const latencyConditions: readonly ((column: string) => string)[] = latenc
 );
 
 /**
- * How long so many of all requests took at most, about: within the step it falls into, requests are taken to be spread
- * evenly on a logarithmic scale. Null without any; of the last step its beginning.
+ * An approximate quantile: within its bucket, requests are assumed to be spread evenly on a logarithmic scale. Null
+ * without any; in the last bucket its lower bound.
  */
 export function latencyQuantile(steps: readonly number[], share: number): number | null {
   const all = steps.reduce((sum, count) => sum + count, 0);

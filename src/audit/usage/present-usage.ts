@@ -5,7 +5,7 @@ import { allTokens, p95Of, type UsageSums } from './usage-sums';
 
 const mean = (sum: number, count: number): number | null => (count === 0 ? null : Math.round(sum / count));
 
-/** Sums as programs read them; `cost` and `cost_nano` are exact. */
+/** Sums as JSON for programs; `cost` and `cost_nano` are exact. */
 const presentSums = (sums: UsageSums) => ({
   requests: sums.requests,
   failures: sums.failures,
@@ -97,7 +97,7 @@ export const usageFileColumns = [
   ...sumNames,
 ];
 
-/** One row a bucket and group, or one a bucket; those without requests are left out. */
+/** One row by bucket and group; rows without requests are left out. */
 export function* usageFileRows(question: UsageQuestion, answer: UsageAnswer): Generator<readonly unknown[]> {
   const { groupBy } = question;
   for (const [place, all] of answer.buckets.entries()) {

@@ -7,11 +7,11 @@ import {
   type UsageQuestion,
 } from './usage-question';
 
-/** A question as an address spells it. An empty text stands for nothing, as a form sends it. */
+/** The query parameters of usage. A form sends empty texts for absent ones. */
 export interface UsageAsked {
   readonly from?: string | null;
   readonly to?: string | null;
-  /** So many days up to `to`, the last one included; where `from` is not given. */
+  /** So many days up to and including `to`, where `from` is absent. */
   readonly days?: number | null;
   readonly bucket?: string | null;
   readonly group_by?: string | null;
@@ -30,7 +30,7 @@ const USUAL_DAYS = 30;
 const DAY_MS = 86_400_000;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
-/** From here on a day says more than an hour, and a month more than a day. */
+/** Longer periods are shown by day instead of by hour, and then by month. */
 const LONG_FOR_HOURS = 3 * DAY_MS;
 const LONG_FOR_DAYS = 190 * DAY_MS;
 
@@ -53,7 +53,9 @@ export function zoneOf(asked: string | null | undefined, usual: string): string 
   return asked;
 }
 
-/** A day alone is a day of the zone: `from` begins with it, and `to` ends with it. An instant in `to` is not included. */
+/**
+ * A date alone is a day of the zone: `from` is its beginning, and `to` includes it. An instant in `to` is exclusive.
+ */
 export function periodOf(
   { from, to, days }: Pick<UsageAsked, 'from' | 'to' | 'days'>,
   zone: string,

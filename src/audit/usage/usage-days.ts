@@ -3,7 +3,7 @@ import { Database, RepeatingJob } from '../../platform';
 
 const MOST_DAYS = 800;
 
-/** Sums days that are long over from their hours, as what is asked of the whole platform is read from days. */
+/** Sums old days from their hours: reports on the whole platform read days. */
 @Injectable()
 export class UsageDays {
   constructor(private readonly database: Database) {}

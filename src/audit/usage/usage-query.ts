@@ -9,11 +9,11 @@ import { isAskedOfDays, isLabel, usageStatement } from './usage-sql';
 import { addSums, lessSums, NO_SUMS, type SumsRow, sumsOfRow, type UsageSums } from './usage-sums';
 
 export interface UsageGroup {
-  /** `named`: one value of what is grouped by. `none`: requests without one. `others`: those that cost less. */
+  /** `named`: one value of the group. `none`: requests without a value. `others`: the cheaper rest. */
   readonly kind: 'named' | 'none' | 'others';
-  /** What a filter takes: a name, or an id; null where there is none. */
+  /** The value that a filter takes: a name, or an id; null where there is none. */
   readonly value: string | null;
-  /** As people know it. */
+  /** The display name. */
   readonly label: string | null;
   readonly sums: UsageSums;
   /** One a bucket. */
@@ -26,13 +26,13 @@ export interface UsageAnswer {
   readonly total: UsageSums;
   /** One a bucket. */
   readonly buckets: readonly UsageSums[];
-  /** The costliest first; none where nothing is grouped by. Requests with several tags stand under each of them. */
+  /** The costliest first; empty without a grouping. A request with several tags counts under each. */
   readonly groups: readonly UsageGroup[];
 }
 
 type CellRow = SumsRow & { readonly bucket: number; readonly rank: number; readonly name: string | null };
 
-/** Steps in the time of the zone, so that a change of clocks moves no border. */
+/** Buckets in the zone's own time, so that a change of clocks moves no boundary. */
 const BORDERS = `
   SELECT DISTINCT greatest(step AT TIME ZONE $4, $1::timestamptz) AS border
     FROM generate_series(date_trunc($3, $1::timestamptz AT TIME ZONE $4), $2::timestamptz AT TIME ZONE $4,
@@ -43,7 +43,7 @@ const USUAL_GROUPS = 50;
 /** Buckets times groups. */
 const MOST_CELLS = 20_000;
 
-/** What requests came to: sums over a period, by bucket and group. Every page, file and interface of usage asks here. */
+/** Usage: sums over a period by bucket and group. Every page, file and interface reads it here. */
 @Injectable()
 export class UsageQuery {
   constructor(private readonly database: Database) {}
@@ -55,7 +55,7 @@ export class UsageQuery {
     const mostGroups = question.groupBy ? Math.min(question.mostGroups ?? USUAL_GROUPS, room) : 0;
     const [cells, all] = await Promise.all([
       this.cells(scope, { ...question, mostGroups }, borders),
-      // Labels are no division of all requests: some have none, and some have several.
+      // Labels do not partition requests: some requests have none, others several.
       isLabel(question.groupBy) ? this.cells(scope, { ...question, groupBy: null }, borders) : null,
     ]);
     const buckets = bucketsOf(all ?? cells, borders.length);
@@ -70,7 +70,7 @@ export class UsageQuery {
     };
   }
 
-  /** What filters of this scope and period can be set to. */
+  /** The options of the filters in this scope and period. */
   choices(scope: RecordScope, period: Pick<UsageQuestion, 'from' | 'to'>): Promise<UsageChoices> {
     return usageChoices(this.database, scope, period);
   }
@@ -96,7 +96,7 @@ export class UsageQuery {
       const statement = usageStatement(scope, question, cuts, new Set(), parameters);
       return this.database.query<CellRow>(statement, parameters.values);
     }
-    // Which days are summed and what they come to is read as of one moment.
+    // One snapshot reads the list of summed days and their sums.
     return this.database.transaction(
       async (tx) => {
         const days = await tx.query<{ day: Date }[]>(MERGED, [cuts.borders[0], cuts.borders.at(-1)]);
@@ -112,7 +112,7 @@ export class UsageQuery {
 const MERGED = `SELECT day FROM usage_day_merged
   WHERE day >= date_trunc('day', $1::timestamptz, 'UTC') AND day < $2::timestamptz`;
 
-/** Hours are the same everywhere, but for zones that are half an hour off: those see hours that begin at half past. */
+/** Hours are those of UTC. In zones with a half-hour offset, buckets therefore begin at half past. */
 const zoneOf = (bucket: UsageBucket, zone: string): string => (bucket === 'hour' ? 'UTC' : zone);
 
 function bucketsOf(cells: readonly CellRow[], count: number): UsageSums[] {

@@ -17,7 +17,7 @@ export const usageBuckets = ['hour', 'day', 'month'] as const;
 export type UsageBucket = (typeof usageBuckets)[number];
 
 export interface UsageFilter {
-  /** As it was asked for, or as it was served. */
+  /** The requested name, or the name of the model that served. */
   readonly model?: string | null;
   readonly keyId?: number | null;
   readonly projectId?: number | null;
@@ -30,14 +30,14 @@ export interface UsageFilter {
 
 export interface UsageQuestion {
   readonly from: Date;
-  /** Not included. */
+  /** Exclusive. */
   readonly to: Date;
   /** Days and months are those of the zone; hours begin with those of UTC. */
   readonly bucket: UsageBucket;
   readonly zone: string;
   readonly groupBy?: UsageGrouping | null;
   readonly filter?: UsageFilter;
-  /** The groups that cost most are told apart; the others are summed as one. */
+  /** The costliest groups are listed; the others are summed as one. */
   readonly mostGroups?: number;
 }
 
@@ -60,16 +60,16 @@ export function checkUsageQuestion({ from, to, bucket }: UsageQuestion): void {
   }
 }
 
-/** Where a period is cut. Sums know whole hours and days alone, so they go by the nearest of these. */
+/** The boundaries of buckets. Sums exist by whole hours and days, so they use the nearest of these. */
 export interface Cuts {
   /** The first instant of each bucket, and the end of the last one. */
   readonly borders: readonly Date[];
-  /** The same, each at the nearest whole hour, and these at the nearest day of UTC. */
+  /** The same boundaries rounded to the nearest hour, and those rounded to the nearest day of UTC. */
   readonly hours: readonly Date[];
   readonly days: readonly Date[];
 }
 
-/** An hour that is not over yet is whole when the period reaches to now: later records are not there. */
+/** The present hour counts as whole when the period reaches up to now: it has no later records. */
 export function cutsOf(starts: readonly Date[], to: Date, now: number): Cuts {
   const end =
     to.getTime() >= now ? new Date(Math.floor((to.getTime() - 1) / HOUR_MS) * HOUR_MS + HOUR_MS) : to;
@@ -80,7 +80,7 @@ export function cutsOf(starts: readonly Date[], to: Date, now: number): Cuts {
 
 const nearest = (instant: Date, unit: number): Date => new Date(Math.round(instant.getTime() / unit) * unit);
 
-/** What lies between two lists of borders. */
+/** The spans between two lists of boundaries. */
 export const gapsOf = (borders: readonly Date[], others: readonly Date[]): Span[] =>
   borders.flatMap((border, at) => {
     const other = others[at] ?? border;
@@ -90,7 +90,7 @@ export const gapsOf = (borders: readonly Date[], others: readonly Date[]): Span[
 
 export const dayOf = (instant: Date): number => Math.floor(instant.getTime() / DAY_MS) * DAY_MS;
 
-/** Of a period what lies outside of some days, in as few spans as it takes. */
+/** The parts of a period outside of some days, in the fewest spans. */
 export function outsideOf(days: ReadonlySet<number>, { from, to }: Span): Span[] {
   const spans: Span[] = [];
   let begin = from.getTime();

@@ -14,7 +14,7 @@ import { sumColumns } from './usage-sums';
 
 type LabelKind = 'end_user' | 'tag';
 
-/** What a request was made as, where a lane served it: the other names are made up by callers. */
+/** The requested name where a lane served it: callers can invent any other name. */
 const SERVED_AS = 'CASE WHEN r.served_model IS NOT NULL THEN r.model END';
 
 const columnOf: Readonly<Record<Exclude<UsageGrouping, LabelKind>, string>> = {
@@ -30,7 +30,7 @@ const numbered = new Set<UsageGrouping | null | undefined>(['key', 'project', 'u
 export const isLabel = (grouping: UsageGrouping | null | undefined): grouping is LabelKind =>
   grouping === 'end_user' || grouping === 'tag';
 
-/** The labels that a question is about: at most one kind has hours of its own. */
+/** The label columns of a question: at most one kind of label has hours of its own. */
 function labelsOf({ groupBy, filter }: UsageQuestion): ReadonlySet<LabelKind> {
   const kinds = new Set<LabelKind>();
   if (isLabel(groupBy)) kinds.add(groupBy);
@@ -39,7 +39,7 @@ function labelsOf({ groupBy, filter }: UsageQuestion): ReadonlySet<LabelKind> {
   return kinds;
 }
 
-/** Days are summed of the whole platform, by one grouping each. */
+/** Daily sums exist for the whole platform, by one grouping each. */
 export const isAskedOfDays = (scope: RecordScope, { bucket, filter }: UsageQuestion): boolean =>
   scope.kind === 'platform' &&
   bucket !== 'hour' &&
@@ -48,7 +48,7 @@ export const isAskedOfDays = (scope: RecordScope, { bucket, filter }: UsageQuest
 interface Asked extends UsageQuestion {
   readonly scope: RecordScope;
   readonly cuts: Cuts;
-  /** Days whose sums are ready; the others are read from their hours. */
+  /** Days with ready sums; other days are read from their hours. */
   readonly merged: ReadonlySet<number>;
   readonly parameters: SqlParameters;
 }
@@ -107,7 +107,7 @@ function cells({ cuts }: Asked, bucket: 'bucket' | 'counted_in', sign: '-' | '')
 const bucketOf = (instant: string, borders: readonly Date[], parameters: SqlParameters): string =>
   `width_bucket(${instant}, ${parameters.add(borders)}::timestamptz[])`;
 
-/** Each span is a range of its own, which the indexes of time can find. */
+/** Each span is a range of its own, so that the indexes of time apply. */
 function within(column: string, spans: readonly Span[], parameters: SqlParameters): string {
   if (spans.length === 0) return 'false';
   const ranges = spans.map(
@@ -168,7 +168,7 @@ const besideHours = (asked: Asked): string =>
     within('r.created_at', gapsOf(asked.cuts.borders, asked.cuts.hours), asked.parameters),
   );
 
-/** Where no hours know what is asked for. */
+/** Where no hourly sums cover the filter. */
 function fromRecords(asked: Asked): string {
   const { parameters, from, to, cuts } = asked;
   return recordCells(asked, cuts.borders, within('r.created_at', [{ from, to }], parameters));

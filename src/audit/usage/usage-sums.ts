@@ -1,6 +1,6 @@
 import { latencyColumns, latencyConditions, latencyQuantile } from './latency-steps';
 
-/** What is summed of requests, under the names of its columns. */
+/** The summed columns, under their database names. */
 const columns = {
   requests: 'requests',
   failures: 'failures',
@@ -23,7 +23,7 @@ type CountName = keyof typeof columns;
 /** Sums over requests. Latencies are sums as well: a mean is theirs over `requests` and `firstTokens`. */
 export type UsageSums = Readonly<Record<CountName, number>> & {
   readonly costNano: bigint;
-  /** How many requests took how long, by the steps of latency; those from before there were steps are missing. */
+  /** The latency histogram; requests older than the histogram are missing. */
   readonly latencySteps: readonly number[];
 };
 
@@ -31,7 +31,7 @@ const counts = Object.entries(columns) as [CountName, string][];
 
 export interface SumColumn {
   readonly name: string;
-  /** The same of one record `r`. */
+  /** The same sums of one record `r`. */
   readonly ofRecord: string;
   readonly type: 'bigint' | 'integer';
 }
@@ -84,7 +84,7 @@ const combined = (a: UsageSums, b: UsageSums, sign: 1 | -1): UsageSums => ({
 export const addSums = (a: UsageSums, b: UsageSums): UsageSums => combined(a, b, 1);
 export const lessSums = (a: UsageSums, b: UsageSums): UsageSums => combined(a, b, -1);
 
-/** About how long 95 in 100 requests took at most; null where no steps are on record. */
+/** The approximate 95th percentile of latency; null without a histogram. */
 export const p95Of = ({ latencySteps }: UsageSums): number | null => latencyQuantile(latencySteps, 0.95);
 
 export const allTokens = (sums: UsageSums): number =>

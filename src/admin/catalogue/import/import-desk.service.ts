@@ -20,13 +20,13 @@ import { AddressGuard, Database, SecretBox, type Tx } from '../../../platform';
 import { SupplierStyles } from '../../../routing';
 import type { ImportDraft } from './import-drafts.service';
 
-/** What an import would do, whichever format it came in. */
+/** The preview of an import, whichever format the file has. */
 export interface ImportPlan {
   readonly rows: readonly PlanRow[];
   readonly untouched: readonly string[];
   /** In the catalogue, and no longer in the list. */
   readonly gone: readonly string[];
-  /** Different in the list, and left alone. */
+  /** They differ in the list, and the import leaves them alone. */
   readonly kept: readonly string[];
   readonly refused: readonly string[];
   readonly warnings: readonly string[];
@@ -37,7 +37,7 @@ export interface ImportPlan {
 export interface ImportApproval {
   readonly userId: number;
   readonly shown: string;
-  /** Left out: all of it. */
+  /** Without it: everything. */
   readonly chosen?: ReadonlySet<string>;
 }
 
@@ -53,7 +53,7 @@ const nothing: ImportPlan = {
   fingerprint: '',
 };
 
-/** Plans and applies what is brought to a page, by the same code as the command line. */
+/** Plans and applies an uploaded file, by the same code as the command line. */
 @Injectable()
 export class ImportDesk {
   constructor(
@@ -64,7 +64,7 @@ export class ImportDesk {
     private readonly box: SecretBox,
   ) {}
 
-  /** What is wrong with the file as such. A file that cannot be read as its format at all is refused. */
+  /** Faults of the file as a whole. A file that cannot be parsed in its format is refused. */
   faultsIn({ format, content }: Pick<ImportDraft, 'format' | 'content'>): readonly FileFault[] {
     if (format === 'gateway-yaml') return this.fileIn(content).faults;
     listIn(format, content);
@@ -88,7 +88,7 @@ export class ImportDesk {
     }
   }
 
-  /** All that was chosen or none of it. Answers how many things were changed. */
+  /** Applies everything that was chosen, or nothing. Returns the number of changes. */
   async apply(draft: ImportDraft, { userId, shown, chosen }: ImportApproval): Promise<number> {
     const { format, content } = draft;
     let count = 0;

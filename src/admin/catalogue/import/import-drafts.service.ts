@@ -18,7 +18,7 @@ export interface ImportDraft {
 
 const MOST_DRAFTS = 5;
 
-/** The files that a person has brought and not yet applied; the newest few, for a day. */
+/** Files that a person uploaded and has not applied yet; the newest few are kept for a day. */
 @Injectable()
 export class ImportDrafts {
   constructor(private readonly database: Database) {}
@@ -42,7 +42,7 @@ export class ImportDrafts {
     );
   }
 
-  /** Another person's is none. */
+  /** Drafts of other people are not found. */
   async read(userId: number, id: string): Promise<ImportDraft> {
     const [draft] = await this.database.query<ImportDraft>(
       `SELECT id, format, options, content FROM catalogue_draft

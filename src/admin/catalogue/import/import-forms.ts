@@ -19,7 +19,7 @@ export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 export const MOST_ROWS = 500;
 const LONGEST_FILE = 8_000_000;
 
-/** A file, or its text. Of price lists: whose prices they are, which models, and whether they replace what was set by hand. */
+/** A file or its text; for price lists also the supplier, the models, and whether manual prices are replaced. */
 export class ImportForm {
   @IsIn(IMPORT_FORMATS)
   format: ImportFormat;
@@ -53,7 +53,7 @@ export class DraftParams {
 }
 
 export class ApplyForm extends FromPage {
-  /** The fingerprint of what was shown. */
+  /** The fingerprint of the preview. */
   @IsString()
   @MinLength(1)
   @MaxLength(100)
@@ -63,7 +63,7 @@ export class ApplyForm extends FromPage {
   @IsIn(['all', 'chosen'])
   extent?: 'all' | 'chosen';
 
-  /** Names as the page has them, such as `model gpt-large`. */
+  /** Names as the page shows them, such as `model gpt-large`. */
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? [value] : value))
   @IsOptional()
   @IsArray()

@@ -45,7 +45,7 @@ export function draftPage(draft: ImportDraft, plan: ImportPlan): object {
   };
 }
 
-/** What is said beside the rows, each kind of it cut to a length that a person reads. */
+/** The notes beside the rows; each kind of note is cut to a readable length. */
 function notesOf({ warnings, refused, kept, gone, untouched }: ImportPlan): object[] {
   const notes = { warnings, refused, kept, gone, untouched };
   return Object.entries(notes).flatMap(([kind, entries]) =>

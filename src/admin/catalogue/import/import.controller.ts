@@ -12,7 +12,7 @@ const PLATFORM = Access.role('platform_admin');
 const IMPORT = `${MODELS_PAGE}/import`;
 const FILE_BYTES = 24 * 1024 * 1024;
 
-/** A catalogue from a file: what it would change is looked at first, and then some of it or all of it is done. */
+/** Imports a catalogue file: a preview comes first, then all or some of its changes are applied. */
 @Controller()
 export class ImportController {
   constructor(
@@ -21,7 +21,7 @@ export class ImportController {
     private readonly answers: Answers,
   ) {}
 
-  /** The whole catalogue, as the command line takes it. */
+  /** The whole catalogue in the format that the command line reads. */
   @Get(`${MODELS_PAGE}/export`)
   @PLATFORM
   @Header('content-type', 'application/yaml; charset=utf-8')

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, Keyset, type Page, type PageRequest } from '../../../platform';
 
-/** `lane`: passed over by a node; `credential`: refused by its supplier; `errors`: many requests of a model fail. */
+/** `lane`: a node's breaker is open; `credential`: its supplier refused it; `errors`: many requests of a model fail. */
 export type IncidentKind = 'lane' | 'credential' | 'errors';
 
 export interface SeenIncident {
@@ -10,7 +10,7 @@ export interface SeenIncident {
   readonly model?: string;
   readonly region?: string;
   readonly credential?: string;
-  /** A code of the catalogue, or what was measured. */
+  /** A code of the catalogue, or the measured value. */
   readonly cause: string;
   readonly status?: number | null;
   readonly startedAt: Date;
@@ -22,7 +22,7 @@ export interface Incident extends Required<Omit<SeenIncident, 'seenAt'>> {
   readonly endedAt: Date | null;
 }
 
-/** One that began before the one under way was last seen is that one. */
+/** A report that began before the open incident was last seen belongs to that incident. */
 const ADD = `
   INSERT INTO incident AS known (kind, provider, model, region, credential, cause, status, started_at, last_seen_at)
   SELECT DISTINCT ON (kind, provider, model, region, credential)
@@ -52,7 +52,7 @@ const newestFirst = new Keyset(
 
 const KEPT_MS = 400 * 86_400_000;
 
-/** Incidents of suppliers, as the nodes saw them. */
+/** Incidents of suppliers, as reported by the nodes. */
 @Injectable()
 export class IncidentLog {
   constructor(private readonly database: Database) {}

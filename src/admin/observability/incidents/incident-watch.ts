@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 5_000;
 const UNSEEN_MS = 15_000;
 
 const ERROR_WINDOW_MS = 5 * 60_000;
-/** Of fewer requests nothing is said. */
+/** With fewer requests no incident is reported. */
 const LEAST_REQUESTS = 20;
 const FAILING_PERCENT = 20;
 const ERRORS_UNSEEN_MS = 3 * 60_000;
@@ -17,7 +17,7 @@ const REFUSED = `
   SELECT p.name AS provider, c.label AS credential FROM provider_credential c JOIN provider p ON p.id = c.provider_id
    WHERE c.health = 'rejected' AND c.disabled_at IS NULL AND p.removed_at IS NULL LIMIT 1000`;
 
-/** Only our own failures and those of suppliers; what a caller did wrong is none. */
+/** Counts our failures and those of suppliers, not the callers' mistakes. */
 const FAILING = `
   SELECT model, count(*)::integer AS requests, count(*) FILTER (WHERE status >= 500)::integer AS failures
     FROM request_record WHERE created_at >= $1 AND model IS NOT NULL
@@ -25,12 +25,12 @@ const FAILING = `
       AND count(*) FILTER (WHERE status >= 500) * 100 >= count(*) * ${FAILING_PERCENT}
    ORDER BY 3 DESC, model LIMIT 100`;
 
-/** Puts on record what goes wrong with suppliers: open lanes, refused credentials, and models whose requests fail. */
+/** Records incidents: open breakers, refused credentials, and models whose requests fail. */
 @Injectable()
 export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> = Promise.resolve();
-  /** What could not be written is tried again with the next look. */
+  /** A failed write is repeated with the next check. */
   private unwritten: readonly LaneTrouble[] = [];
 
   constructor(
@@ -51,7 +51,7 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
     await this.looking;
   }
 
-  /** What this node sees of its lanes, and what all of them noted of credentials. */
+  /** The lanes as this node sees them, and credentials as all nodes marked them. */
   async look(now = new Date()): Promise<void> {
     const troubles = [...this.unwritten, ...this.health.takeTroubles()];
     this.unwritten = troubles.filter(({ closedAt }) => closedAt !== null);

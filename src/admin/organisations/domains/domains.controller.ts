@@ -24,7 +24,7 @@ const PNG = /^data:image\/png;base64,([A-Za-z0-9+/]+={0,2})$/;
 
 const pathOf = (id: number): string => path.replace(':org_id', String(id));
 
-/** Hosts under which an organisation, as a reseller, shows the portal as its own. */
+/** Hosts under which a reseller's organisation shows the portal under its own brand. */
 @Controller()
 export class DomainsController {
   constructor(
@@ -39,7 +39,7 @@ export class DomainsController {
     return this.model(request, id);
   }
 
-  /** A new host, or another look of one that is there. */
+  /** Adds a host, or changes the look of an existing one. */
   @Action(path, access(), {
     audit: 'organisation.domain-set',
     bodyLimitBytes: LARGEST_FORM,
@@ -91,7 +91,7 @@ export class DomainsController {
   }
 }
 
-/** Both or neither: a colour that is readable in one theme seldom is in the other. */
+/** Both or neither: a colour that is readable in one theme is seldom readable in the other. */
 function accentsOf({
   accent = null,
   accent_dark: dark = null,
@@ -105,7 +105,7 @@ function accentsOf({
   return { light: accent, dark };
 }
 
-/** Left open it stays; with the box it goes. */
+/** Without a file the logo stays; the checkbox removes it. */
 function logoOf({ logo, remove_logo: remove }: DomainForm): Buffer | null | undefined {
   if (remove === true) return null;
   if (logo === undefined || logo === '') return undefined;

@@ -20,7 +20,7 @@ export interface ChainBreak {
 }
 
 const MOST_SHOWN = 100;
-/** One finding a place is enough to look there. */
+/** One finding a place is enough to start an examination. */
 const MOST_AT_ONCE = 500;
 
 const COLUMNS = `id, chain, kind, block::text, last_block::text AS "lastBlock", entry::text, detail,
@@ -34,7 +34,7 @@ const ADD = `
   ON CONFLICT ON CONSTRAINT audit_break_once DO NOTHING
   RETURNING ${COLUMNS}`;
 
-/** What in the chains of the activity log does not fit, each place once, until somebody has examined it. */
+/** Breaks in the chains of the activity log, each place once, until an operator acknowledges it. */
 @Injectable()
 export class ChainBreaks {
   constructor(
@@ -42,7 +42,7 @@ export class ChainBreaks {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Answers those that were not known yet; they are on record in the log itself. */
+  /** Returns the breaks that are new; they are entered in the activity log as well. */
   async add(tx: Tx, findings: readonly Finding[]): Promise<ChainBreak[]> {
     if (findings.length === 0) return [];
     const rows = findings.slice(0, MOST_AT_ONCE).map(({ chain, kind, block, lastBlock, entry, detail }) => ({
@@ -58,7 +58,7 @@ export class ChainBreaks {
       await this.activity.write(tx, {
         action: 'log.break-found',
         object: { type: 'log', label: chainName(chain) },
-        // In the platform's chain: the one that is broken stays as it was found.
+        // The entry goes into the platform's chain, so that the broken chain stays as it was found.
         concerns: {},
         changes: changesOf(null, { found: found.map(breakText) }),
         actor: systemActor('self-check'),
@@ -67,7 +67,7 @@ export class ChainBreaks {
     return added;
   }
 
-  /** Not examined yet, the newest first. */
+  /** Not acknowledged yet, the newest first. */
   async open(): Promise<ChainBreak[]> {
     return this.database.query<ChainBreak>(
       `SELECT ${COLUMNS} FROM audit_break WHERE examined_at IS NULL ORDER BY id DESC LIMIT ${MOST_SHOWN}`,
@@ -81,7 +81,7 @@ export class ChainBreaks {
     return row?.count ?? 0;
   }
 
-  /** Ends the alarm of all that is open up to this one. Answers how many they were. */
+  /** Acknowledges all open breaks up to this one. Returns their number. */
   async examined(upTo: number, conclusion: string, actor: ActivityActor): Promise<number> {
     return this.database.transaction(async (tx) => {
       const [rows] = await tx.query<[{ id: number }[], number]>(
@@ -102,7 +102,7 @@ export class ChainBreaks {
     });
   }
 
-  /** Those that no mail has told yet: whoever takes them tells of them, once. */
+  /** Breaks that no mail has reported yet. Taking them marks them as reported. */
   async takeUnmailed(tx: Tx): Promise<ChainBreak[]> {
     const [rows] = await tx.query<[ChainBreak[], number]>(
       `UPDATE audit_break SET mailed_at = now() WHERE mailed_at IS NULL RETURNING ${COLUMNS}`,

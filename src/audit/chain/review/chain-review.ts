@@ -18,31 +18,31 @@ import {
   signersOfChecked,
 } from './check-store';
 
-/** What one run looks at: the rest is done the next time. */
+/** The bound of one run; the next run does the rest. */
 const ENTRIES_A_RUN = 250_000;
 const DEADLINE_MS = 300_000;
 const BLOCKS_AT_ONCE = 50;
-/** Requests that are served meanwhile wait no longer than it takes to digest so many. */
+/** The batch size between two turns of the event loop: concurrent requests wait no longer than that. */
 const ENTRIES_AT_ONCE = 1_000;
 const COUNT_EVERY_MS = 30_000;
 
 interface Work {
   left: number;
   readonly signal: AbortSignal;
-  /** Whose signatures count in blocks that no check has seen; null: everybody's. */
+  /** The trusted signing keys for blocks that no check has seen; null: every key. */
   readonly signers: readonly Buffer[] | null;
 }
 
 export interface ReviewSummary {
   readonly entries: number;
   readonly breaks: number;
-  /** Whether all that was sealed when it began is checked. */
+  /** Whether the run checked everything that was sealed when it began. */
   readonly isComplete: boolean;
 }
 
 /**
- * Checks the chains of the activity log by itself, every night: first what was sealed since the last time, then, with
- * what is left of the run, what was right before. It goes on where it ended; what does not fit is told once.
+ * Checks the chains of the activity log every night. New blocks come first; the rest of the run checks old blocks
+ * again. It resumes where it ended, and reports each break once.
  */
 @Injectable()
 export class ChainReview implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -90,14 +90,17 @@ export class ChainReview implements OnApplicationBootstrap, BeforeApplicationShu
     return { entries: entries - work.left, breaks, isComplete };
   }
 
-  /** Those of the master keys, and those that signed what was right before. The first check of all believes each. */
+  /**
+   * The keys derived from the master keys, and those of blocks that passed before. The very first check trusts every
+   * key.
+   */
   private async knownSigners(): Promise<Buffer[] | null> {
     const signers = await signersOfChecked(this.database);
     if (signers.length === 0) return null;
     return [...signers, ...this.settings.masterKey.split(',').map((key) => SealingKey.of(key).publicKey)];
   }
 
-  /** Chains that were there and are no more. */
+  /** Chains that existed and are gone. */
   private async reviewGone(
     heads: readonly SignedHead[],
     checked: ReadonlyMap<number, CheckedChain>,
@@ -119,7 +122,7 @@ export class ChainReview implements OnApplicationBootstrap, BeforeApplicationShu
     return this.reviewFrom('new', place, head.number, work);
   }
 
-  /** Where the end that was right is gone, what comes later is checked from the one that is there. */
+  /** Where the last verified block is gone, checking resumes at the first later block. */
   private async reviewEnd(head: SignedHead, { chain, number, hash }: CheckedChain): Promise<number> {
     if (head.number === number && hashOfBlock(head).equals(hash)) return 0;
     const found: Finding =
@@ -163,7 +166,7 @@ export class ChainReview implements OnApplicationBootstrap, BeforeApplicationShu
     return breaks;
   }
 
-  /** In one state of the database, so that a retention that runs meanwhile is seen whole or not at all. */
+  /** Reads one snapshot of the database, so that a concurrent retention is seen whole or not at all. */
   private checkPortion(from: Place, upTo: number, signers: Work['signers']): Promise<Portion> {
     return this.database.transaction((tx) => readAndCheck(tx, from, { upTo, signers }), {
       isolation: 'REPEATABLE READ',
@@ -171,7 +174,7 @@ export class ChainReview implements OnApplicationBootstrap, BeforeApplicationShu
     });
   }
 
-  /** Answers how many were not known yet. */
+  /** Returns how many were new. */
   private async note(tx: Tx, findings: readonly Finding[]): Promise<number> {
     const added = await this.breaks.add(tx, findings);
     if (added.length > 0)
@@ -202,7 +205,7 @@ interface Place {
 interface Portion {
   readonly findings: readonly Finding[];
   readonly entries: number;
-  /** The last block that was looked at; null where none was there. */
+  /** The last block that was read; null where there was none. */
   readonly last: SignedHead | null;
 }
 
@@ -223,7 +226,7 @@ async function readAndCheck(
   const found = await blocksAfter(reader, { chain, after: number, upTo, most: BLOCKS_AT_ONCE });
   const blocks = firstOf(found);
   const last = blocks.at(-1)?.head ?? null;
-  // Nothing up to the head: the head itself is gone since, which the next run sees.
+  // No block up to the head: the head was removed since, which the next run reports.
   if (last === null) return { findings: changed, entries: 0, last };
   const wanted = blocks.flatMap(({ entries }) => entries ?? []);
   const rows = wanted.length === 0 ? [] : await linesOf(reader, wanted);

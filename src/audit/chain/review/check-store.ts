@@ -1,7 +1,10 @@
 import type { Database, Tx } from '../../../platform';
 import { hashOfBlock, type SignedHead } from '../block';
 
-/** `new`: what no check has seen. `again`: what was right before, from the beginning, round after round. */
+/**
+ * `new`: blocks that no check has seen. `again`: verified blocks, checked again from the first one, round after
+ * round.
+ */
 export type CheckPass = 'new' | 'again';
 
 /** Up to where a chain was found right. */
@@ -21,7 +24,7 @@ interface Row {
   readonly again_hash: Buffer | null;
 }
 
-/** Those whose turn was longest ago come first. */
+/** The chains that were checked longest ago come first. */
 export async function checkedChains(database: Database): Promise<CheckedChain[]> {
   const rows = await database.query<Row>('SELECT * FROM audit_check ORDER BY again_at, chain');
   return rows.map((row) => ({
@@ -59,7 +62,7 @@ export async function beginAgain(tx: Tx, chain: number): Promise<void> {
   );
 }
 
-/** What retention says of a chain: the last block that it has emptied. */
+/** The last block of a chain that retention emptied, by its log entry. */
 export async function forgottenUpTo(tx: Tx, chain: number): Promise<number> {
   const [row] = await tx.query<{ last: string | null }[]>(
     `SELECT max((changes -> 'blocks_up_to' ->> 1)::bigint)::text AS last FROM activity

@@ -9,7 +9,7 @@ export interface Stray {
   /** Null where the line cannot be read. */
   readonly entry: number | null;
   readonly digest: string;
-  /** The place in the list of the last entry before it that is where it belongs. */
+  /** The index in the list of the last entry before it that is in its right place. */
   readonly after: number;
 }
 
@@ -41,7 +41,7 @@ export class BlockEntries {
     this.lines.push({ text, number, digest: digestOfLine(text) });
   }
 
-  /** Says what is not as it was sealed, as far as the block alone can tell. Answers the lines that are. */
+  /** Reports the differences that the block alone reveals. Returns the lines that match. */
   check(findings: Findings, strays: Stray[], lackings: Lacking[]): (line: number) => boolean {
     const { digests } = this.list;
     const isListWhole = digests.length === this.head.count && rootOf(this.list).equals(this.head.root);
@@ -106,7 +106,7 @@ function entryIn(text: Buffer): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** As many members as possible that rise from first to last: what is not among them was moved. */
+/** The longest increasing subsequence: entries outside of it were moved. */
 function longestRising(numbers: readonly number[]): ReadonlySet<number> {
   const ends: number[] = [];
   const before = new Map<number, number | undefined>();

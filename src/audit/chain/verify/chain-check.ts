@@ -15,10 +15,10 @@ export class ChainCheck {
 
   constructor(
     private readonly chain: number,
-    /** Heads that are known from elsewhere to be in the chain. */
+    /** Heads of this chain that are known from elsewhere, such as anchors. */
     private readonly known: readonly SignedHead[],
     private readonly findings: Findings,
-    /** Null where the one before was not as it was signed, or is not known. */
+    /** Null where the previous block was altered or is unknown. */
     private last: SignedHead | null = null,
   ) {
     this.expected = (last?.number ?? 0) + 1;
@@ -43,7 +43,7 @@ export class ChainCheck {
     this.last = head;
   }
 
-  /** A head whose signature does not hold stands for the block that is expected, if it says so. */
+  /** A head with an invalid signature counts as the expected block, if it claims to be that. */
   pass({ number }: SignedHead): void {
     if (number !== this.expected) return;
     this.expected += 1;
@@ -57,7 +57,7 @@ export class ChainCheck {
     else this.emptied.push({ from: block, to: block });
   }
 
-  /** A sealed entry says that retention emptied the blocks up to this one. */
+  /** A sealed entry records that retention emptied the blocks up to this one. */
   forgotten(upTo: number): void {
     this.forgottenUpTo = Math.max(this.forgottenUpTo, upTo);
   }

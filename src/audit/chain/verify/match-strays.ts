@@ -2,8 +2,8 @@ import type { Lacking, Stray } from './block-entries';
 import type { Findings } from './findings';
 
 /**
- * What is lacking in one place and stray in another tells what happened: the same digest was moved; another digest
- * under the same number, or in the same place, was edited. What is left was removed or put in.
+ * Pairs missing entries with stray ones. The same digest elsewhere was moved; another digest with the same number or
+ * place was edited. The rest was removed or inserted.
  */
 export function matchStrays(
   strays: readonly Stray[],

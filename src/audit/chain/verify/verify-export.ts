@@ -17,24 +17,24 @@ import { type Finding, Findings } from './findings';
 import { matchStrays } from './match-strays';
 
 export interface VerifyOptions {
-  /** The only public keys that may sign. Without them each key is believed, and told. */
+  /** The trusted public keys. Without them every key is accepted and reported. */
   readonly keys?: readonly Buffer[];
-  /** Heads that somebody kept elsewhere. */
+  /** Heads that were kept outside the installation. */
   readonly anchor?: readonly SignedHead[];
   /**
-   * Looks at each signature, which tells where it went wrong. Without it only the last of a chain is looked at: the
-   * others hang on it by their hashes, so that nothing escapes.
+   * Verifies every signature, which locates a fault. Without it, only the last signature of a chain is verified: the
+   * hashes tie all earlier blocks to it.
    */
   readonly everySignature: boolean;
 }
 
 export interface Verification {
   readonly findings: readonly Finding[];
-  /** More than are listed, where there are very many. */
+  /** There are more findings than the list holds. */
   readonly count: number;
   readonly entries: number;
   readonly blocks: number;
-  /** Of these retention has removed the entries. */
+  /** Entries that retention has removed. */
   readonly emptyBlocks: number;
   readonly chains: number;
   readonly signers: readonly string[];
@@ -43,7 +43,7 @@ export interface Verification {
 
 const LINE_FEED = 10;
 
-/** Reads an export from its first byte to its last and says what in it is not as it was sealed. */
+/** Reads an export to its end and reports every difference from what was sealed. */
 export async function verifyExport(
   chunks: AsyncIterable<Uint8Array>,
   options: VerifyOptions,
@@ -69,10 +69,10 @@ class ExportReading {
   private readonly signers = new Set<string>();
   private readonly strays: Stray[] = [];
   private readonly lackings: Lacking[] = [];
-  /** Said by lines of the current block, which have to be sealed ones. */
+  /** Retentions that the current block's lines declare; they count only if the lines are sealed. */
   private readonly forgotten: { readonly line: number; readonly upTo: number }[] = [];
   private readonly known: Map<number, SignedHead[]>;
-  /** Null while no chain can be called a stranger: then the first line is not to be believed. */
+  /** Null while no chain can be called foreign: the first line is then not trusted. */
   private named: ReadonlySet<number> | null = null;
   private current: { readonly head: SignedHead; readonly entries: BlockEntries | null } | null = null;
   private line = 0;
@@ -163,7 +163,7 @@ class ExportReading {
       const upTo = Number(changes?.['blocks_up_to']?.[1]);
       if (entry['action'] === 'log.forgotten') this.forgotten.push({ line: this.line, upTo });
     } catch {
-      // The comparison with the list says what is to be said of this line.
+      // The comparison with the list reports this line.
     }
   }
 
