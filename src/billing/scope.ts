@@ -18,12 +18,12 @@ const places: Readonly<Record<ScopeKind, number>> = {
   key_model: 6,
 };
 
-/** One number for a scope: the hot path looks scopes up without building text. */
+/** A scope as one number, so that the hot path builds no text for a look-up. */
 export const scopeKey = (ref: LimitRef): number => ref.id * 8 + places[ref.kind];
 
 export const isScopeKind = (value: unknown): value is ScopeKind => scopeKinds.includes(value as ScopeKind);
 
-/** Who a request is attributed to, as the scopes whose limits it counts against. */
+/** The attribution of a request, as the scopes whose limits it counts against. */
 export function limitRefs(who: {
   readonly keyId: number | null;
   readonly projectId: number | null;

@@ -4,7 +4,7 @@ import { chargeForNet, nanoPerCent } from '../kernel';
 export const LEAST_TOP_UP_CENTS = 500n;
 export const MOST_TOP_UP_CENTS = 1_000_000n;
 
-/** A top-up worked out, in nano-dollars. */
+/** A computed top-up, in nano-dollars. */
 export interface TopUpExample {
   readonly credit: bigint;
   readonly fee: bigint;
@@ -30,7 +30,7 @@ export function topUpOf(netCents: bigint): TopUpExample {
 
 const amountText = /^\$?(\d{1,9})(?:[.,](\d{1,2}))?$/;
 
-/** Cents of an amount as people write it; null for what is none, or none that can be topped up. */
+/** Cents from a text that a person typed; null if it is no amount, or none that can be topped up. */
 export function readTopUpCents(text: string): bigint | null {
   const cents = readCents(text);
   return cents !== null && isTopUp(cents) ? cents : null;
@@ -38,7 +38,7 @@ export function readTopUpCents(text: string): bigint | null {
 
 export const isTopUp = (cents: bigint): boolean => cents >= LEAST_TOP_UP_CENTS && cents <= MOST_TOP_UP_CENTS;
 
-/** Cents of any amount; null for what is none. */
+/** Cents from any amount; null for anything else. */
 export function readCents(text: string): bigint | null {
   const [, whole, fraction = ''] = amountText.exec(text.trim()) ?? [];
   return whole === undefined ? null : BigInt(whole) * 100n + BigInt(fraction.padEnd(2, '0'));

@@ -2,7 +2,7 @@ import { Settings } from '../platform';
 import type { FirstKeys } from './first-boot';
 import type { RunningService } from './start-service';
 
-/** What a person at the terminal needs to know, in as many lines. Keys appear here once and nowhere else. */
+/** The start message for a person at the terminal. Keys appear here once and nowhere else. */
 export function announce(service: RunningService, settings: Settings, milliseconds: number): void {
   const lines = [`${settings.brandName} is ready at ${service.url} (${(milliseconds / 1000).toFixed(1)} s).`];
   if (service.sandbox) {

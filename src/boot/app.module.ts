@@ -31,16 +31,16 @@ const { version } = parseJsonText(readFileSync(join(projectFolder, 'package.json
   version: string;
 };
 
-/** Everything that lives in a table of its own, for the data source and for the test against drift. */
+/** Every entity, for the data source and for the drift test. */
 export const entities = [...identityEntities, ...catalogueEntities, ...keyEntities];
 
 export interface AppOptions {
   readonly databaseUrl: string;
-  /** Settles once the database is up to date; without it, it is. */
+  /** Settles once the migrations are done; without it, they are done already. */
   readonly databaseCurrent?: Promise<void>;
   /**
-   * What the start, a test or an extension adds: controllers, providers, methods marked as repeating jobs. They may
-   * import every module of the project through its index.
+   * Additions by the start, a test or an extension: controllers, providers, methods marked as repeating jobs. They
+   * may import every module of the project through its index.
    */
   readonly extraModules?: readonly (Type | DynamicModule)[];
 }

@@ -4,6 +4,6 @@ import { IdentityModule } from '../identity';
 import { KeysModule } from '../keys';
 import { FirstBoot } from './first-boot';
 
-/** What a start needs and the running application does not. */
+/** Providers that only the start needs. */
 @Module({ imports: [CatalogueModule, IdentityModule, KeysModule], providers: [FirstBoot] })
 export class BootModule {}

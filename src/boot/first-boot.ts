@@ -8,11 +8,11 @@ import { Database, Settings, type Tx } from '../platform';
 export interface FirstKeys {
   readonly root: string;
   readonly demo: string;
-  /** What the owner signs in with, once, within a day. */
+  /** The owner's sign-in link, valid once and for a day. */
   readonly signIn: string;
 }
 
-/** Nodes that boot on one empty database at the same time take turns; the number means nothing. */
+/** The key of an advisory lock, an arbitrary constant: nodes that boot on one empty database take turns. */
 const FIRST_BOOT_LOCK = 5_719_025;
 
 /** An empty installation gets an owner with a link to sign in, an organisation and two keys, all in one transaction or not at all. */
@@ -27,7 +27,7 @@ export class FirstBoot {
   ) {}
 
   async run(sandboxUrl: string | null): Promise<FirstKeys | null> {
-    // Most starts find everything there, and the catalogue as it was read a moment ago.
+    // Most starts find everything in place, by the catalogue that was just read.
     if (sandboxUrl === null && (await this.database.source.getRepository(UserAccount).exists())) return null;
     const keys = await this.database.transaction(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [FIRST_BOOT_LOCK]);
@@ -40,7 +40,7 @@ export class FirstBoot {
     return keys;
   }
 
-  /** Since a real supplier is configured. */
+  /** True once a real supplier is configured. */
   async retireSandbox(): Promise<void> {
     if (await this.database.transaction((tx) => retireSandbox(tx))) await this.catalogue.reload();
   }

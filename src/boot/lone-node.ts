@@ -6,7 +6,7 @@ const LOOK_EVERY_MS = 3_600_000;
 
 export const LIVE_NODES = 'SELECT count(*)::int AS nodes FROM escrow_lease WHERE expires_at > now()';
 
-/** Without Redis every node limits rates by itself: several of them let in several times as much. */
+/** Without Redis every node limits rates by itself: n nodes together allow n times as much. */
 export function warnOfOtherNodes({ redisUrl }: Settings, database: Database, logger: Logger): () => void {
   if (redisUrl !== undefined) return () => undefined;
   const look = async (): Promise<void> => {

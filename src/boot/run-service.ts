@@ -13,13 +13,13 @@ import {
 import { announce } from './announce';
 import { type RunningService, type ServiceOptions, startService } from './start-service';
 
-/** The whole life of the process: read the configuration, start, wait to be told to stop, stop. */
+/** The process: read the configuration, start, wait for a signal, stop. */
 export async function runService(options: ServiceOptions = {}): Promise<void> {
   const startedAt = monotonicMs();
   const settings = readSettings();
   const logger = Logger.create(settings);
   for (const warning of spellingWarnings(processEnvironment)) logger.warn(warning);
-  // Signals are listened for before anything starts, so that a start that is broken off leaves nothing running.
+  // Signal handlers come first, so that an aborted start leaves nothing running.
   const stop = stopRequested(logger);
   survive(logger);
   let service: RunningService | undefined;
@@ -45,10 +45,10 @@ function readSettings(): Settings {
   }
 }
 
-/** A terminal's Ctrl+C reaches this process directly and once more through npm: both are one request. */
+/** A terminal's Ctrl+C reaches this process directly and again through npm: both count as one request. */
 const SAME_REQUEST_MS = 1_000;
 
-/** Settles at the first request to stop; a second one ends the process at once. */
+/** Settles at the first request to stop; a second one exits at once. */
 function stopRequested(logger: Logger): Promise<void> {
   return new Promise((resolve) => {
     let askedAt: number | null = null;
@@ -63,7 +63,7 @@ function stopRequested(logger: Logger): Promise<void> {
   });
 }
 
-/** An uncaught failure is a bug to be reported, but not a reason to drop all other requests. */
+/** An uncaught failure is logged as a bug, but does not end all other requests. */
 function survive(logger: Logger): void {
   process.on('unhandledRejection', (error) =>
     logger.error('a promise failed and nobody was waiting', { error }),

@@ -14,8 +14,8 @@ export interface Sandbox {
 const START_DEADLINE_MS = 15_000;
 
 /**
- * Whether the pretend supplier runs. By default it does wherever the database is the embedded one and no real supplier
- * is configured, so that a newcomer's first request works; it never runs beside a database of its own unasked.
+ * Whether the simulated supplier runs. By default it does with the embedded database and no real supplier, so that a
+ * newcomer's first request works. With an external database it runs only on request.
  */
 export function isSandboxWanted(
   { sandbox, databaseUrl }: Settings,
@@ -25,11 +25,11 @@ export function isSandboxWanted(
   return databaseUrl === undefined && !providers.some(({ style, visible }) => visible && style !== 'sandbox');
 }
 
-/** The pretend supplier, in a process of its own. */
+/** The simulated supplier, in a process of its own. */
 export async function startSandbox(logger: Logger): Promise<Sandbox> {
   const entry = join(__dirname, '..', '..', 'simulator', 'main.js');
   const child = spawn(process.execPath, [entry, '--port', '0', '--control-port', '0'], {
-    // Its end is noticed through the pipe: should this process be killed, the child goes too.
+    // The child watches the pipe: if this process is killed, the child ends too.
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
   });

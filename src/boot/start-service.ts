@@ -34,7 +34,7 @@ export interface RunningService {
   /** Only at the very first start: the keys that were made. */
   readonly firstKeys: FirstKeys | null;
   readonly sandbox: boolean;
-  /** Fails when something the service cannot do without has ended. */
+  /** Rejects when a required part, such as the embedded database, has ended. */
   readonly failed: Promise<never>;
   close(): Promise<void>;
 }
@@ -45,13 +45,13 @@ export interface ServiceOptions {
   readonly sandboxUrl?: string;
 }
 
-/** A client that waits for the service asks again and again, and is answered within this time. */
+/** Background work waits this long, so that clients that poll for the start are answered first. */
 const FIRST_ANSWERS_MS = 50;
 
-/** How long answers may take to leave once nothing new is accepted; the rest is cut. */
+/** How long answers may take to finish after new work is refused; then they are cut. */
 const CLOSE_DEADLINE_MS = 5_000;
 
-/** Starts everything in the order in which it depends on one another; whatever fails takes the rest down with it. */
+/** Starts everything in order of dependency; a failure stops the parts that already run. */
 export async function startService(
   settings: Settings,
   logger: Logger,
@@ -114,7 +114,7 @@ function createApplication(
     bodyParser: false,
     abortOnError: false,
     routeResolutionStrategy: 'specificity',
-    // A named path beside a parameter ("new" beside ":key_id") is meant: the more specific one wins.
+    // Where a literal path and a parameter both match ("new" and ":key_id"), the literal one wins.
     routeConflictPolicy: { duplicate: 'error', shadow: 'off' },
   });
 }
@@ -139,7 +139,7 @@ async function whenLost(database: OpeningDatabase): Promise<never> {
   throw new Error('the embedded PostgreSQL ended and could not be started again');
 }
 
-/** New work is refused, open work gets its time, then everything goes down in the reverse order of the start. */
+/** New work is refused, open work may finish, then everything stops in reverse order of the start. */
 function closer(
   application: INestApplication,
   settings: Settings,
@@ -151,7 +151,7 @@ function closer(
   const close = async (): Promise<void> => {
     stopWatching();
     const server = application.getHttpServer() as Server;
-    // A client that keeps its connection has to find another node with the next request.
+    // Kept-alive connections close after their answer, so that clients find another node.
     server.prependListener('request', (_request, response) => (response.shouldKeepAlive = false));
     await application.get(Lifecycle).drain(settings.drainTimeoutMs, settings.drainNoticeMs);
     server.closeIdleConnections();

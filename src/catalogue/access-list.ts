@@ -9,7 +9,7 @@ export interface AccessFilter extends PageRequest {
   readonly text: string | null;
 }
 
-/** A model, and what platform, organisation and department say about it. */
+/** A model with the decisions of platform, organisation and department. */
 export interface ListedAccess {
   readonly model: string;
   readonly state: ModelState;

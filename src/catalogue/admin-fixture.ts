@@ -17,7 +17,7 @@ const wanted = {
   overflowTo: null,
 } as const satisfies Partial<Model>;
 
-/** A model that the administration can be tried on and that is never called: hidden, granted to none, without a lane. */
+/** A model for trying the administration; never called: hidden, granted to none, without a lane. */
 export async function ensureAdminFixture(tx: Tx, name: string): Promise<FixtureOutcome> {
   await lockCatalogue(tx);
   checkName(name);

@@ -33,15 +33,15 @@ export interface LaneInput {
 }
 
 export interface OrganisationAccessInput {
-  /** The platform's word on a restricted model. */
+  /** The platform's grant of a restricted model. */
   readonly granted?: boolean;
   /** The organisation's own switch. */
   readonly enabled?: boolean;
-  /** The platform's refusal, of a model that is open to others. A grant takes it back. */
+  /** The platform's refusal of a model that is open to others. A grant removes it. */
   readonly denied?: boolean;
 }
 
-/** An administrator may ask for any state from any other; `deleted` keeps the record and can be taken back. */
+/** An administrator may set any state; `deleted` keeps the record and can be undone. */
 const modelTransitions = defineTransitions<ModelState>({
   active: MODEL_STATES,
   paused: MODEL_STATES,
@@ -49,7 +49,7 @@ const modelTransitions = defineTransitions<ModelState>({
   deleted: MODEL_STATES,
 });
 
-/** Every change of the catalogue but its prices. */
+/** All changes of the catalogue except prices. */
 @Injectable()
 export class CatalogueEditor {
   /** Without a guard, as for the sandbox of our own, addresses are checked only when they are connected to. */
@@ -102,7 +102,7 @@ export class CatalogueEditor {
     return tx.save(Model, { displayName: input.name, ...given(input), kind, ownedBy });
   }
 
-  /** Replaces the chain of a model. Lanes that stay keep their id, and what is left out of their fields. */
+  /** Replaces the chain of a model. Remaining lanes keep their id and any field that is left out. */
   async setLanes(tx: Tx, modelName: string, inputs: readonly LaneInput[]): Promise<Lane[]> {
     await lockCatalogue(tx);
     const model = await modelNamed(tx, modelName);
@@ -133,7 +133,7 @@ export class CatalogueEditor {
     });
   }
 
-  /** Adding what is there already changes nothing. */
+  /** Adding an existing alias changes nothing. */
   async addAlias(tx: Tx, name: string, modelName: string): Promise<void> {
     await lockCatalogue(tx);
     checkName(name);
@@ -158,7 +158,7 @@ export class CatalogueEditor {
     await tx.update(Model, { id: model.id }, { state });
   }
 
-  /** Null clears it. Refused when it would close a circle or make any way longer than five hops. */
+  /** Null removes it. A circle, or a chain of more than five hops, is refused. */
   async setRedirect(tx: Tx, modelName: string, targetName: string | null): Promise<void> {
     await lockCatalogue(tx);
     const model = await modelNamed(tx, modelName);
@@ -171,7 +171,7 @@ export class CatalogueEditor {
     await tx.update(Model, { id: model.id }, { redirectTo: target?.id ?? null });
   }
 
-  /** Null clears it. One step is taken at most, so circles do no harm. */
+  /** Null removes it. Only one step is taken, so circles do no harm. */
   async setOverflow(tx: Tx, modelName: string, targetName: string | null): Promise<void> {
     await lockCatalogue(tx);
     const model = await modelNamed(tx, modelName);
@@ -255,7 +255,7 @@ export class CatalogueEditor {
     return provider.id;
   }
 
-  /** A secret is for the address it was entered for, and goes with it. */
+  /** A secret belongs to the address it was entered for, and is wiped when that changes. */
   private async wipeSecrets(tx: Tx, providerId: number): Promise<void> {
     await tx.update(ProviderCredential, { providerId, disabledAt: IsNull() }, wiped());
   }

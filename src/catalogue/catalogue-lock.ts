@@ -2,7 +2,7 @@ import { fault } from '../kernel';
 import type { Tx } from '../platform';
 import { Model, ModelAlias } from './entities';
 
-/** Changes take turns until their commit: what one of them checked stays true while it writes. */
+/** Serialises changes until their commit, so that what one has checked stays true while it writes. */
 export async function lockCatalogue(tx: Tx): Promise<void> {
   await tx.query("SELECT pg_advisory_xact_lock(hashtext('switchboard.catalogue'))");
 }
@@ -20,7 +20,7 @@ export async function modelCalled(tx: Tx, name: string): Promise<Model> {
   return alias === null ? modelNamed(tx, name) : tx.findOneByOrFail(Model, { id: alias.modelId });
 }
 
-/** The fields that were given: a field left out is never wiped. */
+/** Only the given fields: an omitted field is never overwritten. */
 export function given<Fields extends object>(fields: Fields): Partial<Fields> {
   return Object.fromEntries(
     Object.entries(fields).filter(([, value]) => value !== undefined),

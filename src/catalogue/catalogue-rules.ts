@@ -39,7 +39,7 @@ export function checkProvider({ name, baseUrl }: Partial<Pick<Provider, 'name' |
   });
 }
 
-/** Whether the operator's rules let us connect to where a provider says it is. Every connection is checked again. */
+/** Whether the operator's rules permit connecting to a provider's address. Every connection checks again. */
 export function checkAddresses(
   guard: Pick<AddressGuard, 'checkBaseUrl'>,
   { baseUrl, settings }: Partial<Pick<Provider, 'baseUrl' | 'settings'>>,
@@ -55,7 +55,7 @@ export function checkAddresses(
   }
 }
 
-/** Refuses a circle, and any way of more than five hops, through the redirects as they would be. */
+/** Refuses circles and chains of more than five hops, on the redirects as they would be. */
 export function checkRedirects(redirects: ReadonlyMap<number, number | null>): void {
   for (const start of redirects.keys()) {
     let hops = 0;

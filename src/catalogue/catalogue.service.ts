@@ -6,9 +6,9 @@ import { loadSnapshot } from './snapshot-loader';
 import type { Resolution } from './views';
 
 /**
- * This node's copy of the catalogue. An announcement replaces it within milliseconds; a look at the revision
- * twice a second replaces it where announcements do not arrive. While the database is away the last good copy
- * stays, and price schedules go on flipping: they are reckoned from the copy and the database's clock.
+ * This node's copy of the catalogue. An announcement replaces it within milliseconds; a poll of the revision twice a
+ * second covers lost announcements. While the database is away the last good copy stays, and price schedules still
+ * switch: they depend on the copy and the database's clock alone.
  */
 @Injectable()
 export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown {
@@ -56,7 +56,7 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
     return monotonicMs() - this.watch.confirmedAt;
   }
 
-  /** Stores that go with the catalogue are brought up to date before a copy is put in use. */
+  /** Registers stores that must be current before a new copy is used. */
   follow(follower: (snapshot: CatalogueSnapshot) => Promise<void>): void {
     this.followers.push(follower);
   }

@@ -15,13 +15,13 @@ import { Provider } from './entities';
 
 export interface CredentialInput {
   readonly providerId: number;
-  /** A label that is there already gets the new secret. */
+  /** An existing label gets the new secret. */
   readonly label: string;
   readonly kind: CredentialKind;
   readonly secret: CredentialSecret;
 }
 
-/** What is shown of a credential. */
+/** The displayed facts of a credential. */
 export interface CredentialSummary {
   readonly id: string;
   readonly providerId: number;
@@ -36,7 +36,7 @@ export interface CredentialSummary {
 
 const LONGEST_LABEL = 120;
 
-/** Secrets go in here and never come out again. */
+/** Secrets are write-only here. */
 @Injectable()
 export class CredentialEditor {
   constructor(private readonly box: SecretBox) {}
@@ -69,7 +69,7 @@ export class CredentialEditor {
     return summaryOf(await tx.findOneByOrFail(ProviderCredential, { id }), provider);
   }
 
-  /** The secret is wiped; to have the credential back, it has to be entered again. */
+  /** Wipes the secret; using the credential again means entering it again. */
   async disable(tx: Tx, id: string): Promise<void> {
     await lockCatalogue(tx);
     const { affected } = await tx.update(ProviderCredential, { id, disabledAt: IsNull() }, wiped());

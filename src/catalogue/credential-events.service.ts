@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, RepeatingJob } from '../platform';
 
-/** What can happen to a token of a pool. */
+/** The kinds of events of a pool's token. */
 export type TokenEventKind = 'refreshed' | 'refresh-failed' | 'limited' | 'rejected' | 'recovered';
 
 export interface TokenEvent {
@@ -10,7 +10,7 @@ export interface TokenEvent {
   /** The credential's label. */
   readonly keyName: string;
   readonly kind: TokenEventKind;
-  /** Who noticed: a call, or the renewal. */
+  /** The source: a call, or the renewal. */
   readonly source: 'call' | 'refresh';
   readonly errorKind?: string;
   readonly detail?: string;
@@ -21,7 +21,7 @@ export interface StoredTokenEvent extends Required<TokenEvent> {
   readonly at: Date;
 }
 
-/** Filters left out, or empty, let everything pass. */
+/** Filters that are absent or empty match everything. */
 export interface TokenEventQuery {
   readonly provider?: string;
   readonly keyName?: string;
@@ -37,12 +37,12 @@ export interface TokenEventQuery {
 
 const KEPT_MS = 90 * 86_400_000;
 const LONGEST_DETAIL = 500;
-/** One more than a page may have: it tells whether there are more. */
+/** One row more than a page shows whether there are more. */
 const MOST_ROWS = 1_001;
 const FARTHEST_OFFSET = 100_000;
 const LONGEST_WINDOW_HOURS = 24 * 90;
 
-/** What happened to the tokens of pools, for operators. */
+/** The log of token events, for operators. */
 @Injectable()
 export class TokenEvents {
   constructor(private readonly database: Database) {}
@@ -63,7 +63,7 @@ export class TokenEvents {
     );
   }
 
-  /** Newest first; however wide the question, the answer is bounded. */
+  /** Newest first; the answer is bounded, however wide the filter. */
   async find(query: TokenEventQuery): Promise<StoredTokenEvent[]> {
     const kinds = (query.kinds ?? '')
       .split(',')
@@ -97,7 +97,7 @@ export class TokenEvents {
     await this.forgetBefore(new Date(Date.now() - KEPT_MS));
   }
 
-  /** Forgets what is older; answers how many there were. */
+  /** Deletes older events; returns their number. */
   async forgetBefore(instant: Date): Promise<number> {
     const [row] = await this.database.query<{ count: string }>(
       `WITH gone AS (DELETE FROM provider_token_event WHERE at < $1 RETURNING 1) SELECT count(*) FROM gone`,

@@ -34,17 +34,17 @@ interface Held {
 const none: Held = { home: '', first: null, pool: [], state: 'missing' };
 
 /**
- * Every secret that suppliers are paid with, decrypted once a revision of the catalogue and kept in memory only. It
- * is asked on the way of a request, so it answers at once.
+ * All supplier secrets, decrypted once a revision of the catalogue and kept in memory only. Requests read it
+ * synchronously.
  */
 @Injectable()
 export class CredentialStore {
   private readonly logger = new Logger(CredentialStore.name);
   private held: ReadonlyMap<number, Held> = new Map();
-  /** Reckoned once a provider and revision: it is asked for with every call. */
+  /** Computed once a provider and revision, since every call needs it. */
   private readonly homes = new WeakMap<ProviderView, string>();
   private loaded = false;
-  /** Said once a secret, not once a reload. */
+  /** Logged once a secret, not once a reload. */
   private readonly complainedOf = new Set<string>();
 
   constructor(
@@ -55,7 +55,7 @@ export class CredentialStore {
     catalogue.follow((snapshot) => this.load(snapshot));
   }
 
-  /** The newest secret of a provider that can be read; null when there is none. */
+  /** The newest readable secret of a provider; null when there is none. */
   resolve(providerId: number): Credential | null {
     return this.of(providerId).first;
   }
@@ -65,8 +65,8 @@ export class CredentialStore {
   }
 
   /**
-   * All of this of a provider as the caller knows it: where it lives elsewhere than the secret was entered for, there is
-   * none. Just after a change, this node's copies of the two may be of different revisions.
+   * The provider's credentials, unless its address differs from the one they were entered for. Just after a change,
+   * this node's copies of provider and credential may be of different revisions.
    */
   at(provider: ProviderView): Pick<Held, 'first' | 'pool' | 'state'> {
     const held = this.of(provider.id);
@@ -80,8 +80,8 @@ export class CredentialStore {
   }
 
   /**
-   * Takes the right to renew a token until then; false while another node has it. Its holder also gets
-   * the token as it is now, since another node may have renewed it a moment ago.
+   * Takes the right to renew a token until then; false while another node has it. Also returns the token as it is
+   * now, since another node may have renewed it a moment ago.
    */
   async tryRenew({ token, provider }: PooledToken, seconds: number): Promise<TokenCredential | null> {
     const rows = await this.database.source
@@ -119,7 +119,7 @@ export class CredentialStore {
     );
   }
 
-  /** Gives the right back without a new token. */
+  /** Releases the right without a new token. */
   async notRenewed(id: string): Promise<void> {
     await this.database.source.manager.update(ProviderCredential, { id }, { refreshingUntil: null });
   }
@@ -156,7 +156,7 @@ export class CredentialStore {
     this.loaded = true;
   }
 
-  /** A service that cannot read its secrets is told so before it serves anything. */
+  /** A service that cannot read its secrets logs this before it serves requests. */
   private refuseStrangeKeys(rows: readonly ProviderCredential[]): void {
     const strange = rows.filter(({ keyId }) => !this.box.canRead(keyId));
     if (strange.length === 0) return;

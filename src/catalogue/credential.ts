@@ -7,7 +7,7 @@ export interface BearerCredential {
   readonly id: string;
   readonly token: string;
 }
-/** Sent in whatever header the supplier wants. */
+/** Sent in the header that the supplier expects. */
 export interface HeaderCredential {
   readonly kind: 'header';
   readonly id: string;
@@ -29,16 +29,16 @@ export interface TokenCredential {
   readonly clientSecret?: string;
   /** Milliseconds since the epoch; absent: as long as the supplier takes it. */
   readonly expiresAt?: number;
-  /** Whose token it is, where the supplier wants to be told. */
+  /** The account of the token, where the supplier wants to know it. */
   readonly account?: string;
 }
 export type Credential = BearerCredential | HeaderCredential | SigningCredential | TokenCredential;
 
-/** What is typed in: one text for a key, fields for what has several parts. */
+/** The input: one text for a key, fields for a credential of several parts. */
 export type CredentialSecret = string | Readonly<Record<string, unknown>>;
 
 const LONGEST = 8_192;
-/** Secrets travel in headers, so that what could end a header has no place in them. */
+/** Secrets travel in headers, so line breaks and control characters are refused. */
 const plain = /^[\x21-\x7e]+$/;
 
 const fieldsOf = {
@@ -46,7 +46,7 @@ const fieldsOf = {
   'oauth-pool': { needed: ['accessToken'], optional: ['refreshToken', 'clientSecret', 'account'] },
 } as const;
 
-/** The secret as it is stored, or what is wrong with it; the complaint never repeats any of it. */
+/** The secret in its stored form, or what is wrong with it; the error text never repeats any of it. */
 export function secretText(kind: CredentialKind, secret: CredentialSecret): Result<string, Fault> {
   if (kind === 'bearer' || kind === 'header') {
     return typeof secret === 'string' && isPlain(secret)
@@ -76,7 +76,7 @@ export function secretText(kind: CredentialKind, secret: CredentialSecret): Resu
   return ok(JSON.stringify(stored));
 }
 
-/** What `secretText` wrote. */
+/** Parses the output of `secretText`. */
 export function credentialOf(kind: CredentialKind, id: string, text: string): Credential {
   switch (kind) {
     case 'bearer':
@@ -90,14 +90,14 @@ export function credentialOf(kind: CredentialKind, id: string, text: string): Cr
   }
 }
 
-/** A secret that is used once and not stored. */
+/** A secret that is used once and never stored. */
 export function typedCredential(kind: CredentialKind, secret: CredentialSecret): Credential {
   const text = secretText(kind, secret);
   if (!text.ok) throw text.error;
   return credentialOf(kind, 'typed', text.value);
 }
 
-/** The end of the part that people recognise, unless showing it would give much of it away. */
+/** The recognisable end of the secret, unless it would reveal a large part of it. */
 export function hintOf(credential: Credential): string {
   const shown = {
     bearer: (it: BearerCredential) => it.token,

@@ -67,7 +67,7 @@ const SELECTION = `
          price.per_call::text AS "perCall",
          m.enabled`;
 
-/** Of the models of one page alone: what they cost and where they redirect is looked up once a row. */
+/** Only for the models of the page: prices and redirects are looked up once a row. */
 const DETAILS = `
     LEFT JOIN model target ON target.id = m.redirect_to
     LEFT JOIN LATERAL (

@@ -2,7 +2,7 @@ import { fault } from '../kernel';
 import type { Tx } from '../platform';
 import { lockCatalogue } from './catalogue-lock';
 
-/** The names that are given take, in their order, the places that they have together; all others stay where they are. */
+/** The given names take the places that they occupy together, in their new order; all others stay. */
 export function reordered(current: readonly string[], wanted: readonly string[]): string[] {
   const asked = new Set(wanted);
   if (asked.size !== wanted.length)
@@ -14,7 +14,7 @@ export function reordered(current: readonly string[], wanted: readonly string[])
   return current.map((name) => (asked.has(name) ? (next.next().value ?? name) : name));
 }
 
-/** To a place of the whole list, counted from one; beyond an end is at that end. */
+/** Moves a model to a place counted from one; a place beyond the end is the end. */
 export function moved(current: readonly string[], name: string, place: number): string[] {
   const others = current.filter((one) => one !== name);
   if (others.length === current.length)
@@ -23,7 +23,7 @@ export function moved(current: readonly string[], name: string, place: number): 
   return others;
 }
 
-/** Deleted models keep their numbers and are not counted. Answers the models whose number has changed. */
+/** Deleted models keep their numbers and are not counted. Returns the renumbered models. */
 export async function writeModelOrder(
   tx: Tx,
   change: (current: readonly string[]) => readonly string[],

@@ -3,7 +3,7 @@ import { fault } from '../kernel';
 export const POLICY_MODES = ['all', 'allow', 'deny'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
-/** `allow`: only what a pattern names. `deny`: all but that. `*` in a pattern stands for any characters. */
+/** `allow`: only models that a pattern names. `deny`: all but those. `*` in a pattern matches any characters. */
 export interface ModelPolicy {
   readonly mode: PolicyMode;
   readonly patterns: readonly string[];
@@ -29,7 +29,7 @@ export function allows({ mode, patterns }: ModelPolicy, name: string): boolean {
   return patterns.some((pattern) => matchesPattern(pattern, name)) === (mode === 'allow');
 }
 
-/** Piece by piece, so that no pattern takes more time than its length and the name's. */
+/** Piece by piece, in linear time: no pattern can backtrack. */
 export function matchesPattern(pattern: string, name: string): boolean {
   const [first = '', ...pieces] = pattern.split('*');
   const last = pieces.pop();

@@ -48,7 +48,7 @@ export interface ModelSheet {
   /** Versions of the model's own price, the newest first; at most twenty. */
   readonly history: readonly SheetPrice[];
   readonly schedules: readonly SheetSchedule[];
-  /** Of what a change would write over: an equal one means that it was not changed meanwhile. */
+  /** A hash of the editable values: if it still matches, the model was not changed meanwhile. */
   readonly version: string;
 }
 
@@ -64,13 +64,13 @@ export interface ModelChange {
 export interface RateChange {
   readonly rates: Partial<PriceRates>;
   readonly source: string;
-  /** The price that was shown; null: there was none. */
+  /** The displayed price; null: there was none. */
   readonly shown?: number | null | undefined;
 }
 
 const MOST_VERSIONS = 20;
 
-/** Reads models whole and changes them by what was shown of them. */
+/** Reads whole models and changes them with optimistic locking. */
 @Injectable()
 export class ModelSheets {
   constructor(
@@ -117,7 +117,7 @@ export class ModelSheets {
     return { before, after: await this.read(tx, name) };
   }
 
-  /** A new version of the model's own price, unless it is the one in force. Every way to set a price ends here. */
+  /** Adds a version of the model's own price, unless it equals the one in force. All ways to set a price use this. */
   async changeRates(
     tx: Tx,
     name: string,

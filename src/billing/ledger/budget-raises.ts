@@ -34,7 +34,7 @@ const MOST_SHOWN = 20;
 const MOST_IN_FORCE = 20;
 const LONGEST_MS = 366 * 86_400_000;
 
-/** Budgets that are raised until an instant. They end by themselves: every node sees to it with its lease. */
+/** Temporary raises of budgets. They end by themselves: every node checks with its lease. */
 @Injectable()
 export class BudgetRaises {
   constructor(
@@ -42,7 +42,7 @@ export class BudgetRaises {
     private readonly limits: Limits,
   ) {}
 
-  /** Counts from the commit on. */
+  /** In force from the commit on. */
   async raise(tx: Tx, scope: BudgetScope, { amount, reason, endsAt, by }: NewBudgetRaise): Promise<number> {
     const ahead = endsAt.getTime() - Date.now();
     if (ahead <= 0 || ahead > LONGEST_MS)
@@ -80,7 +80,7 @@ export class BudgetRaises {
     return row.ended;
   }
 
-  /** All that are in force; answers how many. */
+  /** Ends all raises that are in force; returns their number. */
   async endAll(tx: Tx, scope: BudgetScope): Promise<number> {
     const ended = await tx.query<{ ended: boolean }[]>(
       `SELECT end_budget_raise(kind, owner_id, id) AS ended FROM budget_raise
@@ -90,7 +90,7 @@ export class BudgetRaises {
     return ended.filter((row) => row.ended).length;
   }
 
-  /** The newest first, those that have ended as well. */
+  /** The newest first, ended ones included. */
   async of(scope: BudgetScope): Promise<BudgetRaise[]> {
     const rows = await this.database.query<RaiseRow>(
       `SELECT r.id, r.amount_nano, r.reason, r.ends_at, r.created_at, u.display_name AS created_by,

@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 import type { Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 
-/** Where the money of a posting comes from, or goes to when it is taken back. */
+/** The account on the other side of a posting. */
 export type Counterpart = 'processor' | 'promotion' | 'adjustment';
 
 export interface Posting {
   /** A wallet bears the id of the user who pays from it. */
   readonly walletId: number;
-  /** Negative takes back: a refund, a dispute, a correction. The wallet may fall below zero. */
+  /** Negative takes money back: a refund, a dispute, a correction. The balance may fall below zero. */
   readonly amount: Nano;
   readonly against: Counterpart;
-  /** Together unique for ever: the same posting again changes nothing. */
+  /** Unique together for ever: a repeated posting changes nothing. */
   readonly kind: string;
   readonly ref: string;
 }
@@ -21,7 +21,7 @@ export interface WalletState {
   readonly balance: Nano;
   readonly creditLimit: Nano;
   readonly spent: Nano;
-  /** Set aside by nodes for requests that run or are about to. */
+  /** Held by nodes for requests in flight. */
   readonly escrowed: Nano;
 }
 
@@ -40,12 +40,12 @@ interface WalletRow {
   credit_limit: string | null;
 }
 
-/** Money in and out of wallets other than by requests, which settle in batches of their own. */
+/** Money in and out of wallets, except requests, which settle in batches of their own. */
 @Injectable()
 export class Ledger {
   constructor(private readonly database: Database) {}
 
-  /** Answers whether it was posted now; false when it had been before. */
+  /** Returns whether it was posted now; false when it had been before. */
   async post(tx: Tx, posting: Posting): Promise<boolean> {
     if (posting.amount === 0n) throw new RangeError('a posting cannot be of nothing');
     const rows = await tx.query<{ posted: boolean }[]>('SELECT money_credit($1, $2, $3, $4, $5) AS posted', [

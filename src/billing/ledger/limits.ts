@@ -11,7 +11,7 @@ export interface LimitRule {
 }
 
 export interface LimitState extends LimitRule {
-  /** By how much the limit is raised for a while. */
+  /** The sum of the raises in force. */
   readonly raised: Nano;
   /** When the first of its raises ends; null where there is none. */
   readonly raisedUntil: Date | null;
@@ -33,7 +33,7 @@ interface StateRow {
   resets_at: Date | null;
 }
 
-/** What may be spent, by whom and in which period. A change counts from the moment its transaction commits. */
+/** Spending limits by scope and period. A change applies from the commit of its transaction. */
 @Injectable()
 export class Limits {
   constructor(private readonly database: Database) {}

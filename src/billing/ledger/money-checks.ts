@@ -1,4 +1,4 @@
-/** A transaction takes less than this, so what is older than it was committed or never will be. */
+/** No transaction takes longer than this, so older ones were committed or never will be. */
 export const longestTransaction = `interval '10 minutes'`;
 
 export const accountSums = (which: string): string => `
@@ -8,7 +8,7 @@ export const accountSums = (which: string): string => `
     JOIN ledger_account a ON a.id = e.account_id AND a.kind = 'wallet'
    WHERE ${which} GROUP BY e.account_id`;
 
-/** What is checked of what came after the seal; `$1` is the seal, and long ago when all is to be read. */
+/** The check of records after the seal; `$1` is the seal, or a distant past for a full check. */
 const sinceSeal = `$1::timestamptz`;
 
 /** The hour from which on all records are kept: older ones were dropped with their months. */
@@ -40,7 +40,7 @@ const usedBetween = (from: string, to: string): string => `
     )
     .join(' UNION ALL ')}) AS used), 0)`;
 
-/** Each answers a row a thing that was checked. */
+/** Each query returns a row for each thing that it checked. */
 export const moneyChecks: readonly { name: string; sql: string; sealed: boolean }[] = [
   {
     name: 'spent is the sum of the records',

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, Logger, RepeatingJob } from '../../platform';
 import { verifyMoneyAlone } from './verify-money';
 
-/** Looks whether money adds up, and says so in the log when it does not. Of nodes that look at once, one does. */
+/** Verifies the books and logs a failure. Of several nodes that check at once, one does the work. */
 @Injectable()
 export class MoneyWatch {
   constructor(
@@ -15,7 +15,7 @@ export class MoneyWatch {
     return this.look(true);
   }
 
-  /** What came since it last added up; `full`: everything. */
+  /** Verifies what is newer than the seal; `full`: everything. */
   async look(full = false): Promise<void> {
     const report = await verifyMoneyAlone(this.database, { full });
     for (const { name, wrong } of report?.checks ?? []) {

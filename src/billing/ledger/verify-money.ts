@@ -26,12 +26,12 @@ interface CheckRow {
 
 const mostShown = 100;
 
-/** `full` reads everything, else what came since the seal, and sums for the rest. */
+/** `full` reads everything; otherwise the records since the seal, and sums for older ones. */
 export interface VerifyOptions {
   readonly full?: boolean;
 }
 
-/** The equalities that hold whenever nothing was lost or done twice, also in the middle of traffic. */
+/** The equalities that hold at any moment, also under traffic, if nothing was lost or counted twice. */
 export async function verifyMoney(
   database: Database,
   { full = true }: VerifyOptions = {},
@@ -41,10 +41,10 @@ export async function verifyMoney(
   });
 }
 
-/** Chosen once for this product; the number means nothing. */
+/** The key of an advisory lock, an arbitrary constant. */
 const verificationLock = 5_719_026;
 
-/** The same, unless another node is at it already: null then. What adds up is sealed, and not read again. */
+/** The same, or null when another node is verifying. Verified records are sealed and not read again. */
 export async function verifyMoneyAlone(
   database: Database,
   { full = false }: VerifyOptions = {},
@@ -74,7 +74,7 @@ async function sealOf(tx: Tx): Promise<string | null> {
   return row?.sealed_to ?? null;
 }
 
-/** Everything that was verified may be sealed but what running transactions may still add to. */
+/** Seals all verified records, except those that running transactions can still change. */
 async function seal(tx: Tx, since: string | null): Promise<void> {
   const [row] = await tx.query<{ until: string }[]>(
     `SELECT (transaction_timestamp() - ${longestTransaction})::text AS until`,
@@ -88,7 +88,7 @@ async function seal(tx: Tx, since: string | null): Promise<void> {
        spent = CASE WHEN isfinite($1::timestamptz) THEN sealed.spent ELSE 0 END + excluded.spent`,
     [from, row?.until],
   );
-  // Every window was found to be the sum of its records: what is not sealed yet leaves the rest.
+  // Every window was found to be the sum of its records: the seal is the sum less the unsealed records.
   await tx.query(
     `WITH fresh AS MATERIALIZED (${recordedSince('$1::timestamptz')})
      INSERT INTO money_seal_window (window_id, starts_at, spent)
@@ -107,7 +107,7 @@ async function seal(tx: Tx, since: string | null): Promise<void> {
 
 async function allChecks(tx: Tx, since: string | null): Promise<MoneyReport> {
   const done: MoneyCheck[] = [];
-  // To compile these statements takes longer than to run them.
+  // Disables JIT: compiling these statements takes longer than running them.
   await tx.query('SET LOCAL jit = off');
   for (const check of moneyChecks) {
     const parameters = check.sealed ? [since ?? '-infinity'] : [];

@@ -2,20 +2,20 @@ import { Injectable } from '@nestjs/common';
 import type { Nano } from '../../kernel';
 import { Database, everyRow, Keyset, type Page, type PageRequest } from '../../platform';
 
-/** A change of a wallet: a posting of the ledger, or what a day of requests cost. */
+/** A change of a wallet: a posting of the ledger, or the cost of a day's requests. */
 export interface HistoryLine {
   readonly at: Date;
   /** `usage`, or the kind of the posting. */
   readonly kind: string;
   readonly ref: string;
   readonly amount: Nano;
-  /** What the wallet held right after it. */
+  /** The balance after it. */
   readonly balance: Nano;
   /** Of a day of usage. */
   readonly requests: number | null;
 }
 
-/** What one member of an organisation, or one project, used. */
+/** The usage of one member of an organisation, or of one project. */
 export interface UsageShare {
   readonly name: string;
   readonly requests: number;
@@ -41,7 +41,7 @@ export interface Statement {
   readonly requests: number;
   readonly byMember: readonly UsageShare[];
   readonly byProject: readonly UsageShare[];
-  /** What organisations paid of prices in the span, where it was not the whole price. */
+  /** Mark-ups and discounts of organisations in the span. */
   readonly factors: readonly FactorInForce[];
 }
 
@@ -91,12 +91,12 @@ const ROWS_AT_ONCE = 1_000;
 const MOST_POSTINGS = 1_000;
 const MOST_SHARES = 200;
 
-/** What became of a wallet's money, line by line. */
+/** The statement of a wallet, line by line. */
 @Injectable()
 export class WalletHistory {
   constructor(private readonly database: Database) {}
 
-  /** The newest first, each with the balance that it left. */
+  /** The newest first, each with the balance after it. */
   async page(walletId: number, request: PageRequest): Promise<Page<HistoryLine>> {
     const keyset = newestFirst.clause(request, 2);
     const rows = await this.database.query<LineRow>(

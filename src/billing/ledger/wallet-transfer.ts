@@ -4,12 +4,12 @@ import type { Tx } from '../../platform';
 export interface WalletTransfer {
   readonly from: number;
   readonly to: number;
-  /** Together unique for ever: the same transfer again moves nothing. */
+  /** Unique together for ever: a repeated transfer moves nothing. */
   readonly kind: string;
   readonly ref: string;
 }
 
-/** Moves a wallet's balance, or its debt, by one ledger transaction; what requests in flight hold stays. */
+/** Moves a wallet's balance, or its debt, by one ledger transaction; money held for requests in flight stays. */
 export async function transferWallet(tx: Tx, { from, to, kind, ref }: WalletTransfer): Promise<Nano> {
   const rows = await tx.query<{ moved: string }[]>('SELECT money_transfer($1, $2, $3, $4) AS moved', [
     from,

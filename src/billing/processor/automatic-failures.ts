@@ -1,12 +1,12 @@
 import type { Tx } from '../../platform';
 import type { Payment } from './payments';
 
-/** After so many failures in a row it is switched off: the card will not recover by being asked. */
+/** After so many failures in a row it is switched off: repeating does not mend a card. */
 const MOST_FAILURES = 5;
 /** The pauses double, from an hour up to nearly three days. */
 const MOST_DOUBLINGS = 6;
 
-/** One failure a payment is counted, whichever comes first of its event and the answer to its call. */
+/** A payment's failure counts once, whether its event or the answer to its call comes first. */
 export async function failAutomatic(tx: Tx, { id, walletId }: Payment, code: string): Promise<boolean> {
   const [failed] = await tx.query<[object[], number]>(
     `UPDATE payment SET state = 'failed', failure_code = $2 WHERE id = $1 AND state = 'open' RETURNING id`,

@@ -13,7 +13,7 @@ import { type Payment, Payments, paymentOf, type PaymentRow } from './payments';
 import { ProcessorInbox } from './processor-inbox';
 
 const WALLETS_AT_ONCE = 100;
-/** The processor remembers the key of a call for a day at least; what is older was never charged. */
+/** The processor keeps idempotency keys for at least a day; an older unanswered call never charged. */
 const GIVE_UP_AFTER_HOURS = 20;
 
 type CardError = Stripe.errors.StripeCardError;
@@ -24,7 +24,7 @@ interface Charge {
   readonly cardId: string;
 }
 
-/** Tops wallets up that fell below their threshold: one charge a trigger, however many nodes look. */
+/** Tops up wallets whose balance fell below their threshold: one charge a trigger, however many nodes check. */
 @Injectable()
 export class AutomaticTopUp {
   constructor(
@@ -73,14 +73,14 @@ export class AutomaticTopUp {
     }
   }
 
-  /** Charges the wallet's default card once, if it is due. Safe to ask for on several nodes at once. */
+  /** Charges the wallet's default card once, if it is due. Safe to call on several nodes at once. */
   async trigger(walletId: number): Promise<void> {
     const charge = await this.database.transaction((tx) => this.begin(tx, walletId));
     if (charge === 'ceiling') await this.mails.ceilingReached(walletId);
     else if (charge !== null) await this.carryOut(charge);
   }
 
-  /** The one open payment of the wallet: a new one, or one that a node left behind. */
+  /** The wallet's only open payment: a new one, or one that a crashed node left. */
   private async begin(tx: Tx, walletId: number): Promise<Charge | 'ceiling' | null> {
     const account = await this.accounts.locked(tx, walletId);
     const [card] = await tx.query<{ processor_id: string }[]>(
@@ -105,7 +105,10 @@ export class AutomaticTopUp {
     return payment === null ? null : { payment, customerId, cardId: card.processor_id };
   }
 
-  /** The key of the call is the payment's: a second one on another node, or after a crash, gets the same charge. */
+  /**
+   * The idempotency key belongs to the payment: a second call, from another node or after a crash, gets the same
+   * charge.
+   */
   private async carryOut({ payment, customerId, cardId }: Charge): Promise<void> {
     const metadata = { payment: payment.publicId, wallet: String(payment.walletId) };
     try {
@@ -133,7 +136,7 @@ export class AutomaticTopUp {
     }
   }
 
-  /** A refusal that made no charge at the processor's has no event either. */
+  /** A refusal without a charge has no event either. */
   private async refused(payment: Payment, error: CardError): Promise<void> {
     const fact =
       error.payment_intent === undefined ? null : intentFact({ ...error.payment_intent }, 'refused');
@@ -145,7 +148,7 @@ export class AutomaticTopUp {
 }
 
 async function openPayment(tx: Tx, walletId: number): Promise<Payment | null> {
-  // What was never answered within the time that the processor remembers is given up.
+  // A call without an answer is given up once its idempotency key has expired at the processor.
   await tx.query(
     `UPDATE payment SET state = 'failed', failure_code = 'not_answered'
       WHERE wallet_id = $1 AND kind = 'automatic' AND state = 'open' AND payment_intent_id IS NULL
@@ -179,7 +182,7 @@ async function isAboveCeiling(tx: Tx, { walletId, automatic }: BillingAccount): 
   return BigInt(row?.cents ?? 0) + automatic.amountCents > automatic.monthlyCeilingCents;
 }
 
-/** Until the next month, or until the rule is changed. */
+/** Paused until the next month, or until the rule is changed. */
 const rest = (tx: Tx, walletId: number): Promise<unknown> =>
   tx.query(
     `UPDATE billing_account SET failure_code = 'ceiling',

@@ -3,7 +3,7 @@ import { fault, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { PaymentProcessor } from './payment-processor';
 
-/** Whom the processor and mails address, and what invoices say. */
+/** The name and address for the processor, mails and invoices. */
 export interface WalletOwner {
   readonly walletId: number;
   readonly email: string;
@@ -20,7 +20,7 @@ export interface InvoiceDetails {
 
 export interface AutomaticTopUpRule {
   readonly enabled: boolean;
-  /** Below this balance so much is charged, at most so much a calendar month of UTC. */
+  /** The rule of automatic top-ups: threshold, amount, and the most a calendar month in UTC. */
   readonly threshold: Nano;
   readonly amountCents: bigint;
   readonly monthlyCeilingCents: bigint;
@@ -55,7 +55,7 @@ interface AccountRow {
   failure_code: string | null;
 }
 
-/** What billing knows of a wallet beside its money. */
+/** Billing data of a wallet beside its money. */
 @Injectable()
 export class BillingAccounts {
   constructor(
@@ -63,7 +63,7 @@ export class BillingAccounts {
     private readonly processor: PaymentProcessor,
   ) {}
 
-  /** Made with its first use. */
+  /** Created on first use. */
   async of(walletId: number): Promise<BillingAccount> {
     const find = (): Promise<AccountRow[]> =>
       this.database.query<AccountRow>('SELECT * FROM billing_account WHERE wallet_id = $1', [walletId]);
@@ -102,7 +102,7 @@ export class BillingAccounts {
     return { walletId, email, name, language, organisationId };
   }
 
-  /** The customer at the processor. Two that ask at once get the same one: the key of the call says so. */
+  /** The customer at the processor. Concurrent calls get the same one, by the idempotency key. */
   async customerOf(walletId: number): Promise<string> {
     const { customerId } = await this.of(walletId);
     if (customerId !== null) return customerId;

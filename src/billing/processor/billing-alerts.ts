@@ -18,7 +18,7 @@ interface BudgetRow {
   user_id: number;
 }
 
-/** Whether this person did not switch the topic off on the page of their notices. */
+/** Whether this person receives notices of the topic. */
 const wants = (userId: string, topic: 'budget' | 'balance'): string =>
   `NOT EXISTS (SELECT FROM user_setting s WHERE s.user_id = ${userId} AND '${topic}' = ANY (s.muted_notices))`;
 
@@ -94,7 +94,7 @@ export class BillingAlerts {
   }
 
   private async budgets(): Promise<void> {
-    // A rolling window loses what is old, and a limit may be raised: what is reached again is told again.
+    // A rolling window loses old spending, and a limit may be raised: a threshold that is reached again alerts again.
     await this.database.query(
       `DELETE FROM budget_alert b USING spending_window w
         WHERE w.id = b.window_id AND w.spent::numeric * 100 < w.limit_nano::numeric * b.percent`,

@@ -4,14 +4,14 @@ import { Logger, Mailer, Settings } from '../../platform';
 import { defaultViewContext, formatMoney, isLocale, type MailNoticeModel, ViewEngine } from '../../views';
 import { BillingAccounts } from './billing-accounts';
 
-/** Whom a mail goes to. */
+/** The recipient of a mail. */
 export interface MailRecipient {
   readonly email: string;
   readonly name: string;
   readonly language: string;
 }
 
-/** How far a budget is used, and whose it is. */
+/** The used share of a budget, and its owner. */
 export interface BudgetNotice {
   readonly kind: 'key' | 'project' | 'department' | 'user' | 'organisation';
   readonly name: string | null;
@@ -25,11 +25,11 @@ interface BillingNotice {
   readonly notice: 'automatic-failed' | 'automatic-off' | 'ceiling' | 'low-balance' | 'budget';
   readonly values: Readonly<Record<string, string>>;
   readonly path: string;
-  /** Of two mails with the same id only the first is sent. */
+  /** The queue ignores a second mail with the same id. */
   readonly id: string;
 }
 
-/** What billing tells by mail, each in the language of its reader. */
+/** Mails about billing, each in the language of its reader. */
 @Injectable()
 export class BillingMails {
   constructor(
@@ -117,7 +117,7 @@ export class BillingMails {
       html: this.engine.render('mail/notice', model, context),
       id,
     };
-    // What the mail tells has happened: a queue that is away must not undo it.
+    // The mail reports a fact: a failure of the queue must not undo it.
     await this.mailer
       .send(mail)
       .catch((error: unknown) => this.logger.warn('a mail could not be queued', { error, notice }));

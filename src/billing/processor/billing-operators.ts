@@ -9,13 +9,13 @@ import { PaymentProcessor } from './payment-processor';
 import { type Payment, Payments } from './payments';
 import { ProcessorInbox } from './processor-inbox';
 
-/** Why, and a token of the form: the same one again changes nothing. */
+/** The reason, and a token of the form: a repeated token changes nothing. */
 export interface OperatorAct {
   readonly reason: string;
   readonly token: string;
 }
 
-/** A payment that we and the processor tell differently. */
+/** A payment on which our books and the processor differ. */
 export interface Difference {
   readonly intentId: string;
   readonly payment: Payment | null;
@@ -39,7 +39,7 @@ interface Told {
 const MOST_COMPARED = 10_000;
 const DAY_MS = 86_400_000;
 
-/** What operators do to money by hand: always with a reason, always on record. */
+/** Manual changes of money by operators: always with a reason, always logged. */
 @Injectable()
 export class BillingOperators {
   constructor(
@@ -52,7 +52,7 @@ export class BillingOperators {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Gives money back by the processor; without an amount, all that is left. The wallet follows in proportion. */
+  /** Refunds through the processor; without an amount, the whole rest. The wallet follows in proportion. */
   async refund(publicId: string, cents: bigint | null, { reason, token }: OperatorAct): Promise<void> {
     const payment = await this.payments.byPublicId(publicId);
     if (payment === null) throw fault('not_found');
@@ -83,7 +83,7 @@ export class BillingOperators {
     await this.look(intentId);
   }
 
-  /** A posting of the operator's own. False where this very form was sent before. */
+  /** A manual posting by an operator. False where this form was sent before. */
   async adjust(walletId: number, amount: Nano, { reason, token }: OperatorAct): Promise<boolean> {
     const { organisationId, email } = await this.accounts.owner(walletId);
     return this.database.transaction(async (tx) => {
@@ -103,7 +103,7 @@ export class BillingOperators {
     });
   }
 
-  /** Our payments beside the processor's, of so many days. */
+  /** Compares our payments with the processor's, over so many days. */
   async reconcile(days: number, now = new Date()): Promise<Reconciliation> {
     const since = new Date(now.getTime() - days * DAY_MS);
     const [theirs, ours] = await Promise.all([this.told(since), this.payments.since(since, MOST_COMPARED)]);
@@ -157,7 +157,7 @@ function differenceOf({ id, receivedCents, refundedCents }: Told, payment: Payme
   if (payment === null) return found('unknown-here', 0n, receivedCents);
   if (payment.state !== 'paid') return found('not-credited', 0n, receivedCents);
   if (payment.grossCents !== receivedCents) return found('amount', payment.grossCents, receivedCents);
-  // Some processors leave a refund that failed in the total of the charge.
+  // Some processors do not subtract a failed refund from the charge's total.
   const isKnown = [payment.refundedCents, payment.refundedCents + payment.failedRefundCents].includes(
     refundedCents,
   );

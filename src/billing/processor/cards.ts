@@ -6,7 +6,7 @@ import { BillingAccounts } from './billing-accounts';
 import { PaymentProcessor } from './payment-processor';
 
 export interface Card {
-  /** Our row of it; the processor's own name of it beside. */
+  /** The id of our row; the processor's id stands beside it. */
   readonly id: number;
   readonly processorId: string;
   readonly brand: string;
@@ -28,7 +28,7 @@ interface CardRow {
 
 const MOST_CARDS = 100;
 
-/** Saved cards. The processor keeps them; we keep what is shown of them. */
+/** Saved cards. The processor stores them; we store the displayed facts. */
 @Injectable()
 export class Cards {
   constructor(
@@ -51,7 +51,7 @@ export class Cards {
     return rows.map(cardOf);
   }
 
-  /** One's own card by either of its names; a foreign one is as absent as none. */
+  /** A card of this wallet by either id; a card of another wallet is not found. */
   async find(walletId: number, id: string | number): Promise<Card> {
     const cards = await this.list(walletId);
     const card = cards.find((one) => (typeof id === 'number' ? one.id === id : one.processorId === id));
@@ -86,7 +86,7 @@ export class Cards {
     });
   }
 
-  /** Of an account that is erased: nothing is charged any more. What was paid with stays with its payments. */
+  /** For an erased account: no further charges. Payments keep their card's facts. */
   async forget(tx: Tx, walletId: number): Promise<void> {
     await tx.query(
       'UPDATE payment_method SET removed_at = now() WHERE wallet_id = $1 AND removed_at IS NULL',
@@ -98,7 +98,7 @@ export class Cards {
     );
   }
 
-  /** Looks at what cards the processor has of this customer. A failure is told in the log alone. */
+  /** Synchronises the cards with the processor. A failure is only logged. */
   async refreshOf(customerId: string): Promise<void> {
     const [account] = await this.database.query<{ wallet_id: number }>(
       'SELECT wallet_id FROM billing_account WHERE customer_id = $1',
@@ -148,7 +148,7 @@ export class Cards {
   }
 }
 
-/** An account with cards has a default one: the newest, until another is chosen. */
+/** An account with cards has a default card: the newest, until another is chosen. */
 const chooseDefault = (tx: Tx, walletId: number): Promise<unknown> =>
   tx.query(
     `UPDATE billing_account a SET default_method_id = (SELECT max(m.id) FROM payment_method m
@@ -161,7 +161,7 @@ const chooseDefault = (tx: Tx, walletId: number): Promise<unknown> =>
 const objectOf = ({ id, brand, last4 }: Card) =>
   ({ type: 'card', id, label: `${brand} •••• ${last4}` }) as const;
 
-/** Taken away at the processor's already. */
+/** The processor has removed it already. */
 function ifGone(error: unknown): void {
   if ((error as { code?: unknown }).code !== 'not_found') throw error;
 }

@@ -22,7 +22,7 @@ interface Starter {
 
 const POLLED_AT_ONCE = 200;
 
-/** Top-ups by the processor's own page: nothing is credited here, the events of the processor alone do that. */
+/** Top-ups through the processor's own page. This credits nothing; only the processor's events do. */
 @Injectable()
 export class Checkout {
   constructor(
@@ -106,17 +106,17 @@ export class Checkout {
     return urlOf(session);
   }
 
-  /** Where a checkout that is still open is paid. */
+  /** The address at which an open checkout is paid. */
   async addressOf(sessionId: string): Promise<string | null> {
     const session = await this.processor.call((client) => client.checkout.sessions.retrieve(sessionId));
     return session.url;
   }
 
-  /** Events may be lost on their way: what is open is asked for. */
+  /** Events can be lost: open checkouts are polled. */
   @RepeatingJob({ name: 'poll-checkouts', cron: '7 * * * *', deadlineMs: 600_000 })
   async pollOpen(signal?: AbortSignal): Promise<number> {
     if (!this.processor.isConnected) return 0;
-    // The processor was never reached for these, or forgot to answer: an event would still be believed.
+    // Checkouts that never reached the processor, or whose answer was lost; a later event still counts.
     await this.database.query(
       `UPDATE payment SET state = 'failed', failure_code = 'not_started'
         WHERE state = 'open' AND kind = 'checkout' AND session_id IS NULL AND created_at < now() - interval '1 day'`,

@@ -1,4 +1,4 @@
-/** The events that are acted on; every other one is taken note of and left alone. */
+/** The event types that are handled; others are stored and ignored. */
 export const handledEvents = [
   'checkout.session.completed',
   'checkout.session.async_payment_succeeded',
@@ -22,11 +22,11 @@ export interface ProcessorEvent {
   readonly id: string;
   readonly type: string;
   readonly live: boolean;
-  /** Null where we do not act on events of this type. */
+  /** Null for event types that are not handled. */
   readonly fact: Fact | null;
 }
 
-/** What an event says that matters here. Each can only be added to what is known, in any order and any number of times. */
+/** The relevant facts of an event. Facts only add to the known state, in any order and any number of times. */
 export type Fact =
   | {
       readonly kind: 'session';
@@ -78,7 +78,7 @@ export type Fact =
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Null for what does not look like an event at all. */
+/** Null for anything that is not an event. */
 export function readEvent(body: unknown): ProcessorEvent | null {
   const event = recordOf(body);
   const id = textOf(event['id']);
@@ -182,7 +182,7 @@ function disputeFact(object: Fields): Fact | null {
   const currency = textOf(object['currency']);
   const state = disputeState(textOf(object['status']));
   if (disputeId === null || intentId === null || amountCents === null || currency === null) return null;
-  // An inquiry takes no money.
+  // An inquiry moves no money.
   return state === null ? null : { kind: 'dispute', disputeId, intentId, amountCents, currency, state };
 }
 
@@ -202,7 +202,7 @@ const recordOf = (value: unknown): Fields =>
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' && value.length <= 255 ? value : null;
 
-/** A reference is an id, or the object itself where it was asked for. */
+/** A reference is an id, or the expanded object. */
 const idOf = (value: unknown): string | null => textOf(value) ?? textOf(recordOf(value)['id']);
 
 const centsOf = (value: unknown): number | null =>

@@ -8,7 +8,7 @@ import { failAutomatic, forgetFailures } from './automatic-failures';
 import type { Fact } from './events';
 import { type Payment, paymentOf, type PaymentRow } from './payments';
 
-/** Why a fact was not believed: it contradicts what we asked the processor for, or is about nothing we know. */
+/** Why a fact was rejected: it contradicts our order to the processor, or concerns no known payment. */
 export type Problem = 'payment' | 'amount' | 'currency' | 'wallet' | 'customer' | 'mode';
 
 export interface Applied {
@@ -35,7 +35,7 @@ interface Posted {
 }
 
 /**
- * What the processor told of payments. Facts only grow, and after each the credit that stands is worked out anew: the
+ * Facts about payments from the processor. Facts only grow. After each one the due credit is recomputed and the
  * ledger gets the difference, so that order and repetition do not matter.
  */
 @Injectable()
@@ -46,7 +46,7 @@ export class PaymentFacts {
   ) {}
 
   async apply(tx: Tx, fact: PaymentFact): Promise<Applied> {
-    // Facts of one charge come one after the other, even while nothing tells yet whose it is.
+    // Facts of one charge are processed one at a time, even before its owner is known.
     if (fact.intentId !== null) await lockIntent(tx, fact.intentId);
     const payment = await this.find(tx, fact);
     const problem = payment === null ? null : await mismatch(tx, payment, fact);
@@ -57,7 +57,7 @@ export class PaymentFacts {
     return { payment: await this.settle(tx, payment, fact), problem: null };
   }
 
-  /** Refunds and disputes are kept before their payment is known. */
+  /** Refunds and disputes may arrive before their payment; they are kept. */
   private async keep(tx: Tx, fact: PaymentFact): Promise<void> {
     if (fact.kind === 'charge') {
       await tx.query(
@@ -92,7 +92,7 @@ export class PaymentFacts {
   private async learn(tx: Tx, payment: Payment, fact: PaymentFact): Promise<void> {
     if (fact.kind !== 'session' && fact.kind !== 'intent') return;
     const isPaid = fact.state === 'paid';
-    // An attempt that was refused says nothing of the one that pays.
+    // A refused attempt says nothing about the attempt that pays.
     const intentId = fact.state === 'refused' ? null : fact.intentId;
     await tx.query(
       `UPDATE payment SET payment_intent_id = coalesce(payment_intent_id, $2), session_id = coalesce(session_id, $3),
@@ -126,7 +126,7 @@ export class PaymentFacts {
     await this.record(tx, 'billing.payment-failed', payment, { failure: [null, state] });
   }
 
-  /** Works out what should stand of the credit, and posts the difference to what does. */
+  /** Computes the due credit, and posts the difference to the credit that stands. */
   private async settle(tx: Tx, before: Payment, fact: PaymentFact): Promise<Payment> {
     const [[row]] = await tx.query<[PaymentRow[], number]>(
       `UPDATE payment p SET
@@ -238,7 +238,7 @@ function identification(fact: PaymentFact): [where: string, values: unknown[]] {
   }
 }
 
-/** An event must be of the charge that we asked for: its amount, its currency, its customer, its wallet. */
+/** An event must match our order: its charge, amount, currency, customer and wallet. */
 async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Problem | null> {
   if (fact.currency !== payment.currency) return 'currency';
   if (fact.kind === 'dispute' || fact.kind === 'refund')
@@ -266,7 +266,7 @@ function postingOf(payment: Payment, before: Payment, difference: bigint): Poste
     : { kind: 'refund', action: 'billing.refunded' };
 }
 
-/** Events that came before their payment was known are part of it now. */
+/** Attaches facts that arrived before their payment. */
 const resolveEarlier = (tx: Tx, payment: Payment): Promise<unknown> =>
   tx.query(
     `UPDATE processor_event SET outcome = 'applied', problem = NULL, payment_id = $2

@@ -10,10 +10,10 @@ type Sdk = typeof import('stripe');
 
 const TIMEOUT_MS = 15_000;
 const RETRIES = 2;
-/** Within this time of now an event must have been signed. */
+/** The tolerance of an event's signing time. */
 const TOLERANCE_SECONDS = 300;
 
-/** It is loaded only where it is used: most installations start without it. */
+/** Loaded on first use: most installations have no payment processor. */
 export async function loadSdk({ processorSecretKey }: Settings): Promise<Sdk | null> {
   if (processorSecretKey === undefined) return null;
   return (await import('stripe')).default as unknown as Sdk;
@@ -56,14 +56,14 @@ export class PaymentProcessor {
     return this.settings.processorSecretKey?.slice(3, 7) === 'live';
   }
 
-  /** The same where a key is enough, as for looking whether all is set up. */
+  /** The same where a key is enough, as for a configuration check. */
   async ask<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
     if (this.client === null)
       throw fault('billing_unavailable', { message: 'PROCESSOR_SECRET_KEY is not set.' });
     return work(this.client);
   }
 
-  /** Calls the processor. What it refuses, and what cannot be reached, leaves as a code of the catalogue. */
+  /** Calls the processor. Its refusals and failures are mapped to codes of the catalogue. */
   async call<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
     if (this.client === null || !this.isConnected) {
       throw fault('billing_unavailable', {
@@ -77,12 +77,12 @@ export class PaymentProcessor {
     }
   }
 
-  /** Declined, or to be confirmed by the card's owner. */
+  /** Declined, or awaiting confirmation by the card's owner. */
   isCardError(error: unknown): error is Stripe.errors.StripeCardError {
     return this.sdk !== null && error instanceof this.sdk.errors.StripeCardError;
   }
 
-  /** Said before a byte is read: without a secret nothing can be believed. */
+  /** Checked before a byte is read: without a secret no event can be verified. */
   requireSecret(): void {
     if (this.sdk !== null && this.settings.processorWebhookSecret !== undefined) return;
     throw fault('billing_unavailable', {
@@ -90,7 +90,10 @@ export class PaymentProcessor {
     });
   }
 
-  /** Refuses bytes that neither of our two secrets signed, or not within five minutes of now. */
+  /**
+   * Refuses bytes without a valid signature by one of our two secrets, or with a signing time outside five minutes of
+   * now.
+   */
   verify(body: Buffer, header: string | undefined, now = Date.now()): void {
     this.requireSecret();
     const { processorWebhookSecret, processorWebhookSecretPrevious } = this.settings;
@@ -107,7 +110,7 @@ export class PaymentProcessor {
   private isSigned(body: Buffer, header: string, secret: string): boolean {
     if (this.sdk === null) return false;
     try {
-      // The time was looked at already, in both directions.
+      // The time was checked above, in both directions.
       this.sdk.webhooks.signature?.verifyHeader(body, header, secret, Number.MAX_SAFE_INTEGER);
       return this.sdk.webhooks.signature !== undefined;
     } catch (error) {

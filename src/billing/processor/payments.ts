@@ -4,7 +4,7 @@ import type { TopUpCents } from '../top-up';
 
 type PaymentKind = 'checkout' | 'automatic';
 type PaymentState = 'open' | 'failed' | 'expired' | 'paid';
-/** What became of it, for people. */
+/** The outcome, for people. */
 export type PaymentStatus = PaymentState | 'partially_refunded' | 'refunded' | 'disputed';
 
 export interface Payment {
@@ -103,7 +103,7 @@ export class Payments {
     );
   }
 
-  /** Nothing was sold: the processor was never reached. */
+  /** The processor was never reached, so nothing was charged. */
   async abandon(publicId: string, code: string): Promise<void> {
     await this.database.query(
       `UPDATE payment SET state = 'failed', failure_code = $2 WHERE public_id = $1 AND state = 'open'`,
@@ -127,7 +127,7 @@ export class Payments {
     return everyRow(limit, ROWS_AT_ONCE, (page) => this.page(walletId, page));
   }
 
-  /** Of all wallets, or of those whose owner's mail address holds the words or whose number they are. */
+  /** Of all wallets, or of those whose owner matches the words by mail address or number. */
   async latest(limit: number, words: string): Promise<OwnedPayment[]> {
     const rows = await this.database.query<PaymentRow & { email: string }>(
       `SELECT p.*, u.email FROM payment p JOIN user_account u ON u.id = p.wallet_id

@@ -33,7 +33,7 @@ interface Entered {
   readonly payment: Payment | null;
 }
 
-/** Every event once: its row and what it changes are one transaction. */
+/** Every event is processed once: its row and its effects share a transaction. */
 @Injectable()
 export class ProcessorInbox {
   constructor(
@@ -52,7 +52,7 @@ export class ProcessorInbox {
     return entered.outcome;
   }
 
-  /** What a call to the processor told, which needs no inbox: asking again tells the same. */
+  /** Facts from an answer of the processor need no inbox: asking again returns the same. */
   async learn(fact: Fact): Promise<void> {
     const { payment } =
       fact.kind === 'cards'
@@ -77,7 +77,7 @@ export class ProcessorInbox {
     }));
   }
 
-  /** An operator looked at it: it is tried once more, or put away for good. */
+  /** Set by an operator: the event is tried once more, or dismissed for good. */
   async resolve(
     eventId: string,
     how: 'retry' | 'dismiss',
@@ -141,7 +141,7 @@ export class ProcessorInbox {
     return { outcome: problem === null ? 'applied' : 'quarantined', problem, payment };
   }
 
-  /** A payment may have left a card behind; an automatic one is told by mail when it fails. */
+  /** A payment may have saved a card; a failed automatic one is reported by mail. */
   private async afterwards(fact: Fact, payment: Payment | null): Promise<void> {
     if (fact.kind === 'charge' || fact.kind === 'refund' || fact.kind === 'dispute') return;
     const isRefused = fact.kind === 'intent' && fact.state === 'refused';

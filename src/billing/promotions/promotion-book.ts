@@ -10,7 +10,7 @@ interface CreditRow {
 
 const AT_ONCE = 500;
 
-/** Wallets that a running grant is for and that have not had it. */
+/** Wallets for which a running grant is due. */
 const outstanding = `
   SELECT g.id AS grant_id, w.wallet_id, g.amount
     FROM promotion_grant g
@@ -30,8 +30,8 @@ const expired = `
    ORDER BY c.wallet_id, c.grant_id LIMIT $2`;
 
 /**
- * Books promotions in the ledger. A wallet's spending is taken from its promotions before paid money, the one that
- * expires first at first; what is left at the end is posted back. All of it is worked out from what the wallet spent.
+ * Books promotions in the ledger. Spending uses promotions before paid money, the earliest expiry first; an unused
+ * rest is posted back. All amounts are computed from the wallet's spending.
  */
 @Injectable()
 export class PromotionBook {
@@ -40,14 +40,14 @@ export class PromotionBook {
     private readonly ledger: Ledger,
   ) {}
 
-  /** Newcomers get what is for everybody; what has expired is taken back. */
+  /** Grants promotions to new accounts, and takes back expired rests. */
   @RepeatingJob({ name: 'promotions', cron: '*/5 * * * *' })
   async keepUp(signal: AbortSignal): Promise<void> {
     await this.creditAll(null, signal);
     await this.reclaimAll(null, signal);
   }
 
-  /** Each wallet once, however often and wherever this runs at the same time. */
+  /** Each wallet gets it once, however often and on how many nodes this runs. */
   async creditAll(grantId: number | null, signal?: AbortSignal): Promise<void> {
     for (;;) {
       const due = await this.database.query<{ grant_id: number; wallet_id: number; amount: string }>(
@@ -64,7 +64,7 @@ export class PromotionBook {
     }
   }
 
-  /** What requests in flight hold is left until they have settled; the next run takes it. */
+  /** Money held for requests in flight stays until they settle; the next run takes it. */
   async reclaimAll(grantId: number | null, signal?: AbortSignal): Promise<void> {
     const due = await this.database.query<{ grant_id: number; wallet_id: number }>(expired, [
       grantId,
@@ -106,7 +106,7 @@ export class PromotionBook {
         WHERE grant_id = $1 AND wallet_id = $2`,
       [grantId, walletId, amount.toString()],
     );
-    // What was taken back before makes the reference of each part its own.
+    // The amount taken back before makes each part's reference unique.
     const ref = `${grantId} from ${walletId} after ${row.reclaimed}`;
     await this.ledger.post(tx, {
       walletId,
@@ -117,7 +117,7 @@ export class PromotionBook {
     });
   }
 
-  /** Takes what the wallet spent since the last time from its promotions. The wallet's row makes others wait. */
+  /** Counts the wallet's new spending against its promotions. The row lock makes concurrent runs wait. */
   private async allocate(tx: Tx, walletId: number): Promise<void> {
     await tx.query(
       `INSERT INTO promotion_wallet (wallet_id, spent)

@@ -59,7 +59,7 @@ interface PromotionRow extends Readonly<Record<string, unknown>> {
 
 const newestFirst = new Keyset([{ sql: 'g.id', kind: 'integer' }], 'descending');
 
-/** Grants of money that the operator gives away. Of the operator alone, so reads have no scope. */
+/** Promotional credit, granted by the operator. Only operators read it, so reads have no scope. */
 @Injectable()
 export class Promotions {
   constructor(
@@ -86,7 +86,7 @@ export class Promotions {
     return { ...found, rows: found.rows.map(promotionOf) };
   }
 
-  /** What wallets hold of promotions: as of the last time their spending was looked at. */
+  /** The rest of promotions in wallets, as of the last time their spending was counted. */
   async liability(): Promise<Nano> {
     const [row] = await this.database.query<{ total: string }>(
       'SELECT coalesce(sum(remaining), 0)::bigint AS total FROM promotion_credit',
@@ -94,7 +94,7 @@ export class Promotions {
     return BigInt(row?.total ?? 0);
   }
 
-  /** Credits at once all whom it is for now. */
+  /** Credits all eligible wallets at once. */
   async create(promotion: NewPromotion): Promise<number> {
     const id = await this.database.transaction(async (tx) => {
       await requireTarget(tx, promotion);

@@ -15,7 +15,7 @@ export type ModelKind = (typeof MODEL_KINDS)[number];
 export const MODEL_STATES = ['active', 'paused', 'hidden', 'deleted'] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 
-/** By what the lanes of one priority are chosen among: their weights, the lowest price, the quickest answers. */
+/** How lanes of one priority are ordered: by weight, by lowest price, or by quickest answers. */
 export const LANE_ORDERS = ['weight', 'price', 'latency'] as const;
 export type LaneOrder = (typeof LANE_ORDERS)[number];
 
@@ -23,9 +23,9 @@ export type LaneOrder = (typeof LANE_ORDERS)[number];
 export interface ModelBounds {
   readonly imageTokens?: number;
   readonly documentTokens?: number;
-  /** What the supplier keeps or knows alone: an earlier answer, a stored prompt, a part of an unknown kind. */
+  /** Content that only the supplier knows: an earlier answer, a stored prompt, a part of an unknown kind. */
   readonly referenceTokens?: number;
-  /** What one use of a server tool adds to what the model reads. */
+  /** The input tokens that one use of a server tool adds. */
   readonly roundTokens?: number;
 }
 
@@ -69,7 +69,7 @@ export class Model {
   @ForeignKey(() => Model, { name: 'model_redirect_fkey' })
   redirectTo: number | null;
 
-  /** Answers what is too long for this one. */
+  /** The model that answers requests too long for this one. */
   @Column('integer', { name: 'overflow_to', nullable: true })
   @ForeignKey(() => Model, { name: 'model_overflow_fkey' })
   overflowTo: number | null;
@@ -83,7 +83,7 @@ export class Model {
   @Column('integer', { name: 'max_output_tokens', nullable: true })
   maxOutputTokens: number | null;
 
-  /** Lower than the vendor's own where the operator knows better. */
+  /** A bound below the vendor's own, where the operator knows better. */
   @Column('jsonb', { default: {} })
   bounds: ModelBounds;
 
@@ -106,7 +106,7 @@ export class Model {
   @Column('boolean', { default: false })
   managed: boolean;
 
-  /** From then on it is not served, unless it leads on to another. */
+  /** Not served from this date on, unless it redirects to another model. */
   @Column('timestamptz', { name: 'retires_at', nullable: true })
   retiresAt: Date | null;
 

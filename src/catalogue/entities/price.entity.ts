@@ -68,15 +68,15 @@ export class Price {
   @Column('jsonb', { default: [] })
   tiers: StoredTier[];
 
-  /** What is billed beside tokens and calls, as the tiers are written. */
+  /** Rates beside tokens and calls, encoded like the tiers. */
   @Column('jsonb', { default: {} })
   fees: StoredFees;
 
-  /** Null: in force only while a schedule says so. */
+  /** Null: in force only during a schedule. */
   @Column({ type: 'timestamptz', name: 'valid_from', precision: 3, nullable: true })
   validFrom: Date | null;
 
-  /** Who said so: a person, an import, a file. */
+  /** Its source: a person, an import, a file. */
   @Column('text')
   source: string;
 

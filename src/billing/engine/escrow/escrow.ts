@@ -33,7 +33,7 @@ export interface Settlements {
   /** Why the journal cannot be written at present; undefined while it can. */
   readonly trouble: unknown;
   readonly takesMore: boolean;
-  /** The answer waits until the record cannot be lost. */
+  /** Resolves once the record is durable. */
   record(record: WrittenRecord, slices: readonly Slice[], used: readonly Nano[]): Promise<void>;
 }
 
@@ -183,7 +183,7 @@ export class Escrow implements HoldKeeper {
     });
   }
 
-  /** Told is what is known when the wait ends; a draw that is on its way may take a little longer to say. */
+  /** A waiter is told the reason that is known when its wait ends; a draw in flight may take a little longer. */
   private expired({ request, deadline }: Waiter): Fault | undefined {
     const closed = this.refusal();
     if (closed !== undefined) return closed;

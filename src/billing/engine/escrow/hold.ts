@@ -6,7 +6,7 @@ import type { Slice } from './slice';
 export interface HoldRequest {
   /** Unique to this request; a repetition is recorded under an id of its own. */
   readonly requestId: string;
-  /** The most the request may cost, as far as anyone can tell beforehand. */
+  /** The bound: the most that the request can cost. */
   readonly amount: Nano;
   /** Every scope the request counts against. */
   readonly refs: readonly LimitRef[];

@@ -34,7 +34,7 @@ export class LeaseRenewal {
   private wake: () => void = () => undefined;
   private beating: Promise<void> = Promise.resolve();
   private stopped = false;
-  /** Dead nodes that the log has named. */
+  /** Dead nodes that were logged already. */
   private readonly reported = new Set<string>();
 
   constructor(
@@ -84,7 +84,7 @@ export class LeaseRenewal {
     }
   }
 
-  /** Ends early when the lease is swept or the node stops. */
+  /** A wait that ends early when the lease is swept or the node stops. */
   private sleep(pause: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, pause);

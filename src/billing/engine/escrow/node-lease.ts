@@ -45,7 +45,7 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
     return this.exists;
   }
 
-  /** Whether an answer was lost, so that the database may hold more for this node than the node knows. */
+  /** Whether an answer was lost, so that the database may hold more for this node than its memory says. */
   get inDoubt(): boolean {
     return this.doubtful;
   }
@@ -94,8 +94,8 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
   }
 
   /**
-   * Finds what the database holds beyond what this node knows of. A settlement that commits meanwhile makes the
-   * surplus look smaller, never larger; then the doubt stays until the next time.
+   * Finds money that the database holds for this node and its memory does not show. A settlement that commits
+   * meanwhile makes the surplus look smaller, never larger; then the doubt stays until the next time.
    */
   audit(settling: { activity(): SettlementActivity }): Promise<void> {
     return this.next(async (lease, operation) => {
@@ -122,7 +122,7 @@ export class NodeLease extends EventEmitter<{ lapsed: [] }> {
     else void this.giveBack(() => [{ windowId, amount }]).catch(() => undefined);
   }
 
-  /** An answer about a swept lease is about what others have by now. */
+  /** An answer about a swept lease describes money that belongs to other nodes by now. */
   private async answer<T>(lease: string, given: Promise<T>): Promise<T> {
     const answer = await inTime(given);
     if (lease !== this.current) throw new LeaseGone();

@@ -13,14 +13,14 @@ import type { Waiter, WaitingLine } from './waiting-line';
 export interface SliceAllocatorOptions {
   /** The most a slice is filled up to, however much is left. */
   readonly sliceCap: Nano;
-  /** The slow timer behind announcements. */
+  /** The fallback poll in case an announcement is lost. */
   readonly askAgainMs: number;
-  /** For how long a recall is obeyed, and how soon. */
+  /** How long a recall is in force, and how soon it is answered. */
   readonly recallMs: number;
   readonly handBackMs: number;
 }
 
-/** A request that asks how much it could hold at most. It rides a draw like any other. */
+/** A request that asks for the largest possible hold. It shares a draw like any other. */
 interface Question {
   readonly refs: readonly LimitRef[];
   readonly resolve: (headroom: Nano) => void;
@@ -32,7 +32,7 @@ const withoutLimit: Nano = 2n ** 62n;
 /** A slice is filled for at least this many requests of the size that asks. */
 const fewRequests = 8n;
 
-/** Draws for those who wait, and hands back what others need more. */
+/** Draws money for waiting requests, and hands back money that other nodes need more. */
 export class SliceAllocator {
   private readonly logger = new Logger(SliceAllocator.name);
   private drawing = false;
@@ -42,7 +42,7 @@ export class SliceAllocator {
   /** Scopes whose limits changed while a draw was on its way. */
   private readonly changed = new Set<number>();
   private questions: Question[] = [];
-  /** What became of the draw that was sent last. */
+  /** The outcome of the last draw. */
   lastDraw: 'on its way' | 'answered' | 'failed' = 'answered';
   private stopped = false;
 
@@ -62,7 +62,7 @@ export class SliceAllocator {
     this.timer = this.handingBack = undefined;
   }
 
-  /** Serves the line with what is there, then draws for those who are left. */
+  /** Serves waiting requests from memory, then draws for the rest. */
   serve(): void {
     this.serveFromSlices();
     void this.draw();
@@ -97,7 +97,7 @@ export class SliceAllocator {
     });
   }
 
-  /** Another node starves: from now on and for a while it gets what is free here. */
+  /** Another node starves: from now on, and for a while, money that becomes free here goes to it. */
   recalled(windowId: string, byLease: string): void {
     const slice = this.book.ofWindow(windowId);
     if (slice === undefined) return;
@@ -175,7 +175,7 @@ export class SliceAllocator {
     return slice.yields || slice.held === 0n || !this.line.waitsFor(slice.key);
   }
 
-  /** At most one draw is on its way; whatever asks meanwhile rides the next. */
+  /** At most one draw is in flight; requests that arrive meanwhile share the next one. */
   private async draw(): Promise<void> {
     if (this.drawing) return;
     this.drawing = true;
@@ -305,7 +305,7 @@ export class SliceAllocator {
     return undefined;
   }
 
-  /** A database that cannot be reached is not asked again at once for what is only convenient. */
+  /** An unreachable database is not asked again at once for a draw ahead of need. */
   private postpone(asks: readonly Ask[]): void {
     for (const ask of asks) {
       const slice = this.book.at(scopeKey(ask.ref));

@@ -7,7 +7,7 @@ export class SliceBook {
   private readonly byScope = new Map<number, Slice>();
   private readonly byWindow = new Map<string, Slice>();
 
-  /** The slice from which a request may hold now; a window that has ended is none. */
+  /** The slice for new holds of a scope; none once its window has ended. */
   current(ref: LimitRef, now: number): Slice | undefined {
     const slice = this.byScope.get(scopeKey(ref));
     if (slice === undefined) return undefined;

@@ -12,22 +12,22 @@ export class Slice {
   private drawnNow: Nano = 0n;
   private freeNow: Nano = 0n;
   private owed: Nano = 0n;
-  /** As the database last said: the limit less what was spent. */
+  /** The limit less the spending, as the database last reported it. */
   limitLeft: Nano = 0n;
   /** The lease it belongs to was swept: nothing in it is ours any more. */
   lapsed = false;
-  /** When to ask the database again after it had nothing to give. */
+  /** When to ask the database again after it had nothing to grant. */
   askAgainAt = 0;
-  /** Until when whatever becomes free is handed back, because another node starves. */
+  /** Until when free money is handed back, because another node starves. */
   recalledUntil = 0;
   /** Whether the node that recalls comes first when both starve. */
   yields = false;
   lastUsedAt = 0;
   lowWater: Nano = 0n;
-  /** More was taken out of the limit than it allows since it was lowered: what is free here goes back first. */
+  /** The limit was lowered below what is drawn: free money here goes back first. */
   overdrawn = false;
   private burn: Nano = 0n;
-  /** Of no account but for the pace, and so not exact. */
+  /** Used to estimate the pace alone, so an approximation is enough. */
   private takenSince = 0;
   private measuredAt = 0;
 
@@ -54,7 +54,7 @@ export class Slice {
     return this.drawnNow - this.freeNow - this.owed;
   }
 
-  /** What is left to be spent, as far as this node can know. */
+  /** What is left to be spent, as far as this node knows. */
   get spendable(): Nano {
     return this.limitLeft - this.owed;
   }
@@ -68,7 +68,7 @@ export class Slice {
     return this.window === null || (this.freeNow >= amount && !(this.overdrawn && amount > 0n));
   }
 
-  /** `roughly` is the amount, quick and not exact. */
+  /** `roughly` is the same amount as a number: fast, but not exact. */
   take(amount: Nano, roughly: number): void {
     if (this.window === null) return;
     this.freeNow -= amount;

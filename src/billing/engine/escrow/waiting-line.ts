@@ -20,7 +20,7 @@ export class WaitingLine {
 
   constructor(
     private readonly elapsed: () => number,
-    /** What a waiter is told whose time is up; undefined while that is about to be known. */
+    /** The refusal for a waiter whose time is up; undefined while its answer is in flight. */
     private readonly expired: (waiter: Waiter) => Fault | undefined,
     private readonly most: number,
     /** How much longer a waiter stays whose answer is on its way. */
@@ -49,7 +49,7 @@ export class WaitingLine {
     this.watch();
   }
 
-  /** Lets everyone go for whom the answer is no longer to wait. */
+  /** Answers every waiter whose answer is known now; the others stay. */
   answer(answerOf: (waiter: Waiter) => Hold | Fault | undefined): void {
     if (this.waiters.length === 0) return;
     const staying: Waiter[] = [];

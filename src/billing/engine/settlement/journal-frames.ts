@@ -5,7 +5,7 @@ const headBytes = 8;
 /** Longer than the records of any tick: a length beyond it is damage, not data. */
 const mostBytes = 1 << 28;
 const roomAtFirst = 1 << 16;
-/** More than this is not kept for the next frames. */
+/** A larger buffer is not kept for later frames. */
 const mostKept = 1 << 20;
 
 /** Frames that are on their way into a file, in memory that is used again and again. */

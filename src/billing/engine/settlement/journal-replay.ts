@@ -79,7 +79,7 @@ export async function replayJournals(folder: string, store: MoneyStore): Promise
       );
     }
   }
-  // Only now that its spending is counted may others have what the dead node held.
+  // The dead node's escrow is released only now that its spending is counted.
   for (const node of new Set(dead.map(({ node }) => node))) await store.sweep(node);
   for (const { file, tornAt } of dead) {
     if (tornAt === null) rmSync(file, { force: true });
@@ -88,7 +88,7 @@ export async function replayJournals(folder: string, store: MoneyStore): Promise
   return report;
 }
 
-/** A writer on this machine is looked for among its processes, any other among the leases. */
+/** A writer on this machine is looked up among its processes, any other among the leases. */
 async function writtenByTheDead(left: readonly LeftBehind[], store: MoneyStore): Promise<LeftBehind[]> {
   const known = left.map(({ header }) => (header === null ? null : writerRuns(header)));
   const living = known.includes(null) ? await store.liveNodes() : [];

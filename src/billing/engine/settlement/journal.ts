@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { FrameBuffer } from './journal-frames';
 import { journalHeader } from './journal-owner';
 
-/** What the journal needs of a file system, so that a full disk can be had in a test. */
+/** The file operations of the journal, so that a test can simulate a full disk. */
 export interface JournalDisk {
   open(path: string): number;
   write(file: number, bytes: Buffer): number;
@@ -60,7 +60,9 @@ export class Journal {
     return this.fault;
   }
 
-  /** Writes so many records, some in a payload, with one system call. False when they are not in the file, whole. */
+  /**
+   * Writes so many records, some in a payload, with one system call. False when they are not in the file completely.
+   */
   write(payloads: readonly string[], records: number): boolean {
     for (const payload of payloads) this.frames.add(payload);
     const written = this.writeFrames(records);
@@ -68,7 +70,7 @@ export class Journal {
     return written;
   }
 
-  /** Finds out whether the disk takes writes again. */
+  /** Tests whether the disk accepts writes again. */
   probe(): boolean {
     return this.fault === undefined || this.write([], 0);
   }
@@ -165,7 +167,7 @@ export class Journal {
   }
 }
 
-/** A file system takes less of a write than all of it only where it has no room for the rest. */
+/** A write is short only where the disk has no room for the rest. */
 const noSpace = (): Error =>
   Object.assign(new Error('no space left on device: the disk took only a part of a write'), {
     code: 'ENOSPC',

@@ -10,14 +10,14 @@ export interface SettledRequest {
   readonly slices: readonly Slice[];
   readonly used: readonly Nano[];
   readonly tick: TickAcknowledgement;
-  /** Its caller has its answer already: the record stays, whatever becomes of its tick. */
+  /** Its caller was answered: the record stays, whatever the outcome of its tick. */
   readonly isAcknowledged: boolean;
 }
 
 /** The settled requests of one transaction, and what they used of this node's slices. */
 export class SettlementBatch {
   private requests: SettledRequest[] = [];
-  /** On its way to the database: later requests go with the next batch. */
+  /** In flight: later requests go into the next batch. */
   closed = false;
   /** After the database refused a record: the records that are neither committed nor set aside. */
   unsettled: WrittenRecord[] | null = null;

@@ -2,7 +2,7 @@ import type { WrittenRecord } from '../../../audit';
 import type { Nano } from '../../../kernel';
 import type { LimitRef } from '../../scope';
 
-/** What the node-side engine asks of the truth. Postgres is one; the models of the property tests are others. */
+/** The source of truth for the engine on each node. PostgreSQL implements it; the property tests use models. */
 export interface MoneyStore {
   /** Renews a lease, or begins it. `journal` says where the node keeps its journal, null that it keeps none. */
   beat(lease: string, node: string, begin: boolean, journal?: string | null): Promise<Beat>;
@@ -33,15 +33,15 @@ export interface UnreadJournal {
 export interface Beat {
   /** False when the lease ran out and was swept. */
   readonly alive: boolean;
-  /** The database's clock, in milliseconds since the epoch. */
+  /** The wall clock of the database, in milliseconds since the epoch. */
   readonly now: number;
-  /** Scopes whose limits changed a moment ago, for nodes that missed the announcement. */
+  /** Scopes whose limits changed recently, for nodes that missed the announcement. */
   readonly changed: readonly LimitRef[];
 }
 
 export interface Ask {
   readonly ref: LimitRef;
-  /** Less than this is of no use; zero when topping up ahead of time. */
+  /** A smaller grant is useless; zero when topping up ahead of time. */
   readonly need: Nano;
   /** More than this is not wanted. */
   readonly want: Nano;
@@ -79,7 +79,7 @@ export interface Batch {
   readonly number: number;
   readonly records: readonly WrittenRecord[];
   readonly releases: readonly Portion[];
-  /** Asked last before the commit of what is not there yet: whether it must not happen any more. */
+  /** Asked last before the commit of new records: whether the batch was called off. */
   readonly isCalledOff?: () => boolean;
 }
 

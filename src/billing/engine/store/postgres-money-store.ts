@@ -45,7 +45,7 @@ interface UnreadRow {
 
 const idsPerReservation = 1_000;
 
-/** The truth: every method is one statement, a settlement one transaction. */
+/** The source of truth: every method is one statement, a settlement one transaction. */
 export class PostgresMoneyStore implements MoneyStore {
   /** Ids of ledger transactions taken from the sequence in advance, so that records can carry theirs. */
   private reserved: bigint[] = [];
