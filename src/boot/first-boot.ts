@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import { ActivityLog, changesOf, systemActor } from '../audit';
 import { CatalogueService, ensureSandbox, retireSandbox } from '../catalogue';
 import { AccountTokens, Organisation, UserAccount } from '../identity';
 import { platformScope } from '../kernel';
-import { KeysService } from '../keys';
+import { type IssuedKey, KeyEntries, KeysService } from '../keys';
 import { Database, Settings, type Tx } from '../platform';
 
 export interface FirstKeys {
@@ -15,12 +16,16 @@ export interface FirstKeys {
 /** The key of an advisory lock, an arbitrary constant: nodes that boot on one empty database take turns. */
 const FIRST_BOOT_LOCK = 5_719_025;
 
+const actor = systemActor('first start');
+
 /** An empty installation gets an owner with a link to sign in, an organisation and two keys, all in one transaction or not at all. */
 @Injectable()
 export class FirstBoot {
   constructor(
     private readonly database: Database,
     private readonly keys: KeysService,
+    private readonly entries: KeyEntries,
+    private readonly activity: ActivityLog,
     private readonly catalogue: CatalogueService,
     private readonly tokens: AccountTokens,
     private readonly settings: Settings,
@@ -74,6 +79,37 @@ export class FirstBoot {
       organisationId: organisation.id,
     });
     const signIn = await this.tokens.issue(tx, 'sign_in_link', { userId: owner.id });
+    await this.record(tx, organisation, owner, root);
+    await this.entries.created(tx, demo, actor);
     return { root: root.text, demo: demo.text, signIn };
+  }
+  private async record(
+    tx: Tx,
+    organisation: Organisation,
+    owner: UserAccount,
+    root: IssuedKey,
+  ): Promise<void> {
+    await this.activity.write(tx, {
+      action: 'organisation.created',
+      object: { type: 'organisation', id: organisation.id, label: organisation.name },
+      concerns: { organisationId: organisation.id },
+      actor,
+    });
+    const account = {
+      object: { type: 'account', id: owner.id, label: owner.email },
+      concerns: { userId: owner.id, organisationId: organisation.id },
+      actor,
+    } as const;
+    await this.activity.write(tx, {
+      ...account,
+      action: 'account.registered',
+      changes: changesOf(null, { role: owner.role }),
+    });
+    await this.activity.write(tx, { ...account, action: 'account.sign-in-link-made' });
+    await this.activity.write(tx, {
+      action: 'key.created',
+      object: { type: 'key', id: root.publicId, label: 'Root admin key' },
+      actor,
+    });
   }
 }

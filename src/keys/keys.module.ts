@@ -26,6 +26,7 @@ import { RateModule } from './rate/rate.module';
   ],
   exports: [
     KeyDirectory,
+    KeyEntries,
     KeyGate,
     KeyManagement,
     KeyRegister,

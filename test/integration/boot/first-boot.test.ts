@@ -114,6 +114,16 @@ test('two nodes on one empty database make one set of keys, show it once, and it
   ]);
   expect(await rows('SELECT role FROM user_account')).toEqual([{ role: 'platform_owner' }]);
   expect(await rows('SELECT slug FROM organisation')).toEqual([{ slug: 'first' }]);
+  const entries = await rows<{ entry: string }>(
+    "SELECT action || ': ' || object_label AS entry FROM activity WHERE actor_label = 'first start' ORDER BY id",
+  );
+  expect(entries.map(({ entry }) => entry)).toEqual([
+    'organisation.created: First organisation',
+    'account.registered: owner@localhost',
+    'account.sign-in-link-made: owner@localhost',
+    'key.created: Root admin key',
+    'key.created: Demo key',
+  ]);
 
   for (const node of nodes) {
     const answer = await chat(node, demo);
