@@ -14,7 +14,7 @@ interface Watched {
 }
 
 const READ_AGAIN_MS = 10_000;
-/** A choice does not wait longer for it: without it nothing presses. */
+/** A choice waits no longer for it; without it, no budget presses. */
 const READ_DEADLINE_MS = 300;
 const MOST_WATCHED = 20_000;
 const HOUR_MS = 3_600_000;
@@ -24,10 +24,13 @@ const lengths: Readonly<Record<Exclude<BudgetPeriod, 'monthly' | 'total'>, numbe
   weekly: 168,
   rolling: 720,
 };
-/** As much as an explanation has to tell. */
+/** The facts for an explanation. */
 const MOST_PROJECTED = 100;
 
-/** How much the budgets of a caller press towards cheaper models. Each node paces by itself, on what all have spent. */
+/**
+ * How strongly the caller's budgets press towards cheaper models. Each node computes this from the spending on all
+ * nodes.
+ */
 @Injectable()
 export class AutoBudgets {
   private readonly watched = new Map<string, Watched>();

@@ -12,7 +12,7 @@ import { isListed } from '../model-access';
 import type { AutoView } from './request-view';
 import { familyOf, writingFamily } from './sealed-history';
 
-/** A model that may answer, with the leave to ask it. */
+/** A candidate model, with the permission to call it. */
 export interface AutoCandidate {
   readonly admission: Admission;
   readonly candidate: Candidate;
@@ -39,7 +39,7 @@ export interface AutoChoice {
   readonly excluded: Readonly<Record<string, number>>;
 }
 
-/** Which models may answer a request for `auto`: those its caller could have named, and that can do what is asked. */
+/** The candidates for `auto`: models that the caller could have named and that can serve the request. */
 @Injectable()
 export class AutoCandidates {
   constructor(
@@ -82,7 +82,7 @@ export class AutoCandidates {
     const { caller } = call.inbound;
     if (model.state !== 'active' || model.lanes.length === 0 || isRetired(model, Date.now()))
       return 'inactive';
-    // What it leads to stands in the catalogue itself.
+    // A redirected model is judged by its target, which is in the catalogue too.
     if (model.redirectTo !== null) return 'redirect';
     if (!isListed(caller, model)) return 'not_allowed';
     if (!this.catalogue.snapshot.isOpenTo(model, caller.attribution)) return 'no_access';
@@ -96,7 +96,7 @@ export class AutoCandidates {
     return lanes.length === 0 ? 'history' : this.planned({ ...admission, lanes }, call);
   }
 
-  /** Those that can read what earlier turns have sealed. */
+  /** Models that can read the sealed content of earlier turns. */
   private readersAmong(
     able: readonly AutoCandidate[],
     call: Call,
@@ -113,12 +113,12 @@ export class AutoCandidates {
     return able.filter(({ admission }) => familyOf(admission.model) === family);
   }
 
-  /** Whether a lane is asked in the words of the caller, which nothing sealed survives a change of. */
+  /** Whether a lane is called in the caller's dialect: sealed content survives no translation. */
   private speaks({ operation }: Call): (of: Pick<PricedLane, 'lane'>) => boolean {
     return ({ lane }) => isSpoken(operation, this.styles.dialectFor(lane.provider, operation.name));
   }
 
-  /** By the very rules for a model that is named. */
+  /** By the same rules as a named model. */
   private admissionTo({ name }: ModelView, call: Call): Admission | Exclusion {
     try {
       return this.admissions.find({ ...call, model: name });
@@ -145,7 +145,7 @@ export class AutoCandidates {
     };
   }
 
-  /** Where nothing can be paid, the cheapest stays, and its hold says what is missing. */
+  /** Where the caller can pay for none, the cheapest stays, and its hold names what is missing. */
   private async affordable(call: Call, found: readonly AutoCandidate[]): Promise<readonly AutoCandidate[]> {
     if (found.length < 2) return found;
     const admissions = found.map(({ admission }) => admission);

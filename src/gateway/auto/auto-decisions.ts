@@ -34,7 +34,7 @@ import { ReferenceCosts } from './reference-costs';
 import { autoView, type AutoView } from './request-view';
 
 const RETRY_SECONDS = 5;
-/** A database that is slower than this is as good as away. */
+/** A slower database counts as away. */
 const ANSWER_DEADLINE_MS = 2_000;
 
 /** The conversation of a request, as far as it is known. */
@@ -87,11 +87,11 @@ export class AutoDecisions {
     const byName = new Map(choice.candidates.map((one) => [one.candidate.model, one]));
     this.admissions.mustBePaid(call);
     return new AutoRoute(
-      // With the lanes that this conversation may take.
+      // Includes the lanes that this conversation may take.
       byName.get(chosen.chosen)?.admission ?? this.admissions.find({ ...call, model: chosen.chosen }),
       isLearned ? chosen.explanation : { ...chosen.explanation, fallback: 'state_unavailable' },
       byName,
-      // No other model than the one that called a tool reads its result.
+      // Only the model that called a tool reads its result.
       view.bringsToolResult && conversation.session !== null ? [] : chosen.fallbackOrder,
       {
         remember: (model) => this.remember(call, policy, conversation, byName.get(model)),
@@ -144,7 +144,7 @@ export class AutoDecisions {
     return { chosen: decision, isLearned: learned !== null };
   }
 
-  /** Null where the state cannot be had: then the reference model answers. */
+  /** Null where the state is unavailable: then the reference model answers. */
   private async learnedFor(organisationId: number | null) {
     if (organisationId === null) return { state: this.nothing, salt: this.noSalt };
     try {
@@ -202,7 +202,7 @@ export class AutoDecisions {
     return candidates[0]?.model;
   }
 
-  /** Routing is switched off: the model that was named for this answers, within the caller's own rights. */
+  /** Routing is off: the configured model answers, within the caller's own rights. */
   private fallback(call: Call, { fallback_model: name }: EffectiveAutoPolicy): AutoRoute {
     if (name === undefined) {
       throw fault('autorouter_unavailable', {
@@ -217,7 +217,7 @@ export class AutoDecisions {
     return new AutoRoute(admission, explanation, new Map(), [], nothingToNote);
   }
 
-  /** Null for a first turn that names no session: nothing can continue it by guess. */
+  /** Null for a first turn without a session: a guess could join unrelated conversations. */
   private async conversationOf(call: Call, { isContinued, bringsToolResult }: AutoView) {
     const { session: named, inbound } = call;
     const key = hash('sha256', stickyKey(inbound, call), 'buffer');
@@ -226,7 +226,7 @@ export class AutoDecisions {
       const session = await withDeadline(ANSWER_DEADLINE_MS, this.sessions.of(inbound.caller.keyId, key));
       return { hash: key, isNamed: named !== null, session };
     } catch (cause) {
-      // Another model must not read the result of a tool call, and nobody knows which one made it.
+      // Another model must not read the result of a tool call, and its caller model is unknown.
       if (bringsToolResult)
         throw fault('autorouter_unavailable', { retryAfterSeconds: RETRY_SECONDS, cause });
       return { hash: key, isNamed: named !== null, session: null };

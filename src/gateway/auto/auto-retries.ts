@@ -6,26 +6,26 @@ import { AnswerSampling } from '../inference/answer-sampling';
 import type { Call } from '../inference/describe';
 import type { AutoView } from './request-view';
 
-/** A question, and what became of it. */
+/** A question with the time and model of its answer. */
 export interface AskedQuestion {
   readonly requestId: string;
   readonly caller: Caller;
   readonly turns: number;
-  /** It was itself asked again: a third time is a machine at work. */
+  /** It was a repetition itself: a third identical request comes from a program. */
   readonly isRetry: boolean;
   model: string | null;
   answeredMs: number;
 }
 
 const RETRIED_WITHIN_MS = 60_000;
-/** A shorter one ("yes", "go on") is asked again without any fault of its answer. */
+/** A shorter text ("yes", "go on") may be repeated whatever the quality of the answer. */
 const LEAST_LETTERS = 12;
 const MOST_QUESTIONS = 10_000;
 
 /**
- * Hears when a caller asks the same again within a minute of the answer: in the same place of a conversation, in the
- * same words, whatever their case, spaces and stops. Texts that only resemble one another are no retry, or every batch
- * of one template would be. A node's own view.
+ * Detects that a caller repeats a question within a minute of its answer. Place in the conversation and words must be
+ * equal, apart from case, spaces and punctuation. Similar texts do not count, or every batch from a template would.
+ * State is per node.
  */
 @Injectable()
 export class AutoRetries {

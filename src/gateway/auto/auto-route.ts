@@ -20,12 +20,12 @@ export type AutoDecision = Explained & {
 };
 
 interface AutoEffects {
-  /** Puts the model down as the conversation's; it never fails. */
+  /** Stores the model of the conversation; it never fails. */
   remember(model: string): Promise<void>;
   noted(model: string, isAnswer: boolean): void;
 }
 
-/** The way of one request for `auto`: the model that was chosen, and those that step in for it. */
+/** The route of one `auto` request: the chosen model and its stand-ins. */
 export class AutoRoute implements AutoTrace {
   remembering: Promise<void> | null = null;
   private readonly left: string[];
@@ -54,14 +54,14 @@ export class AutoRoute implements AutoTrace {
     this.effects.noted(model, false);
   }
 
-  /** Another model in the place of the chosen one, as this route may ask it; null where it may not. */
+  /** Another model as a stand-in; null where this route may not ask it. */
   instead(other: Admission): Admission | null {
     if (this.explanation.mode === 'off') return other;
     const { name } = other.model;
     return this.left.includes(name) ? (this.candidates.get(name)?.admission ?? null) : null;
   }
 
-  /** The next model to try; null when there is none. */
+  /** The next stand-in; null when there is none. */
   next(): Admission | null {
     const name = this.left.shift();
     return name === undefined ? null : (this.candidates.get(name)?.admission ?? null);

@@ -17,8 +17,8 @@ const MOST_ORGANISATIONS = 1_000;
 const MOST_MODELS = 1_000;
 
 /**
- * What this node lately saw of `auto`: which models fail, whether the requests of an organisation have changed, and,
- * as all nodes hear it, what its people said of answers. That moves the choices of their own organisation only.
+ * Recent observations of `auto` traffic: failures of models, drift of an organisation's requests, and feedback, which
+ * all nodes share. Feedback affects its own organisation only.
  */
 @Injectable()
 export class AutoTraffic implements OnModuleInit {

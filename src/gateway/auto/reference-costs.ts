@@ -11,11 +11,11 @@ interface Kept {
 }
 
 const READ_AGAIN_MS = 10 * 60_000;
-/** Of an organisation that has too few requests yet, the next ones count soon. */
+/** An organisation with too few requests is read again sooner. */
 const READ_SOON_MS = 5_000;
 const MOST_ORGANISATIONS = 1_000;
 const MOST_REQUESTS = 2_000;
-/** A mean of fewer says little. */
+/** A mean of fewer requests is not used. */
 const LEAST_REQUESTS = 20;
 
 /**

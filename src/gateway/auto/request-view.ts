@@ -7,7 +7,7 @@ import { type Seal, sealOf } from './sealed-history';
 type Turn = CanonicalRequest['turns'][number];
 type Block = Exclude<Turn, { role: 'tool' }>['blocks'][number];
 
-/** What the router looks at of a request, and what its model has to be able to do. */
+/** The features of a request for the router, and the capabilities that its model needs. */
 export interface AutoView {
   readonly request: RequestView;
   /** The request brings the result of a tool call. */

@@ -2,8 +2,8 @@ import type { ModelView } from '../../catalogue';
 import type { CanonicalRequest, DialectName } from '../../protocol';
 
 /**
- * Who can read what a conversation carries: everybody; whoever is asked in the dialect it is written in; or, of those,
- * only models of the family that wrote it, since signed reasoning and encrypted content open for no other.
+ * Which models can read a conversation: all; those of its dialect; or only those of the family that wrote it. Signed
+ * reasoning and encrypted content open for no other family.
  */
 export type Seal = 'open' | 'dialect' | 'family';
 
@@ -33,12 +33,12 @@ export function familyOf({ name, ownedBy, lanes }: Pick<ModelView, 'name' | 'own
   return vendors.find(([pattern]) => pattern.test(names))?.[1] ?? ownedBy.toLowerCase();
 }
 
-/** Whose dialect it is: where nobody remembers who wrote a sealed part, it was most likely they. */
+/** The home family of each dialect: the likely author of a sealed part when no record names it. */
 const homes: Partial<Readonly<Record<DialectName, string>>> = { messages: 'anthropic', responses: 'openai' };
 
 /**
- * The family that wrote the sealed parts: that of the known writers, else the home of the dialect, else the only one
- * there is. Null where that cannot be told: a guess would send them to a model that refuses or ignores them.
+ * The family that wrote the sealed parts: that of known authors, else the dialect's home, else the only one there is.
+ * Null where it is unknown: a wrong guess would send the parts to a model that refuses or ignores them.
  */
 export function writingFamily(
   dialect: DialectName,

@@ -10,14 +10,14 @@ import { isSpoken } from './operation';
 
 export interface Admission {
   readonly model: ModelView;
-  /** The lanes that serve the operation, the primary first, each with the price it would be charged at. */
+  /** The lanes that serve the operation, the primary first, each with its price. */
   readonly lanes: readonly PricedLane[];
 }
 
 const NOBODY_PAYS =
   'This key belongs to nobody who pays. Name a billing user for its organisation or project.';
 
-/** Which model and which lanes a request may have. Every refusal here is cheap: nothing was spent or sent. */
+/** Decides the model and lanes of a request. Refusals here are cheap: nothing was spent or sent. */
 @Injectable()
 export class Admissions {
   constructor(
@@ -32,14 +32,14 @@ export class Admissions {
     return admission;
   }
 
-  /** Throws where there is no one to charge. */
+  /** Throws where no wallet can be charged. */
   mustBePaid({ inbound }: Call): void {
     const { attribution, billingExempt } = inbound.caller;
     if (!billingExempt && attribution.walletId === null)
       throw fault('billing_limit_reached', { message: NOBODY_PAYS });
   }
 
-  /** The model and its lanes, for a caller who may use it; who pays is not asked. */
+  /** The model and its lanes for a caller who may use it; the payer is not checked. */
   find(call: Call): Admission {
     const { caller } = call.inbound;
     const found = this.catalogue.resolve(this.nameOf(call));
@@ -57,14 +57,14 @@ export class Admissions {
     return { model, lanes: this.priced(this.serving(lanes, call), call) };
   }
 
-  /** Where a request may go that is too long for its model; null when there is no such place for this caller. */
+  /** The larger model for a request that is too long; null when there is none for this caller. */
   larger(call: Call, { model }: Admission): Admission | null {
     const larger = model.overflowTo === null ? undefined : this.catalogue.snapshot.modelOf(model.overflowTo);
     if (larger === undefined || larger.id === model.id) return null;
     try {
       return this.admit({ ...call, model: larger.name });
     } catch {
-      // What the caller could not have asked for is not offered either: the first refusal stands.
+      // A larger model that the caller may not use is not offered: the first refusal stands.
       return null;
     }
   }
@@ -75,7 +75,7 @@ export class Admissions {
     return this.auto.reference(() => callableModels(inbound.caller, snapshot, operation.kind));
   }
 
-  /** A lane whose supplier does not serve the operation is none for this request, not even to fail over to. */
+  /** Lanes whose supplier does not serve the operation are left out, also for failover. */
   private serving(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
     const { model, operation } = call;
     const serves = ({ lane }: PricedLane): boolean =>
@@ -88,7 +88,7 @@ export class Admissions {
     });
   }
 
-  /** A lane whose price does not know what the request makes its supplier bill is none for it: never free. */
+  /** Lanes whose price lacks something that the request can be billed for are left out: nothing is served free. */
   private priced(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
     if (call.fees === NOTHING_ASKED) return lanes;
     let unknown: string | null = null;
@@ -106,13 +106,13 @@ export class Admissions {
     });
   }
 
-  /** A lane whose supplier may not get a field of the body is none either: no field is left out unasked. */
+  /** Lanes whose supplier may not get a field of the body are left out: no field is dropped silently. */
   private taking(lanes: readonly PricedLane[], call: Call): readonly PricedLane[] {
     const { model, operation, unknownFields } = call;
     if (unknownFields.length === 0) return lanes;
     const refusedBy = ({ lane }: PricedLane): string | undefined => {
       const { provider } = lane;
-      // A translation counts what it leaves out, and nothing of the body goes on as it came.
+      // A translation reports dropped fields, and forwards no bytes of the body unchanged.
       if (!isSpoken(operation, this.styles.dialectFor(provider, operation.name))) return undefined;
       return unknownFields.find((name) => !this.styles.takesField(provider, operation.name, name));
     };

@@ -7,7 +7,7 @@ import type { Call } from './describe';
 import type { Delivery } from './lane-answer';
 import { isConversation } from './operation';
 
-/** An answer as its caller got it, with what it takes to ask the same again. */
+/** A delivered answer, with everything needed to repeat its request. */
 export interface ServedAnswer {
   readonly requestId: string;
   readonly caller: Caller;
@@ -32,24 +32,24 @@ export interface ServedAnswer {
   readonly latencyMs: number;
 }
 
-/** An answer to which the same was asked again at once. */
+/** An answer after which the caller repeated the same request at once. */
 export interface RetriedAnswer {
   readonly requestId: string;
   readonly caller: Caller;
   readonly model: string;
 }
 
-/** Who takes samples of answers. All methods are called on the way of requests: they neither wait nor throw. */
+/** A receiver of samples. Its methods run in the request path: they neither wait nor throw. */
 export interface AnswerSampler {
   wants(call: Call): boolean;
   take(served: ServedAnswer): void;
   retried(answer: RetriedAnswer): void;
 }
 
-/** What a stream says beyond this is not kept for anyone: the sample is given up. */
+/** A sample of a longer stream is given up. */
 const MOST_BYTES = 1024 * 1024;
 
-/** One answer that is to be looked at again, while it is on its way. */
+/** One answer in progress that will be sampled. */
 export class AnswerSample {
   private readonly pieces: Buffer[] = [];
   private bytes = 0;
@@ -96,7 +96,7 @@ export class AnswerSample {
   }
 }
 
-/** Where a part of the service that stands above the gateway takes its samples. Without one this costs a comparison. */
+/** The hook for a module above the gateway that takes samples. Unused, it costs one comparison. */
 @Injectable()
 export class AnswerSampling {
   private sampler: AnswerSampler | null = null;

@@ -4,22 +4,22 @@ import { type RoutedCall, usageLimitsOf } from './routed-call';
 
 const BYTES_PER_TOKEN = 4;
 
-/** Usage that the supplier did not report is counted here, and marked as estimated. */
+/** Estimates usage that the supplier did not report, and marks it as estimated. */
 export const estimateUsage = (call: Call, deliveredBytes: number): Usage =>
   usageOf(
     { inputTokens: call.inputEstimate, outputTokens: Math.ceil(deliveredBytes / BYTES_PER_TOKEN) },
     'estimated',
   );
 
-/** A report that cannot be true counts as none, as in a stream: what was written is charged by estimate. */
+/** An implausible report counts as none, as in a stream: the output is charged by estimate. */
 export function usageOfWhole(reading: UsageReading, routed: RoutedCall, deliveredBytes: () => number): Usage {
   const checked = checkPlausible(reading, usageLimitsOf(routed));
   return checked.kind === 'ok' ? checked.usage : estimateUsage(routed.call, deliveredBytes());
 }
 
 /**
- * The same for a stream. Of a report that came before all was written, the input stands; the output is counted where
- * that is more.
+ * The same for a stream. A report from before the end keeps its input; its output is replaced by our count where that
+ * is higher.
  */
 export function usageOfStream(
   reading: UsageReading,

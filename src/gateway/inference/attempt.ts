@@ -17,12 +17,12 @@ import { laneStream } from './stream/lane-stream-of';
 const unasked: ReadonlySet<ErrorCode> = new Set(['capacity_exceeded', 'no_providers_available']);
 
 /**
- * Sends a request down its lanes until one answers. Another lane is tried only while the caller has no part of an
- * answer that the next one could contradict, at most three in all, and only as far as the retry budget of its
- * supplier goes. A lane that says so in the catalogue is first asked again itself. Every try is remembered.
+ * Sends a request to its lanes in turn until one answers. Failover happens only before the caller has a part of the
+ * answer, over at most three lanes and within the retry budget. A lane with `retries` is first asked again itself.
+ * Every try is recorded.
  */
 export class Attempts {
-  /** The lane that was at work on an answer when the caller left. */
+  /** The lane that was answering when the caller left. */
   abandoned: LaneTry | null = null;
   /** The try before, if it failed. */
   private failed: { readonly route: PlannedLane; readonly tried: Judgement } | null = null;
@@ -41,7 +41,7 @@ export class Attempts {
     this.turns = new LaneTurns(routed, tools, records, this.startedMs);
   }
 
-  /** The caller left, or the service stops: no answer is waited for any more. */
+  /** The caller left, or the service stops: the request needs no answer any more. */
   get stopped(): boolean {
     return this.routed.work.stopped !== null;
   }
@@ -64,7 +64,7 @@ export class Attempts {
           const startedMs = monotonicMs();
           const tried = this.ended(call, await call.run(), startedMs);
           if (tried.kind === 'answered') return tried.answer;
-          // The caller's own mistake is one everywhere, unless it is only a backup that minds.
+          // A caller's mistake would fail on every lane, unless only a backup complains.
           if (tried.kind === 'refused' && !isUnasked(tried) && outcomes.length === 0) throw tried.problem;
           outcome = tried;
           permit = await this.again(route, tried);
@@ -73,18 +73,18 @@ export class Attempts {
       }
       turns.restart();
       probes ??= new ProbeWait(routed, this.tools.health);
-      // Where no lane may be tried, the request waits for the one that finds out whether a lane is well again.
+      // Where every lane rests, the request waits for the probe that tests one.
     } while (outcomes.length === 0 && (await probes.succeeded()));
     if (routed.work.stopped !== null) throw routed.work.stopped;
     throw exhausted(outcomes, routed.plan, this.tools.health, this.keyId);
   }
 
-  /** A streamed answer has become whole. */
+  /** A streamed answer is complete. */
   done({ permit }: LaneAnswer): void {
     permit.succeeded(monotonicMs());
   }
 
-  /** The lane that answered last broke off in the middle. */
+  /** The last lane's answer broke off in the middle. */
   broke({ permit, status }: LaneAnswer, problem: Fault): void {
     const record = this.records.at(-1);
     if (record !== undefined) this.records[this.records.length - 1] = { ...record, outcome: problem.outcome };
@@ -99,7 +99,7 @@ export class Attempts {
     return new LaneCall({ routed: this.routed, route, permit, failover }, streamOf, this.turns, this.tools);
   }
 
-  /** Remembers what became of a try. Throws where the request was stopped meanwhile. */
+  /** Records the outcome of a try. Throws where the request was stopped meanwhile. */
   private ended(call: LaneCall, tried: Tried, startedMs: number): Tried {
     const { work } = this.routed;
     const { route } = call.lane;
@@ -109,7 +109,7 @@ export class Attempts {
     if (tried.kind === 'answered') this.tools.health.began(route.lane, now - startedMs, now);
     else this.failed = { route, tried };
     const isWhole = tried.kind === 'answered' && tried.answer.whole !== null;
-    // An answer that is whole already is one, also for a caller who has left.
+    // A whole answer counts, also for a caller who has left.
     if (work.stopped !== null && !isWhole) {
       if (work.stoppedByCaller && call.begun) this.abandoned = call.lane;
       throw work.stopped;
@@ -123,7 +123,7 @@ export class Attempts {
     return this.sameLane.again(route, tried);
   }
 
-  /** One line for every move to another lane, and for every lane that is asked again. */
+  /** Logs one line for every failover and every repeated try. */
   private logMove(
     { route: { lane: from }, tried }: { route: PlannedLane; tried: Judgement },
     { lane }: PlannedLane,
@@ -161,11 +161,11 @@ export class Attempts {
     const { problem, status, pauseMs } = tried;
     if (isCredentialRefused(tried)) this.tools.credentials.refused(lane, status, problem.code);
     if (pauseMs > 0) permit.pause(now, pauseMs, problem);
-    // A supplier that says when to come back is well; nothing has to be found out about it.
+    // A supplier that names a time to come back is healthy; no probe is needed.
     if (pauseMs > 0 && problem.code === 'supplier_limit') permit.neutral();
     // So is one that was not even asked.
     else if (unasked.has(problem.code)) permit.neutral();
-    // Nor is another answer than before the fault of the lane.
+    // A different answer is not the lane's fault either.
     else if (isContinuation && problem.code === 'stream_interrupted') permit.neutral();
     else
       permit.failed(

@@ -21,7 +21,7 @@ export interface AutoTrace {
   readonly remembering: Promise<void> | null;
 }
 
-/** A request, and what the gateway needs to know of it; everything else is between the caller and the supplier. */
+/** A request as far as the gateway interprets it; everything else is between the caller and the supplier. */
 export interface Call {
   readonly inbound: Inbound;
   readonly operation: Operation;
@@ -56,7 +56,7 @@ export interface Call {
   /** What a conversation carries beside its text; null where something else is asked. */
   readonly measure: RequestMeasure | null;
   readonly serverTools: ServerTools;
-  /** More tokens than the text can have. */
+  /** An upper bound of the tokens in the text. */
   readonly textBound: number;
   /** An estimate of the input tokens: charged when the supplier reports no usage. */
   readonly inputEstimate: number;
@@ -67,7 +67,7 @@ const REGION_LENGTH = 64;
 const MOST_CHOICES = 128;
 const MOST_TOKENS = 100_000_000;
 
-/** Reads the envelope by hand: a validator costs more here than the rest of the stage. */
+/** Reads the envelope by hand: a validator would cost more than the rest of this stage. */
 export function describeCall(inbound: Inbound, operation: Operation): Call {
   const { body, bytes } = inbound;
   const unknown = unknownFields(inbound, operation);

@@ -3,8 +3,8 @@ import type { LaneHealth, RoutePlan } from '../../routing';
 import type { Judgement } from './judge';
 
 /**
- * What the caller is told when no lane answered: the one reason there was, or that there were several. What a
- * backup found wrong with a request counts only when nothing else went wrong.
+ * The error when no lane answered: the single cause, or that there were several. A backup's complaint about the
+ * request counts only when there was no other cause.
  */
 export function exhausted(
   outcomes: readonly Judgement[],
@@ -25,7 +25,7 @@ export function exhausted(
   });
 }
 
-/** Every lane rests: the caller is told when the first of them may be tried again. */
+/** Every lane rests: the error names the time until the first of them may be tried. */
 function nothingHealthy({ lanes }: RoutePlan, health: LaneHealth, keyId: number): Fault {
   const now = monotonicMs();
   const next = Math.min(...lanes.map(({ lane }) => health.nextTryAt(lane, keyId, now)));

@@ -13,7 +13,7 @@ import { isText } from './operation';
 
 const TIERED: ReadonlySet<string> = new Set(['chat', 'responses']);
 
-/** What of the fees that a request asks for reaches a supplier who speaks this dialect: a translation drops the rest. */
+/** The requested fees that reach a supplier of this dialect: a translation drops the rest. */
 export function feesOn({ operation, fees }: Call, wire: WireDialect | undefined): AskedFees {
   if (
     fees === NOTHING_ASKED ||
@@ -27,7 +27,7 @@ export function feesOn({ operation, fees }: Call, wire: WireDialect | undefined)
   return isCarried ? { ...NOTHING_ASKED, modes: { service_tier: tier } } : NOTHING_ASKED;
 }
 
-/** Usage as it is charged: where the supplier does not say in which mode it answered, the one that was asked for. */
+/** Usage for charging: where the supplier does not report its mode, the requested mode counts. */
 export function chargedUsage(
   usage: Usage,
   { fees }: Call,
@@ -46,7 +46,7 @@ export function withServedUses(usage: Usage, { operation, fees }: Call, answer: 
   return served.join(usage, fees.uses);
 }
 
-/** What a supplier billed that the price does not know: it was charged as the dearest of its kind. */
+/** Billed items without a price: they were charged at the dearest rate of their kind. */
 export function unforeseenFee(usage: Usage, rates: PriceRates): string | null {
   const { uses, modes, images } = usage;
   if (uses === null && modes === null && images === null) return null;

@@ -11,7 +11,7 @@ import { isSpoken } from './operation';
 /** Money set aside for a request, and the bound on its output that makes the amount enough. */
 export interface HeldCall {
   readonly hold: Hold;
-  /** Set when less fits into what is left than the model could write: the supplier is told so. */
+  /** Set when the balance covers less than the model's limit: the supplier gets this lower limit. */
   readonly cappedOutput: number | null;
   /** The bound on each answer that was held for. */
   readonly outputBound: number;
@@ -21,7 +21,7 @@ export interface HeldCall {
   readonly tokens: number;
 }
 
-/** What a model may write when the catalogue does not say. */
+/** The output limit when the catalogue has none. */
 const UNKNOWN_OUTPUT_CAP = 128_000;
 
 /** The prices of the lanes on which a request can have so many input tokens. */
@@ -37,9 +37,9 @@ export class Holds {
   ) {}
 
   /**
-   * Sets aside the most the request can cost, at the dearest price of any lane it may take. A request that names no
-   * bound of its own gets the model's, or, where the supplier can be told, as much as fits into what is left. A
-   * promise only where there is something to wait for.
+   * Holds the most that the request can cost, at the dearest price of its lanes. Without a bound of its own, a
+   * request gets the model's, or, where the supplier accepts a limit, as much as the balance covers. It returns a
+   * promise only when it has to wait.
    */
   hold(call: Call, admission: Admission): HeldCall | Promise<HeldCall> {
     const { requestId } = call.inbound;
@@ -64,7 +64,10 @@ export class Holds {
     return this.escrow.hold(request).then((late) => held(late));
   }
 
-  /** Which of several the caller cannot pay for, be it with the shortest answer. Asks only near a budget's end. */
+  /**
+   * Which of several models the caller cannot pay for, even with the shortest answer. It queries only near a budget's
+   * end.
+   */
   async unaffordable(call: Call, admissions: readonly Admission[]): Promise<ReadonlySet<Admission>> {
     const { requestId } = call.inbound;
     const most = (admission: Admission, outputBound: number): Nano =>
@@ -99,7 +102,7 @@ export class Holds {
         outputThatFits(headroom, boundFor(call, inputTokens), rates, call.inbound.priceFactor) ?? 0,
       );
     const each = Math.floor(fitting / call.choices) - predictedIn(call);
-    // An answer of fewer tokens is not worth starting; the refusal says what is missing.
+    // A shorter answer is not worth starting; the refusal says how much is missing.
     const perAnswer = Math.min(outputCap, Math.max(this.settings.budgetMinOutput, each));
     const amount = amountOf(call, prices, writtenWithin(call, perAnswer));
     return [await this.escrow.hold({ ...request, amount }), perAnswer];
@@ -124,7 +127,7 @@ export class Holds {
 const limitsOf = ({ inbound: { caller } }: Call, { model }: Admission): readonly LimitRef[] =>
   caller.modelLimits === null ? caller.limits : (caller.modelLimits.get(model.name) ?? caller.limits);
 
-/** Everything that can be charged as output: the answers, and what was predicted of them and did not come true. */
+/** Everything that can be billed as output: answers, and rejected predicted tokens. */
 const writtenWithin = (call: Call, perAnswer: number): number =>
   (perAnswer + predictedIn(call)) * call.choices;
 const predictedIn = ({ measure }: Call): number => measure?.predictedTokens ?? 0;

@@ -5,7 +5,7 @@ import { readBody } from '../../platform';
 import type { HttpRequest } from '../../web';
 import { fieldsOf, type Form, isForm, parseForm, withoutBoundary } from './media/form';
 
-/** A request as it came: the bytes untouched, and what they say understood once beside them. */
+/** A received request: its bytes, and their parsed contents beside them. */
 export interface Inbound extends JsonObjectText {
   readonly requestId: string;
   readonly startedMs: number;
@@ -21,7 +21,7 @@ export interface Inbound extends JsonObjectText {
   readonly writers?: readonly string[];
 }
 
-/** Only a form, and a body that is late or large, makes it a promise. */
+/** Returns a promise only for a form, or for a body that is late or large. */
 export function intake(request: HttpRequest, caller: Caller, bodyLimit: number): Inbound | Promise<Inbound> {
   const startedMs = monotonicMs();
   const contentType = request.headers['content-type'];

@@ -5,11 +5,11 @@ import type { PictureRule } from '../../routing';
 import { recordingTokens } from './media/audio';
 import type { Call } from './describe';
 
-/** What suppliers put around a conversation, around tools, and into tools that they describe themselves. */
+/** What suppliers add around a conversation, around tools, and as the description of their own tools. */
 const FRAME = 256;
 const FRAME_OF_TOOLS = 768;
 const VENDOR_TOOL = 1_280;
-/** No model that is sold reads more at once. */
+/** No model on the market reads more at once. */
 const LARGEST_WINDOW = 2_000_000;
 
 /**

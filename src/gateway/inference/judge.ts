@@ -3,25 +3,25 @@ import { type ErrorCode, type Fault, fault } from '../../kernel';
 import { type SupplierError, supplierFault } from '../../protocol';
 import type { AnswerHead } from '../../routing';
 
-/** What a supplier's refusal means for the request: another lane's turn, or the caller's own fault. */
+/** The meaning of a supplier's refusal: failover to another lane, or the caller's own fault. */
 export type Judgement =
   | {
       readonly kind: 'failed';
       readonly status: number | null;
       readonly problem: Fault;
-      /** How long the supplier asks to be left alone. */
+      /** How long the supplier asks to be left alone (Retry-After). */
       readonly pauseMs: number;
     }
   | {
       readonly kind: 'refused';
-      /** Null when the lane could not even be asked. */
+      /** Null when the lane was never asked. */
       readonly status: number | null;
       readonly problem: Fault;
     };
 
 /**
- * The caller's mistakes go back to the caller with the supplier's wording; everything else is a failure of the
- * lane, doubts about our own credential above all: those are never shown as the caller's.
+ * A caller's mistake is returned with the supplier's wording. Everything else is a failure of the lane, above all a
+ * rejected credential: callers never see that.
  */
 export function judge(
   { status, headers }: AnswerHead,
@@ -59,7 +59,7 @@ const refusals: ReadonlySet<ErrorCode> = new Set([
   'invalid_request',
 ]);
 
-/** A failure in place of an answer that had begun with this status: the caller's mistakes stay the caller's. */
+/** A failure inside an answer with this status: a caller's mistake stays the caller's. */
 export const judgeBegun = (status: number, problem: Fault): Judgement =>
   refusals.has(problem.code)
     ? { kind: 'refused', status, problem }
@@ -69,7 +69,7 @@ export const judgeBegun = (status: number, problem: Fault): Judgement =>
 export const isCredentialRefused = ({ problem }: Pick<Judgement, 'problem'>): boolean =>
   problem.code === 'provider_unavailable';
 
-/** A supplier may ask for more than the operator allows, and nothing could end it. */
+/** Retry-After is capped: a supplier may ask for more than the operator allows. */
 function retryAfterOf(headers: IncomingHttpHeaders, longestPauseMs: number): number | null {
   const milliseconds = Number(headers['retry-after-ms'] || NaN);
   const text = headers['retry-after'] ?? '';

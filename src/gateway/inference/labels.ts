@@ -6,7 +6,7 @@ const LONGEST_END_USER = 256;
 const LONGEST_TAG = 64;
 const MOST_TAGS = 10;
 const LONGEST_PATH = 200;
-/** Names that mean something else to JavaScript than a label: programs that copy labels around would change more. */
+/** Property names with a meaning in JavaScript: code that copies labels would misbehave. */
 const reserved: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Who the caller makes a request for; cut, not refused, as it changes nothing of the answer. */
@@ -31,7 +31,7 @@ export function checkLabels({ metadata }: Fields): void {
   if (typeof metadata === 'object' && metadata !== null) checkNames(metadata, 'metadata');
 }
 
-/** As deep as the reader of the body let it be. */
+/** The depth was bounded when the body was parsed. */
 function checkNames(labels: object, path: string): void {
   for (const [name, value] of Object.entries(labels) as [string, unknown][]) {
     const param = `${path}.${name}`.slice(0, LONGEST_PATH);

@@ -8,9 +8,9 @@ import type { RoutedCall } from './routed-call';
 export interface LaneTry {
   readonly routed: RoutedCall;
   readonly route: PlannedLane;
-  /** The right by which the lane is asked. */
+  /** The permit under which the lane is asked. */
   readonly permit: LanePermit;
-  /** Another lane should have answered and could not. */
+  /** Another lane was preferred and could not answer. */
   readonly failover: boolean;
 }
 
@@ -20,14 +20,14 @@ export interface LaneAnswer extends LaneTry {
   readonly status: number;
   readonly contentType: string;
   readonly exchange: SupplierExchange;
-  /** What must not be passed on when the answer is a failure. */
+  /** Secrets to redact from the answer when it is a failure. */
   readonly secrets: CallSecrets;
-  /** What of the body the supplier did not get. */
+  /** Fields of the body that were not sent. */
   readonly dropped: readonly Dropped[];
   /** One of the two, as it was asked for. */
   stream: LaneStream | null;
   whole: Delivery<Buffer> | null;
-  /** What of a stream can go to the caller already; it grows until the exchange has another reader. */
+  /** The part of a stream that can go to the caller; it grows until the exchange has another reader. */
   readonly early: (Buffer | string)[];
 }
 
@@ -51,14 +51,14 @@ export interface Delivery<Body extends Buffer | string = Buffer | string> {
 export interface LaneStream {
   /** Takes what came and answers what goes on now. */
   take(chunk: Buffer): Buffer | string;
-  /** Something has come that the caller can use: from here on the caller is told what happens. */
+  /** The caller has something useful: from here on failures are reported in the stream. */
   readonly useful: boolean;
   /** The answer is whole: nothing that may still come belongs to it. */
   readonly ended: boolean;
-  /** What in it is wrong: nothing more of it goes on, however much may come. */
+  /** A fault in the stream: nothing more of it is forwarded. */
   readonly failure: Fault | null;
-  /** The body is over, or was broken off for a reason. Asked again it answers the same. */
+  /** The body ended, or broke off for a reason. A second call answers the same. */
   finish(broken: Fault | null): Delivery;
-  /** Instead of the last bytes: a failure of our own, after the supplier had said everything. */
+  /** Replaces the last bytes: a failure of our own after the supplier's last byte. */
   fail(problem: Fault): string;
 }

@@ -3,9 +3,9 @@ import type { LaneFailure } from '../../routing';
 import type { Inbound } from './inbound';
 import type { Judgement } from './judge';
 
-/** By these a supplier speaks of itself or of our credential; anything else it answers may be due to the request. */
+/** Statuses that concern the supplier or our credential; any other may be the request's fault. */
 const ofTheSupplier: ReadonlySet<number> = new Set([401, 402, 403, 408, 429, 502, 503, 504, 529]);
-/** The same in the words of a stream, or under a status of success. */
+/** The same as error types, in a stream or under a status of success. */
 const inItsWords: ReadonlySet<ErrorCode> = new Set(['provider_unavailable', 'supplier_limit']);
 /** The connection failed, whatever was sent over it. */
 const ofTheConnection: ReadonlySet<ErrorCode> = new Set([
@@ -15,8 +15,8 @@ const ofTheConnection: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * Whether the request itself may have caused a failure: a 404, an internal error, an answer that cannot be read, long
- * silence over a long prompt. No one of them can be told from a fault of the lane, so they count by the key.
+ * Whether the request may have caused a failure: a 404, an internal error, an unreadable answer, long silence over a
+ * long prompt. A single one could also be the lane's fault, so they count by key.
  */
 const isCallerMayBeCause = ({ status, problem }: Pick<Judgement, 'status' | 'problem'>): boolean => {
   if (inItsWords.has(problem.code)) return false;
@@ -25,14 +25,14 @@ const isCallerMayBeCause = ({ status, problem }: Pick<Judgement, 'status' | 'pro
 
 type Failed = Omit<LaneFailure, 'isCallerMayBeCause' | 'owner'>;
 
-/** What a lane is told of a failure, and of the one it failed. */
+/** A failure as reported to a lane's health, and the key whose request it was. */
 export const blameOf = ({ caller }: Inbound, failed: Failed): LaneFailure => ({
   ...failed,
   isCallerMayBeCause: isCallerMayBeCause(failed),
   owner: ownerOf(caller.attribution),
 });
 
-/** Keys are free to make: those of one organisation or user are one voice. */
+/** Keys are free to make: all keys of one organisation or user count as one. */
 function ownerOf({ organisationId, userId, keyId }: Inbound['caller']['attribution']): string {
   if (organisationId !== null) return `organisation ${organisationId}`;
   return userId === null ? `key ${keyId}` : `user ${userId}`;

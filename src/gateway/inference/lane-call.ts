@@ -12,14 +12,14 @@ import { openStream } from './stream/opening';
 export type StreamOf = (answer: LaneAnswer) => LaneStream;
 export type Tried = { readonly kind: 'answered'; readonly answer: LaneAnswer } | Judgement;
 
-/** One try at one lane, from the request to the first useful event of a stream, or to the whole answer. */
+/** One call to one lane, until the first useful event of a stream or the whole answer. */
 export class LaneCall {
   private exchange: SupplierExchange | null = null;
 
   constructor(
     readonly lane: LaneTry,
     private readonly streamOf: StreamOf,
-    /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
+    /** Reserves the next try: only if there is one is it worth giving up this call. */
     private readonly turns: { reserve(): boolean },
     private readonly tools: AttemptTools,
   ) {}
@@ -72,7 +72,7 @@ export class LaneCall {
     } catch (error) {
       const read = fromUnknown(error);
       const problem = secrets?.blankedFault(read) ?? read;
-      // What a lane cannot even be asked says nothing about the lane.
+      // A failure before sending says nothing about the lane's health.
       if (outbound === null) return { kind: 'refused', status: null, problem };
       if (head !== null) return judgeBegun(head.status, problem);
       return { kind: 'failed', status: null, problem, pauseMs: 0 };
@@ -102,7 +102,7 @@ export class LaneCall {
           : settings.supplierFirstByteTimeoutMs,
         idleMs: settings.supplierIdleTimeoutMs,
         totalMs: settings.supplierTotalTimeoutMs,
-        // While it waited for a connection, the lane may have turned out to be down.
+        // While the call waited for a connection, the lane's breaker may have opened.
         changedMind: () => (permit.isOvertaken(monotonicMs()) ? fault('no_providers_available') : null),
       },
     );

@@ -9,7 +9,7 @@ import type { RoutedCall } from './routed-call';
 /** Of one request, whichever models it goes to. */
 export const MOST_LANES = 3;
 
-/** Which lane of a request has its turn, by what right, and out of whose retry budget. */
+/** Chooses the next lane of a request, with its permit and retry budget. */
 export class LaneTurns {
   private place = 0;
   /** The next try is paid for already. */
@@ -42,7 +42,7 @@ export class LaneTurns {
     this.place = 0;
   }
 
-  /** Pays for the next try, if there can be one: only then is it worth giving up this one. */
+  /** Reserves the next try: only if there is one is it worth giving up this call. */
   reserve(): boolean {
     if (!this.hasMore) return false;
     const { provider } = this.routed.plan.lanes[this.place]!.lane;
@@ -50,7 +50,7 @@ export class LaneTurns {
     return this.reserved;
   }
 
-  /** The right to try a lane: it must not rest, unless all of them do, and a retry has to be affordable. */
+  /** Takes the permit for a lane: it must not rest, unless all of them do, and a retry needs budget. */
   acquire({ lane }: PlannedLane, now: number): LanePermit | null {
     const { health } = this.tools;
     const { lanes } = this.routed.plan;
@@ -64,7 +64,7 @@ export class LaneTurns {
     return health.acquire(lane, keyId, now);
   }
 
-  /** Another lane than the first served: that one failed before, or was passed over, if only for a session. */
+  /** A stand-in answered: a better lane failed, or was passed over, if only for a session. */
   isFailover({ lane }: PlannedLane): boolean {
     return (
       this.records.some((record) => !isOfLane(record, lane)) ||

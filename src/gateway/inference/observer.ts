@@ -8,7 +8,7 @@ import { failoversIn } from './attempt-record';
 import { unforeseenFee } from './fees';
 import type { Delivery, LaneTry } from './lane-answer';
 
-/** The series that whatever is well answered by one lane adds to. */
+/** The metric series that a success on the first lane updates. */
 interface Usual {
   readonly requests: Sum;
   readonly duration: Distribution;
@@ -57,7 +57,7 @@ export class Observer {
     usual.upstream.add(only.milliseconds / 1_000);
   }
 
-  /** A request that ended without an answer; `model` is empty before it was known to be one. */
+  /** A request without an answer; `model` is empty before the model was known. */
   failed(endpoint: string, model: string, error: unknown, tries: readonly AttemptRecord[]): void {
     const { status, code, outcome } = fromUnknown(error);
     this.attempts(tries);
@@ -65,7 +65,7 @@ export class Observer {
     if (tries.length === 0 && outcome === code) this.metrics.rejections.inc({ reason: code });
   }
 
-  /** A supplier billed something that was not asked for and has no price: charged as the dearest of its kind. */
+  /** A supplier billed an item without a price: charged at the dearest rate of its kind. */
   private alertUnforeseen({ by, usage }: Delivery): void {
     const { lane, price } = by.route;
     const fee = unforeseenFee(usage, price.rates);

@@ -44,7 +44,7 @@ import { ranked, rerankTextBound, searchUnitsBound } from './answer-shapes/reran
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A route of the gateway that suppliers serve, and how its answers are accounted for. */
+/** An inference route: its rules, and how its answers are counted. */
 export interface Operation {
   readonly name: OperationName;
   /** Which models may answer here. */
@@ -55,9 +55,9 @@ export interface Operation {
   readonly asked: string;
   /** Throws for what this route does not take and its dialect would. */
   readonly check?: (body: Body) => void;
-  /** Its answers may be kept for the caller, and requests may refer to those. */
+  /** Its answers may be stored for the caller, and later requests may refer to them. */
   readonly keepsAnswers?: true;
-  /** The request goes on as it came: no bound on the output can be put into it. */
+  /** The request is forwarded unchanged: no output limit can be inserted. */
   readonly untouched?: true;
   /** What is asked is a recording, in a form; everywhere else it is JSON. */
   readonly takesForm?: true;
@@ -77,13 +77,13 @@ export interface Operation {
   readonly fees?: (request: Body, choices: number, tools: readonly AllowedTool[]) => AskedFees;
   /** What a whole answer used: by its own report, or by what the request asked for. */
   readonly usageIn: (answer: Body | null, request: Body) => UsageReading;
-  /** Why the JSON of a supplier is no answer of this route. */
+  /** Why a supplier's JSON is not a valid answer of this route. */
   readonly checkAnswer: AnswerCheck;
   /** The answer is sound or plain text; null in place of a body then. */
   readonly answersRaw?: (request: Body) => boolean;
   /** How many bytes of text a whole answer holds, for when its supplier reports no usage. */
   readonly writtenIn?: (answer: Body) => number;
-  /** A whole answer as the caller asked for it; the very same where the supplier kept to that. */
+  /** A whole answer in the shape the caller asked for; unchanged where the supplier used it already. */
   readonly shape?: (answer: Body, request: Body) => Body;
 }
 
@@ -126,7 +126,7 @@ const text = (
   checkAnswer: dialects[name].checkAnswer,
 });
 
-/** One request, one answer, in a form that all suppliers share. */
+/** One request, one answer, in one format for all suppliers. */
 const shot = (
   name: OperationName,
   kind: ModelKind,
@@ -146,7 +146,7 @@ const shot = (
 
 const byCall = (calls: number): UsageReading => ({ kind: 'ok', usage: usageOf({ calls }) });
 
-/** Pictures are sold by tokens, by the piece, or by size: the price decides which of them costs. */
+/** Images are sold by tokens, by the piece, or by size: the price decides which unit is billed. */
 function pictureUsage(answer: Body | null, request: Body): UsageReading {
   const made = Array.isArray(answer?.data) ? Math.max(1, answer.data.length) : 1;
   const images = { [pictureKey(answer, request)]: made };
@@ -156,7 +156,7 @@ function pictureUsage(answer: Body | null, request: Body): UsageReading {
   return { kind: 'ok', usage: { ...reported, calls: made, images } };
 }
 
-/** A message counts as a delta that says all of it; every choice counts. */
+/** A complete message counts as a delta; every choice counts. */
 function writtenInChat(answer: Body): number {
   const watcher = dialects.chat.streamWatcher(true);
   watcher.watch(answer);
@@ -183,13 +183,13 @@ export const operations = {
   },
   messages: text('messages', checkMessages, 'messages', 'max_tokens'),
   responses: { ...text('responses', checkResponses, 'input', 'max_output_tokens'), keepsAnswers: true },
-  /** Responses as agents speak them: only streamed, and only to suppliers that take the request as it is. */
+  /** Responses for agents: streamed only, and only to suppliers of the same dialect. */
   native: {
     ...text('responses', checkNative, 'input', 'max_output_tokens'),
     name: 'native',
     untouched: true,
   },
-  /** The older text in, text out: never translated; its errors and its usage are those of chat. */
+  /** The older text completions: never translated; errors and usage as in chat. */
   completions: {
     ...text('chat', checkCompletions, 'prompt', 'max_tokens'),
     name: 'completions',

@@ -7,14 +7,14 @@ import type { Call } from './describe';
 import type { RoutedCall } from './routed-call';
 import { isSpoken, isText } from './operation';
 
-/** A request as one lane gets it: the caller's own bytes where both speak one dialect, else a translation. */
+/** A request for one lane: the caller's bytes where both sides speak one dialect, else a translation. */
 export interface Outbound {
   /** What the supplier speaks. */
   readonly dialect: SupplierSide | null;
   readonly body: OutgoingBody;
   /** What was lost in translation; null where there was none. */
   readonly translation: { readonly reply: ReplyContext; readonly dropped: readonly Dropped[] } | null;
-  /** What of the caller's own bytes does not go on. */
+  /** Fields of the caller's body that are not forwarded. */
   readonly dropped: readonly Dropped[];
 }
 
@@ -48,7 +48,7 @@ export function outboundFor(
   };
 }
 
-/** The caller's bytes, with what suppliers insist on and the limits of their tools where they were left out. */
+/** The caller's bytes, with fields that suppliers require and limits for tools that had none. */
 function ownBody({ inbound, operation, serverTools }: Call): OutgoingBody {
   const { bytes, body, members, form } = inbound;
   if (form !== null) return { kind: 'form', ...form };
@@ -74,6 +74,6 @@ function valueOf<T>(result: Result<T, Fault>): T {
   return result.value;
 }
 
-/** A chat stream reports its usage only on demand. It is always demanded, and kept from callers who did not. */
+/** A chat stream reports usage only on request. We always request it, and hide it from callers who did not. */
 export const hidesUsage = ({ operation, stream, includeUsage }: Call): boolean =>
   stream && !includeUsage && isText(operation) && operation.dialect.name === 'chat';

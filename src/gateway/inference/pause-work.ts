@@ -1,6 +1,6 @@
 import type { Work } from '../work';
 
-/** Waits so long, or until the work is stopped. */
+/** Waits so long, or until the work is stopped (whichever is first). */
 export function pauseWork(work: Work, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);

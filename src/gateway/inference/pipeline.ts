@@ -36,11 +36,11 @@ import { settle, settleAbandoned } from './settle';
 import { type Operation, textOperation } from './operation';
 import { TokenRate } from './token-rate';
 
-/** What is charged without a report is never more than was held for. */
+/** The charge for an unreported usage never exceeds the hold. */
 const estimatedWithin = (call: Call, { inputBound }: HeldCall): Call =>
   call.inputEstimate <= inputBound ? call : { ...call, inputEstimate: inputBound };
 
-/** One inference request, from its bytes to its account. Each stage is a file of its own beside this one. */
+/** One inference request, from its bytes to its settlement. Each stage is a file of its own beside this one. */
 @Injectable()
 export class Pipeline {
   constructor(
@@ -60,7 +60,7 @@ export class Pipeline {
     private readonly auto: AutoDecisions,
   ) {}
 
-  /** Answers the whole reply, or null once a stream has been sent. */
+  /** Resolves with the whole reply, or null once a stream has been sent. */
   async run(operation: Operation, http: HttpRequest, response: ServerResponse): Promise<Reply | null> {
     const progress: RequestProgress = {
       http,
@@ -151,12 +151,12 @@ export class Pipeline {
       progress.model = other.model.name;
       return await this.answer(asked, other, work, progress, response, isLarger || larger !== null);
     } finally {
-      // What did not end in a settlement cost the caller nothing.
+      // A request without a settlement cost the caller nothing.
       held.hold.release();
     }
   }
 
-  /** Settled before the last of it leaves. */
+  /** Settled before its last bytes are sent. */
   private async stream(
     answer: LaneAnswer,
     attempts: Attempts,
@@ -187,7 +187,7 @@ export class Pipeline {
     return null;
   }
 
-  /** Neither the account nor, where the caller may refer to it, the answer is lost once its last byte has left. */
+  /** Before the last byte leaves, both the settlement and a referable answer are durable. */
   private async whenKept(call: Call, account: Promise<void>, answer: Buffer | string | null): Promise<void> {
     const isKept = call.operation.keepsAnswers === true && answer !== null;
     const keeping = isKept ? this.responses.keep(call, answer) : undefined;
@@ -196,7 +196,7 @@ export class Pipeline {
     if (call.auto !== null) await call.auto.remembering;
   }
 
-  /** Where the model that `auto` chose fails before its answer began, the next one has its turn. */
+  /** Where the model that `auto` chose fails before its answer began, the next one is tried. */
   private steppingIn({ auto, model, tries }: RequestProgress, work: Work, error: unknown): Admission | null {
     if (auto === null || work.stopped !== null) return null;
     const { status, code } = fromUnknown(error);
@@ -205,7 +205,7 @@ export class Pipeline {
     return lanesIn(tries) < MOST_LANES ? auto.next() : null;
   }
 
-  /** A conversation that has outgrown its model goes to the larger one that the catalogue names, if there is one. */
+  /** A conversation too long for its model goes to the larger model of the catalogue, if there is one. */
   private largerFor(
     call: Call,
     admission: Admission,
@@ -214,14 +214,14 @@ export class Pipeline {
   ): Admission | null {
     if (fromUnknown(error).code !== 'context_length_exceeded') return null;
     const larger = this.admissions.larger(call, admission);
-    // What settings, regions or the conversation keep from `auto` stays kept from it.
+    // Models excluded from `auto` by settings, regions or the conversation stay excluded.
     return larger === null || auto === null ? larger : auto.instead(larger);
   }
 }
 
 const NOT_ON_RECORD = 'The cost of this answer could not be recorded, so its last event is kept back.';
 
-/** What the caller is told before the answer. */
+/** Facts for the head of the answer. */
 const routeFacts = ({ routed, route: { lane }, failover }: LaneAnswer): RouteFacts => ({
   supplier: lane.provider.name,
   region: lane.region,

@@ -4,7 +4,7 @@ import type { RoutedCall } from './routed-call';
 
 const LONGEST_WAIT_MS = 2_000;
 
-/** The wait of a request that no lane may serve for another one that finds out whether a lane is well again. */
+/** A request without an available lane waits here for a probe by another request. */
 export class ProbeWait {
   private readonly keyId: number;
   private until: number | null = null;
@@ -28,7 +28,7 @@ export class ProbeWait {
     return false;
   }
 
-  /** False: none is under way, too many wait for it already, or the time is up. */
+  /** False: no probe is under way, too many requests wait for it, or time is up. */
   private oneEnded(until: number): Promise<boolean> {
     const now = monotonicMs();
     const { plan, work } = this.routed;

@@ -7,8 +7,8 @@ import type { RequestProgress } from './request-progress';
 const { source: _source, ...nothingUsed } = usageOf({}, 'estimated');
 
 /**
- * Puts on record what was tried for a request without an answer and without a charge, and why it failed. One that was
- * refused before a supplier was asked is counted, and is a record where its turn comes.
+ * Records a request without an answer and without a charge: its tries and the reason. A refusal before any supplier
+ * call is counted, and sampled as a record.
  */
 export async function recordRefusal(
   { http: { caller, requestId }, operation, inbound, call, tries }: RequestProgress,
@@ -19,7 +19,7 @@ export async function recordRefusal(
   const { code, status, outcome } = fromUnknown(error);
   if (caller === undefined) return;
   if (tries.length === 0) {
-    // Left by its caller, and not refused.
+    // The caller left; this is no refusal.
     if (outcome !== code) return;
     if (!refusals.count(caller.keyId, code)) return;
   }
@@ -29,7 +29,7 @@ export async function recordRefusal(
     ...recordedFor(caller),
     ...nothingUsed,
     surface: operation.name,
-    // A name that stands for no model is text of the caller's, which may be anything.
+    // A name of no model is the caller's text, which may be anything.
     model: code === 'model_not_found' ? null : (call?.model ?? null),
     servedModel: last?.model ?? null,
     supplier: last?.supplier ?? null,
@@ -53,6 +53,6 @@ export async function recordRefusal(
     priceFactor: null,
     autoDecision: call?.auto?.explained(null) ?? null,
   });
-  // It cost nothing: the caller hears why it was refused, also where that cannot be put on record.
+  // The failed request cost nothing: its caller gets the reason, even where it cannot be recorded.
   await kept?.catch(() => undefined);
 }

@@ -8,9 +8,9 @@ import { SplicedStream } from './stream/spliced-stream';
 import type { TextOperation } from './operation';
 
 /**
- * Passes a stream on as it comes. What would tell the caller "done" is held back until the account is on record. A
- * stream that breaks off goes on from another lane if that one says the same up to there; if not, the caller is told
- * that it broke. Tells the lane that answered in the end.
+ * Forwards a stream. Its end is held back until the settlement is durable. A broken stream continues on another lane
+ * if that answer begins with the same text; otherwise the caller gets an error. Returns the lane that answered in the
+ * end.
  */
 export async function relayStream(
   operation: TextOperation,
@@ -46,7 +46,7 @@ async function continueElsewhere(
   return attempts.answer(splice).catch(() => null);
 }
 
-/** A supplier that failed before it said anything delivered nothing; one whose caller left may have worked. */
+/** A supplier that failed before any output delivered nothing; one whose caller left may have worked. */
 function chargeable(delivery: Delivery, answer: LaneAnswer, attempts: Attempts): Delivery {
   const { stream, routed, outbound } = answer;
   if (delivery.problem === null || stream?.useful === true || attempts.stopped) return delivery;

@@ -26,7 +26,7 @@ type Body = Readonly<Record<string, unknown>>;
 /** How the style of a supplier reads the failure that a body may hold. */
 type ReadError = (body: unknown) => SupplierError | undefined;
 
-/** Takes in a whole answer; nothing of it leaves before it is settled. A failure in its place is the lane's. */
+/** Reads a whole answer; nothing of it leaves before settlement. A failure in its place is the lane's. */
 export function relayWhole(
   answer: LaneAnswer,
   bytes: Buffer,
@@ -49,7 +49,7 @@ export function relayWhole(
   return error ?? render(answer, [dialect.decodeAnswer(body, translation.reply)]);
 }
 
-/** An answer in the caller's own dialect: the supplier's bytes, but for the name of the model. */
+/** An answer in the caller's own dialect: the supplier's bytes with the model's name replaced. */
 function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delivery<Buffer> | SupplierError {
   const { route, routed } = answer;
   const { call } = routed;
@@ -62,7 +62,7 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
   const written = (): number => (told === null ? bytes.length : textBytesIn(operation, told));
   const reported = soldPictures(operation.usageIn(told, inbound.body), route.price.rates);
   const reading = soldSound(reported, call, route.price.rates, { sound: bytes, textBytes: written });
-  // Speech is counted here, by no report that could be wrong.
+  // Speech is counted here, as no reliable report exists.
   const isCounted = speech !== null && reading.kind === 'ok';
   const usage = isCounted ? reading.usage : usageOfWhole(reading, routed, written);
   return {
@@ -81,13 +81,13 @@ function passOn(answer: LaneAnswer, bytes: Buffer, readError: ReadError): Delive
 const isRaw = ({ routed: { call }, contentType }: LaneAnswer): boolean =>
   call.operation.answersRaw?.(call.inbound.body) === true && !isMarkup.test(contentType);
 
-/** What the body of a whole answer is, for its caller. */
+/** The body of a whole answer, as its caller gets it. */
 export const contentTypeOf = (answer: LaneAnswer): string =>
   isRaw(answer)
     ? answer.secrets.blankedText(answer.contentType) || 'application/octet-stream'
     : 'application/json';
 
-/** As the caller asked for it, under the name of the catalogue. Other bytes stay, as numbers that a double would round. */
+/** Adapts the answer under the catalogue's name. Unchanged bytes stay, such as numbers that a double would round. */
 function shaped(call: Call, model: string, bytes: Buffer, told: Body): Buffer {
   const { operation } = call;
   const answer = operation.shape?.(told, call.inbound.body) ?? told;
@@ -98,14 +98,14 @@ function shaped(call: Call, model: string, bytes: Buffer, told: Body): Buffer {
   return applyEdits(bytes, 0, edits.length === 1 ? edits : edits.sort((a, b) => a.start - b.start));
 }
 
-/** Where the name of the model stands, found by a search where that settles it. */
+/** The position of the model's name, found by a search where that is conclusive. */
 function namesIn(bytes: Buffer, told: Body, model: string): Edit[] {
   const sole = Object.hasOwn(told, 'model') ? findSoleMember(bytes.toString('latin1'), 'model') : null;
   if (sole === null) return memberEdits(bytes, [], told, { model });
   return [{ ...sole, text: Buffer.from(JSON.stringify(model)) }];
 }
 
-/** What was understood, in the dialect of the caller: an answer, or as many as were asked for. */
+/** The decoded answer, or answers, in the caller's dialect. */
 function render(answer: LaneAnswer, decoded: readonly DecodedAnswer[]): Delivery<Buffer> {
   const { outbound, routed } = answer;
   const { call, model } = routed;
@@ -159,7 +159,7 @@ function withChoices([first, ...others]: readonly Body[]): Body {
   return { ...first, choices: choices.map((choice, index) => ({ ...choice, index })) };
 }
 
-/** A decoder reads one answer: where several were asked for, each has a stream of its own. */
+/** A decoder reads one answer: several answers have a stream each. */
 const decodedStreams = (
   { operation, choices }: Call,
   side: SupplierSide,
@@ -209,13 +209,13 @@ function firstByte(bytes: Buffer): number | undefined {
 
 const isBlank = (bytes: Buffer): boolean => firstByte(bytes) === undefined;
 
-/** Some suppliers stream whatever was asked, and do not always say so. No JSON begins like an event. */
+/** Some suppliers stream unasked and without the content type. No JSON begins like an event. */
 const isEventStream = (contentType: string, bytes: Buffer): boolean =>
   /event-stream/i.test(contentType)
     ? firstByte(bytes) !== OPEN_OBJECT
     : /^\s*(?:data|event|id|retry)?:/.test(bytes.toString('latin1', 0, LONGEST_SPACE));
 
-/** Sound and plain text are passed on unread, unless they are the JSON of an error. */
+/** Sound and plain text are forwarded unread, unless they are a JSON error. */
 function errorBody(bytes: Buffer): unknown {
   if (firstByte(bytes) !== OPEN_OBJECT) return undefined;
   try {
@@ -230,7 +230,7 @@ function parseAnswer(bytes: Buffer): Record<string, unknown> {
   try {
     value = parseJsonText(bytes.toString('utf8'));
   } catch {
-    // The parser's complaint quotes the text, which may hold anything.
+    // The parser's message quotes the text, which may hold secrets.
     throw fault('non_json_provider_response');
   }
   if (typeof value !== 'object' || value === null) throw fault('upstream_invalid_response');

@@ -14,7 +14,7 @@ export function replayOr<T extends Reply | null>(
   execute: () => Promise<T>,
 ): Promise<Reply | T> {
   if (inbound.headers['idempotency-key'] === undefined || call.stream) return execute();
-  // A caller who timed out asks again, for the answer that was paid for.
+  // A caller who timed out repeats the request and gets the answer that was paid for.
   work.outliveCaller();
   return replayReplyOr(idempotency, inbound, call, execute);
 }
@@ -36,7 +36,7 @@ async function replayReplyOr<T extends Reply | null>(
   return headers === undefined ? answer : { ...answer, headers, facts: { ...answer.facts, costNano: 0n } };
 }
 
-/** A form counts by its parts: each time it is sent, another boundary stands between them. */
+/** A form is compared by its parts: its boundary changes with every sending. */
 export function contentOf({ bytes, form }: Pick<Inbound, 'bytes' | 'form'>): readonly (string | Buffer)[] {
   if (form === null) return [bytes];
   const files = form.files.map((file) => [file.field, file.name, file.type, file.bytes.length]);

@@ -6,7 +6,7 @@ import type { Inbound } from './inbound';
 import type { Operation } from './operation';
 import type { TakenTokens } from './token-rate';
 
-/** How far a request has come: what is told, counted and put on record of it, should it fail. */
+/** The progress of a request: the data for its log line, metrics and record if it fails. */
 export interface RequestProgress {
   readonly http: HttpRequest;
   readonly operation: Operation;
@@ -19,7 +19,7 @@ export interface RequestProgress {
   auto: AutoRoute | null;
   /** The model that answers it; empty until it is known. */
   model: string;
-  /** Charged and on record, although there was no answer. */
+  /** Charged and recorded, although there was no answer. */
   isSettled: boolean;
   /** What it took of its key's tokens; null where the key has no such limit. */
   tokens: TakenTokens | null;

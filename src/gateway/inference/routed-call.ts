@@ -5,7 +5,7 @@ import type { Work } from '../work';
 import type { Call } from './describe';
 import type { HeldCall } from './hold';
 
-/** A call with its model, its money and its lanes: what it is sent with, whichever lane it takes. */
+/** A call with its model, hold and lanes: the same for every lane. */
 export interface RoutedCall {
   readonly call: Call;
   readonly model: ModelView;
@@ -14,7 +14,7 @@ export interface RoutedCall {
   readonly work: Work;
 }
 
-/** What a report of usage has to keep to, to be believed. */
+/** The bounds of a plausible usage report. */
 export const usageLimitsOf = ({ model, held }: RoutedCall): UsageLimits => ({
   contextTokens: model.contextTokens,
   heldTokens: held.tokens,

@@ -5,9 +5,9 @@ import type { Tried } from './lane-call';
 import { pauseWork } from './pause-work';
 import type { RoutedCall } from './routed-call';
 
-/** A supplier that asks for longer than this is better left to its other callers. */
+/** A longer pause is not worth waiting for: another lane is asked. */
 const LONGEST_WAIT_MS = 2_000;
-/** Callers who were told the same moment do not come back at the same moment. */
+/** Jitter: callers who were refused at the same moment must not return at the same moment. */
 const SPREAD_MS = 100;
 const INTERNAL_ERROR = 500;
 

@@ -4,17 +4,17 @@ import type { Operation } from './operation';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Tools that the supplier runs while it answers, and how often it may. */
+/** Tools that the supplier runs during the answer, and the limits of their use. */
 export interface ServerTools {
   /** Each with the most uses it can have; the sum of all may be less. */
   readonly tools: readonly AllowedTool[];
   /** The most uses of all together: after each, the model reads the conversation again. */
   readonly uses: number;
-  /** What is put into the request so that this is true; null where nothing has to be. */
+  /** The limit that is inserted into the request; null where none is needed. */
   readonly limits: Body | null;
 }
 
-/** How often a caller who names no limit may have a tool used. */
+/** The default limit where the caller names none. */
 const USUAL_TOOL_USES = 5;
 /** After so many rounds the supplier of the messages dialect hands a turn back unfinished. */
 const MESSAGES_ROUNDS = 10;
@@ -22,7 +22,7 @@ const MOST_USES = 1_000;
 
 const none: ServerTools = { tools: [], uses: 0, limits: null };
 
-/** Null limits and true ones: what the caller left open is limited, and what he limited stays. */
+/** Null limits and `true` limits; a limit is inserted where the caller set none, and kept where one is set. */
 export function serverToolsOf(measure: RequestMeasure, body: Body, operation: Operation): ServerTools {
   if (measure.serverTools.length === 0) return none;
   if (operation.name === 'messages') return limitedEach(measure.serverTools, body);

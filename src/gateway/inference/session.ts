@@ -4,13 +4,13 @@ import type { Inbound } from './inbound';
 /** Longer identifiers say no more; they are cut, not refused, since they only ask for a preference. */
 const LONGEST = 128;
 const LONGEST_USER_ID = 1_024;
-/** How much of a text goes into the guess. */
+/** How much of a text the fingerprint uses. */
 const SAMPLE = 2_048;
 const SAMPLE_PARTS = 16;
 
 /**
- * Which conversation a request says it belongs to, the explicit ways before the ones that clients have for other
- * purposes; null when it says nothing.
+ * The conversation that a request names, explicit fields before those that clients use for other purposes; null when
+ * none.
  */
 export function sessionOf({ headers, body }: Pick<Inbound, 'headers' | 'body'>): string | null {
   const { metadata } = body;
@@ -26,7 +26,10 @@ export function sessionOf({ headers, body }: Pick<Inbound, 'headers' | 'body'>):
   );
 }
 
-/** What the lane of a conversation is remembered under, always of one key only; guessed when nothing is said. */
+/**
+ * The key under which a conversation's lane is remembered, separate for every API key; a fingerprint when none is
+ * named.
+ */
 export function stickyKey(
   { caller, body }: Inbound,
   { session, model }: { readonly session: string | null; readonly model: string },
@@ -40,7 +43,7 @@ export function stickyKey(
   return `${caller.keyId}\n${hash('sha256', opening.join('\n'), 'base64')}`;
 }
 
-/** Some agents put it into the name of their user, at its end or as JSON. */
+/** Some agents put the session into the user field, at its end or as JSON. */
 function sessionWithin(userId: unknown): string | null {
   if (typeof userId !== 'string' || userId.length > LONGEST_USER_ID) return null;
   return named(/session_(?:id"\s*:\s*")?([\w-]{8,})/.exec(userId)?.[1]);
@@ -52,7 +55,7 @@ const named = (value: unknown): string | null =>
 const fieldOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 
-/** The instructions and the first thing that was asked: what a conversation keeps from turn to turn. */
+/** A fingerprint of the instructions and the first question: they stay the same from turn to turn. */
 function firstIn(turns: unknown): unknown {
   // What a first turn says as a text, later ones repeat as an item.
   if (!Array.isArray(turns)) return [{ role: 'user', content: turns }];

@@ -14,7 +14,7 @@ import { chargedUsage } from './fees';
 import type { Delivery, LaneTry } from './lane-answer';
 import { soldSound } from './media/speech';
 
-/** Charges what was delivered and puts it on record. `kept` settles once neither can be lost. */
+/** Charges the delivered answer and records it. `kept` settles once both are durable. */
 export function settle(
   delivery: Delivery,
   attempts: readonly AttemptRecord[],
@@ -28,7 +28,7 @@ export function settle(
   const costNano = costOf(usage, price.rates, inbound.priceFactor);
   const { keyId, userId, organisationId, departmentId, projectId, walletId } = recordedFor(inbound.caller);
   const kept = held.hold.settle({
-    // The engine copies fast only into an object that is still empty.
+    // V8 copies fast only into an object that is still empty.
     ...usage,
     usageSource: usage.source,
     keyId,
@@ -76,7 +76,7 @@ export function settle(
 
 const untranslated = { translation: null };
 
-/** A caller who does not wait for an answer pays for what the supplier was sent. */
+/** A caller who leaves early pays for the work that the supplier was sent. */
 export function settleAbandoned(
   by: LaneTry,
   attempts: readonly AttemptRecord[],
@@ -99,7 +99,7 @@ export function settleAbandoned(
   return settle(delivery, attempts).kept;
 }
 
-/** A record names so many fields at most; requests that lose more lose them all alike. */
+/** The bound on recorded dropped fields; a request that loses more loses the same kinds. */
 const MOST_FIELDS = 20;
 
 function countsOf(dropped: Delivery['dropped']): Record<string, number> | null {

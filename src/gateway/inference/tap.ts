@@ -34,29 +34,28 @@ const closingBrace = 0x7d;
 const MOST_AFTER_USAGE = 1024 * 1024;
 
 /**
- * Reads along while a stream passes: every event is parsed, and only what it says decides. Whole events go on as
- * they came, but for the name of the model; from the one with the final usage on they are kept back until the
- * account is on record. After the event that ends the answer nothing is read. Places are counted in bytes from the
- * beginning of the stream.
+ * Parses every event of a passing stream. Whole events are forwarded unchanged, except for the model's name. From the
+ * event with the final usage on, they are held back until the settlement is durable. Nothing is read after the event
+ * that ends the answer. Positions are bytes from the beginning of the stream.
  */
 export class Tap {
   /** The answer is over and whole. */
   ended = false;
   firstOutputAt: number | null = null;
   failure: Fault | null = null;
-  /** The caller has got the failure in the supplier's own words. */
+  /** The caller got the failure in the supplier's own words. */
   failureTold = false;
   /** An event has come, whatever it says. */
   sawEvent = false;
   readonly watcher: StreamWatcher;
   private readonly scanner = new SseScanner({ onText: (text, complete) => this.read(text, complete) });
-  /** What has come and has not gone on, beginning at `sent`. */
+  /** Received bytes that were not forwarded yet, beginning at `sent`. */
   private held: Buffer[] = [];
   private sent = 0;
   private received = 0;
-  /** Nothing from here on goes on before the end. */
+  /** Bytes from here on are held back until the end. */
   private keptFrom = Infinity;
-  /** Nothing from here on goes on at all. */
+  /** Bytes from here on are dropped. */
   private cutAt = Infinity;
   /** In order, none of them in what has gone on. */
   private readonly edits: Edit[] = [];
@@ -71,7 +70,7 @@ export class Tap {
     this.modelText = Buffer.from(JSON.stringify(options.model));
   }
 
-  /** Something has come that a caller can use, or the answer has ended without. */
+  /** The caller has something useful, or the answer ended without any. */
   get useful(): boolean {
     return this.watcher.hasOutput || this.watcher.finishReason !== null;
   }
@@ -81,12 +80,12 @@ export class Tap {
     return this.accountedAt !== Infinity;
   }
 
-  /** Nothing that comes now matters. */
+  /** Later bytes are ignored. */
   get over(): boolean {
     return this.ended || this.failure !== null;
   }
 
-  /** Reads a chunk and answers what may go on to the caller now. */
+  /** Reads a chunk and returns the bytes that may be forwarded now. */
   take(chunk: Buffer): Buffer {
     if (this.over) return nothing;
     const { scanner, held } = this;
@@ -115,7 +114,7 @@ export class Tap {
       this.close(Math.min(scanner.blockEnd, this.cutAt));
   }
 
-  /** What was kept back of a whole answer. */
+  /** The held-back end of a whole answer. */
   last(): Buffer {
     const size = Math.min(this.scanner.blockEnd, this.cutAt) - this.sent;
     const { factsEdit, options } = this;
@@ -133,7 +132,7 @@ export class Tap {
     return applyEdits(passing, from, this.edits);
   }
 
-  /** The answer is whole up to here; its supplier closes without a terminator. */
+  /** The answer is complete up to here; its supplier closes without a terminator. */
   private close(at: number): void {
     const { terminator } = this.watcher;
     if (terminator === null || this.over) return;
@@ -227,7 +226,7 @@ export class Tap {
     return this.factsEdit;
   }
 
-  /** Changes of the data become edits of the stream. Data in several lines is put on one first. */
+  /** Turns changes of the data into edits of the stream. Data of several lines is first joined into one. */
   private place(changes: Edit[]): void {
     const { scanner } = this;
     const { dataStart } = scanner;
@@ -269,7 +268,7 @@ function namesAnother(event: Record<string, unknown>, path: readonly string[], m
   return value !== undefined && value !== model;
 }
 
-/** So that the beginning of an event keeps nothing of what came before it, however long the rest is waited for. */
+/** Copies the unfinished event, so that it does not keep earlier chunks in memory. */
 function ownCopy(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);

@@ -4,12 +4,12 @@ import { RateLimiter, setTokenHeaders, tokenRefusal } from '../../keys';
 import type { Admission } from './admit';
 import type { Call } from './describe';
 
-/** An answer whose length the caller does not bound is counted as this long until it is known. */
+/** The assumed length of an answer without a bound, until it is known. */
 const USUAL_OUTPUT = 1_024;
 
-/** Tokens of the key's minute, taken by an estimate until the request has ended. */
+/** An estimate taken from the key's tokens per minute, corrected when the request ends. */
 export interface TakenTokens {
-  /** The request took so many; counts once. */
+  /** Corrects the estimate to the real number; counts once. */
   ended(tokens: number): void;
 }
 
@@ -37,7 +37,7 @@ export class TokenRate {
   }
 }
 
-/** A bound that the caller names counts whole. Without one, no more is expected than the key may use at all. */
+/** A named bound counts whole. Without one, the estimate never exceeds the key's limit. */
 function tokensOf(call: Call, { model }: Admission, limit: number): number {
   const { inputEstimate, maxOutputTokens, choices, measure } = call;
   const predicted = (measure?.predictedTokens ?? 0) * choices;

@@ -3,8 +3,8 @@ import { fault, parseJsonText, SseScanner } from '../../../kernel';
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * A stream of several answers as one stream for each, in which it is the only one. What belongs to none of them goes
- * to all. Answers come in the order of their index.
+ * Splits a stream of several answers into one stream each. Events of no single answer go to all. Answers come in the
+ * order of their index.
  */
 export function separateChoices(bytes: Buffer): Buffer[] {
   const events = eventsIn(bytes);

@@ -2,10 +2,10 @@ import { fault, parseJsonText, SseScanner } from '../../../kernel';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** The output limit of the older route when the request names none. Suppliers are told, because some have no limit. */
+/** The default output limit of the older route. Suppliers are told, because some have no limit. */
 export const USUAL_COMPLETION_TOKENS = 16;
 
-/** Every prompt of a list is answered so many times; of `best_of` answers the caller sees the best and pays all. */
+/** Each prompt of a list gets `n` answers; of `best_of` answers the caller sees the best and pays for all. */
 export function completionsAsked({ prompt, n, best_of: bestOf }: Body): number {
   const prompts = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt.length : 1;
   return prompts * Math.max(countOf(n), countOf(bestOf));
@@ -28,7 +28,7 @@ interface Choice {
   readonly logprobs: null;
 }
 
-/** A stream of pieces as the whole answer that was asked for. An error among them is all there is. */
+/** Joins a stream of pieces into the whole answer that was asked for. An error among them replaces it. */
 export function completionOf(bytes: Buffer): Body {
   const choices = new Map<number, Choice>();
   let answer: Body = {};

@@ -1,8 +1,8 @@
 type Body = Readonly<Record<string, unknown>>;
 
 /**
- * Vectors in the encoding that was asked for, numbers unless it is base64 (little-endian 32-bit floats). Suppliers
- * that know only one of the two answer in that, and an SDK that asked for the other reads it without noticing.
+ * Converts vectors to the requested encoding: numbers, or base64 of little-endian 32-bit floats. Suppliers may know
+ * only one of the two, and an SDK misreads the other silently.
  */
 export function inAskedEncoding(answer: Body, { encoding_format: asked }: Body): Body {
   const { data } = answer;

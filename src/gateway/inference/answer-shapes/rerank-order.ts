@@ -1,6 +1,6 @@
 type Body = Readonly<Record<string, unknown>>;
 
-/** The best first, no more than asked for, and with the model's name: not every supplier keeps to all of it. */
+/** Sorts results best first, cuts them to the requested number and adds the model's name: not every supplier does. */
 export function ranked(answer: Body, { model, top_n: asked }: Body): Body {
   const { results } = answer;
   if (!Array.isArray(results)) return answer;
@@ -23,7 +23,7 @@ function scoreOf(result: unknown): number {
 }
 
 const DOCUMENTS_PER_UNIT = 100;
-/** Suppliers cut documents at about 500 tokens, the question among them, and count every piece. */
+/** Suppliers split documents at about 500 tokens, question included, and count every piece. */
 const LEAST_BYTES_PER_PIECE = 500;
 
 /** The most search units a rerank can be charged as. */

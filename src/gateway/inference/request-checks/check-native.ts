@@ -1,7 +1,7 @@
 import { fault } from '../../../kernel';
 import { checkForeground } from './limits';
 
-/** What agents send is not understood here, only passed on; these fields decide whether it can be. */
+/** Native bodies are forwarded without being interpreted; only these fields are checked. */
 export function checkNative(body: Readonly<Record<string, unknown>>): void {
   const { stream, input } = body;
   if (stream !== true) {

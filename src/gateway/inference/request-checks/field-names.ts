@@ -10,13 +10,13 @@ import {
 import type { Inbound } from '../inbound';
 import type { Operation } from '../operation';
 
-/** More fields than any interface has, in a body or in an object of it that is read here. */
+/** More fields than any known interface has, in a body or a checked object of it. */
 const MOST_FIELDS = 256;
 
 /**
- * Looks at the names of a body: programs that mind no case would read a name in another spelling, and this gateway
- * would not, so it is refused. Answers the names that the route does not know; whether they may go on depends on the
- * supplier. What steers is no matter of names: it is taken out of every body.
+ * Checks the names of a body. A name that differs from a known one only in case is refused, as suppliers may read it.
+ * Returns unknown names; the supplier decides whether they are forwarded. Steering fields are removed from every body
+ * elsewhere.
  */
 export function unknownFields(
   { body, members, form }: Inbound,

@@ -2,9 +2,9 @@ import { type Fault, fault } from '../../../kernel';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/*
- * What each route takes, as far as no supplier takes more: read by hand, a few comparisons a request. Everything else
- * about a body is for the supplier to judge.
+/**
+ * Bounds of each route, no tighter than any supplier's; checked by hand, a few comparisons a request. The supplier
+ * validates everything else.
  */
 
 const MOST_INPUTS = 2_048;
@@ -25,7 +25,7 @@ export function checkResponses(body: Body): void {
   checkForeground(body);
 }
 
-/** What is fetched later could not be charged. */
+/** Background answers are fetched later and could not be charged. */
 export function checkForeground({ background }: Body): void {
   if (background !== true) return;
   throw fault('unsupported_parameter', {

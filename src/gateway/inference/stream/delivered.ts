@@ -1,9 +1,9 @@
 import type { CanonicalEvent, Dialect } from '../../../protocol';
 
-/** Longer answers are not continued elsewhere: what has gone out would have to be kept for every stream. */
+/** The longest answer that can be continued on another lane: its delivered text must be buffered. */
 const MOST_KEPT = 256 * 1024;
 
-/** What of an answer has reached the caller, kept while another lane could continue it. */
+/** The delivered part of an answer, buffered while another lane could continue it. */
 export class Delivered {
   private readonly pieces: (Buffer | string)[] = [];
   private size = 0;
@@ -25,6 +25,6 @@ export class Delivered {
   }
 }
 
-/** Signatures and citations belong to the very answer they came with. */
+/** Signatures and citations belong to one answer and cannot be compared. */
 const isComparable = ({ type }: CanonicalEvent): boolean =>
   type !== 'reasoning-signature' && type !== 'citation' && type !== 'refusal' && type !== 'fault';

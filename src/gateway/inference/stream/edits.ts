@@ -1,6 +1,6 @@
 import { findMembers } from '../../../kernel';
 
-/** What stands in a stream from `start` to `end` goes on as `text`. Places are counted from its beginning. */
+/** Replaces the bytes of a stream from `start` to `end` by `text`. Positions count from the stream's beginning. */
 export interface Edit {
   start: number;
   end: number;

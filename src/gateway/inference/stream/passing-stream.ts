@@ -10,7 +10,10 @@ import { svcFacts } from '../svc-facts';
 import { Tap } from '../tap';
 import { failureOf } from './stream-failure';
 
-/** Both sides speak one dialect: the supplier's bytes go on, but for the name of the model and what is added to the usage. */
+/**
+ * Both sides speak one dialect: the supplier's bytes are forwarded, with the model's name replaced and facts added to
+ * the usage event.
+ */
 export class PassingStream implements LaneStream {
   private readonly tap: Tap;
   private readonly echo: JsonObject;
@@ -60,7 +63,7 @@ export class PassingStream implements LaneStream {
 
   private deliver(broken: Fault | null): Delivery {
     const { tap, answer } = this;
-    // A connection that breaks after everything has come takes nothing away.
+    // A connection that breaks after the complete answer does no harm.
     if (broken === null || tap.accounted) tap.end();
     const { watcher, sawEvent } = tap;
     const failure = tap.ended ? null : failureOf({ told: tap.failure, broken }, watcher.hasOutput, sawEvent);

@@ -12,12 +12,12 @@ interface Block {
   repeated: number;
 }
 
-/** What an event of the second answer means: it was delivered already, it is new, or the answers part here. */
+/** An event of the second answer is a repetition, new text, or a difference. */
 export type Compared = 'delivered' | 'differs' | CanonicalEvent;
 
 /**
- * Compares a second answer with the part of the first that was delivered. While it repeats that part nothing goes
- * on; what comes after is new. Pieces may be cut in other places, and nothing else may differ.
+ * Compares a second answer with the delivered part of the first. Repeated text is swallowed, later text is new. Chunk
+ * boundaries may differ, nothing else.
  */
 export class Prefix {
   private readonly blocks: Block[] = [];

@@ -5,8 +5,8 @@ import { Prefix } from './prefix';
 import { TranslatedStream } from './translated-stream';
 
 /**
- * Continues an answer that another lane broke off in. Only the part that was not delivered goes on, and only if the
- * new answer begins with exactly what was; the caller sees one answer under one name.
+ * Continues an answer that broke off on another lane. Only undelivered text is forwarded, and only if the new answer
+ * begins with exactly the delivered text; the caller sees one answer under one name.
  */
 export class SplicedStream extends TranslatedStream {
   private readonly prefix: Prefix;

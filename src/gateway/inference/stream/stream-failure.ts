@@ -1,14 +1,14 @@
 import { type Fault, fault } from '../../../kernel';
 
-/** What went wrong: something in the stream, or the connection; neither where it just ended too early. */
+/** The failure: an error event, or the connection; neither where the stream just ended too early. */
 interface Failed {
   readonly told: Fault | null;
   readonly broken: Fault | null;
 }
 
 /**
- * The one rule for failures inside a stream. Once output was seen, the same request sent again would be another
- * answer: it is `stream_error` or `stream_interrupted`. Before, it is the failure itself, and another lane's turn.
+ * The one rule for failures inside a stream. After output the code is `stream_error` or `stream_interrupted`, since a
+ * repetition would give another answer. Before output it is the failure itself, and failover follows.
  */
 export function failureOf({ told, broken }: Failed, hasOutput: boolean, sawEvent: boolean): Fault {
   const isCut =

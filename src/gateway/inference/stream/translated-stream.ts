@@ -23,7 +23,7 @@ function encoderOptions(answer: LaneAnswer, textBytes: () => number): EncoderOpt
   };
 }
 
-/** The sides speak different dialects: bytes become events, and events the caller's kind of bytes, at once. */
+/** The sides speak different dialects: each chunk is decoded into events and encoded again at once. */
 export class TranslatedStream implements LaneStream {
   protected readonly encoder: StreamEncoder;
   private readonly decoder: StreamDecoder;
@@ -35,7 +35,7 @@ export class TranslatedStream implements LaneStream {
   private sawEvent = false;
   private whole = false;
   protected problem: Fault | null = null;
-  /** What can go on now, and what waits until the account is on record. */
+  /** Bytes that can be sent now, and bytes that wait for the settlement. */
   private ready = '';
   private delivery: Delivery | null = null;
   private last = '';
@@ -131,7 +131,7 @@ export class TranslatedStream implements LaneStream {
     else if (event.type === 'tool-start') this.wrote(event.name);
     else if ('usage' in event) this.coveredBytes = this.outputBytes;
     this.ready += this.encoder.encode(event);
-    // More waits for its turn than may; the encoder has told the caller.
+    // The encoder's buffer is full; it has written the error.
     if (this.encoder.ended) this.problem ??= fault('provider_response_too_large');
   }
 
