@@ -35,6 +35,9 @@ export abstract class RecordParameters {
   @Given(Matches(ID))
   user?: string;
 
+  @Given(Matches(ID))
+  organisation?: string;
+
   @Given(MaxLength(256))
   supplier?: string;
 

@@ -12,8 +12,8 @@ export function announce(service: RunningService, settings: Settings, millisecon
     );
   }
   if (service.firstKeys !== null) {
-    const portal = settings.environment === 'production' ? settings.baseUrl : service.url;
-    lines.push(...firstStart(portal, service.firstKeys));
+    // Cookies and passkeys are bound to this host, which an address of the machine is not.
+    lines.push(...firstStart(settings.baseUrl, service.firstKeys));
     lines.push(...(service.sandbox ? firstRequest(service.url, service.firstKeys.demo) : firstSupplier));
   }
   process.stdout.write(`\n${lines.join('\n')}\n\n`);

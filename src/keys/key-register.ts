@@ -3,8 +3,16 @@ import { Limits, type LimitState } from '../billing';
 import { type Fault, fault, type Scope } from '../kernel';
 import { Database, Keyset, type Page, type Tx } from '../platform';
 import type { KeyKind } from './api-key.entity';
-import { type KeyScope, OWNERS, withinScope } from './key-scope';
-import type { KeyDecision, KeyFilter, KeyUsage, ManagedKey, ShownStatus, UsageWindow } from './managed-key';
+import { DEPARTMENT, type KeyScope, ORGANISATION, OWNERS, withinScope } from './key-scope';
+import type {
+  KeyDecision,
+  KeyFilter,
+  KeyOwners,
+  KeyUsage,
+  ManagedKey,
+  ShownStatus,
+  UsageWindow,
+} from './managed-key';
 import { type ModelBudget, modelBudgetsOf } from './model-budgets';
 
 interface RegisterRow extends Readonly<Record<string, unknown>> {
@@ -73,18 +81,55 @@ export class KeyRegister {
   /** The newest first. */
   async list(scope: KeyScope, filter: KeyFilter): Promise<Page<ManagedKey>> {
     const { kind = null, status = null, name = null, projectId = null, userId = null } = filter;
-    const within = withinScope(scope, 7);
-    const page = newestFirst.clause(filter, 7 + within.parameters.length);
+    const { organisationId = null } = filter;
+    const within = withinScope(scope, 8);
+    const page = newestFirst.clause(filter, 8 + within.parameters.length);
     const rows = await this.read(
       `${MANAGED} AND ($1::text IS NULL OR ${SHOWN_STATUS} = $1)
          AND ($2::text IS NULL OR strpos(lower(k.name), lower($2)) > 0)
          AND ($3::integer IS NULL OR k.project_id = $3) AND ($4::integer IS NULL OR k.user_id = $4)
-         AND ($6::text IS NULL OR k.kind = $6)
+         AND ($6::text IS NULL OR k.kind = $6) AND ($7::integer IS NULL OR ${ORGANISATION} = $7)
          AND ${within.sql} AND ${page.where} ORDER BY ${page.orderBy} LIMIT $5`,
-      [status, name, projectId, userId, page.limit, kind, ...within.parameters, ...page.parameters],
+      [
+        status,
+        name,
+        projectId,
+        userId,
+        page.limit,
+        kind,
+        organisationId,
+        ...within.parameters,
+        ...page.parameters,
+      ],
     );
     const shown = newestFirst.page(rows, filter);
     return { ...shown, rows: await this.withBudgets(shown.rows) };
+  }
+
+  /** Active keys of people and programs of an organisation, as the list with these filters shows them. */
+  async activeOf(organisationId: number): Promise<number> {
+    const [row] = await this.database.query<{ count: number }>(
+      `SELECT count(*)::integer FROM api_key k ${OWNERS}
+        WHERE k.kind = 'client' AND ${SHOWN_STATUS} = 'active' AND ${ORGANISATION} = $1`,
+      [organisationId],
+    );
+    return row?.count ?? 0;
+  }
+
+  /** What a key that was found within a scope belongs to. */
+  async ownersOf({ id }: Pick<ManagedKey, 'id'>): Promise<KeyOwners> {
+    const name = (table: string, sql: string): string =>
+      `(SELECT jsonb_build_object('id', ${table}.id, 'name', ${table}.name) FROM ${table} WHERE ${table}.id = ${sql})`;
+    const [row] = await this.database.query<KeyOwners>(
+      `SELECT ${name('organisation', ORGANISATION)} AS organisation, ${name('department', DEPARTMENT)} AS department,
+              ${name('project', 'p.id')} AS project,
+              CASE WHEN u.id IS NOT NULL THEN jsonb_build_object('id', u.id, 'organisationId', u.organisation_id,
+                'name', coalesce(nullif(u.display_name, ''), u.email)) END AS "user"
+         FROM api_key k ${OWNERS} WHERE k.id = $1`,
+      [id],
+    );
+    if (row === undefined) throw noSuchKey();
+    return row;
   }
 
   /** Keys that a gateway file keeps, and these by their public ids. */

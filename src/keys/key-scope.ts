@@ -9,8 +9,9 @@ export type KeyScope = Scope | { readonly kind: 'key'; readonly keyId: number };
 export const OWNERS = `LEFT JOIN user_account u ON u.id = k.user_id
   LEFT JOIN department d ON d.id = k.department_id
   LEFT JOIN project p ON p.id = k.project_id`;
-const ORGANISATION = 'coalesce(p.organisation_id, d.organisation_id, k.organisation_id, u.organisation_id)';
-const DEPARTMENT = 'coalesce(d.id, u.department_id)';
+export const ORGANISATION =
+  'coalesce(p.organisation_id, d.organisation_id, k.organisation_id, u.organisation_id)';
+export const DEPARTMENT = 'coalesce(d.id, u.department_id)';
 
 export interface Condition {
   readonly sql: string;

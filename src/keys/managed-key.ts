@@ -113,6 +113,21 @@ export interface KeyFilter extends PageRequest {
   readonly name?: string | null;
   readonly projectId?: number | null;
   readonly userId?: number | null;
+  readonly organisationId?: number | null;
+}
+
+/** What a key belongs to, by name. */
+export interface KeyOwners {
+  readonly organisation: OwnerName | null;
+  readonly department: OwnerName | null;
+  readonly project: OwnerName | null;
+  /** With the organisation of the person, which need not be that of the key. */
+  readonly user: (OwnerName & { readonly organisationId: number | null }) | null;
+}
+
+export interface OwnerName {
+  readonly id: number;
+  readonly name: string;
 }
 
 /** What was asked with a key within a window. */

@@ -19,12 +19,11 @@ import { ChangeForm } from '../pages/fields';
 import { looksOf } from '../pages/looks';
 import { actOf, type ObjectPageModel } from '../pages/object-page';
 import { tableOf } from '../pages/table';
+import { MILLIONTHS_A_PERCENT, percentOf, WHOLE_PRICE } from './markup-words';
 import { OrganisationParams } from './organisation-forms';
 
 const path = '/dashboard/admin/organisations';
 const access = () => Access.role(placeActs.markups);
-const MILLIONTHS_A_PERCENT = 10_000;
-const WHOLE_PRICE = 1_000_000;
 
 class MarkupForm extends ChangeForm {
   /** Added to every price; a discount is negative. */
@@ -170,9 +169,3 @@ const presentMarkup = ({ factor, validFrom, isInForce, reason }: Markup): object
   in_force: isInForce,
   reason,
 });
-
-/** `+10 %`, `−5 %`. */
-function percentOf(factor: number): string {
-  const percent = (factor - WHOLE_PRICE) / MILLIONTHS_A_PERCENT;
-  return `${percent > 0 ? '+' : percent < 0 ? '−' : ''}${Math.abs(percent)} %`;
-}

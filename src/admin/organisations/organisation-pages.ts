@@ -1,20 +1,14 @@
-import type { LimitState } from '../../billing';
-import type { ListedOrganisation, UserName } from '../../identity';
-import { formatUsd, type Nano, type Scope } from '../../kernel';
+import type { UserName } from '../../identity';
+import { formatUsd, type Scope } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
 import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
-import { raisedFact, raiseInput } from '../pages/budget-raise';
+import { raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import type { Looks } from '../pages/looks';
 import { actOf, type ObjectPageModel, pickerOf } from '../pages/object-page';
 import { moneyField } from '../pages/money-field';
-
-/** An organisation of the list, with what its people spent in the calendar month. */
-export interface OrganisationLine extends ListedOrganisation {
-  readonly spent: Nano;
-  readonly budget: Nano | null;
-  readonly rule: LimitState | null;
-}
+import { budgetsSection, factsSection } from './organisation-facts';
+import type { OrganisationFacts, OrganisationLine } from './organisation-view';
 
 const path = '/dashboard/admin/organisations';
 
@@ -132,12 +126,19 @@ export const newOrganisationPage = (translate: Translate): ObjectPageModel => ({
   },
 });
 
+interface Circumstances {
+  readonly members: readonly UserName[];
+  readonly isAdminView: boolean;
+  readonly now: Date;
+}
+
 export function organisationPage(
-  organisation: OrganisationLine,
-  members: readonly UserName[],
+  facts: OrganisationFacts,
+  { members, isAdminView, now }: Circumstances,
   looks: Looks,
 ): ObjectPageModel {
   const { translate } = looks;
+  const { line: organisation } = facts;
   const { id, name, slug, version } = organisation;
   const payer = pickerOf(
     { id: 'billing_user_id', name: 'billing_user_id', label: translate('organisations.billing-user') },
@@ -145,10 +146,6 @@ export function organisationPage(
     organisation.billingUserId,
     translate('organisations.each-pays'),
   );
-  const link = (key: string, href: string, count: number) => ({
-    label: translate(key),
-    figure: { kind: 'link', value: String(count), href } as const,
-  });
   return {
     page: {
       heading: name,
@@ -161,21 +158,8 @@ export function organisationPage(
         { label: translate('domains.heading'), href: `${path}/${id}/domains` },
       ],
       sections: [
-        {
-          id: 'facts',
-          heading: translate('people.facts'),
-          facts: [
-            link('organisations.users', `/dashboard/admin/users?org_id=${id}`, organisation.users),
-            { label: translate('organisations.keys'), figure: { kind: 'number', value: organisation.keys } },
-            { label: translate('organisations.spent'), figure: { kind: 'money', value: organisation.spent } },
-            {
-              label: translate('organisations.budget'),
-              figure: { kind: 'money', value: organisation.budget },
-            },
-            raisedFact(organisation.rule, looks),
-            { label: translate('people.created'), figure: { kind: 'time', value: organisation.createdAt } },
-          ],
-        },
+        factsSection(facts, isAdminView, `${now.toISOString().slice(0, 8)}01`, looks),
+        budgetsSection(facts, looks),
         {
           id: 'changes',
           heading: translate('people.changes'),

@@ -32,11 +32,11 @@ import {
 import {
   newOrganisationPage,
   organisationColumns,
-  type OrganisationLine,
   organisationList,
   organisationPage,
   organisationRow,
 } from './organisation-pages';
+import { type OrganisationLine, OrganisationView } from './organisation-view';
 
 const path = '/dashboard/admin/organisations';
 const access = () => Access.role(placeActs.organisations);
@@ -50,6 +50,7 @@ export class OrganisationsController {
     private readonly organisations: Organisations,
     private readonly users: UserRegister,
     private readonly budgets: Budgets,
+    private readonly view: OrganisationView,
     private readonly pages: PageRenderer,
     private readonly notices: Notices,
   ) {}
@@ -88,10 +89,9 @@ export class OrganisationsController {
     @Req() request: HttpRequest,
   ): Promise<ObjectPageModel> {
     const scope = adminScope(request);
-    const found = await this.organisations.get(scope, id);
-    const [[line], members] = await Promise.all([this.lines([found]), this.users.names(scope, id)]);
-    if (line === undefined) throw fault('not_found');
-    return organisationPage(line, members, looksOf(this.pages, request));
+    const [facts, members] = await Promise.all([this.view.of(scope, id), this.users.names(scope, id)]);
+    const isAdminView = Boolean(request.viewing?.adminView);
+    return organisationPage(facts, { members, isAdminView, now: new Date() }, looksOf(this.pages, request));
   }
 
   @Action(path, access(), { audit: 'organisation.created' })

@@ -8,6 +8,7 @@ import { DomainsController } from './domains/domains.controller';
 import { DepartmentsController } from './departments.controller';
 import { MarkupsController } from './markups.controller';
 import { MergeController } from './merge.controller';
+import { OrganisationView } from './organisation-view';
 import { OrganisationsController } from './organisations.controller';
 
 @Module({
@@ -19,7 +20,7 @@ import { OrganisationsController } from './organisations.controller';
     DepartmentsController,
     DomainsController,
   ],
-  providers: [Budgets],
+  providers: [Budgets, OrganisationView],
   exports: [Budgets],
 })
 export class OrganisationsModule implements OnModuleInit {

@@ -12,6 +12,7 @@ export interface RequestLogFilter {
   readonly keyId?: number | null;
   readonly userId?: number | null;
   readonly projectId?: number | null;
+  readonly organisationId?: number | null;
   readonly supplier?: string | null;
   readonly region?: string | null;
   readonly statusClass?: StatusClass | null;
@@ -37,6 +38,7 @@ export function recordConditions(filter: RequestLogFilter, parameters: SqlParame
   narrow(filter.keyId, (value) => `r.key_id = ${value}::bigint`);
   narrow(filter.userId, (value) => `r.user_id = ${value}::bigint`);
   narrow(filter.projectId, (value) => `r.project_id = ${value}::bigint`);
+  narrow(filter.organisationId, (value) => `r.organisation_id = ${value}::bigint`);
   narrow(filter.supplier, (value) => `r.supplier = ${value}`);
   narrow(filter.region, (value) => `r.region = ${value}`);
   narrow(filter.code, (value) => `r.code = ${value}`);
@@ -65,6 +67,7 @@ export const isGuided = (filter: RequestLogFilter): boolean =>
     isSet(filter.region) ||
     isSet(filter.userId) ||
     isSet(filter.projectId) ||
+    isSet(filter.organisationId) ||
     isSet(filter.minCostNano) ||
     isSet(filter.minLatencyMs) ||
     isSet(filter.endUser) ||
@@ -95,6 +98,7 @@ export function hourConditions(
   narrow(filter.keyId, (value) => `u.key_id = ${value}::bigint`);
   narrow(filter.userId, (value) => `u.user_id = ${value}::bigint`);
   narrow(filter.projectId, (value) => `u.project_id = ${value}::bigint`);
+  narrow(filter.organisationId, (value) => `u.organisation_id = ${value}::bigint`);
   narrow(filter.supplier, (value) => `u.supplier = ${value}`);
   narrow(filter.region, (value) => `u.region = ${value}`);
   narrow(filter.minCostNano, (value) => `u.highest_cost_nano >= ${value}::bigint`);

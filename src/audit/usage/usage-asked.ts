@@ -20,6 +20,7 @@ export interface UsageAsked {
   readonly key?: string | null;
   readonly project?: string | null;
   readonly user?: string | null;
+  readonly organisation?: string | null;
   readonly supplier?: string | null;
   readonly region?: string | null;
   readonly end_user?: string | null;
@@ -101,6 +102,7 @@ const filterOf = (asked: UsageAsked): UsageFilter => ({
   keyId: idOf(asked.key, 'key'),
   projectId: idOf(asked.project, 'project'),
   userId: idOf(asked.user, 'user'),
+  organisationId: idOf(asked.organisation, 'organisation'),
   supplier: textOf(asked.supplier, 'supplier'),
   region: textOf(asked.region, 'region'),
   endUser: textOf(asked.end_user, 'end_user'),

@@ -22,6 +22,7 @@ export interface UsageFilter {
   readonly keyId?: number | null;
   readonly projectId?: number | null;
   readonly userId?: number | null;
+  readonly organisationId?: number | null;
   readonly supplier?: string | null;
   readonly region?: string | null;
   readonly endUser?: string | null;

@@ -218,6 +218,7 @@ function plainFilters(
   equal('key_id', filter?.keyId);
   equal('project_id', filter?.projectId);
   equal('user_id', filter?.userId);
+  equal('organisation_id', filter?.organisationId);
   equal('supplier', filter?.supplier);
   equal('region', filter?.region);
   if (filter?.model) {

@@ -13,6 +13,9 @@ export interface ListedOrganisation {
   readonly slug: string;
   readonly users: number;
   readonly keys: number;
+  readonly departments: number;
+  /** Archived ones are left out. */
+  readonly projects: number;
   readonly billingExempt: boolean;
   readonly billingUserId: number | null;
   readonly billingUser: string | null;
@@ -39,6 +42,8 @@ interface OrganisationRow extends Readonly<Record<string, unknown>> {
   readonly slug: string;
   readonly users: number;
   readonly keys: number;
+  readonly departments: number;
+  readonly projects: number;
   readonly billing_exempt: boolean;
   readonly billing_user_id: number | null;
   readonly billing_user: string | null;
@@ -53,6 +58,8 @@ const selection = `
   SELECT o.id, o.name, o.slug, o.billing_exempt, o.billing_user_id, payer.email AS billing_user, o.sso_only,
          o.created_at, o.version, ${byId.positions},
          (SELECT count(*)::integer FROM user_account u WHERE u.organisation_id = o.id AND u.status <> 'deleted') AS users,
+         (SELECT count(*)::integer FROM department d WHERE d.organisation_id = o.id) AS departments,
+         (SELECT count(*)::integer FROM project p WHERE p.organisation_id = o.id AND p.archived_at IS NULL) AS projects,
          (SELECT count(*)::integer FROM api_key k LEFT JOIN user_account u ON u.id = k.user_id
            WHERE k.status = 'active' AND coalesce(k.organisation_id, u.organisation_id) = o.id) AS keys
     FROM organisation o LEFT JOIN user_account payer ON payer.id = o.billing_user_id`;
@@ -233,6 +240,8 @@ const organisationOf = (row: OrganisationRow): ListedOrganisation => ({
   slug: row.slug,
   users: row.users,
   keys: row.keys,
+  departments: row.departments,
+  projects: row.projects,
   billingExempt: row.billing_exempt,
   billingUserId: row.billing_user_id,
   billingUser: row.billing_user,

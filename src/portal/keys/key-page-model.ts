@@ -39,6 +39,8 @@ const GRACES = [0, 3_600, 86_400, 604_800] as const;
 
 interface Facts {
   readonly key: ManagedKey;
+  /** What it belongs to. */
+  readonly owners: readonly LabelledFigure[];
   readonly limits: LimitsInForce;
   readonly rate: RateState;
   /** Null where the key has no such limit. */
@@ -142,7 +144,7 @@ function figuresOf({ usage, rate }: Facts, translate: Translate): { items: Label
   };
 }
 
-function factsOf({ key, requests }: Facts, translate: Translate): { items: LabelledFigure[] } {
+function factsOf({ key, owners, requests }: Facts, translate: Translate): { items: LabelledFigure[] } {
   const all = translate('list.all');
   const text = (label: string, value: string): LabelledFigure => ({ label, figure: { kind: 'text', value } });
   const labels = Object.entries(key.metadata).map(([name, value]) => `${name}=${value}`);
@@ -150,6 +152,7 @@ function factsOf({ key, requests }: Facts, translate: Translate): { items: Label
     items: [
       { label: translate('keys.created'), figure: { kind: 'time', value: key.createdAt } },
       text(translate('keys.created-by'), key.createdBy),
+      ...owners,
       { label: translate('keys.last-used'), figure: { kind: 'time', value: requests[0]?.createdAt ?? null } },
       { label: translate('keys.field.expires_on'), figure: { kind: 'time', value: key.expiresAt } },
       text(translate('keys.models'), key.allowedModels?.join(', ') ?? all),

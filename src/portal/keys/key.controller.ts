@@ -31,6 +31,7 @@ import { DAY_MS } from '../lists/days';
 import { looksOf } from '../lists/looks';
 import { bodyOfForm, type KeyFormValues, valuesOfKey, valuesOfPost } from './key-form';
 import { choicesOf, keyFormModel } from './key-form-model';
+import { ownerFacts } from './key-owners';
 import { keyPage } from './key-page-model';
 import { raisesModel, readRaise } from './key-raises';
 import { KeySecrets } from './key-secrets';
@@ -216,28 +217,31 @@ export class KeyController {
     const usualRate = this.settings.keyRateLimitRpm;
     const { role } = keyActorOf(request);
     const limited = { keyId: key.id, rateLimitTpm: key.rateLimitTpm, maxParallel: key.maxParallel };
-    const [limits, rate, tokens, parallel, raises, usage, lastDay, requests, history] = await Promise.all([
-      this.limits.of(scope, key),
-      this.rates.stateOf({ keyId: key.id, rateLimitRpm: key.rateLimitRpm ?? usualRate }),
-      this.rates.tokensOf(limited),
-      this.rates.parallelOf(limited),
-      role === 'administrator' ? this.raises.of({ kind: 'key', id: key.id }) : [],
-      this.usage.ask(keyScope, {
-        ...window,
-        bucket: 'day',
-        zone: looks.timeZone,
-        groupBy: 'model',
-        mostGroups: 7,
-      }),
-      this.register.usage(scope, [key], { from: new Date(now - DAY_MS), to: new Date(now) }),
-      this.records.page(keyScope, {}, { limit: REQUESTS_SHOWN }),
-      this.activityQuery.page(scope, { object: { type: 'key', id: key.publicId }, limit: ENTRIES_SHOWN }),
-    ]);
+    const [limits, owners, rate, tokens, parallel, raises, usage, lastDay, requests, history] =
+      await Promise.all([
+        this.limits.of(scope, key),
+        this.register.ownersOf(key),
+        this.rates.stateOf({ keyId: key.id, rateLimitRpm: key.rateLimitRpm ?? usualRate }),
+        this.rates.tokensOf(limited),
+        this.rates.parallelOf(limited),
+        role === 'administrator' ? this.raises.of({ kind: 'key', id: key.id }) : [],
+        this.usage.ask(keyScope, {
+          ...window,
+          bucket: 'day',
+          zone: looks.timeZone,
+          groupBy: 'model',
+          mostGroups: 7,
+        }),
+        this.register.usage(scope, [key], { from: new Date(now - DAY_MS), to: new Date(now) }),
+        this.records.page(keyScope, {}, { limit: REQUESTS_SHOWN }),
+        this.activityQuery.page(scope, { object: { type: 'key', id: key.publicId }, limit: ENTRIES_SHOWN }),
+      ]);
     const choices = choicesOf(this.catalogue.snapshot, actorOf(request), []);
     return {
       ...keyPage(
         {
           key,
+          owners: ownerFacts(key, owners, actorOf(request), looks.translate),
           limits,
           role,
           rate,

@@ -1,9 +1,10 @@
-import type { ProjectName } from '../../identity';
+import type { OrganisationName, ProjectName } from '../../identity';
 import { formatUsd } from '../../kernel';
 import { type KeyUsage, type ManagedKey, maskKey, shownStatuses } from '../../keys';
 import type { BannerModel, Cell, FieldModel, RowModel, Translate } from '../../views';
 import { type HttpRequest, type ListDescription, periodWords, scopeWords } from '../../web';
 import type { Looks } from '../lists/looks';
+import { organisationField } from '../lists/organisation-field';
 import { attentionOf } from './key-attention';
 import { budgetMeter, noUsage, statusBadge } from './key-words';
 import type { KeysQuery } from './keys-query.form';
@@ -20,13 +21,15 @@ interface Asked {
   readonly request: HttpRequest;
   readonly query: KeysQuery;
   readonly projects: readonly ProjectName[];
+  /** To choose from; empty where one sees a single one. */
+  readonly organisations: readonly OrganisationName[];
   readonly facts: Facts;
   readonly isOwnView: boolean;
   readonly troubled: readonly ManagedKey[];
 }
 
 export function keysList(
-  { request, query, projects, facts, isOwnView, troubled }: Asked,
+  { request, query, projects, organisations, facts, isOwnView, troubled }: Asked,
   looks: Looks,
 ): { list: ListDescription<ManagedKey>; attention: BannerModel[] } {
   const { translate, timeZone } = looks;
@@ -47,7 +50,7 @@ export function keysList(
         { label: translate('keys.last-used'), minor: true },
         ...(isOwnView ? [] : [{ label: translate('keys.created-by'), minor: true }]),
       ],
-      fields: fieldsOf(query, projects, translate),
+      fields: fieldsOf({ query, projects, organisations }, translate),
       row: (key) => rowOf(key, facts, isOwnView, looks),
       nothingYet: {
         title: translate('keys.none-title'),
@@ -58,7 +61,10 @@ export function keysList(
   };
 }
 
-function fieldsOf(query: KeysQuery, projects: readonly ProjectName[], translate: Translate): FieldModel[] {
+function fieldsOf(
+  { query, projects, organisations }: Pick<Asked, 'query' | 'projects' | 'organisations'>,
+  translate: Translate,
+): FieldModel[] {
   const all = translate('list.all');
   return [
     {
@@ -93,6 +99,7 @@ function fieldsOf(query: KeysQuery, projects: readonly ProjectName[], translate:
             ],
           },
         ]),
+    ...organisationField(organisations, query.organisation?.toString(), translate),
     {
       id: 'filter-text',
       name: 'q',

@@ -19,6 +19,13 @@ export class KeysQuery {
   project?: number;
 
   @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (value === '' ? undefined : Number(value)))
+  @IsInt()
+  @Min(1)
+  @Max(2 ** 31 - 1)
+  organisation?: number;
+
+  @IsOptional()
   @IsString()
   @MaxLength(200)
   q?: string;
@@ -30,9 +37,15 @@ export class KeysQuery {
 }
 
 /** Keys of the chat are not people's own to manage. */
-export const filterOf = ({ status, project, q = '' }: KeysQuery): Omit<KeyFilter, 'limit' | 'cursor'> => ({
+export const filterOf = ({
+  status,
+  project,
+  organisation,
+  q = '',
+}: KeysQuery): Omit<KeyFilter, 'limit' | 'cursor'> => ({
   kind: 'client',
   status: status ?? null,
   projectId: project ?? null,
+  organisationId: organisation ?? null,
   name: q.trim() === '' ? null : q.trim(),
 });

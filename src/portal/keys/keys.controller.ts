@@ -1,5 +1,5 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { OwnProjects } from '../../identity';
+import { AdminViewService, OwnProjects } from '../../identity';
 import { KeyRegister, type ManagedKey } from '../../keys';
 import { everyRow, Settings } from '../../platform';
 import {
@@ -15,6 +15,7 @@ import {
 } from '../../web';
 import { DAY_MS } from '../lists/days';
 import { looksOf } from '../lists/looks';
+import { organisationsFor } from '../lists/organisation-field';
 import { keyColumns, keyRow, keysList } from './keys-model';
 import { filterOf, KeysQuery } from './keys-query.form';
 
@@ -28,6 +29,7 @@ export class KeysController {
   constructor(
     private readonly register: KeyRegister,
     private readonly projects: OwnProjects,
+    private readonly names: AdminViewService,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
   ) {}
@@ -37,9 +39,10 @@ export class KeysController {
     const scope = viewScope(request);
     const looks = looksOf(this.pages, request);
     const now = Date.now();
-    const [page, projects] = await Promise.all([
+    const [page, projects, organisations] = await Promise.all([
       this.register.list(scope, { ...filterOf(query), cursor: query.cursor, limit: ROWS_A_PAGE }),
       this.projects.list(actorOf(request).userId),
+      organisationsFor(this.names, scope),
     ]);
     const window = { from: new Date(now - USAGE_DAYS * DAY_MS), to: new Date(now) };
     const [usage, lastUsed, troubled] = await Promise.all([
@@ -49,7 +52,10 @@ export class KeysController {
     ]);
     const facts = { usage, lastUsed, usualRate: this.settings.keyRateLimitRpm };
     const isOwnView = scope.kind === 'user';
-    const description = keysList({ request, query, projects, facts, isOwnView, troubled }, looks);
+    const description = keysList(
+      { request, query, projects, organisations, facts, isOwnView, troubled },
+      looks,
+    );
     return {
       ...listPage(request, page, description.list, looks.translate),
       attention: description.attention,

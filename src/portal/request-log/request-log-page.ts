@@ -5,6 +5,7 @@ import {
   statusClasses,
   type UsageChoices,
 } from '../../audit';
+import type { OrganisationName } from '../../identity';
 import {
   type ColumnModel,
   type FieldModel,
@@ -46,6 +47,8 @@ export interface LogFacts {
   readonly filter: RequestLogFilter;
   readonly page: RequestLogPage;
   readonly choices: UsageChoices;
+  /** To choose from; empty where one sees a single one. */
+  readonly organisations: readonly OrganisationName[];
   readonly thumbs: Thumbs;
   readonly looks: Looks;
 }

@@ -1,7 +1,9 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { type LoggedRequest, RequestLogQuery, UsageQuery } from '../../audit';
+import { AdminViewService } from '../../identity';
 import { everyRow } from '../../platform';
 import { Access, Csv, type CsvTable, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import { organisationsFor } from '../lists/organisation-field';
 import { OwnThumbs } from './own-thumbs';
 import { logFileColumns, logFileRow } from './request-log.csv';
 import { logFilterOf, RequestLogPageQuery } from './request-log.form';
@@ -19,6 +21,7 @@ export class RequestLogController {
     private readonly log: RequestLogQuery,
     private readonly usage: UsageQuery,
     private readonly pages: PageRenderer,
+    private readonly names: AdminViewService,
     private readonly thumbs: OwnThumbs,
   ) {}
 
@@ -28,12 +31,13 @@ export class RequestLogController {
     const now = Date.now();
     const timeZone = query.zone ?? this.pages.timeZoneOf(request);
     const filter = logFilterOf(query, now, timeZone);
-    const [page, choices] = await Promise.all([
+    const [page, choices, organisations] = await Promise.all([
       this.log.page(scope, filter, { cursor: query.cursor, limit: ROWS_A_PAGE }),
       this.usage.choices(scope, {
         from: filter.from ?? new Date(now - USUAL_MS),
         to: filter.to ?? new Date(now),
       }),
+      organisationsFor(this.names, scope),
     ]);
     const looks = {
       locale: this.pages.localeOf(request),
@@ -41,7 +45,7 @@ export class RequestLogController {
       translate: this.pages.textsFor(request),
     };
     const thumbs = await this.thumbs.of(request, page.rows, looks);
-    return requestLogPage({ request, query, filter, page, choices, thumbs, looks });
+    return requestLogPage({ request, query, filter, page, choices, organisations, thumbs, looks });
   }
 
   @Csv('/dashboard/request-log/export', Access.session(), 'requests')

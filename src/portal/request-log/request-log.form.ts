@@ -81,6 +81,7 @@ export function logFilterOf(asked: RequestLogParameters, now: number, usualZone:
     keyId: idOf(asked.key, 'key'),
     projectId: idOf(asked.project, 'project'),
     userId: idOf(asked.user, 'user'),
+    organisationId: idOf(asked.organisation, 'organisation'),
     supplier: asked.supplier,
     region: asked.region,
     statusClass: asked.status,

@@ -9,6 +9,7 @@ import {
   type UsageQuestion,
   type UsageSums,
 } from '../../audit';
+import type { OrganisationName } from '../../identity';
 import {
   type ChartModel,
   type EmptyModel,
@@ -27,6 +28,7 @@ import { addressOf, type HttpRequest, pathOf, queryOf, scopeWords, viewScope } f
 import { measureNames, usageChart } from './usage-chart';
 import { usageTable } from './usage-table';
 import type { Looks } from '../lists/looks';
+import { organisationField } from '../lists/organisation-field';
 import { periodPicker } from '../lists/periods';
 import { type Measure, measures, type UsagePageQuery } from './usage.form';
 
@@ -55,11 +57,23 @@ export interface UsageFacts {
   readonly answer: UsageAnswer;
   readonly before: UsageAnswer;
   readonly choices: UsageChoices;
+  /** To choose from; empty where one sees a single one. */
+  readonly organisations: readonly OrganisationName[];
   readonly looks: Looks;
 }
 
 const periods = [1, 7, 30, 90, 365] as const;
-const filterNames = ['model', 'key', 'project', 'user', 'supplier', 'region', 'end_user', 'tag'] as const;
+const filterNames = [
+  'model',
+  'key',
+  'project',
+  'user',
+  'organisation',
+  'supplier',
+  'region',
+  'end_user',
+  'tag',
+] as const;
 
 export function usagePage(facts: UsageFacts): UsagePageModel {
   const { request, query, question, answer, looks } = facts;
@@ -145,11 +159,12 @@ function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
 export function choiceFields({
   query,
   choices,
+  organisations,
   looks: { translate },
-}: Pick<UsageFacts, 'choices' | 'looks'> & {
-  readonly query: Pick<UsagePageQuery, 'model' | 'key' | 'supplier' | 'region' | 'project'>;
+}: Pick<UsageFacts, 'choices' | 'organisations' | 'looks'> & {
+  readonly query: Pick<UsagePageQuery, 'model' | 'key' | 'supplier' | 'region' | 'project' | 'organisation'>;
 }): FieldModel[] {
-  return (['model', 'key', 'project', 'supplier', 'region'] as const).flatMap((name) => {
+  const ofUse = (['model', 'key', 'project', 'supplier', 'region'] as const).flatMap((name) => {
     const wanted = query[name];
     const known = choices[name];
     if (known.length === 0 && wanted === undefined) return [];
@@ -169,6 +184,7 @@ export function choiceFields({
       },
     ];
   });
+  return [...ofUse, ...organisationField(organisations, query.organisation, translate)];
 }
 
 const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);

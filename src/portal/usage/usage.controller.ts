@@ -8,7 +8,9 @@ import {
   type UsageQuestion,
   usageQuestionOf,
 } from '../../audit';
+import { AdminViewService } from '../../identity';
 import { Access, Csv, type CsvTable, Data, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import { organisationsFor } from '../lists/organisation-field';
 import { UsagePageQuery } from './usage.form';
 import { usagePage, type UsagePageModel } from './usage-page';
 
@@ -21,6 +23,7 @@ export class UsageController {
   constructor(
     private readonly usage: UsageQuery,
     private readonly pages: PageRenderer,
+    private readonly names: AdminViewService,
   ) {}
 
   @Page('/dashboard/usage', 'pages/dashboard/usage', Access.session())
@@ -28,17 +31,18 @@ export class UsageController {
     const scope = viewScope(request);
     const now = Date.now();
     const question = this.questionOf(query, request, now);
-    const [answer, before, choices] = await Promise.all([
+    const [answer, before, choices, organisations] = await Promise.all([
       this.usage.ask(scope, question),
       this.usage.ask(scope, periodBefore(question)),
       this.usage.choices(scope, question),
+      organisationsFor(this.names, scope),
     ]);
     const looks = {
       locale: this.pages.localeOf(request),
       timeZone: question.zone,
       translate: this.pages.textsFor(request),
     };
-    return usagePage({ request, query, question, answer, before, choices, looks });
+    return usagePage({ request, query, question, answer, before, choices, organisations, looks });
   }
 
   @Csv('/dashboard/usage/export', Access.session(), 'usage')

@@ -56,6 +56,54 @@ describe('the administration of organisations, departments and projects', () => 
     expect(budget?.limit).toBe(9_000_000_000n);
   });
 
+  test('its page shows what an operator wants to see first, each number with the list it counts', async () => {
+    const id = await house.organisation();
+    const owner = await house.person('org_owner', { organisationId: id });
+    await house.app.database.query('UPDATE organisation SET billing_user_id = $2 WHERE id = $1', [
+      id,
+      owner.id,
+    ]);
+    await credit(owner.id, 12_500_000_000n);
+    const department = await house.row<{ id: number }>(
+      `INSERT INTO department (organisation_id, name) VALUES ($1, 'Harbour') RETURNING id`,
+      [id],
+    );
+    const limits = house.app.application.get(Limits);
+    await house.app.database.transaction((tx) =>
+      limits.set(tx, { kind: 'department', id: department.id }, { limit: 7_000_000_000n, period: 'monthly' }),
+    );
+    await house.post(owner, '/dashboard/admin/projects', { name: 'Cranes' });
+    const [first, second] = [await addKey(house.app, owner.id), await addKey(house.app, owner.id)];
+    await house.app.database.query(`UPDATE api_key SET status = 'disabled' WHERE id = $1`, [second.id]);
+    const elsewhere = await addKey(house.app, (await house.person('user')).id);
+
+    const closed = (await house.get(platform, `${page}/${id}`)).text;
+    expect(closed).not.toContain('/dashboard/keys?organisation');
+    expect(closed).toContain('action="/dashboard/toggle-admin-mode"');
+    expect(closed).toContain('$12.50');
+    expect(closed).toMatch(/Harbour[^]*\$0\.00 of \$7\.00/);
+    for (const [list, count] of [
+      [`/dashboard/admin/users?org_id=${id}`, 1],
+      [`/dashboard/admin/departments?org_id=${id}`, 1],
+      [`/dashboard/admin/projects?org_id=${id}`, 1],
+    ])
+      expect(closed.replaceAll('&#x3D;', '=')).toContain(`<a href="${list}">${count}</a>`);
+
+    const operator = await house.person('platform_admin');
+    await house.post(operator, '/dashboard/toggle-admin-mode', { admin_mode: 'on' });
+    const open = (await house.get(operator, `${page}/${id}`)).text.replaceAll('&#x3D;', '=');
+    expect(open).toContain(`<a href="/dashboard/keys?organisation=${id}&amp;status=active">1</a>`);
+    expect(open).toContain(`/dashboard/usage?organisation=${id}&amp;from=`);
+    const keys = (await house.get(operator, `/dashboard/keys?organisation=${id}&status=active`)).text;
+    expect(keys).toContain(first.publicId);
+    expect(keys).not.toContain(second.publicId);
+    expect(keys).not.toContain(elsewhere.publicId);
+    const shown = (await house.get(operator, `/dashboard/keys/${first.publicId}`)).text;
+    expect(shown).toContain(`href="${page}/${id}"`);
+    expect(shown).toContain(`href="/dashboard/admin/users/${owner.id}"`);
+    expect((await house.get(owner, `/dashboard/keys/${first.publicId}`)).text).not.toContain(`href="${page}`);
+  });
+
   test('an organisation with people stays', async () => {
     const id = await house.organisation();
     await house.person('user', { organisationId: id });

@@ -37,6 +37,7 @@ async function boot(): Promise<Node> {
   const child = runChild(join(__dirname, 'service-process.ts'), [simulator.url], {
     NODE_ENV: 'test',
     PORT: '0',
+    BASE_URL: 'http://portal.localhost:4000',
     METRICS_PORT: '0',
     LOG_FORMAT: 'json',
     LOG_LEVEL: 'trace',
@@ -107,6 +108,9 @@ test('two nodes on one empty database make one set of keys, show it once, and it
   const keys = announced.flat();
   expect(announced.map(({ length }) => length).sort()).toEqual([0, 2]);
   const [root = '', demo = ''] = keys;
+  expect(nodes.map(({ printed }) => printed).join('\n')).toContain(
+    'http://portal.localhost:4000/sign-in-link?token=',
+  );
 
   expect(await rows('SELECT kind FROM api_key ORDER BY kind')).toEqual([
     { kind: 'client' },

@@ -154,3 +154,22 @@ test('a key is told what does not fit', async () => {
   }
   expect((await fetch(`${app.url}/v1/usage`)).status).toBe(401);
 });
+
+test('one organisation by itself, in sums and request by request', async () => {
+  const at = '2026-10-28T10:00:00Z';
+  await put([
+    [at, { organisationId: 51, inputTokens: 3 }],
+    [at, { organisationId: 52, inputTokens: 5 }],
+  ]);
+  const day = { from: '2026-10-28', to: '2026-10-28', zone: 'UTC' };
+  const total = async (more: Record<string, string>) =>
+    (await data(`/dashboard/api/usage?${query({ ...day, ...more })}`)).total.input_tokens;
+  expect([await total({}), await total({ organisation: '51' })]).toEqual([8, 3]);
+  const log = `/dashboard/request-log?${query({ ...day, organisation: '51' })}`;
+  expect((await open(log)).status).toBe(200);
+  const rows = async (path: string) => (await open(path)).body.split('\n').length;
+  expect(await rows(`${log.replace('request-log', 'request-log/export')}`)).toBeLessThan(
+    await rows(`/dashboard/request-log/export?${query(day)}`),
+  );
+  expect((await open('/dashboard/usage?organisation=none')).status).toBe(422);
+});

@@ -1,0 +1,149 @@
+import type { LimitState } from '../../billing';
+import { formatMoney, type LabelledFigure, meter, type MeterModel, type TableModel } from '../../views';
+import { raisedWords } from '../pages/budget-raise';
+import type { Looks } from '../pages/looks';
+import { actOf, type SectionModel } from '../pages/object-page';
+import { percentOf } from './markup-words';
+import type { OrganisationFacts } from './organisation-view';
+
+const path = '/dashboard/admin/organisations';
+
+/** Figures first, each with the list it counts; lists of the admin view are linked while that is open. */
+export function factsSection(
+  facts: OrganisationFacts,
+  isAdminView: boolean,
+  month: string,
+  { translate, locale }: Looks,
+): SectionModel {
+  const { line, activeKeys, balance, priceFactor, domains } = facts;
+  const { id } = line;
+  const link = (key: string, value: string, href: string): LabelledFigure => ({
+    label: translate(key),
+    figure: { kind: 'link', value, href },
+  });
+  const seen = (key: string, value: string, href: string): LabelledFigure =>
+    isAdminView ? link(key, value, href) : { label: translate(key), figure: { kind: 'text', value } };
+  const text = (key: string, value: string): LabelledFigure => ({
+    label: translate(key),
+    figure: { kind: 'text', value },
+  });
+  const payer =
+    line.billingUserId === null
+      ? text('organisations.billing-user', translate('organisations.each-pays'))
+      : link(
+          'organisations.billing-user',
+          line.billingUser ?? String(line.billingUserId),
+          `/dashboard/admin/users/${line.billingUserId}?tab=billing`,
+        );
+  const hosts = domains.length === 0 ? '–' : domains.map(({ host }) => host).join(', ');
+  return {
+    id: 'facts',
+    heading: translate('people.facts'),
+    facts: [
+      link('organisations.members', String(line.users), `/dashboard/admin/users?org_id=${id}`),
+      link('departments.heading', String(line.departments), `/dashboard/admin/departments?org_id=${id}`),
+      link('projects.heading', String(line.projects), `/dashboard/admin/projects?org_id=${id}`),
+      seen(
+        'organisations.active-keys',
+        String(activeKeys),
+        `/dashboard/keys?organisation=${id}&status=active`,
+      ),
+      seen(
+        'organisations.spent-month',
+        formatMoney(locale, line.spent),
+        `/dashboard/usage?organisation=${id}&from=${month}&zone=UTC`,
+      ),
+      payer,
+      ...(balance === null
+        ? []
+        : [
+            { label: translate('organisations.balance'), figure: { kind: 'money', value: balance } as const },
+          ]),
+      text(
+        'organisations.exempt',
+        translate(line.billingExempt ? 'administration.yes' : 'administration.no'),
+      ),
+      link('markups.set', percentOf(priceFactor), `${path}/${id}/markup`),
+      link('domains.heading', hosts, `${path}/${id}/domains`),
+      { label: translate('people.created'), figure: { kind: 'time', value: line.createdAt } },
+    ],
+    ...(isAdminView
+      ? {}
+      : {
+          acts: [
+            actOf(
+              {
+                id: 'open-view',
+                label: translate('organisations.open-view'),
+                action: '/dashboard/toggle-admin-mode',
+                withoutReason: true,
+                note: translate('organisations.open-view-note'),
+                submit: translate('admin.open'),
+                hidden: [
+                  { name: 'admin_mode', value: 'on' },
+                  { name: 'next', value: `${path}/${id}` },
+                ],
+              },
+              translate,
+            ),
+          ],
+        }),
+  };
+}
+
+/** Of the organisation, its departments and its projects: what is used, and what raises them for a while. */
+export function budgetsSection(
+  { line, budgets, hasMoreProjects }: OrganisationFacts,
+  looks: Looks,
+): SectionModel {
+  const { translate } = looks;
+  const table: TableModel = {
+    caption: translate('organisations.budgets'),
+    columns: [
+      { label: translate('organisations.budget-of') },
+      { label: translate('organisations.budget-used') },
+      { label: translate('administration.raised'), minor: true },
+    ],
+    rows: budgets.map(({ name, href, state }) => {
+      const label = name ?? translate('organisations.whole');
+      return {
+        href,
+        cells: [
+          { kind: 'text', value: label, heading: true },
+          { kind: 'meter', value: budgetMeter(label, state, looks) },
+          { kind: 'text', value: raisedWords(state, looks), minor: true },
+        ],
+      };
+    }),
+    empty: {
+      title: translate('organisations.no-budgets-title'),
+      text: translate('organisations.no-budgets-text'),
+    },
+  };
+  const more: LabelledFigure = {
+    label: translate('organisations.more-projects'),
+    figure: {
+      kind: 'link',
+      value: translate('projects.heading'),
+      href: `/dashboard/admin/projects?org_id=${line.id}`,
+    },
+  };
+  return {
+    id: 'budgets',
+    heading: translate('organisations.budgets'),
+    table,
+    ...(hasMoreProjects ? { facts: [more] } : {}),
+  };
+}
+
+const budgetMeter = (label: string, state: LimitState, { locale, translate }: Looks): MeterModel =>
+  meter({
+    label,
+    used: state.spent,
+    limit: state.limit + state.raised,
+    text: translate('keys.used-of', {
+      used: formatMoney(locale, state.spent),
+      limit: formatMoney(locale, state.limit + state.raised),
+      period: translate(`keys.period.${state.period}`),
+    }),
+  });
