@@ -8,7 +8,7 @@ import { Work } from './work';
 const CUT_GRACE_MS = 3_000;
 const FULL = 'The service has as many requests under way as it can carry.';
 
-/** Whether new work is welcome, and how much is under way. */
+/** Whether new work is accepted, and how much is in progress. */
 @Injectable()
 export class Lifecycle {
   private leaving = false;
@@ -29,8 +29,8 @@ export class Lifecycle {
   }
 
   /**
-   * One request more, unless the service is stopping or has as many as it can carry: what is refused at once can go
-   * to another node, and what is under way does not become slower by it.
+   * Admits one request, unless the service is stopping or full. An immediate refusal can go to another node, and
+   * running requests stay fast.
    */
   begin(): Work {
     if (this.stopping) throw fault('pod_draining');
@@ -49,8 +49,8 @@ export class Lifecycle {
   }
 
   /**
-   * For the time of the notice new work is still served: balancers look at readiness every few seconds, and send until
-   * they have seen it. Then it is refused, what is open may finish, and what takes longer than it may is cut.
+   * Graceful shutdown: during the notice period new work is still accepted, as load balancers poll readiness. Then
+   * new work is refused, open work may finish, and the rest is cut at the deadline.
    */
   async drain(withinMs: number, noticeMs = 0): Promise<void> {
     this.leaving = true;
@@ -62,7 +62,7 @@ export class Lifecycle {
     await this.idle(CUT_GRACE_MS);
   }
 
-  /** Settles once everything under way has ended, or the time is up. */
+  /** Settles once no work is open, or time is up. */
   async idle(withinMs: number): Promise<void> {
     if (this.open.size === 0) return;
     let timer: NodeJS.Timeout | undefined;

@@ -8,8 +8,8 @@ import {
 import type { Caller } from '../keys';
 
 /**
- * Whether a key's list names a model, by its own name or an alias of it. What a request was redirected to has to be
- * on the list itself: a list is about models, not about ways to them.
+ * Whether a key's list names a model, by its own name or an alias. The target of a redirect must be on the list
+ * itself.
  */
 export const isListed = (
   { allowedModels }: Pick<Caller, 'allowedModels'>,

@@ -8,7 +8,7 @@ import { callableModels } from './model-access';
 
 const LARGEST_PAGE = 1_000;
 
-/** One envelope that both families of SDKs read: the list of one, the pages of the other. */
+/** One envelope for both families of SDKs: the list of one, the pages of the other. */
 @Controller()
 export class ModelsController {
   constructor(private readonly catalogue: CatalogueService) {}
@@ -52,14 +52,14 @@ export class ModelsController {
     return present(model, this.priceOf(model, paidBy(caller)));
   }
 
-  /** Some clients look whether anybody is there before they say who they are. */
+  /** Some clients probe for the service before they authenticate. */
   @Head('/api/hello')
   @Access.probe()
   hello(): void {
     return;
   }
 
-  /** The cheapest lane's price in force, as the caller pays it; null where nothing can be sold now. */
+  /** The price in force of the cheapest lane, as the caller pays it; null where no lane can be sold now. */
   private priceOf({ name }: ModelView, paid: PriceFactor): object | null {
     const resolution = this.catalogue.resolve(name);
     if (resolution.kind !== 'found') return null;

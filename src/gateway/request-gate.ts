@@ -15,7 +15,7 @@ import type { HttpRequest } from '../web';
 import { Lifecycle } from './lifecycle';
 import type { Work } from './work';
 
-/** A request inside the gateway. Its handler calls `leave` once, in the end. */
+/** A request inside the gateway. Its handler calls `leave` exactly once, at the end. */
 export interface AdmittedRequest {
   readonly caller: Caller;
   readonly work: Work;
@@ -23,8 +23,8 @@ export interface AdmittedRequest {
 }
 
 /**
- * What every request passes before anything of it is read: the service has room and is not stopping, the key has not
- * used up its minute. While it is inside, it ends early when its caller leaves or its key is lost.
+ * The first checks of every request, before its body: capacity, shutdown, and the key's rate. Inside, a request ends
+ * early when its caller disconnects or its key is revoked.
  */
 @Injectable()
 export class RequestGate {
@@ -35,7 +35,7 @@ export class RequestGate {
     private readonly logger: Logger,
   ) {}
 
-  /** Only a rate that is shared between nodes makes it a promise. */
+  /** Asynchronous only for a rate shared between nodes. */
   admit(request: HttpRequest, response: ServerResponse): AdmittedRequest | Promise<AdmittedRequest> {
     const { caller } = request;
     if (caller === undefined) throw fault('missing_api_key');
@@ -68,7 +68,7 @@ export class RequestGate {
     }
   }
 
-  /** A place first: what is refused for want of one has not started. */
+  /** The place is taken first: a request refused for lack of one has not started. */
   private async admitOneOf(
     request: HttpRequest,
     caller: Caller,
@@ -125,7 +125,7 @@ export class RequestGate {
   }
 }
 
-/** A caller that leaves before the answer is whole has no use for the rest of it. */
+/** A caller that disconnects early has no use for the rest of the answer. */
 function stopWhenGone(response: ServerResponse, work: Work): void {
   response.on('close', () => {
     if (!response.writableFinished) work.leave();

@@ -6,9 +6,8 @@ import { type Operation, operations } from './inference/operation';
 import { sendReply } from './reply/send-reply';
 
 /**
- * Generated text, whole or streamed. These routes send what they answer themselves, the streams by their sink and the
- * rest in the same way: an interceptor in front of them would cost as much as everything that is decided about a
- * request.
+ * Generated text, whole or streamed. These routes send their answers themselves, because an interceptor would cost as
+ * much as the rest of a request's processing.
  */
 @Controller()
 export class TextController {

@@ -7,7 +7,7 @@ interface Breakable {
 
 const CALLER_LEFT = 'caller_left';
 
-/** No error, and not sent: the caller is gone. 499 is the status that proxies log for it. */
+/** No error, and never sent: the caller disconnected. 499 is the status that proxies log for it. */
 const callerLeft = (): Fault =>
   fault('stream_interrupted', { status: 499, outcome: CALLER_LEFT, message: 'The caller left.' });
 
@@ -34,12 +34,12 @@ export class Work implements Listed {
     return this.left && this.cause?.outcome === CALLER_LEFT;
   }
 
-  /** From now on it goes on to its end, although its caller may leave: the answer is kept for when it is asked again. */
+  /** From now on it runs to its end even if its caller disconnects: the answer is stored for a repeated request. */
   outliveCaller(): void {
     this.outlivesCaller = true;
   }
 
-  /** Names what a stop has to break off from now on. */
+  /** Registers what a stop has to abort from now on. */
   watch(call: Breakable): void {
     this.current = call;
     if (this.cause !== null) call.abort(this.cause);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Database, type Tx } from '../platform';
 import type { UserStatus } from './user-status';
 
-/** What a key or a conversation belongs to. */
+/** The owner of a key or conversation. */
 export interface Ownership {
   readonly userId: number | null;
   readonly organisationId: number | null;
@@ -10,7 +10,7 @@ export interface Ownership {
   readonly projectId: number | null;
 }
 
-/** Ownership with everything that follows from it filled in, and who pays. */
+/** The full attribution of an owner, and the payer. */
 export interface Standing extends Ownership {
   readonly userStatus: UserStatus | null;
   readonly organisationRegions: readonly string[] | null;

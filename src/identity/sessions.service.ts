@@ -15,7 +15,7 @@ const SEEN_EVERY = 60_000;
 interface SessionRow {
   public_id: string;
   user_id: number;
-  /** Reckoned by the database, whose clock wrote the time. */
+  /** Computed by the database, whose clock wrote the time. */
   idle_ms: number;
   email: string;
   display_name: string;

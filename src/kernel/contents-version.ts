@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fault } from './errors';
 
-/** Equal for equal contents, in whatever order they come: what was shown is still what is there. */
+/** A fingerprint that ignores the order of members: equal if the displayed contents are unchanged. */
 export const versionOf = (contents: object): string =>
   createHash('sha256').update(JSON.stringify(contents, inOrder)).digest('base64url').slice(0, 22);
 
@@ -11,7 +11,7 @@ function inOrder(_name: string, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-/** The second of two edits is told: forms show what is stored now, and what was typed beside it. */
+/** The error for the second of two concurrent edits: forms show the stored values and the typed ones. */
 export function refuseStale(shown: string | undefined, version: string): void {
   if (shown === undefined || shown === version) return;
   throw fault('conflict', {

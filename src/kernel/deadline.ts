@@ -1,8 +1,8 @@
 const noAnswer = (milliseconds: number): Error => new Error(`no answer within ${milliseconds} ms`);
 
 /**
- * The outcome of the work, or a failure after so many milliseconds; the work itself goes on unheard. An answer that
- * arrived while this process was busy counts: it is read before the failure is declared.
+ * Rejects after so many milliseconds; the work itself continues in the background. An answer that arrived while the
+ * event loop was blocked still counts.
  */
 export function withDeadline<T>(
   milliseconds: number,
@@ -11,7 +11,7 @@ export function withDeadline<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => setImmediate(() => reject(failure())), milliseconds);
-    // What the work waits for keeps the process alive.
+    // The timer must not keep the process alive; the awaited work does.
     timer.unref();
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });

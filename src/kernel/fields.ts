@@ -1,11 +1,11 @@
 import { type Fault, fault } from './errors';
 
-/** Refusals of single fields: each names its field and says what was expected. */
+/** Validators of single fields: each error names its field and the expected value. */
 
 export const refused = (param: string, expected: string): Fault =>
   fault('invalid_request', { param, message: `${param} must be ${expected}.` });
 
-/** A misspelt field must not leave a key without the limit that was meant. */
+/** Unknown fields are refused: a misspelt limit must not be ignored. */
 export function refuseUnknownFields(fields: object, known: readonly string[]): void {
   const unknown = Object.keys(fields).find((name) => !known.includes(name));
   if (unknown === undefined) return;

@@ -10,7 +10,7 @@ const bytesPerId = 10;
 const pool = Buffer.alloc(bytesPerId * 512);
 let poolOffset = pool.length;
 
-/** What an identifier looks like. Its digits are put in place, and it becomes a string in one piece. */
+/** Preallocated bytes of an identifier, converted to a string in one call. */
 const shape = Buffer.from('00000000-0000-7000-8000-000000000000', 'latin1');
 /** The two digits of every byte. */
 const digits = Buffer.from(Array.from({ length: 256 }, (_, byte) => hexOf(byte, 2)).join(''), 'latin1');
@@ -41,7 +41,7 @@ export function uuidv7(now: number = Date.now()): string {
   return shape.toString('latin1');
 }
 
-/** Where the last seven bytes stand. */
+/** The position of the last seven bytes. */
 const places = [21, 24, 26, 28, 30, 32, 34];
 
 function begin(ms: number, first: number): void {

@@ -7,11 +7,11 @@ export interface Transitions<State extends string> {
   from(state: State): readonly State[];
 }
 
-/** The states of a resource and the moves between them, as one table. Staying put is a move like any other. */
+/** A state machine as one table of permitted moves. Staying in a state is a move like any other. */
 export function defineTransitions<const State extends string>(
   table: Readonly<Record<State, readonly NoInfer<State>[]>>,
 ): Transitions<State> {
-  // Own keys only, so that a state read from outside ("constructor") never reaches a prototype.
+  // Own keys only: input such as "constructor" never reaches the prototype.
   const from = (state: State): readonly State[] => (Object.hasOwn(table, state) ? table[state] : []);
   const can = (before: State, after: State): boolean => from(before).includes(after);
   return {

@@ -4,7 +4,7 @@ import type { PriceFactorVersion } from '../identity';
 import type { PriceFactor } from '../kernel';
 import type { KeyKind } from './api-key.entity';
 
-/** Who calls the gateway: a key, what it may do, and everything that follows from whose it is. */
+/** The caller of a request: a key with its rights and the attribution of its owner. */
 export interface Caller {
   readonly keyId: number;
   readonly publicId: string;
@@ -31,7 +31,7 @@ export interface Caller {
   readonly modelLimits: ReadonlyMap<string, readonly LimitRef[]> | null;
   /** What its organisation pays of a price; null where it never had a mark-up. */
   readonly priceFactors: readonly PriceFactorVersion[] | null;
-  /** Asks on the house's own account: nothing of it counts as the customer's. */
+  /** An internal caller: its usage never counts as a customer's. */
   readonly isEvaluation?: true;
 }
 
@@ -56,12 +56,15 @@ const nobody: Attribution = {
 export const recordedFor = ({ isEvaluation, attribution }: Caller): Attribution =>
   isEvaluation === true ? nobody : attribution;
 
-/** One sample takes a dozen calls: workers and the month's budget bound evaluation, this only what runs away. */
+/**
+ * One sample takes a dozen calls. Workers and the monthly budget bound evaluation; this limit only stops a runaway
+ * loop.
+ */
 const EVALUATION_RPM = 6_000;
 
 /**
- * Asks in a customer's place, with that customer's models and regions, and counts against none of their limits. Its
- * rate is counted by organisation, apart from the rate of the key.
+ * A caller that evaluates in a customer's place, with the customer's models and regions and none of the limits. Its
+ * rate is counted by organisation, apart from the key's.
  */
 export const evaluationCaller = (caller: Caller, organisationId: number): Caller => ({
   ...caller,

@@ -18,12 +18,11 @@ interface Refused {
 const REFUSED_MS = 5_000;
 
 /**
- * What is known of keys, by a hash of their whole text: two keys with a common beginning never share an identity, and
- * the memory of the process holds no list of secrets. Both halves are bounded, so that a flood of made-up keys pushes
- * out other made-up keys and nothing else.
+ * A cache of keys, by a hash of their whole text: keys with a common prefix never collide, and memory holds no
+ * secrets. Accepted and refused keys have separate bounds, so that made-up keys evict only each other.
  */
 export class KeyCache {
-  /** Two halves: what is used goes to the newer one, and the older one goes when that is full. */
+  /** A two-generation cache: used entries move to the newer one, and the older one is dropped when that is full. */
   private admitted = new Map<string, Admitted>();
   private before = new Map<string, Admitted>();
   private readonly refused = new Map<string, Refused>();
@@ -56,7 +55,7 @@ export class KeyCache {
     }
   }
 
-  /** Forgets every key that a change may concern. Refusals say too little of themselves to be told apart. */
+  /** Drops all keys that a change may affect. Refusals carry no ids, so all of them are dropped. */
   forget(change: KeyChange | null): void {
     this.refused.clear();
     for (const half of [this.admitted, this.before]) {

@@ -37,16 +37,16 @@ interface KeyRow {
 const KEY = `SELECT k.*, (SELECT jsonb_object_agg(m.model, m.id) FROM key_model m WHERE m.key_id = k.id) AS model_budgets
   FROM api_key k`;
 
-/** A copy that was not confirmed for this long is not trusted: the database is asked, key by key. */
+/** A copy without confirmation for this long is not trusted: the database is asked for each key. */
 const CONFIRMED_MS = 2_000;
 const LOOK_UP_DEADLINE_MS = 2_000;
 const nobody = Buffer.alloc(32);
 
-/** Turns the text of a key into its caller. What could not be checked is never called invalid. */
+/** Resolves the text of a key to its caller. A key that could not be checked is never called invalid. */
 @Injectable()
 export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   private readonly cache = new KeyCache();
-  /** Forgotten with the connection. */
+  /** Released with the connection. */
   private readonly lastSeen = new WeakMap<object, { readonly text: string; readonly fingerprint: string }>();
   private readonly loading = new Map<string, Promise<KeyVerdict>>();
   private readonly listeners = new Set<(change: KeyChange | null) => void>();
@@ -75,8 +75,8 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   /**
-   * Answers at once while the key is known, else after one look-up. Throws the refusal. `connection` is whatever the
-   * key came over: one that brings the same key again does not have it hashed again.
+   * Returns at once for a cached key, else after one look-up. Throws the refusal. `connection` identifies the
+   * connection: a repeated key on it is not hashed again.
    */
   authenticate(text: string, connection?: object): Caller | Promise<Caller> {
     if (text.length !== KEY_LENGTH) throw fault('invalid_api_key');
@@ -104,15 +104,15 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     return this.accept(await this.judge(row, null));
   }
 
-  /** Every node hears of a change by itself; the one that made it need not wait for that. */
+  /** Other nodes learn of a change by announcement; the node that made it calls this directly. */
   forget(change: KeyChange | null): void {
     this.cache.forget(change);
-    // A read under way may be older than the change: no call joins it, and its result is not kept.
+    // A look-up in flight may predate the change: no call joins it, and its result is not cached.
     this.loading.clear();
     for (const listener of this.listeners) listener(change);
   }
 
-  /** Told when what some keys may do has changed; null when that may be true of any. */
+  /** Registers a listener for changed keys; null when any key may have changed. */
   onChange(listener: (change: KeyChange | null) => void): void {
     this.listeners.add(listener);
   }
@@ -125,7 +125,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     return verdict.caller;
   }
 
-  /** By the database's clock, so that a key ends on every node at once, whatever their clocks say. */
+  /** By the database's clock, so that a key expires on every node at once. */
   private isPast(instant: number | null): boolean {
     return instant !== null && instant <= this.watch.clock.now();
   }
@@ -158,7 +158,7 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
 
   private async lookUp(publicId: string, text: string): Promise<KeyVerdict> {
     const [row] = await this.database.query<KeyRow>(`${KEY} WHERE k.public_id = $1`, [publicId]);
-    // The hash is computed and both are compared for an unknown key too, so that every refusal takes as long.
+    // An unknown key is hashed and compared too, so that every refusal takes equally long.
     const given = hashKey(this.settings.keyPepper, text);
     const current = timingSafeEqual(given, row?.secret_hash ?? nobody);
     const previous = timingSafeEqual(given, row?.previous_hash ?? nobody);

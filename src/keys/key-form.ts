@@ -93,7 +93,7 @@ export function readGrace(body: Body): number {
   return wholeNumberField(body.grace_seconds, 'grace_seconds', 0, MOST_GRACE_SECONDS);
 }
 
-/** What may be given anew and changed alike. A field that is not there stays out of the result. */
+/** Fields that creation and change share. An absent field stays absent in the result. */
 function readRestrictions(body: Body, catalogue: KnownModels): KeyChanges {
   const when = <T>(
     name: (typeof restrictions)[number],
@@ -213,7 +213,7 @@ function readMetadata(value: unknown): Record<string, string> {
   for (const [name, text] of entries) {
     if (!LABEL.test(name) || RESERVED_LABELS.includes(name))
       throw refused('metadata', 'named by letters, digits and _ . : / - of 1 to 64 characters');
-    // Half a surrogate pair is no text to a database.
+    // PostgreSQL rejects an unpaired surrogate.
     if (typeof text !== 'string' || text.length > 512 || text.includes('\0') || !text.isWellFormed())
       throw refused(`metadata.${name}`, 'a text of at most 512 characters');
   }

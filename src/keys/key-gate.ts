@@ -9,8 +9,8 @@ import { RateStorage } from './rate/rate-storage';
 const MINUTE_MS = 60_000;
 
 /**
- * Authentication by key. An address that sends wrong ones again and again is told to wait; a right key is let
- * in all the same, for an address may be shared with a neighbour who has a wrong one.
+ * Authentication by key. An address that repeatedly sends wrong keys is slowed down; a valid key still passes,
+ * because addresses are shared.
  */
 @Injectable()
 export class KeyGate {

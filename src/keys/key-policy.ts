@@ -1,7 +1,7 @@
 import { type Fault, fault } from '../kernel';
 import type { KeyChanges, ManagedKey } from './managed-key';
 
-/** Who acts: an owner in their own view, or an administrator whose scope covers the key. */
+/** The actor: an owner in their own view, or an administrator whose scope covers the key. */
 export type KeyRole = 'owner' | 'administrator';
 
 export type KeyAct = 'change' | 'limit' | 'lock' | 'pause' | 'raise' | 'resume' | 'revoke' | 'rotate';
@@ -36,7 +36,7 @@ export function refuseKeyAct(act: KeyAct, role: KeyRole, key: ManagedKey): void 
   if (reason !== null) throw denied(reason);
 }
 
-/** A change consists of several acts. What stays as it is needs no right. */
+/** A change is a set of acts. An unchanged field needs no right. */
 export function refuseKeyChanges(changes: KeyChanges, role: KeyRole, key: ManagedKey): void {
   refuseKeyAct('change', role, key);
   if (changesLimits(changes, key)) refuseKeyAct('limit', role, key);

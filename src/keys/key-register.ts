@@ -60,7 +60,7 @@ const MANAGED = `SELECT k.id, k.public_id, k.kind, k.name, ${SHOWN_STATUS} AS sh
   CASE WHEN k.previous_until > now() THEN k.previous_until END AS previous_until, ${newestFirst.positions}
   FROM api_key k ${OWNERS} WHERE k.kind <> 'root'`;
 
-/** Reads keys, as those who manage them see them: always those of a scope. */
+/** Reads keys within a scope, as administrators and owners see them. */
 @Injectable()
 export class KeyRegister {
   constructor(
@@ -68,7 +68,7 @@ export class KeyRegister {
     private readonly limits: Limits,
   ) {}
 
-  /** By its public id, or by its number. A key outside the scope is not there. */
+  /** By public id or number. A key outside the scope is not found. */
   async get(scope: KeyScope, id: string | number, tx?: Tx): Promise<ManagedKey> {
     const { sql, parameters } = withinScope(scope, 2);
     const column = typeof id === 'number' ? 'k.id' : 'k.public_id';
@@ -151,7 +151,7 @@ export class KeyRegister {
     return row === undefined ? null : { publicId: row.public_id, userId: row.user_id };
   }
 
-  /** When each key was last asked with, by its id; a key that never was is left out. */
+  /** The last use of each key, by its id; unused keys are left out. */
   async lastUsed(keys: readonly Pick<ManagedKey, 'id'>[]): Promise<ReadonlyMap<number, Date>> {
     const rows = await this.database.query<{ id: number; created_at: Date }>(
       `SELECT k.id, r.created_at FROM unnest($1::integer[]) AS k (id)

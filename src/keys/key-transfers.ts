@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../platform';
 
-/** What becomes of keys when what they belong to is moved or ends. Every node hears of it within a second. */
+/** What happens to keys when their owner is moved or removed. Every node learns of it within a second. */
 @Injectable()
 export class KeyTransfers {
   /** How many ended. */

@@ -10,7 +10,7 @@ import { hashKey, makeKey } from './key-text';
 import type { IssuedKey, KeyChanges, NewKey, RotatedKey } from './managed-key';
 import { setModelBudgets } from './model-budgets';
 
-/** Makes keys, changes them and takes them back. Every change is announced when its transaction commits. */
+/** Creates, changes and revokes keys. Every change is announced when its transaction commits. */
 @Injectable()
 export class KeysService {
   constructor(
@@ -85,7 +85,7 @@ export class KeysService {
       await this.changeBudget(tx, budgetOf(key), changes);
   }
 
-  /** Refused everywhere within a second, and for good. Once is as good as twice. */
+  /** Refused on every node within a second, permanently. Idempotent. */
   async revoke(scope: KeyScope, tx: Tx, publicId: string): Promise<void> {
     const key = await lock(scope, tx, publicId);
     if (key.status === 'revoked') return;
@@ -96,7 +96,7 @@ export class KeysService {
     );
   }
 
-  /** A new secret under the same id. The one before lives on for the grace; any older one ends. */
+  /** A new secret under the same id. The previous one stays valid for the grace period; older ones end. */
   async rotate(scope: KeyScope, tx: Tx, publicId: string, graceSeconds = 0): Promise<RotatedKey> {
     return this.renew(tx, await lock(scope, tx, publicId), graceSeconds);
   }
@@ -164,7 +164,7 @@ type Decided = Partial<
   Pick<ApiKey, 'pausedBy' | 'pausedAt' | 'pauseReason' | 'limitsLockedBy' | 'limitsLockedAt'>
 >;
 
-/** Of an administrator's pause stays who and why, until the key is in use again. */
+/** An administrator's pause keeps its actor and reason until the key is resumed. */
 function pauseOf(key: ApiKey, { status }: KeyChanges, administrator: Administrator | null): Decided {
   if (status === 'active') return { pausedBy: null, pausedAt: null, pauseReason: null };
   if (status !== 'disabled' || administrator === null || key.pausedAt !== null) return {};
@@ -185,7 +185,7 @@ const copyOf = (list: readonly string[] | null | undefined): string[] | null =>
 
 const isRevoked = () => fault('conflict', { message: 'This key is revoked, which is final.' });
 
-/** Changes of one key take turns. A key outside the scope is not there. */
+/** Serialises changes of one key. A key outside the scope is not found. */
 async function lock(scope: KeyScope, tx: Tx, publicId: string): Promise<ApiKey> {
   const { sql, parameters } = withinScope(scope, 2);
   const [found] = await tx.query<{ id: number }[]>(

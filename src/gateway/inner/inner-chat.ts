@@ -36,7 +36,7 @@ export interface InnerCall {
 }
 
 export interface InnerAnswer {
-  /** Rejects with what a caller would be told; null when the answer broke off without an account. */
+  /** Rejects with the caller's error; null when the answer broke off without a settlement. */
   readonly done: Promise<InnerAccount | null>;
   readonly goOn: () => void;
   readonly stop: () => void;
@@ -44,7 +44,7 @@ export interface InnerAnswer {
 
 const PATH = '/v1/chat/completions';
 
-/** The chat route for parts of this process: the same stages, limits and records, without a connection. */
+/** The chat route for other parts of this process: the same stages, limits and records, without a connection. */
 @Injectable()
 export class InnerChat {
   constructor(private readonly pipeline: Pipeline) {}

@@ -6,7 +6,7 @@ import { Pipeline } from '../inference/pipeline';
 import { operations } from '../inference/operation';
 import { InnerRequest, InnerResponse } from './inner-exchange';
 
-/** A request that is asked to learn from its answer. */
+/** A request whose answer is evaluated. */
 export interface EvaluationCall {
   /** Made by `evaluationCaller`. */
   readonly caller: Caller;

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import type { Caller } from '../../keys';
 import type { HttpRequest } from '../../web';
 
-/** A request that a part of this process makes: what the pipeline reads of one that came over a connection. */
+/** A request from within this process, in the shape that the pipeline reads from a connection. */
 export class InnerRequest extends IncomingMessage implements HttpRequest {
   readonly originalUrl: string;
   readonly params = {};
@@ -30,7 +30,7 @@ export class InnerRequest extends IncomingMessage implements HttpRequest {
   }
 }
 
-/** What becomes of an answer within this process. */
+/** The receiver of an answer within this process. */
 export interface AnswerReader {
   /** The supplier has answered; the headers are there. */
   head(response: InnerResponse): void;
@@ -38,7 +38,7 @@ export interface AnswerReader {
   data(chunk: Buffer): boolean;
 }
 
-/** An answer that goes to a part of this process and over no connection. */
+/** An answer to a part of this process, without a connection. */
 export class InnerResponse extends ServerResponse {
   readonly settled: Record<string, string> = {};
 

@@ -11,7 +11,7 @@ import { cellIn, presentRecord, pricesOf, recordColumns } from './record-present
 const USUAL_PAGE = 100;
 const LONGEST_PAGE = 1_000;
 
-/** What was done with a key, request by request. */
+/** The request records of one key. */
 @Controller('/v1/manage/keys')
 @Access.rootKey()
 export class KeyAuditController {

@@ -29,7 +29,7 @@ import { readJsonBody } from '../read-json-body';
 
 const PAGES = { usual: 20, most: 100 };
 
-/** A repeated request, and a change that changes nothing, leave no second entry. */
+/** A repeated request, or a change without effect, logs no second entry. */
 const byTheService = { none: 'KeyManagement writes the entry in the transaction of the change' };
 
 /** Keys, managed with the root key: those of the whole platform. */

@@ -37,7 +37,7 @@ const required = ['code', 'type', 'message', 'human_message'];
 
 const usage = object({ prompt_tokens: integer, completion_tokens: integer, total_tokens: integer });
 
-/** Fields of the answers; callers may rely on those that are named, and suppliers add others. */
+/** Fields of the answers; the named ones are guaranteed, and suppliers add others. */
 const gatewaySchemas: Readonly<Record<string, Schema>> = {
   Error: object({ error: object(errorFields, required) }, ['error']),
   MessagesError: object(

@@ -13,7 +13,7 @@ const flag = (description: string): Schema => ({ type: 'boolean', description })
 const list = (description: string, items: Schema = {}): Schema => ({ type: 'array', items, description });
 const object = (description: string): Schema => ({ type: 'object', description });
 
-/** What is known of fields by name, on every route that has them. Of the others the supplier decides. */
+/** Descriptions of fields by name, on all routes that have them. The supplier decides about the others. */
 const byName: Readonly<Record<string, Schema>> = {
   model: text('An id or alias of GET /v1/models.'),
   metadata: {
@@ -115,6 +115,6 @@ export function bodySchema({ operation, required, own = {} }: BodyInput): Schema
   };
 }
 
-/** What is needed first, then what is explained, then the rest. */
+/** Required fields first, then described ones, then the rest. */
 const rank = (name: string, required: readonly string[]): number =>
   required.includes(name) ? required.indexOf(name) - 100 : byName[name] === undefined ? 1 : 0;

@@ -39,7 +39,7 @@ const rerank: Omit<CallInput, 'id' | 'summary'> = {
   required: ['model', 'query', 'documents'],
   answer: json(schemaRef('Ranking')),
 };
-/** Where the messages dialect means something else by a name. */
+/** Fields with another meaning in the messages dialect. */
 const messagesFields: Readonly<Record<string, Schema>> = {
   temperature: { type: 'number', minimum: 0, maximum: 1 },
   speed: { type: 'string', description: 'As the supplier names it; its price must be known.' },
@@ -60,7 +60,7 @@ export const gatewayTags = [
   serviceTag,
 ] as const;
 
-/** What a reader needs to know of each route of the gateway beside what its registration says. */
+/** Documentation of each gateway route beyond its registration. */
 const notes: Readonly<Record<string, OperationNotes>> = {
   'POST /v1/chat/completions': call({
     id: 'createChatCompletion',
@@ -372,7 +372,7 @@ const notes: Readonly<Record<string, OperationNotes>> = {
 export const isGatewayRoute = ({ method, path }: RegisteredRoute): boolean =>
   /^\/(v\d+|health)(\/|$)/.test(path) || `${method} ${path}` === 'HEAD /api/hello';
 
-/** Nothing for a route that is not described here: a test names it. */
+/** Empty for an undescribed route; a test reports it. */
 export const gatewayNotes = ({ method, path }: RegisteredRoute): OperationNotes =>
   notes[`${method} ${path}`] ?? {};
 

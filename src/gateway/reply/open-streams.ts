@@ -8,7 +8,7 @@ interface OpenStream extends Listed {
   readonly endpoint: string;
 }
 
-/** Every stream that is being sent; those that have fallen silent get a sign of life. */
+/** All open streams; silent ones get a keep-alive comment. */
 @Injectable()
 export class OpenStreams implements OnApplicationShutdown {
   private readonly open = new SwapList<OpenStream>();

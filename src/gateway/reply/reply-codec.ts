@@ -11,7 +11,7 @@ interface ReplyHead {
 
 const LINE_END = 0x0a;
 
-/** A line about the answer, then its body as it is. */
+/** A line of metadata, then the body unchanged. */
 export const replyCodec: Codec<Reply> = {
   encode({ status, contentType, body, facts }) {
     const head: ReplyHead = { status, contentType, facts: { ...facts, costNano: facts.costNano.toString() } };

@@ -10,7 +10,7 @@ export class StreamSink {
 
   constructor(
     private readonly response: ServerResponse,
-    /** What keeps the connection awake without saying anything. */
+    /** A keep-alive comment that carries no data. */
     private readonly sign: string,
     /** Gets a copy of what goes out. */
     private readonly copy: { add(piece: Buffer | string): void } | null = null,
@@ -34,7 +34,7 @@ export class StreamSink {
     return this.response.write(chunk);
   }
 
-  /** A sign of life, when there was nothing else for a while; only whole events go out, so it may stand anywhere. */
+  /** A keep-alive after a silent period; only whole events are sent, so a comment may stand anywhere. */
   ping(): void {
     if (!this.isLively && this.response.writableLength === 0 && !this.response.writableEnded)
       this.response.write(this.sign);
@@ -49,7 +49,7 @@ export class StreamSink {
     this.response.on('drain', listener);
   }
 
-  /** Ends it with a failure, without an account. */
+  /** Ends the stream with a failure and without settlement facts. */
   cut(last: Buffer | string): void {
     this.response.end(last);
   }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../protocol';
 import type { Call } from '../inference/describe';
 
-/** What an answer repeats of its request, as the caller asked it: suppliers are asked something else. */
+/** Fields of the request that the answer repeats, with the caller's values: the supplier got others. */
 export function echoOf({ operation, inbound }: Call): JsonObject {
   if (operation.keepsAnswers !== true) return {};
   const { body, previousResponseId } = inbound;

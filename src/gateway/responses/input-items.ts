@@ -15,7 +15,7 @@ export interface InputItemPage {
 const USUAL_PAGE = 20;
 const LARGEST_PAGE = 100;
 
-/** A page of what led to a response: the latest item first, unless `order` says otherwise. */
+/** A page of the input items of a response: the latest first, unless `order` says otherwise. */
 export function inputItemPage(
   responseId: string,
   input: readonly unknown[],
@@ -53,7 +53,7 @@ function startAfter(items: readonly Item[], after: string | null): number {
 const refused = (param: string, expected: string) =>
   fault('invalid_request', { param, message: `${param} must be ${expected}.` });
 
-/** Callers may leave out ids, types and the parts of a text; a page has them all. */
+/** Callers may omit ids, types and the parts of a text; a page fills them in. */
 function presented(item: Json, responseId: string, at: number): Item {
   const { type = 'message', role, content } = item;
   const id = typeof item.id === 'string' && item.id !== '' ? item.id : idOf(type, responseId, at);
@@ -70,6 +70,6 @@ const PREFIXES: Readonly<Record<string, string>> = {
   function_call_output: 'fco',
 };
 
-/** The same at every look. */
+/** Derived ids stay the same on every read. */
 const idOf = (type: unknown, responseId: string, at: number): string =>
   `${PREFIXES[String(type)] ?? 'item'}_${responseId.replace(/^resp_/, '')}_input_${at}`;

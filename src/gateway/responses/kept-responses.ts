@@ -20,7 +20,7 @@ import { ResponseWriter } from './response-writer';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A database that does not answer holds up no request longer. */
+/** The longest that a request waits for the database. */
 const LOOK_UP_MS = 5_000;
 const GONE = 'kept_response_gone';
 
@@ -50,7 +50,7 @@ export class KeptResponses implements OnApplicationBootstrap {
     });
   }
 
-  /** The request with what it refers to in its place; the very same where it refers to nothing. */
+  /** The request with references replaced by their content; the same object where it has none. */
   expand(inbound: Inbound): Inbound | Promise<Inbound> {
     const references = referencesIn(inbound.body);
     if (references === null) return inbound;
@@ -58,7 +58,7 @@ export class KeptResponses implements OnApplicationBootstrap {
     return this.expanded(inbound, references);
   }
 
-  /** Undefined where nothing is to be kept; else it settles when later requests can find the answer. */
+  /** Undefined where nothing is stored; otherwise it settles when later requests can find the answer. */
   keep({ inbound, stream }: Call, answer: Buffer | string): Promise<void> | undefined {
     if (!this.keeps(inbound.body)) return undefined;
     const response = finalResponse(answer, stream);
@@ -69,7 +69,7 @@ export class KeptResponses implements OnApplicationBootstrap {
     return this.writer.write(kept);
   }
 
-  /** Whether the answer to this request is to be kept: the caller decides, and says nothing for yes. */
+  /** Whether the answer is stored (`store`), which is the default. */
   keeps(body: Json): boolean {
     return this.settings.responsesStore === 'on' && body.store !== false;
   }
@@ -86,7 +86,7 @@ export class KeptResponses implements OnApplicationBootstrap {
     return kept === undefined || kept.input === null ? null : listIn(await parseJsonInSlices(kept.input));
   }
 
-  /** Every node forgets it; true when it was there. */
+  /** Deletes it on every node; true when it existed. */
   async remove(keyId: number, responseId: string): Promise<boolean> {
     const wasHere = this.cache.response(keyId, responseId) !== undefined;
     this.cache.remove(keyId, responseId);
@@ -120,7 +120,7 @@ export class KeptResponses implements OnApplicationBootstrap {
     return { ...inbound, ...whole, writers, ...(previous !== null && { previousResponseId: previous }) };
   }
 
-  /** From this node's memory as far as it goes, the rest from the database. */
+  /** From this node's memory where possible, the rest from the database. */
   private async find(
     keyId: number,
     responseIds: readonly string[],
@@ -152,7 +152,7 @@ export class KeptResponses implements OnApplicationBootstrap {
   }
 }
 
-/** What was said up to and with a response; its instructions are not a part of that. */
+/** The conversation up to and including a response, without its instructions. */
 async function conversationOf(
   found: readonly KeptResponse[],
   responseId: string,

@@ -2,7 +2,7 @@ import { fault, type Fault } from '../../kernel';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What of an earlier answer a request names instead of repeating it. */
+/** References of a request to earlier answers, in place of repeated content. */
 export interface References {
   readonly previous: string | null;
   /** Item ids by their place in the input. */
@@ -10,7 +10,7 @@ export interface References {
 }
 
 const MOST_REFERENCES = 2_000;
-/** Longer ones are none of ours. */
+/** Longer ids are never ours. */
 export const LONGEST_ID = 256;
 
 /** Null: the request repeats everything it needs. */
@@ -53,7 +53,7 @@ function idOf({ id }: Json, at: number): string {
   });
 }
 
-/** What is said when references cannot be followed at all. */
+/** The error when references cannot be resolved. */
 export function refusedReference({ previous, items }: References): Fault {
   const [at] = items.keys();
   const param = previous === null ? `input[${at}]` : 'previous_response_id';

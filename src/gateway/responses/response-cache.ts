@@ -8,13 +8,13 @@ interface Entry {
 }
 
 const MOST_BYTES = 64 * 1024 * 1024;
-/** The next turn of a conversation mostly comes within minutes; content stays no longer in memory than that. */
+/** The next turn of a conversation usually follows within minutes; content leaves the memory after that. */
 const KEPT_MS = 10 * 60_000;
 
-/** The answers this node kept last: the next turn finds them without the database, and also while that is away. */
+/** The newest answers of this node: the next turn finds them without the database, also during an outage. */
 export class ResponseCache {
   private readonly entries = new Map<string, Entry>();
-  /** Which of them has an item. */
+  /** The answer that contains an item. */
   private readonly items = new Map<string, string>();
   private bytes = 0;
 
@@ -67,7 +67,7 @@ export class ResponseCache {
     return entry !== undefined && entry.until > this.now() ? entry.kept : undefined;
   }
 
-  /** The oldest go first; they are also the first whose time is over. */
+  /** The oldest leave first; they also expire first. */
   private shrink(): void {
     const now = this.now();
     for (const { kept, until } of this.entries.values()) {

@@ -10,7 +10,7 @@ import {
   unpackSealed,
 } from '../../platform';
 
-/** An answer of `/v1/responses` as it is kept for the key that got it. */
+/** A stored answer of `/v1/responses`, for the key that got it. */
 export interface KeptResponse {
   readonly keyId: number;
   readonly responseId: string;
@@ -36,9 +36,9 @@ const TABLE = 'kept_response';
 const ROWS_AT_ONCE = 100;
 /** For one key; beside it the setting bounds their size. */
 const MOST_ANSWERS = 20_000;
-/** A key is looked through again when it has got so much of its bounds anew. */
+/** A key's answers are trimmed after it has added this share of its bounds. */
 const SHARE_BEFORE_TRIM = 1 / 16;
-/** Keys whose growth is remembered; the upkeep job trims all of them. */
+/** The bound on keys with remembered growth; the upkeep job trims all keys. */
 const MOST_KEYS = 10_000;
 
 /** Kept answers in PostgreSQL: encrypted, for a day by the database's clock. */
@@ -52,7 +52,7 @@ export class ResponseStore {
     private readonly settings: Settings,
   ) {}
 
-  /** All of them in one statement, each id once. A key that is gone by now keeps nothing. */
+  /** One statement for all, each id once. A key that was deleted meanwhile stores nothing. */
   async write(batch: readonly FreshResponse[]): Promise<void> {
     const rows = batch.map((kept) => this.sealed(kept));
     const places = rows.map((row, at) => {
@@ -184,7 +184,7 @@ export class ResponseStore {
     ];
   }
 
-  /** Undefined: sealed with a master key that is no longer at hand. */
+  /** Undefined: encrypted with a master key that is not available. */
   private opened(keyId: number, row: KeptRow): KeptResponse | undefined {
     const { response_id: responseId } = row;
     const open = (packed: Buffer, field: string): Buffer | null => {
@@ -199,7 +199,7 @@ export class ResponseStore {
 
 export const sizeOf = (answer: Buffer, input: Buffer | null): number => answer.length + (input?.length ?? 0);
 
-/** Opens for its own key and response alone. */
+/** The additional data binds it to its own key and response. */
 const placeOf = (keyId: number, responseId: string, field: string): SecretPlace => ({
   table: TABLE,
   row: `${keyId} ${responseId}`,

@@ -15,8 +15,8 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 const WARN_EVERY_MS = 60_000;
 
 /**
- * Writes kept answers, one batch at a time, so that they take at most one connection from the money. Answers wait for
- * their batch, but never long: where the database is away or behind, they leave without waiting until it is well again.
+ * Writes stored answers one batch at a time, so that they use at most one connection. Answers wait for their batch,
+ * within a bound: while the database is away or slow, they leave without waiting.
  */
 export class ResponseWriter {
   private readonly logger = new Logger(ResponseWriter.name);
@@ -31,7 +31,7 @@ export class ResponseWriter {
     private readonly patienceMs = PATIENCE_MS,
   ) {}
 
-  /** Settles when the answer is written, or is not waited for. */
+  /** Settles when the answer is written, or when waiting is pointless. */
   async write(kept: FreshResponse): Promise<void> {
     const size = sizeOf(kept.answer, kept.input);
     if (this.waitingBytes + size > MOST_WAITING_BYTES) return this.warn('too many wait for the database');

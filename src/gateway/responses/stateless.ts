@@ -10,7 +10,7 @@ export interface StatelessBody {
   readonly dropped: readonly Dropped[];
 }
 
-/** What may go without an id. Reasoning keeps its own: it belongs to the encrypted content beside it. */
+/** Items that may be sent without an id. Reasoning keeps its id: the encrypted content belongs to it. */
 const NAMELESS = new Set<unknown>([
   'message',
   'function_call',
@@ -21,9 +21,8 @@ const NAMELESS = new Set<unknown>([
 const ENCRYPTED = 'reasoning.encrypted_content';
 
 /**
- * A request for a supplier that could keep answers itself, so that it needs none of them and keeps none. It would look
- * up the ids of items, which another account or another supplier does not know; what the caller's later requests need
- * of hidden reasoning comes encrypted with the answer.
+ * Makes a request independent of the supplier's own store. The supplier would look up item ids, which another account
+ * does not know; hidden reasoning returns encrypted with the answer instead.
  */
 export function stateless(text: JsonObjectText, wantsReasoning: boolean): StatelessBody {
   const { body } = text;

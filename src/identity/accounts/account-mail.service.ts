@@ -5,7 +5,7 @@ import { UserAccount } from '../user-account.entity';
 import { AccountTokens, type TokenPurpose } from './account-tokens.service';
 import { signsInByProviderOnly } from './provider-only';
 
-/** What a visitor asked for before signing in, known or not; `failed` is a sign-in that was refused. */
+/** A request by a visitor before sign-in, for a known or unknown account; `failed` is a refused sign-in. */
 export type MailWish = 'register' | 'resend' | 'reset' | 'failed';
 
 export interface AccountMail {
@@ -16,7 +16,7 @@ export interface AccountMail {
   readonly token?: string;
 }
 
-/** Decides, after the answer has left, which mail there is to be. Who asked learns nothing from the time it takes. */
+/** Chooses the mail after the answer has left, so that response times reveal nothing about accounts. */
 @Injectable()
 export class AccountMailService {
   constructor(

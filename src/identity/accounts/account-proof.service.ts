@@ -12,7 +12,10 @@ export interface Proof {
   readonly address: string;
 }
 
-/** Asked before what a stranger at an open screen must not do: the password, or where there is none a fresh sign-in. */
+/**
+ * Required before actions that a stranger at an unattended screen must not do: the password, or where there is none a
+ * recent sign-in.
+ */
 @Injectable()
 export class AccountProof {
   constructor(

@@ -39,7 +39,7 @@ interface TokenRow {
 
 const FORM = /^[\w-]{43}$/;
 
-/** Tokens that work once: rows found by a hash, deleted by being used. */
+/** Single-use tokens: rows found by a hash and deleted by use. */
 @Injectable()
 export class AccountTokens {
   constructor(private readonly settings: Settings) {}
@@ -57,7 +57,7 @@ export class AccountTokens {
     return text;
   }
 
-  /** Of two that bring the same token one gets it: deleting the row is using it. */
+  /** Deleting the row is the use: of two requests with one token, one succeeds. */
   async spend(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
     if (!FORM.test(text)) return null;
     const [rows] = await tx.query<[TokenRow[], number]>(
@@ -68,7 +68,7 @@ export class AccountTokens {
     return row === undefined ? null : { userId: row.user_id, data: row.data };
   }
 
-  /** Reads without using, for the page that asks before it does something. */
+  /** Reads a token without using it, for a confirmation page. */
   async look(tx: Tx, purpose: TokenPurpose, text: string): Promise<SpentToken | null> {
     if (!FORM.test(text)) return null;
     const [row] = await tx.query<TokenRow[]>(

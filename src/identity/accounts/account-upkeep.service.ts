@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database, RepeatingJob } from '../../platform';
 
-/** What has run out is removed; whether it still works never depends on that. */
+/** Removes expired rows; validity never depends on this job. */
 @Injectable()
 export class AccountUpkeep {
   constructor(private readonly database: Database) {}

@@ -9,13 +9,13 @@ import { AccountTokens } from './account-tokens.service';
 
 export interface ChangedAddress {
   readonly former: string;
-  /** What brings the former address back, for a day. */
+  /** How long the former address can be restored. */
   readonly undoToken: string;
   readonly name: string;
   readonly language: string;
 }
 
-/** A new address counts once it has confirmed itself; the former one can take the change back for a day. */
+/** A new address takes effect once it is confirmed; the former one can undo the change for a day. */
 @Injectable()
 export class AddressChange {
   constructor(
@@ -25,7 +25,7 @@ export class AddressChange {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Returns what the mail to the new address carries; null where that address has an account. */
+  /** Returns the contents of the mail to the new address; null where that address has an account. */
   begin(userId: number, email: string): Promise<string | null> {
     return this.database.transaction(async (tx) => {
       await this.tokens.revokeAll(tx, 'change_address', userId);
@@ -45,7 +45,7 @@ export class AddressChange {
     });
   }
 
-  /** The change may have been an intruder's: every session ends, and links to later addresses stop working. */
+  /** The change may have been an intruder's: all sessions end, and links to later addresses are void. */
   undo(token: string): Promise<void> {
     return this.database.transaction(async (tx) => {
       const { account, email } = await this.spend(tx, 'undo_address', token);

@@ -4,7 +4,7 @@ import { normalizeIp } from '@nestjs/throttler';
 import { fault } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
 
-/** Whose attempt it is. A device that has signed in before counts for itself: attackers cannot use up its attempts. */
+/** The subject of an attempt. A known device counts separately, so that attackers cannot use up its attempts. */
 export interface Attempt {
   readonly purpose: 'sign-in' | 'mail' | 'second-factor';
   readonly account: string;
@@ -34,7 +34,7 @@ export class AttemptThrottle {
     private readonly settings: Settings,
   ) {}
 
-  /** Counts the attempt before its outcome is known, or refuses it and says for how long. */
+  /** Counts the attempt before its outcome is known, or refuses it with the time to wait. */
   async take(attempt: Attempt): Promise<void> {
     await this.database.transaction((tx) => this.takeWithin(tx, attempt), {
       attempts: 5,
@@ -42,7 +42,7 @@ export class AttemptThrottle {
     });
   }
 
-  /** The account's attempts are forgotten; of the address only this one is. */
+  /** Resets the account's attempts; of the address only this one is taken back. */
   async succeeded(attempt: Attempt): Promise<void> {
     const [account, address] = this.keysOf(attempt);
     await this.database.query('DELETE FROM attempt_throttle WHERE key_hash = $1', [account]);

@@ -80,7 +80,7 @@ export class InvitesService {
     return { state: stateOf(row), email, role, organisation, invitedBy, expiresAt };
   }
 
-  /** For the person it was sent to, signed in under that very address. Of two that accept it, one does. */
+  /** Only for the invited address, signed in. Of two concurrent accepts, one succeeds. */
   async accept(token: string, actor: Actor): Promise<void> {
     if (!FORM.test(token)) throw fault('invalid_token');
     await this.database.transaction(async (tx) => {

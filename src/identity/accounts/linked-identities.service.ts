@@ -7,14 +7,14 @@ import { UserAccount } from '../user-account.entity';
 import { LinkedIdentity } from './linked-identity.entity';
 import { SignInService, type SignedIn, type SignInOrigin } from './sign-in.service';
 
-/** Who a provider says a person is. Only issuer and subject identify; an address may pass to another person. */
+/** A person's identity at a provider. Issuer and subject identify; an address may pass to another person. */
 export interface ProvenIdentity {
   readonly issuer: string;
   readonly subject: string;
   readonly email: string | null;
   readonly emailVerified: boolean;
   readonly name: string | null;
-  /** What its groups mean here; null where the provider does not decide on roles. */
+  /** The role that its groups map to; null where the provider does not decide on roles. */
   readonly role: Exclude<Role, 'platform_owner'> | null;
 }
 
@@ -35,7 +35,7 @@ export class LinkedIdentities {
     private readonly activity: ActivityLog,
   ) {}
 
-  /** Signs in the account that is linked; opens one for a new person; never links by an address that matches. */
+  /** Signs in the linked account, or opens one for a new person; it never links accounts by address. */
   enter(identity: ProvenIdentity, newcomer: Newcomer, from: SignInOrigin): Promise<SignedIn> {
     return this.database.transaction(async (tx) => {
       const userId = (await this.ownerOf(tx, identity)) ?? (await this.open(tx, identity, newcomer));

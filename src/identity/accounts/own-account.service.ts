@@ -25,7 +25,7 @@ export interface OwnSession {
 
 const MOST_SHOWN = 100;
 
-/** What people change in their own account. */
+/** Changes that people make to their own account. */
 @Injectable()
 export class OwnAccountService {
   constructor(
@@ -58,7 +58,7 @@ export class OwnAccountService {
     });
   }
 
-  /** Ends all other sessions. Who has no password yet, because a provider vouches for them, sets one without the old. */
+  /** Ends all other sessions. An account without a password, which has a provider, sets one without the old. */
   async changePassword(
     userId: number,
     given: { current: string; next: string; sessionId: string; address: string },
@@ -74,7 +74,7 @@ export class OwnAccountService {
     await this.throttle.succeeded(attempt);
     const passwordHash = await this.passwords.hash(given.next);
     await this.database.transaction(async (tx) => {
-      // Of two changes at once the second finds another hash than the one it was proven against.
+      // Concurrent changes: the second finds a hash that differs from the verified one.
       const [, changed] = await tx.query<[unknown, number]>(
         'UPDATE user_account SET password_hash = $2 WHERE id = $1 AND password_hash IS NOT DISTINCT FROM $3',
         [userId, passwordHash, stored],
@@ -121,7 +121,7 @@ export class OwnAccountService {
       .find({ where: { userId }, order: { linkedAt: 'ASC' }, take: MOST_SHOWN });
   }
 
-  /** The last way in stays. */
+  /** Refuses to remove the last way to sign in. */
   async unlink(userId: number, issuer: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await tx.query('SELECT 1 FROM user_account WHERE id = $1 FOR UPDATE', [userId]);

@@ -28,7 +28,7 @@ export interface OwnPasskey {
   readonly lastUsedAt: Date | null;
 }
 
-/** What a page hands to the browser, and what ties the answer to this one. */
+/** The browser's options, and the token that binds its answer to them. */
 export interface PasskeyQuestion<Options> {
   readonly challenge: string;
   readonly options: Options;
@@ -38,7 +38,7 @@ interface SignInAnswer {
   readonly challenge: string;
   readonly credential: string;
   readonly address: string;
-  /** The person whose password was right, where it is asked for as a second factor. */
+  /** The person who passed the password step, where a passkey is the second factor. */
   readonly userId?: number;
 }
 
@@ -46,7 +46,7 @@ const MOST_PASSKEYS = 20;
 const HANDLE_BYTES = 32;
 const LARGEST_COUNT = 0xffff_ffff;
 
-/** Keys that a device holds for this host alone (WebAuthn). One that verifies its person is password and code in one. */
+/** Passkeys (WebAuthn), bound to this host. A passkey with user verification counts as password and code. */
 @Injectable()
 export class Passkeys {
   private readonly party: RelyingParty;
@@ -139,7 +139,7 @@ export class Passkeys {
     });
   }
 
-  /** At the door no account is named, so nothing is said of any; after a right password its own are listed. */
+  /** At sign-in no account is named, so no credentials are listed; after the password the person's own are. */
   async beginSignIn(userId?: number): Promise<PasskeyQuestion<SignInOptions>> {
     const challenge = await this.database.transaction(
       (tx) => this.tokens.issue(tx, 'passkey_sign_in', { userId: userId ?? null }),
@@ -150,7 +150,7 @@ export class Passkeys {
     return { challenge, options: await signInOptions(this.party, challenge, known) };
   }
 
-  /** Whose passkey it is. A wrong signature, an unknown one and a counter that went back are refused alike. */
+  /** Finds a passkey's owner. A wrong signature, an unknown key and a counter that went back are refused alike. */
   async recognise({ challenge, credential, address, userId }: SignInAnswer): Promise<number> {
     const answer = readAnswer<AuthenticationResponseJSON>(credential);
     const attempt = { purpose: 'sign-in', account: `passkey:${answer?.id ?? ''}`, address } as const;
@@ -181,7 +181,7 @@ export class Passkeys {
     return (await accounts.findOneByOrFail({ id: passkey.userId })).email;
   }
 
-  /** In one statement, so that of two answers with one count the second is refused. */
+  /** One statement, so that of two answers with the same counter the second is refused. */
   private async count({ credentialId }: Passkey, count: number): Promise<boolean> {
     const [, counted] = await this.database.source.manager.query<[unknown, number]>(
       `UPDATE passkey SET sign_count = $2, last_used_at = now()

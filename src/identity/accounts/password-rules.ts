@@ -16,7 +16,10 @@ const runs = [
   'qwertzuiopasdfghjklyxcvbnm',
 ];
 
-/** Length counts; what is guessed first does not: frequent words, runs, repetitions and the person's own address. */
+/**
+ * Length counts; the guesses that attackers try first do not: frequent words, runs, repetitions and the person's own
+ * address.
+ */
 export function assertStrongPassword(password: string, email: string): void {
   if ([...password].length < PASSWORD_LEAST || substanceOf(password, email) < 6)
     throw fault('weak_password', { param: 'password' });

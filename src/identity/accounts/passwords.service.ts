@@ -5,10 +5,10 @@ import { fault } from '../../kernel';
 /** Argon2id, the package's default: OWASP's smallest recommended cost, some 20 ms and 19 MiB a hash. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 const currentForm = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`;
-/** Of no password: checked where there is no account, so that both take as long. */
+/** A dummy hash: checked where there is no account, so that both cases take equally long. */
 const nobodysHash = `${currentForm}${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
-/** Hashes run in the thread pool that files and names need too: half of it stays free. */
+/** Hashing uses the thread pool of file and DNS calls too: half of it stays free. */
 const AT_ONCE = 2;
 const MOST_WAITING = 64;
 
@@ -21,13 +21,13 @@ export class Passwords {
     return this.inTurn(() => hash(normal(password), cost));
   }
 
-  /** Takes as long without a hash as with one. */
+  /** Takes equally long without a hash. */
   async matches(password: string, stored: string | null): Promise<boolean> {
     const right = await this.inTurn(() => verify(stored ?? nobodysHash, normal(password)).catch(() => false));
     return right && stored !== null;
   }
 
-  /** True for what was hashed under an older cost: the next sign-in hashes it anew. */
+  /** True for a hash of an older cost: the next sign-in renews it. */
   isOutdated(stored: string): boolean {
     return !stored.startsWith(currentForm);
   }
@@ -49,5 +49,5 @@ export class Passwords {
   }
 }
 
-/** The same characters typed on another keyboard are the same password. */
+/** Unicode normalisation: another keyboard may compose the same characters differently. */
 const normal = (password: string): string => password.normalize('NFKC');

@@ -12,7 +12,7 @@ export async function signsInByProviderOnly(tx: Reader, userId: number): Promise
   return rows.length > 0;
 }
 
-/** Every route that sets or asks for a password says the same. */
+/** The same error on every route that sets or asks for a password. */
 export async function refuseProviderOnly(tx: Reader, userId: number): Promise<void> {
   if (await signsInByProviderOnly(tx, userId)) throw fault('sso_only');
 }
@@ -24,7 +24,7 @@ export async function hasLinkedIdentity(tx: Reader, userId: number): Promise<boo
   );
 }
 
-/** From now on only providers: sessions that a password may have opened end, and so do links that set one. */
+/** Enforces providers: sessions that a password may have opened end, and links that set one are void. */
 export async function endPasswords(tx: Tx, organisationId: number): Promise<void> {
   const people = 'SELECT id FROM user_account WHERE organisation_id = $1';
   await tx.query(`DELETE FROM session WHERE user_id IN (${people})`, [organisationId]);

@@ -20,8 +20,8 @@ export interface Registration {
 }
 
 /**
- * One statement whatever is there already, and it writes in every case: how long it takes tells nothing. A second
- * registration of an address that was never confirmed replaces the first, with the links sent for it.
+ * One statement that writes in every case, so that its timing reveals nothing. A second registration of an
+ * unconfirmed address replaces the first and its links.
  */
 const insertAccount = `
   WITH account AS (

@@ -109,7 +109,9 @@ export class SecondFactors {
     await this.throttle.succeeded(attempt);
   }
 
-  /** What a browser shows for thirty days in place of a code; a new password or a new device ends it. */
+  /**
+   * The token of a remembered browser, valid for thirty days in place of a code; a new password or device revokes it.
+   */
   async trust(userId: number): Promise<string> {
     const said = `${userId}.${Date.now() + TRUSTED_MS}`;
     return `${said}.${await this.trustProof(userId, said)}`;
@@ -133,7 +135,7 @@ export class SecondFactors {
     return this.hmac(`trusted:${said}:${bound}`).toString('base64url');
   }
 
-  /** In one statement with the step, so that of two that bring the same code one gets in. */
+  /** One statement with the step, so that of two requests with the same code one succeeds. */
   private async takeCode(tx: Tx, factor: SecondFactor, code: string): Promise<boolean> {
     const digits = code.replaceAll(/\s/g, '');
     if (!/^\d{6}$/.test(digits)) return false;

@@ -18,7 +18,7 @@ export interface SignInOrigin {
   readonly userAgent?: string;
   /** The session that the browser had before; it ends. */
   readonly previousSession?: string | null;
-  /** What this browser was given at an earlier sign-in. */
+  /** The token of a known device, from an earlier sign-in. */
   readonly knownDevice?: string | null;
 }
 
@@ -50,7 +50,7 @@ export class SignInService {
     private readonly settings: Settings,
   ) {}
 
-  /** Whose password it is; the same refusal, after the same time, for a wrong one and for an unknown address. */
+  /** Checks a password; a wrong one and an unknown address get the same refusal after the same time. */
   async checkPassword(email: string, password: string, from: SignInOrigin): Promise<number> {
     const attempt = await this.takeAttempt(email, from);
     const account = await this.accountOf(email);
@@ -67,7 +67,7 @@ export class SignInService {
     return account.id;
   }
 
-  /** Opens the session, whichever way the person was recognised. Suspended people get one, for what is left to them. */
+  /** Opens the session, however the person signed in. Suspended people get one too, for the pages left to them. */
   async open(tx: Tx, userId: number, from: SignInOrigin): Promise<SignedIn> {
     const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
     if (account.status === 'deleted') throw fault('invalid_credentials');

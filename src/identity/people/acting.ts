@@ -1,12 +1,12 @@
 import { type Actor, type Fault, fault, type Scope } from '../../kernel';
 
-/** Who acts, and on what they may. */
+/** The actor with role and scope. */
 export interface Acting {
   readonly actor: Actor;
   readonly scope: Scope;
 }
 
-/** What is to be changed, as the actor saw it. */
+/** An optimistic lock: the version as the actor saw it. */
 export interface Target {
   readonly id: number;
   /** Of the page that was edited; without it, whatever is there is changed. */
@@ -28,5 +28,5 @@ export function assertVersion(found: Versioned, { version }: Target): void {
   });
 }
 
-/** Foreign and absent are the same. */
+/** Objects outside the scope are answered as not found. */
 export const absent = (what: string): Fault => fault('not_found', { message: `There is no such ${what}.` });

@@ -32,7 +32,7 @@ interface MarkupRow {
 const WHOLE_PRICE = 1_000_000;
 const MOST_SHOWN = 100;
 
-/** What organisations pay of prices: versions that are never changed once written. */
+/** Mark-ups and discounts of organisations, as immutable versions. */
 @Injectable()
 export class OrganisationMarkups {
   constructor(

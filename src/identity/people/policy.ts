@@ -5,8 +5,8 @@ interface ActRule {
 }
 
 /**
- * Who may do what to an account: one row a field. The pages show what is not allowed as such, the routes and the
- * services refuse it, both by this table.
+ * The policy of account changes, one row a field. Pages disable forbidden changes; routes and services refuse them by
+ * the same table.
  */
 export const userActs = {
   view: { minimum: 'department_admin' },
@@ -25,7 +25,7 @@ export const userActs = {
 
 export type UserAct = keyof typeof userActs;
 
-/** The same for what is not an account. */
+/** The same for other objects. */
 export const placeActs = {
   organisations: 'platform_admin',
   markups: 'platform_admin',

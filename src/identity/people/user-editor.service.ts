@@ -9,7 +9,7 @@ import { absent, type Acting, assertVersion, type Target } from './acting';
 import { assertMay, type UserAct } from './policy';
 import { UserRegister } from './user-register';
 
-/** Changes of roles and states take turns, so that the last owner and the actor's own role are known for certain. */
+/** Serialises changes of roles and states, so that the check for the last owner is reliable. */
 const ladderLock = 727_320;
 
 /** Changes accounts for administrators, by the policy's table; each change is on record with its reason. */
@@ -126,7 +126,7 @@ export class UserEditor {
     });
   }
 
-  /** What the role may see and do follows from the row; open sessions end. */
+  /** The role's rights follow from the row; open sessions end. */
   private async update(tx: Tx, user: UserAccount, fields: Partial<UserAccount>): Promise<Changes> {
     await tx.getRepository(UserAccount).update(user.id, fields);
     if (fields.status === undefined) await this.sessions.endAll(tx, user.id);
@@ -182,7 +182,7 @@ async function requireOrganisation(tx: Tx, id: number): Promise<void> {
   if (found.length === 0) throw absent('organisation');
 }
 
-/** Who pays for others cannot leave them. */
+/** A person who pays for others cannot leave the organisation. */
 export async function refusePayer(tx: Tx, user: UserAccount): Promise<void> {
   const [paysFor] = await tx.query<{ what: string; name: string }[]>(
     `SELECT 'organisation' AS what, name FROM organisation WHERE billing_user_id = $1

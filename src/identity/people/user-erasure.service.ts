@@ -8,7 +8,10 @@ import { refuseLastOwner, refusePayer, UserEditor } from './user-editor.service'
 
 type Work = (tx: Tx, user: UserAccount) => Promise<void>;
 
-/** What is erased with a person. Ledger, request records and the log of activity stay, without a name beside them. */
+/**
+ * Data of other modules that is erased with a person. Ledger, request records and activity log stay, without the
+ * name.
+ */
 const erasures = [
   'DELETE FROM account_token WHERE user_id = $1',
   'DELETE FROM project_member WHERE user_id = $1',
@@ -21,7 +24,7 @@ const erasures = [
     WHERE u.id = $1 AND lower(i.email) = lower(u.email)`,
 ];
 
-/** Erases a person for good. What other modules keep of people, they say themselves. */
+/** Erases a person for good. Other modules register their own erasure. */
 @Injectable()
 export class UserErasure {
   private readonly checks: Work[] = [];

@@ -5,7 +5,7 @@ import { fault, monotonicMs } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
 import { type Accents, checkAccents } from './accent';
 
-/** What a page under a reseller's host shows in place of ours. */
+/** The branding of pages under a reseller's host. */
 export interface ResellerDomain {
   readonly host: string;
   readonly organisationId: number;
@@ -41,7 +41,7 @@ const SELECTION = `
     FROM reseller_domain d JOIN organisation o ON o.id = d.organisation_id`;
 
 const MOST_DOMAINS = 1_000;
-/** How long a change takes to be seen on every node, at most. */
+/** The longest that a change takes to reach every node. */
 const FRESH_MS = 1_000;
 const LARGEST_LOGO = 64 * 1024;
 const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -61,7 +61,7 @@ export class ResellerDomains {
     private readonly settings: Settings,
   ) {}
 
-  /** While the database is away, as it was known last. */
+  /** While the database is away, the last known hosts stay. */
   async find(host: string): Promise<ResellerDomain | undefined> {
     if (monotonicMs() - this.readAt > FRESH_MS) {
       this.reading ??= this.read().finally(() => (this.reading = undefined));

@@ -1,7 +1,7 @@
 import { type CatalogueEntry, catalogue, type ErrorCode } from './catalogue';
 
 export interface FaultOptions {
-  /** Replaces the catalogue's sentence for people. */
+  /** A more specific text in place of the catalogue's. */
   message?: string;
   /** The parameter at fault. */
   param?: string;
@@ -10,12 +10,12 @@ export interface FaultOptions {
   retryAfterSeconds?: number;
   resetsAt?: Date;
   status?: number;
-  /** What records and metrics call it, where the code is not sent. */
+  /** The code for records and metrics, where it differs from the code that is sent. */
   outcome?: string;
   cause?: unknown;
 }
 
-/** The one exception of the service: a code of the catalogue and the facts of this occurrence. */
+/** The service's only expected exception: a code of the catalogue with the facts of this occurrence. */
 export class Fault extends Error {
   readonly code: ErrorCode;
   readonly entry: CatalogueEntry;
@@ -24,7 +24,7 @@ export class Fault extends Error {
   constructor(code: ErrorCode, options: FaultOptions = {}) {
     const entry = catalogue.get(code);
     if (!entry) throw new RangeError(`not a code of the catalogue: ${String(code)}`);
-    // A refusal is an answer, not a bug: its stack is never read, and capturing one costs more than the rest.
+    // A refusal is no bug: its stack is never read, and capturing one costs more than everything else.
     const limit = Error.stackTraceLimit;
     if ((options.status ?? entry.status) < 500) Error.stackTraceLimit = 0;
     super(

@@ -1,6 +1,6 @@
 import type { ErrorCode } from './data';
 
-/** The codes that the service really raises; all others are reserved. Kept sorted. */
+/** The codes that the service can raise; all others are reserved. Kept sorted. */
 export const reachableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'account_status',
   'agentcli_incomplete_stream',

@@ -24,9 +24,9 @@ const plainText = /^[ !#-[\]-~]*$/;
 const ascii = /^[\x20-\x7e]*$/;
 
 /**
- * The bytes of a JSON object with fields of its top level replaced, added or taken out. What is not edited stays as it
- * came, to the byte: that is cheaper than printing it again, and keeps numbers that a double would round. Answers the
- * same buffer when there is nothing to do.
+ * Splices top-level fields of a JSON object: replaces, adds or removes them. The other bytes stay unchanged, which is
+ * faster than printing and keeps numbers that a double would round. Returns the same buffer when there is nothing to
+ * do.
  */
 export const editJson = (source: JsonObjectText, edits: JsonEdits): Buffer =>
   editJsonInPieces(source, edits).whole;
@@ -74,7 +74,7 @@ function changesOf(
   return changes;
 }
 
-/** Most are short names, which need no printer. */
+/** Most names are short and need no escaping. */
 const printed = (value: unknown): string =>
   typeof value === 'string' && plainText.test(value) ? `"${value}"` : JSON.stringify(value);
 

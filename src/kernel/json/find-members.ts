@@ -17,8 +17,8 @@ export interface ValuePlace {
 }
 
 /**
- * Where the values under these names stand, from the outermost object inwards: several where a name is written
- * twice. `bytes` must be valid JSON.
+ * The positions of the values under these names, from the outermost object inwards: several where a name is repeated.
+ * `bytes` must be valid JSON.
  */
 export function findMembers(bytes: Buffer, ...names: readonly string[]): ValuePlace[] {
   let places: ValuePlace[] = [{ start: skipSpace(bytes, 0), end: bytes.length }];
@@ -31,8 +31,8 @@ export function findMembers(bytes: Buffer, ...names: readonly string[]): ValuePl
 }
 
 /**
- * The same by a search, for a member that is known to be there: in a text without escaped letters its name must stand
- * as it is, so the only place where it does is the member. Null where the search does not settle it.
+ * The same by a text search, for a member that is known to exist. In a text without escaped letters the name occurs
+ * literally, so a single occurrence is the member. Null where the search is inconclusive.
  */
 export function findSoleMember(text: string, name: string): ValuePlace | null {
   const quoted = `"${name}"`;

@@ -34,8 +34,8 @@ const word = /true|false|null/y;
 const words: Readonly<Record<string, unknown>> = { true: true, false: false, null: null };
 
 /**
- * A JSON parser with exactly the grammar and the results of `JSON.parse`. It reads the texts that V8 misreads, and long
- * ones in steps. It needs no stack of calls, so depth is no danger to it.
+ * A JSON parser with the grammar and results of `JSON.parse`. It reads texts that V8 misreads, and long texts in
+ * steps. It uses no recursion, so depth is harmless.
  */
 export const readJsonText = (text: string, options: ReaderOptions = {}): unknown =>
   new JsonReader(text, options).advance(Infinity, Infinity)!.value;
@@ -50,7 +50,7 @@ export class JsonReader {
     private readonly options: ReaderOptions = {},
   ) {}
 
-  /** Reads about so many values or characters more; answers the whole once it is read. */
+  /** Reads about so many values or characters; returns the whole once it is read. */
   advance(values: number, characters: number): { readonly value: unknown } | undefined {
     const stop = this.at + characters;
     for (let left = values; left > 0 && this.at < stop; left -= 1) {
@@ -185,7 +185,7 @@ export class JsonReader {
     return found;
   }
 
-  /** Without an excerpt: the text may hold secrets. */
+  /** No excerpt of the text: it may hold secrets. */
   private unexpected(): SyntaxError {
     return this.at < this.text.length
       ? new SyntaxError(`Unexpected character in JSON at position ${this.at}`)

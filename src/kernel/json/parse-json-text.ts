@@ -6,7 +6,8 @@ const COLON = 0x3a;
 
 /**
  * `JSON.parse` for texts from outside. From Node 23 on V8 may read an escaped name as a name of an earlier document
- * (nodejs/node#63785): what was checked is then not what the bytes say. Texts with such names go to a parser of ours.
+ * (nodejs/node#63785), so that a validated body is not the one that was sent. Texts with such names go to our own
+ * parser.
  */
 export const parseJsonText = (text: string): unknown =>
   hasEscapedName(text) ? readJsonText(text) : (JSON.parse(text) as unknown);
@@ -58,7 +59,7 @@ function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** Whether this V8 has the fault; when no supported one has it any more, the guard can go. */
+/** Whether this V8 has the bug; the workaround can go when no supported version has it. */
 export function isJsonParseFaulty(): boolean {
   JSON.parse('{"json_parse_probe":0,"\\\\u0061pi":0}');
   const probed = JSON.parse('{"json_parse_probe":0,"\\u0061pi_base":0}') as object;

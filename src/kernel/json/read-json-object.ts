@@ -19,9 +19,9 @@ const SLICE_BYTES = 512 * 1024;
 const SLICE_VALUES = 2_000;
 
 /**
- * Reads a body from outside, a JSON object. Deep nesting, a flood of names or values, invalid UTF-8 and broken text end
- * in `invalid_json`; a name that stands twice in one object ends in `invalid_request`, since readers differ on which of
- * the two counts. Long bodies are a promise: they are read in slices, between which other requests get their turn.
+ * Reads a JSON object from outside. Excessive depth, names or values, invalid UTF-8 and malformed text end in
+ * `invalid_json`; a repeated name ends in `invalid_request`, as readers differ on which one counts. Long bodies are
+ * parsed in slices and return a promise.
  */
 export function readJsonObject(given: Buffer): JsonObjectText | Promise<JsonObjectText> {
   const bytes = withoutMark(given);
@@ -50,7 +50,7 @@ function valueOf(text: string, scan: StructureScan): unknown {
   try {
     if (scan.hasEscapedName) return readJsonText(text, { uniqueNames: true });
     const value: unknown = JSON.parse(text);
-    // Fewer names than were written: one of them was written twice, and the reader says which.
+    // Fewer fields than names: one was repeated, and the reader names it.
     return namesIn(value) === scan.names ? value : readJsonText(text, { uniqueNames: true });
   } catch (error) {
     throw refusalOf(error);

@@ -28,9 +28,8 @@ export interface JsonMember {
 const NEAR = 24;
 
 /**
- * One look at the structure of a JSON text: depth, numbers of names and values, whether a name is written with an
- * escape, and where the fields of the top level stand. The text has one character a byte, so that places are those of
- * the bytes. Whether it is JSON at all the parser says; of what it accepts, everything said here is true.
+ * One pass over a JSON text: depth, counts of names and values, escaped names, and positions of the top-level fields.
+ * The text is latin1, so that positions are byte offsets. The result is valid only if the parser accepts the text.
  */
 export class StructureScan {
   readonly members: JsonMember[] = [];
@@ -119,7 +118,7 @@ export class StructureScan {
       if (code === QUOTE) return this.endString(at);
       if (code === BACKSLASH) at += 1;
     }
-    // Escapes up to here were followed, so that none of them reaches beyond.
+    // Every escape up to here was skipped whole, so none of them reaches beyond.
     const quote = text.indexOf('"', at);
     if (quote === -1) this.at = text.length;
     else if (isEscaped(text, quote, at)) this.at = quote + 1;

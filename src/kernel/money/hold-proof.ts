@@ -1,11 +1,10 @@
 /**
- * Proof that money is set aside for a request. Billing alone makes one; a call to a supplier has to show it, so
- * that no route can forget.
+ * Proof of a hold. Only billing creates one, and every supplier call requires it, so that no route can skip billing.
  */
 export abstract class HoldProof {
   readonly #proof = true;
 
-  /** Without it, any object would do. */
+  /** A private brand: without it any object would be assignable. */
   static isProof(value: object): value is HoldProof {
     return #proof in value && value.#proof;
   }

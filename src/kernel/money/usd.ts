@@ -60,8 +60,5 @@ function withoutZeros(text: string): string {
   return text.slice(0, text[end - 1] === '.' ? end - 1 : end);
 }
 
-/**
- * The number that JSON shows, as in `cost_usd`. Its text reads back as the same amount up to a million
- * dollars; it is for showing, never for reckoning.
- */
+/** The number for JSON fields such as `cost_usd`. It is exact up to a million dollars, and for display only. */
 export const toJsonNumber = (nano: Nano): number => Number(formatUsd(nano));

@@ -25,8 +25,8 @@ export function rollingRange(at: Date | number): BucketRange {
 }
 
 /**
- * When a rolling budget next gets something back: the moment the oldest bucket with spending leaves. Null when
- * nothing that still counts has been spent. The buckets may come in any order.
+ * When a rolling budget next regains something: the moment its oldest bucket with spending expires. Null when no
+ * counted bucket has spending. The buckets may come in any order.
  */
 export function rollingResetsAt(bucketsWithSpending: Iterable<number>, at: Date | number): Date | null {
   const { first, last } = rollingRange(at);

@@ -34,7 +34,7 @@ export function useRate({ uses }: PriceRates, name: UseName): bigint | undefined
   return undefined;
 }
 
-/** What is charged for a use that happened: one without a price costs as much as the dearest that has one. */
+/** The charge for a reported use: one without a price costs as much as the dearest priced one. */
 export const chargedUseRate = (price: PriceRates, name: UseName): bigint =>
   useRate(price, name) ?? dearest(Object.values(price.uses));
 
@@ -102,7 +102,7 @@ function combined(choices: readonly (readonly (PriceMode | null)[])[]): readonly
   return sets;
 }
 
-/** The first thing asked for that this price does not know; null where all of it can be charged. */
+/** The first requested item that this price does not cover; null where all of it can be charged. */
 export function unpricedFee(price: PriceRates, { uses, modes, image }: AskedFees): string | null {
   for (const name of Object.keys(uses) as UseName[]) if (useRate(price, name) === undefined) return name;
   for (const field of MODE_FIELDS) {

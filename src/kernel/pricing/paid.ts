@@ -2,8 +2,8 @@ import type { PriceFactor } from './cost';
 import { type PriceMode, type PriceRates, RATE_NAMES, type TokenRates, UNCHANGED } from './rates';
 
 /**
- * Rates as somebody pays them, each rounded up to a whole nano-dollar for a million tokens: to be read. A charge is
- * reckoned from the price and the factor, and rounded once.
+ * Rates after the mark-up, each rounded up to a nano-dollar for a million tokens: for display. A charge is computed
+ * from price and factor, and rounded once.
  */
 export function ratesPaid(rates: PriceRates, paid: PriceFactor): PriceRates {
   if (paid === null) return rates;

@@ -3,9 +3,8 @@ const FIRST_CAPACITY = 8;
 const GROWTH = 1.25;
 
 /**
- * Moments in the order in which they came, the oldest leaving first: a ring that grows as far as it is used. Each takes
- * four bytes, as so many ticks behind the newest; for a minute, a tick is a sixty-five-thousandth of a millisecond.
- * Moments are rounded up to one, so that none leaves before its time.
+ * A growing ring buffer of timestamps, the oldest leaving first. Each takes four bytes, as ticks behind the newest;
+ * for a minute, a tick is 1/65,536 ms. Timestamps are rounded up, so that none expires early.
  */
 export class CallLog {
   private ring = new Uint32Array(FIRST_CAPACITY);

@@ -4,9 +4,9 @@ import type { RateWindow, Reading } from './reading';
 const SWEEP_MS = 60_000;
 
 /**
- * Limits over a window that slides: a call is let in when fewer than `limit` were within the last window. So never
- * more than the limit start in any minute, wherever it begins, and the whole limit may come at once. What is refused
- * does not count. A call costs the same whatever the limit is; memory is some five bytes a call of the last window.
+ * A sliding log: a call is admitted when fewer than `limit` calls are in the last window. So no window of a minute,
+ * wherever it begins, exceeds the limit, and bursts up to the limit pass. Refused calls do not count. A call costs
+ * constant time; memory is some five bytes a call of the last window.
  */
 export class LocalWindows {
   private readonly logs = new Map<string, CallLog>();
@@ -26,7 +26,7 @@ export class LocalWindows {
     return readingOf(log, window, now, allowed);
   }
 
-  /** As `take`, but nothing is taken. */
+  /** Like `take`, without counting. */
   look(window: RateWindow, now: number): Reading {
     const log = this.logs.get(window.key) ?? new CallLog(window.windowMs);
     log.dropUntil(now - window.windowMs);
@@ -69,7 +69,7 @@ function readingOf(log: CallLog, { limit, windowMs }: RateWindow, now: number, a
     allowed,
     limit,
     used,
-    // In this order, a call of this very moment has exactly the window before it.
+    // In this order, a call at this very moment sees exactly one window before it.
     resetMs: used === 0 ? 0 : windowMs - (now - log.newest),
     retryMs: used < limit ? 0 : windowMs - (now - log.at(used - limit)),
   };

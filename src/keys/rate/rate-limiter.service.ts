@@ -19,7 +19,7 @@ export interface RateState {
   readonly resetsAt: Date | null;
 }
 
-/** What a call takes of its key's minute of tokens; corrected once it is known. */
+/** Tokens taken from the key's minute; corrected when the real number is known. */
 export interface TokenVerdict extends Reading {
   readonly id: string;
 }
@@ -46,7 +46,7 @@ export class RateLimiter {
     return this.windows.takeTokens(tokensOf(keyId, limit), tokens);
   }
 
-  /** A call took another number of tokens than was thought. */
+  /** Corrects a call's tokens to the real number. */
   correctTokens(keyId: number, limit: number, { id }: TokenVerdict, tokens: number): void {
     this.windows.correctTokens(tokensOf(keyId, limit), id, tokens);
   }
@@ -116,13 +116,13 @@ export function setTokenHeaders(response: ServerResponse, { limit, used, resetMs
 
 const lastDigits = Array.from({ length: 1_000 }, (_, rest) => String(rest).padStart(3, '0'));
 
-/** The engine keeps the text of every number it was asked for, until all of the heap is collected; here each is another. */
+/** V8 caches the text of every number until a full collection; here every number differs. */
 function digitsOf(count: number): string {
   const rest = count % 1_000;
   return count < 1_000 ? String(count) : `${(count - rest) / 1_000}${lastDigits[rest]!}`;
 }
 
-/** With three decimals; the engine takes longer over those than over anything else of these headers. */
+/** With three decimals; formatting these takes V8 longer than the rest of the headers. */
 function inSeconds(ms: number): string {
   const rest = ms % 1_000;
   return `${(ms - rest) / 1_000}.${lastDigits[rest]!}s`;

@@ -5,8 +5,8 @@ import { RateWindows } from './rate-windows';
 type StorageRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /**
- * The same windows under the throttler's name for them, so that its guards count over all nodes too. A block lasts
- * until there is room again and no longer: `blockDuration` has nothing to add to a window that slides.
+ * The same windows behind the throttler's interface, so that its guards count across nodes too. A block lasts until
+ * the window has room; `blockDuration` is ignored.
  */
 @Injectable()
 export class RateStorage implements ThrottlerStorage {

@@ -7,14 +7,14 @@ import type { RedisWindows, SharedReading } from './redis-windows';
 import { LocalTokens, type TokenReading, type TokenWindow } from './token-log';
 
 const ANSWER_MS = 50;
-/** Of tokens and places: what they limit lasts longer, and a share instead of the count could let in too much. */
+/** For tokens and places a share is not used: they last longer, and a share could admit too much. */
 const PATIENT_MS = 250;
 const PRESENCE_MS = 1_000;
-/** One late answer is a hiccup; this many in a row and Redis is away. */
+/** One late answer is ignored; this many in a row count as an outage of Redis. */
 const AWAY_AFTER = 3;
-/** After Redis came back: what nodes let in meanwhile is not in there, so each keeps to its share once more. */
+/** After an outage Redis lacks the calls admitted meanwhile, so each node keeps to its share for one more window. */
 const CAUTIOUS_MS = 60_000;
-/** Nodes that are counted for the first time after Redis forgot them have not gone. */
+/** Nodes that register again after Redis lost its data were there all along. */
 const NODE_GONE_MS = 10_000;
 /** Often enough that a lease of thirty seconds outlives two lost renewals. */
 const RENEW_SLOTS_MS = 9_000;
@@ -34,9 +34,8 @@ export interface RateLog {
 }
 
 /**
- * Windows over all nodes. Without Redis there is one node, and it counts for itself, at once. With Redis the windows
- * are there; while it does not answer within 50 ms, each node lets in its share, so that together they stay within
- * the limit without anybody waiting.
+ * Rate windows across nodes. Without Redis there is one node, and it counts locally. With Redis the windows are
+ * shared; when it does not answer within 50 ms, each node admits only its share of the limit.
  */
 export class RateWindows {
   private readonly node = uuidv7();
@@ -57,7 +56,7 @@ export class RateWindows {
     private readonly redis: RedisWindows | null,
     private readonly log: RateLog,
   ) {
-    // Away until it has answered once.
+    // Counts as away until its first answer.
     this.failures = redis === null ? 0 : AWAY_AFTER;
   }
 
@@ -125,7 +124,7 @@ export class RateWindows {
     );
   }
 
-  /** What was taken under an id was another number; of no account once it has left the window. */
+  /** Corrects the number taken under an id; without effect once it has left the window. */
   correctTokens(window: TokenWindow, id: string, tokens: number): void {
     this.tokens.correct(window, id, tokens);
     if (this.redis !== null && this.exact)
@@ -153,7 +152,7 @@ export class RateWindows {
         return { allowed, limit, used, id };
       },
       () => {
-        // It may have been taken although nothing was heard of it.
+        // It may have been taken although the answer was lost.
         void redis.leave(key, id).catch(() => undefined);
         return this.enterHere(key, limit, id);
       },
@@ -197,7 +196,7 @@ export class RateWindows {
     this.slotsRenewedAt = now;
     for (const [key, ids] of this.slots.all()) {
       await redis.renew(key, ids);
-      // What was left meanwhile must not come back.
+      // A call that was released during the outage must not return.
       const gone = ids.filter((id) => !this.slots.has(key, id));
       for (const id of gone) await redis.leave(key, id);
     }
@@ -228,7 +227,7 @@ export class RateWindows {
     return asWhole(this.local.take(this.shareOf(window), now), window);
   }
 
-  /** At least one, because a node that answers nothing at all is of no use to anybody. */
+  /** At least one: a node that admits nothing is useless. */
   private shareOf(window: RateWindow): RateWindow {
     return { ...window, limit: Math.max(1, Math.floor(window.limit / this.nodes)) };
   }
@@ -258,7 +257,7 @@ export class RateWindows {
     if (this.fewerSince === null || now - this.fewerSince >= NODE_GONE_MS) this.nodes = Math.max(1, count);
   }
 
-  /** Only this brings an absent Redis back, so that callers do not wait to find out. */
+  /** Only this probe ends an outage, so that callers do not wait for one. */
   private async present(redis: RedisWindows, first: boolean): Promise<void> {
     try {
       this.hearNodes(await withDeadline(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
@@ -274,7 +273,7 @@ export class RateWindows {
   }
 }
 
-/** A share says how much is left of itself; shown is the limit that the caller knows. */
+/** The remaining number is that of the share; the limit shown is the key's own. */
 const asWhole = (share: Reading, { limit }: RateWindow): Reading => ({
   ...share,
   limit,
