@@ -45,7 +45,7 @@ function vectorOf(text: string, dimensions: number): Float32Array {
   return vector.map((value) => value / length);
 }
 
-/** Little-endian, whatever the machine. */
+/** Little-endian on every machine. */
 function encode(vector: Float32Array): string {
   const bytes = Buffer.alloc(vector.length * 4);
   vector.forEach((value, index) => bytes.writeFloatLE(value, index * 4));

@@ -86,7 +86,7 @@ export class Exchange {
     return substituteFor(faults, style, reply) ?? reply;
   }
 
-  /** Access is checked every time; the work behind it only for a request not seen before. */
+  /** Access is checked for every request; the reply of a repeated request is cached. */
   private prepared(style: Style, bytes: Buffer): Prepared {
     const complaint = checkAccess(style, this.request.headers);
     if (complaint) return prepare(errorReply(style, complaint), '');

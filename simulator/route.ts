@@ -15,7 +15,7 @@ export interface Call {
   /** Whose call it is. */
   readonly key: string;
   readonly settings: Settings;
-  /** What earlier calls stored; all other calls have the same answer whatever came before. */
+  /** State stored by earlier calls; all other calls are independent of it. */
   readonly shelf: ResponseShelf;
   readonly usageVariant: UsageVariant | undefined;
 }

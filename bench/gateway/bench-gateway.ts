@@ -114,7 +114,7 @@ async function measureHotPath(
   if (groups.has('latency')) show(await measureLatency(stage, peers, { count, milliseconds: 2_000 }));
 }
 
-/** Everything was on: whatever was answered is on record. */
+/** Everything was on: each answer is on record. */
 async function unrecorded(stage: Stage): Promise<Figure> {
   const asked = stage.throughGateways;
   await stage.stopProcesses();

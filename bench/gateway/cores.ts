@@ -11,7 +11,7 @@ const elsewhere = cores === 2 ? '1' : `1-${cores - 1}`;
 export const alone = (command: readonly string[]): readonly string[] =>
   canPin ? ['taskset', '--cpu-list', '0', ...command] : command;
 
-/** Moves this process away from the measured core, and with it whatever it starts. */
+/** Moves this process, and its later children, away from the measured core. */
 export function stepAside(): void {
   if (!canPin) return;
   spawnSync('taskset', ['--all-tasks', '--pid', '--cpu-list', elsewhere, String(process.pid)]);

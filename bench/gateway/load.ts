@@ -1,6 +1,6 @@
 import { Caller } from './caller';
 
-/** Some callers of one process. Whatever goes wrong with one of them makes the measurement worthless. */
+/** Callers in one process. A failure of any of them invalidates the measurement. */
 export class Load {
   /** Since it was opened. */
   answers = 0;

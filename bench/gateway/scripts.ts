@@ -1,7 +1,7 @@
 import type { StreamScript } from './supplier';
 import { chunkOf, lastChunk } from './wire';
 
-/** The word that says "a piece arrived", whatever dialect it arrives in. */
+/** The text that marks a piece in every dialect. */
 export const MARK = Buffer.from('" token"');
 
 const usage = { prompt_tokens: 24, completion_tokens: 48, total_tokens: 72 };

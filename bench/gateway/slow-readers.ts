@@ -121,8 +121,8 @@ export async function readSlowly(
 }
 
 /**
- * What is inside the gateway, stream by stream: what left the supplier, less what the reader has, less what the
- * kernel holds on the four ends in between. Nobody may be reading meanwhile.
+ * The bytes inside the gateway, by stream: sent by the supplier, less received by the reader, less buffered by the
+ * kernel on the four ends between them. No reader may be active meanwhile.
  */
 export function bufferedInside(streams: EagerStreams, readers: readonly SlowReader[]): number[] {
   const queues = kernelQueues();

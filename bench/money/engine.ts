@@ -149,7 +149,7 @@ function row(what: string, value: number, unit: string, most: number | undefined
     : { what, value, unit, wanted: `≤ ${most}`, held: value <= most };
 }
 
-/** Grants whatever is asked and takes whatever is settled. */
+/** A store that grants every request and accepts every settlement. */
 class Bottomless implements MoneyStore {
   beat = () => Promise.resolve({ alive: true, now: Date.now(), changed: [] });
   draw: MoneyStore['draw'] = (_lease, _operation, asks) =>

@@ -5,7 +5,7 @@ import { makeThing, type Places } from './people';
 import { minimumOf } from './policy';
 import { ask, bodyOf, formFields, isRowId, placeOfId } from './requests';
 
-/** What somebody would like to have of a form that does not offer it. */
+/** Privileged fields that an attacker adds to a form without them. */
 const smuggled: Readonly<Record<string, string>> = {
   role: '"platform_owner"',
   org_id: '1',
@@ -30,7 +30,10 @@ export interface MassResult {
   readonly wrong: readonly string[];
 }
 
-/** Every change × every smuggled field that its form does not have: neither caller nor target is another one after it. */
+/**
+ * Mass assignment: every change with every smuggled field that its form lacks. Afterwards caller and target are
+ * unchanged.
+ */
 export async function runMassAssignment(
   places: Places,
   routes: readonly RegisteredRoute[],

@@ -18,7 +18,7 @@ import { ask, isRowId, type Place, placeOfId } from './requests';
 export interface MatrixResult {
   readonly cells: number;
   readonly wrong: readonly string[];
-  /** Foreign or absent: told apart by nothing. */
+  /** Foreign and absent objects get indistinguishable answers. */
   readonly compared: number;
 }
 

@@ -1,8 +1,8 @@
 import type { Role } from '../../src/kernel';
 
-/*
- * Who may call what, as the specification says it. It is written apart from the code on purpose: a route is asked what it
- * lets in, and this table what it ought to. A route that no line names follows the longest path above it.
+/**
+ * The access policy of the specification. It is written independently of the code on purpose: routes are compared
+ * with it. A route without a line follows the longest path above it.
  */
 
 export type Minimum = 'anyone' | 'session' | Role;
@@ -106,7 +106,7 @@ const reach: Readonly<Record<Role, readonly Relation[]>> = {
   platform_owner: relations,
 };
 
-/** Nobody changes their own account in the administration. */
+/** In the administration, people cannot change their own account. */
 export const isOfOneself = (relation: Relation, method: string, path: string): boolean =>
   relation === 'own' && method !== 'GET' && path.startsWith('/dashboard/admin/users/{user_id}');
 

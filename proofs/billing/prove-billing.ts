@@ -13,8 +13,8 @@ const TIMES = 10;
 const USD = 1_000_000_000n;
 
 /**
- * Money through the processor: whatever happens to payments, in whatever order and however often events come, what is
- * credited is what should be. `--histories 100 --seed 1 --forged 200 --triggers 20`
+ * Payments with random events, in random order and with repetitions: the credit must always match an independent
+ * calculation. `--histories 100 --seed 1 --forged 200 --triggers 20`
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:billing');

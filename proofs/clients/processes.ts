@@ -15,7 +15,7 @@ export interface Outcome {
 
 const living = new Set<ChildProcess>();
 
-/** Every process leads a group of its own, so that whatever it starts ends with it. */
+/** Every process leads a process group, so that its children end with it. */
 export function start(command: readonly string[], { cwd, environment }: Place): ChildProcess {
   const [file = '', ...words] = command;
   const child = spawn(file, words, { cwd, env: environment, detached: true, stdio: 'pipe' });

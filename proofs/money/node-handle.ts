@@ -25,7 +25,7 @@ export interface Answer {
   readonly heldAfterMs: number;
 }
 
-/** What the proof needs of a gateway node, whatever it consists of. */
+/** The interface to a gateway node, of any kind, that the proof needs. */
 export interface GatewayNode {
   call(call: Call): Promise<Answer>;
   /** Records that are not committed yet. */

@@ -63,7 +63,7 @@ export function tally(seen: readonly Seen[]): string {
 
 const TICK_MS = 10;
 
-/** Callers that do not wait for one another: so many calls a second, whatever becomes of them. */
+/** An open-loop load: so many calls a second, independent of their answers. */
 export class Load {
   readonly seen: Seen[] = [];
   private readonly underWay = new Set<Promise<void>>();

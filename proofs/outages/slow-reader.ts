@@ -5,7 +5,7 @@ import type { Door, Shot } from './load';
 
 const EVERY_MS = 1_000;
 
-/** A caller that takes one byte a second of whatever is there for it. */
+/** A caller that reads one byte a second. */
 export class SlowReader {
   private timer: NodeJS.Timeout | undefined;
 

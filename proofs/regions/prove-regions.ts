@@ -7,9 +7,8 @@ import { Suppliers } from './suppliers';
 import { buildWorld, type Region, regions, type World } from './world';
 
 /**
- * Random calls while suppliers fail in every way, in turns: in each, every call may be answered within some regions at
- * most, so that whatever arrives at a simulator elsewhere, be it a connection alone, is a breach. `--calls` and
- * `--seed` choose how many and which.
+ * Random calls while suppliers fail in every way. In each turn calls are limited to some regions, and any connection
+ * to a simulator elsewhere is a breach. `--calls` and `--seed` choose how many and which.
  */
 const AT_ONCE = 24;
 

@@ -21,7 +21,7 @@ export interface Site {
   readonly url: string;
 }
 
-/** A name callers may ask for, and where whatever answers under it stands. */
+/** A name that callers may ask for, and the regions of its lanes. */
 export interface Named {
   readonly name: string;
   readonly kind: ModelKind;

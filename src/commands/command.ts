@@ -1,4 +1,4 @@
-/** What a command has of the outside: tests put their own in its place. */
+/** The outside world of a command; tests replace it. */
 export interface CommandContext {
   readonly environment: NodeJS.ProcessEnv;
   write(text: string): void;
@@ -17,5 +17,5 @@ export interface Command {
 /** Who acts in what a command changes. */
 export const COMMAND_LINE = 'command line';
 
-/** The way it was called is wrong, whatever the state of the installation. */
+/** A usage error, independent of the state of the installation. */
 export class UsageError extends Error {}

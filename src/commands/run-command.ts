@@ -55,7 +55,7 @@ export async function runCommand(words: string[]): Promise<void> {
   process.exitCode = await executeCommand(words, terminal);
 }
 
-/** Answers the exit code; whatever goes wrong is said in a sentence, never by an exception. */
+/** Returns the exit code; every failure is reported in a sentence, never as an exception. */
 export async function executeCommand(words: string[], context: CommandContext): Promise<number> {
   const { command, rest } = find(words);
   if (command === undefined) {

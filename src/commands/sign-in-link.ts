@@ -4,7 +4,7 @@ import { type Command, UsageError } from './command';
 import { commandActor } from './key-entries';
 import { withDatabase } from './with-database';
 
-/** The way back in for operators: who can run this has the database anyway. */
+/** Account recovery for operators: access to this command implies access to the database. */
 export const signInLink: Command = {
   usage: 'sign-in-link EMAIL',
   summary:

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { processEnvironment } from '../platform';
 import type { CommandContext } from './command';
 
-/** A reader that has seen enough (`| head`) closes the pipe: the command is over, and nothing went wrong. */
+/** A reader that has seen enough (`| head`) closes the pipe: the command ends without an error. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);

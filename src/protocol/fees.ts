@@ -96,7 +96,7 @@ function responsesUses({ body, tools }: Asked): UseCounts {
     const given = index === null ? undefined : all[index];
     const name = type.startsWith('web_search') ? searchUse(given) : RESPONSES_TOOLS[type];
     if (name === null) continue;
-    // A container is billed by the session, whatever runs in it.
+    // A container is billed by the session, not by its runs.
     add(uses, name ?? 'other_tool', name === 'code_execution' ? 1 : maxUses);
   }
   // The caller moves the mouse, so an answer ends with the first use.

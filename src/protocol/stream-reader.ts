@@ -12,8 +12,8 @@ import { isRecord } from './usage';
 export const brokenStream = (message: string): Fault => fault('agentcli_incomplete_stream', { message });
 
 /**
- * What the three stream decoders share: bytes become events of the dialect, one JSON object each; a stream that
- * stops, or is not what it says, ends in a fault and never in an answer that looks complete.
+ * Shared by the three stream decoders: bytes become events of the dialect, one JSON object each. A stream that breaks
+ * or is malformed ends in a fault, never in an answer that looks complete.
  */
 export abstract class StreamReader implements StreamDecoder {
   terminated = false;

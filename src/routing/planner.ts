@@ -29,8 +29,8 @@ export interface RoutePlan {
 }
 
 /**
- * The order in which lanes are tried: a pure function of what is known. Regions remove lanes and nothing brings
- * one back; then rank, then weight; a session's own lane first while it is healthy; open lanes last.
+ * The order in which lanes are tried, as a pure function. Regions remove lanes for good; then rank, then weight; a
+ * session's own lane comes first while healthy; open lanes come last.
  */
 export function planRoute(input: PlanInput): RoutePlan {
   const { lanes, regions, stickyLaneId, stateOf } = input;

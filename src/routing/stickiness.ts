@@ -12,8 +12,8 @@ const HOME_MS = 60 * 60_000;
 const AWAY_MS = 10_000;
 
 /**
- * Which lane a session used last, so that its next request finds the supplier's cache warm. A preference and never
- * a pin: a sick lane is passed over, and a backup holds a session for seconds only.
+ * Remembers a session's last lane, so that its next request finds the supplier's cache warm. A preference only: an
+ * unhealthy lane is passed over, and a backup keeps a session for seconds.
  */
 @Injectable()
 export class Stickiness {

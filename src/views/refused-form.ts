@@ -1,9 +1,9 @@
 import Handlebars from 'handlebars';
 
-/*
- * A form that was refused is shown again on its own page: the page is rendered as ever, and this puts back what was
- * typed and marks the fields at fault. It reads the engine's own output, in which attributes are double-quoted and
- * escaped, so that every form of every view keeps the promise without a word in its template.
+/**
+ * Shows a refused form again on its own page. The page is rendered as usual; then this inserts the typed values and
+ * marks the faulty fields. It edits the engine's HTML, whose attributes are quoted and escaped, so that no template
+ * needs code for it.
  */
 
 export interface RefusedForm {
@@ -12,7 +12,7 @@ export interface RefusedForm {
   readonly posted: Readonly<Record<string, unknown>>;
   /** Why, by the names of fields; a name without a field in the form is told above it. */
   readonly errors: ReadonlyMap<string, string>;
-  /** Somebody else was faster: fields show what is stored now, and this says what had been typed. */
+  /** A concurrent edit: fields show the stored values, and this lists the typed ones. */
   readonly typed?: (value: string) => string;
 }
 

@@ -24,15 +24,15 @@ const declare = (rule: AccessRule, ...guards: GuardClass[]): AccessDecorator =>
   applyDecorators(SetMetadata(accessMetadata, rule), ...(guards.length > 0 ? [UseGuards(...guards)] : []));
 
 /**
- * Who may call a handler. Every handler says so, on itself or on its controller: the boot refuses one that does not,
- * so that forgetting is not a way to let everybody in.
+ * Who may call a handler. Every handler or its controller declares this; the boot refuses one that does not, so that
+ * a forgotten declaration opens nothing.
  */
 export const Access = {
-  /** Everybody, each address as often as the limit of public requests says. */
+  /** Public, with the rate limit of public requests for each address. */
   anyone: (): AccessDecorator => declare({ kind: 'anyone' }, PublicRateGuard),
-  /** Everybody, as often as they like: for probes, which come often and cost nothing. */
+  /** Public without a limit: for probes, which are frequent and cheap. */
   probe: (): AccessDecorator => declare({ kind: 'anyone' }),
-  /** A sender whose signature over the body the handler checks before anything else. */
+  /** A sender authenticated by a signature over the body, which the handler verifies first. */
   signed: (): AccessDecorator => declare({ kind: 'signed' }),
   /** A client key as `Authorization: Bearer`. */
   bearer: (): AccessDecorator => declare({ kind: 'key', header: 'bearer' }, BearerGuard),

@@ -13,7 +13,7 @@ import { type ActionName, type ActivityActor, ActivityLog } from '../audit';
 import { ClientAddress } from './client-address';
 import { type HttpRequest, requestOf } from './http-request';
 
-/** The entry that a change leaves in the activity log, one of several, or why it leaves none. */
+/** The audit entry that a change must write, one of several, or why it needs none. */
 export type AuditRule = ActionName | readonly ActionName[] | { readonly none: string };
 
 const auditMetadata = 'switchboard:audit';

@@ -1,7 +1,7 @@
-/** Stands for our own origin, whatever it is: a path that leads away from it leads away from every origin. */
+/** A placeholder for our own origin: a path that leaves it would leave any origin. */
 const here = 'http://here.invalid';
 
-/** The path to go back to, as a browser would read it; the alternative for whatever might lead to another host. */
+/** The path to return to, as a browser would parse it; the fallback for a path that might lead to another host. */
 export function localPath(wanted: unknown, alternative = '/dashboard'): string {
   if (typeof wanted !== 'string' || !wanted.startsWith('/') || wanted.length > 2_000) return alternative;
   if (!URL.canParse(wanted, here)) return alternative;

@@ -8,9 +8,9 @@ import { type HttpRequest, pathOf } from './http-request';
 const loopback = /^(?:localhost|(?:.+\.)?localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * The hosts under which pages are served: our own, those of the configuration, and those of resellers. A page under a
- * foreign name would let that name's owner act in the reader's session (DNS rebinding). The gateway and the probes carry
- * no session and answer under any name.
+ * The hosts that serve pages: our own, configured ones, and those of resellers. A page under a foreign name would let
+ * that name's owner act in the reader's session (DNS rebinding). Gateway and probes have no session and answer under
+ * any name.
  */
 @Injectable()
 export class PortalHosts {

@@ -16,7 +16,7 @@ export function viewScope(request: HttpRequest): Scope {
   return request.viewing?.adminView ? adminScope(request) : { kind: 'user', userId };
 }
 
-/** What a page of the administration shows, whatever the view: all that the role may see, narrowed likewise. */
+/** The scope of a page of the administration, in any view: everything that the role may see, narrowed likewise. */
 export function adminScope(request: HttpRequest): Scope {
   const { scope } = actorOf(request);
   const chosen = request.viewing?.adminView?.organisation ?? null;

@@ -12,7 +12,7 @@ export interface TestApp extends RunningService {
   readonly database: Database;
   /** Every line the service logged, for tests of what must not be in there. */
   readonly log: string[];
-  /** What it was started with, for whatever is started beside it. */
+  /** Its settings, for processes that are started beside it. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -80,7 +80,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   };
 }
 
-/** Looked at after every file of tests, whatever it was about. A database that a test took away has nothing to say. */
+/** Checked after every test file, in every suite. A database that a test took away is skipped. */
 async function moneyThatDoesNotAddUp(url: string): Promise<readonly object[]> {
   const source = new DataSource({ type: 'postgres', url, poolSize: 1 });
   try {

@@ -10,7 +10,7 @@ import { connectable, refusedTexts } from './payloads';
 import { proveRebinding } from './rebinding';
 import { stockModels } from './stock';
 
-/** Whatever takes an address: it reaches the supplier it names and nothing on the inside. */
+/** SSRF: every field that takes an address reaches the named supplier and nothing on the internal network. */
 export async function proveAddresses(findings: Findings): Promise<void> {
   const canary = await Canary.listen();
   const moved = await Canary.listen();

@@ -23,8 +23,8 @@ const dialectOf: Readonly<Record<string, CallDialect>> = {
 };
 
 /**
- * What a call costs by the rules: what the supplier reported; and where the answer ended before that, what it had
- * reported at the beginning and a token for every four bytes of whatever it did not say. Null: no lane answered.
+ * The charge by the rules. A complete answer costs what the supplier reported. A broken one costs what was reported
+ * at its start, and a token for every four bytes of the unreported rest. Null: no lane answered.
  */
 export async function expectedOf(
   call: CallSeen,

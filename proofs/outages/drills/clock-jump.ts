@@ -172,7 +172,7 @@ async function checkEnds(
   );
 }
 
-/** Whatever the clock says, a minute is a minute: the limit neither opens early nor stays shut. */
+/** A minute is a minute under any clock: the rate limit neither opens early nor stays shut. */
 function checkLimit({ report }: Stage, load: Load, startedAt: number): void {
   const served = load.served.map(({ at }) => at - startedAt).sort((a, b) => a - b);
   const first = served.filter((at) => at < MINUTE_MS).length;

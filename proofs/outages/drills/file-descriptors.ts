@@ -104,7 +104,7 @@ const lingering = (model: string, place: number): Shot => {
   return { ...shot, prompt: `${shot.prompt} [[delay=${LINGER_MS}]]` };
 };
 
-/** Those who connect and say nothing, and take whatever descriptor becomes free in a process. */
+/** Clients that connect, say nothing, and take every free descriptor of a process. */
 class Crowd {
   /** The most descriptors that the process had open. */
   most = 0;

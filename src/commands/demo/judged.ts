@@ -31,7 +31,7 @@ const REFERENCE = 'sim-large';
 const MODELS = ['sim-small', 'sim-large', 'sim-reason', 'sim-8k'] as const;
 const PRIOR = 0.5;
 
-/** One answer of a made-up model, scored by a made-up judge. */
+/** One answer of a made-up model, with a made-up score. */
 interface Answer {
   readonly model: PricedModel;
   readonly score: number;

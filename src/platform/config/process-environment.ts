@@ -1,2 +1,2 @@
-/** The one place that names the process environment; everybody else is handed Settings. */
+/** The only module that reads the process environment; others receive Settings. */
 export const processEnvironment: NodeJS.ProcessEnv = process.env;

@@ -8,8 +8,8 @@ export const secretProperties = ['sessionSecret', 'keyPepper', 'masterKey'] as c
 export type Secrets = Record<(typeof secretProperties)[number], string>;
 
 /**
- * The secrets of an installation that was given none. They are made once and kept: losing the pepper would
- * make every key unknown, so a damaged file stops the boot instead of being replaced.
+ * Generated secrets of an installation without configured ones. They are made once and kept. A lost pepper would make
+ * every key unknown, so a damaged file stops the start instead of being replaced.
  */
 export function readOrCreateSecrets(dataFolder: string): Secrets {
   const path = join(dataFolder, 'secrets.json');

@@ -1,4 +1,4 @@
-/** The role the service works under, whatever login DATABASE_URL names. */
+/** The role of the service, independent of the login in DATABASE_URL. */
 export const applicationRole = 'switchboard_app';
 
 /**

@@ -1,11 +1,11 @@
 import { monotonicMs } from '../../kernel';
 
-/** What was heard goes wrong by a thousandth of the time since, which is more than clocks drift apart. */
+/** The assumed error of a reading grows by a thousandth of its age, which exceeds real clock drift. */
 const DRIFT = 0.001;
 
 /**
- * The database's wall clock, kept by the monotonic clock of this process: windows begin and end for all nodes at
- * once, and a correction of this machine's clock moves nothing.
+ * An estimate of the database's wall clock, advanced by this process's monotonic clock. Windows begin and end on all
+ * nodes at once, and corrections of this machine's clock have no effect.
  */
 export class DatabaseClock {
   private offset = 0;
@@ -14,7 +14,9 @@ export class DatabaseClock {
 
   constructor(private readonly elapsed: () => number = monotonicMs) {}
 
-  /** Learns from an answer that was asked for at `askedAt` of the monotonic clock, unless it knows better. */
+  /**
+   * Learns from an answer to a query sent at `askedAt` of the monotonic clock, unless the present estimate is better.
+   */
   hear(now: number, askedAt: number): void {
     const heardAt = this.elapsed();
     // It was given at some moment between the two.

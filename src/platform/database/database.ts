@@ -10,15 +10,15 @@ export type Tx = EntityManager;
 export interface TransactionOptions {
   isolation?: 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
   /**
-   * How often the work may run when the server breaks it off for the sake of another transaction. Only work that
-   * touches nothing but the database may ask for more than one attempt.
+   * How often the work may run when the server aborts it for a conflict. Only work without effects outside the
+   * database may ask for more than one attempt.
    */
   attempts?: number;
-  /** Why nothing that this transaction changes belongs into the activity log, such as counting a failed sign-in. */
+  /** Why this transaction needs no log entry, such as counting a failed sign-in. */
   withoutActivity?: string;
 }
 
-/** Looks at a transaction whose work is done; what it throws rolls the transaction back. */
+/** Checks a transaction before its commit; an exception rolls it back. */
 export type CommitCheck = (tx: Tx, options: TransactionOptions) => void;
 
 const pingDeadlineMs = 2_000;
@@ -36,7 +36,7 @@ export class Database {
     this.commitChecks.push(check);
   }
 
-  /** Runs the work in one transaction. It is handed on as `tx`: a second one inside could block the first. */
+  /** Runs the work in one transaction, passed as `tx`: a nested one could deadlock with it. */
   async transaction<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
     if (this.running.getStore()?.open) {
       throw new Error('A transaction is already running here: hand its tx on instead of opening another.');

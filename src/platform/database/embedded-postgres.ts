@@ -24,7 +24,7 @@ export interface EmbeddedPostgresOptions {
   sharedFolder?: string;
   /** False only for tests: nothing has to survive a power cut there. */
   durable?: boolean;
-  /** What becomes of a server that ends unasked. */
+  /** Handles a server that ends unasked. */
   supervision?: Partial<SupervisorOptions>;
 }
 
@@ -40,7 +40,7 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-/** Long enough for a disk to be emptied; then the process ends, and what runs it is told. */
+/** Long enough for an operator to free disk space; after it the process ends with an error. */
 const usualSupervision: SupervisorOptions = { giveUpMs: 5 * 60_000, report: () => undefined };
 
 const owner = 'switchboard_owner';
@@ -132,7 +132,7 @@ function chooseFolder(dataFolder: string, sharedFolder: string, account: ServerA
   return outside;
 }
 
-/** What root creates stays passable for the server's account, whatever the umask; other accounts may not list it. */
+/** Folders made by root stay accessible to the server's account under any umask; other accounts may not list them. */
 function createFolder(folder: string, account: ServerAccount | undefined): void {
   const first = mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (!first || !account) return;

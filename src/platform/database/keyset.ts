@@ -52,8 +52,8 @@ type PositionedRow = Readonly<Record<string, unknown>>;
 type Direction = 'next' | 'previous';
 
 /**
- * One order of one list, read page by page along an index: rows are found by the values of the row before them, never
- * by counting, so that new rows do not move the pages. The last column has to be unique.
+ * Keyset pagination of one list along an index: pages continue from the values of a row, never by offset, so that new
+ * rows do not move them. The last column must be unique.
  */
 export class Keyset {
   /** Columns that a query has to select beside its own. */

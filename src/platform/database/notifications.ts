@@ -18,8 +18,8 @@ const answerDeadlineMs = 3_000;
 const longestPauseMs = 5_000;
 
 /**
- * Announcements between nodes, over one connection of its own. What is announced while it is down is lost:
- * a holder of a copy registers with onGap as well, and reads it anew.
+ * Announcements between nodes (LISTEN/NOTIFY), on a connection of their own. Announcements during a disconnect are
+ * lost: holders of a copy register with onGap as well, and reload it.
  */
 @Injectable()
 export class Notifications implements OnApplicationShutdown {
@@ -106,7 +106,7 @@ export class Notifications implements OnApplicationShutdown {
         for (const handler of this.gapHandlers) this.call(handler);
         return lost;
       } catch {
-        // Several nodes that lost the same server should not come back in step.
+        // Jitter: nodes that lost the same server must not reconnect in step.
         await delay(randomInt(pause, pause * 2), undefined, { signal: this.stopping.signal }).catch(
           () => undefined,
         );
@@ -139,7 +139,7 @@ export class Notifications implements OnApplicationShutdown {
     this.confirmedAt = monotonicMs();
   }
 
-  /** One subscriber's fault is not another's. */
+  /** An exception of one subscriber must not reach the others. */
   private call(handler: () => void): void {
     try {
       handler();

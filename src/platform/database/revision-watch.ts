@@ -12,8 +12,8 @@ interface RevisionWatchOptions {
   /** The table whose only row carries the revision. */
   readonly table: string;
   /**
-   * Takes a change in. `change` is what the announcement says after its revision, and null when announcements may
-   * have been missed: then anything may have changed. What is thrown here is tried again.
+   * Applies a change. `change` is the announcement's text after its revision; null when announcements may be lost, so
+   * that anything may have changed. It is retried after an exception.
    */
   onChange(change: string | null, revision: bigint): void | Promise<void>;
 }
@@ -22,10 +22,8 @@ const POLL_MS = 500;
 const ANSWER_DEADLINE_MS = 2_000;
 
 /**
- * Tells a node that keeps a copy of something when that something has changed. Announcements tell it within
- * milliseconds; they are lost while their connection is down, so the revision is read twice a second as well.
- * An announcement that begins with its revision is acted upon without a look at the database, provided that it is
- * the next one in order.
+ * Tells a node that its copy is stale. Announcements arrive within milliseconds, but are lost during a disconnect, so
+ * the revision is polled twice a second. An announcement with the next revision in order is applied without a query.
  */
 export class RevisionWatch {
   /** For what begins or ends at an instant that all nodes have to agree on. */
@@ -35,7 +33,7 @@ export class RevisionWatch {
   private readonly unsubscribe: (() => void)[] = [];
   /** Null when it is not certain that the copy is of any revision. */
   private seen: bigint | null = null;
-  /** A change may exist that was not taken in: then the announcements' connection vouches for nothing. */
+  /** A change may exist that was not applied: then the announcements' connection proves nothing. */
   private behind = true;
   private lookedAt = -Infinity;
   private looking?: Promise<void>;

@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream';
 import { type Fault, fault, renderGateway, uuidv7 } from '../../kernel';
 
 /**
- * Answers what never became a request: bad framing, headers too large or too slow. Nothing of it goes further. An
- * answer to an earlier request that is still on its way out of the same connection is cut rather than mixed up.
+ * Answers connections that sent no valid request: bad framing, headers too large or too slow. An unfinished answer to
+ * an earlier request on the connection is cut rather than corrupted.
  */
 export function answerBrokenRequest(
   error: NodeJS.ErrnoException,
@@ -43,7 +43,7 @@ const phrases: Readonly<Record<number, string>> = {
 
 function faultOf(error: NodeJS.ErrnoException): Fault {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return fault('request_timeout');
-  // Node's parser does not tell the one from the other.
+  // Node's parser does not distinguish the two.
   if (error.code === 'HPE_HEADER_OVERFLOW') {
     return fault('request_too_large', {
       status: 431,

@@ -15,8 +15,8 @@ import { awaitRest } from './unread-body';
 const nothing = Buffer.alloc(0);
 
 /**
- * The little of Express's request and response that Nest needs, for the routes that Express never sees. Its body is
- * kept as it arrives and becomes a stream only when it is read as one: most are taken whole.
+ * The subset of Express's request and response that Nest needs, for routes in front of Express. A body stays a list
+ * of chunks and becomes a stream only on demand: most are taken whole.
  */
 export class LeanRequest extends IncomingMessage {
   declare requestId: string;
@@ -37,7 +37,7 @@ export class LeanRequest extends IncomingMessage {
     return parse(question === -1 ? '' : url.slice(question + 1));
   }
 
-  /** What is to be done once the body is there; or before, by `begin`. */
+  /** Called once the body is complete, or earlier through `begin`. */
   onceWhole(answer: () => void): void {
     this.answer = answer;
   }
@@ -85,7 +85,7 @@ export class LeanRequest extends IncomingMessage {
   }
 }
 
-// An accessor, whatever the types say.
+// An accessor, although the types declare a property.
 Object.defineProperty(LeanRequest.prototype, 'readableEnded', {
   get(this: LeanRequest): unknown {
     return this.isTaken || Reflect.get(Readable.prototype, 'readableEnded', this);
@@ -109,7 +109,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
   declare private _last: boolean;
   declare private _expect_continue: boolean;
   declare private _keepAliveTimeout: number;
-  /** Lines of the head. What Node is told one by one costs it several times as much. */
+  /** Header lines. Setting them one by one in Node costs several times as much. */
   private early = '';
   private hasLength = false;
   private lingerMs = 0;
@@ -120,7 +120,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
     this.addUncheckedHeader(name, value);
   }
 
-  /** Its value is not looked at. */
+  /** Its value is not validated. */
   addUncheckedHeader(name: string, value: string): void {
     if (name === LENGTH) this.hasLength = true;
     this.early += `${name}: ${value}\r\n`;
@@ -130,7 +130,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
     (this.req.socket as AnsweringSocket)[latest] = this;
   }
 
-  /** An idle connection does not hold on to all that its last answer was made of. */
+  /** An idle connection must not keep its last answer in memory. */
   override detachSocket(socket: Socket): void {
     super.detachSocket(socket);
     if (latestOn(socket) === this) (socket as AnsweringSocket)[latest] = undefined;
@@ -179,7 +179,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this.end(body);
   }
 
-  /** Nothing was set in Node's way, and nothing about the answer is special. */
+  /** Node's own state and the answer have no special cases. */
   private isUsual(status: number): boolean {
     return status >= 200 && status !== 204 && status !== 304 && !this._expect_continue && !this.hasAny;
   }
@@ -194,7 +194,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
       : super.writeHead(status, reason ?? headers);
   }
 
-  /** What Node would write for these lines. */
+  /** The head that Node would write for these lines. */
   private ownHead(status: number, lines: string): this {
     this.statusCode = status;
     this.statusMessage = STATUS_CODES[status] ?? 'unknown';
@@ -214,7 +214,7 @@ export function addHeader(response: ServerResponse, name: string, value: string)
   else response.setHeader(name, value);
 }
 
-/** The same for a number, or a word that stands in this source: there is nothing in it that could not be sent. */
+/** The same for a number or a literal of this source, which cannot contain invalid characters. */
 export function addUncheckedHeader(response: ServerResponse, name: string, value: string): void {
   if (response instanceof LeanResponse) response.addUncheckedHeader(name, value);
   else response.setHeader(name, value);

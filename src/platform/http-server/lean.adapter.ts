@@ -75,16 +75,16 @@ export class LeanAdapter extends ExpressAdapter {
     const server = createServer(
       {
         ...times,
-        // Node would take a new timer for every request and every answer.
+        // Node would create a timer for every request and answer.
         keepAliveTimeout: 0,
         IncomingMessage: LeanRequest,
         ServerResponse: LeanResponse,
         maxHeaderSize: 16 * 1024,
-        // What waits for a slow client; beyond it the supplier is held up.
+        // The send buffer for a slow client; beyond it, back-pressure reaches the supplier.
         highWaterMark: 16 * 1024,
         // Bodies have deadlines of their own that grow with what arrives.
         requestTimeout: 0,
-        // Node's own refusal would be an empty one.
+        // Node's own refusal would have no body.
         requireHostHeader: false,
       },
       (request, response) => {
@@ -104,7 +104,7 @@ export class LeanAdapter extends ExpressAdapter {
         if (this.serve(request, response)) return;
         response.setHeader('x-request-id', request.requestId);
         response.setHeader('x-content-type-options', 'nosniff');
-        // Express gives the answer another prototype, and with it Node's own way of letting the socket go.
+        // Express replaces the answer's prototype, and with it Node's own release of the socket.
         response.prependOnceListener('finish', () => {
           if (!request.complete) awaitRest(request, response, lingerTimeout);
         });
@@ -117,7 +117,7 @@ export class LeanAdapter extends ExpressAdapter {
     server.setTimeout(Math.min(stallTimeout, idle), (socket: Socket) =>
       closeIfOver(socket, latestOn(socket), stallTimeout, idle),
     );
-    // Nothing but "100-continue" is known, and that is Node's; whatever else is expected may be disappointed.
+    // Node itself answers "100-continue"; any other expectation is ignored.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     server.on('clientError', (error, socket) => answerBrokenRequest(error, socket, latestOn(socket)));
     this.setHttpServer(server);
@@ -169,7 +169,7 @@ export class LeanAdapter extends ExpressAdapter {
   }
 }
 
-/** By so much more than what callers are told. */
+/** The margin between the announced keep-alive and the real one. */
 const KEPT_LONGER_MS = 1_000;
 
 const moved = Symbol('the bytes that had come and gone when nothing did');

@@ -7,9 +7,8 @@ const BODY_DEADLINE_MS = 30_000;
 const MS_PER_BYTE = 1_000 / (1024 * 1024);
 
 /**
- * Reads a request's body into memory, at most `limit` bytes of it. Too much, too slow and broken off each end in
- * their own fault; the connection is not used again after any of them. Most bodies have come with their head: only
- * the others make it a promise.
+ * Reads a request's body into memory, at most `limit` bytes. Too large, too slow and aborted bodies each end in their
+ * own fault, and the connection closes. Bodies that arrived with their head return without a promise.
  */
 export function readBody(
   request: IncomingMessage,

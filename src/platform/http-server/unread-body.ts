@@ -5,9 +5,8 @@ const MOST_UNREAD_BYTES = 1024 * 1024;
 const LOOKS = 20;
 
 /**
- * The answer is out, and some of the request is still to come. Where the connection ends with the answer, Node would
- * close it at once, and the reset that follows can take the answer from the client (RFC 9112, 9.6): only our side
- * ends. The rest is thrown away for a while, so that a client that drips does not keep the socket.
+ * Half-closes a connection whose request is still arriving after the answer. Node would close it, and the following
+ * reset could destroy the answer (RFC 9112, 9.6). The rest of the request is discarded for a limited time.
  */
 export function awaitRest(request: IncomingMessage, response: ServerResponse, milliseconds: number): void {
   const { socket } = request;

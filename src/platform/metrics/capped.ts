@@ -15,9 +15,8 @@ const mostSeries = 1_000;
 const longestValue = 100;
 
 /**
- * The series of one metric, found by the values of their labels. Their number is bounded: a value that comes from
- * outside could otherwise fill the memory of this process and of the store behind it; what is over the bound is
- * counted as `other`. They are kept here and not by the library, which sorts and joins the labels at every step.
+ * The series of one metric, by label values. Their number is bounded, since values from outside could fill the
+ * memory; further ones count as `other`. They are kept here, as the library sorts and joins labels on every update.
  */
 abstract class Series<Label extends string, State> {
   private readonly states = new Map<string, { readonly labels: Labels<Label>; readonly state: State }>();

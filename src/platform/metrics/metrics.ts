@@ -5,8 +5,8 @@ import { CappedCounter, CappedGauge, CappedHistogram } from './capped';
 const buckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 1200];
 
 /**
- * Every number the service publishes. Keys, users and organisations are no labels: there is no end to them,
- * and a metrics store is the wrong place to learn who did what.
+ * Every published metric. Keys, users and organisations are no labels: their number is unbounded, and a metrics store
+ * must not reveal who did what.
  */
 export class Metrics {
   readonly registry = new Registry();

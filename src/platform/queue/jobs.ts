@@ -19,9 +19,8 @@ export interface ScheduledJob<Data> {
 const ANSWER_DEADLINE_MS = 5_000;
 
 /**
- * Queues a job, or fails after a few seconds: a caller must not hang because the store behind the queue does.
- * The id is always ours. To number jobs itself, BullMQ creates a sequence a queue at run time, and the role the
- * service works under may not create anything.
+ * Queues a job, or fails after a few seconds: a caller must not hang when the queue's store does. We always give the
+ * id; otherwise BullMQ creates a sequence for each queue at run time, which the service's role may not.
  */
 export async function addJob<Data>(
   queue: Queue,
@@ -39,7 +38,7 @@ export async function scheduleJob<Data>(
   try {
     await answerOf(queue, queue.upsertJobScheduler(name, { pattern: cron, tz: 'UTC' }, { name, data }));
   } catch (error) {
-    // On PostgreSQL two nodes saying the same at the same moment collide; then the other one has done it.
+    // On PostgreSQL two nodes doing this at once conflict; then the other one has succeeded.
     const existing = await queue.getJobScheduler(name);
     if (existing?.pattern !== cron) throw error;
   }

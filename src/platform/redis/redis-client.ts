@@ -2,8 +2,8 @@ import { Redis } from 'ioredis';
 import type { Logger } from '../logging';
 
 /**
- * A client that connects with its first command and never keeps anybody waiting: a command that finds no server
- * fails within seconds, while the client goes on trying to reach it in the background.
+ * A client that connects on its first command and never blocks callers: a command without a server fails within
+ * seconds, while the client reconnects in the background.
  */
 export function createRedisClient(url: string, logger: Logger): Redis {
   const client = new Redis(url, {

@@ -31,9 +31,9 @@ const systemResolver: Resolver = (host) =>
   });
 
 /**
- * Keeps requests to suppliers out of networks that are not the internet's. A base URL is typed in by people, and
- * what its name stands for is decided elsewhere and may change between two connections: so the text is checked
- * when it is stored, and the address again for every connection, which then goes to the address that was checked.
+ * Prevents SSRF: requests to suppliers never reach private networks. A name may resolve differently between two
+ * connections, so the text is checked when it is stored, and the address again for every connection, which is pinned
+ * to it.
  */
 export class AddressGuard {
   private readonly exceptions: Exception[];
@@ -100,7 +100,7 @@ export class AddressGuard {
     };
   }
 
-  /** Throws unless every address of the origin's host is permitted: one bad one among them is a trap. */
+  /** Throws unless every address of the origin's host is permitted: a single forbidden one may be an attack. */
   async permittedAddresses(origin: URL): Promise<LookupAddress[]> {
     const host = bare(origin.hostname);
     const addresses = familyOf(host) ? [host] : await this.resolve(host);
@@ -126,7 +126,7 @@ export class AddressGuard {
     return undefined;
   }
 
-  /** Whether an origin needs the operator's word even at a public address. */
+  /** Whether an origin needs the operator's permission even at a public address. */
   private isExceptional(url: URL): boolean {
     return url.protocol !== 'https:' || portOf(url) !== 443;
   }

@@ -6,11 +6,11 @@ export interface SupplierRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly headers: Record<string, string>;
   readonly body?: Pieces | Buffer | string;
-  /** How long the head of the answer may take; unset, the setting for whole answers. */
+  /** The deadline of the answer's head; unset, the setting for whole answers. */
   readonly firstByteMs?: number;
   readonly idleMs?: number;
   readonly totalMs?: number;
-  /** Asked when a connection is there at last: a fault is why the call is not sent after all. */
+  /** Asked once a connection is available: a fault stops the call from being sent. */
   readonly changedMind?: () => Fault | null;
 }
 
@@ -24,9 +24,9 @@ export interface SupplierHandler {
 
 /** A call under way. */
 export interface SupplierCall {
-  /** Whether bytes may have left: such a call may have been carried out, and must not be repeated unthinkingly. */
+  /** Whether bytes may have left: the supplier may have executed such a call, so it must not be blindly repeated. */
   readonly begun: boolean;
-  /** No more of the answer for now. */
+  /** Pauses the answer (back-pressure). */
   pause(): void;
   resume(): void;
   /** Ends the call; the handler learns of it by `onBroken` with this reason. */
@@ -36,8 +36,8 @@ export interface SupplierCall {
 /** How requests reach suppliers; the class is what Nest injects the transport by. */
 export abstract class SupplierTransport {
   /**
-   * Sends a request and reports to the handler, without a promise or a copy a chunk. Exactly one of the handler's
-   * `onEnd` and `onBroken` is called, once, in the end. Redirects are answers like any other.
+   * Sends a request and reports to the handler, without promises or copies. Exactly one of `onEnd` and `onBroken` is
+   * called, once, at the end. Redirects are ordinary answers.
    */
   abstract dispatch(request: SupplierRequest, handler: SupplierHandler): SupplierCall;
 

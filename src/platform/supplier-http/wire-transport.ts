@@ -4,7 +4,7 @@ import { type AddressGuard, AddressRefused } from './address-guard';
 import type { SupplierCall, SupplierHandler, SupplierRequest, SupplierTransport } from './supplier-transport';
 import { ConnectionPool, requestHead, WireCall } from './wire';
 
-/** One on every connection and as many that wait: what is slow must not fill the node with those who wait for it. */
+/** One call on every connection and as many waiting: a slow supplier must not fill the node with waiting calls. */
 const MOST_CALLS_PER_CONNECTION = 2;
 
 const full = ({ host }: URL): Fault =>
@@ -39,10 +39,10 @@ interface Target {
 
 const nothing = new Pieces([]);
 
-/** Our own HTTP/1.1: one bounded connection pool an origin, nothing followed, nothing repeated. */
+/** Our own HTTP/1.1 client: one bounded connection pool for each origin, without redirects or retries. */
 export class WireTransport implements SupplierTransport {
   private readonly origins = new Map<string, Origin>();
-  /** Most calls go to addresses that have been taken apart before. */
+  /** Most calls reuse a parsed address. */
   private targets = new WeakMap<URL, Target>();
 
   constructor(
@@ -91,7 +91,7 @@ export class WireTransport implements SupplierTransport {
       connections: this.settings.supplierConnections,
       timeoutMs: this.settings.supplierConnectTimeoutMs,
       lookup: this.guard.lookupFor(address),
-      // Sockets do not look up a host that is an address already, so that one is checked before they get it.
+      // Sockets do not resolve a literal address, so that one is checked beforehand.
       check: () => {
         const checked = this.guard.checkBaseUrl(address.origin);
         return checked.ok ? null : new AddressRefused(address.host, checked.error);

@@ -30,7 +30,7 @@ export interface AccountNotice {
   readonly path?: string;
   /** Of two mails with the same id only the first is sent. */
   readonly id?: string;
-  /** The reseller's host where it was asked for, by somebody who belongs to nobody yet. */
+  /** The reseller's host of the request, for a visitor who has no organisation yet. */
   readonly host?: string | undefined;
 }
 

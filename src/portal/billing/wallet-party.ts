@@ -37,8 +37,8 @@ export class WalletParties {
   }
 
   /**
-   * Whose documents are asked for: those of the own party, or of another wallet, whatever became of its owner, by the
-   * platform's administrators and the owner of its organisation. Any other wallet is not there.
+   * The wallet whose documents are requested: the reader's own, or another one for the platform's administrators and
+   * the owner of its organisation. Other wallets are not found.
    */
   async reader(
     request: HttpRequest,

@@ -16,7 +16,7 @@ import { WebchatQuery } from './webchat.forms';
 const CONVERSATIONS_A_PAGE = 30;
 const MESSAGES_A_PAGE = 50;
 
-/** A person's own conversations, whatever their role: others are overseen on pages of the administration. */
+/** A person's own conversations, in any role; administrators oversee others on their own pages. */
 @Controller()
 export class WebchatController {
   constructor(

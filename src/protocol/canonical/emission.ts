@@ -20,8 +20,8 @@ export const MAX_HELD = 16 * 1024 * 1024;
 const TEXT_TOOL = -1;
 
 /**
- * The one place where decoders produce events from: it keeps the order that `CanonicalEvent` promises, whatever
- * the supplier does, and nothing leaves it after the end.
+ * All decoders emit events through this class: it enforces the order that `CanonicalEvent` promises, and emits
+ * nothing after the end.
  */
 export class Emission {
   started = false;

@@ -11,7 +11,7 @@ export type SupplierErrorKind =
   | 'invalid'
   | 'unknown';
 
-/** What a supplier says went wrong, whatever the HTTP status was. */
+/** A supplier's error, independent of the HTTP status. */
 export interface SupplierError {
   readonly kind: SupplierErrorKind;
   /** The supplier's own words. */

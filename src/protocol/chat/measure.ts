@@ -20,7 +20,7 @@ export function measureChat(body: Readonly<JsonObject>): RequestMeasure {
   });
   measure.tools += listOf(body.functions).length;
   for (const name of SEARCHING) if (isGiven(body[name])) measure.serverTool(name, null);
-  // What of a prediction does not come true is billed as output, whatever limit the caller sets.
+  // Rejected predicted tokens are billed as output, despite the caller's limit.
   if (isGiven(body.prediction)) measure.predictedTokens = Buffer.byteLength(JSON.stringify(body.prediction));
   return measure;
 }

@@ -163,7 +163,7 @@ function assistantBlock(block: Fields): AssistantBlock[] {
   }
 }
 
-/** Results come first, whatever order they were sent in: it is what every supplier wants. */
+/** Results are put first, as every supplier requires. */
 function userTurns(message: Fields): Turn[] {
   const read = (block: Fields): (ContentBlock | ToolResultBlock)[] =>
     block.raw('type') === 'tool_result' ? [toolResult(block)] : contentBlock(block);

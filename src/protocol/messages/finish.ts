@@ -26,6 +26,6 @@ export const readFinish = (raw: string | null): Finish => ({
   raw,
 });
 
-/** Who refuses in words ends with "refusal" here, whatever the supplier's own word was. */
+/** A refusal in words ends with "refusal" here, independent of the supplier's own reason. */
 export const writeFinish = ({ unified }: Finish, refused: boolean): string =>
   refused && unified === 'stop' ? 'refusal' : RAW[unified];

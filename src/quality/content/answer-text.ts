@@ -34,7 +34,7 @@ function readWhole(surface: DialectName, body: Buffer): CanonicalAnswer | null {
   return result.ok ? result.value : null;
 }
 
-/** What was said and which calls are proposed; reasoning is nobody's answer. */
+/** The text and the proposed calls; reasoning is no part of the answer. */
 function textOf({ blocks }: CanonicalAnswer): string {
   return blocks
     .flatMap((block) => {

@@ -4,7 +4,7 @@ import { withinScope } from '../scores/within-scope';
 /** Of the record `r`: the model that answered a request for auto. */
 export const answeredBy = `coalesce(r.auto_decision->>'answered_by', r.auto_decision->>'chosen')`;
 
-/** Where the reference answered, as in shadow, nothing was saved or spent, whatever would have been chosen. */
+/** Where the reference model answered, as in shadow mode, nothing was saved or spent. */
 export const costRatio = `CASE WHEN ${answeredBy} = r.auto_decision->>'ref' THEN 1
   ELSE (r.auto_decision->>'cost_ratio')::float8 END`;
 

@@ -21,14 +21,17 @@ const instructions: Readonly<Record<JudgeTask, string>> = { rate: RATE, compare:
 
 const MOST_TOKENS: Readonly<Record<JudgeTask, number>> = { rate: 1_200, compare: 600 };
 
-/** Whatever of the judge may change a score changes this. */
+/** The judge version: it changes with everything that may change a score. */
 export const judgeVersion = (model: string): string =>
   createHash('sha256')
     .update(JSON.stringify([model, RUBRIC_VERSION, instructions, MOST_TOKENS]))
     .digest('hex')
     .slice(0, 12);
 
-/** A request of the chat dialect. `check` is unknown to whoever wrote the texts: only the judge's own words repeat it. */
+/**
+ * A request of the chat dialect. `check` is a nonce that the judged texts cannot know: only the judge's own words
+ * repeat it.
+ */
 export function judgeRequest(
   task: JudgeTask,
   model: string,

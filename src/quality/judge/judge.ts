@@ -80,7 +80,7 @@ export class Judge {
     const length = Object.values(texts).reduce((sum, text) => sum + text.length, 0);
     const ask: EvaluationAsk = {
       sample,
-      // Which models a key may call says nothing about who judges its answers; the organisation's rules do.
+      // The key's model access does not restrict the judge; the organisation's rules do.
       caller: { ...caller, allowedModels: null },
       purpose: task === 'rate' ? 'judge' : 'compare',
       surface: 'chat',

@@ -16,7 +16,7 @@ export type Preference = 'a' | 'b' | 'tie' | 'inconsistent';
 
 const LONGEST_RATIONALE = 1_000;
 
-/** Only exactly what was asked for is a score: rubbish, a refusal or words of the judged text are none. */
+/** Only the exact format is a score: garbage, a refusal or words of the judged text are none. */
 export function readRating(text: string, check: string): Judgement {
   const said = objectIn(text, ['check', 'verdict', 'scores', 'rationale']);
   if (said === null) return wrong('The judge did not answer in the form that it was asked for.');
@@ -38,7 +38,7 @@ export function readComparison(text: string, check: string): Better | null {
   return better === 'first' || better === 'second' || better === 'tie' ? better : null;
 }
 
-/** A judge that prefers a place, and not an answer, has no preference. */
+/** A judge that prefers a position has no preference between the answers. */
 export function preferenceOf(servedFirst: Better | null, servedSecond: Better | null): Preference | null {
   if (servedFirst === null || servedSecond === null) return null;
   const before = { first: 'a', second: 'b', tie: 'tie' } as const;
@@ -48,8 +48,8 @@ export function preferenceOf(servedFirst: Better | null, servedSecond: Better | 
 }
 
 /**
- * Whether a text speaks to its judge instead of to its reader. Such an answer is not judged: a score that it may have
- * talked the judge into says nothing.
+ * Whether a text addresses its judge (prompt injection). Such an answer is not judged, as its score would mean
+ * nothing.
  */
 export const addressesJudge = (text: string): boolean => appeals.some((appeal) => appeal.test(text));
 
@@ -62,7 +62,7 @@ const appeals = [
 
 const wrong = (rationale: string): Judgement => ({ verdict: 'judge_error', rationale });
 
-/** One object with these members and no others; a fence around it is manners, not content. */
+/** One object with exactly these members; a code fence around it is tolerated. */
 function objectIn(text: string, members: readonly string[]): Record<string, unknown> | null {
   const bare = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1] ?? text;
   try {

@@ -17,8 +17,8 @@ export interface PlannedCall {
 const SURELY_OVER = `interval '30 minutes'`;
 
 /**
- * What evaluation costs, apart from every wallet. A call is entered before it is made, under the id that its request
- * record has, so that a crash between the two loses no cost.
+ * The cost of evaluation, apart from every wallet. A call is entered before it is made, under the id of its request
+ * record, so that a crash loses no cost.
  */
 @Injectable()
 export class EvaluationLedger {

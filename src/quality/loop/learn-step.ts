@@ -6,7 +6,7 @@ import { QualityPolicies } from '../settings/quality-policies';
 import { RouterMemory } from './router-memory';
 import { type AnswerRow, type SampleRow, Samples } from './samples';
 
-/** Hands the scores of a sample to the router, all of its answers as one example, and lets its texts go. */
+/** Passes a sample's scores to the router, all answers as one example, and deletes its texts. */
 @Injectable()
 export class LearnStep {
   constructor(
@@ -38,7 +38,7 @@ export class LearnStep {
     }, NOT_ACTIVITY);
   }
 
-  /** What was expected before it was learned: the only honest measure of how well the router knows. */
+  /** The prediction before learning: the only honest measure of the router's knowledge. */
   private async keepPredictions(sample: SampleRow, example: Example): Promise<void> {
     const predictions = await this.memory.predict(sample.organisation_id, example);
     for (const [model, { quality, deviation, stateVersion }] of predictions) {

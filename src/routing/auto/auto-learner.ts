@@ -5,7 +5,7 @@ import { type Example, type StoredExample, storedExample } from '../autorouter';
 /** Announces the organisation whose state has changed. */
 export const autoStateChannel = 'auto_state';
 
-/** The one way by which anything is learned. */
+/** All learning goes through this class. */
 @Injectable()
 export class AutoLearner {
   constructor(

@@ -1,6 +1,6 @@
 import type { RouterAlgorithm } from '../autorouter';
 
-/** How `auto` chooses, as far as one level of the house says it. What a level leaves out, the wider one decides. */
+/** The settings of `auto` at one level. A level that leaves a setting out takes that of the wider level. */
 export interface AutoSettings {
   readonly mode?: AutoMode;
   readonly algorithm?: RouterAlgorithm;

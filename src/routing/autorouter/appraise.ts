@@ -10,7 +10,7 @@ const FAILURE_WEIGHT = 0.5;
 export const DOUBT_SCALE = 0.8 * Math.SQRT2;
 const MILLION = 1_000_000;
 
-/** A model that may answer the request: everything that forbids one was asked before. */
+/** A candidate model: every hard constraint was checked before. */
 export interface Candidate {
   readonly model: string;
   /** Who supplies it, for the order of failover. */
@@ -51,7 +51,7 @@ export interface Question {
   /** ms since 1970 */
   readonly now: number;
   readonly session?: SessionView;
-  /** What was seen of the models: their failures, and what people said of their answers. */
+  /** Observations of the models: their failures, and feedback on their answers. */
   readonly reliability?: readonly Reliability[];
   readonly drift?: DriftLevel;
   /** The budget that presses most, and what it adds to kappa. */
@@ -62,7 +62,7 @@ export interface Question {
   readonly excluded?: Readonly<Record<string, number>>;
 }
 
-/** A candidate with what is believed of it. */
+/** A candidate with the belief about it. */
 export interface Appraised extends Candidate, Estimate {
   /** In nano-USD. */
   readonly cost: number;
@@ -108,7 +108,7 @@ export function appraise(state: RouterState, question: Question, tuning: Tuning)
   };
 }
 
-/** The model that answers in doubt. */
+/** The reference model: it answers in doubt. */
 export function referenceOf<T extends Pick<Appraised, 'model' | 'generalQuality'>>(
   pool: readonly T[],
   named: string | undefined,

@@ -19,7 +19,7 @@ export interface Neighbour {
   readonly similarity: number;
 }
 
-/** For one search at a time, whoever's memory it is in. */
+/** Scratch memory for one search at a time, shared by all memories. */
 const sums = new Float32Array(MEMORY_SIZE);
 const asked = new Float32Array(HASHES);
 

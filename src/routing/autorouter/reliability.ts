@@ -1,5 +1,5 @@
 const HALF_LIFE_MS = 10 * 60_000;
-/** Belief before anything is seen: one failure in a hundred. */
+/** The prior: one failure in a hundred. */
 const PRIOR = { failed: 0.05, answered: 4.95 };
 
 /** Recent answers and failures of models, as this node saw them; both halve in ten minutes. */

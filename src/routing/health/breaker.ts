@@ -1,4 +1,4 @@
-/** When a lane counts as failing, and how long it is then left alone. */
+/** When a lane's breaker opens, and how long the lane then rests. */
 export interface BreakerTerms {
   /** So many failures in a row open it. */
   readonly failures: number;
@@ -19,7 +19,7 @@ export const usualTerms: BreakerTerms = {
 const WINDOW_SLOTS = 10;
 /** Fewer calls than this in a window say nothing about how many fail. */
 const WINDOW_CALLS = 20;
-/** Rests differ by so much, or every node would probe at the same moment. */
+/** Jitter of the rests: otherwise every node would probe at the same moment. */
 const JITTER = 0.2;
 /** How often a lane may be tried all the same when there is no other. */
 const LAST_HOPE_MS = 1_000;
@@ -27,7 +27,7 @@ const LAST_HOPE_MS = 1_000;
 const PROBE_DEADLINE_MS = 30_000;
 /** A lane whose last failure took so long is not waited for: its next probe may take as long. */
 const SLOW_FAILURE_MS = 500;
-/** So many callers wait for one probe; more of them would only arrive at once. */
+/** The bound on callers that wait for one probe: more would return to the lane at once. */
 const MOST_WAITERS = 100;
 
 export type BreakerState = 'closed' | 'open' | 'half-open';
@@ -36,8 +36,8 @@ export type BreakerState = 'closed' | 'open' | 'half-open';
 export type Ticket = number;
 
 /**
- * Whether a lane is worth trying. Opens after some failures in a row, or when more than half of at least twenty calls
- * within its window failed. While it is open, one probe at a time finds out whether the lane is well again.
+ * The circuit breaker of a lane. It opens after some failures in a row, or when more than half of at least twenty
+ * calls within its window failed. While it is open, one probe at a time tests the lane.
  */
 export class Breaker {
   private consecutive = 0;
@@ -100,7 +100,7 @@ export class Breaker {
     return state === 'open' ? null : this.beginProbe(now);
   }
 
-  /** Resting would mean refusing everybody: one caller a second finds out whether it is over. */
+  /** Resting would refuse every caller: one caller a second tries the lane instead. */
   tryAsLast(now: number): Ticket | null {
     if (now < this.pausedUntil || now - this.lastHopeAt < LAST_HOPE_MS) return null;
     this.lastHopeAt = now;
@@ -116,7 +116,7 @@ export class Breaker {
 
   /** An answer has begun. The lane is open to everybody again, and shut at once should this answer break off. */
   answering(ticket: Ticket): void {
-    // A probe that was slow, and has been followed by another, says as much.
+    // A success of a slow probe counts, even if another probe followed it.
     if (this.probeAt !== null && ticket !== 0) {
       this.probeAt = null;
       this.forgetCalls();
@@ -141,7 +141,7 @@ export class Breaker {
     if (this.probeAt === null) {
       if (this.consecutive >= this.terms.failures || this.mostlyFails()) this.probeAt = now + this.nextRest();
     } else if (this.owns(ticket)) {
-      // Only the probe says something new; stragglers were sent before it opened.
+      // Only the probe counts; other calls were sent before the breaker opened.
       this.rest = Math.min(this.rest * 2, this.terms.longestRestMs);
       this.probeAt = now + this.nextRest();
     }

@@ -5,10 +5,9 @@ const PER_SECOND = 50;
 const LARGEST = 1_000;
 
 /**
- * How often one supplier may be tried on behalf of requests that another has failed: a tenth of the first tries it
- * could have been asked for, and five a second besides. What is unused adds up to a hundred, so that a supplier that
- * dies under load loses no request; the breakers end the failing within a few calls. In a total outage retries stay a
- * rounding error instead of doubling the storm.
+ * Limits retries at one supplier: a tenth of its possible first tries, and five a second besides. An unused budget
+ * accumulates to a hundred, so that a supplier that fails under load loses no request. In a total outage retries stay
+ * rare instead of doubling the load.
  */
 export class RetryBudget {
   private credit = LARGEST;

@@ -53,10 +53,9 @@ export class SupplierClient {
   ) {}
 
   /**
-   * Sends a call in the way of its supplier, with the supplier's secret. It takes proof of a hold, so that no route
-   * can reach a supplier for which no money was set aside. Fails with a fault before anything was sent; what happens
-   * afterwards is told by the exchange. The provider's own deadlines come before the given ones. Only a pool of tokens
-   * makes it a promise: it may have to renew one first.
+   * Sends a call with the supplier's secret. It requires proof of a hold, so that no route can call a supplier
+   * without money set aside. Before sending it fails with a fault; later failures reach the exchange. The provider's
+   * deadlines take precedence over the given ones. Only a token pool makes it asynchronous, for a renewal.
    */
   open(_hold: HoldProof, input: SupplierCallInput, deadlines: CallDeadlines): SentCall | Promise<SentCall> {
     const { provider } = input.lane;
@@ -120,7 +119,7 @@ export class SupplierClient {
   private credentialFor(style: SupplierStyle, { provider }: LaneView): Credential | null {
     const { first, state } = this.credentials.at(provider);
     if (first !== null) return first;
-    // A secret that cannot be read was meant to be used: going without it would be a surprise.
+    // A configured but unreadable secret is an error: the call is not sent without it.
     if (state === 'missing' && !style.needsCredential(provider)) return null;
     throw fault('configuration_error', { details: { provider: provider.name, credential: state } });
   }

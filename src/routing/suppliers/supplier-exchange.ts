@@ -36,8 +36,8 @@ interface HeadWaiter {
 }
 
 /**
- * One call to a supplier, from the request to the last byte of the answer. The head is a promise; the body goes
- * to a reader, who may come later than its first bytes and may be slower than they are.
+ * One call to a supplier, from the request to the last byte of the answer. The head is a promise; the body goes to a
+ * reader, which may attach later and apply back-pressure.
  */
 export class SupplierExchange implements SupplierHandler {
   private known: AnswerHead | null = null;

@@ -18,7 +18,7 @@ import type { Posted, Refusal } from '../pages/refusal';
 
 type Surface = 'gateway' | 'messages' | 'page' | 'portal';
 
-/** The edge of the service: whatever was thrown leaves as a code of the catalogue, in the shape of its surface. */
+/** The exception filter: every failure is answered with a code of the catalogue, in the format of its interface. */
 @Catch()
 export class FaultFilter implements ExceptionFilter {
   constructor(
@@ -32,13 +32,13 @@ export class FaultFilter implements ExceptionFilter {
     const request = http.getRequest<HttpRequest>();
     const response = http.getResponse<ServerResponse>();
     const problem = this.faultOf(error, request, response);
-    // Of a caller who left there is a line already.
+    // A caller that disconnected is logged elsewhere.
     const isTold = problem.status >= 500 || (request.attempted !== undefined && problem.status !== 499);
     if (isTold) this.report(problem, request);
     // A stream has been told of its failure in its own words.
     if (response.writableEnded) return;
     if (response.headersSent) {
-      // Too late for an answer: a broken connection is at least not mistaken for a whole one. What was written goes out.
+      // Too late for an error answer: the connection is broken, so that the answer is not mistaken for a whole one.
       setImmediate(() => response.destroy());
       return;
     }
@@ -141,7 +141,7 @@ function surfaceOf(request: HttpRequest): Surface {
   return wantsPage(request) ? 'page' : 'portal';
 }
 
-/** A visitor of a page is led to where the refusal can be dealt with. */
+/** A visitor is redirected to the page that resolves the refusal. */
 function placeFor({ code, options }: Fault, request: HttpRequest): string | null {
   if (request.method !== 'GET') return null;
   if (code === 'authentication_required' || code === 'invalid_session') {

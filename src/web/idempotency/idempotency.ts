@@ -15,9 +15,9 @@ interface Outcome<T> {
 /** Told with every answer that is repeated; such an answer costs nothing. */
 const REPLAYED = { 'x-svc-replayed': 'true' } as const;
 const RENEW_MS = 10_000;
-/** A database that does not answer holds up no request longer: not the caller, and not an answer that was paid for. */
+/** The longest wait for the database, both for a caller and for an answer that was paid for. */
 const PATIENCE_MS = 5_000;
-/** Others may begin and fail in between; so often in a row it is simply busy. */
+/** Other requests may begin and fail in between; after so many rounds the key counts as busy. */
 const MOST_TRIES = 3;
 
 /** `Idempotency-Key`: the same request under the same key is carried out once, and answered the same for a day. */
@@ -33,7 +33,7 @@ export class Idempotency {
     this.leases = new Leases((claims) => this.renew(claims), RENEW_MS);
   }
 
-  /** Once, for whatever a codec can keep; `route` says what the body was sent to. */
+  /** Runs the operation once, for any answer that a codec can store; `route` identifies the operation. */
   async once<T>(
     asked: Asked,
     route: string,
@@ -78,7 +78,7 @@ export class Idempotency {
     }
   }
 
-  /** The answer was paid for: it goes out even if it cannot be kept, and the claim stays until its lease is over. */
+  /** The answer was paid for: it is sent even if it cannot be stored, and the claim stays until its lease ends. */
   private async keep(claim: string, operation: Operation, answer: Buffer): Promise<void> {
     const kept =
       answer.length > this.settings.idempotentAnswerLimitBytes

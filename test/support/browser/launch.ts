@@ -39,7 +39,7 @@ export function openContext(
   });
 }
 
-/** Runs `look` on a page of its own, which is closed whatever happens. */
+/** Runs `look` on a page of its own, which is always closed. */
 export async function withPage<Result>(
   browser: Browser,
   viewing: Viewing,

@@ -14,12 +14,12 @@ const MOST_EARLY_HEADS = 16;
 /** An idle connection is used again for so long, unless the supplier says otherwise, and at most for so long. */
 const USUAL_IDLE_MS = 30_000;
 const LONGEST_IDLE_MS = 60_000;
-/** Before the time at which a supplier closes, so that no call crosses that on its way. */
+/** A safety margin before the supplier's own time-out, so that no call meets a closing connection. */
 const IDLE_MARGIN_MS = 2_000;
 
 const headEnd = Buffer.from('\r\n\r\n');
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d) [\t\x20-\x7e\x80-\xff]*$/;
-/** How nearly every answer begins. */
+/** The usual beginning of an answer. */
 const usualLine = 'HTTP/1.1 200 OK\r\n';
 /** The one status that forbids a body and does not end the answer with its head. */
 const RESET_CONTENT = 205;
@@ -28,8 +28,8 @@ const digits = /^\d{1,15}$/;
 type Framing = 'none' | 'length' | 'chunked' | 'close';
 
 /**
- * Reads one HTTP/1.1 answer after the other from the bytes of a connection, whatever pieces they come in. Strict:
- * an answer that two readers could take for two different ones is refused.
+ * Reads HTTP/1.1 answers from the bytes of a connection, in chunks of any size. Strict: an answer that two parsers
+ * could read differently is refused.
  */
 export class AnswerParser {
   private sink: AnswerSink | null = null;
@@ -37,7 +37,7 @@ export class AnswerParser {
   private part: Buffer | null = null;
   private framing: Framing = 'none';
   private isInBody = false;
-  /** What a body begins with comes chunk by chunk: much is decided by the first word. */
+  /** The first body bytes are passed on chunk by chunk, since the first word decides much. */
   private isBeginning = false;
   private left = 0;
   /** A body would contradict the status, although the framing allows one. */
@@ -60,7 +60,7 @@ export class AnswerParser {
     this.idleMs = 0;
   }
 
-  /** Takes what one read has brought; the memory may be used again afterwards. True once the answer is whole. */
+  /** Parses one read; its memory may be reused afterwards. True once the answer is whole. */
   read(memory: Buffer, count: number): boolean {
     let at = 0;
     while (!this.isInBody) {
@@ -69,7 +69,7 @@ export class AnswerParser {
     }
     const end = this.readBody(memory, at, count);
     if (end === -1) return false;
-    // Whatever comes behind an answer belongs to no question.
+    // Bytes after an answer belong to no request.
     if (end < count) this.idleMs = 0;
     this.sink = null;
     return true;
@@ -116,7 +116,7 @@ export class AnswerParser {
   private takeFields(status: number, isLasting: boolean, headers: IncomingHttpHeaders): void {
     if (status === 101) throw new BrokenAnswer('it changes the protocol');
     if (status < 200) {
-      // What is said in advance precedes the answer.
+      // Informational answers (1xx) precede the real one.
       this.earlyHeads += 1;
       if (this.earlyHeads > MOST_EARLY_HEADS) throw new BrokenAnswer('it never begins');
       return;
@@ -124,7 +124,7 @@ export class AnswerParser {
     if ((headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity')
       throw new BrokenAnswer('it is compressed, although that was not offered');
     this.frame(status, headers);
-    // HTTP/1.0 knows no chunks: where such an answer ends is not certain enough for another one to follow it.
+    // HTTP/1.0 has no chunked coding: the end of such an answer is too uncertain for another to follow.
     const mayLast = this.framing === 'length' || this.framing === 'none' || isLasting;
     this.idleMs = this.framing === 'close' || !mayLast ? 0 : idleTimeIn(headers, isLasting);
     this.isEmptyByStatus = status === RESET_CONTENT;

@@ -27,7 +27,7 @@ type State =
   | 'last-lf'
   | 'over';
 
-/** A body that comes in chunks, whatever pieces the chunks come in. */
+/** A chunked body, in reads of any size. */
 export class ChunkedBody {
   private state: State = 'size';
   private size = 0;

@@ -2,7 +2,7 @@ import { connect as connectPlain, isIP, type LookupFunction, type Socket } from 
 import { connect as connectEncrypted } from 'node:tls';
 import { SupplierDeadline } from '../errors';
 
-/** What one read takes, and what waits in a socket at most before the next: beyond it the supplier is held up. */
+/** The size of one read, and the most that a socket buffers before back-pressure. */
 const READ_BYTES = 16 * 1024;
 const PROBE_AFTER_MS = 60_000;
 
@@ -16,7 +16,7 @@ export interface Destination {
 /** Answers false to have the socket read no further for now. */
 export type Reading = (memory: Buffer, count: number) => boolean;
 
-/** One for all connections: what is in it was taken out before the next read. */
+/** One buffer for all connections: each read is consumed before the next. */
 const memory = Buffer.allocUnsafeSlow(READ_BYTES);
 
 /** Opens connections to one origin; encrypted ones resume the session of the one before. */
@@ -36,7 +36,7 @@ export function connectorTo({ origin, timeoutMs, lookup }: Destination): (readin
   let session: Buffer | undefined;
   const open = (reading: Reading): Socket => {
     if (!isEncrypted) {
-      // By itself a socket takes 64 KB for every read, and as much again for a slow reader.
+      // By default a socket allocates 64 KB for every read, and as much again for a slow reader.
       const callback = (count: number): boolean => reading(memory, count);
       return connectPlain({ ...usual, onread: { buffer: memory, callback } });
     }

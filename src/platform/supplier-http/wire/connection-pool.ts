@@ -10,7 +10,7 @@ export interface PoolTerms extends Destination {
   readonly check: () => Error | null;
 }
 
-/** The connections to one origin: at most so many, each with one call at a time; a call that finds none free waits. */
+/** The connections to one origin: a bounded number, each with one call at a time; further calls wait. */
 export class ConnectionPool implements Owner {
   private readonly connect: ReturnType<typeof connectorTo>;
   private readonly isEncrypted: boolean;
@@ -29,9 +29,8 @@ export class ConnectionPool implements Owner {
   }
 
   /**
-   * Sends a call as soon as there is a connection, and never before the event loop has looked at all of them once more:
-   * bytes that came unasked are then read and not taken for this one's answer, and one that was closed is not
-   * used.
+   * Sends a call once a connection is free, and after one more turn of the event loop. Unsolicited bytes are then
+   * read before the call, and a closed connection is not used.
    */
   send(call: WireCall): void {
     if (this.isClosed) return call.fail(closed());

@@ -19,7 +19,7 @@ const SHORT_BYTES = 4 * 1024;
 
 /** One that was opened and not needed after all is kept for so long. */
 const UNUSED_MS = 10_000;
-/** One that is gone again so soon was no connection: opening the next at once could go on for ever. */
+/** A connection that closes sooner is a failure: opening the next at once could loop for ever. */
 const YOUNG_MS = 1_000;
 
 /** One connection to a supplier, with one call on it at a time. */
@@ -55,7 +55,7 @@ export class Connection {
       });
   }
 
-  /** Whether the supplier still expects calls on it, as far as anybody can know. */
+  /** Whether the supplier still accepts calls on it, as far as can be known. */
   get isUsable(): boolean {
     const { destroyed, writableLength } = this.socket;
     // Of a request that was answered early, some is still to be sent, and the supplier may not read it.
@@ -95,7 +95,7 @@ export class Connection {
     this.finish();
   }
 
-  /** At once: the supplier sees it close, and the call on it hears of it where there is something to tell. */
+  /** Closes at once: the supplier sees it, and the call learns of it where it has to. */
   destroy(error?: Error): void {
     const { call } = this;
     this.call = null;
@@ -105,7 +105,7 @@ export class Connection {
 
   private read(memory: Buffer, count: number): boolean {
     const { call } = this;
-    // Bytes that come unasked would be taken for the answer to the next request.
+    // Unsolicited bytes would be taken for the answer to the next request.
     if (call === null || this.heldBack) {
       this.cause ??= new BrokenAnswer('nobody had asked');
       return this.refuse();

@@ -7,8 +7,8 @@ export interface Timed extends Listed {
 }
 
 /**
- * One timer for the deadlines of all calls. Calls start and end by the thousand a second, long before their deadlines.
- * A Node timer for each would cost a good part of the call itself.
+ * One timer for the deadlines of all calls. Thousands of calls a second end long before their deadlines, and a Node
+ * timer for each would cost a good part of the call itself.
  */
 export class DeadlineTimer {
   private readonly scheduled = new SwapList<Timed>();

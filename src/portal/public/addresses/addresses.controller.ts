@@ -28,7 +28,7 @@ const pages = [
   ...legalDocuments.map((name) => `/legal/${name}`),
 ];
 
-/** What programs look for at addresses that are agreed on. */
+/** Well-known addresses for programs. */
 @Controller()
 export class AddressesController {
   constructor(

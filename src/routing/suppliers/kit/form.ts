@@ -8,8 +8,8 @@ export interface EncodedForm {
 }
 
 /**
- * Writes a form anew from what was understood of it. Forwarding the caller's own bytes would let two readers of one
- * form disagree on what it says.
+ * Writes a form anew from its parsed parts. Forwarding the caller's bytes would let two parsers read one form
+ * differently.
  */
 export function encodeForm({ fields, files }: Omit<FormBody, 'kind'>): EncodedForm {
   const boundary = `svc-${randomBytes(18).toString('hex')}`;

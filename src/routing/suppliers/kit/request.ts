@@ -85,6 +85,6 @@ const mayBeRaw = ({ operation, body }: OutgoingCall): boolean =>
 function setSessionHeader({ lane, sessionKey }: OutgoingCall, headers: Record<string, string>): void {
   const { session_header: name } = lane.provider.settings;
   if (sessionKey === null || typeof name !== 'string') return;
-  // Whatever the caller calls a session stays between the caller and us.
+  // A session's name is private to the caller and the gateway.
   headers[name.toLowerCase()] = hash('sha256', sessionKey).slice(0, 32);
 }

@@ -35,8 +35,8 @@ interface Range {
 }
 
 /**
- * The secrets of one call, and the one place that takes them out of a supplier's words. Suppliers repeat what they were
- * sent when they complain about it, and proxies in front of them repeat all of it.
+ * The secrets of one call, and the only code that redacts them from a supplier's words. Suppliers, and proxies in
+ * front of them, echo requests in their error messages.
  */
 export class CallSecrets {
   /** Nearly every call ends without a failure, so they are taken apart only when one has to be passed on. */
@@ -85,7 +85,7 @@ export class CallSecrets {
     const { message, param, details } = told;
     const clean = this.blanked({ message, param, details });
     const isTold = JSON.stringify(clean) !== JSON.stringify({ message, param, details });
-    // A cause is for the log, which prints all of it.
+    // A cause is redacted too: the log prints all of it.
     const inner = cause instanceof Fault ? this.blankedFault(cause) : cause;
     const isTelling = inner instanceof Error && this.blankedText(String(inner.stack)) !== String(inner.stack);
     if (!isTold && !isTelling && inner === cause) return problem;

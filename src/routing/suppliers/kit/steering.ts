@@ -1,6 +1,6 @@
 /**
- * Fields that tell some clients, gateways and servers where to send a request, with which secret, or which other model
- * to take. Here the catalogue decides that alone, so they never go further. `region` is a field of our own.
+ * Fields by which some clients, gateways and servers choose a request's destination, secret or model. Here the
+ * catalogue alone decides, so they are never forwarded. `region` is a field of our own.
  */
 export const steeringFields: ReadonlySet<string> = new Set(
   [

@@ -8,8 +8,8 @@ type Send = (token: TokenCredential, handler: SupplierHandler) => SupplierCall;
 const MOST_TOKENS = 3;
 
 /**
- * A call to a supplier with a pool of tokens. One whose token is refused goes out again with the next, before anybody
- * hears of it: the supplier has done nothing yet, and is well, whatever it thinks of that token.
+ * A call to a supplier with a pool of tokens. After a rejected token it is repeated with the next one, unseen by the
+ * caller. The lane's health is not affected: a rejected token says nothing about the supplier.
  */
 export class PooledCall implements SupplierCall {
   private current: SupplierCall | null = null;

@@ -42,7 +42,7 @@ export interface TokenLease {
   release(): void;
 }
 
-/** The tokens of native suppliers: the least used healthy one is taken, and each is renewed before it ends. */
+/** A pool of tokens: the least used healthy one is taken, and each is renewed before it expires. */
 @Injectable()
 export class TokenPool implements OnApplicationShutdown {
   private readonly logger = new Logger(TokenPool.name);
