@@ -1,5 +1,15 @@
 import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
-import { ChangeForm, IsDollars, IsFlag, IsId, IsIdOrNone, IsLine, ListQuery } from '../pages/fields';
+import {
+  ChangeForm,
+  IsDollars,
+  IsFlag,
+  IsId,
+  IsIdOrNone,
+  IsLine,
+  IsPerson,
+  ListQuery,
+  type PersonName,
+} from '../pages/fields';
 
 const SLUG = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -41,8 +51,8 @@ export class OrganisationForm extends ChangeForm {
   @IsFlag()
   sso_only?: boolean;
 
-  @IsIdOrNone()
-  billing_user_id?: number | null;
+  @IsPerson()
+  billing_user_id?: PersonName | null;
 
   @IsDollars()
   monthly_budget?: string | null;

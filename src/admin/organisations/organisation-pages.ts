@@ -5,7 +5,7 @@ import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
 import { raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import type { Looks } from '../pages/looks';
-import { actOf, type ObjectPageModel, pickerOf } from '../pages/object-page';
+import { actOf, type ObjectPageModel, personField } from '../pages/object-page';
 import { moneyField } from '../pages/money-field';
 import { budgetsSection, factsSection } from './organisation-facts';
 import type { OrganisationFacts, OrganisationLine } from './organisation-view';
@@ -140,11 +140,16 @@ export function organisationPage(
   const { translate } = looks;
   const { line: organisation } = facts;
   const { id, name, slug, version } = organisation;
-  const payer = pickerOf(
-    { id: 'billing_user_id', name: 'billing_user_id', label: translate('organisations.billing-user') },
+  const payer = personField(
+    {
+      id: 'billing_user_id',
+      name: 'billing_user_id',
+      label: translate('organisations.billing-user'),
+      placeholder: translate('organisations.each-pays'),
+      optional: true,
+    },
     members,
-    organisation.billingUserId,
-    translate('organisations.each-pays'),
+    organisation.billingUser,
   );
   return {
     page: {

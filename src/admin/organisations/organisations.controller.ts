@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { type ListedOrganisation, Organisations, placeActs, UserRegister } from '../../identity';
-import { fault } from '../../kernel';
+import { fault, type Scope } from '../../kernel';
 import { everyRow } from '../../platform';
 import {
   Access,
@@ -115,20 +115,18 @@ export class OrganisationsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
+    const scope = adminScope(request);
+    const payer = await this.payerOf(scope, id, form);
     if (form.sso_only === true) await this.organisations.refuseLockout(actorOf(request).userId, id);
-    const changes = await this.organisations.change(
-      adminScope(request),
-      targetOf(id, form),
-      fieldsOf(form),
-      (tx) =>
-        this.budgets.set(
-          tx,
-          { kind: 'organisation', id },
-          form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget),
-        ),
+    const changes = await this.organisations.change(scope, targetOf(id, form), fieldsOf(form, payer), (tx) =>
+      this.budgets.set(
+        tx,
+        { kind: 'organisation', id },
+        form.monthly_budget === undefined ? undefined : nanoOf(form.monthly_budget),
+      ),
     );
     this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
-    const { version } = await this.organisations.get(adminScope(request), id);
+    const { version } = await this.organisations.get(scope, id);
     return afterChange(request, response, `${path}/${id}`, {
       ok: true,
       id,
@@ -192,6 +190,15 @@ export class OrganisationsController {
     return afterChange(request, response, path, { ok: true, id });
   }
 
+  private async payerOf(
+    scope: Scope,
+    organisationId: number,
+    { billing_user_id: named }: OrganisationForm,
+  ): Promise<number | null | undefined> {
+    if (typeof named !== 'string') return named;
+    return this.users.numberOf(scope, named, { param: 'billing_user_id', organisationId });
+  }
+
   private async lines(found: readonly ListedOrganisation[]): Promise<OrganisationLine[]> {
     const ids = found.map(({ id }) => id);
     const [spent, budgets] = await Promise.all([
@@ -208,8 +215,11 @@ export class OrganisationsController {
 }
 
 /** Only fields that the form contains; an empty payer removes the payer. */
-function fieldsOf(form: OrganisationForm): Parameters<Organisations['change']>[2] {
-  const { name, slug, billing_exempt: exempt, sso_only: ssoOnly, billing_user_id: payer } = form;
+function fieldsOf(
+  form: OrganisationForm,
+  payer: number | null | undefined,
+): Parameters<Organisations['change']>[2] {
+  const { name, slug, billing_exempt: exempt, sso_only: ssoOnly } = form;
   return {
     ...(name === undefined ? {} : { name }),
     ...(slug === undefined ? {} : { slug }),

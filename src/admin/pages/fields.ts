@@ -4,6 +4,7 @@ import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, Valida
 import { type Fault, type Nano, parseUsd, validationFault } from '../../kernel';
 
 const LARGEST_ID = 2_147_483_647;
+const LONGEST_ADDRESS = 254;
 
 /** Treats an empty form field as absent. */
 const blankToNull = ({ value }: { value: unknown }): unknown => (value === '' ? null : value);
@@ -21,6 +22,28 @@ export const IsId = (): PropertyDecorator =>
 /** Absent keeps the owner, null removes it. */
 export const IsIdOrNone = (): PropertyDecorator =>
   applyDecorators(IsOptional(), Transform(toNumber), IsInt(), Min(1), Max(LARGEST_ID));
+
+/** A person by number, as programs name one, or by mail address, as people do. */
+export type PersonName = number | string;
+
+const isPersonName = (value: unknown): boolean =>
+  typeof value === 'number'
+    ? Number.isInteger(value) && value >= 1 && value <= LARGEST_ID
+    : typeof value === 'string' && value.length <= LONGEST_ADDRESS && /^[^\s@]+@[^\s@]+$/.test(value);
+
+/** Absent keeps the person, null or an empty field removes them. */
+export const IsPerson = (): PropertyDecorator =>
+  applyDecorators(
+    IsOptional(),
+    Transform(({ value }: { value: unknown }) => toNumber({ value: trimmed({ value }) })),
+    ValidateBy({
+      name: 'isEmail',
+      validator: {
+        validate: isPersonName,
+        defaultMessage: () => '$property must be the number or the mail address of a person',
+      },
+    }),
+  );
 
 export const IsLine = (most: number): PropertyDecorator =>
   applyDecorators(Transform(trimmed), IsString(), Matches(/^[^\p{Cc}]+$/u), MaxLength(most));

@@ -1,3 +1,4 @@
+import type { UserName } from '../../identity';
 import type {
   BadgeModel,
   FieldModel,
@@ -79,6 +80,19 @@ export function actOf({ version, withoutReason, ...act }: ActInput, translate: T
 }
 
 /** A select whose options are names by number. */
+/** A person by mail address, with some to choose from: an organisation may have any number. */
+export const personField = (
+  field: Pick<FieldModel, 'id' | 'name' | 'label' | 'help' | 'required' | 'optional' | 'placeholder'>,
+  people: readonly UserName[],
+  chosen: string | null,
+): FieldModel => ({
+  ...field,
+  type: 'email',
+  autocomplete: 'off',
+  ...(chosen === null ? {} : { value: chosen }),
+  suggestions: people.map(({ email, name }) => ({ value: email, label: name })),
+});
+
 export const pickerOf = (
   field: Pick<FieldModel, 'id' | 'name' | 'label' | 'help'>,
   names: readonly { readonly id: number; readonly name: string }[],

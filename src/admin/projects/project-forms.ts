@@ -1,5 +1,15 @@
 import { IsOptional } from 'class-validator';
-import { ChangeForm, IsChoice, IsDollars, IsId, IsIdOrNone, IsLine, ListQuery } from '../pages/fields';
+import {
+  ChangeForm,
+  IsChoice,
+  IsDollars,
+  IsId,
+  IsIdOrNone,
+  IsLine,
+  IsPerson,
+  ListQuery,
+  type PersonName,
+} from '../pages/fields';
 
 export class ProjectParams {
   @IsId()
@@ -35,14 +45,14 @@ export class ProjectForm extends ChangeForm {
   @IsLine(100)
   name?: string;
 
-  @IsIdOrNone()
-  billing_user_id?: number | null;
+  @IsPerson()
+  billing_user_id?: PersonName | null;
 
   @IsDollars()
   monthly_budget?: string | null;
 }
 
 export class MemberForm extends ChangeForm {
-  @IsId()
-  user_id: number;
+  @IsPerson()
+  user_id?: PersonName | null;
 }

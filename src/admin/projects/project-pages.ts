@@ -7,7 +7,7 @@ import { raisedFact, raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import type { Looks } from '../pages/looks';
 import { moneyField } from '../pages/money-field';
-import { type ActModel, actOf, type ObjectPageModel, pickerOf } from '../pages/object-page';
+import { type ActModel, actOf, type ObjectPageModel, personField, pickerOf } from '../pages/object-page';
 import { tableOf } from '../pages/table';
 import type { ProjectListQuery } from './project-forms';
 
@@ -211,11 +211,16 @@ const editAct = (project: ProjectLine, people: readonly UserName[], translate: T
       version: project.version,
       fields: [
         nameField(project.name, translate),
-        pickerOf(
-          { id: 'billing_user_id', name: 'billing_user_id', label: translate('organisations.billing-user') },
+        personField(
+          {
+            id: 'billing_user_id',
+            name: 'billing_user_id',
+            label: translate('organisations.billing-user'),
+            placeholder: translate('projects.usual-payer'),
+            optional: true,
+          },
           people,
-          project.billingUserId,
-          translate('projects.usual-payer'),
+          project.billingUser,
         ),
         moneyField('monthly_budget', 'organisations.budget', project.budget ?? undefined, translate),
       ],
@@ -257,7 +262,11 @@ function memberActs({ id }: ProjectLine, { members, people }: People, translate:
       label: translate('projects.add-member'),
       action: `${path}/${id}/members`,
       fields: [
-        pickerOf({ id: 'user_id', name: 'user_id', label: translate('projects.member') }, others, null, null),
+        personField(
+          { id: 'user_id', name: 'user_id', label: translate('projects.member'), required: true },
+          others,
+          null,
+        ),
       ],
       submit: translate('projects.add-member'),
     },

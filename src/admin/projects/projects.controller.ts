@@ -27,7 +27,7 @@ import {
 } from '../../web';
 import { Budgets } from '../organisations/budgets';
 import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
-import { ChangeForm, nanoOf, targetOf, textOf } from '../pages/fields';
+import { ChangeForm, missingField, nanoOf, type PersonName, targetOf, textOf } from '../pages/fields';
 import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
 import {
@@ -143,7 +143,8 @@ export class ProjectsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const { name, billing_user_id: payer } = form;
+    const { name } = form;
+    const payer = await this.personOf(request, id, 'billing_user_id', form.billing_user_id);
     const fields: ProjectFields = {
       ...(name === undefined ? {} : { name }),
       ...(payer === undefined ? {} : { billingUserId: payer }),
@@ -191,7 +192,9 @@ export class ProjectsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    await this.projects.addMember(adminScope(request), targetOf(id, form), form.user_id);
+    const userId = await this.personOf(request, id, 'user_id', form.user_id);
+    if (typeof userId !== 'number') throw missingField('user_id');
+    await this.projects.addMember(adminScope(request), targetOf(id, form), userId);
     return this.saved(id, request, response);
   }
 
@@ -204,6 +207,19 @@ export class ProjectsController {
   ): Promise<object> {
     await this.projects.removeMember(adminScope(request), targetOf(id, form), userId);
     return this.saved(id, request, response);
+  }
+
+  /** One of the people of the project's organisation. */
+  private async personOf(
+    request: HttpRequest,
+    projectId: number,
+    param: string,
+    named: PersonName | null | undefined,
+  ): Promise<number | null | undefined> {
+    if (typeof named !== 'string') return named;
+    const scope = adminScope(request);
+    const { organisationId } = await this.projects.get(scope, projectId);
+    return this.users.numberOf(scope, named, { param, organisationId });
   }
 
   private saved(id: number, request: HttpRequest, response: ServerResponse, facts: object = {}): object {

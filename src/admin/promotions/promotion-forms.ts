@@ -1,7 +1,17 @@
 import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, Matches, ValidateIf } from 'class-validator';
 import { promotionScopes, type PromotionScope } from '../../billing';
-import { ChangeForm, IsDollars, IsFlag, IsId, IsIdOrNone, IsLine, ListQuery } from '../pages/fields';
+import {
+  ChangeForm,
+  IsDollars,
+  IsFlag,
+  IsId,
+  IsIdOrNone,
+  IsLine,
+  IsPerson,
+  ListQuery,
+  type PersonName,
+} from '../pages/fields';
 
 const DAY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d))?$/;
 const blankToNull = ({ value }: { value: unknown }): unknown => (value === '' ? null : value);
@@ -20,8 +30,8 @@ export class NewPromotionForm {
   @IsIn(promotionScopes)
   scope: PromotionScope;
 
-  @IsIdOrNone()
-  user_id?: number | null;
+  @IsPerson()
+  user_id?: PersonName | null;
 
   @IsIdOrNone()
   org_id?: number | null;

@@ -10,6 +10,7 @@ import {
   type ActModel,
   actOf,
   type ObjectPageModel,
+  personField,
   pickerOf,
   type SectionModel,
 } from '../pages/object-page';
@@ -74,13 +75,11 @@ function createAct(
           label: translate('promotions.scope-label'),
           options: choicesOf(promotionScopes, 'user', (scope) => translate(`promotions.scope.${scope}`)),
         },
-        {
-          id: 'user_id',
-          name: 'user_id',
-          label: translate('promotions.user'),
-          inputMode: 'numeric',
-          optional: true,
-        },
+        personField(
+          { id: 'user_id', name: 'user_id', label: translate('promotions.user'), optional: true },
+          [],
+          null,
+        ),
         pickerOf(
           { id: 'org_id', name: 'org_id', label: translate('people.organisation') },
           organisations,

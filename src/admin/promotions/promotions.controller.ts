@@ -96,10 +96,12 @@ export class PromotionsController {
     response: ServerResponse,
   ): Promise<object> {
     const { name, scope } = form;
-    const userId = scope === 'user' ? (form.user_id ?? null) : null;
+    const person = scope === 'user' ? (form.user_id ?? null) : null;
     const organisationId = scope === 'organisation' ? (form.org_id ?? null) : null;
-    if (scope === 'user' && userId === null) throw missingField('user_id');
+    if (scope === 'user' && person === null) throw missingField('user_id');
     if (scope === 'organisation' && organisationId === null) throw missingField('org_id');
+    const userId =
+      person === null ? null : await this.users.numberOf(platformScope, person, { param: 'user_id' });
     if (userId !== null) await this.users.get(platformScope, userId);
     const id = await this.promotions.create({
       name,

@@ -6,7 +6,7 @@ import { raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import { moneyField } from '../pages/money-field';
 import type { Looks } from '../pages/looks';
-import { type ActInput, type ActModel, actOf, pickerOf } from '../pages/object-page';
+import { type ActInput, type ActModel, actOf, personField, pickerOf } from '../pages/object-page';
 import type { ShownUser } from './shown-user';
 import { billingWords } from './user-list';
 
@@ -164,16 +164,17 @@ function billingFields(
         (type) => translate(`people.billing-type.${type}`),
       ),
     },
-    pickerOf(
+    personField(
       {
         id: 'delegate_user_id',
         name: 'delegate_user_id',
         label: translate('people.delegate'),
         help: translate('people.delegate-help'),
+        placeholder: translate('people.no-delegate'),
+        optional: true,
       },
       names.colleagues.filter(({ id }) => id !== user.id),
-      user.delegateUserId,
-      translate('people.no-delegate'),
+      user.delegate,
     ),
     moneyField('budget', 'people.budget', budget?.limit, translate),
     {

@@ -13,7 +13,7 @@ import {
 import { fault, toJsonNumber } from '../../kernel';
 import { Access, Action, actorOf, adminScope, afterChange, type HttpRequest, Notices } from '../../web';
 import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
-import { missingField, nanoOf, targetOf } from '../pages/fields';
+import { missingField, nanoOf, type PersonName, targetOf } from '../pages/fields';
 import { UserBilling } from './user-billing.service';
 import {
   BillingConfigForm,
@@ -118,19 +118,30 @@ export class UserActsController {
   }
 
   @Action(below('billing-config'), allowed('billing-config'), { audit: 'user.billing-config-changed' })
-  billingConfig(
+  async billingConfig(
     @Param() { user_id: id }: UserParams,
     @Body() form: BillingConfigForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const work = this.billing.setConfig(actingOf(request), targetOf(id, form), {
+    const acting = actingOf(request);
+    const work = this.billing.setConfig(acting, targetOf(id, form), {
       type: form.billing_type,
       budget: nanoOf(form.budget),
       period: form.budget_period ?? 'monthly',
-      delegateUserId: form.delegate_user_id ?? null,
+      delegateUserId: await this.delegateOf(acting, id, form.delegate_user_id ?? null),
     });
     return this.answer(id, work, request, response);
+  }
+
+  private async delegateOf(
+    { scope }: Acting,
+    userId: number,
+    named: PersonName | null,
+  ): Promise<number | null> {
+    if (typeof named !== 'string') return named;
+    const { organisationId } = await this.users.get(scope, userId);
+    return this.users.numberOf(scope, named, { param: 'delegate_user_id', organisationId });
   }
 
   @Action(below('org'), allowed('organisation'), { audit: 'user.organisation-changed' })

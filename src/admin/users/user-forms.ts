@@ -8,6 +8,8 @@ import {
   IsFlag,
   IsId,
   IsIdOrNone,
+  IsPerson,
+  type PersonName,
   ListQuery,
   IsLine,
 } from '../pages/fields';
@@ -79,8 +81,8 @@ export class BillingConfigForm extends ChangeForm {
   @IsChoice(budgetPeriods)
   budget_period?: BudgetPeriod | null;
 
-  @IsIdOrNone()
-  delegate_user_id?: number | null;
+  @IsPerson()
+  delegate_user_id?: PersonName | null;
 }
 
 export class UserOrganisationForm extends ChangeForm {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Role, Scope } from '../../kernel';
+import { fault, type Role, type Scope } from '../../kernel';
 import { Database, everyRow, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
 import type { BillingType } from '../billing-type';
 import type { UserStatus } from '../user-status';
@@ -36,6 +36,7 @@ export interface UserFilter extends PageRequest {
 export interface UserName {
   readonly id: number;
   readonly name: string;
+  readonly email: string;
 }
 
 interface UserRow extends Readonly<Record<string, unknown>> {
@@ -107,11 +108,33 @@ export class UserRegister {
     return userOf(row);
   }
 
-  /** For pickers, by name. */
+  /** The number of a person whom a form names in either way, within one organisation where that matters. */
+  async numberOf(
+    scope: Scope,
+    named: number | string,
+    { param, organisationId = null }: { readonly param: string; readonly organisationId?: number | null },
+  ): Promise<number> {
+    if (typeof named === 'number') return named;
+    const within = usersWithin(scope, 3);
+    const [found] = await this.database.query<{ id: number }>(
+      `SELECT u.id FROM user_account u
+        WHERE u.status <> 'deleted' AND lower(u.email) = lower($1)
+          AND ($2::integer IS NULL OR u.organisation_id = $2) AND ${within.sql}`,
+      [named, organisationId, ...within.parameters],
+    );
+    if (found !== undefined) return found.id;
+    throw fault('not_found', {
+      param,
+      message: 'There is no person with this mail address.',
+      details: { reason: 'unknown-person' },
+    });
+  }
+
+  /** Suggestions for a field that names a person, by mail address; others can be typed. */
   async names(scope: Scope, organisationId: number | null = null): Promise<UserName[]> {
     const within = usersWithin(scope, 3);
     return this.database.query<UserName>(
-      `SELECT u.id, u.display_name || ' (' || u.email || ')' AS name FROM user_account u
+      `SELECT u.id, u.display_name AS name, u.email FROM user_account u
         WHERE u.status <> 'deleted' AND ($1::integer IS NULL OR u.organisation_id = $1) AND ${within.sql}
         ORDER BY lower(u.email) LIMIT $2`,
       [organisationId, MOST_NAMES, ...within.parameters],

@@ -146,6 +146,8 @@ export interface FieldModel {
   value?: string;
   checked?: boolean;
   options?: Choice[];
+  /** What may be typed, for a field that takes more than these. */
+  suggestions?: Choice[];
   rows?: number;
   width?: 'wide';
   autocomplete?: string;

@@ -20,6 +20,13 @@ describe('the administration of organisations, departments and projects', () => 
         .get(Ledger)
         .post(tx, { walletId, amount, against: 'adjustment', kind: 'test', ref: `${walletId} ${amount}` }),
     );
+  const payerOf = async (table: string, id: number): Promise<number | null> =>
+    (
+      await house.row<{ payer: number | null }>(
+        `SELECT billing_user_id AS payer FROM ${table} WHERE id = $1`,
+        [id],
+      )
+    ).payer;
   const balanceOf = async (id: number) => (await house.app.application.get(Ledger).wallet(id)).balance;
 
   test('pages: list, new, one, merge, and their refusal to others', async () => {
@@ -240,6 +247,42 @@ describe('the administration of organisations, departments and projects', () => 
       status: 'revoked',
     });
     expect((await house.post(admin, `${path}/${id}`, { name: 'Again' })).status).toBe(409);
+  });
+
+  test('a person is named by mail address wherever a form asks for one; an unknown address marks its field', async () => {
+    const organisationId = await house.organisation();
+    const person = await house.person('user', { organisationId });
+    const stranger = await house.person('user');
+    const addressOf = async ({ id }: { readonly id: number }): Promise<string> =>
+      (await house.row<{ email: string }>('SELECT email FROM user_account WHERE id = $1', [id])).email;
+    const email = (await addressOf(person)).toUpperCase();
+    const other = await addressOf(stranger);
+    const given = { name: 'Welcome', scope: 'user', amount: '1' };
+    const promotions = '/dashboard/admin/promotions';
+    expect((await house.post(platform, promotions, { ...given, user_id: ` ${email} ` })).status).toBe(200);
+    expect(await balanceOf(person.id)).toBe(1_000_000_000n);
+    const unknown = await house.post(platform, promotions, { ...given, user_id: 'absent@house.example' });
+    expect([unknown.status, unknown.body]).toEqual([
+      404,
+      expect.objectContaining({ param: 'user_id', details: { reason: 'unknown-person' } }),
+    ]);
+
+    const organisation = `/dashboard/admin/organisations/${organisationId}`;
+    expect((await house.post(platform, organisation, { billing_user_id: email })).status).toBe(200);
+    expect(await payerOf('organisation', organisationId)).toBe(person.id);
+    expect((await house.post(platform, organisation, { billing_user_id: other })).status).toBe(404);
+    expect((await house.get(platform, organisation)).text).toContain(`value="${await addressOf(person)}"`);
+    const made = await house.post(platform, '/dashboard/admin/projects', {
+      name: 'Tides',
+      org_id: organisationId,
+    });
+    const project = `/dashboard/admin/projects/${Number(made.body['id'])}`;
+    expect((await house.post(platform, project, { billing_user_id: email })).status).toBe(200);
+    expect((await house.post(platform, `${project}/members`, { user_id: email })).status).toBe(200);
+    expect((await house.post(platform, `${project}/members`, { user_id: other })).status).toBe(404);
+    expect(await payerOf('project', Number(made.body['id']))).toBe(person.id);
+    expect((await house.post(platform, project, { billing_user_id: '' })).status).toBe(200);
+    expect(await payerOf('project', Number(made.body['id']))).toBeNull();
   });
 
   test('promotions: once each under concurrency, spent first, and the rest posted back at the end', async () => {
