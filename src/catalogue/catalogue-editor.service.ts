@@ -1,12 +1,13 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { IsNull } from 'typeorm';
-import { defineTransitions, fault } from '../kernel';
+import { defineTransitions, fault, refuseStale } from '../kernel';
 import { AddressGuard, type Tx } from '../platform';
 import { given, lockCatalogue, modelCalled, modelNamed } from './catalogue-lock';
 import { originsOf } from './credential';
 import { ProviderCredential, wiped } from './credential.entity';
 import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from './entities';
 import { checkAddresses, checkName, checkProvider, checkRedirects } from './catalogue-rules';
+import { aliasesVersion, stateVersion } from './sheet-version';
 
 /** A provider is found by id, or by name; fields left out keep their value. */
 export type ProviderInput = { readonly id?: number } & Partial<
@@ -134,12 +135,15 @@ export class CatalogueEditor {
   }
 
   /** Adding an existing alias changes nothing. */
-  async addAlias(tx: Tx, name: string, modelName: string): Promise<void> {
+  /** `shown` is the version of the names that its author saw. The same name again changes nothing. */
+  async addAlias(tx: Tx, name: string, modelName: string, shown?: string): Promise<void> {
     await lockCatalogue(tx);
     checkName(name);
     const model = await modelNamed(tx, modelName);
     const known = await tx.findOneBy(ModelAlias, { name });
     if (known?.modelId === model.id) return;
+    const aliases = await tx.findBy(ModelAlias, { modelId: model.id });
+    refuseStale(shown, aliasesVersion(aliases.map((alias) => alias.name)));
     if (known !== null) throw nameTaken('The alias points at another model.');
     if (await tx.existsBy(Model, { name })) throw nameTaken('A model has this name.');
     await tx.insert(ModelAlias, { name, modelId: model.id });
@@ -151,9 +155,11 @@ export class CatalogueEditor {
     if (affected === 0) throw fault('not_found', { param: 'alias' });
   }
 
-  async setState(tx: Tx, modelName: string, state: ModelState): Promise<void> {
+  /** `shown` is the version of the state that its author saw. */
+  async setState(tx: Tx, modelName: string, state: ModelState, shown?: string): Promise<void> {
     await lockCatalogue(tx);
     const model = await modelNamed(tx, modelName);
+    refuseStale(shown, stateVersion(model.state));
     modelTransitions.assert(model.state, state);
     await tx.update(Model, { id: model.id }, { state });
   }

@@ -1,4 +1,12 @@
-import { fault } from '../kernel';
+import { fault, versionOf } from '../kernel';
+import type { ModelState } from './entities';
+
+/** Of what the form of a model's state shows. */
+export const stateVersion = (state: ModelState): string => versionOf({ state });
+
+/** Of the other names of a model, whatever their order. */
+export const aliasesVersion = (aliases: readonly string[]): string =>
+  versionOf({ aliases: [...aliases].sort() });
 
 /** What a file keeps, the next apply would set back without a word. */
 export function refuseManaged({ name, managed }: { readonly name: string; readonly managed: boolean }): void {

@@ -76,11 +76,11 @@ export class AliasesController {
   }
 
   private async add(form: AliasForm, request: HttpRequest, response: ServerResponse): Promise<object> {
-    const { alias, model, reason } = form;
+    const { alias, model, reason, version } = form;
     await this.database.transaction(async (tx) => {
       const before = await this.sheets.read(tx, model);
       refuseManaged(before.model);
-      await this.editor.addAlias(tx, alias, model);
+      await this.editor.addAlias(tx, alias, model, version);
       if (before.aliases.includes(alias)) this.activity.nothingChanged();
       else await this.record(tx, 'model.alias-added', alias, changesOf(null, { model }), reason);
     });

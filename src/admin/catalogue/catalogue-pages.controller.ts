@@ -1,6 +1,7 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import {
+  aliasesVersion,
   listAliases,
   type ListedModel,
   listModels,
@@ -12,6 +13,7 @@ import {
   type ModelState,
   ModelSheets,
   ProviderSheets,
+  stateVersion,
   visibilityEffect,
 } from '../../catalogue';
 import { formatUsd } from '../../kernel';
@@ -167,6 +169,7 @@ export class CataloguePagesController {
       })),
       retiresAt: model.retiresAt?.toISOString().slice(0, 16) ?? '',
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),
+      versions: { state: stateVersion(model.state), aliases: aliasesVersion(sheet.aliases) },
       rates: price === null ? {} : pricesOf(price.rates, formatUsd),
       history: history.map((one) => ({ ...one, ...pricesOf(one.rates, formatUsd) })),
       schedules: schedules.map((one) => ({

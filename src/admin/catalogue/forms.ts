@@ -202,6 +202,12 @@ export class ModelChangeForm extends PriceForm {
 export class StateForm extends ModelForm {
   @IsIn(MODEL_STATES)
   state: ModelState;
+
+  /** The version of the state that was shown; without one, nothing is compared. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  version?: string;
 }
 
 /** Each model once; one state for all of them, or one state for each. */
@@ -249,6 +255,12 @@ export class ReasonForm extends FromPage {}
 export class AliasForm extends ModelForm {
   @Line(NAME)
   alias: string;
+
+  /** The version of the names that were shown; without one, nothing is compared. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  version?: string;
 }
 
 export class AliasRemovalForm extends FromPage {

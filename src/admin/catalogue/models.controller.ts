@@ -224,14 +224,14 @@ export class ModelsController {
   }
 
   private setState(
-    { model, reason }: ModelForm,
+    { model, reason, version }: ModelForm & Pick<StateForm, 'version'>,
     state: StateForm['state'],
     action: ActionName,
   ): Promise<ModelSheet> {
     return this.database.transaction(async (tx) => {
       const before = await this.sheets.read(tx, model);
       if (state === 'deleted') refuseManaged(before.model);
-      await this.editor.setState(tx, model, state);
+      await this.editor.setState(tx, model, state, version);
       const after = await this.sheets.read(tx, model);
       const changes = changesOf({ state: before.model.state }, { state });
       await this.recordIfChanged(tx, action, after, changes, reason);

@@ -56,7 +56,7 @@ interface Facts {
 export interface KeyPageModel {
   readonly key: object;
   readonly attention: BannerModel | null;
-  /** What an administrator decided, for the owner. */
+  /** What an administrator decided, and what a file will. */
   readonly decisions: readonly BannerModel[];
   readonly figures: { items: LabelledFigure[] };
   readonly facts: { items: LabelledFigure[] };
@@ -101,6 +101,7 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
       mayChange: !isFinal,
       mayLimit: isAdministrator || key.limitsLock === null,
       explains: isAdministrator,
+      isKept: key.fileName !== null,
       mayPause: key.status === 'active',
       mayResume: key.status === 'disabled' && (isAdministrator || key.pause === null),
       callers: lastDay?.requests ?? 0,
@@ -113,13 +114,21 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
   };
 }
 
-function decisionsOf({ pause, limitsLock, status }: ManagedKey, { translate, locale }: Looks): BannerModel[] {
+function decisionsOf(
+  { pause, limitsLock, status, fileName }: ManagedKey,
+  { translate, locale }: Looks,
+): BannerModel[] {
   const words = (text: string, { by, at, reason }: KeyDecision): BannerModel => {
     const when = `${formatTime(locale, 'UTC', at, 'minute')} UTC`;
     const said = translate(text, { name: by ?? translate('keys.an-administrator'), at: when });
     return { tone: 'warn', text: reason === null ? said : `${said} ${reason}` };
   };
+  const kept: BannerModel[] =
+    fileName === null || status === 'revoked'
+      ? []
+      : [{ tone: 'info', text: translate('keys.kept.banner', { name: fileName }) }];
   return [
+    ...kept,
     ...(pause === null || status !== 'disabled' ? [] : [words('keys.paused-by', pause)]),
     ...(limitsLock === null ? [] : [words('keys.locked-by', limitsLock)]),
   ];

@@ -130,7 +130,12 @@ function rowOf(
   return {
     href: `/dashboard/keys/${key.publicId}`,
     cells: [
-      { kind: 'text', value: key.name, heading: true },
+      {
+        kind: 'text',
+        value: key.name,
+        heading: true,
+        ...(key.fileName === null ? {} : { note: translate('keys.kept.mark') }),
+      },
       { kind: 'code', value: maskKey(key.publicId), minor: true },
       { kind: 'badge', value: statusBadge(key, translate) },
       budget,

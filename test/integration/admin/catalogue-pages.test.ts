@@ -1,3 +1,4 @@
+import { formsOf } from '../../support/page-forms';
 import { AdminHouse } from './admin-house';
 
 let house: AdminHouse;
@@ -57,7 +58,8 @@ test('every tab and every form opens, and shows no secret', async () => {
 
 test('the form of a model changes what it shows, and knows a stale one', async () => {
   const path = '/dashboard/admin/models/edit?model=acme%2Fmodel-03';
-  const version = /name="version" value="([^"]+)"/.exec(await read(path))?.[1] ?? '';
+  const update = formsOf(await read(path)).find(({ action }) => action === '/dashboard/admin/models/update');
+  const version = update?.fields.find(({ name }) => name === 'version')?.value ?? '';
   const fields = new URLSearchParams({ model: 'acme/model-03', back: path, version, display_name: 'Third' });
   for (const [name, value] of [
     ['restricted', 'off'],

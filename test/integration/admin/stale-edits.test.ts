@@ -158,6 +158,27 @@ test('how long conversations are kept', async () => {
   expect(await stored('SELECT days FROM conversation_retention')).toBe(60);
 });
 
+test('the state of a model, and its other names', async () => {
+  const page = `${desk}/models/edit?model=two`;
+  const state = `${desk}/model-prices/state`;
+  await twice(admin, page, state, { state: 'paused' }, { state: 'hidden' });
+  expect(await stored(`SELECT state FROM model WHERE name = 'two'`)).toBe('hidden');
+  const alias = `${desk}/models/add-alias`;
+  const html = await twice(admin, page, alias, { alias: 'deux' }, { alias: 'zwei' });
+  expect(html).toContain('You entered: zwei');
+  const names =
+    'SELECT count(*)::integer FROM model_alias a JOIN model m ON m.id = a.model_id WHERE m.name = $1';
+  expect(await house.row(names, ['two'])).toEqual({ count: 2 });
+  const again = await house.post(admin, alias, { model: 'two', alias: 'zwei', version: 'old' });
+  expect(again.status).toBe(200);
+  for (const name of ['deux', 'zwei'])
+    await house.post(admin, `${desk}/models/remove-alias`, { alias: name });
+  expect((await house.post(admin, state, { model: 'two', state: 'active', version: 'old' })).status).toBe(
+    409,
+  );
+  expect((await house.post(admin, state, { model: 'two', state: 'active' })).status).toBe(200);
+});
+
 test('an alias that leads elsewhere by now is not removed', async () => {
   const page = `${desk}/models/edit?model=one`;
   const action = `${desk}/models/remove-alias`;

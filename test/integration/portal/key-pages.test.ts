@@ -130,6 +130,22 @@ describe('a key', () => {
     return { ...key, path: `/dashboard/keys/${key.publicId}` };
   };
 
+  test('that a gateway file keeps says so in the list and on its page, where the next apply would overturn an act', async () => {
+    const { path, id } = await fresh();
+    const own = (await open(path)).body;
+    expect(own).not.toContain('gateway.yaml');
+    await app.database.query(`UPDATE api_key SET file_name = 'reports' WHERE id = $1`, [id]);
+    const kept = (await open(path)).body;
+    expect(kept).toContain('Kept by gateway.yaml as “reports”');
+    expect(kept).toContain('The next apply of gateway.yaml sets name, budget, limits');
+    expect(kept).toContain('No apply makes it again');
+    expect((await open('/dashboard/keys')).body.match(/<small>kept by gateway\.yaml<\/small>/g)).toHaveLength(
+      1,
+    );
+    await tell(path, { action: 'revoke' });
+    expect((await open(path)).body).not.toContain('Kept by gateway.yaml');
+  });
+
   test('of somebody else is not there, read or written, unless the view of the administration covers it', async () => {
     const { path } = await fresh();
     const other = await person();
