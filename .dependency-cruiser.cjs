@@ -1,5 +1,5 @@
 /*
- * The floors of the house: imports go down only, and into a module through its index.ts. One row a module; what is
+ * The floors of the source: imports go down only, and into a module through its index.ts. One row a module; what is
  * not listed as reachable is forbidden.
  */
 const mayImport = {

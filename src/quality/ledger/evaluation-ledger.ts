@@ -75,4 +75,4 @@ export class EvaluationLedger {
   }
 }
 
-export const NOT_ACTIVITY = { withoutActivity: 'evaluation is the house’s own work' } as const;
+export const NOT_ACTIVITY = { withoutActivity: 'evaluation is the operator’s own work' } as const;

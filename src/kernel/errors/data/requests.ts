@@ -14,7 +14,7 @@ export const requestFaults = [
       'The document could not be read as input. Check the file, and how it is referred to.',
     invalid_event_type: 'This event type is not known. Use one of the documented types.',
     invalid_idempotency_key:
-      'The Idempotency-Key header is empty, too long or holds characters that are not allowed.',
+      'The Idempotency-Key header is empty, too long or has invalid characters. Use 1 to 255 visible ASCII characters.',
     invalid_image_count:
       'This number of images is not possible here. Ask for a number within the allowed range.',
     invalid_image_dimensions:
