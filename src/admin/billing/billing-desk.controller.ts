@@ -4,7 +4,8 @@ import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, IsUUID, Length, Matches } from 'class-validator';
 import { BillingOperators, PaymentProcessor, Payments, ProcessorInbox, readCents } from '../../billing';
-import { nanoPerCent, validationFault } from '../../kernel';
+import { UserRegister } from '../../identity';
+import { nanoPerCent, platformScope, validationFault } from '../../kernel';
 import {
   Access,
   Action,
@@ -15,6 +16,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
+import { IsPerson, missingField, type PersonName } from '../pages/fields';
 import { deskModel } from './billing-desk-model';
 
 const trimmed = ({ value }: { value: unknown }): unknown =>
@@ -49,8 +51,8 @@ class RefundForm extends ActForm {
 }
 
 class AdjustForm extends ActForm {
-  @Matches(/^[1-9]\d{0,8}$/)
-  user_id: string;
+  @IsPerson()
+  user_id?: PersonName | null;
 
   @Length(1, 20)
   amount: string;
@@ -78,6 +80,7 @@ export class BillingDeskController {
   constructor(
     private readonly operators: BillingOperators,
     private readonly payments: Payments,
+    private readonly users: UserRegister,
     private readonly inbox: ProcessorInbox,
     private readonly processor: PaymentProcessor,
     private readonly pages: PageRenderer,
@@ -114,12 +117,14 @@ export class BillingDeskController {
 
   @Action(`${DESK}/adjust`, Access.role('platform_admin'), { audit: 'billing.adjusted' })
   async adjust(
-    @Body() { user_id: userId, amount, direction, reason, token }: AdjustForm,
+    @Body() { user_id: person, amount, direction, reason, token }: AdjustForm,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const nano = amountOf(amount) * nanoPerCent;
-    await this.operators.adjust(Number(userId), direction === 'credit' ? nano : -nano, { reason, token });
+    if (person === undefined || person === null) throw missingField('user_id');
+    const userId = await this.users.numberOf(platformScope, person, { param: 'user_id' });
+    await this.operators.adjust(userId, direction === 'credit' ? nano : -nano, { reason, token });
     return this.done(request, response, 'billing.desk.adjusted');
   }
 

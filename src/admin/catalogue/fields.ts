@@ -17,7 +17,7 @@ import {
   MinLength,
 } from 'class-validator';
 import { parseJsonText } from '../../kernel';
-import { LooksLikeDollars } from '../pages/fields';
+import { inUtc, LooksLikeDollars } from '../pages/fields';
 
 /*
  * Fields of forms and of JSON alike: a form sends texts, empty ones for what was left open, and a list as a field that
@@ -117,13 +117,10 @@ export const Settings = (): PropertyDecorator =>
 export const Instant = (): PropertyDecorator =>
   applyDecorators(
     Transform(({ value }: Given) =>
-      value === '' ? null : typeof value === 'string' ? zoned(value.trim()) : value,
+      value === '' ? null : typeof value === 'string' ? inUtc(value.trim()) : value,
     ),
     IsISO8601({ strict: true }),
   );
-
-/** A field for a date and a time has no zone: prices change in UTC, and the page says so. */
-const zoned = (text: string): string => (/T\d\d:\d\d(:\d\d)?$/.test(text) ? `${text}Z` : text);
 
 function objectIn(text: string): unknown {
   if (text.trim() === '') return {};

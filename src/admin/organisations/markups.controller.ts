@@ -15,7 +15,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { ChangeForm } from '../pages/fields';
+import { ChangeForm, inUtc } from '../pages/fields';
 import { looksOf } from '../pages/looks';
 import { actOf, type ObjectPageModel } from '../pages/object-page';
 import { tableOf } from '../pages/table';
@@ -94,6 +94,7 @@ export class MarkupsController {
                       id: 'valid-from',
                       name: 'valid_from',
                       label: translate('markups.valid-from'),
+                      type: 'datetime-local',
                       help: translate('markups.valid-from-help'),
                       optional: true,
                       autocomplete: 'off',
@@ -146,7 +147,10 @@ export class MarkupsController {
     const { valid_from: from } = form;
     await this.markups.set(adminScope(request), id, {
       factor,
-      validFrom: from === undefined || from === null || from === '' ? null : instantField(from, 'valid_from'),
+      validFrom:
+        from === undefined || from === null || from === ''
+          ? null
+          : instantField(typeof from === 'string' ? inUtc(from) : from, 'valid_from'),
       reason: form.reason === undefined || form.reason === '' ? null : form.reason,
       createdBy: actorOf(request).userId,
     });

@@ -118,6 +118,9 @@ export class ListQuery {
   q?: string;
 }
 
+/** A field for a date and a time has no zone: prices change in UTC, and the page says so. */
+export const inUtc = (text: string): string => (/T\d\d:\d\d(:\d\d)?$/.test(text) ? `${text}Z` : text);
+
 export const textOf = (text: string | null | undefined): string | null => {
   const given = text?.trim() ?? '';
   return given === '' ? null : given;

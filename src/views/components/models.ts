@@ -142,7 +142,7 @@ export interface FieldModel {
   id: string;
   name: string;
   label: string;
-  type?: 'text' | 'email' | 'password' | 'search' | 'number' | 'date' | 'select' | 'textarea' | 'checkbox';
+  type?: 'text' | 'email' | 'password' | 'search' | 'number' | 'date' | 'datetime-local' | 'select' | 'textarea' | 'checkbox';
   value?: string;
   checked?: boolean;
   options?: Choice[];

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Ledger, Limits, verifyMoney } from '../../../src/billing';
 import { addKey } from '../../support/people';
 import { House, type Person } from './house';
@@ -267,7 +268,17 @@ describe('the administration of organisations, departments and projects', () => 
       expect.objectContaining({ param: 'user_id', details: { reason: 'unknown-person' } }),
     ]);
 
+    const desk = '/dashboard/admin/billing/adjust';
+    const booking = { amount: '0.50', direction: 'credit', reason: 'a courtesy', token: randomUUID() };
+    expect((await house.post(platform, desk, { ...booking, user_id: email })).status).toBe(200);
+    expect(await balanceOf(person.id)).toBe(1_500_000_000n);
+    expect((await house.post(platform, desk, { ...booking, user_id: '' })).status).toBe(422);
+
     const organisation = `/dashboard/admin/organisations/${organisationId}`;
+    const markup = { percent: '5', valid_from: '2031-01-31T12:00' };
+    expect((await house.post(platform, `${organisation}/markup`, markup)).text).toContain(
+      '2031-01-31T12:00:00.000Z',
+    );
     expect((await house.post(platform, organisation, { billing_user_id: email })).status).toBe(200);
     expect(await payerOf('organisation', organisationId)).toBe(person.id);
     expect((await house.post(platform, organisation, { billing_user_id: other })).status).toBe(404);
