@@ -1,6 +1,6 @@
 import type { CatalogueSnapshot, ModelAudience, ModelView } from '../../catalogue';
 import type { ProjectName } from '../../identity';
-import { budgetPeriods, type Fault } from '../../kernel';
+import { budgetPeriods } from '../../kernel';
 import type { ChecklistPickerModel, FieldModel, MoneyFieldModel, Translate } from '../../views';
 import type { KeyFormValues } from './key-form';
 
@@ -39,35 +39,20 @@ export interface KeyFormModel {
   };
   readonly models: ChecklistPickerModel;
   readonly regions?: ChecklistPickerModel;
-  readonly problem: KeyProblem | null;
-}
-
-interface KeyProblem {
-  readonly text: string;
-  readonly code: string;
 }
 
 interface Asked {
   readonly values: KeyFormValues;
   readonly choices: KeyFormChoices;
   readonly usualRate: number;
-  readonly refusal: Fault | null;
   readonly isAdministrator?: boolean;
 }
 
 export function keyFormModel(
-  { values, choices, usualRate, refusal, isAdministrator = false }: Asked,
+  { values, choices, usualRate, isAdministrator = false }: Asked,
   translate: Translate,
 ): KeyFormModel {
-  const fault = refusal?.options.param?.split('.')[0] ?? '';
-  const errorOf = (param: string) =>
-    fault === param ? { error: translate(`keys.problem.${param}`, { least: 1 }) } : {};
-  const text = (name: string, param = name) => ({
-    id: `key-${name}`,
-    name,
-    label: translate(`keys.field.${name}`),
-    ...errorOf(param),
-  });
+  const text = (name: string) => ({ id: `key-${name}`, name, label: translate(`keys.field.${name}`) });
   return {
     fields: {
       name: { ...text('name'), value: values.name, required: true, autocomplete: 'off' },
@@ -127,14 +112,14 @@ export function keyFormModel(
           }
         : {}),
       expires: {
-        ...text('expires_on', 'expires_at'),
+        ...text('expires_on'),
         type: 'date',
         value: values.expiresOn,
         optional: true,
         help: translate('keys.field.expires-help'),
       },
       labels: {
-        ...text('labels', 'metadata'),
+        ...text('labels'),
         type: 'textarea',
         rows: 3,
         value: values.labels,
@@ -144,20 +129,13 @@ export function keyFormModel(
     },
     models: modelPicker(values, choices, translate),
     ...(choices.regions.length === 0 ? {} : { regions: regionPicker(values, choices, translate) }),
-    problem: refusal === null ? null : { text: problemText(refusal, fault, translate), code: refusal.code },
   };
-}
-
-function problemText(refusal: Fault, param: string, translate: Translate): string {
-  const key = `keys.problem.${param}`;
-  const text = translate(key, { least: 1 });
-  return text === key ? refusal.humanMessage : text;
 }
 
 const projectField = (
   { projectId }: KeyFormValues,
   { projects }: KeyFormChoices,
-  field: Pick<FieldModel, 'id' | 'name' | 'label' | 'error'>,
+  field: Pick<FieldModel, 'id' | 'name' | 'label'>,
   translate: Translate,
 ): FieldModel => ({
   ...field,

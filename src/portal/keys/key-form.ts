@@ -63,7 +63,7 @@ export function valuesOfKey(key: ManagedKey): KeyFormValues {
   };
 }
 
-export function valuesOfPost(posted: Posted): KeyFormValues {
+function valuesOfPost(posted: Posted): KeyFormValues {
   return {
     name: textOf(posted.name),
     projectId: textOf(posted.project_id),

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
 import { BudgetRaises } from '../../billing';
-import { ActivityLog, ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
+import { ActivityQuery, RequestLogQuery, UsageQuery } from '../../audit';
 import { CatalogueService } from '../../catalogue';
-import { choiceField, type Fault, fromUnknown, refused, textField, wholeNumberField } from '../../kernel';
+import { choiceField, refused, textField, wholeNumberField } from '../../kernel';
 import {
   type KeyChanges,
   KeyRegister,
@@ -29,11 +29,12 @@ import {
 } from '../../web';
 import { DAY_MS } from '../lists/days';
 import { looksOf } from '../lists/looks';
-import { bodyOfForm, type KeyFormValues, valuesOfKey, valuesOfPost } from './key-form';
+import { bodyOfForm, valuesOfKey } from './key-form';
 import { choicesOf, keyFormModel } from './key-form-model';
 import { ownerFacts } from './key-owners';
 import { keyPage } from './key-page-model';
 import { raisesModel, readRaise } from './key-raises';
+import { atKeyField } from './key-refusal';
 import { KeySecrets } from './key-secrets';
 import { LimitsOfKey } from './limits-in-force';
 import { type KeyActor, RecordedKeys } from './recorded-keys';
@@ -71,7 +72,6 @@ export class KeyController {
     private readonly usage: UsageQuery,
     private readonly records: RequestLogQuery,
     private readonly activityQuery: ActivityQuery,
-    private readonly activity: ActivityLog,
     private readonly catalogue: CatalogueService,
     private readonly secrets: KeySecrets,
     private readonly notices: Notices,
@@ -83,7 +83,7 @@ export class KeyController {
   @Page('/dashboard/keys/:key_id', view, Access.session())
   async show(@Param('key_id') keyId: string, @Req() request: HttpRequest): Promise<object> {
     const key = await this.register.get(viewScope(request), keyId);
-    return this.pageModel(key, request, valuesOfKey(key), null);
+    return this.pageModel(key, request);
   }
 
   @Action('/dashboard/keys/:key_id', Access.session(), {
@@ -109,23 +109,8 @@ export class KeyController {
     const why = reason === undefined || reason === '' ? undefined : textField(reason, 'reason', 500);
     if (act === 'rotate') return this.rotate(key, fields, why, request, response);
     if (act !== 'save' || !wantsPage(request)) return this.carryOut(key, act, fields, why, request, response);
-    try {
-      return await this.carryOut(
-        key,
-        act,
-        { ...bodyOfForm(posted), ...lockOf(posted) },
-        why,
-        request,
-        response,
-      );
-    } catch (error) {
-      const refusal = fromUnknown(error);
-      if (refusal.status >= 500) throw error;
-      this.activity.nothingChanged();
-      response.statusCode = refusal.status;
-      const model = await this.pageModel(key, request, valuesOfPost(posted), refusal);
-      return this.secrets.render(view, { ...model, reason: why }, request, response);
-    }
+    const body = () => ({ ...bodyOfForm(posted), ...lockOf(posted) });
+    return atKeyField(async () => this.carryOut(key, act, body(), why, request, response));
   }
 
   private async carryOut(
@@ -202,12 +187,7 @@ export class KeyController {
     });
   }
 
-  private async pageModel(
-    key: ManagedKey,
-    request: HttpRequest,
-    values: KeyFormValues,
-    refusal: Fault | null,
-  ): Promise<object> {
+  private async pageModel(key: ManagedKey, request: HttpRequest): Promise<object> {
     const scope = viewScope(request);
     const now = Date.now();
     const looks = looksOf(this.pages, request);
@@ -256,7 +236,7 @@ export class KeyController {
       ),
       ...(role === 'administrator' ? { raises: raisesModel(key, raises, looks) } : {}),
       form: keyFormModel(
-        { values, choices, usualRate, refusal, isAdministrator: role === 'administrator' },
+        { values: valuesOfKey(key), choices, usualRate, isAdministrator: role === 'administrator' },
         looks.translate,
       ),
     };

@@ -5,7 +5,7 @@ import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { ActivityLog } from '../../audit';
 import { CatalogueService } from '../../catalogue';
 import { OwnProjects } from '../../identity';
-import { type Fault, fault, fromUnknown, isUuid, refused, type Scope } from '../../kernel';
+import { fault, isUuid, refused, type Scope } from '../../kernel';
 import { type IssuedKey, KeyRegister, type NewKeyForm, presentIssued, readNewKey } from '../../keys';
 import { Settings } from '../../platform';
 import {
@@ -19,8 +19,9 @@ import {
   PageRenderer,
   wantsPage,
 } from '../../web';
-import { bodyOfForm, emptyKeyForm, type KeyFormValues, valuesOfPost } from './key-form';
+import { bodyOfForm, emptyKeyForm, type KeyFormValues } from './key-form';
 import { choicesOf, keyFormModel } from './key-form-model';
+import { atKeyField } from './key-refusal';
 import { KeySecrets } from './key-secrets';
 import { RecordedKeys } from './recorded-keys';
 
@@ -54,7 +55,7 @@ export class NewKeyController {
     const named = model === undefined ? undefined : this.catalogue.snapshot.model(model)?.name;
     const values =
       named === undefined ? emptyKeyForm : { ...emptyKeyForm, picksModels: true, models: [named] };
-    return this.formModel(request, values, randomUUID(), null);
+    return this.formModel(request, values);
   }
 
   @Action('/dashboard/keys/new', Access.session(), { audit: 'key.created' })
@@ -71,24 +72,17 @@ export class NewKeyController {
     const token = tokenOf(posted.creation_token);
     const earlier = token === null ? null : await this.register.madeWith(token);
     if (earlier !== null) return this.alreadyMade(earlier, request, response);
-    try {
+    return atKeyField(async () => {
       const form = readNewKey({ ...bodyOfForm(posted), ...projectOf(posted) }, this.catalogue.snapshot);
       const issued = await this.make(request, form, token);
-      return await this.secrets.page(request, response, {
+      return this.secrets.page(request, response, {
         heading: 'keys.made',
         name: form.name,
         publicId: issued.publicId,
         secret: issued.text,
         models: form.allowedModels ?? null,
       });
-    } catch (error) {
-      const refusal = fromUnknown(error);
-      if (refusal.status >= 500) throw error;
-      this.activity.nothingChanged();
-      response.statusCode = refusal.status;
-      const model = await this.formModel(request, valuesOfPost(posted), token ?? randomUUID(), refusal);
-      return this.secrets.render('pages/dashboard/keys/new', model, request, response);
-    }
+    });
   }
 
   private make(request: HttpRequest, form: NewKeyForm, creationToken: string | null): Promise<IssuedKey> {
@@ -120,18 +114,13 @@ export class NewKeyController {
     return '';
   }
 
-  private async formModel(
-    request: HttpRequest,
-    values: KeyFormValues,
-    creationToken: string,
-    refusal: Fault | null,
-  ): Promise<object> {
+  private async formModel(request: HttpRequest, values: KeyFormValues): Promise<object> {
     const actor = actorOf(request);
     const projects = await this.projects.list(actor.userId);
     const choices = choicesOf(this.catalogue.snapshot, actor, projects);
     const usualRate = this.settings.keyRateLimitRpm;
-    const asked = { values, choices, usualRate, refusal };
-    return { creationToken, form: keyFormModel(asked, this.pages.textsFor(request)) };
+    const asked = { values, choices, usualRate };
+    return { creationToken: randomUUID(), form: keyFormModel(asked, this.pages.textsFor(request)) };
   }
 }
 

@@ -51,11 +51,12 @@ function bannerText(
   return translate(problem.code === 'validation_error' ? 'forms.refused' : 'forms.marked');
 }
 
-/** In the reader's words: by the reason that a refusal names, else by its code. */
+/** In the reader's words: by the text or the reason that a refusal names, else by its code. */
 function faultText({ code, humanMessage, options }: Fault, translate: Translate): string {
   const details = (options.details ?? {}) as Record<string, string | number>;
   const values = { ...details, count: details['count'] ?? options.retryAfterSeconds ?? 0 };
-  const keys = [`account.refused.${details['reason'] ?? ''}`, `account.problem.${code}`];
+  const reason = details['reason'] ?? '';
+  const keys = [String(reason), `account.refused.${reason}`, `account.problem.${code}`];
   return (
     keys.map((key) => [key, translate(key, values)]).find(([key, text]) => key !== text)?.[1] ?? humanMessage
   );

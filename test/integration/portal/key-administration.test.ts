@@ -153,12 +153,12 @@ test('the form sets every limit and shows it again', async () => {
   expect(shown).toContain('value="7000"');
   expect(shown).toContain('Calls open now');
   expect(shown).toContain('a week');
-  const refused = await send(path, { ...form, max_parallel: '0' }, owner.cookie);
+  const refused = await send(path, { ...form, _page: path, max_parallel: '0' }, owner.cookie);
   expect(refused.status).toBe(400);
   expect(refused.body).toContain('Calls at once must be');
-  expect((await send(path, { ...form, model_budgets: 'no model' }, owner.cookie)).body).toContain(
-    'Budgets of models are',
-  );
+  expect(
+    (await send(path, { ...form, _page: path, model_budgets: 'no model' }, owner.cookie)).body,
+  ).toContain('Budgets of models are');
 });
 
 describe('a budget raised for a while', () => {

@@ -51,6 +51,7 @@ describe('a new key', () => {
     models_mode: 'all',
     rate_limit_rpm: '60',
     labels: 'team=web\r\nstage=test',
+    _page: '/dashboard/keys/new',
   });
 
   test('is made once a form, works, and shows its secret in that one answer only', async () => {
@@ -96,11 +97,18 @@ describe('a new key', () => {
     ['expires_at', { expires_on: '2020-01-01' }],
     ['allowed_models', { models_mode: 'pick' }],
     ['metadata', { labels: 'nothing' }],
-  ])('a form that is refused for %s comes again with what was written', async (_param, wrong) => {
+  ])('a form that is refused for %s comes again with what was written', async (param, wrong) => {
     const before = (await keysOf(userId)).length;
     const answer = await send('/dashboard/keys/new', { ...form(randomUUID()), ...wrong });
     expect(answer.status).toBe(400);
     expect(answer.body).toContain('role="alert"');
+    const fields: Record<string, string> = {
+      allowed_models: 'models_mode',
+      expires_at: 'expires_on',
+      metadata: 'labels',
+    };
+    const marked = /<(?:input|textarea|select)\b[^>]*aria-invalid="true"[^>]*>/.exec(answer.body)?.[0] ?? '';
+    expect(marked).toContain(`name="${fields[param] ?? param}"`);
     expect(answer.body).toContain('value="monthly" selected');
     expect(answer.body).toContain(wrong.budget_limit === undefined ? 'value="20.00"' : 'value="-1"');
     expect(await keysOf(userId)).toHaveLength(before);
@@ -185,7 +193,7 @@ describe('a key', () => {
     expect((await open(path)).body).toContain('renamed');
     await send(path, { ...form, budget_limit: '', rate_limit_rpm: '' });
     expect(await limits.state({ kind: 'key', id })).toBeNull();
-    const wrong = await send(path, { ...form, budget_limit: 'many' });
+    const wrong = await send(path, { ...form, budget_limit: 'many', _page: path });
     expect(wrong.status).toBe(400);
     expect(wrong.body).toContain('value="many"');
   });

@@ -1,0 +1,35 @@
+import { fault, fromUnknown } from '../../kernel';
+
+/** Fields of the form, where they are not called as in the programming interface. */
+const fieldOf: Readonly<Record<string, string>> = {
+  allowed_models: 'models_mode',
+  expires_at: 'expires_on',
+  metadata: 'labels',
+};
+const told = new Set([
+  'name',
+  'budget_limit',
+  'budget_period',
+  'allowed_models',
+  'allowed_regions',
+  'rate_limit_rpm',
+  'rate_limit_tpm',
+  'max_parallel',
+  'model_budgets',
+  'expires_at',
+  'metadata',
+  'project_id',
+]);
+
+/** What the reader of a key refuses, at the field of the form and in the words of the page. */
+export async function atKeyField<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    const { code, options, status } = fromUnknown(error);
+    const param = options.param?.split('.')[0] ?? '';
+    if (status >= 500 || !told.has(param)) throw error;
+    const details = { ...(options.details as object | undefined), reason: `keys.problem.${param}` };
+    throw fault(code, { ...options, param: fieldOf[param] ?? param, details });
+  }
+}
