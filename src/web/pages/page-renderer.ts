@@ -17,7 +17,7 @@ import {
 import { cookieOf } from '../cookies';
 import { PageFrames } from './page-frame';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
-import { refusedForm } from './refusal';
+import { addressText, refusedForm } from './refusal';
 
 export const languageCookie = 'svc_language';
 const themeCookie = 'svc_theme';
@@ -49,8 +49,10 @@ export class PageRenderer {
   ): { html: string; status: number; headers: ErrorPageModel['headers'] } {
     const model = renderPageModel(problem, request.requestId);
     const view = problem.code === 'not_found' ? 'errors/not-found' : 'errors/error';
+    const said = request.method === 'GET' ? addressText(problem, this.textsFor(request)) : null;
+    const humanMessage = said ?? model.humanMessage;
     return {
-      html: this.page(view, { ...model, actionClass: problem.entry.actionClass }, request),
+      html: this.page(view, { ...model, humanMessage, actionClass: problem.entry.actionClass }, request),
       status: model.status,
       headers: model.headers,
     };

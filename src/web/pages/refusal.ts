@@ -19,6 +19,27 @@ export function takeFormPage(body: unknown): string | undefined {
   return typeof page === 'string' ? localPath(page, '') || undefined : undefined;
 }
 
+/** In the reader's words: what an address says that its page does not take; null for other problems. */
+export function addressText(problem: Fault, translate: Translate): string | null {
+  const { code, options } = problem;
+  const key = addressTexts[code];
+  const param = options.param ?? (options.details?.required as string[] | undefined)?.[0];
+  if (key === undefined || param === undefined) return null;
+  const issues = (options.details?.errors ?? []) as ValidationIssue[];
+  const isUnknown = issues.some(({ type }) => type === 'whitelistValidation');
+  const text = translate(isUnknown ? 'error.parameter-unknown' : key, { param });
+  const hint = `error.param.${param}`;
+  const said = translate(hint);
+  return said === hint ? text : `${text} ${said}`;
+}
+
+const addressTexts: Partial<Record<Fault['code'], string>> = {
+  invalid_request: 'error.parameter',
+  validation_error: 'error.parameter',
+  unsupported_parameter: 'error.parameter-unknown',
+  missing_fields: 'error.parameter-missing',
+};
+
 /** In the reader's words, for the view that shows the form again. */
 export function refusedForm(
   { path, posted, problem }: Refusal,

@@ -155,6 +155,31 @@ test('a key is told what does not fit', async () => {
   expect((await fetch(`${app.url}/v1/usage`)).status).toBe(401);
 });
 
+test.each([
+  ['de', 'zone=Mond', 'Den Namen einer Zeitzone angeben'],
+  ['de', 'organisation=none', '„organisation“ in ihrer Adresse'],
+  ['fr', 'from=2026-10-20&to=2026-10-10', 'elle doit suivre le début'],
+  ['it', 'bucket=year', '«bucket» nel suo indirizzo'],
+  ['es', 'nothing=1', '«nothing» en su dirección no se conoce'],
+  ['en', 'cursor=1', '“cursor” in its address is not known here'],
+])('an address that is not taken is told in %s: %s', async (language, asked, words) => {
+  const reader = await addUser(app);
+  await app.database.query('UPDATE user_account SET preferred_language = $2 WHERE id = $1', [
+    reader,
+    language,
+  ]);
+  const own = await signIn(app, reader);
+  const answer = await open(`/dashboard/usage?${asked}`, own);
+  expect([400, 422]).toContain(answer.status);
+  expect(/<h1>([^<]*)/.exec(answer.body)?.[1]).toContain(words);
+  const program = await ask(app.url, {
+    path: `/dashboard/api/usage?${asked}`,
+    headers: { cookie: own, accept: 'application/json' },
+  });
+  expect([400, 422]).toContain(program.status);
+  expect(program.body).not.toContain(words);
+});
+
 test('one organisation by itself, in sums and request by request', async () => {
   const at = '2026-10-28T10:00:00Z';
   await put([
