@@ -227,7 +227,7 @@ test('an open break is told by the log, the numbers, doctor, the pages, and one 
   const upkeep = app.application.get(RepeatingJobs, { strict: false });
   await upkeep.run('audit-breaks');
   await upkeep.run('audit-breaks');
-  const mail = await mailTo(app, 'owner@house.example', /does not fit its chain/);
+  const mail = await mailTo(app, 'owner@house.example', /does not match its chain/);
   expect(mail.text).toContain('edited: entry');
   expect(await mails()).toHaveLength(1);
 
@@ -242,7 +242,7 @@ test('an open break is told by the log, the numbers, doctor, the pages, and one 
   const cookie = await signIn(app, owner);
   for (const path of ['/dashboard/admin', '/dashboard/admin/audit']) {
     const page = await ask(app.url, { path, headers: { cookie, accept: 'text/html' } });
-    expect(page.body).toContain('The audit log does not fit its chain.');
+    expect(page.body).toContain('The audit log does not match its chain.');
   }
 });
 
@@ -273,7 +273,7 @@ test('what was examined ends the alarm, with its conclusion on record', async ()
 
 const mails = async (): Promise<readonly { readonly text: string }[]> =>
   (await app.application.get(Outbox, { strict: false }).list()).filter(
-    ({ to, subject }) => to === 'owner@house.example' && subject.includes('does not fit its chain'),
+    ({ to, subject }) => to === 'owner@house.example' && subject.includes('does not match its chain'),
   );
 
 async function command(...words: string[]): Promise<{ code: number; output: string }> {
