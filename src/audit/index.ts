@@ -42,7 +42,8 @@ export { type RecordFilter, type RequestEntry, RequestRecordQuery } from './requ
 export { readRecord, readRecords, renamedRecord, type WrittenRecord, writtenRecord } from './written-record';
 export { type RequestLogFilter, type StatusClass, statusClasses } from './request-log/log-filter';
 export { type LoggedRequest, type RequestLogPage, RequestLogQuery } from './request-log/request-log-query';
-export type { RecordScope } from './record-scope';
+export { type RecordScope, withinRecordScope } from './record-scope';
+export { SqlParameters } from './sql-parameters';
 export { type UsageAnswer, type UsageGroup, UsageQuery } from './usage/usage-query';
 export {
   type UsageBucket,

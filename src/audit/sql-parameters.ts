@@ -1,6 +1,6 @@
 /** The parameters of a statement that is assembled, and their placeholders. */
 export class SqlParameters {
-  readonly values: unknown[] = [];
+  constructor(readonly values: unknown[] = []) {}
 
   add(value: unknown): string {
     this.values.push(value);

@@ -1,5 +1,5 @@
 import { err, fault, type Fault, ok, parseJsonText, type Result } from '../kernel';
-import type { SecretPlace } from '../platform';
+import type { SealedColumn, SecretPlace } from '../platform';
 import { CREDENTIAL_TABLE, type CredentialKind } from './credential.entity';
 
 export interface BearerCredential {
@@ -136,6 +136,16 @@ export const placeOf = (row: { readonly id: string; readonly host: string }): Se
   field: 'secret',
   host: row.host,
 });
+
+export const sealedCredentials: readonly SealedColumn[] = [
+  {
+    table: CREDENTIAL_TABLE,
+    column: 'wrapped_key',
+    keyIdColumn: 'key_id',
+    where: 't.disabled_at IS NULL',
+    place: { table: CREDENTIAL_TABLE, field: 'secret', row: 't.id::text', host: 't.host' },
+  },
+];
 
 const isPlain = (text: string): boolean => text.length <= LONGEST && plain.test(text);
 

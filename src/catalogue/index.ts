@@ -16,7 +16,7 @@ export type {
   SigningCredential,
   TokenCredential,
 } from './credential';
-export { originsOf, type SecretHome, tokenUrlOf, typedCredential } from './credential';
+export { originsOf, sealedCredentials, type SecretHome, tokenUrlOf, typedCredential } from './credential';
 export { CREDENTIAL_KINDS, type CredentialHealth, type CredentialKind } from './credential.entity';
 export { CredentialEditor, type CredentialInput, type CredentialSummary } from './credential-editor.service';
 export {
@@ -26,7 +26,6 @@ export {
   type TokenEventQuery,
   TokenEvents,
 } from './credential-events.service';
-export { rewrapCredentials, type RewrapSummary } from './credential-rewrap';
 export { CredentialStore, type CredentialState, type PooledToken } from './credential-store.service';
 export { CatalogueModule } from './catalogue.module';
 export { departmentsOf, listAccess, type ListedAccess } from './access-list';

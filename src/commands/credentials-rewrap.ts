@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
 import { ActivityLog } from '../audit';
-import { rewrapCredentials } from '../catalogue';
 import { MasterKeys, rewrapColumn, type Tx } from '../platform';
 import { type Command, UsageError } from './command';
 import { commandActor } from './key-entries';
@@ -26,15 +25,12 @@ export const credentialsRewrap: Command = {
         const recordOf = (what: string) => async (tx: Tx, count: number) => {
           await activity.write(tx, {
             action: 'credential.rewrapped',
-            object: { type: 'credential', label: `${count} ${what}`.trim() },
+            object: { type: 'credential', label: `${count} ${what}` },
             changes: { master_key_id: [old.id, current.id] },
             concerns: {},
             actor: commandActor,
           });
         };
-        const credentials = await rewrapCredentials(database, old, current, { record: recordOf('') });
-        moved += credentials.rewrapped;
-        unreadable.push(...credentials.unreadable);
         for (const column of sealedColumns) {
           const record = recordOf(`${column.table}.${column.column}`);
           const summary = await rewrapColumn(database, column, { from: old, to: current }, { record });

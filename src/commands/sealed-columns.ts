@@ -1,3 +1,4 @@
+import { sealedCredentials } from '../catalogue';
 import { sealedConversations } from '../chat';
 import { sealedResponses } from '../gateway';
 import { sealedFactors } from '../identity';
@@ -6,8 +7,9 @@ import { sealedSamples } from '../quality';
 import { sealedSalts } from '../routing';
 import { sealedAnswers } from '../web';
 
-/** Everything that is encrypted in the database, but for the credentials of suppliers. */
+/** Everything that is encrypted in the database. */
 export const sealedColumns: readonly SealedColumn[] = [
+  ...sealedCredentials,
   ...sealedFactors,
   ...sealedSalts,
   ...sealedConversations,

@@ -23,7 +23,7 @@ export {
 } from './pages/list-page';
 export { PageFrames } from './pages/page-frame';
 export { languageCookie, localeOf, PageRenderer } from './pages/page-renderer';
-export { csvLine } from './routes/csv';
+export { csvLine, csvRows } from './routes/csv';
 export { csvFile, type CsvTable } from './routes/csv.interceptor';
 export { Action, Csv, Data, Page, Redirects } from './routes/kinds';
 export { PortalHosts } from './portal-hosts';

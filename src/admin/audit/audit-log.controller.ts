@@ -7,6 +7,7 @@ import {
   adminScope,
   Audited,
   Csv,
+  csvRows,
   type CsvTable,
   type HttpRequest,
   listPage,
@@ -85,7 +86,7 @@ export class AuditLogController {
       }),
     );
     const entries = this.activity.all(scope, { ...filter, limit });
-    return { columns: auditLogColumns, rows: rowsOf(entries), cappedAt: limit };
+    return { columns: auditLogColumns, rows: csvRows(entries, auditLogRow), cappedAt: limit };
   }
 
   private async organisationsOf(entries: readonly ActivityEntry[]): Promise<ReadonlyMap<number, string>> {
@@ -97,8 +98,4 @@ export class AuditLogController {
     );
     return new Map(rows.map(({ id, name }) => [id, name]));
   }
-}
-
-async function* rowsOf(entries: AsyncIterable<ActivityEntry>): AsyncGenerator<readonly unknown[]> {
-  for await (const entry of entries) yield auditLogRow(entry);
 }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Query, Req, Res } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { ConversationOversight, ConversationRetention, type OverseenConversation } from '../../chat';
+import { ConversationOversight, ConversationRetention } from '../../chat';
 import { fault, refuseStale, versionOf } from '../../kernel';
 import { Database, everyRow, Settings } from '../../platform';
 import {
@@ -10,6 +10,7 @@ import {
   adminScope,
   afterChange,
   Csv,
+  csvRows,
   type CsvTable,
   type HttpRequest,
   listPage,
@@ -63,7 +64,7 @@ export class OverseenConversationsController {
     const found = everyRow(limit, ROWS_AT_ONCE, (page) =>
       this.oversight.list(scope, { ...filterOf(query), ...page }),
     );
-    return { columns: conversationColumns, rows: rowsOf(found), cappedAt: limit };
+    return { columns: conversationColumns, rows: csvRows(found, conversationRow), cappedAt: limit };
   }
 
   /** The retention period of an organisation; the hourly job applies it. */
@@ -94,8 +95,4 @@ export class OverseenConversationsController {
     this.notices.leave(response, { tone: 'ok', text: 'conversations.retention-saved' });
     return afterChange(request, response, PATH, { organisation_id: organisationId, days });
   }
-}
-
-async function* rowsOf(found: AsyncIterable<OverseenConversation>): AsyncGenerator<readonly unknown[]> {
-  for await (const conversation of found) yield conversationRow(conversation);
 }

@@ -5,6 +5,15 @@ import { formatUsd, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { raiseBudget, type WantedRaise } from '../pages/budget-raise';
 
+/** A row of a list with its spending in the calendar month, and its monthly budget. */
+export type WithBudget<Row> = Row & {
+  readonly spent: Nano;
+  readonly budget: Nano | null;
+  readonly rule: LimitState | null;
+};
+
+type Spender = 'organisation' | 'department' | 'project';
+
 /** Monthly budgets of organisations, departments and projects, with the spending against them. */
 @Injectable()
 export class Budgets {
@@ -44,11 +53,22 @@ export class Budgets {
     return this.limits.states(ids.map((id) => ({ kind, id })));
   }
 
+  async withBudgets<Row extends { readonly id: number }>(
+    kind: Spender,
+    rows: readonly Row[],
+  ): Promise<WithBudget<Row>[]> {
+    const ids = rows.map(({ id }) => id);
+    const [spent, states] = await Promise.all([this.spent(kind, ids), this.states(kind, ids)]);
+    return rows.map((row, place) => ({
+      ...row,
+      spent: spent.get(row.id) ?? 0n,
+      budget: states[place]?.limit ?? null,
+      rule: states[place] ?? null,
+    }));
+  }
+
   /** In the calendar month, in UTC. */
-  async spent(
-    kind: 'organisation' | 'department' | 'project',
-    ids: readonly number[],
-  ): Promise<Map<number, Nano>> {
+  private async spent(kind: Spender, ids: readonly number[]): Promise<Map<number, Nano>> {
     const rows = await this.database.query<{ id: string; spent: string }>(
       `SELECT ${kind}_id AS id, sum(cost_nano)::bigint AS spent FROM usage_hour
         WHERE ${kind}_id = ANY ($1::bigint[]) AND hour >= date_trunc('month', now(), 'UTC') GROUP BY 1`,

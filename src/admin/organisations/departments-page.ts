@@ -1,6 +1,4 @@
-import type { LimitState } from '../../billing';
 import type { ListedDepartment, OrganisationName } from '../../identity';
-import type { Nano } from '../../kernel';
 import { formatMoney } from '../../views';
 import { raisedFact, raiseInput } from '../pages/budget-raise';
 import type { Looks } from '../pages/looks';
@@ -12,12 +10,9 @@ import {
   pickerOf,
   type SectionModel,
 } from '../pages/object-page';
+import type { WithBudget } from './budgets';
 
-export interface DepartmentLine extends ListedDepartment {
-  readonly spent: Nano;
-  readonly budget: Nano | null;
-  readonly rule: LimitState | null;
-}
+export type DepartmentLine = WithBudget<ListedDepartment>;
 
 interface Shown {
   readonly organisations: readonly OrganisationName[];

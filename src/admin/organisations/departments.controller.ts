@@ -49,17 +49,7 @@ export class DepartmentsController {
       this.departments.list(scope, query.org_id ?? null),
       scope.kind === 'platform' ? this.names.organisations() : [],
     ]);
-    const ids = found.map(({ id }) => id);
-    const [spent, budgets] = await Promise.all([
-      this.budgets.spent('department', ids),
-      this.budgets.states('department', ids),
-    ]);
-    const lines = found.map((department, place) => ({
-      ...department,
-      spent: spent.get(department.id) ?? 0n,
-      budget: budgets[place]?.limit ?? null,
-      rule: budgets[place] ?? null,
-    }));
+    const lines = await this.budgets.withBudgets('department', found);
     const words = scopeWords(request, looks.translate, scope);
     return departmentsPage(lines, { organisations, chosen: query.org_id ?? null, words }, looks);
   }

@@ -11,17 +11,13 @@ import {
 } from '../../identity';
 import { fault, type Nano, type Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { Budgets } from './budgets';
+import { Budgets, type WithBudget } from './budgets';
 import { WHOLE_PRICE } from './markup-words';
 
 const MOST_PROJECTS = 100;
 
 /** An organisation of the list, with what its people spent in the calendar month. */
-export interface OrganisationLine extends ListedOrganisation {
-  readonly spent: Nano;
-  readonly budget: Nano | null;
-  readonly rule: LimitState | null;
-}
+export type OrganisationLine = WithBudget<ListedOrganisation>;
 
 /** A budget within an organisation; the name is null for that of the organisation itself. */
 export interface BudgetLine {
@@ -60,17 +56,15 @@ export class OrganisationView {
 
   async of(scope: Scope, id: number): Promise<OrganisationFacts> {
     const organisation = await this.organisations.get(scope, id);
-    const [spent, [rule], activeKeys, wallet, versions, domains] = await Promise.all([
-      this.budgets.spent('organisation', [id]),
-      this.budgets.states('organisation', [id]),
+    const [[line], activeKeys, wallet, versions, domains] = await Promise.all([
+      this.budgets.withBudgets('organisation', [organisation]),
       this.keys.activeOf(id),
       organisation.billingUserId === null ? null : this.ledger.wallet(organisation.billingUserId),
       this.markups.of(id),
       this.domains.ofOrganisation(id),
     ]);
-    if (rule === undefined) throw fault('not_found');
-    const line = { ...organisation, spent: spent.get(id) ?? 0n, budget: rule?.limit ?? null, rule };
-    const own = rule === null ? [] : [{ name: null, href: '#changes', state: rule }];
+    if (line === undefined) throw fault('not_found');
+    const own = line.rule === null ? [] : [{ name: null, href: '#changes', state: line.rule }];
     const { lines, hasMore } = await this.budgetsWithin(scope, id);
     return {
       line,

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
-import { type ListedOrganisation, Organisations, placeActs, UserRegister } from '../../identity';
+import { Organisations, placeActs, UserRegister } from '../../identity';
 import { fault, type Scope } from '../../kernel';
 import { everyRow } from '../../platform';
 import {
@@ -10,6 +10,7 @@ import {
   adminScope,
   afterChange,
   Csv,
+  csvRows,
   type CsvTable,
   type HttpRequest,
   listPage,
@@ -64,7 +65,7 @@ export class OrganisationsController {
       cursor: query.cursor ?? null,
       limit: ROWS_A_PAGE,
     });
-    const page = { ...found, rows: await this.lines(found.rows) };
+    const page = { ...found, rows: await this.budgets.withBudgets('organisation', found.rows) };
     return listPage(request, page, organisationList(request, query.q, translate, scope), translate);
   }
 
@@ -73,9 +74,9 @@ export class OrganisationsController {
     const scope = adminScope(request);
     const rows = everyRow<OrganisationLine>(MOST_ROWS, ROWS_AT_ONCE, async (page) => {
       const found = await this.organisations.page(scope, { text: textOf(query.q), ...page });
-      return { ...found, rows: await this.lines(found.rows) };
+      return { ...found, rows: await this.budgets.withBudgets('organisation', found.rows) };
     });
-    return { columns: organisationColumns, rows: rowsOf(rows), cappedAt: MOST_ROWS };
+    return { columns: organisationColumns, rows: csvRows(rows, organisationRow), cappedAt: MOST_ROWS };
   }
 
   @Page(`${path}/new`, 'pages/admin/object', access())
@@ -198,20 +199,6 @@ export class OrganisationsController {
     if (typeof named !== 'string') return named;
     return this.users.numberOf(scope, named, { param: 'billing_user_id', organisationId });
   }
-
-  private async lines(found: readonly ListedOrganisation[]): Promise<OrganisationLine[]> {
-    const ids = found.map(({ id }) => id);
-    const [spent, budgets] = await Promise.all([
-      this.budgets.spent('organisation', ids),
-      this.budgets.states('organisation', ids),
-    ]);
-    return found.map((organisation, place) => ({
-      ...organisation,
-      spent: spent.get(organisation.id) ?? 0n,
-      budget: budgets[place]?.limit ?? null,
-      rule: budgets[place] ?? null,
-    }));
-  }
 }
 
 /** Only fields that the form contains; an empty payer removes the payer. */
@@ -227,8 +214,4 @@ function fieldsOf(
     ...(ssoOnly === undefined ? {} : { ssoOnly }),
     ...(payer === undefined ? {} : { billingUserId: payer }),
   };
-}
-
-async function* rowsOf(lines: AsyncIterable<OrganisationLine>): AsyncGenerator<readonly unknown[]> {
-  for await (const line of lines) yield organisationRow(line);
 }

@@ -1,6 +1,5 @@
-import type { LimitState } from '../../billing';
 import type { ListedProject, Member, OrganisationName, UserName } from '../../identity';
-import { formatUsd, type Nano, type Scope } from '../../kernel';
+import { formatUsd, type Scope } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
 import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
 import { raisedFact, raiseInput } from '../pages/budget-raise';
@@ -10,12 +9,9 @@ import { moneyField } from '../pages/money-field';
 import { type ActModel, actOf, type ObjectPageModel, personField, pickerOf } from '../pages/object-page';
 import { tableOf } from '../pages/table';
 import type { ProjectListQuery } from './project-forms';
+import type { WithBudget } from '../organisations/budgets';
 
-export interface ProjectLine extends ListedProject {
-  readonly spent: Nano;
-  readonly budget: Nano | null;
-  readonly rule: LimitState | null;
-}
+export type ProjectLine = WithBudget<ListedProject>;
 
 const path = '/dashboard/admin/projects';
 

@@ -1,13 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
-import {
-  AdminViewService,
-  type ListedProject,
-  placeActs,
-  type ProjectFields,
-  Projects,
-  UserRegister,
-} from '../../identity';
+import { AdminViewService, placeActs, type ProjectFields, Projects, UserRegister } from '../../identity';
 import { fault } from '../../kernel';
 import { KeyTransfers } from '../../keys';
 import { everyRow } from '../../platform';
@@ -18,6 +11,7 @@ import {
   adminScope,
   afterChange,
   Csv,
+  csvRows,
   type CsvTable,
   type HttpRequest,
   listPage,
@@ -80,7 +74,7 @@ export class ProjectsController {
       this.projects.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
       scope.kind === 'platform' ? this.names.organisations() : [],
     ]);
-    const page = { ...found, rows: await this.lines(found.rows) };
+    const page = { ...found, rows: await this.budgets.withBudgets('project', found.rows) };
     const description = projectList(request, query, { organisations, scope }, translate);
     return listPage(request, page, description, translate);
   }
@@ -90,9 +84,9 @@ export class ProjectsController {
     const scope = adminScope(request);
     const rows = everyRow<ProjectLine>(MOST_ROWS, ROWS_AT_ONCE, async (page) => {
       const found = await this.projects.page(scope, { ...filterOf(query), ...page });
-      return { ...found, rows: await this.lines(found.rows) };
+      return { ...found, rows: await this.budgets.withBudgets('project', found.rows) };
     });
-    return { columns: projectColumns, rows: rowsOf(rows), cappedAt: MOST_ROWS };
+    return { columns: projectColumns, rows: csvRows(rows, projectRow), cappedAt: MOST_ROWS };
   }
 
   @Page(`${path}/new`, 'pages/admin/object', access())
@@ -110,7 +104,7 @@ export class ProjectsController {
     const scope = adminScope(request);
     const found = await this.projects.get(scope, id);
     const [[line], members, people] = await Promise.all([
-      this.lines([found]),
+      this.budgets.withBudgets('project', [found]),
       this.projects.members(id),
       this.users.names(scope, found.organisationId),
     ]);
@@ -226,22 +220,4 @@ export class ProjectsController {
     this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
     return afterChange(request, response, `${path}/${id}`, { ok: true, id, ...facts });
   }
-
-  private async lines(found: readonly ListedProject[]): Promise<ProjectLine[]> {
-    const ids = found.map(({ id }) => id);
-    const [spent, budgets] = await Promise.all([
-      this.budgets.spent('project', ids),
-      this.budgets.states('project', ids),
-    ]);
-    return found.map((project, place) => ({
-      ...project,
-      spent: spent.get(project.id) ?? 0n,
-      budget: budgets[place]?.limit ?? null,
-      rule: budgets[place] ?? null,
-    }));
-  }
-}
-
-async function* rowsOf(lines: AsyncIterable<ProjectLine>): AsyncGenerator<readonly unknown[]> {
-  for await (const line of lines) yield projectRow(line);
 }

@@ -7,6 +7,7 @@ import {
   actorOf,
   adminScope,
   Csv,
+  csvRows,
   type CsvTable,
   type HttpRequest,
   listPage,
@@ -67,7 +68,7 @@ export class UsersController {
       const found = await this.users.page(scope, { ...filterOf(query), ...page });
       return { ...found, rows: await this.spending.lines(found.rows) };
     });
-    return { columns: userColumns, rows: rowsOf(rows), cappedAt: limit };
+    return { columns: userColumns, rows: csvRows(rows, userRow), cappedAt: limit };
   }
 
   @Page('/dashboard/admin/users/:user_id', 'pages/admin/object', Access.role(userActs.view.minimum))
@@ -97,7 +98,3 @@ export class UsersController {
 }
 
 type UserNames = Parameters<UserPages['page']>[0]['names'];
-
-async function* rowsOf(lines: AsyncIterable<UserLine>): AsyncGenerator<readonly unknown[]> {
-  for await (const line of lines) yield userRow(line);
-}

@@ -23,6 +23,7 @@ const HEAD_BYTES = 512;
 interface SealedRow {
   readonly at: string;
   readonly row: string;
+  readonly host: string;
   readonly wrapped: Buffer;
 }
 
@@ -60,21 +61,23 @@ export async function rewrapColumn(
 /** In the order of the table: those that cannot be read stay in front. */
 async function rowsUnder(
   tx: Tx,
-  { table, column, keyIdColumn, place }: SealedColumn,
+  { table, column, keyIdColumn, where = 'true', place }: SealedColumn,
   { id }: MasterKey,
   { skip, batch }: { skip: number; batch: number },
 ): Promise<SealedRow[]> {
   const prefix = packedKeyId(id);
   const isOld =
     keyIdColumn === undefined ? `substring(t.${column} for ${prefix.length}) = $1` : `t.${keyIdColumn} = $1`;
-  const rows = await tx.query<{ at: string; row: string; head: Buffer }[]>(
-    `SELECT t.ctid::text AS at, ${place.row} AS row, substring(t.${column} for ${HEAD_BYTES}) AS head
-       FROM ${table} t WHERE ${isOld} ORDER BY ${place.row}, t.ctid OFFSET $2 LIMIT $3 FOR UPDATE OF t`,
+  const rows = await tx.query<{ at: string; row: string; host: string; head: Buffer }[]>(
+    `SELECT t.ctid::text AS at, ${place.row} AS row, ${place.host ?? `''`} AS host,
+            substring(t.${column} for ${HEAD_BYTES}) AS head
+       FROM ${table} t WHERE ${isOld} AND ${where} ORDER BY ${place.row}, t.ctid OFFSET $2 LIMIT $3 FOR UPDATE OF t`,
     [keyIdColumn === undefined ? prefix : id, skip, batch],
   );
-  return rows.map(({ at, row, head }) => ({
+  return rows.map(({ at, row, host, head }) => ({
     at,
     row,
+    host,
     wrapped: keyIdColumn === undefined ? headOf(head).wrappedKey : head,
   }));
 }
@@ -83,10 +86,10 @@ async function rowsUnder(
 async function moveOne(
   tx: Tx,
   { table, column, keyIdColumn, place }: SealedColumn,
-  { at, row, wrapped }: SealedRow,
+  { at, row, host, wrapped }: SealedRow,
   { from, to }: { readonly from: MasterKey; readonly to: MasterKey },
 ): Promise<boolean> {
-  const where: SecretPlace = { table: place.table, row, field: place.field, host: '' };
+  const where: SecretPlace = { table: place.table, row, field: place.field, host };
   const moved = rewrap({ wrappedKey: wrapped }, where, from, to);
   if (!moved.ok) return false;
   const { keyId, wrappedKey } = moved.value;

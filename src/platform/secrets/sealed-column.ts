@@ -4,10 +4,14 @@ export interface SealedColumn {
   /** Packed values; or the parts of a value in columns of their own. */
   readonly column: string;
   readonly keyIdColumn?: string;
+  /** An SQL condition on the table `t`; without it, every row has a value. */
+  readonly where?: string;
   readonly place: {
     readonly table: string;
     readonly field: string;
     /** SQL for the row of the place, of the columns of the table `t`. */
     readonly row: string;
+    /** SQL for the host that the value is bound to; without it, none. */
+    readonly host?: string;
   };
 }

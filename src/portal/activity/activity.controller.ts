@@ -4,6 +4,7 @@ import { Settings } from '../../platform';
 import {
   Access,
   Csv,
+  csvRows,
   type CsvTable,
   type HttpRequest,
   Page,
@@ -49,13 +50,10 @@ export class ActivityController {
     const scope = viewScope(request);
     const limit = this.settings.auditExportMaxRows;
     const entries = this.activity.all(scope, { ...filterOf(query, Date.now()), limit });
-    return { columns: activityColumns, rows: rowsOf(entries, request), cappedAt: limit };
+    return {
+      columns: activityColumns,
+      rows: csvRows(entries, (entry) => activityRow(entry, request)),
+      cappedAt: limit,
+    };
   }
-}
-
-async function* rowsOf(
-  entries: AsyncIterable<Parameters<typeof activityRow>[0]>,
-  request: HttpRequest,
-): AsyncGenerator<readonly unknown[]> {
-  for await (const entry of entries) yield activityRow(entry, request);
 }

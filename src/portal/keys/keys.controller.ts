@@ -1,11 +1,12 @@
 import { Controller, Query, Req } from '@nestjs/common';
 import { AdminViewService, OwnProjects } from '../../identity';
-import { KeyRegister, type ManagedKey } from '../../keys';
+import { KeyRegister } from '../../keys';
 import { everyRow, Settings } from '../../platform';
 import {
   Access,
   actorOf,
   Csv,
+  csvRows,
   type CsvTable,
   type HttpRequest,
   Page,
@@ -69,10 +70,6 @@ export class KeysController {
     const keys = everyRow(limit, ROWS_AT_ONCE, (page) =>
       this.register.list(scope, { ...filterOf(query), ...page }),
     );
-    return { columns: keyColumns, rows: rowsOf(keys), cappedAt: limit };
+    return { columns: keyColumns, rows: csvRows(keys, keyRow), cappedAt: limit };
   }
-}
-
-async function* rowsOf(keys: AsyncIterable<ManagedKey>): AsyncGenerator<readonly unknown[]> {
-  for await (const key of keys) yield keyRow(key);
 }

@@ -1,8 +1,17 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { type LoggedRequest, RequestLogQuery, UsageQuery } from '../../audit';
+import { RequestLogQuery, UsageQuery } from '../../audit';
 import { AdminViewService } from '../../identity';
 import { everyRow } from '../../platform';
-import { Access, Csv, type CsvTable, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import {
+  Access,
+  Csv,
+  csvRows,
+  type CsvTable,
+  type HttpRequest,
+  Page,
+  PageRenderer,
+  viewScope,
+} from '../../web';
 import { organisationsFor } from '../lists/organisation-field';
 import { OwnThumbs } from './own-thumbs';
 import { logFileColumns, logFileRow } from './request-log.csv';
@@ -53,10 +62,6 @@ export class RequestLogController {
     const scope = viewScope(request);
     const filter = logFilterOf(query, Date.now(), this.pages.timeZoneOf(request));
     const entries = everyRow(ROWS_IN_FILE, ROWS_AT_ONCE, (page) => this.log.page(scope, filter, page));
-    return { columns: logFileColumns, rows: rowsOf(entries), cappedAt: ROWS_IN_FILE };
+    return { columns: logFileColumns, rows: csvRows(entries, logFileRow), cappedAt: ROWS_IN_FILE };
   }
-}
-
-async function* rowsOf(entries: AsyncIterable<LoggedRequest>): AsyncGenerator<readonly unknown[]> {
-  for await (const entry of entries) yield logFileRow(entry);
 }

@@ -1,5 +1,5 @@
+import { SqlParameters, withinRecordScope } from '../../audit';
 import type { Scope } from '../../kernel';
-import { withinScope } from '../scores/within-scope';
 
 /** Of the record `r`: the model that answered a request for auto. */
 export const answeredBy = `coalesce(r.auto_decision->>'answered_by', r.auto_decision->>'chosen')`;
@@ -11,7 +11,7 @@ export const costRatio = `CASE WHEN ${answeredBy} = r.auto_decision->>'ref' THEN
 /** The condition on `request_record r` for requests for auto that have a decision. */
 export function autoRecords(scope: Scope, from: Date): { values: unknown[]; where: string } {
   const values: unknown[] = [from];
-  const within = withinScope(scope, values, 'r');
+  const within = withinRecordScope(scope, new SqlParameters(values), 'r');
   return {
     values,
     where: `r.model = 'auto' AND r.created_at >= $1 AND r.auto_decision IS NOT NULL AND ${within}`,

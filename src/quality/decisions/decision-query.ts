@@ -1,7 +1,7 @@
+import { SqlParameters, withinRecordScope } from '../../audit';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../kernel';
 import { Database } from '../../platform';
-import { withinScope } from '../scores/within-scope';
 import { type Interval, LEAST_SAMPLE, pairedDifference, ratioOf, type Weighted } from '../report/statistics';
 import { answeredBy, autoRecords, costRatio } from './auto-records';
 
@@ -180,7 +180,7 @@ export class DecisionQuery {
     const values: unknown[] = [requestId];
     const [row] = await this.database.query<{ explanation: object | null }>(
       `SELECT r.auto_decision AS explanation FROM request_record r
-        WHERE r.request_id = $1 AND ${withinScope(scope, values, 'r')}`,
+        WHERE r.request_id = $1 AND ${withinRecordScope(scope, new SqlParameters(values), 'r')}`,
       values,
     );
     return row?.explanation ?? null;

@@ -1,9 +1,9 @@
+import { SqlParameters, withinRecordScope } from '../../audit';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../kernel';
 import { Database, Keyset, type Page, type PageRequest } from '../../platform';
 import type { ScoredAnswer } from '../report/quality-report';
 import { scoreColumns, type ScoreRow } from './score-row';
-import { withinScope } from './within-scope';
 
 export interface ScoreFilter {
   readonly from: Date;
@@ -57,7 +57,7 @@ export class ScoreQuery {
     const values: unknown[] = [requestId];
     return this.database.query<ScoreRow>(
       `SELECT ${scoreColumns} FROM quality_score s JOIN quality_sample q USING (request_id)
-        WHERE s.request_id = $1 AND ${withinScope(scope, values)} ORDER BY s.role DESC, s.model`,
+        WHERE s.request_id = $1 AND ${withinRecordScope(scope, new SqlParameters(values), 'q')} ORDER BY s.role DESC, s.model`,
       values,
     );
   }
@@ -81,8 +81,8 @@ export class ScoreQuery {
   /** How many of the requests there were have a score. */
   async share(scope: Scope, from: Date): Promise<SampledShare> {
     const values: unknown[] = [from];
-    const within = withinScope(scope, values, 'u');
-    const sampled = withinScope(scope, values);
+    const within = withinRecordScope(scope, new SqlParameters(values), 'u');
+    const sampled = withinRecordScope(scope, new SqlParameters(values), 'q');
     const [row] = await this.database.query<{ scored: number; requests: number }>(
       `SELECT (SELECT count(*)::integer FROM quality_sample q WHERE q.created_at >= $1 AND q.state = 'learned'
                  AND ${sampled}) AS scored,
@@ -113,7 +113,7 @@ export class ScoreQuery {
 
 function conditionsOf(scope: Scope, filter: ScoreFilter, values: unknown[]): string[] {
   const { from, model, role, verdict, bucket } = filter;
-  const conditions = [withinScope(scope, values)];
+  const conditions = [withinRecordScope(scope, new SqlParameters(values), 'q')];
   const narrow = (column: string, value: unknown, sign = '='): void => {
     if (value === null || value === undefined || value === '') return;
     values.push(value);

@@ -5,6 +5,14 @@ const plainNumber = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/;
 /** One row as RFC 4180 has it. Texts that a spreadsheet would run are disarmed; real numbers stay numbers. */
 export const csvLine = (cells: readonly unknown[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
+/** The rows of a file, one at a time. */
+export async function* csvRows<T>(
+  items: AsyncIterable<T>,
+  rowOf: (item: T) => readonly unknown[],
+): AsyncGenerator<readonly unknown[]> {
+  for await (const item of items) yield rowOf(item);
+}
+
 function csvCell(value: unknown): string {
   const text = textOf(value);
   const safe = formulaStart.test(text) && !plainNumber.test(text) ? `'${text}` : text;
