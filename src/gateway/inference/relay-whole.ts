@@ -211,9 +211,9 @@ const isBlank = (bytes: Buffer): boolean => firstByte(bytes) === undefined;
 
 /** Some suppliers stream unasked and without the content type. No JSON begins like an event. */
 const isEventStream = (contentType: string, bytes: Buffer): boolean =>
-  /event-stream/i.test(contentType)
-    ? firstByte(bytes) !== OPEN_OBJECT
-    : /^\s*(?:data|event|id|retry)?:/.test(bytes.toString('latin1', 0, LONGEST_SPACE));
+  firstByte(bytes) !== OPEN_OBJECT &&
+  (/event-stream/i.test(contentType) ||
+    /^\s*(?:data|event|id|retry)?:/.test(bytes.toString('latin1', 0, LONGEST_SPACE)));
 
 /** Sound and plain text are forwarded unread, unless they are a JSON error. */
 function errorBody(bytes: Buffer): unknown {
