@@ -36,12 +36,22 @@ export function autoItems(decision: AutoDecision | null, looks: Looks): Labelled
     ...given('pacing', pacingText(decision, looks)),
     ...given('conversation', conversationText(decision, looks)),
     item('kind', `${decision.bucket} · ${decision.neighbours}`),
-    item('rule', `${decision.alg} · ${decision.policy.dial} · ${decision.policy.level}`),
+    item(
+      'rule',
+      `${decision.alg} · ${decision.policy.dial} · ${levelText(decision.policy.level, translate)}`,
+    ),
     ...given(
       'no-state',
       decision.fallback === undefined ? null : translate('request-log.auto.no-state-text'),
     ),
   ];
+}
+
+/** In decisions of other versions a level may have no words here. */
+function levelText(level: string, translate: Looks['translate']): string {
+  const key = `request-log.auto.levels.${level}`;
+  const text = translate(key);
+  return text === key ? level : text;
 }
 
 type Explained = Exclude<AutoDecision, { readonly reason: 'fallback' }>;
