@@ -75,7 +75,7 @@ export {
   summariseRerate,
 } from './rerate';
 export { ensureSandbox, retireSandbox } from './sandbox';
-export { CatalogueSnapshot, isRetired, priceAt } from './snapshot';
+export { CatalogueSnapshot, isRetired } from './snapshot';
 export type {
   LaneView,
   ModelAudience,

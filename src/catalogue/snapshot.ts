@@ -165,7 +165,7 @@ function byModel<Row extends { readonly model_id: number }>(
  * The price of a lane at an instant. A schedule that is running wins over versions; a price of the lane's own
  * over one of the whole model; among versions the one that began last.
  */
-export function priceAt(model: ModelView, laneId: number | null, at: number): PriceView | undefined {
+function priceAt(model: ModelView, laneId: number | null, at: number): PriceView | undefined {
   for (const schedule of model.schedules) {
     const running = schedule.startsAt <= at && (schedule.endsAt === null || at < schedule.endsAt);
     if (running && covers(schedule.price, laneId)) return schedule.price;

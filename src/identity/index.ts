@@ -36,13 +36,7 @@ export { actorOf } from './activity-actor';
 export { IdentityModule } from './identity.module';
 export { OwnProjects, type ProjectName } from './own-projects.service';
 export { type Ownership, PayerService, type PriceFactorVersion, type Standing } from './payer.service';
-export {
-  type HelpPage,
-  helpPages,
-  noticeTopics,
-  type NoticeTopic,
-  PersonalSettings,
-} from './personal-settings.service';
+export { type HelpPage, noticeTopics, type NoticeTopic, PersonalSettings } from './personal-settings.service';
 export * from './people';
 export { ProfileService } from './profile.service';
 export { type ResellerDomain, ResellerDomains } from './resellers';

@@ -5,8 +5,7 @@ export const noticeTopics = ['budget', 'balance', 'suppliers', 'models'] as cons
 export type NoticeTopic = (typeof noticeTopics)[number];
 
 /** Pages with an explanation that can be put away. */
-export const helpPages = ['autorouter', 'projects', 'qualitative'] as const;
-export type HelpPage = (typeof helpPages)[number];
+export type HelpPage = 'autorouter' | 'projects' | 'qualitative';
 
 /** What a person chose for their own pages and mails. */
 @Injectable()

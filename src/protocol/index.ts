@@ -1,11 +1,6 @@
 export { type AnswerCheck } from './answer-check';
 export { checkSpeechAnswer, checkTranscriptionAnswer } from './audio/check-answer';
-export {
-  findTranscriptionUsage,
-  normaliseSpeechUsage,
-  normaliseTranscriptionUsage,
-  speechUsageByCharacters,
-} from './audio/usage';
+export { findTranscriptionUsage, normaliseTranscriptionUsage, speechUsageByCharacters } from './audio/usage';
 export { checkCompletionsAnswer } from './chat/check-answer';
 export { findChatUsage, normaliseChatUsage } from './chat/usage';
 export { checkEmbeddingsAnswer } from './embeddings/check-answer';

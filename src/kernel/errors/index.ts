@@ -10,7 +10,6 @@ export {
   renderMessages,
   renderPortal,
   renderPageModel,
-  splitFormattedMessage,
   type ErrorPageModel,
   type Rendered,
 } from './render';

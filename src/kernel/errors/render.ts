@@ -1,5 +1,5 @@
 import { parseJsonText } from '../json/parse-json-text';
-import { type ErrorCode, errorTypeOf, isErrorCode } from './catalogue';
+import { type ErrorCode, errorTypeOf } from './catalogue';
 import type { Fault, ValidationIssue } from './fault';
 
 export interface Rendered {
@@ -176,15 +176,4 @@ export function renderPageModel(fault: Fault, requestId: string): ErrorPageModel
     requestId,
     headers: headersOf(fault, requestId, status),
   };
-}
-
-const separator = ' - ';
-
-/** `<code> - <text>` in its two parts; a text whose beginning is not a valid code stays whole. */
-export function splitFormattedMessage(text: string): { code: ErrorCode | null; message: string } {
-  const at = text.indexOf(separator);
-  const prefix = text.slice(0, Math.max(at, 0));
-  return isErrorCode(prefix)
-    ? { code: prefix, message: text.slice(at + separator.length) }
-    : { code: null, message: text };
 }

@@ -1,18 +1,2 @@
-export {
-  type BudgetPeriod,
-  type CalendarPeriod,
-  type CalendarWindow,
-  budgetPeriods,
-  isBudgetPeriod,
-  calendarWindow,
-} from './calendar';
-export {
-  rollingBuckets,
-  bucketOf,
-  bucketStart,
-  bucketLeavesAt,
-  rollingRange,
-  rollingResetsAt,
-  type BucketRange,
-} from './rolling';
+export { type BudgetPeriod, budgetPeriods } from './calendar';
 export { dayAfter, dayIn, isZone, startOfDay } from './zone';

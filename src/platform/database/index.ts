@@ -6,11 +6,5 @@ export { DatabaseModule } from './database.module';
 export { DataFolderInUse, EmbeddedPostgresFailure } from './embedded-postgres';
 export { everyRow, Keyset, type KeysetColumn, type Page, type PageRequest } from './keyset';
 export { Notifications } from './notifications';
-export {
-  attachDatabase,
-  openDatabase,
-  type OpenDatabase,
-  type OpeningDatabase,
-  startDatabase,
-} from './open-database';
+export { attachDatabase, type OpenDatabase, type OpeningDatabase, startDatabase } from './open-database';
 export { RevisionWatch } from './revision-watch';

@@ -36,10 +36,7 @@ export async function startDatabase(
 }
 
 /** The same, once it is up to date. */
-export async function openDatabase(
-  settings: Settings,
-  migrations: readonly Migration[],
-): Promise<OpenDatabase> {
+async function openDatabase(settings: Settings, migrations: readonly Migration[]): Promise<OpenDatabase> {
   const opening = await startDatabase(settings, migrations);
   try {
     await opening.current;

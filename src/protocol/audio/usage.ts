@@ -36,18 +36,6 @@ export function normaliseTranscriptionUsage(raw: unknown): UsageReading {
   });
 }
 
-/** Speech: text in, audio out. Suppliers that report nothing sell by the character. */
-export function normaliseSpeechUsage(raw: unknown): UsageReading {
-  if (!isRecord(raw)) return unreadable(raw);
-  const counts = new CountReader();
-  const inputTokens = counts.of(raw.input_tokens, 'input_tokens');
-  const audioOutputTokens = counts.of(raw.output_tokens, 'output_tokens');
-  if (counts.fault !== undefined) return invalid(counts.fault);
-  if (inputTokens === undefined && audioOutputTokens === undefined) return { kind: 'absent' };
-  if (inputTokens === undefined) return invalid('input_tokens is missing');
-  return okUnlessEmpty({ inputTokens, audioOutputTokens: audioOutputTokens ?? 0 });
-}
-
 /** The characters of the request are known exactly, so this is no estimate. */
 export function speechUsageByCharacters(text: string): Usage {
   return usageOf({ inputTokens: Array.from(text).length });

@@ -13,7 +13,6 @@ export {
 export { extractFeatures, type Features, type RequestCounters, type RequestView } from './features';
 export { noPacing, pace, type Pacing, projectedSpend } from './pacing';
 export {
-  isRouterAlgorithm,
   type NoveltyGate,
   type Policy,
   ROUTER_ALGORITHMS,
@@ -28,7 +27,6 @@ export {
   type Calibration,
   decay,
   emptyState,
-  forgetModel,
   learn,
   learnAll,
   loadedState,

@@ -65,14 +65,6 @@ export class Memory {
       : [...this.examples.slice(this.next), ...this.examples.slice(0, this.next)];
   }
 
-  forget(model: string): void {
-    this.scores.delete(model);
-    this.examples.forEach((example, slot) => {
-      const outcomes = example.outcomes.filter((outcome) => outcome.model !== model);
-      if (outcomes.length < example.outcomes.length) this.examples[slot] = { ...example, outcomes };
-    });
-  }
-
   /** Has the index made anew before it is read next, however much is learned until then. */
   reindex(): void {
     this.stale = true;

@@ -2,9 +2,6 @@
 export const ROUTER_ALGORITHMS = ['hkb-v1', 'static', 'cheapest', 'best_quality'] as const;
 export type RouterAlgorithm = (typeof ROUTER_ALGORITHMS)[number];
 
-export const isRouterAlgorithm = (name: string): name is RouterAlgorithm =>
-  (ROUTER_ALGORITHMS as readonly string[]).includes(name);
-
 /** Below which similarity to everything remembered a request counts as unfamiliar. */
 export type NoveltyGate = 'off' | 'p25' | 'p50';
 

@@ -132,12 +132,6 @@ export function modelChanged(state: RouterState, model: string, at: number): voi
   state.version += 1;
 }
 
-export function forgetModel(state: RouterState, model: string): void {
-  if (!state.models.delete(model)) return;
-  state.memory.forget(model);
-  state.version += 1;
-}
-
 /** A state without its examples, as JSON; those are stored one by one. */
 export interface StoredState {
   readonly version: number;

@@ -6,7 +6,6 @@ import {
   renderMessages,
   renderPageModel,
   renderPortal,
-  splitFormattedMessage,
   sseFault,
   validationFault,
 } from '../../../src/kernel';
@@ -266,26 +265,5 @@ describe('within a stream', () => {
     const text = sseFault('messages', interrupted, id);
     expect(text).toMatch(/^event: error\ndata: [^\n]*\n\n$/);
     expect(dataOf(text)).toEqual(renderMessages(interrupted, id).body);
-  });
-});
-
-describe('a formatted message', () => {
-  test.each([
-    ['not_found - Nothing - here.', 'not_found', 'Nothing - here.'],
-    ['not_found - ', 'not_found', ''],
-    ['no_such_code - Text.', null, 'no_such_code - Text.'],
-    ['Something - not_found - else', null, 'Something - not_found - else'],
-    ['not_found', null, 'not_found'],
-    ['not_found -Text', null, 'not_found -Text'],
-    [' - Text', null, ' - Text'],
-    ['', null, ''],
-  ])('%p', (text, code, message) => {
-    expect(splitFormattedMessage(text)).toEqual({ code, message });
-  });
-
-  test('of every code comes apart again', () => {
-    for (const [code, { humanMessage }] of catalogue) {
-      expect(splitFormattedMessage(fault(code).message)).toEqual({ code, message: humanMessage });
-    }
   });
 });

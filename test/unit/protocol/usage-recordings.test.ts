@@ -1,11 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { usageOf, type UsageCounts, type UsageReading, type UsageSource } from '../../../src/kernel';
-import {
-  findTranscriptionUsage,
-  normaliseSpeechUsage,
-  normaliseTranscriptionUsage,
-} from '../../../src/protocol/audio/usage';
+import { findTranscriptionUsage, normaliseTranscriptionUsage } from '../../../src/protocol/audio/usage';
 import { findChatUsage, normaliseChatUsage } from '../../../src/protocol/chat/usage';
 import { findEmbeddingsUsage, normaliseEmbeddingsUsage } from '../../../src/protocol/embeddings/usage';
 import { findGeminiUsage, normaliseGeminiUsage } from '../../../src/protocol/gemini/usage';
@@ -13,7 +9,6 @@ import { findImageUsage, normaliseImageUsage } from '../../../src/protocol/image
 import { findMessagesUsage, normaliseMessagesUsage } from '../../../src/protocol/messages/usage';
 import { findRerankUsage, normaliseRerankUsage } from '../../../src/protocol/rerank/usage';
 import { findResponsesUsage, normaliseResponsesUsage } from '../../../src/protocol/responses/usage';
-import { pick } from '../../../src/protocol/usage';
 
 interface Recording {
   name: string;
@@ -31,7 +26,6 @@ const readers: Record<string, (body: unknown) => UsageReading> = {
   embeddings: (body) => normaliseEmbeddingsUsage(findEmbeddingsUsage(body)),
   rerank: (body) => normaliseRerankUsage(findRerankUsage(body)),
   transcription: (body) => normaliseTranscriptionUsage(findTranscriptionUsage(body)),
-  speech: (body) => normaliseSpeechUsage(pick(body, 'usage')),
   image: (body) => normaliseImageUsage(findImageUsage(body)),
   gemini: (body) => normaliseGeminiUsage(findGeminiUsage(body)),
 };

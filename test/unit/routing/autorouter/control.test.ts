@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import {
   driftLevel,
   failureChance,
-  isRouterAlgorithm,
   noDrift,
   noPacing,
   noteAnswer,
@@ -25,11 +24,6 @@ describe('the dial', () => {
     expect(tuningOf(5)).toMatchObject({ z: 0.3, novelty: 'p25' });
     expect(tuningOf(10)).toMatchObject({ z: 0, novelty: 'off' });
     expect([tuningOf(-1), tuningOf(11)]).toEqual([tuningOf(0), tuningOf(10)]);
-  });
-
-  test('only four algorithms exist', () => {
-    expect(['hkb-v1', 'static', 'cheapest', 'best_quality'].every(isRouterAlgorithm)).toBe(true);
-    expect(isRouterAlgorithm('gpt-router')).toBe(false);
   });
 });
 

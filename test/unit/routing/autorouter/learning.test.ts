@@ -5,7 +5,6 @@ import {
   decide,
   emptyState,
   type Example,
-  forgetModel,
   learn,
   learnAll,
   loadedState,
@@ -152,16 +151,6 @@ describe('what is learned', () => {
     decay(state, NOW + 1_000);
     expect(sumsOf(state, 'small').weight).toBeCloseTo(0.25 + 1 + 0.25, 4);
     expect(sumsOf(state, 'large').weight).toBeCloseTo(2, 4);
-  });
-
-  test('a forgotten model is gone, after loading too', () => {
-    const state = taught(taughtExamples(60));
-    forgetModel(state, 'small');
-    const loaded = loadedState(storedState(state), storedExamples(state));
-    for (const each of [state, loaded]) {
-      expect([...each.models.keys()]).toEqual(['middle', 'large']);
-      expect(each.memory.scores.has('small')).toBe(false);
-    }
   });
 
   test('of more than 8,192 requests the last are remembered, the sums know all', () => {
