@@ -16,8 +16,8 @@ const A_ROUND_BYTES = 64 * 1_024;
 const SETTLE_MS = 300;
 
 /**
- * Reads until the kernel's buffers on the way have taken all they take, and then until every stream has gone on again:
- * those buffers last a slow reader for half a minute, in which nothing passes through the gateway.
+ * Reads until the kernel's buffers are full and every stream has moved on once more. Those buffers feed a slow reader
+ * for half a minute, in which nothing passes through the gateway.
  */
 async function fill(streams: EagerStreams, readers: readonly SlowReader[]): Promise<void> {
   const { sockets } = streams;

@@ -6,8 +6,8 @@ const EXECUTE = 'E'.charCodeAt(0);
 const TYPE_AND_LENGTH = 5;
 
 /**
- * Stands between the gateway and its database and counts every statement on the wire, BEGIN and COMMIT included:
- * what the gateway says of itself could forget some.
+ * A proxy between the gateway and its database that counts every statement on the wire, BEGIN and COMMIT included.
+ * The gateway's own count could miss some.
  */
 export class StatementCount {
   statements = 0;

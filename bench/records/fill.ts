@@ -94,8 +94,8 @@ const keyOf = (group: string): string =>
   `CASE WHEN ${group} % 3 = 0 THEN 1 ELSE 2 + ${group} % ${keys - 1} END`;
 
 /**
- * Records that fall into one month; their ids follow the time, as those of the product do. One in a hundred failed, one
- * in seventy moved on, one in five has an end user, one in ten has tags, and a few are slow.
+ * Records of one month; their ids follow the time, as in the product. One in a hundred failed, one in seventy failed
+ * over. One in five has an end user, one in ten has tags, and a few are slow.
  */
 const recordsBetween = (table: string, from: string, to: string, rows: number): string => `
   INSERT INTO ${table} (request_id, created_at, settled_at, settlement_id, key_id, user_id, organisation_id, project_id,

@@ -16,8 +16,8 @@ const searches = new Set(['q', 'actor', 'object', 'end_user', 'tag', 'session'])
 const groupings = ['key', 'user', 'project'];
 
 /**
- * Every list, picker, search, grouping and file of everybody below the platform: none holds a foreign name, also when it
- * is searched by a beginning that foreign names share, or narrowed to a foreign id.
+ * Every list, picker, search, grouping and file of every role below the platform. None holds a foreign name, even
+ * when searched by a shared prefix or filtered by a foreign id.
  */
 export async function runLeaks(places: Places, routes: readonly RegisteredRoute[]): Promise<LeakResult> {
   const stranger = await places.world.newPerson({

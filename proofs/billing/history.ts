@@ -3,7 +3,7 @@ import type { Chance } from '../support/chance';
 
 const nanoPerCent = 10_000_000n;
 
-/** What is credited in the end, in nano-dollars, reckoned by itself from what happened. */
+/** The credit at the end, in nano-dollars, computed independently from the events. */
 export interface History {
   readonly told: string;
   readonly expected: bigint;

@@ -24,8 +24,8 @@ export interface ListedRates {
 export type CallDialect = 'chat' | 'messages' | 'responses';
 
 /**
- * How a call ends: `whole` not streamed, `stream` streamed to its end, `cut` the supplier hangs up, `left` the caller
- * does, `unfinished` the supplier stops without saying that it has.
+ * How a call ends: `whole` unstreamed; `stream` streamed to its end; `cut` the supplier hangs up; `left` the caller
+ * does; `unfinished` the supplier stops without a terminator.
  */
 export type CallForm = 'whole' | 'stream' | 'cut' | 'left' | 'unfinished';
 

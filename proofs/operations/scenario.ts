@@ -3,8 +3,8 @@ import type { World } from './world';
 type Step = (world: World) => Promise<void>;
 
 /**
- * What makes an operation count: it does what it is for and the effect is seen, it refuses bad input with a code of the
- * catalogue, and it refuses a caller without rights.
+ * The proof of an operation: its effect is seen, bad input is refused with a code of the catalogue, and a caller
+ * without rights is refused.
  */
 export interface Scenario {
   /** As the contract names it: `POST /v1/manage/keys`. */

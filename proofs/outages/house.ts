@@ -162,10 +162,7 @@ export class House {
     };
   }
 
-  /**
-   * Makes a node ready that was started for the first time: the first keys are there; now there are models to call,
-   * and money to spend on them. Answers the keys.
-   */
+  /** Prepares a freshly started node: the first keys exist; models and money are added. Returns the keys. */
   async furnishNode(node: GatewayNode, books: Books): Promise<{ root: string; customer: string }> {
     const [, root = ''] = await node.program.find(/root admin key +(svc_\w+)/);
     const [, customer = ''] = await node.program.find(/demo key +(svc_\w+)/);

@@ -11,9 +11,8 @@ const LOOK_EVERY_MS = 200;
 const LOOK_DEADLINE_MS = 1_000;
 
 /**
- * As small as a balancer can be: the nodes in turn, as long as they say that they are ready, each call on a connection
- * of its own. Where none can be opened the call goes to the next one; an answer of any kind, and a connection that
- * breaks, are passed on.
+ * A minimal load balancer: ready nodes in turn, each call on a connection of its own. A refused connection moves the
+ * call to the next node; any answer, and a broken connection, is passed on.
  */
 export class RoundRobin {
   private readonly server: Server;

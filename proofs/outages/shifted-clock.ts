@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Loaded into a process before its program: from the next SIGUSR2 on, every date it asks for is shifted by as many
- * milliseconds as stand in the file. Durations (`performance.now()`, timers) go on as ever, as they would if an
- * operator or a time server set the machine's clock.
+ * Loaded into a process before its program. From the next SIGUSR2 on, every date is shifted by the milliseconds in
+ * the file. Durations (`performance.now()`, timers) are unaffected, as when an operator sets the machine's clock.
  */
 const RealDate = Date;
 let shiftMs = 0;

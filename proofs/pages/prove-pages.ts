@@ -15,9 +15,9 @@ const SHOWN = 3;
 const viewings = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
 
 /**
- * Every page that the service serves, from its own list of routes, light and dark, wide and narrow: accessible, within
- * its policy, without an error in the console and without anything wider than the window. `--only <words>` opens the
- * pages whose address holds the words.
+ * Every page of the service, from its own list of routes, light and dark, wide and narrow. Each is accessible, within
+ * its policy, without console errors, and no wider than the window. `--only <words>` opens the pages whose address
+ * holds the words.
  */
 async function main(): Promise<void> {
   const findings = new Findings('prove:pages');

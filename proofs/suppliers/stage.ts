@@ -42,8 +42,8 @@ export const NATIVE = 'on-native';
 export const SPEECH = 'of-speech';
 
 /**
- * The whole service, called over HTTP. Only the connection to suppliers is replaced: pieces are handed over one by one,
- * and after each of them it is looked at whether the caller has got something.
+ * The whole service over HTTP, with only the connection to suppliers replaced. Pieces are handed over one by one, and
+ * after each one the proof checks what the caller has received.
  */
 export class Stage {
   private script: Script = { type: '', pieces: [] };

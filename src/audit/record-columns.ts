@@ -133,8 +133,8 @@ const MOST_NAMES = 100;
 const plain = /^[\x20-\x7e]{0,256}$/;
 
 /**
- * A text that callers or suppliers chose, as it can be stored: a NUL or half a surrogate pair must not keep a request
- * from its record, and so from its charge.
+ * A text from callers or suppliers in storable form. A NUL or half a surrogate pair must not prevent a request's
+ * record, and so its charge.
  */
 const storable = (text: string): string =>
   plain.test(text) ? text : text.slice(0, LONGEST_TEXT).replaceAll('\0', '\ufffd').toWellFormed();

@@ -45,8 +45,8 @@ export function readCents(text: string): bigint | null {
 }
 
 /**
- * The credit that stands of a paid top-up, in nano-dollars, when so much of its charge was refunded or disputed: in
- * proportion, rounded in the customer's favour, and nothing after a full refund.
+ * The remaining credit of a top-up after refunds and disputes, in nano-dollars. It is proportional, rounded in the
+ * customer's favour, and zero after a full refund.
  */
 export function creditThatStands(net: bigint, gross: bigint, takenBack: bigint): bigint {
   const taken = takenBack < gross ? takenBack : gross;

@@ -62,8 +62,8 @@ export class CatalogueService implements OnModuleInit, BeforeApplicationShutdown
   }
 
   /**
-   * Reads the catalogue anew. One read at a time; a call during a read gets the next one, because the
-   * running one may have begun before the change that the call is about.
+   * Reloads the catalogue. One read runs at a time. A call during a read gets the next one, because the running read
+   * may predate its change.
    */
   reload(): Promise<void> {
     if (this.reloading !== undefined) this.reloadAgain = true;

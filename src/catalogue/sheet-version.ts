@@ -4,7 +4,7 @@ import type { ModelState } from './entities';
 /** Of what the form of a model's state shows. */
 export const stateVersion = (state: ModelState): string => versionOf({ state });
 
-/** Of the other names of a model, whatever their order. */
+/** The aliases of a model, in any order. */
 export const aliasesVersion = (aliases: readonly string[]): string =>
   versionOf({ aliases: [...aliases].sort() });
 

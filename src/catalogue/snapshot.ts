@@ -60,7 +60,7 @@ export class CatalogueSnapshot {
   private readonly organisationAccess: ReadonlyMap<number, ReadonlyMap<number, OrganisationAccessRow>>;
   private readonly departmentAccess: ReadonlyMap<number, ReadonlyMap<number, DepartmentAccessRow>>;
   private readonly policies: ReadonlyMap<number, ModelPolicy>;
-  /** Models that an organisation's policy leaves open, reckoned when it is first asked for. */
+  /** Models that an organisation's policy leaves open, computed on first use. */
   private readonly openByPolicy = new Map<number, ReadonlySet<number>>();
 
   constructor(rows: CatalogueRows) {
@@ -100,7 +100,7 @@ export class CatalogueSnapshot {
     return { kind: 'found', model, names, lanes };
   }
 
-  /** By its own name or an alias, whatever its state; redirects are not followed. */
+  /** By its own name or an alias, in any state; redirects are not followed. */
   model(name: string): ModelView | undefined {
     return this.byName.get(name) ?? this.byAlias.get(name);
   }
@@ -162,8 +162,8 @@ function byModel<Row extends { readonly model_id: number }>(
 }
 
 /**
- * The price of a lane at an instant. A schedule that is running wins over versions; a price of the lane's own
- * over one of the whole model; among versions the one that began last.
+ * The price of a lane at an instant. A running schedule wins over versions, and a lane's own price over the model's.
+ * Among versions the latest one that has begun wins.
  */
 function priceAt(model: ModelView, laneId: number | null, at: number): PriceView | undefined {
   for (const schedule of model.schedules) {

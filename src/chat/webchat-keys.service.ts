@@ -25,8 +25,8 @@ const IDLE_ADMINISTRATOR_MS = 12 * HOUR_MS;
 const NAME = 'Web chat';
 
 /**
- * The key of a person's web chat. There is one a person, whose row keeps the month's budget from session to session; a
- * new session gives it a new secret, and the end of that session takes it away.
+ * The key of a person's web chat. There is one a person, and its row keeps the month's budget across sessions. A new
+ * session gives it a new secret; the end of that session removes it.
  */
 @Injectable()
 export class WebchatKeys {

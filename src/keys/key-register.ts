@@ -45,7 +45,7 @@ interface RegisterRow extends Readonly<Record<string, unknown>> {
   previous_until: Date | null;
 }
 
-/** Budgets are reckoned one by one. */
+/** Budgets are computed one by one. */
 const MOST_LOOKED_AT = 1_000;
 const newestFirst = new Keyset([{ sql: 'k.id', kind: 'integer' }], 'descending');
 

@@ -2,8 +2,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
- * A key reads `svc_` + public id (8) + secret (43) + checksum (6), all base 62: the public id finds the row, the
- * secret is 32 random bytes, and the checksum turns away typing errors and scanners without a look-up.
+ * The format of a key: `svc_` + public id (8) + secret (43) + checksum (6), all base 62. The public id finds the row,
+ * and the secret is 32 random bytes. The checksum rejects typing errors and scanners without a look-up.
  */
 const PREFIX = 'svc_';
 const PUBLIC_ID_LENGTH = 8;

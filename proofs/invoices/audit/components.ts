@@ -1,6 +1,6 @@
 /**
- * Does the sums of every component again: from the bytes that suppliers were sent and answered with and the price
- * list, and once more from what the audit of the key shows its payer. Shares no code with the service.
+ * Recomputes every component: from the bytes that suppliers were sent and answered with and the price list, and again
+ * from the audit of the key. Shares no code with the service.
  */
 import { readFileSync } from 'node:fs';
 import { billOf, ceiling, type Counts, decimal, type Words } from './bill';

@@ -51,9 +51,8 @@ function usedBy({ requestBytes }: CallSeen, { textBytes, reported, begun }: Answ
 }
 
 /**
- * The simulated supplier answers the same bytes with the same bytes. So it is asked once more, by a name to which
- * nothing happens, for exactly what it was sent; of that answer counts what the journal says had left, and its report
- * only if that was not withheld.
+ * The simulated supplier is deterministic. It is asked again for the same bytes, by a name without faults. Of that
+ * answer counts the part that the journal says was sent, and its report only if it was not withheld.
  */
 async function askAgain(request: SupplierRequest, { suppliers }: Evidence): Promise<AnswerRead> {
   const dialect = dialectOf[request.path];

@@ -1,7 +1,7 @@
 /**
- * Recomputes every charge from what suppliers reported and what stands on the price list, and compares it with the
- * records, the limits, the wallets and the ledger. A program of its own: it shares no code with the service, only the
- * database it left behind. Prints one JSON line a check.
+ * Recomputes every charge from the suppliers' reports and the price list, and compares it with the records, limits,
+ * wallets and ledger. An independent program: it shares only the database with the service. Prints one JSON line a
+ * check.
  */
 import { readFileSync } from 'node:fs';
 import type { CallSeen, Evidence, SupplierRequest } from '../evidence';

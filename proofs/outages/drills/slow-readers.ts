@@ -20,8 +20,8 @@ const ARRIVE_MS = 125;
 /** From the first reader to the moment when nothing moves any more. */
 const FILL_MS = 90_000;
 /**
- * The last to be cut are looked for this long after twice the limit: whether something moved is looked at once a
- * limit, so that a standstill lasts as long as one or two.
+ * The margin for the last cut after twice the limit. Progress is checked once a limit, so a standstill lasts one or
+ * two limits.
  */
 const SLACK_MS = 15_000;
 const name = 'Callers who read a byte a second';

@@ -19,9 +19,8 @@ import {
 import { parseJsonText } from '../../kernel';
 import { inUtc, LooksLikeDollars } from '../pages/fields';
 
-/*
- * Fields of forms and of JSON alike: a form sends texts, empty ones for what was left open, and a list as a field that
- * comes several times.
+/**
+ * Fields of forms and of JSON alike. A form sends texts: empty ones for blank fields, and a list as a repeated field.
  */
 
 type Given = { readonly value: unknown };

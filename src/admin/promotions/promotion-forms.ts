@@ -58,7 +58,7 @@ export class PromotionForm extends ChangeForm {
   @Matches(DAY)
   expires_at?: string | null;
 
-  /** Ends the promotion now, whatever its end date. */
+  /** Ends the promotion now, before its end date. */
   @IsFlag()
   end?: boolean;
 }

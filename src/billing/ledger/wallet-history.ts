@@ -67,8 +67,8 @@ const usageDays = `
    WHERE NOT EXISTS (SELECT FROM usage_day_merged m WHERE m.day = o.day) GROUP BY o.day`;
 
 /**
- * Postings as they are, and settlements as one line a day, at its end in UTC: a request is told on the day on which it
- * was made. Lines of usage bear negative ids, so that no two lines have the same.
+ * Postings as they are, and settlements as one line a day, at its end in UTC. Requests count on the day on which they
+ * were made. Lines of usage have negative ids, so that ids stay unique.
  */
 const lines = `
   SELECT t.created_at AS at, t.id AS id, t.kind, t.ref, e.amount::numeric AS amount, NULL::bigint AS requests

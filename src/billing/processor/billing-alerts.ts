@@ -23,8 +23,8 @@ const wants = (userId: string, topic: 'budget' | 'balance'): string =>
   `NOT EXISTS (SELECT FROM user_setting s WHERE s.user_id = ${userId} AND '${topic}' = ANY (s.muted_notices))`;
 
 /**
- * The windows that run, the highest of 50, 80 and 100 per cent that each has reached, and whom to tell: whose key or
- * account it is, who pays for the project, who heads the department or owns the organisation.
+ * The current windows with the highest threshold (50, 80, 100 per cent) that each has reached, and the recipients.
+ * Those are the owner, the payer of a project, the head of a department, or the owners of an organisation.
  */
 const reachedBudgets = `
   WITH reached AS (

@@ -19,8 +19,8 @@ export interface Applied {
 type PaymentFact = Exclude<Fact, { kind: 'cards' }>;
 
 /**
- * Of a payment `p`: what was refunded, and what a bank refused. Those known one by one count; a larger total of the
- * charge counts as well, less what failed, for processors differ in whether they take that off the total.
+ * The refunded amount of a payment `p`, and the amount that a bank refused. Single refunds count, and so does a
+ * larger total of the charge, less failed refunds: processors differ in whether that total includes them.
  */
 const REFUNDED = `
   SELECT greatest(coalesce(sum(r.amount_cents) FILTER (WHERE r.state = 'made'), 0),

@@ -8,8 +8,8 @@ class Rehearsed<T> extends Error {
 }
 
 /**
- * Does the work in one transaction and keeps it, or takes it all back: what a rehearsal shows has been through every
- * check that the real thing goes through.
+ * Does the work in one transaction, then commits or rolls back. So a rehearsal has passed every check of the real
+ * run.
  */
 export async function performOrRehearse<T>(
   database: Database,

@@ -192,7 +192,7 @@ export class AutoDecisions {
     };
   }
 
-  /** The one that was set, under whatever name; else the first of the catalogue. */
+  /** The configured model, under its name or an alias; else the first of the catalogue. */
   private referenceOf(policy: EffectiveAutoPolicy, candidates: readonly Candidate[]): string | undefined {
     for (const name of [policy.reference_model, this.settings.autoModel]) {
       const found = name === undefined ? null : this.catalogue.resolve(name);

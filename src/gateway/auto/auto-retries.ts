@@ -18,7 +18,7 @@ export interface AskedQuestion {
 }
 
 const RETRIED_WITHIN_MS = 60_000;
-/** A shorter text ("yes", "go on") may be repeated whatever the quality of the answer. */
+/** A shorter text ("yes", "go on") may be repeated without saying anything about the answer. */
 const LEAST_LETTERS = 12;
 const MOST_QUESTIONS = 10_000;
 

@@ -19,8 +19,8 @@ const MOST_REQUESTS = 2_000;
 const LEAST_REQUESTS = 20;
 
 /**
- * What a request for `auto` costs an organisation with its reference model: the mean of the last week, by what each
- * decision expected of that model, whichever answered. Read beside the requests, never waited for.
+ * The usual cost of an `auto` request with the organisation's reference model: the mean of the last week's
+ * expectations, for all decisions. It is read in the background and never awaited.
  */
 @Injectable()
 export class ReferenceCosts {

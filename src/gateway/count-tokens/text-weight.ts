@@ -25,10 +25,7 @@ const weights: readonly (readonly [first: number, last: number, weight: number])
 const weightOf = new Uint8Array(0x10000);
 for (const [first, last, weight] of weights) weightOf.fill(weight, first, last + 1);
 
-/**
- * How much a text weighs: every character by itself, so that it takes one pass whatever the text, and that more text
- * never weighs less.
- */
+/** The weight of a text, character by character: it takes one pass, and more text never weighs less. */
 export function textWeight(text: string): number {
   let sum = 0;
   for (let at = 0; at < text.length; at += 1) sum += weightOf[text.charCodeAt(at)] ?? 0;

@@ -7,7 +7,7 @@ import type { Judgement } from './judge';
 const ofTheSupplier: ReadonlySet<number> = new Set([401, 402, 403, 408, 429, 502, 503, 504, 529]);
 /** The same as error types, in a stream or under a status of success. */
 const inItsWords: ReadonlySet<ErrorCode> = new Set(['provider_unavailable', 'supplier_limit']);
-/** The connection failed, whatever was sent over it. */
+/** The connection failed, independent of the request. */
 const ofTheConnection: ReadonlySet<ErrorCode> = new Set([
   'upstream_unavailable',
   'stream_interrupted',

@@ -45,7 +45,7 @@ export class Tap {
   failure: Fault | null = null;
   /** The caller got the failure in the supplier's own words. */
   failureTold = false;
-  /** An event has come, whatever it says. */
+  /** An event has come, of any kind. */
   sawEvent = false;
   readonly watcher: StreamWatcher;
   private readonly scanner = new SseScanner({ onText: (text, complete) => this.read(text, complete) });

@@ -14,7 +14,7 @@ export function sendReply(
   setRouteHeaders(response, facts);
   const settled = settledHeaders(facts);
   for (const name in settled) addUncheckedHeader(response, name, settled[name]!);
-  // A replay has the first answer's own, whatever was noted for this one.
+  // A replay carries the first answer's headers, not those noted for this request.
   for (const name in headers) response.setHeader(name, headers[name]!);
   addHeader(response, 'content-type', contentType);
   addUncheckedHeader(response, 'content-length', String(body.length));

@@ -25,8 +25,8 @@ const LOOK_UP_MS = 5_000;
 const GONE = 'kept_response_gone';
 
 /**
- * Answers of `/v1/responses`, kept for a day for the key that got them, so that its later requests can name them and
- * their items instead of repeating them.
+ * Answers of `/v1/responses`, stored for a day for the key that got them. Later requests of the key can refer to them
+ * and to their items.
  */
 @Injectable()
 export class KeptResponses implements OnApplicationBootstrap {

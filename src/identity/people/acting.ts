@@ -9,7 +9,7 @@ export interface Acting {
 /** An optimistic lock: the version as the actor saw it. */
 export interface Target {
   readonly id: number;
-  /** Of the page that was edited; without it, whatever is there is changed. */
+  /** The version of the edited page; without it, concurrent edits are not detected. */
   readonly version?: number;
   readonly reason?: string;
 }

@@ -25,7 +25,7 @@ export function checkAccents(accents: Accents): void {
   }
 }
 
-/** As WCAG 2 reckons it. */
+/** The relative luminance of WCAG 2. */
 function contrast(one: string, other: string): number {
   const [dim = 0, bright = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
   return (bright + 0.05) / (dim + 0.05);

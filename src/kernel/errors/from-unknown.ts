@@ -1,7 +1,7 @@
 import type { ErrorCode } from './catalogue';
 import { Fault, fault, type ValidationIssue } from './fault';
 
-/** Anything that was thrown, as a fault. Never throws, whatever it is given. */
+/** Converts anything that was thrown to a fault. Never throws itself. */
 export function fromUnknown(error: unknown): Fault {
   try {
     if (error instanceof Fault) return error;
@@ -64,8 +64,8 @@ const socketCodes: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Connection exceptions, a shutdown, a crash, a start in progress, too many connections, no such database; and a
- * statement or a lock that took longer than it may.
+ * SQL states: connection exceptions, shutdown, crash, start in progress, too many connections, no such database. Also
+ * statement and lock timeouts.
  */
 const connectionState = /^(?:08\w{3}|57P0[1234]|53300|3D000|57014|55P03)$/;
 

@@ -6,7 +6,7 @@ const COLON = 0x3a;
 
 /**
  * `JSON.parse` for texts from outside. From Node 23 on V8 may read an escaped name as a name of an earlier document
- * (nodejs/node#63785), so that a validated body is not the one that was sent. Texts with such names go to our own
+ * (nodejs/node#63785). Then the validated body is not the one that was sent. Texts with such names go to our own
  * parser.
  */
 export const parseJsonText = (text: string): unknown =>

@@ -10,9 +10,9 @@ const largest = 2n ** 63n - 1n;
 const decimalText = /^(-?)(\d{1,40})(?:\.(\d{1,40}))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /**
- * Reads dollars exactly, from a decimal text or from a JSON number by its shortest decimal text. Throws a
- * RangeError for anything that is not a finite decimal, has digits beyond the ninth decimal, or is larger than
- * a 64-bit integer of nano-dollars: an amount is never rounded on its way in.
+ * Reads dollars exactly, from a decimal text or from a JSON number by its shortest decimal text. Throws a RangeError
+ * for anything else, for more than nine decimals, and beyond 64 bits of nano-dollars. An amount is never rounded on
+ * its way in.
  */
 export function parseUsd(value: string | number): Nano {
   const text = typeof value === 'number' ? String(value) : value;

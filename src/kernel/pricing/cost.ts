@@ -102,8 +102,8 @@ export interface RequestBound {
 }
 
 /**
- * The most that a request within the bound can cost on any of these prices: every token at the dearest rate it
- * could get, in the dearest mode. Nothing within the bound costs more, whatever the supplier makes of it.
+ * The most that a request within the bound can cost on any of these prices: every token at its dearest rate, in the
+ * dearest mode. No usage within the bound costs more.
  */
 export function boundOf(
   bound: RequestBound & { readonly maxOutputTokens: number },

@@ -9,9 +9,8 @@ import {
 } from '../usage';
 
 /**
- * Nano-USD for a million tokens of each bucket. A bucket without a rate of its own costs what its token would
- * have cost otherwise: cached, audio and image input the input rate, reasoning, audio and image output the output
- * rate, a long cache write the cache write rate.
+ * Nano-USD for a million tokens of each bucket. A bucket without a rate falls back: cached, audio and image input to
+ * input; reasoning, audio and image output to output; a long cache write to cache write.
  */
 export interface BucketRates {
   readonly input: bigint;
@@ -229,8 +228,8 @@ const imageName = /^[a-z0-9][a-z0-9_.-]{0,39}(?:\/[a-z0-9][a-z0-9_.-]{0,39})?$/;
 const useNames: ReadonlySet<string> = new Set(USE_NAMES);
 
 /**
- * Refuses negative and absurd rates, names that no request can have, thresholds that do not rise, and a tier cheaper
- * than the one below it: a longer request must never cost less than a shorter one, or a hold could not be sized.
+ * Refuses negative and absurd rates, impossible names, thresholds that do not rise, and a tier cheaper than the one
+ * below. A longer request must never cost less, or a hold could not be sized.
  */
 export function assertRates(price: PriceRates): void {
   assertTokenRates(price);

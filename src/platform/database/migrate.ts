@@ -77,8 +77,8 @@ async function isCurrent(
 }
 
 /**
- * Asks again and again: a statement that waits for the lock would hold a snapshot, and an index that is built
- * concurrently by the node whose turn it is waits for every snapshot.
+ * Polls for the lock. A statement that waits for it would hold a snapshot, and the other node's concurrent index
+ * build waits for every snapshot.
  */
 async function takeTurn(client: Client, deadlineMs: number): Promise<void> {
   const startedMs = monotonicMs();

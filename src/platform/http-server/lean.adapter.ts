@@ -42,10 +42,9 @@ const usualTimes: Required<ConnectionTimes> = {
 };
 
 /**
- * The Express adapter, with one difference: routes below `/v1` are on a table in front of Express, which would cost
- * more than the rest of such a request. They stay ordinary Nest handlers with guards, interceptors and filters, and
- * what the table does not know (HEAD, an odd spelling) goes on to Express, which knows them too. With `lean` off
- * everything does, and a test holds that the answers are the same.
+ * The Express adapter with a route table for `/v1` in front of Express, which would cost more than the rest of such a
+ * request. The routes stay ordinary Nest handlers with guards, interceptors and filters. Requests that the table does
+ * not know (HEAD, an odd spelling) go on to Express. With `lean` off all do, and a test compares the answers.
  */
 export class LeanAdapter extends ExpressAdapter {
   /** Every route of the service: what exists, and under which verbs. */
@@ -177,8 +176,8 @@ const quiet = Symbol('for how long nothing had by then');
 type WatchedSocket = Socket & { [moved]?: number; [quiet]?: number };
 
 /**
- * Nothing came and nothing went for as long as the socket's timer runs. That is fine while an answer is being made; not
- * for `stall` when it is there and the client does not read it, and not for `idle` when nothing is asked.
+ * No byte moved for as long as the socket's timer runs. That is fine while an answer is being made. It is not for
+ * `stall`, when the client does not read its answer, and not for `idle`, without a request.
  */
 function closeIfOver(
   socket: WatchedSocket,

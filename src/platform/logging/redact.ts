@@ -7,8 +7,8 @@ const anywhere = /secret|password|passwd|passphrase|authorization|cookie|credent
 const atTheEnd = /(?:^|_)(?:api)?(?:keys?|tokens?|pin|otp)$/;
 
 /**
- * What customers send and receive is never logged, however harmless it seems: neither by itself, nor in a supplier's
- * own words, nor as the values of a statement that failed.
+ * The contents of requests and answers are never logged: not directly, not in a supplier's error text, and not as
+ * values of a failed statement.
  */
 const content = new Set([
   'prompt',

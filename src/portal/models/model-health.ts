@@ -16,7 +16,7 @@ const MOST_MODELS = 500;
 /** Fewer requests say nothing, and might say who asked. */
 const LEAST_REQUESTS = 20;
 
-/** How models did for everybody in the last seven days, reckoned once a minute at most. */
+/** The success of models over the last seven days, for all callers; computed once a minute at most. */
 @Injectable()
 export class ModelHealths {
   private kept: { readonly until: number; readonly found: Promise<ReadonlyMap<string, ModelHealth>> } | null =

@@ -42,8 +42,8 @@ export interface MessageEnd {
 }
 
 /**
- * One answer, in order: `message-start`; then text, reasoning and refusal, at most one of them open at a time,
- * and tools, of which several may be open at once; then `message-end` or `fault`, after which nothing follows.
+ * One answer, in order: `message-start`; then text, reasoning, refusal and tools; then `message-end` or `fault`,
+ * after which nothing follows. Of text, reasoning and refusal at most one is open at a time; several tools may be.
  * Usage may be updated anywhere between; the latest figure stands.
  */
 export type CanonicalEvent =

@@ -14,9 +14,9 @@ const HASH_LENGTH = 8;
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
 
 /**
- * The names under which tools are known to the target, and back. A name that the target takes as it is stays;
- * namespaces are joined with two underscores; what is too long, has other letters or is taken gets a hash.
- * The same tool gets the same name in every turn, as prompt caches and the history want it.
+ * Maps tool names to names that the target accepts, and back. An accepted name stays; namespaces are joined with two
+ * underscores; a name that is too long, has other letters or is taken gets a hash. The mapping is the same in every
+ * turn, for prompt caches and the history.
  */
 export class ToolNames {
   private readonly outward = new Map<string, string>();

@@ -5,7 +5,7 @@ import { Database } from '../../platform';
 import { type Interval, LEAST_SAMPLE, pairedDifference, ratioOf, type Weighted } from '../report/statistics';
 import { answeredBy, autoRecords, costRatio } from './auto-records';
 
-/** What became of requests for `auto`. What is reckoned from the router's own expectations is called an estimate. */
+/** Totals of requests for `auto`. Figures derived from the router's own expectations are called estimates. */
 export interface DecisionTotals {
   readonly requests: number;
   /** Answered by another model than the reference. */

@@ -3,8 +3,8 @@ import { Notifications, type Tx } from '../../platform';
 import { type AnswerSignal, autoSignalChannel, writtenSignal } from '../../routing';
 
 /**
- * Tells all nodes what was seen or said of an answer without a judge: it counts in what they believe of the reliability
- * of its model, for requests of the same organisation.
+ * Announces feedback and retries to all nodes. They change the believed reliability of the answering model, for
+ * requests of the same organisation.
  */
 @Injectable()
 export class AnswerSignals {

@@ -17,8 +17,8 @@ export interface ReplayQuestion {
 }
 
 /**
- * Models that may answer a request again: those that its caller may call, that the platform includes, within the
- * regions of key, organisation and call, and able to do what was asked.
+ * Models that may answer a sampled request again. The caller may call them, the platform includes them, they lie
+ * within the regions, and they can do what was asked.
  */
 export function replayCandidates(catalogue: CatalogueService, question: ReplayQuestion): ModelView[] {
   const { caller, served, region, request, tokensIn } = question;

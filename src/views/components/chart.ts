@@ -1,9 +1,8 @@
 import type { MeterModel, TableModel, Tone } from './models';
 
-/*
- * Charts are SVG made on the server. They are drawn into a box of 1000 × 180
- * that stretches with the page; words stay outside it, so that they never
- * stretch with it, and every chart carries its figures as a table.
+/**
+ * Charts are SVG made on the server, in a box of 1000 × 180 that stretches with the page. Words stay outside the box,
+ * so that they never stretch. Every chart carries its figures as a table.
  */
 const plotWidth = 1000;
 const plotHeight = 180;

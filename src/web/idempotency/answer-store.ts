@@ -65,8 +65,8 @@ export class AnswerStore {
 
   /** The holder of the operation; null when there is none any more. */
   async find(operation: Operation): Promise<Earlier | null> {
-    // A charge that was recorded proves that a lost call was carried out. Both clocks are the database's, but a
-    // node only reckons with its own idea of it: hence the second.
+    // A recorded charge proves that a lost call was carried out. The times come from the database's clock and from a
+    // node's estimate of it; the second of tolerance covers the difference.
     const [row] = await this.database.query<EarlierRow>(
       `SELECT claim, request_hash, request_id, master_key_id, wrapped_key, nonce, ciphertext,
               CASE WHEN state <> 'running' THEN state

@@ -111,8 +111,8 @@ export class LeaseRenewal {
   }
 
   /**
-   * After a database outage every lease has run out, and the first node to return must not take what the others are
-   * about to renew: only a node that has renewed twice in a row sweeps.
+   * After a database outage every lease has expired, and the first node to return must not sweep leases that others
+   * are about to renew. So only a node that has renewed twice in a row sweeps.
    */
   private async sweep(sentAt: number): Promise<void> {
     const steady = sentAt - this.lastBeat < 3 * this.options.beatMs;

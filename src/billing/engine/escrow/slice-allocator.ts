@@ -167,8 +167,8 @@ export class SliceAllocator {
   }
 
   /**
-   * Where requests of this node wait as well, remainders too small for either node gather at one of them: at the
-   * other, unless the order of the leases says here, and more is about to become free here.
+   * Tie-break: where both nodes have waiting requests, remainders too small for either gather at one of them. That is
+   * the other node, unless the order of the leases favours this one and more is about to become free here.
    */
   private mayGo(slice: Slice): boolean {
     if (slice.free <= 0n || slice.recalledUntil < this.clock.elapsedMs()) return false;

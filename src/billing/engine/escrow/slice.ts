@@ -80,8 +80,8 @@ export class Slice {
   }
 
   /**
-   * A request cost `cost`, which leaves `rest` of what it held. Answers how much of the slice that uses up: what exceeds
-   * the hold is covered by what happens to be free, since the rest of the slice belongs to other requests.
+   * A request cost `cost` and leaves `rest` of its hold. Returns how much of the slice that uses up. An excess over
+   * the hold is taken from free money alone, since the rest belongs to other requests.
    */
   charge(cost: Nano, rest: Nano): Nano {
     if (this.window === null) return 0n;

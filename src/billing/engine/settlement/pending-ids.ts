@@ -5,8 +5,8 @@ interface Generation {
 }
 
 /**
- * The ids of settled requests that are not committed. Requests are committed in the order they came, so ids leave by
- * generation: one Set for all of them would replace its table again and again (see `SwapList`).
+ * The ids of settled requests that are not committed. Requests are committed in order, so ids leave by generation.
+ * One Set for all of them would replace its table again and again (see `SwapList`).
  */
 export class PendingIds {
   private readonly generations: Generation[] = [];

@@ -1,8 +1,8 @@
 import { RefusedByStore } from '../store/money-store';
 
 /**
- * Settles all of the entries; when the database refuses some for what they contain, halves the list until only those
- * are left over, so that one bad record never holds up the others.
+ * Settles all entries. When the database rejects one for its contents, the list is halved until only bad ones are
+ * left, so that one bad record never blocks the others.
  */
 export async function settleSplitting<Entry>(
   entries: readonly Entry[],

@@ -10,7 +10,7 @@ export interface SettledRequest {
   readonly slices: readonly Slice[];
   readonly used: readonly Nano[];
   readonly tick: TickAcknowledgement;
-  /** Its caller was answered: the record stays, whatever the outcome of its tick. */
+  /** Its caller was answered: the record stays, even if its tick fails. */
   readonly isAcknowledged: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface Reading {
   readonly faults: FileFault[];
 }
 
-/** One value of the file. Whatever is wrong with it is noted, and reading goes on. */
+/** One value of the file. Faults are collected, and reading goes on. */
 export class Entry implements Place {
   private readonly node: unknown;
 
@@ -146,7 +146,7 @@ export class Entry implements Place {
     return this.fault('expected an instant with its zone, such as 2027-01-01T00:00:00Z');
   }
 
-  /** Whatever stands there, as plain data. */
+  /** The value of any shape, as plain data. */
   data(): unknown {
     if (this.isAbsent) return undefined;
     if (this.path.length > LONGEST_PATH) return this.fault('is nested too deeply');

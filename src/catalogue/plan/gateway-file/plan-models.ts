@@ -7,7 +7,7 @@ import { modelNamed, providerNamed, type Step } from '../step';
 
 const editor = new CatalogueEditor();
 
-/** Models with their chains; whatever refers to other models comes later, when all are there. */
+/** Models with their chains. References between models come later, when all models exist. */
 export function planModels(desired: Desired, current: Current, once: boolean): Step[] {
   return desired.models.flatMap((model) => {
     const known = current.models.get(model.name);

@@ -26,7 +26,7 @@ export function sizedPicture(id: string, provider: string): SizedPicture | null 
   };
 }
 
-/** What one picture costs. By the pixel it is reckoned exactly and rounded up once, to the nano-dollar. */
+/** The price of one picture. A price by the pixel is multiplied exactly and rounded up once, to the nano-dollar. */
 export function pictureRate(entry: LitellmEntry, pixels: bigint): bigint {
   const whole = entry.price('output_cost_per_image') ?? entry.price('input_cost_per_image');
   if (whole !== undefined) return parseUsd(whole);

@@ -125,7 +125,7 @@ function ratesOf(kind: ModelKind, fields: Fields, unread: string[]): PriceRates 
   return priceRates({ ...usual.given(), modes: modesOf(fieldsOf(fields['experimental']), usual, unread) });
 }
 
-/** `context_over_200k` repeats one of the tiers for readers who do not know them, whatever it begins above. */
+/** `context_over_200k` repeats one of the tiers for readers without support for tiers, at any threshold. */
 function sheetOf(cost: Fields, unread: string[]): RateSheet {
   const sheet = new RateSheet();
   Object.assign(sheet.base, bucketsOf(cost));

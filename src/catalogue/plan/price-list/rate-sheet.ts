@@ -27,8 +27,8 @@ export class RateSheet {
   }
 
   /**
-   * Rates of a mode. What the list leaves out is the usual rate; in a tier it is the dearer of the usual one and that
-   * below, since a longer request must not cost less than a shorter one.
+   * Rates of a mode. Rates that the list omits are the usual ones. In a tier the dearer of the usual rate and the
+   * mode's lower rate counts, since a longer request must not cost less.
    */
   completedBy(usual: RateSheet): RateSheet {
     const whole = new RateSheet();

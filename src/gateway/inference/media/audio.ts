@@ -77,8 +77,8 @@ function fileIn(files: readonly FormFile[]): FormFile {
 }
 
 /**
- * A report in a unit that the price does not know would make the answer free, and so would none, as there is none in
- * plain text: then what is sold is estimated, and so it is where the report cannot be true.
+ * The sold quantity of a recording. A report without the unit of the price, an implausible one, or none (as for plain
+ * text) would make the answer free. Then the quantity is estimated.
  */
 export function soldAudio(
   reading: UsageReading,

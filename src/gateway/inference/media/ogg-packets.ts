@@ -15,8 +15,8 @@ const MOST_OPUS_SAMPLES = 5_760;
 const PAGE_HEAD = 27;
 
 /**
- * How long all packets of an Ogg file last at most: those of Opus say it themselves, those of Vorbis by the longest
- * block of their stream. Zero where it holds something else.
+ * The greatest total length of all packets in an Ogg file. Opus packets state their length; Vorbis packets count by
+ * the longest block of their stream. Zero for other contents.
  */
 export function secondsOfOggPackets(file: Buffer): number {
   const streams = new Map<number, Stream>();

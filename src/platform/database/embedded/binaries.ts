@@ -8,8 +8,8 @@ import type { ServerAccount } from './account';
 import { EmbeddedPostgresFailure } from './failure';
 
 /**
- * The folder with bin/postgres, usable by the account. The installed one serves when the account can reach it
- * and its library links are there; otherwise (a closed home folder, a read-only installation) a copy is made.
+ * The folder with bin/postgres, usable by the account. The installed one serves when the account can reach it and its
+ * library links exist. Otherwise (a closed home folder, a read-only installation) a copy is made.
  */
 export function usableBinaries(copiesFolder: string, account: ServerAccount | undefined): string {
   const installed = installedBinaries();

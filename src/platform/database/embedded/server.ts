@@ -97,8 +97,8 @@ export function livePostmaster(paths: ClusterPaths): Postmaster | undefined {
 const isPostgres = (pid: number) => /postgres$/.test(runningProcess(pid)?.name ?? '');
 
 /**
- * Removes the lock of a server that is gone. PostgreSQL would do it by itself, but takes any process that bears
- * the old number for a rival, be it a zombie or, after a restart of the container, an unrelated process.
+ * Removes the lock file of a dead server. PostgreSQL removes it too, but takes any process with the old number for a
+ * rival, such as a zombie or an unrelated process in a restarted container.
  */
 async function clearStaleLock(paths: ClusterPaths): Promise<void> {
   const file = join(paths.data, 'postmaster.pid');
@@ -135,8 +135,8 @@ function complaints(log: string, from: number): string {
 }
 
 /**
- * Starts the server in a process group of its own: a Ctrl+C in the terminal reaches the whole foreground
- * group, and the database must outlive the requests that are still being drained.
+ * Starts the server in a process group of its own. A Ctrl+C in the terminal reaches the whole foreground group, and
+ * the database must outlive requests that are being drained.
  */
 function spawnServer({ binaries, paths, account, durable }: Launch, port: number): RunningServer {
   const settings = [

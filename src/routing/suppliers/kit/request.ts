@@ -8,8 +8,8 @@ import type { OutgoingCall, PreparedCall } from './style';
 const version = /\/v\d+\w*$/;
 
 /**
- * The address of an endpoint. A base address that ends in a version is taken as it is; otherwise the style's own
- * prefix stands between, or the one from the provider's settings.
+ * The address of an endpoint. A base address that ends in a version is used as it is. Otherwise the style's prefix,
+ * or that of the provider's settings, comes between.
  */
 export function endpoint(provider: ProviderView, prefix: string, path: string): URL {
   let ofProvider = addresses.get(provider);
