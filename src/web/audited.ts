@@ -32,7 +32,8 @@ class AuditInterceptor implements NestInterceptor {
     const request = requestOf(context);
     const activityRequest = () => ({
       requestId: request.requestId,
-      address: this.addresses.of(request),
+      // None where the caller has gone: its connection no longer says.
+      address: this.addresses.of(request) || null,
       actor: actorOf(request),
     });
     const work = () => lastValueFrom(next.handle(), { defaultValue: undefined });

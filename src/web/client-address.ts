@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import type { Application } from 'express';
 import { LeanAdapter } from '../platform';
@@ -7,7 +8,8 @@ type Trusts = (address: string, hop: number) => boolean;
 
 /**
  * Where a request comes from. The nearest address is the connection's; each proxy that is trusted to say so names the
- * one before it. What an untrusted one claims in X-Forwarded-For counts for nothing.
+ * one before it. What an untrusted one claims in X-Forwarded-For counts for nothing, and what is no address ends the
+ * chain.
  */
 @Injectable()
 export class ClientAddress {
@@ -16,12 +18,21 @@ export class ClientAddress {
   of(request: HttpRequest): string {
     const trusts = this.adapter.getInstance<Application>().get('trust proxy fn') as Trusts;
     const claimed = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').reverse();
-    let address = request.socket.remoteAddress ?? '';
+    let address = addressIn(request.socket.remoteAddress ?? '') ?? '';
     for (const [hop, claim] of claimed.entries()) {
-      const named = claim.trim();
-      if (named === '' || !trusts(address, hop)) break;
+      const named = addressIn(claim.trim());
+      if (named === null || !trusts(address, hop)) break;
       address = named;
     }
     return address;
   }
+}
+
+/** Some proxies add the port, and a link-local address names its interface. */
+const written = /^(?:\[([^\]]*)\](?::\d+)?|([\d.]+):\d+|(.*))$/;
+
+function addressIn(text: string): string | null {
+  const [, inBrackets, withPort, alone] = written.exec(text) ?? [];
+  const address = (inBrackets ?? withPort ?? alone ?? '').replace(/%.*$/, '');
+  return isIP(address) === 0 ? null : address;
 }

@@ -69,6 +69,33 @@ test('a key is made with everything it may have, works at once, and reads back',
   expect((await own(made.key)).body).toMatchObject({ id: made.id, rate_limit_rpm: 7, budget_limit: 12.5 });
 });
 
+test.each([
+  ['203.0.113.7', '203.0.113.7'],
+  ['198.51.100.1, 203.0.113.7', '203.0.113.7'],
+  ['203.0.113.7:51234', '203.0.113.7'],
+  ['[2001:db8::7]:51234', '2001:db8::7'],
+  ['fe80::1%eth0', 'fe80::1'],
+  ['127.0.0.1, , nonsense', '127.0.0.1'],
+  ['unknown', '127.0.0.1'],
+  ['203.0.113.7, 999.1.1.1', '127.0.0.1'],
+  ['203.0.113.7, 127.0.0.1', '203.0.113.7'],
+])('a proxy that says "%s" puts %s on record', async (claimed, address) => {
+  const answer = await fetch(`${app.url}/v1/manage/keys`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${root}`,
+      'content-type': 'application/json',
+      'x-forwarded-for': claimed,
+    },
+    body: JSON.stringify({ name: 'by a proxy' }),
+  });
+  expect(answer.status).toBe(200);
+  const { id } = (await answer.json()) as Issued;
+  expect(
+    await app.database.query('SELECT host(address) AS address FROM activity WHERE object_id = $1', [id]),
+  ).toEqual([{ address }]);
+});
+
 test('a key with a name alone belongs to the operator and has no limit but the usual rate', async () => {
   const made = await create();
   expect(await read(made.id)).toMatchObject({
