@@ -5,6 +5,7 @@ import { attachDatabase, type Database } from '../../platform';
 import { type Command, type CommandContext, UsageError } from '../command';
 import { wholeNumberOf } from '../readers';
 import { withDatabase } from '../with-database';
+import { makeBudgets } from './budgets';
 import { makeJudged } from './judged';
 import { DEMO_SLUG, emailOf, makeOrganisation } from './organisation';
 import { removeDemo } from './removal';
@@ -67,6 +68,7 @@ async function seed(
     days: span.days,
     now: Date.now(),
   });
+  await makeBudgets(database, organisation, Date.now());
   context.write(`Organisation "${DEMO_SLUG}" with ${organisation.keys.length} keys is there.\n`);
   context.write(`${judged} requests for auto are judged, by a judge that only pretends.\n`);
   context.write(await signInLinks(database, settings));

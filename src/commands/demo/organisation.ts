@@ -10,6 +10,7 @@ const MAIL_HOST = 'harbour.example';
 
 export interface DemoKey {
   readonly id: number;
+  readonly name: string;
   readonly userId: number;
   readonly departmentId: number;
   readonly projectId: number;
@@ -20,6 +21,7 @@ export interface DemoKey {
 
 export interface DemoOrganisation {
   readonly id: number;
+  readonly ownerId: number;
   readonly keys: readonly DemoKey[];
 }
 
@@ -54,14 +56,21 @@ interface KeyPlan extends Pick<DemoKey, 'weight' | 'style'> {
 const monthly = (dollars: string): NewKey['budget'] => ({ limit: parseUsd(dollars), period: 'monthly' });
 
 const keyPlans: readonly KeyPlan[] = [
-  { name: 'forecast-api', person: 'David Okafor', project: 'Tide forecast', weight: 9, style: 'agent' },
+  {
+    name: 'forecast-api',
+    person: 'David Okafor',
+    project: 'Tide forecast',
+    weight: 9,
+    style: 'agent',
+    limits: { rateLimitRpm: 120, rateLimitTpm: 400_000, maxParallel: 20 },
+  },
   {
     name: 'forecast-nightly',
     person: 'Hugo Lambert',
     project: 'Tide forecast',
     weight: 5,
     style: 'batch',
-    limits: { budget: monthly('400') },
+    limits: { budget: monthly('400'), rateLimitRpm: 120 },
   },
   {
     name: 'help-desk',
@@ -69,7 +78,7 @@ const keyPlans: readonly KeyPlan[] = [
     project: 'Help desk assistant',
     weight: 12,
     style: 'chat',
-    limits: { budget: monthly('250'), rateLimitRpm: 120 },
+    limits: { rateLimitRpm: 240, maxParallel: 40 },
   },
   {
     name: 'help-desk-staging',
@@ -125,9 +134,9 @@ export async function makeOrganisation(
       createdBy: 'demonstration',
       ...plan.limits,
     });
-    made.push({ ...owner, id, weight: plan.weight, style: plan.style });
+    made.push({ ...owner, id, name: plan.name, weight: plan.weight, style: plan.style });
   }
-  return { id: organisation.id, keys: made };
+  return { id: organisation.id, ownerId: idIn(userIds, 'Ada Lindqvist'), keys: made };
 }
 
 async function addDepartments(tx: Tx, organisationId: number): Promise<Map<string, number>> {

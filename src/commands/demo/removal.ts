@@ -50,6 +50,10 @@ async function removeOrganisation(client: Client, id: number): Promise<void> {
   await client.query(`DELETE FROM escrow_slice WHERE window_id IN (${windows})`, [id]);
   await client.query(`DELETE FROM spending_window WHERE id IN (${windows})`, [id]);
   await client.query(
+    `DELETE FROM budget_raise r USING (${owners}) AS o WHERE r.kind = o.kind AND r.owner_id = o.owner_id`,
+    [id],
+  );
+  await client.query(
     `DELETE FROM spending_rule r USING (${owners}) AS o WHERE r.kind = o.kind AND r.owner_id = o.owner_id`,
     [id],
   );

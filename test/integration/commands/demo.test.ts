@@ -1,5 +1,5 @@
 import { rerate, summariseRerate, ensureSandbox } from '../../../src/catalogue';
-import { verifyMoney } from '../../../src/billing';
+import { Limits, verifyMoney } from '../../../src/billing';
 import { CommandHouse } from './command-house';
 
 const COUNTED = [
@@ -10,6 +10,8 @@ const COUNTED = [
   'request_record',
   'usage_hour',
   'spending_rule',
+  'spending_window',
+  'budget_raise',
   'quality_sample',
   'quality_score',
   'evaluation_call',
@@ -89,6 +91,18 @@ describe('demo:seed', () => {
     const bill = await summariseRerate(rerate(house.database, span));
     expect(bill).toMatchObject({ records: expect.any(Number) as number, differences: 0 });
     expect((await verifyMoney(house.database)).addsUp).toBe(true);
+
+    const keys = await house.database.query<{ id: number; name: string }>('SELECT id, name FROM api_key');
+    const stateOf = async (name: string) => {
+      const id = keys.find((key) => key.name === name)?.id ?? 0;
+      return new Limits(house.database).state({ kind: 'key', id });
+    };
+    const nearItsEnd = await stateOf('forecast-api');
+    expect(Number(nearItsEnd?.spent) / Number(nearItsEnd?.limit)).toBeGreaterThan(0.85);
+    expect(nearItsEnd?.remaining).toBeGreaterThan(0n);
+    const raised = await stateOf('help-desk');
+    expect(raised?.raised).toBeGreaterThan(0n);
+    expect(raised?.remaining).toBeGreaterThan(0n);
 
     expect((await house.run(['demo:seed'])).output).toContain('there already');
     expect(await counts()).toEqual(filled);

@@ -1,0 +1,68 @@
+import { BudgetRaises, type BudgetScope, Limits } from '../../billing';
+import type { Nano } from '../../kernel';
+import type { Database, Tx } from '../../platform';
+import type { DemoKey, DemoOrganisation } from './organisation';
+
+const NANO_PER_CENT = 10_000_000n;
+const NANO_PER_DOLLAR = 100n * NANO_PER_CENT;
+const DAY_MS = 86_400_000;
+
+interface BudgetPlan {
+  readonly scope: BudgetScope;
+  /** Of the budget, in per cent, what the last thirty days used. */
+  readonly used: bigint;
+}
+
+/** Budgets that the traffic of the last thirty days has used to some part; one key's was raised for a while. */
+export async function makeBudgets(
+  database: Database,
+  { id, ownerId, keys }: DemoOrganisation,
+  now: number,
+): Promise<void> {
+  const limits = new Limits(database);
+  const nearItsEnd = keyCalled(keys, 'forecast-api');
+  const raised = { kind: 'key', id: keyCalled(keys, 'help-desk').id } as const;
+  const plans: BudgetPlan[] = [
+    { scope: { kind: 'key', id: nearItsEnd.id }, used: 94n },
+    { scope: raised, used: 104n },
+    { scope: { kind: 'key', id: keyCalled(keys, 'notebook').id }, used: 41n },
+    { scope: { kind: 'project', id: nearItsEnd.projectId }, used: 77n },
+    { scope: { kind: 'department', id: nearItsEnd.departmentId }, used: 63n },
+    { scope: { kind: 'organisation', id }, used: 58n },
+  ];
+  await database.transaction(async (tx) => {
+    const made = new Map<BudgetScope, Nano>();
+    for (const { scope, used } of plans) {
+      const limit = rounded(((await spentBy(tx, scope)) * 100n) / used);
+      await limits.set(tx, scope, { limit, period: 'rolling' });
+      made.set(scope, limit);
+    }
+    await new BudgetRaises(database, limits).raise(tx, raised, {
+      amount: rounded((made.get(raised) ?? NANO_PER_CENT) / 4n),
+      reason: 'More callers than usual while the terminal moves',
+      endsAt: new Date(now + 12 * DAY_MS),
+      by: ownerId,
+    });
+  });
+}
+
+function keyCalled(keys: readonly DemoKey[], name: string): DemoKey {
+  const key = keys.find((one) => one.name === name);
+  if (key === undefined) throw new Error(`the key "${name}" was not made`);
+  return key;
+}
+
+async function spentBy(tx: Tx, { kind, id }: BudgetScope): Promise<Nano> {
+  const [row] = await tx.query<{ spent: string }[]>(
+    `SELECT coalesce(sum(cost_nano), 0)::bigint AS spent FROM usage_hour
+      WHERE ${kind}_id = $1 AND hour >= date_trunc('hour', now(), 'UTC') - interval '719 hours'`,
+    [id],
+  );
+  return BigInt(row?.spent ?? 0);
+}
+
+/** To whole dollars, as people set them; small ones to cents. */
+function rounded(amount: Nano): Nano {
+  const step = amount >= 10n * NANO_PER_DOLLAR ? NANO_PER_DOLLAR : NANO_PER_CENT;
+  return (amount / step + 1n) * step;
+}
