@@ -17,9 +17,9 @@ import {
 } from '../../web';
 import { ChangeForm, inUtc } from '../pages/fields';
 import { looksOf } from '../pages/looks';
-import { actOf, type ObjectPageModel } from '../pages/object-page';
-import { tableOf } from '../pages/table';
-import { MILLIONTHS_A_PERCENT, percentOf, WHOLE_PRICE } from './markup-words';
+import type { ObjectPageModel } from '../pages/object-page';
+import { MILLIONTHS_A_PERCENT, WHOLE_PRICE } from './markup-words';
+import { markupPage } from './markup-page';
 import { OrganisationParams } from './organisation-forms';
 
 const path = '/dashboard/admin/organisations';
@@ -59,81 +59,7 @@ export class MarkupsController {
   ): Promise<ObjectPageModel> {
     const { name } = await this.organisations.get(adminScope(request), id);
     const versions = await this.markups.of(id);
-    const { translate } = looksOf(this.pages, request);
-    const inForce = versions.find(({ isInForce }) => isInForce)?.factor ?? WHOLE_PRICE;
-    const text = (value: string) => ({ kind: 'text' as const, value });
-    return {
-      page: {
-        heading: translate('markups.heading', { name }),
-        scope: translate('markups.scope'),
-        crumb: { label: name, href: `${path}/${id}` },
-        sections: [
-          {
-            id: 'set',
-            heading: translate('people.changes'),
-            acts: [
-              actOf(
-                {
-                  id: 'markup',
-                  label: translate('markups.set'),
-                  value: percentOf(inForce),
-                  action: `${path}/${id}/markup`,
-                  note: translate('markups.note'),
-                  open: true,
-                  fields: [
-                    {
-                      id: 'percent',
-                      name: 'percent',
-                      label: translate('markups.percent'),
-                      help: translate('markups.percent-help'),
-                      inputMode: 'decimal',
-                      required: true,
-                      autocomplete: 'off',
-                    },
-                    {
-                      id: 'valid-from',
-                      name: 'valid_from',
-                      label: translate('markups.valid-from'),
-                      type: 'datetime-local',
-                      help: translate('markups.valid-from-help'),
-                      optional: true,
-                      autocomplete: 'off',
-                    },
-                  ],
-                },
-                translate,
-              ),
-            ],
-          },
-          {
-            id: 'versions',
-            heading: translate('markups.versions'),
-            table: tableOf(
-              {
-                caption: 'markups.versions',
-                columns: [
-                  'markups.percent',
-                  'markups.valid-from',
-                  'keys.raise.state',
-                  { key: 'keys.raise.by', minor: true },
-                  { key: 'administration.reason', minor: true },
-                ],
-                rows: versions.map((version) => ({
-                  cells: [
-                    text(percentOf(version.factor)),
-                    { kind: 'time', value: version.validFrom },
-                    text(translate(`markups.state.${stateOf(version)}`)),
-                    text(version.createdBy ?? ''),
-                    text(version.reason ?? ''),
-                  ],
-                })),
-              },
-              translate,
-            ),
-          },
-        ],
-      },
-    };
+    return markupPage({ id, name }, versions, looksOf(this.pages, request).translate);
   }
 
   @Action(`${path}/:org_id/markup`, access(), { audit: 'organisation.markup-changed' })
@@ -163,9 +89,6 @@ export class MarkupsController {
     });
   }
 }
-
-const stateOf = ({ isInForce, validFrom }: Markup): 'in-force' | 'coming' | 'past' =>
-  isInForce ? 'in-force' : validFrom.getTime() > Date.now() ? 'coming' : 'past';
 
 const presentMarkup = ({ factor, validFrom, isInForce, reason }: Markup): object => ({
   price_factor: formatMultiplier(BigInt(factor)),

@@ -2,7 +2,7 @@ import type { MergeData, OrganisationName } from '../../identity';
 import { atLeast, mayGrant, type Role, roles } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
 import { choicesOf } from '../pages/choices';
-import { actOf, type ObjectPageModel, pickerOf } from '../pages/object-page';
+import { actOf, confirmationField, type ObjectPageModel, pickerOf } from '../pages/object-page';
 
 const path = '/dashboard/admin/organisations';
 
@@ -99,13 +99,7 @@ export function mergePage(
           translate('organisations.each-pays'),
         ),
         ...roleFields,
-        {
-          id: 'confirmation',
-          name: 'confirmation',
-          label: translate('confirm.type', { phrase: into.organisation.name }),
-          required: true,
-          autocomplete: 'off',
-        },
+        confirmationField(into.organisation.name, translate),
       ],
     },
     translate,

@@ -3,9 +3,15 @@ import { formatUsd, type Scope } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
 import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
 import { raiseInput } from '../pages/budget-raise';
-import { choicesOf } from '../pages/choices';
 import type { Looks } from '../pages/looks';
-import { actOf, type ObjectPageModel, personField } from '../pages/object-page';
+import {
+  type ActModel,
+  actOf,
+  confirmationField,
+  flagField,
+  type ObjectPageModel,
+  personField,
+} from '../pages/object-page';
 import { moneyField } from '../pages/money-field';
 import { budgetsSection, factsSection } from './organisation-facts';
 import type { OrganisationFacts, OrganisationLine } from './organisation-view';
@@ -66,14 +72,6 @@ export function organisationList(
 
 const yesNo = (value: boolean, translate: Translate): string =>
   translate(value ? 'administration.yes' : 'administration.no');
-
-const flagField = (name: string, label: string, value: boolean, translate: Translate): FieldModel => ({
-  id: name,
-  name,
-  type: 'select',
-  label,
-  options: choicesOf(['true', 'false'], String(value), (choice) => yesNo(choice === 'true', translate)),
-});
 
 const nameFields = (name: string, slug: string, translate: Translate): FieldModel[] => [
   {
@@ -139,18 +137,7 @@ export function organisationPage(
 ): ObjectPageModel {
   const { translate } = looks;
   const { line: organisation } = facts;
-  const { id, name, slug, version } = organisation;
-  const payer = personField(
-    {
-      id: 'billing_user_id',
-      name: 'billing_user_id',
-      label: translate('organisations.billing-user'),
-      placeholder: translate('organisations.each-pays'),
-      optional: true,
-    },
-    members,
-    organisation.billingUser,
-  );
+  const { id, name, slug } = organisation;
   return {
     page: {
       heading: name,
@@ -168,72 +155,80 @@ export function organisationPage(
         {
           id: 'changes',
           heading: translate('people.changes'),
-          acts: [
-            actOf(
-              {
-                id: 'edit',
-                label: translate('organisations.edit'),
-                value: organisation.billingUser ?? translate('organisations.each-pays'),
-                action: `${path}/${id}`,
-                version,
-                fields: [
-                  ...nameFields(name, slug, translate),
-                  payer,
-                  moneyField(
-                    'monthly_budget',
-                    'organisations.budget',
-                    organisation.budget ?? undefined,
-                    translate,
-                  ),
-                  flagField(
-                    'billing_exempt',
-                    translate('organisations.exempt'),
-                    organisation.billingExempt,
-                    translate,
-                  ),
-                  flagField('sso_only', translate('organisations.sso-only'), organisation.ssoOnly, translate),
-                ],
-              },
-              translate,
-            ),
-            actOf(
-              {
-                id: 'budget-raise',
-                action: `${path}/${id}/budget-raise`,
-                version,
-                ...raiseInput(organisation.rule, looks),
-              },
-              translate,
-            ),
-            actOf(
-              {
-                id: 'delete',
-                label: translate('organisations.delete'),
-                action: `${path}/${id}/delete`,
-                version,
-                danger: true,
-                submit: translate('organisations.delete'),
-                note: translate('organisations.delete-note'),
-                fields: [
-                  {
-                    id: 'confirmation',
-                    name: 'confirmation',
-                    label: translate('confirm.type', { phrase: name }),
-                    required: true,
-                    autocomplete: 'off',
-                  },
-                ],
-                ...(organisation.users > 0
-                  ? { refusal: translate('organisations.not-empty', { count: organisation.users }) }
-                  : {}),
-              },
-              translate,
-            ),
-          ],
+          acts: organisationActs(organisation, members, looks),
         },
       ],
     },
   };
+}
+
+function organisationActs(
+  organisation: OrganisationLine,
+  members: readonly UserName[],
+  looks: Looks,
+): ActModel[] {
+  const { translate } = looks;
+  const { id, name, slug, version } = organisation;
+  const payer = personField(
+    {
+      id: 'billing_user_id',
+      name: 'billing_user_id',
+      label: translate('organisations.billing-user'),
+      placeholder: translate('organisations.each-pays'),
+      optional: true,
+    },
+    members,
+    organisation.billingUser,
+  );
+  return [
+    actOf(
+      {
+        id: 'edit',
+        label: translate('organisations.edit'),
+        value: organisation.billingUser ?? translate('organisations.each-pays'),
+        action: `${path}/${id}`,
+        version,
+        fields: [
+          ...nameFields(name, slug, translate),
+          payer,
+          moneyField('monthly_budget', 'organisations.budget', organisation.budget ?? undefined, translate),
+          flagField(
+            'billing_exempt',
+            translate('organisations.exempt'),
+            organisation.billingExempt,
+            translate,
+          ),
+          flagField('sso_only', translate('organisations.sso-only'), organisation.ssoOnly, translate),
+        ],
+      },
+      translate,
+    ),
+    actOf(
+      {
+        id: 'budget-raise',
+        action: `${path}/${id}/budget-raise`,
+        version,
+        ...raiseInput(organisation.rule, looks),
+      },
+      translate,
+    ),
+    actOf(
+      {
+        id: 'delete',
+        label: translate('organisations.delete'),
+        action: `${path}/${id}/delete`,
+        version,
+        danger: true,
+        submit: translate('organisations.delete'),
+        note: translate('organisations.delete-note'),
+        fields: [confirmationField(name, translate)],
+        ...(organisation.users > 0
+          ? { refusal: translate('organisations.not-empty', { count: organisation.users }) }
+          : {}),
+      },
+      translate,
+    ),
+  ];
 }
 
 export const organisationColumns = [

@@ -9,6 +9,7 @@ import type {
   TabsModel,
   Translate,
 } from '../../views';
+import { choicesOf } from './choices';
 
 /** One available change: a line that opens to its form, or the reason why the reader may not make it. */
 export interface ActModel {
@@ -105,4 +106,23 @@ export const pickerOf = (
     ...(none === null ? [] : [{ value: '', label: none, selected: chosen === null }]),
     ...names.map(({ id, name }) => ({ value: String(id), label: name, selected: id === chosen })),
   ],
+});
+
+/** The field of an act that cannot be undone: the name of its object, typed. */
+export const confirmationField = (phrase: string, translate: Translate): FieldModel => ({
+  id: 'confirmation',
+  name: 'confirmation',
+  label: translate('confirm.type', { phrase }),
+  required: true,
+  autocomplete: 'off',
+});
+
+export const flagField = (name: string, label: string, value: boolean, translate: Translate): FieldModel => ({
+  id: name,
+  name,
+  type: 'select',
+  label,
+  options: choicesOf(['true', 'false'], String(value), (choice) =>
+    translate(choice === 'true' ? 'administration.yes' : 'administration.no'),
+  ),
 });

@@ -6,7 +6,15 @@ import { raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import { moneyField } from '../pages/money-field';
 import type { Looks } from '../pages/looks';
-import { type ActInput, type ActModel, actOf, personField, pickerOf } from '../pages/object-page';
+import {
+  type ActInput,
+  type ActModel,
+  actOf,
+  confirmationField,
+  flagField,
+  personField,
+  pickerOf,
+} from '../pages/object-page';
 import type { ShownUser } from './shown-user';
 import { billingWords } from './user-list';
 
@@ -88,30 +96,14 @@ export function actsOf(
     act('billing-exempt', {
       value: translate(user.billingExempt ? 'administration.yes' : 'administration.no'),
       fields: [
-        {
-          id: 'billing_exempt',
-          name: 'billing_exempt',
-          type: 'select',
-          label: translate('people.act.billing-exempt'),
-          options: choicesOf(['true', 'false'], String(user.billingExempt), (value) =>
-            translate(value === 'true' ? 'administration.yes' : 'administration.no'),
-          ),
-        },
+        flagField('billing_exempt', translate('people.act.billing-exempt'), user.billingExempt, translate),
       ],
     }),
     act('hard-delete', {
       danger: true,
       submit: translate('people.act.hard-delete'),
       note: translate('people.erase-note'),
-      fields: [
-        {
-          id: 'confirmation',
-          name: 'confirmation',
-          label: translate('confirm.type', { phrase: user.email }),
-          required: true,
-          autocomplete: 'off',
-        },
-      ],
+      fields: [confirmationField(user.email, translate)],
     }),
   ];
 }

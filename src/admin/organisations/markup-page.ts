@@ -1,0 +1,97 @@
+import type { Markup } from '../../identity';
+import type { TableModel, Translate } from '../../views';
+import { type ActModel, actOf, type ObjectPageModel } from '../pages/object-page';
+import { tableOf } from '../pages/table';
+import { percentOf, WHOLE_PRICE } from './markup-words';
+
+const path = '/dashboard/admin/organisations';
+
+export function markupPage(
+  { id, name }: { readonly id: number; readonly name: string },
+  versions: readonly Markup[],
+  translate: Translate,
+): ObjectPageModel {
+  return {
+    page: {
+      heading: translate('markups.heading', { name }),
+      scope: translate('markups.scope'),
+      crumb: { label: name, href: `${path}/${id}` },
+      sections: [
+        {
+          id: 'set',
+          heading: translate('people.changes'),
+          acts: [changeAct(id, versions, translate)],
+        },
+        {
+          id: 'versions',
+          heading: translate('markups.versions'),
+          table: versionsTable(versions, translate),
+        },
+      ],
+    },
+  };
+}
+
+const stateOf = ({ isInForce, validFrom }: Markup): 'in-force' | 'coming' | 'past' =>
+  isInForce ? 'in-force' : validFrom.getTime() > Date.now() ? 'coming' : 'past';
+
+function changeAct(id: number, versions: readonly Markup[], translate: Translate): ActModel {
+  const inForce = versions.find(({ isInForce }) => isInForce)?.factor ?? WHOLE_PRICE;
+  return actOf(
+    {
+      id: 'markup',
+      label: translate('markups.set'),
+      value: percentOf(inForce),
+      action: `${path}/${id}/markup`,
+      note: translate('markups.note'),
+      open: true,
+      fields: [
+        {
+          id: 'percent',
+          name: 'percent',
+          label: translate('markups.percent'),
+          help: translate('markups.percent-help'),
+          inputMode: 'decimal',
+          required: true,
+          autocomplete: 'off',
+        },
+        {
+          id: 'valid-from',
+          name: 'valid_from',
+          label: translate('markups.valid-from'),
+          type: 'datetime-local',
+          help: translate('markups.valid-from-help'),
+          optional: true,
+          autocomplete: 'off',
+        },
+      ],
+    },
+    translate,
+  );
+}
+
+function versionsTable(versions: readonly Markup[], translate: Translate): TableModel {
+  const text = (value: string) => ({ kind: 'text' as const, value });
+  return tableOf(
+    {
+      caption: 'markups.versions',
+      columns: [
+        'markups.percent',
+        'markups.valid-from',
+        'keys.raise.state',
+        { key: 'keys.raise.by', minor: true },
+        { key: 'administration.reason', minor: true },
+      ],
+      rows: versions.map((version) => ({
+        cells: [
+          text(percentOf(version.factor)),
+          { kind: 'time', value: version.validFrom },
+          text(translate(`markups.state.${stateOf(version)}`)),
+          text(version.createdBy ?? ''),
+          text(version.reason ?? ''),
+        ],
+      })),
+    },
+    translate,
+  );
+}
