@@ -3,7 +3,8 @@ import { type Changes, changesOf } from '../../audit';
 import { BudgetRaises, type BudgetScope, Limits, type LimitState } from '../../billing';
 import { formatUsd, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
-import { raiseBudget, type WantedRaise } from '../pages/budget-raise';
+import { type BudgetRaiseForm, raiseBudget, raiseOf } from '../pages/budget-raise';
+import { targetOf } from '../pages/fields';
 
 /** A row of a list with its spending in the calendar month, and its monthly budget. */
 export type WithBudget<Row> = Row & {
@@ -35,14 +36,11 @@ export class Budgets {
     return changesOf({ monthly_budget: text(before?.limit) }, { monthly_budget: text(budget) });
   }
 
-  /** A temporary raise; null ends the present one. */
-  raise(
-    tx: Tx,
-    scope: BudgetScope,
-    raise: WantedRaise,
-    why: Parameters<typeof raiseBudget>[4],
-  ): Promise<Changes> {
-    return raiseBudget(this.raises, tx, scope, raise, why);
+  /** The work of a form that raises a budget, for the transaction of the change. */
+  raising(scope: BudgetScope, form: BudgetRaiseForm, by: number): (tx: Tx) => Promise<Changes> {
+    const raise = raiseOf(form);
+    const why = { ...targetOf(scope.id, form), by };
+    return (tx) => raiseBudget(this.raises, tx, scope, raise, why);
   }
 
   remove(tx: Tx, scope: BudgetScope): Promise<void> {

@@ -14,7 +14,7 @@ import {
   PageRenderer,
   scopeWords,
 } from '../../web';
-import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
+import { BudgetRaiseForm } from '../pages/budget-raise';
 import { IsIdOrNone, missingField, nanoOf, targetOf } from '../pages/fields';
 import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
@@ -94,12 +94,8 @@ export class DepartmentsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const target = targetOf(id, form);
-    const raise = raiseOf(form);
-    const why = { ...target, by: actorOf(request).userId };
-    const changes = await this.departments.change(adminScope(request), target, {}, (tx) =>
-      this.budgets.raise(tx, { kind: 'department', id }, raise, why),
-    );
+    const raise = this.budgets.raising({ kind: 'department', id }, form, actorOf(request).userId);
+    const changes = await this.departments.change(adminScope(request), targetOf(id, form), {}, raise);
     this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
     return afterChange(request, response, path, { ok: true, id, changed: Object.keys(changes) });
   }

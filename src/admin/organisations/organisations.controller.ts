@@ -18,7 +18,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
+import { BudgetRaiseForm } from '../pages/budget-raise';
 import { nanoOf, targetOf, textOf } from '../pages/fields';
 import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
@@ -143,12 +143,8 @@ export class OrganisationsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const target = targetOf(id, form);
-    const raise = raiseOf(form);
-    const why = { ...target, by: actorOf(request).userId };
-    const changes = await this.organisations.change(adminScope(request), target, {}, (tx) =>
-      this.budgets.raise(tx, { kind: 'organisation', id }, raise, why),
-    );
+    const raise = this.budgets.raising({ kind: 'organisation', id }, form, actorOf(request).userId);
+    const changes = await this.organisations.change(adminScope(request), targetOf(id, form), {}, raise);
     this.notices.leave(response, { tone: 'ok', text: 'administration.saved' });
     return afterChange(request, response, `${path}/${id}`, { ok: true, id, changed: Object.keys(changes) });
   }

@@ -20,7 +20,7 @@ import {
   PageRenderer,
 } from '../../web';
 import { Budgets } from '../organisations/budgets';
-import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
+import { BudgetRaiseForm } from '../pages/budget-raise';
 import { ChangeForm, missingField, nanoOf, type PersonName, targetOf, textOf } from '../pages/fields';
 import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
@@ -157,12 +157,8 @@ export class ProjectsController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
-    const target = targetOf(id, form);
-    const raise = raiseOf(form);
-    const why = { ...target, by: actorOf(request).userId };
-    const changes = await this.projects.change(adminScope(request), target, {}, (tx) =>
-      this.budgets.raise(tx, { kind: 'project', id }, raise, why),
-    );
+    const raise = this.budgets.raising({ kind: 'project', id }, form, actorOf(request).userId);
+    const changes = await this.projects.change(adminScope(request), targetOf(id, form), {}, raise);
     return this.saved(id, request, response, { changed: Object.keys(changes) });
   }
 

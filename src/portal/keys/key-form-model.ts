@@ -53,6 +53,21 @@ export function keyFormModel(
   translate: Translate,
 ): KeyFormModel {
   const text = (name: string) => ({ id: `key-${name}`, name, label: translate(`keys.field.${name}`) });
+  const count = (name: string, value: string, help: string): FieldModel => ({
+    ...text(name),
+    value,
+    inputMode: 'numeric',
+    optional: true,
+    help,
+  });
+  const lines = (name: string, value: string, help: string): FieldModel => ({
+    ...text(name),
+    type: 'textarea',
+    rows: 3,
+    value,
+    optional: true,
+    help,
+  });
   return {
     fields: {
       name: { ...text('name'), value: values.name, required: true, autocomplete: 'off' },
@@ -73,35 +88,10 @@ export function keyFormModel(
           })),
         },
       },
-      rate: {
-        ...text('rate_limit_rpm'),
-        value: values.rate,
-        inputMode: 'numeric',
-        optional: true,
-        help: translate('keys.field.rate-help', { count: usualRate }),
-      },
-      tokens: {
-        ...text('rate_limit_tpm'),
-        value: values.tokens,
-        inputMode: 'numeric',
-        optional: true,
-        help: translate('keys.field.tokens-help'),
-      },
-      parallel: {
-        ...text('max_parallel'),
-        value: values.parallel,
-        inputMode: 'numeric',
-        optional: true,
-        help: translate('keys.field.parallel-help'),
-      },
-      modelBudgets: {
-        ...text('model_budgets'),
-        type: 'textarea',
-        rows: 3,
-        value: values.modelBudgets,
-        optional: true,
-        help: translate('keys.field.model-budgets-help'),
-      },
+      rate: count('rate_limit_rpm', values.rate, translate('keys.field.rate-help', { count: usualRate })),
+      tokens: count('rate_limit_tpm', values.tokens, translate('keys.field.tokens-help')),
+      parallel: count('max_parallel', values.parallel, translate('keys.field.parallel-help')),
+      modelBudgets: lines('model_budgets', values.modelBudgets, translate('keys.field.model-budgets-help')),
       ...(isAdministrator
         ? {
             limitsLocked: {
@@ -118,14 +108,7 @@ export function keyFormModel(
         optional: true,
         help: translate('keys.field.expires-help'),
       },
-      labels: {
-        ...text('labels'),
-        type: 'textarea',
-        rows: 3,
-        value: values.labels,
-        optional: true,
-        help: translate('keys.field.labels-help'),
-      },
+      labels: lines('labels', values.labels, translate('keys.field.labels-help')),
     },
     models: modelPicker(values, choices, translate),
     ...(choices.regions.length === 0 ? {} : { regions: regionPicker(values, choices, translate) }),
