@@ -98,13 +98,9 @@ const guides = [
 
 /** What an application may not delete, the owner of the schema may. */
 async function remove(settings: Settings, context: CommandContext): Promise<number> {
-  const { migrationDatabaseUrl } = settings;
-  const open =
-    migrationDatabaseUrl === undefined
-      ? await attachDatabase(settings, migrations)
-      : { url: migrationDatabaseUrl, close: () => Promise.resolve() };
+  const open = await attachDatabase(settings, migrations);
   try {
-    await removeDemo(open.url);
+    await removeDemo(settings.migrationDatabaseUrl ?? open.ownerUrl);
   } finally {
     await open.close();
   }

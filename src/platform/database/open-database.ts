@@ -7,6 +7,8 @@ import { migrate } from './migrate';
 export interface OpenDatabase {
   /** As the service connects. */
   url: string;
+  /** As the owner of the schema connects. */
+  ownerUrl: string;
   /** Settles when an embedded server has ended unasked and could not be started again. */
   exited: Promise<void>;
   close(): Promise<void>;
@@ -32,7 +34,8 @@ export async function startDatabase(
   const queue = !settings.redisUrl;
   const current = migrate({ url: server.ownerUrl, serviceUrl: server.url, migrations, queue });
   const over = current.catch(() => undefined);
-  return { url: server.url, current, exited: server.exited, close: () => over.then(server.stop) };
+  const { url, ownerUrl } = server;
+  return { url, ownerUrl, current, exited: server.exited, close: () => over.then(server.stop) };
 }
 
 /** The same, once it is up to date. */
@@ -54,7 +57,8 @@ export async function attachDatabase(
 ): Promise<OpenDatabase> {
   const running = settings.databaseUrl ? undefined : runningEmbeddedPostgres(settings.dataFolder);
   if (running === undefined) return openDatabase(settings, migrations);
-  return { url: running.url, exited: new Promise(() => undefined), close: () => Promise.resolve() };
+  const { url, ownerUrl } = running;
+  return { url, ownerUrl, exited: new Promise(() => undefined), close: () => Promise.resolve() };
 }
 
 function external(url: string, ownerUrl = url) {
