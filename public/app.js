@@ -1,7 +1,4 @@
-/*
- * Small manners for pages that work without it. One listener an event, on the
- * document: whatever htmx swaps in needs no wiring.
- */
+/* For pages that work without it. Listeners are the document's, so that swapped parts need no wiring. */
 const root = document.documentElement;
 const find = (selector, within = document) => within.querySelector(selector);
 const findAll = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -92,7 +89,7 @@ function moveBetweenTabs(event, tab) {
   selectTab(next, { focus: true });
 }
 
-/** While paused, or while somebody reads a row, a live region must not change under them. */
+/** A live region does not change while it is paused or read. */
 function toggleLive(button) {
   const paused = button.getAttribute('aria-pressed') !== 'true';
   button.setAttribute('aria-pressed', String(paused));
@@ -137,7 +134,7 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
-/** What a link edits opens beside its list; without this file, or in another tab, the same is a page. */
+/** The page of a link, in a drawer beside its list. */
 const asFragment = { accept: 'text/html', 'hx-request': 'true' };
 document.addEventListener('click', async (event) => {
   const link = event.target.closest('a[data-drawer]');
@@ -158,7 +155,7 @@ async function fillDrawer(answer) {
   (find('[autofocus]', body) ?? find('h1', body))?.focus();
 }
 
-/** Back to the list with its word on what was done; what was refused stays in the drawer. */
+/** What was refused stays in the drawer. */
 document.addEventListener('submit', async (event) => {
   const form = event.target;
   if (!form.closest('[data-drawer-body]') || form.method !== 'post') return;
@@ -174,7 +171,7 @@ document.addEventListener('submit', async (event) => {
   else await fillDrawer(answer);
 });
 
-/** The page names are already in the list: choosing one of them needs no round trip. */
+/** Names of pages are in the list already. */
 document.addEventListener('submit', (event) => {
   const input = find('#jump-input', event.target);
   if (!input) return;
@@ -185,7 +182,7 @@ document.addEventListener('submit', (event) => {
   location.assign(option.dataset.href);
 });
 
-/** A second click must not send a form again whose answer is shown once. */
+/** A second click sends no form again. */
 document.addEventListener('submit', ({ target }) => {
   if (target.matches('[data-once]')) for (const button of findAll('button', target)) button.disabled = true;
 });
@@ -231,7 +228,7 @@ function filterPicker(search) {
   }
 }
 
-/** A row that is dragged takes the place of the one it is dropped on; buttons do the same without a pointer. */
+/** A dragged row takes the place of the one it is dropped on. */
 let dragged = null;
 document.addEventListener(
   'dragstart',
@@ -254,18 +251,17 @@ document.addEventListener('dragend', async () => {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ order }),
   }).catch(() => undefined);
-  // What was refused is shown as it is.
   if (!answer?.ok) location.reload();
 });
 
-/** A paused list keeps what it shows; so does one under the pointer or the focus. */
+/** A list under the pointer or the focus keeps what it shows. */
 document.addEventListener('htmx:before:request', (event) => {
   const live = event.target.closest('[data-live]');
   if (live && (live.hasAttribute('data-paused') || live.matches(':hover, :focus-within')))
     event.preventDefault();
 });
 
-/** Controls that do nothing without this file are hidden until it has come. */
+/** Controls that need this file are hidden until it has come. */
 function enhance(within = document) {
   const controls =
     '[data-theme-switch], [data-reveal], [data-download], [data-picker-search], [data-live-pause], .chart-scrub';
@@ -279,7 +275,7 @@ function enhance(within = document) {
 
 document.addEventListener('htmx:after:swap', () => enhance());
 enhance();
-// On a narrow screen the navigation is one line that scrolls. The page itself stays where a field or an address led it.
+// A narrow screen has the navigation in one line that scrolls; the page itself must not.
 const current = find('.nav [aria-current]');
 if (current) {
   const line = current.closest('.nav');

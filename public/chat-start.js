@@ -12,7 +12,7 @@ async function begin() {
   if (!response.ok) throw new Error(`refused: ${response.status}`);
   const { id } = await response.json();
   const page = `/dashboard/webchat/${id}`;
-  sessionStorage.setItem(`first ${page}`, content);
+  await window.firstMessage.keep(page, { content, attachments: await window.chatPictures.read() });
   location.assign(page);
 }
 
@@ -28,3 +28,9 @@ message?.addEventListener('keydown', (event) => {
   form.requestSubmit();
 });
 message?.focus();
+
+const picker = document.querySelector('#chat-model');
+const offerPictures = () =>
+  window.chatPictures.offer(form.dataset.takesImages.split('\n').includes(picker.value));
+picker?.addEventListener('change', offerPictures);
+if (form !== null) offerPictures();

@@ -1,6 +1,6 @@
 /*
- * The page of a conversation, which works without it: answers come as they are written, and what was said is shown as
- * Markdown. What a model writes is never trusted: raw HTML stays text, and only what is on the lists below is shown.
+ * The page of a conversation, which works without it: answers are streamed and shown as Markdown. What a model writes is
+ * never trusted: raw HTML stays text, and only what is listed below is shown.
  */
 const find = (selector, within = document) => within.querySelector(selector);
 const composer = find('#chat-composer');
@@ -10,8 +10,6 @@ const input = find('#chat-message');
 const stopButton = find('#chat-stop');
 const sendButton = find('#chat-send');
 const latest = find('#chat-latest');
-
-/* Markdown */
 
 const escaped = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escape = (text) => text.replace(/[&<>"']/g, (character) => escaped[character]);
@@ -35,7 +33,7 @@ const allowed = {
   RETURN_DOM_FRAGMENT: true,
 };
 
-/** A link shows where it leads; what leads anywhere but to a web page or a mail is text. */
+/** A link shows where it leads; other schemes are text. */
 function tameLink(link) {
   const address = link.getAttribute('href') ?? '';
   const target = URL.canParse(address) ? new URL(address) : null;
@@ -102,7 +100,6 @@ function rendered(text) {
   return fragment;
 }
 
-/** The text as it was written is kept for copying. */
 function show(message, text) {
   const said = find('[data-said]', message);
   said.classList.toggle('is-rendered', text !== '');
@@ -114,8 +111,6 @@ function show(message, text) {
 
 for (const message of log.querySelectorAll('.message'))
   show(message, find('[data-said]', message).textContent);
-
-/* Where the reader is */
 
 const NEAR = 120;
 const atEnd = () => window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - NEAR;
@@ -138,13 +133,11 @@ const announce = (text) => {
   requestAnimationFrame(() => (announcer.textContent = text));
 };
 
-/* One turn */
-
 const RENDER_MS = 80;
 const WAIT_MS = 10_000;
 let running = null;
 
-/** Draws at most every 80 ms, in an animation frame, however many pieces come. */
+/** Draws at most every 80 ms, in an animation frame. */
 function painter(message) {
   let text = '';
   let due = false;
@@ -239,7 +232,6 @@ async function* eventsOf(body) {
   }
 }
 
-/** Fills in what came with the end of an answer, and lets it be judged. */
 function offerThumbs(message) {
   const thumbs = find('[data-thumbs]', message);
   const id = /^message-(\d+)$/.exec(message.id)?.[1];
@@ -314,13 +306,13 @@ function setTitle(title) {
   if (link !== null) link.textContent = title;
 }
 
-/** The record of an answer follows it: why auto chose its model. */
+/** The record, with the choice of auto, follows the answer. */
 async function showWhy(message) {
   for (let tries = 0; tries < 4 && message.isConnected && find('.message-why', message) === null; tries += 1)
     message = await reloadMessage(message);
 }
 
-/** A stopped answer has been charged by now: the page as the service has it shows for how much. */
+/** The page shows what a stopped answer cost. */
 async function reloadMessage(message) {
   await new Promise((resolve) => setTimeout(resolve, 400));
   const response = await fetch(location.pathname, { headers: { accept: 'text/html' } });
@@ -390,8 +382,6 @@ function newTurn() {
   return text.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-/* Thumbs */
-
 log.addEventListener('submit', async (event) => {
   const form = event.target.closest('[data-thumbs]');
   if (form === null) return;
@@ -411,8 +401,6 @@ log.addEventListener('submit', async (event) => {
   }
 });
 
-/* The model */
-
 const modelForm = find('#chat-model-form');
 const picker = find('#chat-model');
 find('#chat-model-change').hidden = true;
@@ -427,7 +415,7 @@ picker.addEventListener('change', async () => {
   const { model, takes_images: takesImages } = await response.json();
   words.waiting = words.waiting.replace(words.model, model);
   words.model = model;
-  find('#chat-files').hidden = !takesImages;
+  window.chatPictures.offer(takesImages);
   const template = find('#chat-answer').content;
   find('[data-author]', template).textContent = model;
   find('.message', template).setAttribute('aria-label', model);
@@ -443,54 +431,24 @@ picker.addEventListener('change', async () => {
   announce(text);
 });
 
-/* Pictures */
-
-const PICTURE_BYTES = 4_000_000;
-const MOST_PICTURES = 4;
-const pictures = find('#chat-pictures');
-const fileNames = find('#chat-file-names');
-
-async function readPictures() {
-  const files = [...pictures.files].slice(0, MOST_PICTURES);
-  return Promise.all(
-    files.map(async (file) => ({ name: file.name, type: file.type, data: await base64(file) })),
-  );
-}
-
-const base64 = (file) =>
-  new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(',') + 1));
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(file);
-  });
-
-pictures.addEventListener('change', () => {
-  const files = [...pictures.files];
-  const isTooLarge = files.length > MOST_PICTURES || files.some(({ size }) => size > PICTURE_BYTES);
-  if (isTooLarge) pictures.value = '';
-  fileNames.textContent = isTooLarge ? words.tooLarge : files.map(({ name }) => name).join(', ');
-  input.required = pictures.files.length === 0;
-});
-
-/* Keys and buttons */
-
 composer.addEventListener('submit', async (event) => {
   event.preventDefault();
   if (running !== null) return;
   const content = input.value;
-  const attachments = await readPictures();
+  const attachments = await window.chatPictures.read();
+  await ask(content, attachments);
+});
+
+async function ask(content, attachments) {
   if (content.trim() === '' && attachments.length === 0) return;
   find('.chat-hint')?.remove();
   const question = bubble('#chat-question', content);
   if (attachments.length > 0) setNote(question, attachments.map(({ name }) => name).join(', '));
   input.value = '';
-  pictures.value = '';
-  fileNames.textContent = '';
-  input.required = true;
+  window.chatPictures.clear();
   input.focus();
   await send({ content, turn: newTurn(), ...(attachments.length > 0 && { attachments }) });
-});
+}
 find('#chat-retry')?.addEventListener('submit', retry);
 const stop = () => running?.abort();
 stopButton.addEventListener('click', () => {
@@ -514,13 +472,9 @@ input.addEventListener('keydown', (event) => {
   composer.requestSubmit();
 });
 find('#chat-enter').hidden = false;
-find('#chat-files').hidden = !composer.hasAttribute('data-takes-images');
+window.chatPictures.offer(composer.hasAttribute('data-takes-images'));
 if (location.hash === '') toEnd();
 
-/* What was written on the page before this conversation. */
-const first = sessionStorage.getItem(`first ${location.pathname}`);
-if (first !== null) {
-  sessionStorage.removeItem(`first ${location.pathname}`);
-  input.value = first;
-  composer.requestSubmit();
-}
+/* From the page before this conversation. */
+const first = await window.firstMessage.take(location.pathname).catch(() => undefined);
+if (first !== undefined) await ask(first.content, first.attachments);

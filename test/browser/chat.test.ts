@@ -5,6 +5,10 @@ import { type Simulator, startSimulator } from '../support/simulator';
 import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
 
+const onePixel = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 const desk = { theme: 'light', width: 1280 } as const;
 
 /** What a model may write that would harm a page which trusts it. */
@@ -99,6 +103,25 @@ describeWithBrowser('the chat in a real browser', () => {
       await page.waitForURL(/\/dashboard\/webchat\/\d+$/);
       await page.waitForSelector('.message-assistant .message-foot > span:not(.route)');
       expect(await page.locator('#chat-log .message-assistant strong').innerText()).toBe('at');
+      await page.reload();
+      expect(await page.locator('#chat-log .message-user').count()).toBe(1);
+    });
+  }, 60_000);
+
+  test('pictures go with the first message, for a model that takes them', async () => {
+    await inThread('/dashboard/webchat', async (page) => {
+      await page.selectOption('#chat-model', 'sim-reason');
+      expect(await page.isVisible('#chat-files')).toBe(false);
+      await page.selectOption('#chat-model', 'sim-small');
+      expect(await page.isVisible('#chat-files')).toBe(true);
+      const picture = { name: 'pier.png', mimeType: 'image/png', buffer: onePixel };
+      await page.setInputFiles('#chat-pictures', picture);
+      expect(await page.locator('#chat-file-names').innerText()).toBe('pier.png');
+      await page.click('#chat-start .button-primary');
+      await page.waitForURL(/\/dashboard\/webchat\/\d+$/);
+      await page.waitForSelector('.message-assistant .message-foot > span:not(.route)');
+      expect(await page.locator('#chat-log .message-user').innerText()).toContain('pier.png');
+      expect(JSON.stringify(await supplier.requests())).toContain(picture.buffer.toString('base64'));
       await page.reload();
       expect(await page.locator('#chat-log .message-user').count()).toBe(1);
     });

@@ -40,7 +40,12 @@ export class WebchatController {
     // The model that a person used last is the one they want.
     const usual =
       models.find(({ name }) => name === rows[0]?.model) ?? models.find(({ price }) => price !== null);
-    return { list, models: modelChoices(models, usual?.name ?? '', looks) };
+    const takesImages = models.filter((model) => model.takesImages).map(({ name }) => name);
+    return {
+      list,
+      models: modelChoices(models, usual?.name ?? '', looks),
+      takesImages: takesImages.join('\n'),
+    };
   }
 
   @Page('/dashboard/webchat/:conv_id', 'pages/dashboard/webchat-thread', Access.session())
