@@ -113,6 +113,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
   private early = '';
   private hasLength = false;
   private lingerMs = 0;
+  private awaitsDrain = false;
 
   addHeader(name: string, value: string): void {
     if (!isValidHeaderValue(value))
@@ -158,6 +159,31 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
       if (colon !== -1 && !this.hasHeader(name)) this.setHeader(name, line.slice(colon + 2));
     }
     return this.head(status, reason, headers);
+  }
+
+  /** Node writes a chunk and its frame in four pieces. As one it costs a tenth less of a stream. */
+  override write(chunk: unknown, encoding?: unknown, callback?: unknown): boolean {
+    const { socket } = this;
+    const isOnePiece =
+      (typeof chunk === 'string' || Buffer.isBuffer(chunk)) &&
+      chunk.length > 0 &&
+      encoding === undefined &&
+      callback === undefined;
+    const isUnderWay = this.chunkedEncoding && this.headersSent && !this.writableEnded;
+    if (!isOnePiece || !isUnderWay || socket === null || socket.destroyed || this.writableCorked > 0)
+      return super.write(chunk, encoding as BufferEncoding, callback as () => void);
+    const fits = socket.write(framed(chunk));
+    if (!fits) this.drainWith(socket);
+    return fits;
+  }
+
+  private drainWith(socket: Socket): void {
+    if (this.awaitsDrain) return;
+    this.awaitsDrain = true;
+    socket.once('drain', () => {
+      this.awaitsDrain = false;
+      if (!this.writableEnded) this.emit('drain');
+    });
   }
 
   status(code: number): this {
@@ -206,6 +232,18 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
     this._headerSent = false;
     return this;
   }
+}
+
+/** A chunk of a chunked body, with its length before it. */
+function framed(chunk: string | Buffer): Buffer {
+  const length = Buffer.byteLength(chunk);
+  const head = `${length.toString(16)}\r\n`;
+  const frame = Buffer.allocUnsafe(head.length + length + 2);
+  frame.write(head, 0, 'latin1');
+  if (typeof chunk === 'string') frame.write(chunk, head.length, 'utf8');
+  else chunk.copy(frame, head.length);
+  frame.write('\r\n', head.length + length, 'latin1');
+  return frame;
 }
 
 /** A header that is not read again before it is sent. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
+import fc from 'fast-check';
 import { addHeader, LeanRequest, LeanResponse } from '../../../../src/platform/http-server/lean-messages';
 
 type Handler = (request: LeanRequest, response: LeanResponse) => void;
@@ -23,6 +24,7 @@ afterAll(() => [server, plain].forEach((one) => one.close()));
 async function exchange(text: string, to = server): Promise<string> {
   const { port } = to.address() as AddressInfo;
   const socket = connect(port, '127.0.0.1', () => socket.write(text));
+  socket.setEncoding('latin1');
   let answer = '';
   for await (const chunk of socket) answer += String(chunk);
   return answer;
@@ -102,6 +104,81 @@ describe('a body', () => {
     const first = `${chunked.replace('connection: close\r\n', '')}${pieces}`;
     await exchange(first + chunked + pieces);
     expect(taken).toEqual(['abcdefg', 'abcdefg']);
+  });
+});
+
+describe('a chunked answer', () => {
+  const ask = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
+  const bodyOf = (answer: string): string => answer.slice(answer.indexOf('\r\n\r\n') + 4);
+  const some = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 300 }).map((text) => text.toWellFormed()),
+    fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+  );
+
+  test('has the bytes that Node would write, whatever its pieces', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(some, { maxLength: 6 }), some, fc.boolean(), async (parts, last, early) => {
+        handler = (_request, response) => {
+          response.setHeader('trailer', 'x-sum');
+          if (early) response.flushHeaders();
+          for (const part of parts) response.write(part);
+          response.addTrailers({ 'x-sum': '7' });
+          response.end(last);
+        };
+        const [ours, nodes] = await Promise.all([exchange(ask), exchange(ask, plain)]);
+        expect(bodyOf(ours)).toBe(bodyOf(nodes));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test.each([
+    ['HTTP/1.0', 'GET / HTTP/1.0\r\nhost: x\r\n\r\n'],
+    ['HEAD', 'HEAD / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'],
+  ])('is none for %s', async (_name, request) => {
+    handler = (_request, response) => {
+      response.flushHeaders();
+      response.write('abc');
+      response.end('d');
+    };
+    expect(bodyOf(await exchange(request))).toBe(bodyOf(await exchange(request, plain)));
+  });
+
+  test('tells when a slow reader has made room, and nothing after its end', async () => {
+    const drained = Promise.withResolvers<void>();
+    let refusal: unknown;
+    handler = (_request, response) => {
+      response.flushHeaders();
+      const piece = Buffer.alloc(64 * 1_024, 'x');
+      let pieces = 0;
+      const more = (): void => {
+        while (pieces < 200) {
+          pieces += 1;
+          if (!response.write(piece)) return;
+        }
+        response.end(() => drained.resolve());
+        response.on('error', (error) => (refusal = error));
+        response.write('late');
+      };
+      response.on('drain', more);
+      more();
+    };
+    const answer = await exchange(ask);
+    await drained.promise;
+    expect(bodyOf(answer)).toBe(`${`10000\r\n${'x'.repeat(65_536)}\r\n`.repeat(200)}0\r\n\r\n`);
+    expect(refusal).toMatchObject({ code: 'ERR_STREAM_WRITE_AFTER_END' });
+  });
+
+  test('stops without harm where the caller has left', async () => {
+    const left = Promise.withResolvers<boolean>();
+    handler = (_request, response) => {
+      response.flushHeaders();
+      response.on('close', () => left.resolve(response.write('late')));
+    };
+    const { port } = server.address() as AddressInfo;
+    const socket = connect(port, '127.0.0.1', () => socket.write(ask));
+    socket.once('data', () => socket.destroy());
+    expect(await left.promise).toBe(false);
   });
 });
 
