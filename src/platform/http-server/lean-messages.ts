@@ -113,7 +113,7 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
   private early = '';
   private hasLength = false;
   private lingerMs = 0;
-  private awaitsDrain = false;
+  awaitsDrain = false;
 
   addHeader(name: string, value: string): void {
     if (!isValidHeaderValue(value))
@@ -233,6 +233,13 @@ export class LeanResponse<Request extends IncomingMessage = IncomingMessage> ext
     return this;
   }
 }
+
+// An accessor, whatever the types say.
+Object.defineProperty(LeanResponse.prototype, 'writableNeedDrain', {
+  get(this: LeanResponse): unknown {
+    return this.awaitsDrain || Reflect.get(ServerResponse.prototype, 'writableNeedDrain', this);
+  },
+});
 
 /** A chunk of a chunked body, with its length before it. */
 function framed(chunk: string | Buffer): Buffer {

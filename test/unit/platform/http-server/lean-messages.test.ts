@@ -154,7 +154,9 @@ describe('a chunked answer', () => {
       const more = (): void => {
         while (pieces < 200) {
           pieces += 1;
-          if (!response.write(piece)) return;
+          const fits = response.write(piece);
+          expect(response.writableNeedDrain).toBe(!fits);
+          if (!fits) return;
         }
         response.end(() => drained.resolve());
         response.on('error', (error) => (refusal = error));
