@@ -82,7 +82,9 @@ const model = (kind: string, price: object, ...lanes: (string | readonly [string
   price,
   lanes: lanes.map((lane, at) => {
     const [provider, own] = typeof lane === 'string' ? [lane, undefined] : lane;
-    const order = { model: 'vendor-model', region: 'here', priority: at + 1 };
+    // Where there are several, some fail on purpose. A lane that rests would refuse the other models it serves.
+    const name = lanes.length > 1 ? 'failing-model' : 'vendor-model';
+    const order = { model: name, region: 'here', priority: at + 1 };
     return { provider, ...order, ...(own === undefined ? {} : { price: own }) };
   }),
 });
