@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { type Child, runChild } from '../../../support/child';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres';
 import { mp3Of } from '../../../support/recordings';
 import { startSimulator, type Simulator } from '../../../support/simulator';
+import { until } from '../../keys/http';
 
 const MIB = 1024 * 1024;
 
@@ -40,6 +41,8 @@ describe('a file that is sent', () => {
       url ||= / is ready at (http:\S+)/.exec(line)?.[1] ?? '';
       key ||= /demo key +(svc_\w+)/.exec(line)?.[1] ?? '';
     }
+    // The entries of the first start are sealed, and the seal is anchored in a file.
+    await until(() => existsSync(join(folder, 'data', 'audit', 'anchor.jsonl')), 20_000);
   });
   afterAll(async () => {
     service.process.kill('SIGTERM');
