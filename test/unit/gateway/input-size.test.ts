@@ -41,25 +41,28 @@ interface Pixels {
   readonly height: number;
 }
 
+/** How many squares cover an edge: 5456 * (3072 / 5456) / 768 is four, whatever floating point adds to it. */
+const squaresOf = (edge: number, side: number): number => Math.ceil(Number((edge / side).toFixed(6)));
+
 /** What vendors' documents say is billed for a picture, worked out from its true size. */
 const billed = {
   claude: ({ width, height }: Pixels, edge: number, most: number): number => {
     const scale = Math.min(1, edge / Math.max(width, height));
     const [w, h] = [width * scale, height * scale];
-    return Math.min(most, Math.ceil(w / 28) * Math.ceil(h / 28));
+    return Math.min(most, squaresOf(w, 28) * squaresOf(h, 28));
   },
   tiles: ({ width, height }: Pixels, base: number, tile: number): number => {
     const fit = Math.min(1, 2_048 / Math.max(width, height));
     const short = Math.min(1, 768 / (Math.min(width, height) * fit));
     const [w, h] = [width * fit * short, height * fit * short];
-    return base + Math.ceil(w / 512) * Math.ceil(h / 512) * tile;
+    return base + squaresOf(w, 512) * squaresOf(h, 512) * tile;
   },
   patches: ({ width, height }: Pixels, most: number, factor: number): number =>
     Math.ceil(Math.min(most, Math.ceil(width / 32) * Math.ceil(height / 32)) * factor),
   gemini: ({ width, height }: Pixels): number => {
     if (width <= 384 && height <= 384) return 258;
     const scale = Math.min(1, 3_072 / Math.max(width, height));
-    return 258 * Math.ceil((width * scale) / 768) * Math.ceil((height * scale) / 768);
+    return 258 * squaresOf(width * scale, 768) * squaresOf(height * scale, 768);
   },
 };
 
