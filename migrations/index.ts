@@ -57,6 +57,7 @@ import { IndexActivityWords1764040100000 } from './1764040100000-index-activity-
 import { IndexAutoDecisions1764050000000 } from './1764050000000-index-auto-decisions';
 import { CreateAnswerFeedback1764060000000 } from './1764060000000-create-answer-feedback';
 import { MarkPostings1764070000000 } from './1764070000000-mark-postings';
+import { ReadTimesExactly1764080000000 } from './1764080000000-read-times-exactly';
 
 /** In the order in which they run. */
 export const migrations = [
@@ -119,4 +120,5 @@ export const migrations = [
   IndexAutoDecisions1764050000000,
   CreateAnswerFeedback1764060000000,
   MarkPostings1764070000000,
+  ReadTimesExactly1764080000000,
 ];
