@@ -69,7 +69,7 @@ export class Attempts {
           outcome = tried;
           permit = await this.again(route, tried);
         }
-        if (outcome !== null) outcomes.push(outcome);
+        if (outcome !== null && !isOvertaken(outcome)) outcomes.push(outcome);
       }
       turns.restart();
       probes ??= new ProbeWait(routed, this.tools.health);
@@ -175,5 +175,9 @@ export class Attempts {
   }
 }
 
-/** The lane could not be given the request at all. */
-const isUnasked = (tried: Tried): boolean => tried.kind === 'refused' && tried.status === null;
+/** The lane could not be given the request at all, or opened while the request waited for a connection. */
+const isUnasked = (tried: Tried): boolean =>
+  (tried.kind === 'refused' && tried.status === null) || isOvertaken(tried);
+
+const isOvertaken = (tried: Tried): boolean =>
+  tried.kind === 'failed' && tried.problem.code === 'no_providers_available';

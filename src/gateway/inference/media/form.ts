@@ -21,17 +21,20 @@ export const isForm = (contentType: string | undefined): contentType is string =
 
 /** Reads `multipart/form-data`, fields and files in any order. */
 export async function parseForm(bytes: Buffer, contentType: string): Promise<Form> {
+  const parts = partsIn(bytes, contentType);
+  // The parser would read the rest of its slice before it stops.
+  if (parts > MOST_PARTS) throw malformed(`It may have at most ${MOST_PARTS} parts.`);
   try {
     const parser = new Busboy({
       headers: { 'content-type': contentType },
       preservePath: true,
       isPartAFile: (_field, _type, fileName) => fileName !== undefined,
-      limits: { parts: MOST_PARTS, headerSize: MOST_HEAD_BYTES, fieldSize: MOST_FIELD_BYTES },
+      limits: { headerSize: MOST_HEAD_BYTES, fieldSize: MOST_FIELD_BYTES },
     });
     const form = collect(parser);
     await pipeline(Readable.from(slicesOf(bytes)), parser);
     const { fields, files } = form();
-    if (fields.length + files.length === partsIn(bytes, contentType)) return { fields, files };
+    if (fields.length + files.length === parts) return { fields, files };
     throw malformed('A part of it has no header of a usable kind and length.');
   } catch (error) {
     throw error instanceof Fault ? error : malformed('It has no boundary, or ends in the middle of a part.');
@@ -56,13 +59,14 @@ export function withoutBoundary({ fields, files }: Form): Buffer {
   return Buffer.concat([Buffer.from(JSON.stringify([fields, heads])), ...files.map(({ bytes }) => bytes)]);
 }
 
-/** Counted apart, since the parser passes over parts that it cannot read: none of them is left out unsaid. */
+/** Counted apart, no further than needed: the parser passes over parts that it cannot read, and none may be lost. */
 function partsIn(bytes: Buffer, contentType: string): number {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^\s;,"]+))/i.exec(contentType) ?? [];
   const line = Buffer.from(`\r\n--${quoted ?? plain}`);
   const bare = line.subarray(2);
   let count = bytes.subarray(0, bare.length).equals(bare) ? 1 : 0;
-  for (let at = bytes.indexOf(line); at !== -1; at = bytes.indexOf(line, at + line.length)) count += 1;
+  for (let at = bytes.indexOf(line); at !== -1 && count <= MOST_PARTS + 1; count += 1)
+    at = bytes.indexOf(line, at + line.length);
   // The last one ends the form.
   return count - 1;
 }
@@ -92,7 +96,6 @@ function collect(parser: BusboyInstance): () => Form {
     if (problem === null) files.push({ field, name: unescaped(name), type: fileType(type), pieces });
     else parser.destroy(problem);
   });
-  parser.on('partsLimit', () => parser.destroy(malformed(`It may have at most ${MOST_PARTS} parts.`)));
   return () => ({
     fields,
     files: files.map(({ pieces, ...file }) => ({ ...file, bytes: Buffer.concat(pieces) })),
