@@ -1,6 +1,6 @@
 import type { MergeData, OrganisationName } from '../../identity';
 import { atLeast, mayGrant, type Role, roles } from '../../kernel';
-import type { FieldModel, Translate } from '../../views';
+import type { FieldModel, LabelledFigure, Translate } from '../../views';
 import { choicesOf } from '../pages/choices';
 import { actOf, confirmationField, type ObjectPageModel, pickerOf } from '../pages/object-page';
 
@@ -65,19 +65,9 @@ export function mergePage(
   actor: Role,
   translate: Translate,
 ): ObjectPageModel {
-  const all = [into, ...from];
-  const people = all.flatMap(({ members }) => members).map(({ id, email }) => ({ id, name: email }));
-  const leaders = from.flatMap(({ members }) => members).filter(({ role }) => atLeast(role, 'org_admin'));
-  const grantable = roles.filter((role) => !atLeast(role, 'platform_admin') && mayGrant(actor, role));
-  const roleFields = leaders
-    .filter(({ role }) => !atLeast(role, 'platform_admin'))
-    .map(({ id, email, role }): FieldModel => ({
-      id: `role_${id}`,
-      name: `role_${id}`,
-      type: 'select',
-      label: email,
-      options: choicesOf(grantable, role, (choice) => translate(`people.role.${choice}`)),
-    }));
+  const people = [into, ...from]
+    .flatMap(({ members }) => members)
+    .map(({ id, email }) => ({ id, name: email }));
   const act = actOf(
     {
       id: 'merge',
@@ -98,27 +88,51 @@ export function mergePage(
           into.billingUserId,
           translate('organisations.each-pays'),
         ),
-        ...roleFields,
+        ...roleFields(from, actor, translate),
         confirmationField(into.organisation.name, translate),
       ],
     },
     translate,
   );
-  const facts = all.map(({ organisation, members, keys, projects, departments }, place) => ({
-    label: translate(place === 0 ? 'organisations.target' : 'organisations.sources'),
-    figure: {
-      kind: 'text' as const,
-      value: translate('organisations.merge-counts', {
-        name: organisation.name,
-        users: members.length,
-        keys,
-        projects,
-        departments,
-      }),
-    },
-  }));
+  const facts = [
+    countsFact('organisations.target', into, translate),
+    ...from.map((source) => countsFact('organisations.sources', source, translate)),
+  ];
   return pageOf(translate, [
     { id: 'counts', heading: translate('people.facts'), facts },
     { id: 'roles', heading: translate('organisations.merge-roles'), acts: [act] },
   ]);
 }
+
+/** A role for each leader of a source, among those that the actor may grant. */
+function roleFields(from: readonly MergeData[], actor: Role, translate: Translate): FieldModel[] {
+  const leaders = from.flatMap(({ members }) => members).filter(({ role }) => atLeast(role, 'org_admin'));
+  const grantable = roles.filter((role) => !atLeast(role, 'platform_admin') && mayGrant(actor, role));
+  return leaders
+    .filter(({ role }) => !atLeast(role, 'platform_admin'))
+    .map(({ id, email, role }) => ({
+      id: `role_${id}`,
+      name: `role_${id}`,
+      type: 'select',
+      label: email,
+      options: choicesOf(grantable, role, (choice) => translate(`people.role.${choice}`)),
+    }));
+}
+
+const countsFact = (
+  label: string,
+  { organisation, members, keys, projects, departments }: MergeData,
+  translate: Translate,
+): LabelledFigure => ({
+  label: translate(label),
+  figure: {
+    kind: 'text',
+    value: translate('organisations.merge-counts', {
+      name: organisation.name,
+      users: members.length,
+      keys,
+      projects,
+      departments,
+    }),
+  },
+});

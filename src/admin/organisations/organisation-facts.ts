@@ -1,10 +1,17 @@
 import type { LimitState } from '../../billing';
-import { formatMoney, type LabelledFigure, meter, type MeterModel, type TableModel } from '../../views';
+import {
+  formatMoney,
+  type LabelledFigure,
+  meter,
+  type MeterModel,
+  type TableModel,
+  type Translate,
+} from '../../views';
 import { raisedWords } from '../pages/budget-raise';
 import type { Looks } from '../pages/looks';
-import { actOf, type SectionModel } from '../pages/object-page';
+import { type ActModel, actOf, type SectionModel } from '../pages/object-page';
 import { percentOf } from './markup-words';
-import type { OrganisationFacts } from './organisation-view';
+import type { OrganisationFacts, OrganisationLine } from './organisation-view';
 
 const path = '/dashboard/admin/organisations';
 
@@ -17,24 +24,10 @@ export function factsSection(
 ): SectionModel {
   const { line, activeKeys, balance, priceFactor, domains } = facts;
   const { id } = line;
-  const link = (key: string, value: string, href: string): LabelledFigure => ({
-    label: translate(key),
-    figure: { kind: 'link', value, href },
-  });
+  const link = (key: string, value: string, href: string) => linkFigure(translate(key), value, href);
+  const text = (key: string, value: string) => textFigure(translate(key), value);
   const seen = (key: string, value: string, href: string): LabelledFigure =>
-    isAdminView ? link(key, value, href) : { label: translate(key), figure: { kind: 'text', value } };
-  const text = (key: string, value: string): LabelledFigure => ({
-    label: translate(key),
-    figure: { kind: 'text', value },
-  });
-  const payer =
-    line.billingUserId === null
-      ? text('organisations.billing-user', translate('organisations.each-pays'))
-      : link(
-          'organisations.billing-user',
-          line.billingUser ?? String(line.billingUserId),
-          `/dashboard/admin/users/${line.billingUserId}?tab=billing`,
-        );
+    isAdminView ? link(key, value, href) : text(key, value);
   const hosts = domains.length === 0 ? '–' : domains.map(({ host }) => host).join(', ');
   return {
     id: 'facts',
@@ -53,7 +46,7 @@ export function factsSection(
         formatMoney(locale, line.spent),
         `/dashboard/usage?organisation=${id}&from=${month}&zone=UTC`,
       ),
-      payer,
+      payerFigure(line, translate),
       ...(balance === null
         ? []
         : [
@@ -67,29 +60,43 @@ export function factsSection(
       link('domains.heading', hosts, `${path}/${id}/domains`),
       { label: translate('people.created'), figure: { kind: 'time', value: line.createdAt } },
     ],
-    ...(isAdminView
-      ? {}
-      : {
-          acts: [
-            actOf(
-              {
-                id: 'open-view',
-                label: translate('organisations.open-view'),
-                action: '/dashboard/toggle-admin-mode',
-                withoutReason: true,
-                note: translate('organisations.open-view-note'),
-                submit: translate('admin.open'),
-                hidden: [
-                  { name: 'admin_mode', value: 'on' },
-                  { name: 'next', value: `${path}/${id}` },
-                ],
-              },
-              translate,
-            ),
-          ],
-        }),
+    ...(isAdminView ? {} : { acts: [openViewAct(id, translate)] }),
   };
 }
+
+const linkFigure = (label: string, value: string, href: string): LabelledFigure => ({
+  label,
+  figure: { kind: 'link', value, href },
+});
+
+const textFigure = (label: string, value: string): LabelledFigure => ({
+  label,
+  figure: { kind: 'text', value },
+});
+
+function payerFigure({ billingUserId, billingUser }: OrganisationLine, translate: Translate): LabelledFigure {
+  const label = translate('organisations.billing-user');
+  if (billingUserId === null) return textFigure(label, translate('organisations.each-pays'));
+  const href = `/dashboard/admin/users/${billingUserId}?tab=billing`;
+  return linkFigure(label, billingUser ?? String(billingUserId), href);
+}
+
+const openViewAct = (id: number, translate: Translate): ActModel =>
+  actOf(
+    {
+      id: 'open-view',
+      label: translate('organisations.open-view'),
+      action: '/dashboard/toggle-admin-mode',
+      withoutReason: true,
+      note: translate('organisations.open-view-note'),
+      submit: translate('admin.open'),
+      hidden: [
+        { name: 'admin_mode', value: 'on' },
+        { name: 'next', value: `${path}/${id}` },
+      ],
+    },
+    translate,
+  );
 
 /** Of the organisation, its departments and its projects: what is used, and what raises them for a while. */
 export function budgetsSection(

@@ -168,7 +168,27 @@ function organisationActs(
   looks: Looks,
 ): ActModel[] {
   const { translate } = looks;
-  const { id, name, slug, version } = organisation;
+  return [
+    editAct(organisation, members, translate),
+    actOf(
+      {
+        id: 'budget-raise',
+        action: `${path}/${organisation.id}/budget-raise`,
+        version: organisation.version,
+        ...raiseInput(organisation.rule, looks),
+      },
+      translate,
+    ),
+    deleteAct(organisation, translate),
+  ];
+}
+
+function editAct(
+  organisation: OrganisationLine,
+  members: readonly UserName[],
+  translate: Translate,
+): ActModel {
+  const { id, name, slug, version, billingUser, billingExempt, ssoOnly, budget } = organisation;
   const payer = personField(
     {
       id: 'billing_user_id',
@@ -178,58 +198,42 @@ function organisationActs(
       optional: true,
     },
     members,
-    organisation.billingUser,
+    billingUser,
   );
-  return [
-    actOf(
-      {
-        id: 'edit',
-        label: translate('organisations.edit'),
-        value: organisation.billingUser ?? translate('organisations.each-pays'),
-        action: `${path}/${id}`,
-        version,
-        fields: [
-          ...nameFields(name, slug, translate),
-          payer,
-          moneyField('monthly_budget', 'organisations.budget', organisation.budget ?? undefined, translate),
-          flagField(
-            'billing_exempt',
-            translate('organisations.exempt'),
-            organisation.billingExempt,
-            translate,
-          ),
-          flagField('sso_only', translate('organisations.sso-only'), organisation.ssoOnly, translate),
-        ],
-      },
-      translate,
-    ),
-    actOf(
-      {
-        id: 'budget-raise',
-        action: `${path}/${id}/budget-raise`,
-        version,
-        ...raiseInput(organisation.rule, looks),
-      },
-      translate,
-    ),
-    actOf(
-      {
-        id: 'delete',
-        label: translate('organisations.delete'),
-        action: `${path}/${id}/delete`,
-        version,
-        danger: true,
-        submit: translate('organisations.delete'),
-        note: translate('organisations.delete-note'),
-        fields: [confirmationField(name, translate)],
-        ...(organisation.users > 0
-          ? { refusal: translate('organisations.not-empty', { count: organisation.users }) }
-          : {}),
-      },
-      translate,
-    ),
-  ];
+  return actOf(
+    {
+      id: 'edit',
+      label: translate('organisations.edit'),
+      value: billingUser ?? translate('organisations.each-pays'),
+      action: `${path}/${id}`,
+      version,
+      fields: [
+        ...nameFields(name, slug, translate),
+        payer,
+        moneyField('monthly_budget', 'organisations.budget', budget ?? undefined, translate),
+        flagField('billing_exempt', translate('organisations.exempt'), billingExempt, translate),
+        flagField('sso_only', translate('organisations.sso-only'), ssoOnly, translate),
+      ],
+    },
+    translate,
+  );
 }
+
+const deleteAct = ({ id, name, version, users }: OrganisationLine, translate: Translate): ActModel =>
+  actOf(
+    {
+      id: 'delete',
+      label: translate('organisations.delete'),
+      action: `${path}/${id}/delete`,
+      version,
+      danger: true,
+      submit: translate('organisations.delete'),
+      note: translate('organisations.delete-note'),
+      fields: [confirmationField(name, translate)],
+      ...(users > 0 ? { refusal: translate('organisations.not-empty', { count: users }) } : {}),
+    },
+    translate,
+  );
 
 export const organisationColumns = [
   'organisation_id',

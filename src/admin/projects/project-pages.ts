@@ -1,12 +1,19 @@
 import type { ListedProject, Member, OrganisationName, UserName } from '../../identity';
 import { formatUsd, type Scope } from '../../kernel';
-import type { FieldModel, Translate } from '../../views';
+import type { FieldModel, TableModel, Translate } from '../../views';
 import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
 import { raisedFact, raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import type { Looks } from '../pages/looks';
 import { moneyField } from '../pages/money-field';
-import { type ActModel, actOf, type ObjectPageModel, personField, pickerOf } from '../pages/object-page';
+import {
+  type ActModel,
+  actOf,
+  type ObjectPageModel,
+  personField,
+  pickerOf,
+  type SectionModel,
+} from '../pages/object-page';
 import { tableOf } from '../pages/table';
 import type { ProjectListQuery } from './project-forms';
 import type { WithBudget } from '../organisations/budgets';
@@ -21,6 +28,46 @@ export function projectList(
   { organisations, scope }: { readonly organisations: readonly OrganisationName[]; readonly scope: Scope },
   translate: Translate,
 ): ListDescription<ProjectLine> {
+  const make = { label: translate('projects.new'), href: `${path}/new` };
+  return {
+    heading: translate('projects.heading'),
+    scope: `${translate('people.this-month')} · UTC · ${scopeWords(request, translate, scope)}`,
+    columns: [
+      { label: translate('people.name') },
+      { label: translate('people.organisation'), minor: true },
+      { label: translate('projects.made-by'), minor: true },
+      { label: translate('projects.members'), align: 'end' },
+      { label: translate('organisations.keys'), align: 'end', minor: true },
+      { label: translate('organisations.spent'), align: 'end' },
+      { label: translate('organisations.budget'), align: 'end', minor: true },
+    ],
+    fields: filterFieldsOf(query, organisations, translate),
+    row: (project) => ({
+      href: `${path}/${project.id}`,
+      cells: [
+        { kind: 'text', value: project.name, heading: true },
+        { kind: 'text', value: project.organisation ?? '–', minor: true },
+        { kind: 'text', value: project.createdBy, minor: true },
+        { kind: 'number', value: project.members, align: 'end' },
+        { kind: 'number', value: project.keys, align: 'end', minor: true },
+        { kind: 'money', value: project.spent, align: 'end' },
+        { kind: 'money', value: project.budget, align: 'end', minor: true },
+      ],
+    }),
+    nothingYet: {
+      title: translate('projects.nothing-title'),
+      text: translate('projects.nothing-text'),
+      action: make,
+    },
+    actions: [make],
+  };
+}
+
+function filterFieldsOf(
+  query: ProjectListQuery,
+  organisations: readonly OrganisationName[],
+  translate: Translate,
+): FieldModel[] {
   const fields: FieldModel[] = [
     {
       id: 'filter-text',
@@ -44,39 +91,7 @@ export function projectList(
     const picker = { id: 'filter-organisation', name: 'org_id', label: translate('people.organisation') };
     fields.push(pickerOf(picker, organisations, query.org_id ?? null, translate('list.all')));
   }
-  const make = { label: translate('projects.new'), href: `${path}/new` };
-  return {
-    heading: translate('projects.heading'),
-    scope: `${translate('people.this-month')} · UTC · ${scopeWords(request, translate, scope)}`,
-    columns: [
-      { label: translate('people.name') },
-      { label: translate('people.organisation'), minor: true },
-      { label: translate('projects.made-by'), minor: true },
-      { label: translate('projects.members'), align: 'end' },
-      { label: translate('organisations.keys'), align: 'end', minor: true },
-      { label: translate('organisations.spent'), align: 'end' },
-      { label: translate('organisations.budget'), align: 'end', minor: true },
-    ],
-    fields,
-    row: (project) => ({
-      href: `${path}/${project.id}`,
-      cells: [
-        { kind: 'text', value: project.name, heading: true },
-        { kind: 'text', value: project.organisation ?? '–', minor: true },
-        { kind: 'text', value: project.createdBy, minor: true },
-        { kind: 'number', value: project.members, align: 'end' },
-        { kind: 'number', value: project.keys, align: 'end', minor: true },
-        { kind: 'money', value: project.spent, align: 'end' },
-        { kind: 'money', value: project.budget, align: 'end', minor: true },
-      ],
-    }),
-    nothingYet: {
-      title: translate('projects.nothing-title'),
-      text: translate('projects.nothing-text'),
-      action: make,
-    },
-    actions: [make],
-  };
+  return fields;
 }
 
 const nameField = (value: string, translate: Translate): FieldModel => ({
@@ -138,7 +153,54 @@ export function projectPage(
   looks: Looks,
 ): ObjectPageModel {
   const { translate } = looks;
-  const table = tableOf(
+  const isArchived = project.archivedAt !== null;
+  const acts = isArchived
+    ? []
+    : [editAct(project, people, translate), raiseAct(project, looks), archiveAct(project, translate)];
+  return {
+    page: {
+      heading: project.name,
+      scope: `${project.organisation ?? translate('people.no-organisation')} · ${translate('people.this-month')} · UTC`,
+      crumb: { label: translate('projects.heading'), href: path },
+      sections: [
+        factsSection(project, looks),
+        {
+          id: 'members',
+          heading: translate('projects.members'),
+          table: membersTable(members, translate),
+          acts: isArchived ? [] : memberActs(project, { members, people }, translate),
+        },
+        ...(acts.length === 0 ? [] : [{ id: 'changes', heading: translate('people.changes'), acts }]),
+      ],
+    },
+  };
+}
+
+function factsSection(project: ProjectLine, looks: Looks): SectionModel {
+  const { translate } = looks;
+  const isArchived = project.archivedAt !== null;
+  return {
+    id: 'facts',
+    heading: translate('people.facts'),
+    facts: [
+      {
+        label: translate('projects.state'),
+        figure: {
+          kind: 'text',
+          value: translate(isArchived ? 'projects.archived' : 'projects.active'),
+        },
+      },
+      { label: translate('organisations.keys'), figure: { kind: 'number', value: project.keys } },
+      { label: translate('organisations.spent'), figure: { kind: 'money', value: project.spent } },
+      { label: translate('organisations.budget'), figure: { kind: 'money', value: project.budget } },
+      raisedFact(project.rule, looks),
+      { label: translate('projects.made-by'), figure: { kind: 'text', value: project.createdBy } },
+    ],
+  };
+}
+
+const membersTable = (members: readonly Member[], translate: Translate): TableModel =>
+  tableOf(
     {
       caption: 'projects.members',
       columns: ['people.email', 'people.name', { key: 'people.created', minor: true }],
@@ -153,49 +215,6 @@ export function projectPage(
     },
     translate,
   );
-  const isArchived = project.archivedAt !== null;
-  const acts = isArchived
-    ? []
-    : [editAct(project, people, translate), raiseAct(project, looks), archiveAct(project, translate)];
-  const number = (key: string, value: number) => ({
-    label: translate(key),
-    figure: { kind: 'number', value } as const,
-  });
-  return {
-    page: {
-      heading: project.name,
-      scope: `${project.organisation ?? translate('people.no-organisation')} · ${translate('people.this-month')} · UTC`,
-      crumb: { label: translate('projects.heading'), href: path },
-      sections: [
-        {
-          id: 'facts',
-          heading: translate('people.facts'),
-          facts: [
-            {
-              label: translate('projects.state'),
-              figure: {
-                kind: 'text',
-                value: translate(isArchived ? 'projects.archived' : 'projects.active'),
-              },
-            },
-            number('organisations.keys', project.keys),
-            { label: translate('organisations.spent'), figure: { kind: 'money', value: project.spent } },
-            { label: translate('organisations.budget'), figure: { kind: 'money', value: project.budget } },
-            raisedFact(project.rule, looks),
-            { label: translate('projects.made-by'), figure: { kind: 'text', value: project.createdBy } },
-          ],
-        },
-        {
-          id: 'members',
-          heading: translate('projects.members'),
-          table,
-          acts: isArchived ? [] : memberActs(project, { members, people }, translate),
-        },
-        ...(acts.length === 0 ? [] : [{ id: 'changes', heading: translate('people.changes'), acts }]),
-      ],
-    },
-  };
-}
 
 const editAct = (project: ProjectLine, people: readonly UserName[], translate: Translate): ActModel =>
   actOf(

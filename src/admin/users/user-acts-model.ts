@@ -35,7 +35,7 @@ export function actsOf(
 ): ActModel[] {
   const { user } = shown;
   const { translate } = looks;
-  const act = (name: UserAct, input: Omit<ActInput, 'id' | 'label' | 'action' | 'version'>): ActModel => {
+  const act: MakeAct = (name, input) => {
     const refusal = refusalWords(shown, name, translate);
     return actOf(
       {
@@ -49,8 +49,27 @@ export function actsOf(
       translate,
     );
   };
-  const dollars = (amount: bigint | undefined) =>
-    amount === undefined ? translate('people.no-limit') : formatMoney(looks.locale, amount);
+  return [
+    ...membershipActs(act, shown, departments, translate),
+    ...moneyActs(act, shown, money, looks),
+    act('hard-delete', {
+      danger: true,
+      submit: translate('people.act.hard-delete'),
+      note: translate('people.erase-note'),
+      fields: [confirmationField(user.email, translate)],
+    }),
+  ];
+}
+
+type MakeAct = (name: UserAct, input: Omit<ActInput, 'id' | 'label' | 'action' | 'version'>) => ActModel;
+
+function membershipActs(
+  act: MakeAct,
+  shown: ShownUser,
+  departments: readonly ListedDepartment[],
+  translate: Translate,
+): ActModel[] {
+  const { user, names } = shown;
   return [
     act('role', { value: translate(`people.role.${user.role}`), fields: [roleField(shown, translate)] }),
     act('status', {
@@ -63,7 +82,7 @@ export function actsOf(
       fields: [
         pickerOf(
           { id: 'org', name: 'org_id', label: translate('people.organisation') },
-          shown.names.organisations,
+          names.organisations,
           user.organisationId,
           translate('people.no-organisation'),
         ),
@@ -80,6 +99,15 @@ export function actsOf(
         ),
       ],
     }),
+  ];
+}
+
+function moneyActs(act: MakeAct, shown: ShownUser, money: UserMoney, looks: Looks): ActModel[] {
+  const { user } = shown;
+  const { translate, locale } = looks;
+  const dollars = (amount: bigint | undefined) =>
+    amount === undefined ? translate('people.no-limit') : formatMoney(locale, amount);
+  return [
     act('billing-config', {
       value: `${billingWords(user, translate)}${user.delegate === null ? '' : ` · ${user.delegate}`}`,
       fields: billingFields(shown, money, translate),
@@ -98,12 +126,6 @@ export function actsOf(
       fields: [
         flagField('billing_exempt', translate('people.act.billing-exempt'), user.billingExempt, translate),
       ],
-    }),
-    act('hard-delete', {
-      danger: true,
-      submit: translate('people.act.hard-delete'),
-      note: translate('people.erase-note'),
-      fields: [confirmationField(user.email, translate)],
     }),
   ];
 }

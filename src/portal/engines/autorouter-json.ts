@@ -4,7 +4,7 @@ import type { AutorouterFacts } from './autorouter-facts';
 
 /** The figures of the page for programs. What is null has not enough data. */
 export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object {
-  const { chosen, totals, measured, report, policy, learning, evaluationSpend } = facts;
+  const { chosen, report, policy, evaluationSpend } = facts;
   return {
     object: 'autorouter',
     days: facts.days,
@@ -17,23 +17,7 @@ export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object 
     },
     requests: chosen.reduce((sum, { requests }) => sum + requests, 0),
     cost: toJsonNumber(chosen.reduce((sum, { costNano }) => sum + costNano, 0n)),
-    totals: {
-      decisions: totals.requests,
-      away_from_reference: totals.away,
-      failovers: totals.failovers,
-      sticky_kept: totals.stickyKept,
-      sticky_broken: totals.stickyBroken,
-      cost_usd: formatUsd(totals.costNano),
-      estimated_cost_ratio: totals.estimatedCostRatio,
-      measured: {
-        pairs: measured.pairs,
-        quality_difference: measured.quality,
-        cost_ratio: measured.costRatio?.value ?? null,
-        cost_ratio_interval:
-          measured.costRatio === null ? null : { low: measured.costRatio.low, high: measured.costRatio.high },
-        latency_difference_ms: measured.latencyMs,
-      },
-    },
+    totals: presentTotals(facts),
     models: chosen.map(({ model, requests, failures, costNano, meanLatencyMs }) => ({
       model,
       requests,
@@ -49,35 +33,65 @@ export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object 
     reasons: facts.reasons,
     candidates: facts.candidates,
     reference: facts.reference,
-    dial_preview: facts.dials.map(({ dial, pairs, away, difference, costRatio }) => ({
-      dial,
-      pairs,
-      away_from_reference: away,
-      quality_difference: difference,
-      cost_ratio: costRatio,
-    })),
+    dial_preview: facts.dials.map(presentDial),
     by_model: report?.models ?? [],
     by_bucket: report?.buckets ?? [],
     judge_version: report?.judgeVersion ?? null,
     is_simulated: facts.isSimulated,
-    decisions: facts.latest.map(({ requestId, createdAt, costRatio, qualityDifference, ...decision }) => ({
-      request_id: requestId,
-      created_at: createdAt,
-      ...decision,
-      cost_ratio: costRatio,
-      quality_difference: qualityDifference,
-    })),
+    decisions: facts.latest.map(presentDecision),
     excluded: facts.excluded,
     calibration: report?.calibration.bins ?? [],
     calibration_error: report?.calibration.error ?? null,
-    learning: {
-      judged: learning?.judged ?? 0,
-      needed: learning?.needed ?? null,
-      ready: learning?.ready ?? false,
-      models: learning?.models ?? [],
-      last_update: facts.learnedAt,
-      state_version: facts.stateVersion,
-    },
+    learning: presentLearning(facts),
     evaluation_spend_usd: evaluationSpend === null ? null : formatUsd(evaluationSpend),
   };
 }
+
+const presentTotals = ({ totals, measured }: AutorouterFacts) => ({
+  decisions: totals.requests,
+  away_from_reference: totals.away,
+  failovers: totals.failovers,
+  sticky_kept: totals.stickyKept,
+  sticky_broken: totals.stickyBroken,
+  cost_usd: formatUsd(totals.costNano),
+  estimated_cost_ratio: totals.estimatedCostRatio,
+  measured: {
+    pairs: measured.pairs,
+    quality_difference: measured.quality,
+    cost_ratio: measured.costRatio?.value ?? null,
+    cost_ratio_interval:
+      measured.costRatio === null ? null : { low: measured.costRatio.low, high: measured.costRatio.high },
+    latency_difference_ms: measured.latencyMs,
+  },
+});
+
+const presentDial = ({ dial, pairs, away, difference, costRatio }: AutorouterFacts['dials'][number]) => ({
+  dial,
+  pairs,
+  away_from_reference: away,
+  quality_difference: difference,
+  cost_ratio: costRatio,
+});
+
+const presentDecision = ({
+  requestId,
+  createdAt,
+  costRatio,
+  qualityDifference,
+  ...decision
+}: AutorouterFacts['latest'][number]) => ({
+  request_id: requestId,
+  created_at: createdAt,
+  ...decision,
+  cost_ratio: costRatio,
+  quality_difference: qualityDifference,
+});
+
+const presentLearning = ({ learning, learnedAt, stateVersion }: AutorouterFacts) => ({
+  judged: learning?.judged ?? 0,
+  needed: learning?.needed ?? null,
+  ready: learning?.ready ?? false,
+  models: learning?.models ?? [],
+  last_update: learnedAt,
+  state_version: stateVersion,
+});

@@ -52,7 +52,11 @@ export function keyFormModel(
   { values, choices, usualRate, isAdministrator = false }: Asked,
   translate: Translate,
 ): KeyFormModel {
-  const text = (name: string) => ({ id: `key-${name}`, name, label: translate(`keys.field.${name}`) });
+  const text = (name: string): FieldText => ({
+    id: `key-${name}`,
+    name,
+    label: translate(`keys.field.${name}`),
+  });
   const count = (name: string, value: string, help: string): FieldModel => ({
     ...text(name),
     value,
@@ -74,20 +78,7 @@ export function keyFormModel(
       ...(choices.projects.length === 0
         ? {}
         : { project: projectField(values, choices, text('project_id'), translate) }),
-      budget: {
-        ...text('budget_limit'),
-        value: values.budgetLimit,
-        optional: true,
-        help: translate('keys.field.budget-help'),
-        period: {
-          name: 'budget_period',
-          options: budgetPeriods.map((period) => ({
-            value: period,
-            label: translate(`keys.period.${period}`),
-            selected: period === values.budgetPeriod,
-          })),
-        },
-      },
+      budget: budgetField(values, text('budget_limit'), translate),
       rate: count('rate_limit_rpm', values.rate, translate('keys.field.rate-help', { count: usualRate })),
       tokens: count('rate_limit_tpm', values.tokens, translate('keys.field.tokens-help')),
       parallel: count('max_parallel', values.parallel, translate('keys.field.parallel-help')),
@@ -115,10 +106,31 @@ export function keyFormModel(
   };
 }
 
+type FieldText = Pick<FieldModel, 'id' | 'name' | 'label'>;
+
+const budgetField = (
+  { budgetLimit, budgetPeriod }: KeyFormValues,
+  field: FieldText,
+  translate: Translate,
+): MoneyFieldModel => ({
+  ...field,
+  value: budgetLimit,
+  optional: true,
+  help: translate('keys.field.budget-help'),
+  period: {
+    name: 'budget_period',
+    options: budgetPeriods.map((period) => ({
+      value: period,
+      label: translate(`keys.period.${period}`),
+      selected: period === budgetPeriod,
+    })),
+  },
+});
+
 const projectField = (
   { projectId }: KeyFormValues,
   { projects }: KeyFormChoices,
-  field: Pick<FieldModel, 'id' | 'name' | 'label'>,
+  field: FieldText,
   translate: Translate,
 ): FieldModel => ({
   ...field,

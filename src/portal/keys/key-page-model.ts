@@ -185,46 +185,6 @@ function factsOf({ key, owners, requests }: Facts, translate: Translate): { item
 /** Whichever of these is reached first stops the key; the nearest is marked. */
 function limitsTable({ key, limits, rate, tokens, parallel }: Facts, looks: Looks): TableModel {
   const { translate, locale } = looks;
-  const mark = (isTightest: boolean): Cell =>
-    isTightest
-      ? { kind: 'badge', value: { tone: 'info', label: translate('keys.tightest') } }
-      : { kind: 'text', value: '' };
-  const rows = limits.limits.map((limit) => ({
-    cells: [
-      { kind: 'text' as const, value: translate(`keys.limit.${limit.kind}`), heading: true },
-      usedCell(limit, looks),
-      limit.showsAmounts
-        ? { kind: 'money' as const, value: limit.state.remaining, align: 'end' as const }
-        : { kind: 'text' as const, value: translate('keys.not-shown'), align: 'end' as const },
-      mark(limit.isTightest),
-    ],
-  }));
-  const ofModels = key.modelBudgets.map(({ model, state }) => {
-    const label = translate('keys.limit.key_model', { model });
-    return {
-      cells: [
-        { kind: 'text' as const, value: label, heading: true },
-        { kind: 'meter' as const, value: budgetMeter(label, state, looks) },
-        { kind: 'money' as const, value: state.remaining, align: 'end' as const },
-        mark(false),
-      ],
-    };
-  });
-  const counted = (name: string, used: number, limit: number): RowModel => ({
-    cells: [
-      { kind: 'text', value: translate(`keys.limit.${name}`), heading: true },
-      { kind: 'text', value: translate('keys.rate-used', { used, limit }) },
-      { kind: 'number', value: Math.max(0, limit - used), align: 'end' },
-      mark(false),
-    ],
-  });
-  const walletCell: Cell =
-    limits.wallet === null
-      ? { kind: 'text', value: translate(limits.isExempt ? 'keys.exempt' : 'keys.no-payer') }
-      : {
-          kind: 'text',
-          value: translate(limits.wallet.remaining > 0n ? 'keys.wallet-filled' : 'keys.wallet-empty'),
-        };
   return {
     caption: translate('keys.limits'),
     columns: [
@@ -234,29 +194,68 @@ function limitsTable({ key, limits, rate, tokens, parallel }: Facts, looks: Look
       { label: translate('keys.tightest-column') },
     ],
     rows: [
-      ...rows,
-      ...ofModels,
-      {
-        cells: [
-          { kind: 'text', value: translate('keys.limit.wallet'), heading: true },
-          walletCell,
-          limits.wallet?.showsAmounts === true
-            ? { kind: 'money', value: limits.wallet.remaining, align: 'end' }
-            : {
-                kind: 'text',
-                value: limits.wallet === null ? '–' : translate('keys.not-shown'),
-                align: 'end',
-              },
-          mark(limits.wallet?.isTightest ?? false),
-        ],
-      },
-      counted('rate', rate.used, rate.limit),
-      ...(tokens === null ? [] : [counted('tokens', tokens.used, tokens.limit)]),
-      ...(parallel === null ? [] : [counted('parallel', parallel.open, parallel.limit)]),
+      ...limits.limits.map((limit) => limitRow(limit, looks)),
+      ...key.modelBudgets.map((budget) => modelBudgetRow(budget, looks)),
+      walletRow(limits, translate),
+      countedRow('rate', rate.used, rate.limit, translate),
+      ...(tokens === null ? [] : [countedRow('tokens', tokens.used, tokens.limit, translate)]),
+      ...(parallel === null ? [] : [countedRow('parallel', parallel.open, parallel.limit, translate)]),
     ],
     empty: { title: translate('keys.limits'), text: formatPercent(locale, 0) },
   };
 }
+
+const limitRow = (limit: LimitInForce, looks: Looks): RowModel => ({
+  cells: [
+    { kind: 'text', value: looks.translate(`keys.limit.${limit.kind}`), heading: true },
+    usedCell(limit, looks),
+    limit.showsAmounts
+      ? { kind: 'money', value: limit.state.remaining, align: 'end' }
+      : { kind: 'text', value: looks.translate('keys.not-shown'), align: 'end' },
+    tightestCell(limit.isTightest, looks.translate),
+  ],
+});
+
+function modelBudgetRow({ model, state }: ManagedKey['modelBudgets'][number], looks: Looks): RowModel {
+  const label = looks.translate('keys.limit.key_model', { model });
+  return {
+    cells: [
+      { kind: 'text', value: label, heading: true },
+      { kind: 'meter', value: budgetMeter(label, state, looks) },
+      { kind: 'money', value: state.remaining, align: 'end' },
+      tightestCell(false, looks.translate),
+    ],
+  };
+}
+
+function walletRow({ wallet, isExempt }: LimitsInForce, translate: Translate): RowModel {
+  const unpaid = isExempt ? 'keys.exempt' : 'keys.no-payer';
+  const paid = wallet !== null && wallet.remaining > 0n ? 'keys.wallet-filled' : 'keys.wallet-empty';
+  return {
+    cells: [
+      { kind: 'text', value: translate('keys.limit.wallet'), heading: true },
+      { kind: 'text', value: translate(wallet === null ? unpaid : paid) },
+      wallet?.showsAmounts === true
+        ? { kind: 'money', value: wallet.remaining, align: 'end' }
+        : { kind: 'text', value: wallet === null ? '–' : translate('keys.not-shown'), align: 'end' },
+      tightestCell(wallet?.isTightest ?? false, translate),
+    ],
+  };
+}
+
+const countedRow = (name: string, used: number, limit: number, translate: Translate): RowModel => ({
+  cells: [
+    { kind: 'text', value: translate(`keys.limit.${name}`), heading: true },
+    { kind: 'text', value: translate('keys.rate-used', { used, limit }) },
+    { kind: 'number', value: Math.max(0, limit - used), align: 'end' },
+    tightestCell(false, translate),
+  ],
+});
+
+const tightestCell = (isTightest: boolean, translate: Translate): Cell =>
+  isTightest
+    ? { kind: 'badge', value: { tone: 'info', label: translate('keys.tightest') } }
+    : { kind: 'text', value: '' };
 
 function usedCell({ kind, state, showsAmounts }: LimitInForce, looks: Looks): Cell {
   const { translate, locale } = looks;
