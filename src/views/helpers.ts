@@ -75,6 +75,9 @@ function url(...input: unknown[]): string {
   return (target ?? view.path) + (search ? `?${search}` : '');
 }
 
+/** A long word may go on in the next line after these marks. `<wbr>` is neither copied nor read out. */
+const breakable = (text: string): SafeString => safe(escape(text).replaceAll(/[_/]/g, '$&<wbr>'));
+
 function translate(key: string, options: HelperOptions): string {
   return dataOf(options).translate(key, options.hash as Record<string, unknown>);
 }
@@ -99,6 +102,7 @@ export function createHelpers(asset: AssetResolver): Record<string, HelperDelega
     time,
     url,
     section,
+    breakable,
     asset: (name: string) => asset(name),
     icon: (name: string) =>
       safe(

@@ -159,7 +159,9 @@ function mayCall(
       : models.length === 1 && only !== undefined
         ? only
         : translate('models.count', { count: models.length });
-  return regions === null ? called : `${called} · ${regions.join(', ')}`;
+  // No-break spaces: of a list of keys, this column is the one with room to spare.
+  const whole = called.replaceAll(' ', '\u00A0');
+  return regions === null ? whole : `${whole} · ${regions.join(', ')}`;
 }
 
 export const keyColumns = [

@@ -76,3 +76,9 @@ test('small tools', async () => {
   expect(await render('{{#if (and 1 (not 0) (eq "a" "a"))}}yes{{/if}}{{or "" "b"}}{{join "c" 1}}')).toBe('yesbc1');
   expect(await render('{{#each (list (object a=1) (object a=2))}}{{a}}{{/each}}')).toBe('12');
 });
+
+test('a long code may go on in the next line after a mark, and stays text', async () => {
+  expect(await render('{{breakable code}}', { code: 'rate_limit_<b>' })).toBe('rate_<wbr>limit_<wbr>&lt;b&gt;');
+  expect(await render('{{breakable code}}', { code: 'Requests/min' })).toBe('Requests/<wbr>min');
+  expect(await render('{{breakable code}}', { code: 'Active' })).toBe('Active');
+});
