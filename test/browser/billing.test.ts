@@ -108,7 +108,7 @@ describeWithBrowser('the pages of billing', () => {
       await page.getByText('Payment received, crediting…').waitFor();
       expect(await house.balance(payer)).toBe(before);
       await house.deliverAll();
-      await page.getByText('$40.00 is on the wallet.').waitFor();
+      await page.getByText('$40.00 was added to the wallet.').waitFor();
     });
     expect(await house.balance(payer)).toBe(before + 40_000_000_000n);
   }, 60_000);

@@ -68,7 +68,7 @@ describeWithBrowser('from the sign-up to the statement', () => {
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('checkbox').check();
     await page.getByRole('button', { name: 'Create account' }).click();
-    await page.getByText('We have sent you a mail.').waitFor();
+    await page.getByText('We have sent you an email.').waitFor();
     await page.goto(await linkSentTo(email));
     await page.getByRole('button', { name: 'Confirm address' }).click();
     await page.getByText('Your address is confirmed. Sign in.').waitFor();
@@ -98,7 +98,7 @@ describeWithBrowser('from the sign-up to the statement', () => {
     await page.getByText('Payment received, crediting…').waitFor();
     await house.deliverAll();
     if (!withScripts) await page.reload();
-    await page.getByText('$40.00 is on the wallet.').waitFor();
+    await page.getByText('$40.00 was added to the wallet.').waitFor();
   }
 
   async function newKey(page: Page): Promise<string> {

@@ -76,7 +76,7 @@ describeWithBrowser('passkeys', () => {
       await card.getByLabel('Current password').first().fill(goodPassword);
       await card.getByRole('button', { name: 'Add a passkey' }).click();
       await page.getByRole('button', { name: 'Create a passkey' }).click();
-      await page.getByText('This device holds a passkey of your account already.').waitFor();
+      await page.getByText('This device already holds a passkey of your account.').waitFor();
 
       await page.goto(`${base}/logout`);
       await page.goto(`${base}/login?next=/dashboard/keys`);

@@ -132,11 +132,11 @@ export const frameScenarios: readonly Scenario[] = [
       const token = await invited(world, email);
       await expectPage(world.nobody, `/invite/${token}`, email, 'ours', `/login?next=/invite/${token}`);
       const guest = await world.newPerson();
-      await expectPage(guest.client, `/invite/${token}`, 'signed in as somebody else');
+      await expectPage(guest.client, `/invite/${token}`, 'signed in as someone else');
       const own = await invited(world, guest.email);
       await expectPage(guest.client, `/invite/${own}`, `action="/invite/${own}/accept"`);
       expectStatus(await guest.client.post(`/invite/${own}/accept`, { json: {} }), 200);
-      await expectPage(world.nobody, `/invite/${own}`, 'was accepted already');
+      await expectPage(world.nobody, `/invite/${own}`, 'was already accepted');
     },
     badInput: async (world) => {
       expectStatus(await world.nobody.get(`/invite/${'A'.repeat(43)}`), 404, 'not_found');

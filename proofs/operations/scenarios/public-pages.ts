@@ -80,7 +80,7 @@ const accountPages: readonly Scenario[] = [
       );
       const json = { token, password: `${password} again` };
       await world.nobody.post('/auth/reset-password', { json });
-      await expectPage(world.nobody, `/reset-password?token=${token}`, 'does not work any more');
+      await expectPage(world.nobody, `/reset-password?token=${token}`, 'no longer works');
     },
     badInput: refuses(`/reset-password?token=${long}`, 'token'),
     withoutRights: 'public',

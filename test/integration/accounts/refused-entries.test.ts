@@ -72,7 +72,7 @@ test('sign-in: the same at the same field for known and unknown addresses, with 
   const known = await registered(app);
   for (const email of [known, newAddress()]) {
     const typed = { email, password: 'not the password & "more"', next: '/dashboard/keys' };
-    const says = /^The email address or the password is not right\.$/;
+    const says = /^The email address or password is not correct\.$/;
     await refuse(new Browser(app.url), '/auth/login', typed, { field: 'password', says, kept: { email } });
   }
   const email = 'nobody@"here"';
@@ -137,7 +137,7 @@ test('settings: the field of the form that was sent is marked, though others hav
   const browser = new Browser(app.url, { host: 'portal.example' });
   await browser.post('/auth/login', { email, password: goodPassword });
   const wrong = { current_password: 'not the password' };
-  const says = /^This password is not right\.$/;
+  const says = /^This password is not correct\.$/;
   await refuse(
     browser,
     `${settings}/email`,
@@ -230,7 +230,7 @@ test('the second factor: its code is marked, and never there again', async () =>
   const secret = (
     /<code>([A-Z2-7 ]{39})<\/code>/.exec((await browser.page(page)).text)?.[1] ?? ''
   ).replaceAll(' ', '');
-  const says = /^This code is not right/;
+  const says = /^This code is not correct/;
   await refuse(browser, `${page}/enable`, { code: '123' }, { field: 'code', says });
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate();
   expect((await browser.submit(`${page}/enable`, { code })).status).toBe(200);
@@ -243,7 +243,7 @@ test('the second factor: its code is marked, and never there again', async () =>
     { code: '123', current_password: 'not the password' },
     {
       field: 'current_password',
-      says: /^This password is not right\.$/,
+      says: /^This password is not correct\.$/,
     },
   );
   await refuse(

@@ -81,7 +81,7 @@ describe('the audit log', () => {
       await administer(url, 'DELETE FROM activity_unsealed');
       return shown;
     });
-    expect(late).toContain('no node seals');
+    expect(late).toContain('no node is sealing them');
   });
 
   test('is filtered by who, what, object and days of the reader’s zone', async () => {

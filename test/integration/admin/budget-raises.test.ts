@@ -116,7 +116,10 @@ test('the form says in words what is missing, and keeps what was typed', async (
     }).toString(),
   });
   const html = await answer.text();
-  expect([answer.status, html.includes('Say why; it stands in the activity log.')]).toEqual([400, true]);
+  expect([answer.status, html.includes('Give a reason; it is recorded in the activity log.')]).toEqual([
+    400,
+    true,
+  ]);
   const form = formsOf(html).find(({ action }) => action === path);
   expect(form?.fields.find(({ name }) => name === 'raise_amount')?.value).toBe('9.75');
 });

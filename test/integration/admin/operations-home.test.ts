@@ -132,7 +132,7 @@ test('an open lane is an incident from its opening to its end', async () => {
   expect(await rows()).toEqual([{ kind: 'lane', subject: 'north big', cause: 'backend_error', over: false }]);
   expect((await data(platform)).json.providers).toMatchObject([{ provider: 'north', circuit: 'open' }]);
   const body = await page(platform);
-  expect(body).toContain('Lane passed over: north · big · eu');
+  expect(body).toContain('Route passed over: north · big · eu');
   expect(body).toContain('under way');
   close();
   await watch.look();

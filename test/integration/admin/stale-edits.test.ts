@@ -70,7 +70,7 @@ async function twice(
   const one = await send(person, action, fields, first);
   const other = await send(person, action, fields, second);
   expect([action, one.status, other.status]).toEqual([action, 303, 409]);
-  expect(other.html).toContain('Somebody else changed this in the meantime');
+  expect(other.html).toContain('Someone else changed this in the meantime');
   expect(formsOf(other.html).some((form) => form.action === action)).toBe(true);
   const again = await send(person, action, await shown(person, page, action), second);
   expect([action, again.status]).toEqual([action, 303]);

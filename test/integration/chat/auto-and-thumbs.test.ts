@@ -114,7 +114,7 @@ test('conversations are found by words of their titles, one’s own alone', asyn
   expect((await client.open('/dashboard/webchat?q=ships', anna)).body).toContain(
     'Explain how tall ships were rigged in the nineteenth…',
   );
-  expect((await client.open('/dashboard/webchat?q=zebra', anna)).body).toContain('No title has the words');
+  expect((await client.open('/dashboard/webchat?q=zebra', anna)).body).toContain('No title contains');
   const other = await client.newPerson();
   expect((await client.open('/dashboard/webchat?q=bees', other)).body).not.toContain(`webchat/${bees}"`);
 });

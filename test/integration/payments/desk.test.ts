@@ -268,8 +268,8 @@ describe('the operators’ desk, mails and the check of the processor', () => {
       await alerts.look();
       await waitFor(async () => (await subjects(payer)).length >= 2);
       expect((await subjects(payer)).toSorted()).toEqual([
-        '100 % of a budget is used: your own budget',
-        '50 % of a budget is used: your own budget',
+        '100% of a budget is used: your own budget',
+        '50% of a budget is used: your own budget',
       ]);
     } finally {
       await spend(0n);

@@ -84,7 +84,7 @@ describe('the pages of billing', () => {
     await house.deliverAll();
     const credited = await get(path);
     expect(credited.headers.get('refresh')).toBeNull();
-    expect(await credited.text()).toContain('$10.00 is on the wallet.');
+    expect(await credited.text()).toContain('$10.00 was added to the wallet.');
     expect((await get(path, await house.payer())).status).toBe(404);
   });
 

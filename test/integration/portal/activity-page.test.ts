@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => app.close());
 
 test('nothing yet, and filtered to nothing, are told apart', async () => {
-  expect((await open('/dashboard/activity')).body).toContain('Nothing happened yet');
+  expect((await open('/dashboard/activity')).body).toContain('Nothing has happened yet');
   const filtered = (await open('/dashboard/activity?type=model')).body;
   expect(filtered).toContain('Nothing matches these filters');
   expect(filtered).toContain('href="/dashboard/activity"');

@@ -117,10 +117,10 @@ describe('the notice after a change', () => {
     const notice = String([answer.headers['set-cookie']].flat()[0]).split(';')[0] ?? '';
     expect(notice).toMatch(/^svc_notice=/);
     const shown = await open('/dashboard/activity', `${cookie}; ${notice}`);
-    expect(shown.body).toContain('You see what administrators see.');
+    expect(shown.body).toContain('You now see what administrators see.');
     expect(String(shown.headers['set-cookie'])).toContain('svc_notice=; Path=/');
     const forged = await open('/dashboard/activity', `${cookie}; ${notice.slice(0, -3)}AAA`);
-    expect(forged.body).not.toContain('You see what administrators see.');
+    expect(forged.body).not.toContain('You now see what administrators see.');
     expect((await open('/dashboard/activity', `${cookie}; svc_notice=x`)).status).toBe(200);
   });
 });

@@ -151,14 +151,14 @@ test('the form sets every limit and shows it again', async () => {
   expect((await send(path, form, owner.cookie)).status).toBe(303);
   const shown = await page(owner);
   expect(shown).toContain('value="7000"');
-  expect(shown).toContain('Calls open now');
+  expect(shown).toContain('Requests open now');
   expect(shown).toContain('a week');
   const refused = await send(path, { ...form, _page: path, max_parallel: '0' }, owner.cookie);
   expect(refused.status).toBe(400);
-  expect(refused.body).toContain('Calls at once must be');
+  expect(refused.body).toContain('Requests at once must be');
   expect(
     (await send(path, { ...form, _page: path, model_budgets: 'no model' }, owner.cookie)).body,
-  ).toContain('Budgets of models are');
+  ).toContain('Write one line for each model');
 });
 
 describe('a budget raised for a while', () => {

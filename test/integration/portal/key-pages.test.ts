@@ -144,14 +144,14 @@ describe('a key', () => {
     expect(own).not.toContain('gateway.yaml');
     await app.database.query(`UPDATE api_key SET file_name = 'reports' WHERE id = $1`, [id]);
     const kept = (await open(path)).body;
-    expect(kept).toContain('Kept by gateway.yaml as “reports”');
-    expect(kept).toContain('The next apply of gateway.yaml sets name, budget, limits');
-    expect(kept).toContain('No apply makes it again');
-    expect((await open('/dashboard/keys')).body.match(/<small>kept by gateway\.yaml<\/small>/g)).toHaveLength(
-      1,
-    );
+    expect(kept).toContain('Managed by gateway.yaml as “reports”');
+    expect(kept).toContain('The next time gateway.yaml is applied, it sets name, budget, limits');
+    expect(kept).toContain('Applying the file does not create it again');
+    expect(
+      (await open('/dashboard/keys')).body.match(/<small>managed by gateway\.yaml<\/small>/g),
+    ).toHaveLength(1);
     await tell(path, { action: 'revoke' });
-    expect((await open(path)).body).not.toContain('Kept by gateway.yaml');
+    expect((await open(path)).body).not.toContain('Managed by gateway.yaml');
   });
 
   test('of somebody else is not there, read or written, unless the view of the administration covers it', async () => {

@@ -25,12 +25,12 @@ describe('the overview', () => {
   test('leads to the first request, and notices it', async () => {
     const { userId, cookie } = await person();
     const before = (await open('/dashboard', cookie)).body;
-    expect(before).toContain('To your first request');
-    expect(before).toMatch(/<a href="\/dashboard\/keys\/new">Make a key/);
+    expect(before).toContain('Your first request');
+    expect(before).toMatch(/<a href="\/dashboard\/keys\/new">Create a key/);
     expect(before).toContain('hx-get="/dashboard/first-request"');
     const key = await addKey(app, userId);
     expect((await open('/dashboard', cookie)).body).not.toMatch(
-      /<a href="\/dashboard\/keys\/new">Make a key/,
+      /<a href="\/dashboard\/keys\/new">Create a key/,
     );
 
     const fragment = { 'hx-request': 'true' };
@@ -41,7 +41,7 @@ describe('the overview', () => {
     const arrived = (await open('/dashboard/first-request', cookie, fragment)).body;
     expect(arrived).toContain('The first request has arrived');
     expect(arrived).not.toContain('hx-trigger');
-    expect((await open('/dashboard', cookie)).body).not.toContain('To your first request');
+    expect((await open('/dashboard', cookie)).body).not.toContain('Your first request');
   });
 
   test('sums what one’s own requests came to, and nobody else’s', async () => {
@@ -66,7 +66,7 @@ describe('the overview', () => {
     ]);
     const body = (await open('/dashboard', cookie)).body;
     expect(body).toContain('$2.00');
-    expect(body).toMatch(/100\s?% against the time before/);
+    expect(body).toMatch(/100\s?% compared with before/);
     expect(body).toContain('33%');
     expect(body).toContain('840');
     expect(body).toContain('upstream_error');

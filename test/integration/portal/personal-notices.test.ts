@@ -63,17 +63,17 @@ test('who used a model hears once that it was taken away, and again when it goes
     },
   );
   await tell();
-  expect(await overview(user.userId)).not.toContain('was taken away');
+  expect(await overview(user.userId)).not.toContain('is no longer available');
   await setState('paused');
   await tell();
   await tell();
-  expect(await overview(user.userId)).toContain('The model sim-small that you use was taken away');
-  expect(await overview(other.userId)).not.toContain('was taken away');
-  expect(await overview(muted.userId)).not.toContain('was taken away');
-  expect(await mailsTo(user.userId, 1)).toEqual(['The model sim-small was taken away']);
+  expect(await overview(user.userId)).toContain('The model sim-small, which you use, is no longer available');
+  expect(await overview(other.userId)).not.toContain('is no longer available');
+  expect(await overview(muted.userId)).not.toContain('is no longer available');
+  expect(await mailsTo(user.userId, 1)).toEqual(['The model sim-small is no longer available']);
   await setState('active');
   await tell();
-  expect(await overview(user.userId)).not.toContain('was taken away');
+  expect(await overview(user.userId)).not.toContain('is no longer available');
   const told = await app.database.query('SELECT 1 FROM personal_notice WHERE topic = $1', ['models']);
   expect(told).toEqual([]);
 });
@@ -92,7 +92,7 @@ test('who had many failures of the other side within an hour hears of it once a 
   await tell();
   expect(await overview(failing.userId)).toContain('8 of 24 requests failed');
   expect(await overview(own.userId)).not.toContain('requests failed');
-  expect(await mailsTo(failing.userId, 1)).toEqual(['Your requests fail unusually often']);
+  expect(await mailsTo(failing.userId, 1)).toEqual(['An unusual number of your requests are failing']);
 });
 
 test('who uses a model that retires hears of it 30 and 7 days before, and no more when it stays', async () => {
@@ -117,7 +117,7 @@ test('who uses a model that retires hears of it 30 and 7 days before, and no mor
     await tell();
     await tell();
   };
-  const words = 'The model acme/large that you use retires on';
+  const words = 'The model acme/large, which you use, retires on';
   const shownTo = async ({ userId }: { userId: number }) => (await overview(userId)).split(words).length - 1;
   await retireIn(40);
   expect(await shownTo(user)).toBe(0);
@@ -139,5 +139,7 @@ test('who uses a model that retires hears of it 30 and 7 days before, and no mor
   await retireIn(null);
   expect(await shownTo(user)).toBe(0);
   await retireIn(0);
-  expect(await overview(user.userId)).toContain('The model acme/large that you use was taken away');
+  expect(await overview(user.userId)).toContain(
+    'The model acme/large, which you use, is no longer available',
+  );
 });

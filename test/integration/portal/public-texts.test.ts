@@ -89,7 +89,7 @@ describe('pages about the product', () => {
     expect(text).toContain('<h1>Fonctions</h1>');
     expect(text).toContain('Ce texte n’existe qu’en anglais.');
     expect(text).toContain('lang="en"');
-    expect(await page('/features')).not.toContain('written in English');
+    expect(await page('/features')).not.toContain('available in English only');
   });
 
   test('reference texts come with the version; others stay with the sources', async () => {
@@ -134,7 +134,7 @@ describe('legal texts', () => {
   test('stay readable in earlier versions', async () => {
     const text = await page('/legal/terms?version=1');
     expect(text).toContain('First version.');
-    expect(text).toContain('This version is not the one in force.');
+    expect(text).toContain('This is not the version in force.');
     expect((await readPage(app, '/legal/terms?version=9')).status).toBe(404);
     expect((await readPage(app, '/legal/terms?version=../x')).status).toBe(422);
   });

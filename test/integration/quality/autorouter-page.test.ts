@@ -200,12 +200,12 @@ test('the dial is previewed by what was judged, and says where that is too littl
   expect(body).toContain('5 · balanced');
   expect(body).toContain('in force for you');
   expect(body).toContain('It has no supplier in the allowed regions');
-  expect(body).toContain('No request of yours is used to try a model out');
+  expect(body).toContain('None of your requests is used to try a model out');
   expect(body).toMatch(/<a href="\/dashboard\/request-log\?request_id(?:=|&#x3D;)[^"]+">/);
   expect(body).toMatch(/scatter-point/);
   const empty = await open('/dashboard/autorouter', await signIn(app, (await addHouse(app, 'empty')).userId));
   expect(empty.body).toContain('Nothing to preview yet');
-  expect(empty.body).toContain('A picture needs two models with at least 20 judged answers each.');
+  expect(empty.body).toContain('The chart needs two models with at least 20 judged answers each.');
 });
 
 test('a model that settings exclude is no candidate of the page', async () => {
@@ -224,10 +224,10 @@ test('pairs of another judge are never added to them, and replace them when they
   const cookie = await signIn(app, house.userId);
   await putRouted(0, house, 'another');
   expect((await data(cookie)).totals.measured).toMatchObject({ pairs: 20 });
-  expect((await open('/dashboard/autorouter', cookie)).body).toContain('has scored too little');
+  expect((await open('/dashboard/autorouter', cookie)).body).toContain('has scored too few answers');
   for (let index = 0; index < 21; index += 1) await putRouted(index, house, 'another');
   expect((await data(cookie)).totals.measured).toMatchObject({ pairs: 22 });
-  expect((await open('/dashboard/autorouter', cookie)).body).not.toContain('has scored too little');
+  expect((await open('/dashboard/autorouter', cookie)).body).not.toContain('has scored too few answers');
 });
 
 test('nothing of it is for others', async () => {

@@ -118,7 +118,7 @@ describe('reports', () => {
     const { body } = await open('/dashboard/qualitative', reader);
     expect(body).toContain('* marks differences that stand when all of them are taken together');
     expect(body).toContain('won / tied / lost against the served answer');
-    expect(body).toContain('cut off at its length, thumb down, asked again at once');
+    expect(body).toContain('cut off at the length limit, thumb down, asked again at once');
     // Every score has one decimal, so that they stand below one another.
     expect(body).toContain('12.5');
     expect(body).toContain('100.0');
