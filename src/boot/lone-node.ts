@@ -9,7 +9,7 @@ export const LIVE_NODES = 'SELECT count(*)::int AS nodes FROM escrow_lease WHERE
 /** Without Redis every node limits rates by itself: n nodes together allow n times as much. */
 export function warnOfOtherNodes({ redisUrl }: Settings, database: Database, logger: Logger): () => void {
   if (redisUrl !== undefined) return () => undefined;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const [row] = await database.query<{ nodes: number }>(LIVE_NODES);
     const nodes = row?.nodes ?? 1;
     if (nodes > 1)
@@ -20,8 +20,8 @@ export function warnOfOtherNodes({ redisUrl }: Settings, database: Database, log
         },
       );
   };
-  const lookQuietly = (): void => void look().catch(() => undefined);
-  const timers = [setTimeout(lookQuietly, FIRST_LOOK_MS), setInterval(lookQuietly, LOOK_EVERY_MS)];
+  const checkQuietly = (): void => void check().catch(() => undefined);
+  const timers = [setTimeout(checkQuietly, FIRST_LOOK_MS), setInterval(checkQuietly, LOOK_EVERY_MS)];
   for (const timer of timers) timer.unref();
   return () => timers.forEach((timer) => clearTimeout(timer));
 }

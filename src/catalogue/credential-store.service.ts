@@ -45,7 +45,7 @@ export class CredentialStore {
   private readonly homes = new WeakMap<ProviderView, string>();
   private loaded = false;
   /** Logged once a secret, not once a reload. */
-  private readonly complainedOf = new Set<string>();
+  private readonly reported = new Set<string>();
 
   constructor(
     private readonly database: Database,
@@ -145,7 +145,7 @@ export class CredentialStore {
       where: { disabledAt: IsNull() },
       order: { createdAt: 'DESC', id: 'DESC' },
     });
-    if (!this.loaded) this.refuseStrangeKeys(rows);
+    if (!this.loaded) this.refuseUnknownMasterKeys(rows);
     const byProvider = Map.groupBy(rows, (row) => row.providerId);
     const held = new Map<number, Held>();
     for (const provider of snapshot.providers) {
@@ -157,7 +157,7 @@ export class CredentialStore {
   }
 
   /** A service that cannot read its secrets logs this before it serves requests. */
-  private refuseStrangeKeys(rows: readonly ProviderCredential[]): void {
+  private refuseUnknownMasterKeys(rows: readonly ProviderCredential[]): void {
     const strange = rows.filter(({ keyId }) => !this.box.canRead(keyId));
     if (strange.length === 0) return;
     throw new Error(
@@ -183,13 +183,13 @@ export class CredentialStore {
     const opened = this.box.open(row, placeOf({ id: row.id, host: originsOf(provider) }));
     if (opened.ok) return credentialOf(row.kind, row.id, opened.value);
     const subject = `${row.id} ${row.host}`;
-    if (!this.complainedOf.has(subject)) {
+    if (!this.reported.has(subject)) {
       this.logger.warn(
         `The credential "${row.label}" of provider "${provider.name}" cannot be read (${opened.error}); ` +
           'it has to be entered again.',
       );
     }
-    this.complainedOf.add(subject);
+    this.reported.add(subject);
     return undefined;
   }
 }

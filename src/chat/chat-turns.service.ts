@@ -92,7 +92,7 @@ export class ChatTurns {
       )
       .then((ended) => this.keeper.keep(turn, { answer, route, isStopped, ...ended }))
       .finally(endWatch);
-    return { done, goOn: () => inner?.goOn(), stop };
+    return { done, resume: () => inner?.resume(), stop };
   }
 
   private begun(

@@ -57,6 +57,6 @@ export interface TurnEnd {
 
 export interface RunningTurn {
   readonly done: Promise<TurnEnd>;
-  readonly goOn: () => void;
+  readonly resume: () => void;
   readonly stop: () => void;
 }

@@ -15,7 +15,7 @@ export const auditExport: Command = {
   run(words, context) {
     const { file, organisation, platform } = optionsOf(words);
     return withDatabase(async (database, settings) => {
-      const logger = Logger.create(settings, { write: (line) => context.complain(line) });
+      const logger = Logger.create(settings, { write: (line) => context.writeError(line) });
       const breaks = new ChainBreaks(database, new ActivityLog(database));
       const chain = new AuditChain(database, logger, settings, breaks);
       const number = platform ? 0 : await numberOf(database, organisation);

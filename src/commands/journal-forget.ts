@@ -31,13 +31,15 @@ export const journalForget: Command = {
       }
       const found = unread.find((each) => each.node === node);
       if (found === undefined) {
-        context.complain(`${node} is no dead node that holds anything. "journal:forget" alone lists them.\n`);
+        context.writeError(
+          `${node} is no dead node that holds anything. "journal:forget" alone lists them.\n`,
+        );
         return 1;
       }
       context.write(described(found));
       const question = 'What this journal holds will never be charged. Forget it?';
       if (!values.yes && !(await context.confirm(question))) {
-        context.complain('Nothing was changed. Confirm at a terminal, or with --yes.\n');
+        context.writeError('Nothing was changed. Confirm at a terminal, or with --yes.\n');
         return 1;
       }
       const done = await store.forget(node, (tx) => putOnRecord(database, tx, found));

@@ -22,7 +22,9 @@ export const keyCreate: Command = {
     const options = optionsOf(words);
     return withDatabase(async (database, settings) => {
       const issued = await database.transaction((tx) => createKey(tx, settings, database, options));
-      context.complain(`${maskKey(issued.publicId)} "${options.key.name}" was made. It is shown only now:\n`);
+      context.writeError(
+        `${maskKey(issued.publicId)} "${options.key.name}" was made. It is shown only now:\n`,
+      );
       context.write(`${issued.text}\n`);
       return 0;
     }, context);
@@ -99,12 +101,13 @@ async function createKey(
 }
 
 async function ownerOf(tx: Tx, keys: KeysService, owner: Options['owner']): Promise<Ownership> {
-  const nobody = { userId: null, organisationId: null, departmentId: null, projectId: null };
-  if (owner.project !== undefined) return { ...nobody, projectId: wholeNumberOf(owner.project, '--project') };
+  const unowned = { userId: null, organisationId: null, departmentId: null, projectId: null };
+  if (owner.project !== undefined)
+    return { ...unowned, projectId: wholeNumberOf(owner.project, '--project') };
   if (owner.organisation !== undefined) {
     const found = await tx.findOneBy(Organisation, { slug: owner.organisation });
     if (found === null) throw new Error(`There is no organisation "${owner.organisation}".`);
-    return { ...nobody, organisationId: found.id };
+    return { ...unowned, organisationId: found.id };
   }
   if (owner.user === undefined) {
     if (await tx.existsBy(UserAccount, { role: 'platform_owner' })) return keys.usualOwner(tx);
@@ -118,5 +121,5 @@ async function ownerOf(tx: Tx, keys: KeysService, owner: Options['owner']): Prom
     .where('lower(person.email) = lower(:email)', { email: owner.user })
     .getOne();
   if (user === null) throw new Error(`There is no user "${owner.user}".`);
-  return { ...nobody, userId: user.id, organisationId: user.organisationId };
+  return { ...unowned, userId: user.id, organisationId: user.organisationId };
 }

@@ -21,7 +21,7 @@ export class Gauges implements OnApplicationBootstrap {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.metrics.beforeLook(() => this.read());
+    this.metrics.beforeRead(() => this.read());
   }
 
   private read(): void {

@@ -35,7 +35,7 @@ export class Work implements Listed {
   }
 
   /** From now on it runs to its end even if its caller disconnects: the answer is stored for a repeated request. */
-  outliveCaller(): void {
+  detachFromCaller(): void {
     this.outlivesCaller = true;
   }
 

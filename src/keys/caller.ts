@@ -43,7 +43,7 @@ export function priceFactorAt({ priceFactors }: Pick<Caller, 'priceFactors'>, in
   return factor === WHOLE_PRICE ? null : factor;
 }
 
-const nobody: Attribution = {
+const unattributed: Attribution = {
   keyId: null,
   userId: null,
   organisationId: null,
@@ -54,7 +54,7 @@ const nobody: Attribution = {
 
 /** Whose a request of this caller is on record. */
 export const recordedFor = ({ isEvaluation, attribution }: Caller): Attribution =>
-  isEvaluation === true ? nobody : attribution;
+  isEvaluation === true ? unattributed : attribution;
 
 /**
  * One sample takes a dozen calls. Workers and the monthly budget bound evaluation; this limit only stops a runaway

@@ -40,7 +40,7 @@ const KEY = `SELECT k.*, (SELECT jsonb_object_agg(m.model, m.id) FROM key_model 
 /** A copy without confirmation for this long is not trusted: the database is asked for each key. */
 const CONFIRMED_MS = 2_000;
 const LOOK_UP_DEADLINE_MS = 2_000;
-const nobody = Buffer.alloc(32);
+const decoyHash = Buffer.alloc(32);
 
 /** Resolves the text of a key to its caller. A key that could not be checked is never called invalid. */
 @Injectable()
@@ -160,8 +160,8 @@ export class KeyDirectory implements OnModuleInit, BeforeApplicationShutdown {
     const [row] = await this.database.query<KeyRow>(`${KEY} WHERE k.public_id = $1`, [publicId]);
     // An unknown key is hashed and compared too, so that every refusal takes equally long.
     const given = hashKey(this.settings.keyPepper, text);
-    const current = timingSafeEqual(given, row?.secret_hash ?? nobody);
-    const previous = timingSafeEqual(given, row?.previous_hash ?? nobody);
+    const current = timingSafeEqual(given, row?.secret_hash ?? decoyHash);
+    const previous = timingSafeEqual(given, row?.previous_hash ?? decoyHash);
     if (row === undefined || !(current || previous)) return fault('invalid_api_key');
     return this.judge(row, current ? null : (row.previous_until?.getTime() ?? 0));
   }

@@ -115,9 +115,9 @@ export class KeysService {
     }
     if (root !== undefined) return this.renew(tx, root, options.graceSeconds ?? 0);
     if (options.publicId !== undefined) throw noSuchKey();
-    const nobody = { userId: null, organisationId: null, departmentId: null, projectId: null };
+    const unowned = { userId: null, organisationId: null, departmentId: null, projectId: null };
     return this.issue(platformScope, tx, {
-      ...nobody,
+      ...unowned,
       kind: 'root',
       name: 'Root admin key',
       createdBy: 'rotation',

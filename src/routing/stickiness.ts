@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../kernel';
 
-interface Stuck {
+interface StickyLane {
   readonly laneId: number;
   /** A session that failed over goes back to where it belongs after this. */
   readonly until: number;
@@ -17,7 +17,7 @@ const AWAY_MS = 10_000;
  */
 @Injectable()
 export class Stickiness {
-  private readonly sessions = new Map<string, Stuck>();
+  private readonly sessions = new Map<string, StickyLane>();
 
   laneOf(session: string): number | null {
     const stuck = this.sessions.get(session);

@@ -21,6 +21,7 @@ export {
   periodWords,
   scopeWords,
 } from './pages/list-page';
+export { type Localisation, localisationOf } from './pages/localisation';
 export { PageFrames } from './pages/page-frame';
 export { languageCookie, localeOf, PageRenderer } from './pages/page-renderer';
 export { csvLine, csvRows } from './routes/csv';

@@ -6,11 +6,11 @@ export interface ScriptedAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string | Buffer | object;
-  /** Comes after the body, as soon as `goOn` is called. */
+  /** Comes after the body, as soon as `resume` is called. */
   readonly rest?: string;
 }
 
-export interface HeardRequest {
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
@@ -18,9 +18,9 @@ export interface HeardRequest {
 
 /** A supplier that answers everything with what it was told last. */
 export class ScriptedSupplier {
-  answer: ScriptedAnswer | ((request: HeardRequest) => ScriptedAnswer) = { body: {} };
-  readonly heard: HeardRequest[] = [];
-  goOn: () => void = () => undefined;
+  answer: ScriptedAnswer | ((request: ReceivedRequest) => ScriptedAnswer) = { body: {} };
+  readonly heard: ReceivedRequest[] = [];
+  resume: () => void = () => undefined;
 
   private constructor(
     readonly url: string,
@@ -56,7 +56,7 @@ export class ScriptedSupplier {
         response.writeHead(status, { 'content-type': 'application/json', ...own });
         const text = isText ? body : JSON.stringify(body);
         if (rest === undefined) return void response.end(text);
-        supplier.goOn = () => response.end(rest);
+        supplier.resume = () => response.end(rest);
         response.write(text);
       });
     });

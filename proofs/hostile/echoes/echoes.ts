@@ -102,8 +102,8 @@ function ask(house: House, supplier: EchoingSupplier, { at, route, echo }: Asked
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
-        supplier.goOn();
-        supplier.goOn = () => undefined;
+        supplier.resume();
+        supplier.resume = () => undefined;
       });
       answer.on('error', reject);
       answer.on('end', () => {

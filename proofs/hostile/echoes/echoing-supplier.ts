@@ -8,7 +8,7 @@ export class EchoingSupplier {
   echo: Echo = { body: '' };
   /** Requests that bore the secret. */
   paid = 0;
-  goOn: () => void = () => undefined;
+  resume: () => void = () => undefined;
 
   private constructor(
     private readonly server: Server,
@@ -49,6 +49,6 @@ export class EchoingSupplier {
       response.end(rest);
     };
     if (rest === undefined) end();
-    else this.goOn = end;
+    else this.resume = end;
   }
 }

@@ -9,13 +9,13 @@ import {
   adminScope,
   afterChange,
   type HttpRequest,
+  localisationOf,
   Notices,
   Page,
   PageRenderer,
   scopeWords,
 } from '../../web';
 import { IsFilterText, missingField } from '../pages/fields';
-import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
 import { InviteForm, InviteListQuery, InviteParams, invitableRoles } from './invite-forms';
 import { type InviteMail, InviteMails } from './invite-mails';
@@ -46,7 +46,7 @@ export class InvitesController {
   @Page(list, 'pages/admin/object', access())
   async list(@Query() { cursor }: InviteListQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
     const scope = adminScope(request);
-    const { translate } = looksOf(this.pages, request);
+    const { translate } = localisationOf(this.pages, request);
     const page = await this.desk.page(scope, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
     return inviteListPage(request, page, scopeWords(request, translate, scope), translate);
   }
@@ -55,7 +55,7 @@ export class InvitesController {
   async show(@Query() query: InvitePageQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
     const scope = adminScope(request);
     const { role } = actorOf(request);
-    const { translate, locale } = looksOf(this.pages, request);
+    const { translate, locale } = localisationOf(this.pages, request);
     const [organisations, departments] = await Promise.all([
       scope.kind === 'platform' ? this.names.organisations() : [],
       this.departments.list(scope),

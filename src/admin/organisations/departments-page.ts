@@ -1,7 +1,7 @@
 import type { ListedDepartment, OrganisationName } from '../../identity';
 import { formatMoney } from '../../views';
 import { raisedFact, raiseInput } from '../pages/budget-raise';
-import type { Looks } from '../pages/looks';
+import type { Localisation } from '../../web';
 import { moneyField } from '../pages/money-field';
 import {
   type ActModel,
@@ -25,9 +25,9 @@ const path = '/dashboard/admin/departments';
 export function departmentsPage(
   lines: readonly DepartmentLine[],
   { organisations, chosen, words }: Shown,
-  looks: Looks,
+  localisation: Localisation,
 ): ObjectPageModel {
-  const { translate } = looks;
+  const { translate } = localisation;
   const name = {
     id: 'name',
     name: 'name',
@@ -65,14 +65,14 @@ export function departmentsPage(
       scope: `${translate('people.this-month')} · UTC · ${words}`,
       sections: [
         { id: 'make', heading: translate('departments.new'), acts: [create] },
-        ...lines.map((line) => sectionOf(line, looks)),
+        ...lines.map((line) => sectionOf(line, localisation)),
       ],
     },
   };
 }
 
-function sectionOf(line: DepartmentLine, looks: Looks): SectionModel {
-  const { locale, translate } = looks;
+function sectionOf(line: DepartmentLine, localisation: Localisation): SectionModel {
+  const { locale, translate } = localisation;
   const { id, version } = line;
   const number = (key: string, value: number) => ({
     label: translate(key),
@@ -107,7 +107,7 @@ function sectionOf(line: DepartmentLine, looks: Looks): SectionModel {
       id: `raise-${id}`,
       action: `${path}/${id}/budget-raise`,
       version,
-      ...raiseInput(line.rule, looks, `-${id}`),
+      ...raiseInput(line.rule, localisation, `-${id}`),
     },
     translate,
   );
@@ -118,13 +118,13 @@ function sectionOf(line: DepartmentLine, looks: Looks): SectionModel {
       number('organisations.users', line.users),
       number('organisations.keys', line.keys),
       { label: translate('organisations.spent'), figure: { kind: 'money', value: line.spent } },
-      raisedFact(line.rule, looks),
+      raisedFact(line.rule, localisation),
     ],
     acts: [edit, raise, removal(line, translate)],
   };
 }
 
-const removal = ({ id, version }: DepartmentLine, translate: Looks['translate']): ActModel =>
+const removal = ({ id, version }: DepartmentLine, translate: Localisation['translate']): ActModel =>
   actOf(
     {
       id: `delete-${id}`,

@@ -9,6 +9,7 @@ import {
   adminScope,
   afterChange,
   type HttpRequest,
+  localisationOf,
   Notices,
   Page,
   PageRenderer,
@@ -16,7 +17,6 @@ import {
 } from '../../web';
 import { BudgetRaiseForm } from '../pages/budget-raise';
 import { IsIdOrNone, missingField, nanoOf, targetOf } from '../pages/fields';
-import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
 import { Budgets } from './budgets';
 import { departmentsPage } from './departments-page';
@@ -44,14 +44,14 @@ export class DepartmentsController {
   @Page(path, 'pages/admin/object', access())
   async show(@Query() query: DepartmentsQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
     const scope = adminScope(request);
-    const looks = looksOf(this.pages, request);
+    const localisation = localisationOf(this.pages, request);
     const [found, organisations] = await Promise.all([
       this.departments.list(scope, query.org_id ?? null),
       scope.kind === 'platform' ? this.names.organisations() : [],
     ]);
     const lines = await this.budgets.withBudgets('department', found);
-    const words = scopeWords(request, looks.translate, scope);
-    return departmentsPage(lines, { organisations, chosen: query.org_id ?? null, words }, looks);
+    const words = scopeWords(request, localisation.translate, scope);
+    return departmentsPage(lines, { organisations, chosen: query.org_id ?? null, words }, localisation);
   }
 
   @Action(path, access(), { audit: 'department.created' })

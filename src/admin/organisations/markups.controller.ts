@@ -11,12 +11,12 @@ import {
   adminScope,
   afterChange,
   type HttpRequest,
+  localisationOf,
   Notices,
   Page,
   PageRenderer,
 } from '../../web';
 import { ChangeForm, inUtc } from '../pages/fields';
-import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
 import { MILLIONTHS_A_PERCENT, WHOLE_PRICE } from './markup-words';
 import { markupPage } from './markup-page';
@@ -59,7 +59,7 @@ export class MarkupsController {
   ): Promise<ObjectPageModel> {
     const { name } = await this.organisations.get(adminScope(request), id);
     const versions = await this.markups.of(id);
-    return markupPage({ id, name }, versions, looksOf(this.pages, request).translate);
+    return markupPage({ id, name }, versions, localisationOf(this.pages, request).translate);
   }
 
   @Action(`${path}/:org_id/markup`, access(), { audit: 'organisation.markup-changed' })

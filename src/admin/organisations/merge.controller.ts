@@ -15,11 +15,11 @@ import {
   afterChange,
   Data,
   type HttpRequest,
+  localisationOf,
   Notices,
   Page,
   PageRenderer,
 } from '../../web';
-import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
 import { chooseMergePage, mergePage } from './merge-page';
 import { MergeQuery, OrganisationParams } from './organisation-forms';
@@ -39,7 +39,7 @@ export class MergeController {
 
   @Page(`${path}/merge`, 'pages/admin/object', access())
   async show(@Query() query: MergeQuery, @Req() request: HttpRequest): Promise<ObjectPageModel> {
-    const { translate } = looksOf(this.pages, request);
+    const { translate } = localisationOf(this.pages, request);
     const target = query.target_org_id ?? null;
     const sources = idsOf(query.source_org_ids);
     if (target === null || sources.length === 0) {

@@ -8,7 +8,7 @@ import {
   type Translate,
 } from '../../views';
 import { raisedWords } from '../pages/budget-raise';
-import type { Looks } from '../pages/looks';
+import type { Localisation } from '../../web';
 import { type ActModel, actOf, type SectionModel } from '../pages/object-page';
 import { percentOf } from './markup-words';
 import type { OrganisationFacts, OrganisationLine } from './organisation-view';
@@ -20,7 +20,7 @@ export function factsSection(
   facts: OrganisationFacts,
   isAdminView: boolean,
   month: string,
-  { translate, locale }: Looks,
+  { translate, locale }: Localisation,
 ): SectionModel {
   const { line, activeKeys, balance, priceFactor, domains } = facts;
   const { id } = line;
@@ -101,9 +101,9 @@ const openViewAct = (id: number, translate: Translate): ActModel =>
 /** Of the organisation, its departments and its projects: what is used, and what raises them for a while. */
 export function budgetsSection(
   { line, budgets, hasMoreProjects }: OrganisationFacts,
-  looks: Looks,
+  localisation: Localisation,
 ): SectionModel {
-  const { translate } = looks;
+  const { translate } = localisation;
   const table: TableModel = {
     caption: translate('organisations.budgets'),
     columns: [
@@ -117,8 +117,8 @@ export function budgetsSection(
         href,
         cells: [
           { kind: 'text', value: label, heading: true },
-          { kind: 'meter', value: budgetMeter(label, state, looks) },
-          { kind: 'text', value: raisedWords(state, looks), minor: true },
+          { kind: 'meter', value: budgetMeter(label, state, localisation) },
+          { kind: 'text', value: raisedWords(state, localisation), minor: true },
         ],
       };
     }),
@@ -143,7 +143,7 @@ export function budgetsSection(
   };
 }
 
-const budgetMeter = (label: string, state: LimitState, { locale, translate }: Looks): MeterModel =>
+const budgetMeter = (label: string, state: LimitState, { locale, translate }: Localisation): MeterModel =>
   meter({
     label,
     used: state.spent,

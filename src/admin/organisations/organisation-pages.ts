@@ -1,9 +1,8 @@
 import type { UserName } from '../../identity';
 import { formatUsd, type Scope } from '../../kernel';
 import type { FieldModel, Translate } from '../../views';
-import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
+import { type HttpRequest, type ListDescription, type Localisation, scopeWords } from '../../web';
 import { raiseInput } from '../pages/budget-raise';
-import type { Looks } from '../pages/looks';
 import {
   type ActModel,
   actOf,
@@ -133,9 +132,9 @@ interface Circumstances {
 export function organisationPage(
   facts: OrganisationFacts,
   { members, isAdminView, now }: Circumstances,
-  looks: Looks,
+  localisation: Localisation,
 ): ObjectPageModel {
-  const { translate } = looks;
+  const { translate } = localisation;
   const { line: organisation } = facts;
   const { id, name, slug } = organisation;
   return {
@@ -150,12 +149,12 @@ export function organisationPage(
         { label: translate('domains.heading'), href: `${path}/${id}/domains` },
       ],
       sections: [
-        factsSection(facts, isAdminView, `${now.toISOString().slice(0, 8)}01`, looks),
-        budgetsSection(facts, looks),
+        factsSection(facts, isAdminView, `${now.toISOString().slice(0, 8)}01`, localisation),
+        budgetsSection(facts, localisation),
         {
           id: 'changes',
           heading: translate('people.changes'),
-          acts: organisationActs(organisation, members, looks),
+          acts: organisationActs(organisation, members, localisation),
         },
       ],
     },
@@ -165,9 +164,9 @@ export function organisationPage(
 function organisationActs(
   organisation: OrganisationLine,
   members: readonly UserName[],
-  looks: Looks,
+  localisation: Localisation,
 ): ActModel[] {
-  const { translate } = looks;
+  const { translate } = localisation;
   return [
     editAct(organisation, members, translate),
     actOf(
@@ -175,7 +174,7 @@ function organisationActs(
         id: 'budget-raise',
         action: `${path}/${organisation.id}/budget-raise`,
         version: organisation.version,
-        ...raiseInput(organisation.rule, looks),
+        ...raiseInput(organisation.rule, localisation),
       },
       translate,
     ),

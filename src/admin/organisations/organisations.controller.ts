@@ -14,13 +14,13 @@ import {
   type CsvTable,
   type HttpRequest,
   listPage,
+  localisationOf,
   Notices,
   Page,
   PageRenderer,
 } from '../../web';
 import { BudgetRaiseForm } from '../pages/budget-raise';
 import { nanoOf, targetOf, textOf } from '../pages/fields';
-import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
 import { Budgets } from './budgets';
 import {
@@ -59,7 +59,7 @@ export class OrganisationsController {
   @Page(path, 'pages/admin/list', access())
   async list(@Query() query: OrganisationListQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = adminScope(request);
-    const { translate } = looksOf(this.pages, request);
+    const { translate } = localisationOf(this.pages, request);
     const found = await this.organisations.page(scope, {
       text: textOf(query.q),
       cursor: query.cursor ?? null,
@@ -81,7 +81,7 @@ export class OrganisationsController {
 
   @Page(`${path}/new`, 'pages/admin/object', access())
   make(@Req() request: HttpRequest): ObjectPageModel {
-    return newOrganisationPage(looksOf(this.pages, request).translate);
+    return newOrganisationPage(localisationOf(this.pages, request).translate);
   }
 
   @Page(`${path}/:org_id`, 'pages/admin/object', access())
@@ -92,7 +92,11 @@ export class OrganisationsController {
     const scope = adminScope(request);
     const [facts, members] = await Promise.all([this.view.of(scope, id), this.users.names(scope, id)]);
     const isAdminView = Boolean(request.viewing?.adminView);
-    return organisationPage(facts, { members, isAdminView, now: new Date() }, looksOf(this.pages, request));
+    return organisationPage(
+      facts,
+      { members, isAdminView, now: new Date() },
+      localisationOf(this.pages, request),
+    );
   }
 
   @Action(path, access(), { audit: 'organisation.created' })

@@ -5,7 +5,7 @@ import { formatUsd, instantField, type Nano, refused } from '../../kernel';
 import type { Tx } from '../../platform';
 import { type FieldModel, formatMoney, formatTime, type LabelledFigure } from '../../views';
 import { ChangeForm, IsDollars, missingField, nanoOf } from './fields';
-import type { Looks } from './looks';
+import type { Localisation } from '../../web';
 
 /** Valid until an instant; an empty amount ends the present raise. */
 export class BudgetRaiseForm extends ChangeForm {
@@ -28,7 +28,7 @@ export function raiseOf(form: BudgetRaiseForm): WantedRaise {
   return amount === null ? null : { amount, endsAt: instantField(form.raise_until, 'raise_until') };
 }
 
-interface Why {
+interface RaiseReason {
   readonly reason?: string;
   /** The administrator. */
   readonly by: number;
@@ -39,7 +39,7 @@ export async function raiseBudget(
   tx: Tx,
   scope: BudgetScope,
   raise: WantedRaise,
-  { reason = '', by }: Why,
+  { reason = '', by }: RaiseReason,
 ): Promise<Changes> {
   if (raise === null) {
     const ended = await raises.endAll(tx, scope);
@@ -51,7 +51,7 @@ export async function raiseBudget(
 }
 
 /** The present raise of a budget, shown beside its usage. */
-export function raisedWords(budget: LimitState | null, { locale, translate }: Looks): string {
+export function raisedWords(budget: LimitState | null, { locale, translate }: Localisation): string {
   if (budget === null || budget.raised === 0n || budget.raisedUntil === null) return '–';
   return translate('keys.raised', {
     amount: formatMoney(locale, budget.raised),
@@ -59,21 +59,21 @@ export function raisedWords(budget: LimitState | null, { locale, translate }: Lo
   });
 }
 
-export const raisedFact = (budget: LimitState | null, looks: Looks): LabelledFigure => ({
-  label: looks.translate('administration.raised'),
-  figure: { kind: 'text', value: raisedWords(budget, looks) },
+export const raisedFact = (budget: LimitState | null, localisation: Localisation): LabelledFigure => ({
+  label: localisation.translate('administration.raised'),
+  figure: { kind: 'text', value: raisedWords(budget, localisation) },
 });
 
 /** The form of a raise; `suffix` keeps ids unique when a page has several. */
-export const raiseInput = (budget: LimitState | null, looks: Looks, suffix = '') => ({
-  label: looks.translate('people.act.budget-raise'),
-  value: raisedWords(budget, looks),
-  note: looks.translate('people.raise-note'),
-  fields: raiseFields(looks, suffix),
-  ...(budget === null ? { refusal: looks.translate('administration.no-budget') } : {}),
+export const raiseInput = (budget: LimitState | null, localisation: Localisation, suffix = '') => ({
+  label: localisation.translate('people.act.budget-raise'),
+  value: raisedWords(budget, localisation),
+  note: localisation.translate('people.raise-note'),
+  fields: raiseFields(localisation, suffix),
+  ...(budget === null ? { refusal: localisation.translate('administration.no-budget') } : {}),
 });
 
-const raiseFields = ({ translate }: Looks, suffix: string): FieldModel[] => [
+const raiseFields = ({ translate }: Localisation, suffix: string): FieldModel[] => [
   {
     id: `raise-amount${suffix}`,
     name: 'raise_amount',

@@ -16,18 +16,18 @@ export interface TableInput {
 /** A table of few rows. Its first column names the row; cells are aligned like their columns. */
 export function tableOf({ caption, columns, rows }: TableInput, translate: Translate): TableModel {
   const placed = columns.map((column) => (typeof column === 'string' ? { key: column } : column));
-  const looks = placed.map(({ end, minor }: Column) => ({
+  const localisation = placed.map(({ end, minor }: Column) => ({
     ...(end === undefined ? {} : { align: 'end' as const }),
     ...(minor === undefined ? {} : { minor }),
   }));
   return {
     caption: translate(caption),
-    columns: placed.map(({ key }, place) => ({ label: translate(key), ...looks[place] })),
+    columns: placed.map(({ key }, place) => ({ label: translate(key), ...localisation[place] })),
     rows: rows.map(({ href, cells }) => ({
       ...(href === undefined ? {} : { href }),
       cells: cells.map((cell, place) => ({
         ...cell,
-        ...looks[place],
+        ...localisation[place],
         ...(place === 0 ? { heading: true } : {}),
       })),
     })),

@@ -1,10 +1,9 @@
 import type { ListedProject, Member, OrganisationName, UserName } from '../../identity';
 import { formatUsd, type Scope } from '../../kernel';
 import type { FieldModel, TableModel, Translate } from '../../views';
-import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
+import { type HttpRequest, type ListDescription, type Localisation, scopeWords } from '../../web';
 import { raisedFact, raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
-import type { Looks } from '../pages/looks';
 import { moneyField } from '../pages/money-field';
 import {
   type ActModel,
@@ -150,20 +149,20 @@ interface People {
 export function projectPage(
   project: ProjectLine,
   { members, people }: People,
-  looks: Looks,
+  localisation: Localisation,
 ): ObjectPageModel {
-  const { translate } = looks;
+  const { translate } = localisation;
   const isArchived = project.archivedAt !== null;
   const acts = isArchived
     ? []
-    : [editAct(project, people, translate), raiseAct(project, looks), archiveAct(project, translate)];
+    : [editAct(project, people, translate), raiseAct(project, localisation), archiveAct(project, translate)];
   return {
     page: {
       heading: project.name,
       scope: `${project.organisation ?? translate('people.no-organisation')} · ${translate('people.this-month')} · UTC`,
       crumb: { label: translate('projects.heading'), href: path },
       sections: [
-        factsSection(project, looks),
+        factsSection(project, localisation),
         {
           id: 'members',
           heading: translate('projects.members'),
@@ -176,8 +175,8 @@ export function projectPage(
   };
 }
 
-function factsSection(project: ProjectLine, looks: Looks): SectionModel {
-  const { translate } = looks;
+function factsSection(project: ProjectLine, localisation: Localisation): SectionModel {
+  const { translate } = localisation;
   const isArchived = project.archivedAt !== null;
   return {
     id: 'facts',
@@ -193,7 +192,7 @@ function factsSection(project: ProjectLine, looks: Looks): SectionModel {
       { label: translate('organisations.keys'), figure: { kind: 'number', value: project.keys } },
       { label: translate('organisations.spent'), figure: { kind: 'money', value: project.spent } },
       { label: translate('organisations.budget'), figure: { kind: 'money', value: project.budget } },
-      raisedFact(project.rule, looks),
+      raisedFact(project.rule, localisation),
       { label: translate('projects.made-by'), figure: { kind: 'text', value: project.createdBy } },
     ],
   };
@@ -243,15 +242,15 @@ const editAct = (project: ProjectLine, people: readonly UserName[], translate: T
     translate,
   );
 
-const raiseAct = (project: ProjectLine, looks: Looks): ActModel =>
+const raiseAct = (project: ProjectLine, localisation: Localisation): ActModel =>
   actOf(
     {
       id: 'budget-raise',
       action: `${path}/${project.id}/budget-raise`,
       version: project.version,
-      ...raiseInput(project.rule, looks),
+      ...raiseInput(project.rule, localisation),
     },
-    looks.translate,
+    localisation.translate,
   );
 
 const archiveAct = (project: ProjectLine, translate: Translate): ActModel =>

@@ -15,6 +15,7 @@ import {
   type CsvTable,
   type HttpRequest,
   listPage,
+  localisationOf,
   Notices,
   Page,
   PageRenderer,
@@ -22,7 +23,6 @@ import {
 import { Budgets } from '../organisations/budgets';
 import { BudgetRaiseForm } from '../pages/budget-raise';
 import { ChangeForm, missingField, nanoOf, type PersonName, targetOf, textOf } from '../pages/fields';
-import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
 import {
   MemberForm,
@@ -69,7 +69,7 @@ export class ProjectsController {
   @Page(path, 'pages/admin/list', access())
   async list(@Query() query: ProjectListQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = adminScope(request);
-    const { translate } = looksOf(this.pages, request);
+    const { translate } = localisationOf(this.pages, request);
     const [found, organisations] = await Promise.all([
       this.projects.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
       scope.kind === 'platform' ? this.names.organisations() : [],
@@ -93,7 +93,7 @@ export class ProjectsController {
   async make(@Req() request: HttpRequest): Promise<ObjectPageModel> {
     const isPlatform = adminScope(request).kind === 'platform';
     const organisations = isPlatform ? await this.names.organisations() : [];
-    return newProjectPage(organisations, looksOf(this.pages, request).translate);
+    return newProjectPage(organisations, localisationOf(this.pages, request).translate);
   }
 
   @Page(`${path}/:project_id`, 'pages/admin/object', access())
@@ -109,7 +109,7 @@ export class ProjectsController {
       this.users.names(scope, found.organisationId),
     ]);
     if (line === undefined) throw fault('not_found');
-    return projectPage(line, { members, people }, looksOf(this.pages, request));
+    return projectPage(line, { members, people }, localisationOf(this.pages, request));
   }
 
   @Action(path, access(), { audit: 'project.created' })

@@ -3,9 +3,8 @@ import type { OrganisationName } from '../../identity';
 import type { Nano } from '../../kernel';
 import type { Page } from '../../platform';
 import { type FieldModel, formatMoney, type PagerModel } from '../../views';
-import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
+import { addressOf, type HttpRequest, type Localisation, pathOf, queryOf } from '../../web';
 import { choicesOf } from '../pages/choices';
-import type { Looks } from '../pages/looks';
 import {
   type ActModel,
   actOf,
@@ -26,9 +25,9 @@ export function promotionsPage(
   request: HttpRequest,
   page: Page<ListedPromotion>,
   { liability, organisations }: Facts,
-  looks: Looks,
+  localisation: Localisation,
 ): ObjectPageModel & { readonly pager: PagerModel } {
-  const { translate, locale } = looks;
+  const { translate, locale } = localisation;
   const href = (cursor: string | null) => addressOf(pathOf(request), queryOf(request), { cursor });
   return {
     page: {
@@ -38,9 +37,9 @@ export function promotionsPage(
         {
           id: 'make',
           heading: translate('promotions.new'),
-          acts: [createAct(organisations, page.rows.length === 0, looks)],
+          acts: [createAct(organisations, page.rows.length === 0, localisation)],
         },
-        ...page.rows.map((promotion) => sectionOf(promotion, looks)),
+        ...page.rows.map((promotion) => sectionOf(promotion, localisation)),
       ],
     },
     pager: {
@@ -55,7 +54,7 @@ export function promotionsPage(
 function createAct(
   organisations: readonly OrganisationName[],
   open: boolean,
-  { translate }: Looks,
+  { translate }: Localisation,
 ): ActModel {
   return actOf(
     {
@@ -109,7 +108,7 @@ const textField = (name: string, label: string, value: string): FieldModel => ({
   autocomplete: 'off',
 });
 
-function sectionOf(promotion: ListedPromotion, { translate }: Looks): SectionModel {
+function sectionOf(promotion: ListedPromotion, { translate }: Localisation): SectionModel {
   const { id, version, name, expiresAt } = promotion;
   const money = (key: string, value: Nano) => ({
     label: translate(key),

@@ -9,12 +9,12 @@ import {
   actorOf,
   afterChange,
   type HttpRequest,
+  localisationOf,
   Notices,
   Page,
   PageRenderer,
 } from '../../web';
 import { missingField, nanoOf, textOf } from '../pages/fields';
-import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
 import { NewPromotionForm, PromotionForm, PromotionListQuery, PromotionParams } from './promotion-forms';
 import { promotionsPage } from './promotions-page';
@@ -47,7 +47,7 @@ export class PromotionsController {
       this.promotions.liability(),
       this.names.organisations(),
     ]);
-    return promotionsPage(request, page, { liability, organisations }, looksOf(this.pages, request));
+    return promotionsPage(request, page, { liability, organisations }, localisationOf(this.pages, request));
   }
 
   /** A former address of the same route. */

@@ -5,7 +5,7 @@ import { type FieldModel, formatMoney, type Translate } from '../../views';
 import { raiseInput } from '../pages/budget-raise';
 import { choicesOf } from '../pages/choices';
 import { moneyField } from '../pages/money-field';
-import type { Looks } from '../pages/looks';
+import type { Localisation } from '../../web';
 import {
   type ActInput,
   type ActModel,
@@ -31,10 +31,10 @@ export function actsOf(
   shown: ShownUser,
   money: UserMoney,
   departments: readonly ListedDepartment[],
-  looks: Looks,
+  localisation: Localisation,
 ): ActModel[] {
   const { user } = shown;
-  const { translate } = looks;
+  const { translate } = localisation;
   const act: MakeAct = (name, input) => {
     const refusal = refusalWords(shown, name, translate);
     return actOf(
@@ -51,7 +51,7 @@ export function actsOf(
   };
   return [
     ...membershipActs(act, shown, departments, translate),
-    ...moneyActs(act, shown, money, looks),
+    ...moneyActs(act, shown, money, localisation),
     act('hard-delete', {
       danger: true,
       submit: translate('people.act.hard-delete'),
@@ -102,9 +102,9 @@ function membershipActs(
   ];
 }
 
-function moneyActs(act: MakeAct, shown: ShownUser, money: UserMoney, looks: Looks): ActModel[] {
+function moneyActs(act: MakeAct, shown: ShownUser, money: UserMoney, localisation: Localisation): ActModel[] {
   const { user } = shown;
-  const { translate, locale } = looks;
+  const { translate, locale } = localisation;
   const dollars = (amount: bigint | undefined) =>
     amount === undefined ? translate('people.no-limit') : formatMoney(locale, amount);
   return [
@@ -120,7 +120,7 @@ function moneyActs(act: MakeAct, shown: ShownUser, money: UserMoney, looks: Look
       value: dollars(money.budget?.limit),
       fields: [moneyField('monthly_budget', 'people.budget', money.budget?.limit, translate)],
     }),
-    act('budget-raise', raiseInput(money.budget, looks)),
+    act('budget-raise', raiseInput(money.budget, localisation)),
     act('billing-exempt', {
       value: translate(user.billingExempt ? 'administration.yes' : 'administration.no'),
       fields: [

@@ -9,9 +9,8 @@ import {
   type TabsModel,
   type Translate,
 } from '../../views';
-import { type HttpRequest, type ListDescription, scopeWords } from '../../web';
+import { type HttpRequest, type ListDescription, type Localisation, scopeWords } from '../../web';
 import { choicesOf } from '../pages/choices';
-import type { Looks } from '../pages/looks';
 import { pickerOf } from '../pages/object-page';
 import { settableStatuses, type UserListQuery } from './user-forms';
 
@@ -49,11 +48,11 @@ export function userTabs(current: 'users' | 'invites', translate: Translate): Ta
 export function userList(
   request: HttpRequest,
   query: UserListQuery,
-  looks: Looks,
+  localisation: Localisation,
   scope: Scope,
   organisations: readonly OrganisationName[],
 ): ListDescription<UserLine> {
-  const { translate } = looks;
+  const { translate } = localisation;
   return {
     heading: translate('people.heading'),
     scope: `${translate('people.this-month')} · UTC · ${scopeWords(request, translate, scope)}`,
@@ -66,7 +65,7 @@ export function userList(
       { label: translate('people.last-seen'), minor: true },
     ],
     fields: fieldsOf(query, translate, organisations),
-    row: (user) => rowOf(user, looks),
+    row: (user) => rowOf(user, localisation),
     nothingYet: {
       title: translate('people.nothing-title'),
       text: translate('people.nothing-text'),
@@ -124,7 +123,7 @@ function fieldsOf(
   ];
 }
 
-function rowOf(user: UserLine, { translate, locale }: Looks): RowModel {
+function rowOf(user: UserLine, { translate, locale }: Localisation): RowModel {
   return {
     href: `/dashboard/admin/users/${user.id}`,
     cells: [

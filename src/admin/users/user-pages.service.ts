@@ -4,7 +4,7 @@ import { Ledger, Limits } from '../../billing';
 import { Departments, deviceName, SessionsService } from '../../identity';
 import { KeyRegister } from '../../keys';
 import type { Figure, Translate } from '../../views';
-import type { Looks } from '../pages/looks';
+import type { Localisation } from '../../web';
 import type { ObjectPageModel, SectionModel } from '../pages/object-page';
 import { type TableInput, tableOf } from '../pages/table';
 import type { ShownUser } from './shown-user';
@@ -29,9 +29,9 @@ export class UserPages {
     private readonly spending: UserSpending,
   ) {}
 
-  async page(shown: ShownUser, looks: Looks): Promise<ObjectPageModel> {
+  async page(shown: ShownUser, localisation: Localisation): Promise<ObjectPageModel> {
     const { user, query } = shown;
-    const { translate } = looks;
+    const { translate } = localisation;
     const current = query.tab ?? 'overview';
     const path = `/dashboard/admin/users/${user.id}`;
     return {
@@ -47,31 +47,35 @@ export class UserPages {
             current: tab === current,
           })),
         },
-        sections: await this.sectionsOf(current, shown, looks),
+        sections: await this.sectionsOf(current, shown, localisation),
       },
     };
   }
 
-  private async sectionsOf(tab: UserTab, shown: ShownUser, looks: Looks): Promise<SectionModel[]> {
+  private async sectionsOf(
+    tab: UserTab,
+    shown: ShownUser,
+    localisation: Localisation,
+  ): Promise<SectionModel[]> {
     switch (tab) {
       case 'overview':
-        return this.overview(shown, looks);
+        return this.overview(shown, localisation);
       case 'keys':
-        return [await this.keysOf(shown, looks)];
+        return [await this.keysOf(shown, localisation)];
       case 'usage':
-        return [await this.usageOf(shown, looks)];
+        return [await this.usageOf(shown, localisation)];
       case 'billing':
-        return this.billingOf(shown, looks);
+        return this.billingOf(shown, localisation);
       case 'sessions':
-        return [await this.sessionsOf(shown, looks)];
+        return [await this.sessionsOf(shown, localisation)];
       case 'audit':
-        return [await this.auditOf(shown, looks)];
+        return [await this.auditOf(shown, localisation)];
     }
   }
 
-  private async overview(shown: ShownUser, looks: Looks): Promise<SectionModel[]> {
+  private async overview(shown: ShownUser, localisation: Localisation): Promise<SectionModel[]> {
     const { user } = shown;
-    const { translate } = looks;
+    const { translate } = localisation;
     const fact = (key: string, figure: Figure) => ({ label: translate(key), figure });
     const [money, departments] = await Promise.all([
       this.moneyOf(user.id),
@@ -90,7 +94,11 @@ export class UserPages {
           fact('people.last-seen', { kind: 'time', value: user.lastSeenAt }),
         ],
       },
-      { id: 'changes', heading: translate('people.changes'), acts: actsOf(shown, money, departments, looks) },
+      {
+        id: 'changes',
+        heading: translate('people.changes'),
+        acts: actsOf(shown, money, departments, localisation),
+      },
     ];
   }
 
@@ -102,7 +110,7 @@ export class UserPages {
     return { wallet, budget };
   }
 
-  private async keysOf({ user, acting }: ShownUser, { translate }: Looks): Promise<SectionModel> {
+  private async keysOf({ user, acting }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
     const { rows } = await this.keys.list(acting.scope, { userId: user.id, limit: ROWS });
     return section('keys', translate, {
       columns: [
@@ -122,7 +130,7 @@ export class UserPages {
     });
   }
 
-  private async usageOf({ user }: ShownUser, { translate }: Looks): Promise<SectionModel> {
+  private async usageOf({ user }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
     const models = await this.spending.byModel(user.id);
     return section('usage', translate, {
       columns: [
@@ -144,8 +152,8 @@ export class UserPages {
     });
   }
 
-  private async billingOf({ user }: ShownUser, looks: Looks): Promise<SectionModel[]> {
-    const { translate } = looks;
+  private async billingOf({ user }: ShownUser, localisation: Localisation): Promise<SectionModel[]> {
+    const { translate } = localisation;
     const [{ wallet, budget }, lines] = await Promise.all([
       this.moneyOf(user.id),
       this.ledger.lines(user.id, ROWS),
@@ -162,7 +170,7 @@ export class UserPages {
       money('people.budget-used', budget?.spent ?? null),
       {
         label: translate('people.act.budget-raise'),
-        figure: { kind: 'text', value: raisedWords(budget, looks) } as const,
+        figure: { kind: 'text', value: raisedWords(budget, localisation) } as const,
       },
     ];
     const table = tableOf(
@@ -185,7 +193,7 @@ export class UserPages {
     ];
   }
 
-  private async sessionsOf({ user }: ShownUser, { translate }: Looks): Promise<SectionModel> {
+  private async sessionsOf({ user }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
     const sessions = await this.sessions.listOf(user.id);
     return section('sessions', translate, {
       columns: [
@@ -206,7 +214,7 @@ export class UserPages {
   }
 
   /** Entries about the account; the person's own actions elsewhere are in the activity log. */
-  private async auditOf({ user, acting }: ShownUser, { translate }: Looks): Promise<SectionModel> {
+  private async auditOf({ user, acting }: ShownUser, { translate }: Localisation): Promise<SectionModel> {
     const entries = await this.activity.page(acting.scope, {
       object: { type: 'account', id: String(user.id) },
       limit: ROWS,

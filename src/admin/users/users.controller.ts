@@ -11,11 +11,11 @@ import {
   type CsvTable,
   type HttpRequest,
   listPage,
+  localisationOf,
   Page,
   PageRenderer,
 } from '../../web';
 import { textOf } from '../pages/fields';
-import { looksOf } from '../pages/looks';
 import type { ObjectPageModel } from '../pages/object-page';
 import { UserListQuery, UserPageQuery, UserParams } from './user-forms';
 import { type UserLine, userColumns, userList, userRow, userTabs } from './user-list';
@@ -46,17 +46,17 @@ export class UsersController {
   @Page('/dashboard/admin/users', 'pages/admin/list', Access.role(userActs.view.minimum))
   async list(@Query() query: UserListQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = adminScope(request);
-    const looks = looksOf(this.pages, request);
+    const localisation = localisationOf(this.pages, request);
     const isPlatform = scope.kind === 'platform';
     const [found, organisations] = await Promise.all([
       this.users.page(scope, { ...filterOf(query), cursor: query.cursor ?? null, limit: ROWS_A_PAGE }),
       isPlatform ? this.organisations.organisations() : [],
     ]);
     const page = { ...found, rows: await this.spending.lines(found.rows) };
-    const description = userList(request, query, looks, scope, organisations);
+    const description = userList(request, query, localisation, scope, organisations);
     return {
-      ...listPage(request, page, description, looks.translate),
-      tabs: userTabs('users', looks.translate),
+      ...listPage(request, page, description, localisation.translate),
+      tabs: userTabs('users', localisation.translate),
     };
   }
 
@@ -80,7 +80,7 @@ export class UsersController {
     const acting = { actor: actorOf(request), scope: adminScope(request) };
     const user = await this.users.get(acting.scope, id);
     const names = await this.namesFor(acting.scope, user.organisationId, acting.actor.role);
-    return this.userPages.page({ user, acting, names, query }, looksOf(this.pages, request));
+    return this.userPages.page({ user, acting, names, query }, localisationOf(this.pages, request));
   }
 
   private async namesFor(

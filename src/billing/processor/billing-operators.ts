@@ -30,7 +30,7 @@ export interface Reconciliation {
   readonly differences: readonly Difference[];
 }
 
-interface Told {
+interface ProcessorTotals {
   readonly id: string;
   readonly receivedCents: bigint;
   readonly refundedCents: bigint;
@@ -128,7 +128,7 @@ export class BillingOperators {
     if (fact !== null) await this.inbox.learn(fact);
   }
 
-  private async told(since: Date): Promise<Told[]> {
+  private async told(since: Date): Promise<ProcessorTotals[]> {
     const intents = await this.processor.call((client) =>
       client.paymentIntents
         .list({
@@ -150,7 +150,10 @@ export class BillingOperators {
 
 const usd = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });
 
-function differenceOf({ id, receivedCents, refundedCents }: Told, payment: Payment | null): Difference[] {
+function differenceOf(
+  { id, receivedCents, refundedCents }: ProcessorTotals,
+  payment: Payment | null,
+): Difference[] {
   const found = (problem: Difference['problem'], ours: bigint, theirs: bigint): Difference[] => [
     { intentId: id, payment, problem, ours, theirs },
   ];
@@ -164,7 +167,7 @@ function differenceOf({ id, receivedCents, refundedCents }: Told, payment: Payme
   return isKnown ? [] : found('refunded', payment.refundedCents, refundedCents);
 }
 
-function missingThere(payment: Payment, there: ReadonlyMap<string, Told>): Difference[] {
+function missingThere(payment: Payment, there: ReadonlyMap<string, ProcessorTotals>): Difference[] {
   const { state, intentId, grossCents } = payment;
   if (state !== 'paid' || intentId === null || there.has(intentId)) return [];
   return [{ intentId, payment, problem: 'unknown-there', ours: grossCents, theirs: 0n }];

@@ -2,11 +2,11 @@ import { AddressGuard } from '../../platform';
 import { SupplierStyles } from '../../routing';
 import { type Current, type CurrentModel, type CurrentProvider, readCurrent } from '../../catalogue';
 import { tryConnection } from './connect';
-import { fail, type Finding, ok, type Patient, reasonOf, warn } from './finding';
+import { fail, type Finding, ok, type CheckContext, reasonOf, warn } from './finding';
 
 const SUPPLIER_DEADLINE_MS = 3_000;
 
-export async function catalogueLoaded({ database }: Patient): Promise<Finding> {
+export async function catalogueLoaded({ database }: CheckContext): Promise<Finding> {
   const what = 'catalogue';
   const current = await database.transaction((tx) => readCurrent(tx));
   const active = [...current.models.values()].filter(({ state }) => state === 'active');
@@ -26,7 +26,7 @@ function isServable({ lanes, price }: CurrentModel, { providers }: Current): boo
 }
 
 /** A provider that needs a key and has none serves no request. */
-export async function suppliersPaid({ database }: Patient): Promise<Finding> {
+export async function suppliersPaid({ database }: CheckContext): Promise<Finding> {
   const what = 'supplier keys';
   const { providers } = await database.transaction((tx) => readCurrent(tx));
   const styles = new SupplierStyles();
@@ -55,7 +55,7 @@ export async function suppliersPaid({ database }: Patient): Promise<Finding> {
 }
 
 /** Connects as far as the handshake, by the same guard that requests go through; sends nothing. */
-export async function suppliersReachable({ database, settings }: Patient): Promise<Finding[]> {
+export async function suppliersReachable({ database, settings }: CheckContext): Promise<Finding[]> {
   const { providers } = await database.transaction((tx) => readCurrent(tx));
   const guard = new AddressGuard(settings.supplierAllow);
   const outside = [...providers.values()].filter(({ visible, style }) => visible && style !== 'sandbox');
@@ -89,7 +89,7 @@ async function supplier(what: string, baseUrl: string, guard: AddressGuard): Pro
 }
 
 /** As the service last saw it: a credential is marked when its supplier refuses it, and again when it is accepted. */
-export async function credentialsAccepted({ database }: Patient): Promise<Finding[]> {
+export async function credentialsAccepted({ database }: CheckContext): Promise<Finding[]> {
   const refused = await database.query<{ provider: string; label: string }>(
     `SELECT p.name AS provider, c.label FROM provider_credential c JOIN provider p ON p.id = c.provider_id
       WHERE c.health = 'rejected' AND c.disabled_at IS NULL AND p.removed_at IS NULL ORDER BY 1, 2`,

@@ -1,10 +1,10 @@
 import { LIVE_NODES } from '../../boot/lone-node';
-import { fail, type Finding, ok, type Patient, warn } from './finding';
+import { fail, type Finding, ok, type CheckContext, warn } from './finding';
 
 const CLOCK_TOLERANCE_MS = 2_000;
 const OLDEST_POSTGRES = 150_000;
 
-export async function databaseAnswers({ database, settings }: Patient): Promise<Finding> {
+export async function databaseAnswers({ database, settings }: CheckContext): Promise<Finding> {
   const what = 'database';
   await database.ping();
   const [row] = await database.query<{ version: string; number: number }>(
@@ -17,7 +17,7 @@ export async function databaseAnswers({ database, settings }: Patient): Promise<
 }
 
 /** Judged by the tables themselves: the list of migrations belongs to another role than the service's. */
-export async function schemaComplete({ database }: Patient): Promise<Finding> {
+export async function schemaComplete({ database }: CheckContext): Promise<Finding> {
   const what = 'migrations';
   const rows = await database.query<{ name: string }>(
     `SELECT c.relname || '.' || a.attname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -41,7 +41,7 @@ interface RightsRow {
 }
 
 /** The service should be able to do its work, and no more. */
-export async function roleRights({ database }: Patient): Promise<Finding> {
+export async function roleRights({ database }: CheckContext): Promise<Finding> {
   const what = 'database role';
   const [row] = await database.query<RightsRow>(
     `SELECT current_user AS role, rolsuper AS superuser,
@@ -61,7 +61,7 @@ export async function roleRights({ database }: Patient): Promise<Finding> {
   return ok(what, `${row.role} may do its work and no more`);
 }
 
-export async function clockDifference({ database }: Patient): Promise<Finding> {
+export async function clockDifference({ database }: CheckContext): Promise<Finding> {
   const what = 'clock';
   const before = Date.now();
   const [row] = await database.query<{ now: Date }>('SELECT clock_timestamp() AS now');
@@ -77,7 +77,7 @@ export async function clockDifference({ database }: Patient): Promise<Finding> {
 }
 
 /** Without the partition of a month its records go to the default one, which is never dropped. */
-export async function partitionsAhead({ database }: Patient): Promise<Finding> {
+export async function partitionsAhead({ database }: CheckContext): Promise<Finding> {
   const what = 'partitions';
   const [row] = await database.query<{ ahead: number }>(
     `SELECT count(to_regclass('request_record_' || to_char(now() AT TIME ZONE 'utc' + make_interval(months => step),
@@ -92,7 +92,7 @@ export async function partitionsAhead({ database }: Patient): Promise<Finding> {
 }
 
 /** Rates are counted in Redis where several nodes share them. */
-export async function nodesCounted({ database, settings }: Patient): Promise<Finding> {
+export async function nodesCounted({ database, settings }: CheckContext): Promise<Finding> {
   const what = 'nodes';
   const [row] = await database.query<{ nodes: number }>(LIVE_NODES);
   const nodes = row?.nodes ?? 0;
@@ -108,7 +108,7 @@ export async function nodesCounted({ database, settings }: Patient): Promise<Fin
 const CHECK_LATE_MS = 3 * 86_400_000;
 
 /** As the nightly self-check left it. */
-export async function auditChainFits({ database }: Patient): Promise<Finding> {
+export async function auditChainFits({ database }: CheckContext): Promise<Finding> {
   const what = 'audit chain';
   const [row] = await database.query<{ open: number; blocks: number; oldest: Date | null }>(
     `SELECT (SELECT count(*)::integer FROM audit_break WHERE examined_at IS NULL) AS open,

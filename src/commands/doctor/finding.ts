@@ -11,7 +11,7 @@ export interface Finding {
   readonly advice?: string;
 }
 
-export interface Patient {
+export interface CheckContext {
   readonly settings: Settings;
   readonly database: Database;
 }

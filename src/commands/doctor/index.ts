@@ -11,7 +11,7 @@ import {
   roleRights,
   schemaComplete,
 } from './database-checks';
-import { fail, type Finding, type Patient, reasonOf } from './finding';
+import { fail, type Finding, type CheckContext, reasonOf } from './finding';
 import {
   baseAddress,
   dataFolder,
@@ -50,7 +50,7 @@ async function surroundings(settings: Settings, { environment }: CommandContext)
   ];
 }
 
-type Check = (patient: Patient) => Promise<Finding | Finding[]>;
+type Check = (patient: CheckContext) => Promise<Finding | Finding[]>;
 
 const databaseChecks: readonly (readonly [string, Check])[] = [
   ['database', databaseAnswers],
@@ -82,7 +82,7 @@ async function database(settings: Settings): Promise<Finding[]> {
   }
 }
 
-async function examine(what: string, check: Check, patient: Patient): Promise<Finding[]> {
+async function examine(what: string, check: Check, patient: CheckContext): Promise<Finding[]> {
   try {
     return [await check(patient)].flat();
   } catch (error) {

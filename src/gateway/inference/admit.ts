@@ -14,8 +14,7 @@ export interface Admission {
   readonly lanes: readonly PricedLane[];
 }
 
-const NOBODY_PAYS =
-  'This key belongs to nobody who pays. Name a billing user for its organisation or project.';
+const NO_PAYER = 'This key belongs to nobody who pays. Name a billing user for its organisation or project.';
 
 /** Decides the model and lanes of a request. Refusals here are cheap: nothing was spent or sent. */
 @Injectable()
@@ -36,7 +35,7 @@ export class Admissions {
   mustBePaid({ inbound }: Call): void {
     const { attribution, billingExempt } = inbound.caller;
     if (!billingExempt && attribution.walletId === null)
-      throw fault('billing_limit_reached', { message: NOBODY_PAYS });
+      throw fault('billing_limit_reached', { message: NO_PAYER });
   }
 
   /** The model and its lanes for a caller who may use it; the payer is not checked. */

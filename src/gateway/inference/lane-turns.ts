@@ -33,7 +33,7 @@ export class LaneTurns {
   /** The lane whose turn it is after these outcomes; null when there is none. */
   next(outcomes: readonly Judgement[]): PlannedLane | null {
     const route = this.routed.plan.lanes[this.place];
-    if (route === undefined || !this.mayGoOn(outcomes)) return null;
+    if (route === undefined || !this.mayContinue(outcomes)) return null;
     this.place += 1;
     return route;
   }
@@ -73,7 +73,7 @@ export class LaneTurns {
   }
 
   /** Where every lane rests, only one is tried; and after two slow failures there is no third try. */
-  private mayGoOn(outcomes: readonly Judgement[]): boolean {
+  private mayContinue(outcomes: readonly Judgement[]): boolean {
     if (outcomes.length === 0) return true;
     const { plan } = this.routed;
     const isLate =

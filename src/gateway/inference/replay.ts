@@ -15,7 +15,7 @@ export function replayOr<T extends Reply | null>(
 ): Promise<Reply | T> {
   if (inbound.headers['idempotency-key'] === undefined || call.stream) return execute();
   // A caller who timed out repeats the request and gets the answer that was paid for.
-  work.outliveCaller();
+  work.detachFromCaller();
   return replayReplyOr(idempotency, inbound, call, execute);
 }
 

@@ -22,7 +22,7 @@ export interface InnerAccount {
 
 export interface InnerReader {
   route(route: InnerRoute): void;
-  /** Events of the chat dialect. False while there is no room for more; `goOn` tells when there is. */
+  /** Events of the chat dialect. False while there is no room for more; `resume` tells when there is. */
   data(chunk: Buffer): boolean;
 }
 
@@ -38,7 +38,7 @@ export interface InnerCall {
 export interface InnerAnswer {
   /** Rejects with the caller's error; null when the answer broke off without a settlement. */
   readonly done: Promise<InnerAccount | null>;
-  readonly goOn: () => void;
+  readonly resume: () => void;
   readonly stop: () => void;
 }
 
@@ -57,7 +57,7 @@ export class InnerChat {
       data: (chunk) => reader.data(chunk),
     });
     const done = this.pipeline.run(operations.chat, request, response).then(() => accountOf(response));
-    return { done, goOn: () => response.goOn(), stop: () => response.leave() };
+    return { done, resume: () => response.resume(), stop: () => response.leave() };
   }
 }
 

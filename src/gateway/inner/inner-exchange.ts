@@ -34,7 +34,7 @@ export class InnerRequest extends IncomingMessage implements HttpRequest {
 export interface AnswerReader {
   /** The supplier has answered; the headers are there. */
   head(response: InnerResponse): void;
-  /** False while it can take no more; `InnerResponse.goOn` tells when it can. */
+  /** False while it can take no more; `InnerResponse.resume` tells when it can. */
   data(chunk: Buffer): boolean;
 }
 
@@ -69,7 +69,7 @@ export class InnerResponse extends ServerResponse {
   }
 
   /** The reader has room again. */
-  goOn(): void {
+  resume(): void {
     this.emit('drain');
   }
 

@@ -101,7 +101,7 @@ export class InvitesService {
         throw fault('conflict', { message: 'This account belongs to another organisation already.' });
       }
       const { role, organisation_id: organisationId, department_id: departmentId } = invite;
-      await refuseStranger(tx, organisationId, account.id);
+      await refuseNonMember(tx, organisationId, account.id);
       // An invite only adds: a person with more rights than it offers keeps them.
       const granted = mayGrant(account.role, role) ? account.role : role;
       await accounts.update(account.id, { organisationId, departmentId, role: granted });
@@ -121,7 +121,7 @@ export class InvitesService {
 }
 
 /** An organisation that signs in through a provider takes only people whose provider account is linked. */
-async function refuseStranger(tx: Tx, organisationId: number, userId: number): Promise<void> {
+async function refuseNonMember(tx: Tx, organisationId: number, userId: number): Promise<void> {
   const rows = await tx.query<unknown[]>('SELECT 1 FROM organisation WHERE id = $1 AND sso_only', [
     organisationId,
   ]);

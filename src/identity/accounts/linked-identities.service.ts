@@ -18,7 +18,7 @@ export interface ProvenIdentity {
   readonly role: Exclude<Role, 'platform_owner'> | null;
 }
 
-export interface Newcomer {
+export interface SignUpContext {
   readonly language: string;
   readonly timeZone: string;
   /** The version of the terms that was accepted before leaving for the provider. */
@@ -36,7 +36,7 @@ export class LinkedIdentities {
   ) {}
 
   /** Signs in the linked account, or opens one for a new person; it never links accounts by address. */
-  enter(identity: ProvenIdentity, newcomer: Newcomer, from: SignInOrigin): Promise<SignedIn> {
+  enter(identity: ProvenIdentity, newcomer: SignUpContext, from: SignInOrigin): Promise<SignedIn> {
     return this.database.transaction(async (tx) => {
       const userId = (await this.ownerOf(tx, identity)) ?? (await this.open(tx, identity, newcomer));
       await this.applyRole(tx, userId, identity);
@@ -69,7 +69,7 @@ export class LinkedIdentities {
     return rows[0]?.user_id ?? null;
   }
 
-  private async open(tx: Tx, identity: ProvenIdentity, newcomer: Newcomer): Promise<number> {
+  private async open(tx: Tx, identity: ProvenIdentity, newcomer: SignUpContext): Promise<number> {
     const { email, emailVerified, name } = identity;
     if (email === null || !emailVerified) throw fault('email_not_verified');
     if (newcomer.acceptedVersion !== newcomer.currentVersion) throw fault('tos_not_accepted');

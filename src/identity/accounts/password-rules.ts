@@ -21,7 +21,7 @@ const runs = [
  * address.
  */
 export function assertStrongPassword(password: string, email: string): void {
-  if ([...password].length < PASSWORD_LEAST || substanceOf(password, email) < 6)
+  if ([...password].length < PASSWORD_LEAST || unguessedCharacters(password, email) < 6)
     throw fault('weak_password', { param: 'password' });
 }
 
@@ -34,7 +34,7 @@ export const wrongPassword = (param: string): Error =>
   });
 
 /** How many different characters are left after everything that is guessed first. */
-function substanceOf(password: string, email: string): number {
+function unguessedCharacters(password: string, email: string): number {
   let rest = password.toLowerCase();
   const own = email
     .toLowerCase()

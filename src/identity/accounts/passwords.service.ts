@@ -6,7 +6,7 @@ import { fault } from '../../kernel';
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;
 const currentForm = `$argon2id$v=19$m=${cost.memoryCost},t=${cost.timeCost},p=${cost.parallelism}$`;
 /** A dummy hash: checked where there is no account, so that both cases take equally long. */
-const nobodysHash = `${currentForm}${'A'.repeat(22)}$${'A'.repeat(43)}`;
+const decoyHash = `${currentForm}${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 /** Hashing uses the thread pool of file and DNS calls too: half of it stays free. */
 const AT_ONCE = 2;
@@ -23,7 +23,7 @@ export class Passwords {
 
   /** Takes equally long without a hash. */
   async matches(password: string, stored: string | null): Promise<boolean> {
-    const right = await this.inTurn(() => verify(stored ?? nobodysHash, normal(password)).catch(() => false));
+    const right = await this.inTurn(() => verify(stored ?? decoyHash, normal(password)).catch(() => false));
     return right && stored !== null;
   }
 

@@ -100,7 +100,7 @@ export class OrganisationMerge {
   }
 
   merge(plan: MergePlan, mayGrantRole: (role: Role) => boolean): Promise<void> {
-    refuseStrangePlan(plan);
+    refuseInvalidPlan(plan);
     return this.database.transaction(async (tx) => {
       const { target, sources } = await lockAll(tx, plan);
       const sourceIds = sources.map(({ id }) => id);
@@ -160,7 +160,7 @@ export class OrganisationMerge {
   }
 }
 
-function refuseStrangePlan({ targetId, sourceIds }: MergePlan): void {
+function refuseInvalidPlan({ targetId, sourceIds }: MergePlan): void {
   if (sourceIds.length === 0 || sourceIds.length > MOST_SOURCES) {
     throw fault('invalid_request', {
       param: 'source_org_ids',

@@ -10,7 +10,7 @@ import { assertMay, type UserAct } from './policy';
 import { UserRegister } from './user-register';
 
 /** Serialises changes of roles and states, so that the check for the last owner is reliable. */
-const ladderLock = 727_320;
+const roleLock = 727_320;
 
 /** Changes accounts for administrators, by the policy's table; each change is on record with its reason. */
 @Injectable()
@@ -42,7 +42,7 @@ export class UserEditor {
     work: (tx: Tx, user: UserAccount) => Promise<Changes>,
   ): Promise<Changes> {
     return this.database.transaction(async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock($1)', [ladderLock]);
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [roleLock]);
       const user = await lockedAccount(tx, userId);
       return this.record(tx, user, await work(tx, user), { action });
     });
@@ -136,7 +136,7 @@ export class UserEditor {
   }
 
   private async lock(tx: Tx, acting: Acting, target: Target, act: UserAct): Promise<UserAccount> {
-    await tx.query('SELECT pg_advisory_xact_lock($1)', [ladderLock]);
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [roleLock]);
     const accounts = tx.getRepository(UserAccount);
     const actor = await accounts.findOneBy({ id: acting.actor.userId });
     if (actor?.role !== acting.actor.role || actor.status !== 'active') {

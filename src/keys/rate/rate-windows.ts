@@ -86,7 +86,7 @@ export class RateWindows {
       if (!share.allowed) return asWhole(share, window);
     }
     return this.ask(this.redis.take(window)).then(
-      (reading) => this.hear(window, reading),
+      (reading) => this.verified(window, reading),
       () => this.takeShare(window, monotonicMs()),
     );
   }
@@ -212,7 +212,7 @@ export class RateWindows {
   }
 
   /** What Redis says, unless it has lost its counts, by a flush or a restart without its data. */
-  private hear(window: RateWindow, reading: SharedReading): Reading {
+  private verified(window: RateWindow, reading: SharedReading): Reading {
     const now = monotonicMs();
     this.noteSince(reading.since, now);
     if (now < this.cautiousUntil) {
@@ -251,7 +251,7 @@ export class RateWindows {
       await this.present(redis, false);
   }
 
-  private hearNodes(count: number): void {
+  private updateNodeCount(count: number): void {
     const now = monotonicMs();
     this.fewerSince = count < this.nodes ? (this.fewerSince ?? now) : null;
     if (this.fewerSince === null || now - this.fewerSince >= NODE_GONE_MS) this.nodes = Math.max(1, count);
@@ -260,7 +260,7 @@ export class RateWindows {
   /** Only this probe ends an outage, so that callers do not wait for one. */
   private async present(redis: RedisWindows, first: boolean): Promise<void> {
     try {
-      this.hearNodes(await withDeadline(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
+      this.updateNodeCount(await withDeadline(first ? PRESENCE_MS : ANSWER_MS, redis.present(this.node)));
       await withDeadline(PRESENCE_MS, this.renewSlots(redis));
       if (this.exact) return;
       this.failures = 0;

@@ -1,13 +1,13 @@
 import { declaredSettings } from './setting.decorator';
 
 /** Names that live in ordinary environments and merely look like ours. */
-const innocent = new Set(['HOME', 'HOSTTYPE', 'HOSTNAME', 'POST', 'SORT', 'PROMPT', 'DATABASE', 'PATH']);
+const ordinaryNames = new Set(['HOME', 'HOSTTYPE', 'HOSTNAME', 'POST', 'SORT', 'PROMPT', 'DATABASE', 'PATH']);
 
 /** Variables that nearly bear the name of a setting: most likely a misspelt setting. */
 export function spellingWarnings(env: NodeJS.ProcessEnv): string[] {
   const known = new Set(declaredSettings.flatMap(({ name }) => [name, `${name}_FILE`]));
   return Object.keys(env)
-    .filter((name) => !known.has(name) && !innocent.has(name) && name.length >= 4)
+    .filter((name) => !known.has(name) && !ordinaryNames.has(name) && name.length >= 4)
     .flatMap((name) => {
       const meant = [...known].find((candidate) => isNear(name, candidate));
       return meant === undefined ? [] : [`${name} is not a setting; did you mean ${meant}?`];

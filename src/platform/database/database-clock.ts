@@ -10,21 +10,21 @@ const DRIFT = 0.001;
 export class DatabaseClock {
   private offset = 0;
   private doubt = Infinity;
-  private heardAt = 0;
+  private synchronisedAt = 0;
 
   constructor(private readonly elapsed: () => number = monotonicMs) {}
 
   /**
    * Learns from an answer to a query sent at `askedAt` of the monotonic clock, unless the present estimate is better.
    */
-  hear(now: number, askedAt: number): void {
+  synchronise(now: number, askedAt: number): void {
     const heardAt = this.elapsed();
     // It was given at some moment between the two.
     const doubt = (heardAt - askedAt) / 2;
-    if (doubt > this.doubt + (heardAt - this.heardAt) * DRIFT) return;
+    if (doubt > this.doubt + (heardAt - this.synchronisedAt) * DRIFT) return;
     this.offset = now - askedAt - doubt;
     this.doubt = doubt;
-    this.heardAt = heardAt;
+    this.synchronisedAt = heardAt;
   }
 
   now(): number {

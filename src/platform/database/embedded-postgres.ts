@@ -105,11 +105,11 @@ export async function stopAbandonedPostgres(dataFolder: string): Promise<void> {
 
 const insideOf = (dataFolder: string) => join(resolve(dataFolder), 'postgres');
 /** Says where the server is when it could not be put below the data folder itself. */
-const signpostOf = (dataFolder: string) => join(insideOf(dataFolder), 'location');
+const locationFileOf = (dataFolder: string) => join(insideOf(dataFolder), 'location');
 
 /** Where an earlier start put the server; undefined before the first. */
 function serverFolder(dataFolder: string): string | undefined {
-  const signpost = signpostOf(dataFolder);
+  const signpost = locationFileOf(dataFolder);
   if (!existsSync(signpost)) {
     return existsSync(clusterPaths(insideOf(dataFolder)).data) ? insideOf(dataFolder) : undefined;
   }
@@ -128,7 +128,7 @@ function chooseFolder(dataFolder: string, sharedFolder: string, account: ServerA
   createFolder(sharedFolder, account);
   const outside = mkdtempSync(join(sharedFolder, 'data-'));
   chmodSync(outside, 0o711);
-  writeFileSync(signpostOf(dataFolder), outside, { mode: 0o600, flush: true });
+  writeFileSync(locationFileOf(dataFolder), outside, { mode: 0o600, flush: true });
   return outside;
 }
 

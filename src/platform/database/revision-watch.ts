@@ -35,9 +35,9 @@ export class RevisionWatch {
   private seen: bigint | null = null;
   /** A change may exist that was not applied: then the announcements' connection proves nothing. */
   private behind = true;
-  private lookedAt = -Infinity;
-  private looking?: Promise<void>;
-  private lookAgain = false;
+  private refreshedAt = -Infinity;
+  private refreshing?: Promise<void>;
+  private refreshAgain = false;
   private polling?: Promise<void>;
   private away = false;
 
@@ -50,10 +50,10 @@ export class RevisionWatch {
   /** Takes the first copy, by a change of null; fails when that does. */
   async start(): Promise<void> {
     this.unsubscribe.push(
-      await this.notifications.on(this.options.channel, (payload) => this.hear(payload)),
+      await this.notifications.on(this.options.channel, (payload) => this.receive(payload)),
       this.notifications.onGap(() => this.doubt()),
     );
-    await this.lookOnce();
+    await this.refreshOnce();
     this.polling = this.poll();
   }
 
@@ -62,20 +62,20 @@ export class RevisionWatch {
     for (const end of this.unsubscribe) end();
     this.stopping.abort();
     await this.polling;
-    await this.looking;
+    await this.refreshing;
   }
 
   /** When the copy was last known to be the newest, on the monotonic clock. */
   get confirmedAt(): number {
-    const heardAt = this.behind ? undefined : this.notifications.lastConfirmedAt;
-    return heardAt === undefined ? this.lookedAt : Math.max(heardAt, this.lookedAt);
+    const notifiedAt = this.behind ? undefined : this.notifications.lastConfirmedAt;
+    return notifiedAt === undefined ? this.refreshedAt : Math.max(notifiedAt, this.refreshedAt);
   }
 
   confirmedWithin(milliseconds: number): boolean {
     return monotonicMs() - this.confirmedAt <= milliseconds;
   }
 
-  private hear(payload: string): void {
+  private receive(payload: string): void {
     const [, number, change] = /^(\d+) (.*)$/s.exec(payload) ?? [];
     if (number === undefined || change === undefined || this.seen === null) return this.doubt();
     const revision = BigInt(number);
@@ -95,23 +95,23 @@ export class RevisionWatch {
 
   private doubt(): void {
     this.behind = true;
-    void this.look();
+    void this.refresh();
   }
 
   /** One look at a time. A call during one gets the next, because the running one may be older than the change. */
-  private look(): Promise<void> {
-    this.lookAgain = true;
-    this.looking ??= this.lookUntilSettled().finally(() => {
-      this.looking = undefined;
+  private refresh(): Promise<void> {
+    this.refreshAgain = true;
+    this.refreshing ??= this.refreshUntilSettled().finally(() => {
+      this.refreshing = undefined;
     });
-    return this.looking;
+    return this.refreshing;
   }
 
-  private async lookUntilSettled(): Promise<void> {
-    while (this.lookAgain && !this.stopping.signal.aborted) {
-      this.lookAgain = false;
+  private async refreshUntilSettled(): Promise<void> {
+    while (this.refreshAgain && !this.stopping.signal.aborted) {
+      this.refreshAgain = false;
       try {
-        await this.lookOnce();
+        await this.refreshOnce();
         this.back();
       } catch (error) {
         this.gone(error);
@@ -119,7 +119,7 @@ export class RevisionWatch {
     }
   }
 
-  private async lookOnce(): Promise<void> {
+  private async refreshOnce(): Promise<void> {
     const asked = monotonicMs();
     const before = this.seen;
     const revision = await this.read();
@@ -129,8 +129,8 @@ export class RevisionWatch {
       await this.take(null, revision);
       this.seen = revision;
     }
-    this.lookedAt = asked;
-    if (!this.lookAgain) this.behind = false;
+    this.refreshedAt = asked;
+    if (!this.refreshAgain) this.behind = false;
   }
 
   private async read(): Promise<bigint> {
@@ -140,13 +140,13 @@ export class RevisionWatch {
     );
     const [row] = await withDeadline(ANSWER_DEADLINE_MS, reading);
     if (row === undefined) throw new Error(`${this.options.table} is empty`);
-    this.clock.hear(row.now, askedAt);
+    this.clock.synchronise(row.now, askedAt);
     return BigInt(row.revision);
   }
 
   private async poll(): Promise<void> {
     const { signal } = this.stopping;
-    while (await delay(POLL_MS, true, { signal, ref: false }).catch(() => false)) await this.look();
+    while (await delay(POLL_MS, true, { signal, ref: false }).catch(() => false)) await this.refresh();
   }
 
   /** Said once an outage, not twice a second. */

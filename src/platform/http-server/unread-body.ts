@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** More than this of a body that no handler reads is not taken in. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
-const LOOKS = 20;
+const CHECKS = 20;
 
 /**
  * Half-closes a connection whose request is still arriving after the answer. Node would close it, and the following
@@ -17,11 +17,11 @@ export function awaitRest(request: IncomingMessage, response: ServerResponse, mi
     socket.end();
   }
   const readBefore = socket.bytesRead;
-  let looks = 0;
+  let checks = 0;
   const timer = setInterval(() => {
-    looks += 1;
-    const isLate = looks === LOOKS || socket.bytesRead - readBefore > MOST_UNREAD_BYTES;
+    checks += 1;
+    const isLate = checks === CHECKS || socket.bytesRead - readBefore > MOST_UNREAD_BYTES;
     if (!request.complete && isLate) socket.destroy();
     if (request.complete || isLate || socket.destroyed) clearInterval(timer);
-  }, milliseconds / LOOKS).unref();
+  }, milliseconds / CHECKS).unref();
 }

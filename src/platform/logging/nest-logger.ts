@@ -4,7 +4,7 @@ import type { Logger } from './logger';
 type Weight = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
 /** A line for every module and route: of use only when a fault in the start is looked for. */
-const startUpChatter = new Set([
+const startUpContexts = new Set([
   'InstanceLoader',
   'NestFactory',
   'RouterExplorer',
@@ -17,7 +17,7 @@ export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...rest: unknown[]): void {
-    this.pass(startUpChatter.has(contextOf(rest) ?? '') ? 'debug' : 'info', message, rest);
+    this.pass(startUpContexts.has(contextOf(rest) ?? '') ? 'debug' : 'info', message, rest);
   }
 
   error(message: unknown, ...rest: unknown[]): void {

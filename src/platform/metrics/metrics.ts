@@ -99,7 +99,7 @@ export class Metrics {
   ]);
 
   /** Called each time before the numbers are read, for those that are not counted as they change. */
-  beforeLook(read: () => void): void {
+  beforeRead(read: () => void): void {
     this.readers.push(read);
   }
 

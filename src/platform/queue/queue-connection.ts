@@ -35,7 +35,7 @@ export class QueueConnection {
   /** One pool for all: left to themselves, every queue and every worker would open one of their own. */
   static toPostgres(url: string, size: number, logger: Logger): QueueConnection {
     setDefaultBackendFactory(createPostgresBackend);
-    const pool = new PatientPool({
+    const pool = new DeferredPool({
       connectionString: withSessionSettings(url, { search_path: queueSchema }),
       application_name: 'switchboard-queue',
       max: size,
@@ -56,15 +56,15 @@ export class QueueConnection {
 type Connected = (error: Error | undefined, client: PoolClient | undefined, done: () => void) => void;
 
 /** Long enough for a start; a job that the start itself needs is waited for no longer than this. */
-const LONGEST_PATIENCE_MS = 250;
+const LONGEST_DEFERRAL_MS = 250;
 
 /** Queues connect as soon as they are made. A start has better to do than to wait for that. */
-class PatientPool extends Pool {
+class DeferredPool extends Pool {
   private readonly opened = Promise.withResolvers<void>();
-  private readonly patience = setTimeout(() => this.open(), LONGEST_PATIENCE_MS).unref();
+  private readonly deferral = setTimeout(() => this.open(), LONGEST_DEFERRAL_MS).unref();
 
   open(): void {
-    clearTimeout(this.patience);
+    clearTimeout(this.deferral);
     this.opened.resolve();
   }
 

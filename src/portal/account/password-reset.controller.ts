@@ -79,7 +79,7 @@ export class PasswordResetController {
     return this.answers.answer(request, response, shown, async ({ token, password }) => {
       const userId = await this.resets.reset(token, password);
       await this.notices.tell(userId, 'password-changed');
-      this.visitor.letOut(response);
+      this.visitor.endSession(response);
       return { to: '/login?notice=password-changed', body: { ok: true } };
     });
   }

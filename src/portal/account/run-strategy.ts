@@ -16,7 +16,7 @@ export function runStrategy<User>(
   options: object = {},
 ): Promise<Recognised<User>> {
   return new Promise((resolve, reject) => {
-    const heard = (error: unknown, user: unknown, reason: unknown): void => {
+    const settle = (error: unknown, user: unknown, reason: unknown): void => {
       if (error !== null && error !== undefined)
         reject(error instanceof Error ? error : new Error('the strategy failed', { cause: error }));
       else if (user === false || user === null || user === undefined) resolve({ kind: 'refused', reason });
@@ -30,7 +30,7 @@ export function runStrategy<User>(
       },
       end: () => undefined,
     };
-    const ask = passport.authenticate(own, { ...options, session: false }, heard) as (
+    const ask = passport.authenticate(own, { ...options, session: false }, settle) as (
       request: Request,
       response: Response,
       next: (error: unknown) => void,

@@ -188,7 +188,7 @@ export class SecondFactorController {
       return this.signIn.open(tx, userId, this.visitor.originOf(request));
     });
     addCookie(response, this.settings, challengeCookie, '', 0);
-    const to = this.visitor.letIn(response, signedIn, next);
+    const to = this.visitor.startSession(response, signedIn, next);
     return { to, body: { ok: true, status: signedIn.status, next: to } };
   }
 

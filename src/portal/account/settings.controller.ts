@@ -224,7 +224,7 @@ export class SettingsController {
       await this.proof.require(userId, { password: form.current_password ?? '', sessionId, address });
       await this.erasure.eraseOwn(userId);
       await this.mails.send({ notice: 'account-deleted', to: email, language, values: { name } });
-      this.visitor.letOut(response);
+      this.visitor.endSession(response);
       return { to: '/login?notice=deleted', body: { ok: true } };
     });
   }

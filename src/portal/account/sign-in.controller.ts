@@ -91,7 +91,7 @@ export class SignInController {
       const userId = await this.recognise(email, request);
       if (await this.asksForCode(userId, request)) return this.askForCode(userId, response, next);
       const signedIn = await this.signIn.openNow(userId, this.visitor.originOf(request));
-      const to = this.visitor.letIn(response, signedIn, next);
+      const to = this.visitor.startSession(response, signedIn, next);
       return { to, body: { ok: true, status: signedIn.status, next: to } };
     });
   }
@@ -138,7 +138,7 @@ export class SignInController {
     const session = this.visitor.sessionOf(request);
     if (session !== null) await this.signIn.signOut(session);
     else this.activity.nothingChanged();
-    this.visitor.letOut(response);
+    this.visitor.endSession(response);
     if (request.headers.accept?.includes('text/html') === true) {
       response.statusCode = 303;
       response.setHeader('location', '/login?notice=signed-out');
@@ -160,7 +160,7 @@ export class SignInController {
     const shown = { form: LinkForm, view: 'pages/account/sign-in-link' };
     return this.answers.answer(request, response, shown, async ({ token }) => {
       const signedIn = await this.signIn.byLink(token, this.visitor.originOf(request));
-      const to = this.visitor.letIn(response, signedIn, '/dashboard/settings');
+      const to = this.visitor.startSession(response, signedIn, '/dashboard/settings');
       return { to, body: { ok: true, next: to } };
     });
   }

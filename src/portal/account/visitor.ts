@@ -42,7 +42,7 @@ export class Visitor {
   }
 
   /** Returns where to go: suspended and archived people have one page. */
-  letIn(response: ServerResponse, signedIn: SignedIn, next?: string): string {
+  startSession(response: ServerResponse, signedIn: SignedIn, next?: string): string {
     addCookie(response, this.settings, sessionCookieName(this.settings), signedIn.session, MONTH_SECONDS);
     addCookie(response, this.settings, deviceCookie, signedIn.knownDevice, YEAR_SECONDS);
     addCookie(response, this.settings, languageCookie, signedIn.language, YEAR_SECONDS);
@@ -50,7 +50,7 @@ export class Visitor {
     return status === 'suspended' || status === 'archived' ? `/account/${status}` : localPath(next);
   }
 
-  letOut(response: ServerResponse): void {
+  endSession(response: ServerResponse): void {
     addCookie(response, this.settings, sessionCookieName(this.settings), '', 0);
   }
 }

@@ -17,16 +17,16 @@ import {
   type Translate,
 } from '../../views';
 import {
-  type HttpRequest,
-  pathOf,
-  queryOf,
   addressOf,
+  type HttpRequest,
   type ListDescription,
+  type Localisation,
+  pathOf,
   periodWords,
+  queryOf,
   scopeWords,
 } from '../../web';
 import { dayLabels, dayNames } from '../lists/days';
-import type { Looks } from '../lists/looks';
 import { addressFor } from './activity-csv';
 import { type ActivityPageQuery, daysOf, periods } from './activity-query.form';
 import { daysField } from '../lists/periods';
@@ -34,7 +34,7 @@ import { daysField } from '../lists/periods';
 export function activityList(
   request: HttpRequest,
   query: ActivityPageQuery,
-  { timeZone, translate }: Looks,
+  { timeZone, translate }: Localisation,
 ): ListDescription<ActivityEntry> {
   return {
     heading: translate('activity.page.heading'),
@@ -142,7 +142,7 @@ export function dayChart(
   { days: found, countedTo }: ActivityDays,
   days: number,
   now: number,
-  { locale, timeZone, translate }: Looks,
+  { locale, timeZone, translate }: Localisation,
 ): { days: ChartModel; daysNote: string | null } {
   const counts = new Map(found.map(({ day, count }) => [day, count]));
   const names = dayNames(days, now, timeZone);

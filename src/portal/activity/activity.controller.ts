@@ -7,13 +7,13 @@ import {
   csvRows,
   type CsvTable,
   type HttpRequest,
+  listPage,
+  type ListPageModel,
+  localisationOf,
   Page,
   PageRenderer,
   viewScope,
-  type ListPageModel,
-  listPage,
 } from '../../web';
-import { looksOf } from '../lists/looks';
 import { searchedNote } from '../lists/searched-note';
 import { activityColumns, activityRow } from './activity-csv';
 import { activityList, dayChart } from './activity-model';
@@ -35,14 +35,21 @@ export class ActivityController {
     const now = Date.now();
     const scope = viewScope(request);
     const filter = filterOf(query, now);
-    const looks = looksOf(this.pages, request);
+    const localisation = localisationOf(this.pages, request);
     const [page, counted] = await Promise.all([
       this.activity.page(scope, { ...filter, cursor: query.cursor, limit: ROWS_A_PAGE }),
-      this.activity.days(scope, filter, looks.timeZone),
+      this.activity.days(scope, filter, localisation.timeZone),
     ]);
-    const note = searchedNote(page.searchedTo, looks);
-    const model = listPage(request, page, { ...activityList(request, query, looks), note }, looks.translate);
-    return counted.days.length === 0 ? model : { ...model, ...dayChart(counted, daysOf(query), now, looks) };
+    const note = searchedNote(page.searchedTo, localisation);
+    const model = listPage(
+      request,
+      page,
+      { ...activityList(request, query, localisation), note },
+      localisation.translate,
+    );
+    return counted.days.length === 0
+      ? model
+      : { ...model, ...dayChart(counted, daysOf(query), now, localisation) };
   }
 
   @Csv('/dashboard/activity/export', Access.session(), 'activity')

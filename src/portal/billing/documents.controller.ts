@@ -6,7 +6,7 @@ import { BillingAccounts, PaymentProcessor, Payments, WalletHistory } from '../.
 import { fault, formatMultiplier, formatUsd, isUuid } from '../../kernel';
 import { Settings } from '../../platform';
 import { Access, Csv, type CsvTable, FormPipe, type HttpRequest, Page, PageRenderer } from '../../web';
-import { type DocumentLooks, receiptPdf, statementPdf } from './documents';
+import { type DocumentLocalisation, receiptPdf, statementPdf } from './documents';
 import { readSpan, statementModel } from './statement-model';
 import { type WalletParty, WalletParties } from './wallet-party';
 
@@ -49,7 +49,7 @@ export class BillingDocumentsController {
     const party = await this.parties.mover(request);
     const span = readSpan(query);
     const statement = await this.history.statement(party.walletId, span.from, span.to);
-    return statementModel(statement, span, party, this.looksOf(request));
+    return statementModel(statement, span, party, this.localisationOf(request));
   }
 
   @Csv('/dashboard/billing/statements/export', Access.session(), 'statement')
@@ -89,7 +89,7 @@ export class BillingDocumentsController {
     const party = await this.parties.reader(request, query.wallet);
     const { from, to, first, last } = readSpan(query);
     const statement = await this.history.statement(party.walletId, from, to);
-    const pdf = await statementPdf(statement, await this.addressee(party), this.looksOf(request));
+    const pdf = await statementPdf(statement, await this.addressee(party), this.localisationOf(request));
     return fileOf(pdf, `statement_${first}_${last}.pdf`, response);
   }
 
@@ -103,7 +103,7 @@ export class BillingDocumentsController {
     const payment = isUuid(publicId) ? await this.payments.byPublicId(publicId) : null;
     const party = await this.parties.reader(request, payment?.walletId);
     if (payment?.state !== 'paid') throw fault('not_found');
-    const pdf = await receiptPdf(payment, await this.addressee(party), this.looksOf(request));
+    const pdf = await receiptPdf(payment, await this.addressee(party), this.localisationOf(request));
     return fileOf(pdf, `receipt_${payment.id}.pdf`, response);
   }
 
@@ -111,7 +111,7 @@ export class BillingDocumentsController {
     return { owner, invoice: (await this.accounts.of(walletId)).invoice };
   }
 
-  private looksOf(request: HttpRequest): DocumentLooks {
+  private localisationOf(request: HttpRequest): DocumentLocalisation {
     return {
       locale: this.pages.localeOf(request),
       translate: this.pages.textsFor(request),

@@ -11,7 +11,7 @@ import { formatMoney, formatTime, type Locale, type Translate } from '../../view
 import { kindWords } from './ledger-model';
 import { type PdfDocument, renderPdf } from './pdf';
 
-export interface DocumentLooks {
+export interface DocumentLocalisation {
   readonly locale: Locale;
   readonly translate: Translate;
   readonly brand: string;
@@ -27,13 +27,17 @@ interface Addressee {
 /** Receipts bear the number of the payment, which is never given twice. */
 const receiptNumber = ({ id }: Payment): string => `R-${id.padStart(8, '0')}`;
 
-export function receiptPdf(payment: Payment, to: Addressee, looks: DocumentLooks): Promise<Buffer> {
-  const { locale, translate } = looks;
+export function receiptPdf(
+  payment: Payment,
+  to: Addressee,
+  localisation: DocumentLocalisation,
+): Promise<Buffer> {
+  const { locale, translate } = localisation;
   const money = (cents: bigint): string => formatMoney(locale, cents * nanoPerCent);
   const paidAt = formatTime(locale, 'UTC', payment.paidAt ?? payment.createdAt, 'full');
   const refund = [translate('billing.receipt.refunded'), money(payment.refundedCents)];
   return renderPdf({
-    ...frameOf(translate('billing.receipt.heading'), to, looks),
+    ...frameOf(translate('billing.receipt.heading'), to, localisation),
     facts: [
       [translate('billing.receipt.number'), receiptNumber(payment)],
       [translate('billing.payments.date'), `${paidAt} UTC`],
@@ -55,8 +59,12 @@ export function receiptPdf(payment: Payment, to: Addressee, looks: DocumentLooks
   });
 }
 
-export function statementPdf(statement: Statement, to: Addressee, looks: DocumentLooks): Promise<Buffer> {
-  const { locale, translate } = looks;
+export function statementPdf(
+  statement: Statement,
+  to: Addressee,
+  localisation: DocumentLocalisation,
+): Promise<Buffer> {
+  const { locale, translate } = localisation;
   const money = (amount: bigint): string => formatMoney(locale, amount);
   const day = (at: Date): string => formatTime(locale, 'UTC', at, 'date');
   const lastDay = new Date(statement.to.getTime() - 1);
@@ -68,7 +76,7 @@ export function statementPdf(statement: Statement, to: Addressee, looks: Documen
     total: [translate('list.total'), money(rows.reduce((sum, { cost }) => sum + cost, 0n))],
   });
   return renderPdf({
-    ...frameOf(translate('billing.statement.heading'), to, looks),
+    ...frameOf(translate('billing.statement.heading'), to, localisation),
     facts: [
       [translate('billing.statement.span'), `${day(statement.from)} – ${day(lastDay)} (UTC)`],
       [translate('billing.statement.opening'), money(statement.opening)],
@@ -112,7 +120,7 @@ export function factorSpan(
 function frameOf(
   heading: string,
   { owner, invoice }: Addressee,
-  { brand, translate, isTestMode, locale, font }: DocumentLooks,
+  { brand, translate, isTestMode, locale, font }: DocumentLocalisation,
 ): Pick<PdfDocument, 'heading' | 'brand' | 'to' | 'note' | 'language' | 'font'> {
   return {
     heading,

@@ -32,23 +32,23 @@ export interface OverviewFacts {
   readonly isTestMode: boolean;
 }
 
-interface Looks {
+interface Localisation {
   readonly translate: Translate;
   readonly locale: Locale;
 }
 
 const USUAL_AMOUNT = '50.00';
 
-export function overviewModel(facts: OverviewFacts, looks: Looks): object {
+export function overviewModel(facts: OverviewFacts, localisation: Localisation): object {
   const { party, account, cards, recent, query, isConnected } = facts;
-  const { translate } = looks;
+  const { translate } = localisation;
   const amount = query.amount === undefined || query.amount === '' ? USUAL_AMOUNT : query.amount;
   const cents = readTopUpCents(amount);
   return {
     walletScope: walletWords(party, translate),
     tabs: billingTabs('overview', translate),
-    banners: bannersOf(facts, looks),
-    tiles: tilesOf(facts, looks),
+    banners: bannersOf(facts, localisation),
+    tiles: tilesOf(facts, localisation),
     isConnected,
     topUp: {
       amount,
@@ -74,7 +74,7 @@ export function overviewModel(facts: OverviewFacts, looks: Looks): object {
   };
 }
 
-function tilesOf({ wallet, party }: OverviewFacts, { translate, locale }: Looks): TileModel[] {
+function tilesOf({ wallet, party }: OverviewFacts, { translate, locale }: Localisation): TileModel[] {
   const { balance, creditLimit, escrowed } = wallet;
   const free = balance + creditLimit - escrowed;
   const limit = formatMoney(locale, creditLimit);
@@ -103,7 +103,7 @@ function tilesOf({ wallet, party }: OverviewFacts, { translate, locale }: Looks)
 
 function bannersOf(
   { account, query, isConnected, isTestMode, wallet }: OverviewFacts,
-  { translate, locale }: Looks,
+  { translate, locale }: Localisation,
 ): BannerModel[] {
   const { failureCode } = account;
   const shown: [boolean, BannerModel['tone'], string, Record<string, string>?][] = [

@@ -1,7 +1,7 @@
 import type { Statement, UsageShare } from '../../billing';
 import { validationFault } from '../../kernel';
 import { formatTime, type Locale, type TableModel } from '../../views';
-import { type DocumentLooks, factorSpan, factorText } from './documents';
+import { type DocumentLocalisation, factorSpan, factorText } from './documents';
 import { kindWords } from './ledger-model';
 import { billingTabs, walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
@@ -49,7 +49,7 @@ export function statementModel(
   statement: Statement,
   { first, last }: Span,
   party: WalletParty,
-  { translate, locale }: DocumentLooks,
+  { translate, locale }: DocumentLocalisation,
 ): object {
   const query = `from=${first}&to=${last}`;
   const money = (label: string, value: bigint) => ({ label, figure: { kind: 'money', value } });
@@ -87,7 +87,7 @@ export function statementModel(
   };
 }
 
-type Translate = DocumentLooks['translate'];
+type Translate = DocumentLocalisation['translate'];
 
 const factorTable = ({ factors }: Statement, locale: Locale, translate: Translate): TableModel => ({
   caption: translate('billing.statement.factors'),

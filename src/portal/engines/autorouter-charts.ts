@@ -8,14 +8,14 @@ import {
   slotOf,
 } from '../../views';
 import { dayLabels, dayNames } from '../lists/days';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
 import { centsText } from './autorouter-words';
 
 /** Which model answered how many requests, day by day. */
-export function shareChart({ byDay, days }: AutorouterFacts, looks: Looks): ChartModel | null {
+export function shareChart({ byDay, days }: AutorouterFacts, localisation: Localisation): ChartModel | null {
   if (byDay.length === 0) return null;
-  const { translate, locale, timeZone } = looks;
+  const { translate, locale, timeZone } = localisation;
   const names = dayNames(days, Date.now(), timeZone);
   const models = [...new Set(byDay.map(({ model }) => model))].sort();
   const counts = new Map(byDay.map(({ day, model, requests }) => [`${day} ${model}`, requests]));
@@ -35,10 +35,10 @@ export function shareChart({ byDay, days }: AutorouterFacts, looks: Looks): Char
 }
 
 /** Of every week: what was expected to be spent of what the reference costs, and how often another model answered. */
-export function trendChart({ byWeek }: AutorouterFacts, looks: Looks): ChartModel | null {
+export function trendChart({ byWeek }: AutorouterFacts, localisation: Localisation): ChartModel | null {
   const known = byWeek.filter(({ estimatedCostRatio }) => estimatedCostRatio !== null);
   if (known.length < 2) return null;
-  const { translate, locale } = looks;
+  const { translate, locale } = localisation;
   return lineChart({
     title: translate('autorouter.trend'),
     labels: dayLabels(
@@ -64,9 +64,9 @@ export function trendChart({ byWeek }: AutorouterFacts, looks: Looks): ChartMode
 /** The candidates by cost and score; through them the way of the dial, with the setting in force ringed. */
 export function qualityPlot(
   { report, candidates, dials, policy }: AutorouterFacts,
-  looks: Looks,
+  localisation: Localisation,
 ): ScatterModel | null {
-  const { translate } = looks;
+  const { translate } = localisation;
   const open = new Set(candidates);
   return scatterChart({
     title: translate('autorouter.plot'),
@@ -85,7 +85,8 @@ export function qualityPlot(
           : [{ label: String(dial), x: cost.value, y: score.value, current: dial === policy.dial }],
       ),
     },
-    formatX: (value) => centsText(value, looks),
-    formatY: (value) => new Intl.NumberFormat(looks.locale, { maximumFractionDigits: 1 }).format(value),
+    formatX: (value) => centsText(value, localisation),
+    formatY: (value) =>
+      new Intl.NumberFormat(localisation.locale, { maximumFractionDigits: 1 }).format(value),
   });
 }

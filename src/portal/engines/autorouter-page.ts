@@ -13,8 +13,7 @@ import {
   type TileModel,
   type Translate,
 } from '../../views';
-import { type HttpRequest, periodWords, scopeWords } from '../../web';
-import type { Looks } from '../lists/looks';
+import { type HttpRequest, type Localisation, periodWords, scopeWords } from '../../web';
 import { qualityPlot, shareChart, trendChart } from './autorouter-charts';
 import type { AutorouterFacts } from './autorouter-facts';
 import { ownFields } from './autorouter-fields';
@@ -35,7 +34,7 @@ export interface PageFacts {
     readonly open: { readonly key: ManagedKey; readonly own: AutoSettings } | null;
     readonly models: readonly string[];
   };
-  readonly looks: Looks;
+  readonly localisation: Localisation;
 }
 
 export interface AutorouterPageModel {
@@ -68,10 +67,10 @@ export interface AutorouterPageModel {
   } | null;
 }
 
-export function autorouterPage({ request, facts, settings, looks }: PageFacts): AutorouterPageModel {
-  const { translate, timeZone } = looks;
+export function autorouterPage({ request, facts, settings, localisation }: PageFacts): AutorouterPageModel {
+  const { translate, timeZone } = localisation;
   const { days } = facts;
-  const plot = qualityPlot(facts, looks);
+  const plot = qualityPlot(facts, localisation);
   return {
     scope: `${periodWords(days, timeZone, translate)} · ${scopeWords(request, translate)}`,
     periods: {
@@ -82,7 +81,7 @@ export function autorouterPage({ request, facts, settings, looks }: PageFacts): 
       })),
       zone: timeZone,
     },
-    state: stateOf(facts, looks),
+    state: stateOf(facts, localisation),
     simulated: facts.isSimulated ? simulatedBanner(translate) : null,
     earlierJudge: facts.isOfEarlierJudge
       ? {
@@ -91,20 +90,20 @@ export function autorouterPage({ request, facts, settings, looks }: PageFacts): 
           text: translate('autorouter.earlier-judge', { version: facts.report?.judgeVersion }),
         }
       : null,
-    tiles: autorouterTiles(facts, looks),
+    tiles: autorouterTiles(facts, localisation),
     plot,
     plotNote: plot === null ? translate('autorouter.plot-none') : null,
-    candidates: candidateTable(facts, looks),
-    dials: dialTable(facts, looks),
-    chart: shareChart(facts, looks),
-    trend: trendChart(facts, looks),
-    models: modelTable(facts, looks),
-    buckets: bucketTable(facts, looks),
-    decisions: decisionTable(facts, looks),
-    reasons: reasonTable(facts, looks),
-    exclusions: exclusionTable(facts, looks),
-    calibration: calibrationTable(facts, looks),
-    calibrationNote: calibrationNote(facts, looks),
+    candidates: candidateTable(facts, localisation),
+    dials: dialTable(facts, localisation),
+    chart: shareChart(facts, localisation),
+    trend: trendChart(facts, localisation),
+    models: modelTable(facts, localisation),
+    buckets: bucketTable(facts, localisation),
+    decisions: decisionTable(facts, localisation),
+    reasons: reasonTable(facts, localisation),
+    exclusions: exclusionTable(facts, localisation),
+    calibration: calibrationTable(facts, localisation),
+    calibrationNote: calibrationNote(facts, localisation),
     user: {
       version: versionOf(settings.own),
       fields: ownFields('user', settings.own, settings.models, translate),
@@ -140,7 +139,7 @@ function keyForm(
 }
 
 /** Off, learning, or choosing: what the router does now, and what it waits for. */
-function stateOf({ policy, learning }: AutorouterFacts, { translate, locale }: Looks): BannerModel {
+function stateOf({ policy, learning }: AutorouterFacts, { translate, locale }: Localisation): BannerModel {
   if (policy.mode === 'off')
     return {
       tone: 'neutral',
@@ -172,8 +171,8 @@ function stateOf({ policy, learning }: AutorouterFacts, { translate, locale }: L
   };
 }
 
-function calibrationTable({ report }: AutorouterFacts, looks: Looks): TableModel {
-  const { translate, locale } = looks;
+function calibrationTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
+  const { translate, locale } = localisation;
   const percent = (value: number): Cell => ({
     kind: 'text',
     align: 'end',
@@ -194,7 +193,7 @@ function calibrationTable({ report }: AutorouterFacts, looks: Looks): TableModel
   };
 }
 
-function calibrationNote({ report }: AutorouterFacts, { translate, locale }: Looks): string {
+function calibrationNote({ report }: AutorouterFacts, { translate, locale }: Localisation): string {
   const { error = null, accuracy = null } = report?.calibration ?? {};
   if (error === null) return translate('qualitative.too-few');
   const percent = (share: number): string =>

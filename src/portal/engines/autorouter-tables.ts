@@ -1,15 +1,15 @@
 import type { Interval, MadeDecision } from '../../quality';
 import { DECISION_REASONS } from '../../routing';
 import type { Cell, LabelledFigure, RowModel, TableModel, Translate } from '../../views';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
 import { changeText, decimalText, intervalText } from './autorouter-words';
 
 const end = 'end' as const;
 
 /** Models that answered, with what they cost and how long they took. */
-export function modelTable({ chosen }: AutorouterFacts, looks: Looks): TableModel {
-  const { translate } = looks;
+export function modelTable({ chosen }: AutorouterFacts, localisation: Localisation): TableModel {
+  const { translate } = localisation;
   const total = chosen.reduce((sum, { requests }) => sum + requests, 0);
   return {
     caption: translate('autorouter.chosen'),
@@ -36,8 +36,8 @@ export function modelTable({ chosen }: AutorouterFacts, looks: Looks): TableMode
 }
 
 /** What each model is worth for each kind of request. */
-export function bucketTable({ report }: AutorouterFacts, looks: Looks): TableModel {
-  const { translate } = looks;
+export function bucketTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
+  const { translate } = localisation;
   return {
     caption: translate('autorouter.buckets'),
     columns: [
@@ -54,7 +54,7 @@ export function bucketTable({ report }: AutorouterFacts, looks: Looks): TableMod
         { kind: 'text', value: model },
         {
           kind: 'text',
-          value: mean === null ? translate('qualitative.too-few') : intervalText(mean, looks),
+          value: mean === null ? translate('qualitative.too-few') : intervalText(mean, localisation),
           align: end,
         },
         { kind: 'number', value: count, align: end },
@@ -67,7 +67,7 @@ export function bucketTable({ report }: AutorouterFacts, looks: Looks): TableMod
 }
 
 /** How often each rule decided. */
-export function reasonTable({ reasons, totals }: AutorouterFacts, { translate }: Looks): TableModel {
+export function reasonTable({ reasons, totals }: AutorouterFacts, { translate }: Localisation): TableModel {
   return {
     caption: translate('autorouter.reasons-of'),
     compact: true,
@@ -88,7 +88,7 @@ export function reasonTable({ reasons, totals }: AutorouterFacts, { translate }:
 }
 
 /** Why models were not weighed, by how often. */
-export function exclusionTable({ excluded }: AutorouterFacts, { translate }: Looks): TableModel {
+export function exclusionTable({ excluded }: AutorouterFacts, { translate }: Localisation): TableModel {
   return {
     caption: translate('autorouter.excluded'),
     compact: true,
@@ -107,8 +107,8 @@ export function exclusionTable({ excluded }: AutorouterFacts, { translate }: Loo
 }
 
 /** Why the last requests were answered by the models that answered them. */
-export function decisionTable({ latest }: AutorouterFacts, looks: Looks): TableModel {
-  const { translate } = looks;
+export function decisionTable({ latest }: AutorouterFacts, localisation: Localisation): TableModel {
+  const { translate } = localisation;
   const columns = [
     { label: translate('requests.time') },
     { label: translate('requests.model') },
@@ -118,7 +118,7 @@ export function decisionTable({ latest }: AutorouterFacts, looks: Looks): TableM
   return {
     caption: translate('autorouter.latest'),
     columns,
-    rows: latest.map((decision) => decisionRow(decision, looks)),
+    rows: latest.map((decision) => decisionRow(decision, localisation)),
     hasDetail: true,
     span: columns.length + 1,
     empty: { title: translate('autorouter.latest-none'), text: translate('autorouter.none-text') },
@@ -137,13 +137,13 @@ function exclusionText(reason: string, translate: Translate): string {
   return text === key ? reason : text;
 }
 
-function decisionRow(decision: MadeDecision, looks: Looks): RowModel {
-  const { translate } = looks;
+function decisionRow(decision: MadeDecision, localisation: Localisation): RowModel {
+  const { translate } = localisation;
   const { requestId, createdAt, chosen, reason, costRatio } = decision;
   const why = reasonText(reason, translate);
   const cost: Cell = {
     kind: 'text',
-    value: costRatio === null ? '–' : changeText(costRatio, looks),
+    value: costRatio === null ? '–' : changeText(costRatio, localisation),
     align: end,
     minor: true,
   };
@@ -158,7 +158,7 @@ function decisionRow(decision: MadeDecision, looks: Looks): RowModel {
       id: `decision-${requestId}`,
       name: `${chosen}: ${why}`,
       href: requestHref(requestId),
-      items: detailsOf(decision, looks),
+      items: detailsOf(decision, localisation),
     },
   };
 }
@@ -166,8 +166,11 @@ function decisionRow(decision: MadeDecision, looks: Looks): RowModel {
 const requestHref = (requestId: string): string =>
   `/dashboard/request-log?request_id=${requestId}&open=${requestId}`;
 
-function detailsOf({ candidates, excluded, ...decision }: MadeDecision, looks: Looks): LabelledFigure[] {
-  const { translate } = looks;
+function detailsOf(
+  { candidates, excluded, ...decision }: MadeDecision,
+  localisation: Localisation,
+): LabelledFigure[] {
+  const { translate } = localisation;
   const text = (label: string, value: string | null): LabelledFigure[] =>
     value === null || value === '' ? [] : [{ label, figure: { kind: 'text', value } }];
   const left = Object.entries(excluded).map(
@@ -180,8 +183,8 @@ function detailsOf({ candidates, excluded, ...decision }: MadeDecision, looks: L
       text(
         model,
         translate('autorouter.candidate', {
-          quality: points({ value: q, low: lo ?? q, high: hi ?? q }, looks),
-          utility: decimalText(u * 100, looks),
+          quality: points({ value: q, low: lo ?? q, high: hi ?? q }, localisation),
+          utility: decimalText(u * 100, localisation),
         }),
       ),
     ),
@@ -193,5 +196,5 @@ function detailsOf({ candidates, excluded, ...decision }: MadeDecision, looks: L
   ];
 }
 
-const points = ({ value, low, high }: Interval, looks: Looks): string =>
-  intervalText({ value: value * 100, low: low * 100, high: high * 100 }, looks);
+const points = ({ value, low, high }: Interval, localisation: Localisation): string =>
+  intervalText({ value: value * 100, low: low * 100, high: high * 100 }, localisation);

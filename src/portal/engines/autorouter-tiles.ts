@@ -1,6 +1,6 @@
 import { nanoPerUsd } from '../../kernel';
 import type { TileModel } from '../../views';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
 import {
   centsText,
@@ -13,9 +13,9 @@ import {
 } from './autorouter-words';
 
 /** What was asked, what it cost and was worth against the reference model, and how sure that is. */
-export function autorouterTiles(facts: AutorouterFacts, looks: Looks): TileModel[] {
+export function autorouterTiles(facts: AutorouterFacts, localisation: Localisation): TileModel[] {
   const { totals, reasons } = facts;
-  const text = (name: string): string => looks.translate(`autorouter.${name}`);
+  const text = (name: string): string => localisation.translate(`autorouter.${name}`);
   const doubtful = reasons.reduce(
     (sum, { reason, requests }) => sum + (inDoubt.has(reason) ? requests : 0),
     0,
@@ -30,8 +30,8 @@ export function autorouterTiles(facts: AutorouterFacts, looks: Looks): TileModel
       figure: { kind: 'percent', value: share(doubtful) },
       note: text('in-doubt-note'),
     },
-    ...measuredTiles(facts, looks),
-    estimateTile(facts, looks),
+    ...measuredTiles(facts, localisation),
+    estimateTile(facts, localisation),
     { label: text('failovers'), figure: { kind: 'number', value: totals.failovers } },
     words(
       text('sticky'),
@@ -49,34 +49,44 @@ const words = (label: string, value: string, note: string): TileModel => ({
 });
 
 /** By answers of both models to the same requests; the range stands under its figure. */
-function measuredTiles({ measured }: AutorouterFacts, looks: Looks): TileModel[] {
-  const { translate } = looks;
+function measuredTiles({ measured }: AutorouterFacts, localisation: Localisation): TileModel[] {
+  const { translate } = localisation;
   const few = translate('qualitative.too-few');
   const note = (range: string | null): string =>
-    [range, translate('autorouter.measured'), pairsText(measured.pairs, looks)].filter(Boolean).join(' · ');
+    [range, translate('autorouter.measured'), pairsText(measured.pairs, localisation)]
+      .filter(Boolean)
+      .join(' · ');
   const { quality, costRatio, latencyMs } = measured;
   return [
     words(
       translate('autorouter.measured-cost'),
-      costRatio === null ? few : changeText(costRatio.value, looks),
-      note(costRatio === null ? null : rangeText(costRatio, (ratio) => changeText(ratio, looks), looks)),
+      costRatio === null ? few : changeText(costRatio.value, localisation),
+      note(
+        costRatio === null
+          ? null
+          : rangeText(costRatio, (ratio) => changeText(ratio, localisation), localisation),
+      ),
     ),
     words(
       translate('autorouter.measured-quality'),
-      quality === null ? few : signedText(quality.value, looks),
-      note(quality === null ? null : rangeText(quality, (points) => signedText(points, looks), looks)),
+      quality === null ? few : signedText(quality.value, localisation),
+      note(
+        quality === null
+          ? null
+          : rangeText(quality, (points) => signedText(points, localisation), localisation),
+      ),
     ),
     words(
       translate('autorouter.measured-latency'),
-      latencyMs === null ? few : millisecondsText(latencyMs.p50, looks),
-      note(latencyMs === null ? null : `p95 ${millisecondsText(latencyMs.p95, looks)}`),
+      latencyMs === null ? few : millisecondsText(latencyMs.p50, localisation),
+      note(latencyMs === null ? null : `p95 ${millisecondsText(latencyMs.p95, localisation)}`),
     ),
   ];
 }
 
 /** By what the router expected of both models; in dollars beside, so that the comparison has its size. */
-function estimateTile({ totals }: AutorouterFacts, looks: Looks): TileModel {
-  const { translate } = looks;
+function estimateTile({ totals }: AutorouterFacts, localisation: Localisation): TileModel {
+  const { translate } = localisation;
   const label = translate('autorouter.estimated-cost');
   const ratio = totals.estimatedCostRatio;
   if (ratio === null) return words(label, translate('qualitative.too-few'), translate('autorouter.estimate'));
@@ -84,11 +94,11 @@ function estimateTile({ totals }: AutorouterFacts, looks: Looks): TileModel {
   const text =
     ratio > 0 && totals.costNano > nanoPerUsd / 1_000_000n
       ? translate('autorouter.estimate-money', {
-          spent: centsText(spent, looks),
-          reference: centsText(spent / ratio, looks),
+          spent: centsText(spent, localisation),
+          reference: centsText(spent / ratio, localisation),
         })
       : translate('autorouter.estimate');
-  return words(label, changeText(ratio, looks), text);
+  return words(label, changeText(ratio, localisation), text);
 }
 
 const spendTile = ({ evaluationSpend }: AutorouterFacts, text: (name: string) => string): TileModel[] =>

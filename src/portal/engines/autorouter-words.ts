@@ -1,5 +1,5 @@
 import type { Interval } from '../../quality';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 
 /** In which the router did not choose: it leaned on the reference model, or on what settings name instead. */
 export const inDoubt: ReadonlySet<string> = new Set([
@@ -12,7 +12,7 @@ export const inDoubt: ReadonlySet<string> = new Set([
 ]);
 
 const percentOf =
-  ({ locale }: Looks) =>
+  ({ locale }: Localisation) =>
   (ratio: number): string =>
     new Intl.NumberFormat(locale, {
       style: 'percent',
@@ -21,39 +21,47 @@ const percentOf =
     }).format(ratio);
 
 /** Against the reference model, never against the dearest. */
-export const changeText = (ratio: number, looks: Looks): string => percentOf(looks)(ratio - 1);
+export const changeText = (ratio: number, localisation: Localisation): string =>
+  percentOf(localisation)(ratio - 1);
 
-export const changeIntervalText = ({ value, low, high }: Interval, looks: Looks): string => {
-  const shown = (ratio: number): string => changeText(ratio, looks);
+export const changeIntervalText = ({ value, low, high }: Interval, localisation: Localisation): string => {
+  const shown = (ratio: number): string => changeText(ratio, localisation);
   return `${shown(value)} [${shown(low)}, ${shown(high)}]`;
 };
 
 /** The ends alone, for the line under a figure. */
-export const rangeText = ({ low, high }: Interval, shown: (value: number) => string, looks: Looks): string =>
-  looks.translate('autorouter.range', { low: shown(low), high: shown(high) });
+export const rangeText = (
+  { low, high }: Interval,
+  shown: (value: number) => string,
+  localisation: Localisation,
+): string => localisation.translate('autorouter.range', { low: shown(low), high: shown(high) });
 
 /** The figure never stands without its interval. */
-export function intervalText({ value, low, high }: Interval, looks: Looks, isSigned = false): string {
+export function intervalText(
+  { value, low, high }: Interval,
+  localisation: Localisation,
+  isSigned = false,
+): string {
   const shown = (figure: number): string =>
-    isSigned ? signedText(figure, looks) : decimalText(figure, looks);
+    isSigned ? signedText(figure, localisation) : decimalText(figure, localisation);
   return `${shown(value)} [${shown(low)}, ${shown(high)}]`;
 }
 
-export const decimalText = (value: number, { locale }: Looks): string =>
+export const decimalText = (value: number, { locale }: Localisation): string =>
   new Intl.NumberFormat(locale, { minimumFractionDigits: 1, maximumFractionDigits: 1 }).format(value);
 
-export const signedText = (value: number, { locale }: Looks): string =>
+export const signedText = (value: number, { locale }: Localisation): string =>
   new Intl.NumberFormat(locale, {
     minimumFractionDigits: 1,
     maximumFractionDigits: 1,
     signDisplay: 'exceptZero',
   }).format(value);
 
-export const millisecondsText = (value: number, { locale }: Looks): string =>
+export const millisecondsText = (value: number, { locale }: Localisation): string =>
   `${new Intl.NumberFormat(locale, { signDisplay: 'exceptZero', maximumFractionDigits: 0 }).format(value)} ms`;
 
 /** Dollars of an answer, as exact as they are small. */
-export const centsText = (nano: number, { locale }: Looks): string =>
+export const centsText = (nano: number, { locale }: Localisation): string =>
   new Intl.NumberFormat(locale, {
     style: 'currency',
     currency: 'USD',
@@ -62,7 +70,7 @@ export const centsText = (nano: number, { locale }: Looks): string =>
     maximumSignificantDigits: 3,
   }).format(nano / 1e9);
 
-export const pairsText = (count: number, { translate }: Looks): string =>
+export const pairsText = (count: number, { translate }: Localisation): string =>
   translate('autorouter.pairs', { count });
 
 /** The four places with a name; between them a number alone. */
@@ -74,7 +82,7 @@ const named: Readonly<Record<number, string>> = {
   10: 'most-savings',
 };
 
-export function dialText(dial: number, { translate }: Pick<Looks, 'translate'>): string {
+export function dialText(dial: number, { translate }: Pick<Localisation, 'translate'>): string {
   const name = named[dial];
   return name === undefined ? String(dial) : `${dial} · ${translate(`autorouter.dials.${name}`)}`;
 }

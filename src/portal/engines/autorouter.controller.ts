@@ -28,9 +28,17 @@ import {
   type RouterState,
   newestLearned,
 } from '../../routing';
-import { Access, actorOf, Data, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import {
+  Access,
+  actorOf,
+  Data,
+  type HttpRequest,
+  localisationOf,
+  Page,
+  PageRenderer,
+  viewScope,
+} from '../../web';
 import { DAY_MS } from '../lists/days';
-import { looksOf } from '../lists/looks';
 import type { AutorouterFacts } from './autorouter-facts';
 import { presentAutorouter } from './autorouter-json';
 import { autorouterPage } from './autorouter-page';
@@ -78,10 +86,10 @@ export class AutorouterController {
     @Query() { days = USUAL_DAYS, key }: AutorouterPageQuery,
     @Req() request: HttpRequest,
   ): Promise<object> {
-    const looks = looksOf(this.pages, request);
+    const localisation = localisationOf(this.pages, request);
     const { userId } = actorOf(request);
     const [facts, isHelpClosed, own, keys] = await Promise.all([
-      this.facts(request, days, looks.timeZone),
+      this.facts(request, days, localisation.timeZone),
       this.personal.isHelpClosed(userId, 'autorouter'),
       this.settings.of({ level: 'user', id: userId }),
       this.keys.list({ kind: 'user', userId }, { limit: MOST_KEYS }),
@@ -94,7 +102,7 @@ export class AutorouterController {
         open === undefined ? null : { key: open, own: await this.settings.of({ level: 'key', id: open.id }) },
       models: this.openModels(request).map(({ name }) => name),
     };
-    return { isHelpClosed, ...autorouterPage({ request, facts, settings, looks }) };
+    return { isHelpClosed, ...autorouterPage({ request, facts, settings, localisation }) };
   }
 
   @Data('/dashboard/api/autorouter', Access.session())

@@ -1,14 +1,14 @@
 import type { DialOutcome } from '../../quality';
 import type { Cell, ColumnModel, TableModel } from '../../views';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 import type { AutorouterFacts } from './autorouter-facts';
 import { centsText, changeIntervalText, dialText, intervalText } from './autorouter-words';
 
 const end = 'end' as const;
 
 /** What every place of the dial would have chosen of the last judged requests, and what that was worth. */
-export function dialTable({ dials, policy }: AutorouterFacts, looks: Looks): TableModel {
-  const { translate } = looks;
+export function dialTable({ dials, policy }: AutorouterFacts, localisation: Localisation): TableModel {
+  const { translate } = localisation;
   const columns: ColumnModel[] = [
     { label: translate('engines.dial') },
     { label: translate('autorouter.dial-cost'), align: end },
@@ -21,7 +21,7 @@ export function dialTable({ dials, policy }: AutorouterFacts, looks: Looks): Tab
     caption: translate('autorouter.dial-preview'),
     compact: true,
     columns,
-    rows: hasPairs ? dials.map((outcome) => ({ cells: dialCells(outcome, policy.dial, looks) })) : [],
+    rows: hasPairs ? dials.map((outcome) => ({ cells: dialCells(outcome, policy.dial, localisation) })) : [],
     empty: { title: translate('autorouter.dial-none'), text: translate('autorouter.dial-none-text') },
   };
 }
@@ -29,20 +29,20 @@ export function dialTable({ dials, policy }: AutorouterFacts, looks: Looks): Tab
 function dialCells(
   { dial, pairs, away, difference, costRatio }: DialOutcome,
   own: number,
-  looks: Looks,
+  localisation: Localisation,
 ): Cell[] {
-  const { translate } = looks;
+  const { translate } = localisation;
   const few = translate('qualitative.too-few');
   const text = (value: string | null): Cell => ({ kind: 'text', value: value ?? few, align: end });
   return [
     {
       kind: 'text',
-      value: dialText(dial, looks),
+      value: dialText(dial, localisation),
       heading: true,
       ...(dial === own ? { note: translate('autorouter.dial-own') } : {}),
     },
-    text(costRatio === null ? null : changeIntervalText(costRatio, looks)),
-    text(difference === null ? null : intervalText(difference, looks, true)),
+    text(costRatio === null ? null : changeIntervalText(costRatio, localisation)),
+    text(difference === null ? null : intervalText(difference, localisation, true)),
     away === null
       ? { ...text(null), minor: true }
       : { kind: 'percent', value: away, align: end, minor: true },
@@ -51,8 +51,8 @@ function dialCells(
 }
 
 /** The models that may be chosen, as judged; those of which too little is known say so. */
-export function candidateTable(facts: AutorouterFacts, looks: Looks): TableModel {
-  const { translate } = looks;
+export function candidateTable(facts: AutorouterFacts, localisation: Localisation): TableModel {
+  const { translate } = localisation;
   const { report, candidates, chosen, learning } = facts;
   const scores = new Map(report?.models.map((model) => [model.model, model]));
   const total = chosen.reduce((sum, { requests }) => sum + requests, 0);
@@ -69,8 +69,8 @@ export function candidateTable(facts: AutorouterFacts, looks: Looks): TableModel
         : undefined;
     return [
       { kind: 'text', value: model, heading: true, ...(note === undefined ? {} : { note }) },
-      { kind: 'text', value: mean === null ? few : intervalText(mean, looks), align: end },
-      { kind: 'text', value: cost === null ? few : costText(cost, looks), align: end },
+      { kind: 'text', value: mean === null ? few : intervalText(mean, localisation), align: end },
+      { kind: 'text', value: cost === null ? few : costText(cost, localisation), align: end },
       { kind: 'number', value: count, align: end, minor: true },
       {
         kind: 'percent',
@@ -96,5 +96,5 @@ export function candidateTable(facts: AutorouterFacts, looks: Looks): TableModel
   };
 }
 
-const costText = (cost: { value: number; low: number; high: number }, looks: Looks): string =>
-  `${centsText(cost.value, looks)} [${centsText(Math.max(0, cost.low), looks)}, ${centsText(cost.high, looks)}]`;
+const costText = (cost: { value: number; low: number; high: number }, localisation: Localisation): string =>
+  `${centsText(cost.value, localisation)} [${centsText(Math.max(0, cost.low), localisation)}, ${centsText(cost.high, localisation)}]`;

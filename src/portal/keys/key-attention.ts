@@ -1,10 +1,10 @@
 import type { ManagedKey } from '../../keys';
 import { type BannerModel, formatMoney, formatPercent, formatTime } from '../../views';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 import { isUsedUp, resetWords } from './key-words';
 
 /** Why a key wants looking at: its budget, or its end. */
-export function attentionOf(key: ManagedKey, { locale, translate }: Looks): BannerModel {
+export function attentionOf(key: ManagedKey, { locale, translate }: Localisation): BannerModel {
   const action = { label: translate('action.details'), href: `/dashboard/keys/${key.publicId}` };
   const { name, budget, expiresAt } = key;
   if (key.status === 'expired')

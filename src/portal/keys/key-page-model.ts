@@ -26,8 +26,7 @@ import type {
   Translate,
 } from '../../views';
 import { formatPercent, formatTime } from '../../views';
-import type { Looks } from '../lists/looks';
-import { periodWords } from '../../web';
+import { type Localisation, periodWords } from '../../web';
 import { requestColumns, requestRow } from '../overview/request-rows';
 import { spendChart } from '../overview/usage-chart';
 import { attentionOf } from './key-attention';
@@ -68,9 +67,9 @@ export interface KeyPageModel {
   readonly acts: object;
 }
 
-export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
+export function keyPage(facts: Facts, localisation: Localisation): KeyPageModel {
   const { key, usage, lastDay } = facts;
-  const { translate } = looks;
+  const { translate } = localisation;
   const isFinal = key.status === 'revoked';
   const isAdministrator = facts.role === 'administrator';
   const needsLook = key.status === 'expired' || (key.status === 'active' && isUsedUp(key));
@@ -83,13 +82,13 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
       href: `/dashboard/keys/${key.publicId}`,
       logHref: `/dashboard/request-log?key=${key.publicId}`,
     },
-    attention: needsLook ? attentionOf(key, looks) : null,
-    decisions: decisionsOf(key, looks),
+    attention: needsLook ? attentionOf(key, localisation) : null,
+    decisions: decisionsOf(key, localisation),
     figures: figuresOf(facts, translate),
     facts: factsOf(facts, translate),
-    limits: limitsTable(facts, looks),
-    chart: usage.groups.length === 0 ? null : spendChart(usage, looks),
-    scope: `${periodWords(USAGE_DAYS, looks.timeZone, translate)} · ${key.name}`,
+    limits: limitsTable(facts, localisation),
+    chart: usage.groups.length === 0 ? null : spendChart(usage, localisation),
+    scope: `${periodWords(USAGE_DAYS, localisation.timeZone, translate)} · ${key.name}`,
     requests: {
       caption: translate('requests.latest'),
       columns: requestColumns(translate),
@@ -116,7 +115,7 @@ export function keyPage(facts: Facts, looks: Looks): KeyPageModel {
 
 function decisionsOf(
   { pause, limitsLock, status, fileName }: ManagedKey,
-  { translate, locale }: Looks,
+  { translate, locale }: Localisation,
 ): BannerModel[] {
   const words = (text: string, { by, at, reason }: KeyDecision): BannerModel => {
     const when = `${formatTime(locale, 'UTC', at, 'minute')} UTC`;
@@ -183,8 +182,8 @@ function factsOf({ key, owners, requests }: Facts, translate: Translate): { item
 }
 
 /** Whichever of these is reached first stops the key; the nearest is marked. */
-function limitsTable({ key, limits, rate, tokens, parallel }: Facts, looks: Looks): TableModel {
-  const { translate, locale } = looks;
+function limitsTable({ key, limits, rate, tokens, parallel }: Facts, localisation: Localisation): TableModel {
+  const { translate, locale } = localisation;
   return {
     caption: translate('keys.limits'),
     columns: [
@@ -194,8 +193,8 @@ function limitsTable({ key, limits, rate, tokens, parallel }: Facts, looks: Look
       { label: translate('keys.tightest-column') },
     ],
     rows: [
-      ...limits.limits.map((limit) => limitRow(limit, looks)),
-      ...key.modelBudgets.map((budget) => modelBudgetRow(budget, looks)),
+      ...limits.limits.map((limit) => limitRow(limit, localisation)),
+      ...key.modelBudgets.map((budget) => modelBudgetRow(budget, localisation)),
       walletRow(limits, translate),
       countedRow('rate', rate.used, rate.limit, translate),
       ...(tokens === null ? [] : [countedRow('tokens', tokens.used, tokens.limit, translate)]),
@@ -205,25 +204,28 @@ function limitsTable({ key, limits, rate, tokens, parallel }: Facts, looks: Look
   };
 }
 
-const limitRow = (limit: LimitInForce, looks: Looks): RowModel => ({
+const limitRow = (limit: LimitInForce, localisation: Localisation): RowModel => ({
   cells: [
-    { kind: 'text', value: looks.translate(`keys.limit.${limit.kind}`), heading: true },
-    usedCell(limit, looks),
+    { kind: 'text', value: localisation.translate(`keys.limit.${limit.kind}`), heading: true },
+    usedCell(limit, localisation),
     limit.showsAmounts
       ? { kind: 'money', value: limit.state.remaining, align: 'end' }
-      : { kind: 'text', value: looks.translate('keys.not-shown'), align: 'end' },
-    tightestCell(limit.isTightest, looks.translate),
+      : { kind: 'text', value: localisation.translate('keys.not-shown'), align: 'end' },
+    tightestCell(limit.isTightest, localisation.translate),
   ],
 });
 
-function modelBudgetRow({ model, state }: ManagedKey['modelBudgets'][number], looks: Looks): RowModel {
-  const label = looks.translate('keys.limit.key_model', { model });
+function modelBudgetRow(
+  { model, state }: ManagedKey['modelBudgets'][number],
+  localisation: Localisation,
+): RowModel {
+  const label = localisation.translate('keys.limit.key_model', { model });
   return {
     cells: [
       { kind: 'text', value: label, heading: true },
-      { kind: 'meter', value: budgetMeter(label, state, looks) },
+      { kind: 'meter', value: budgetMeter(label, state, localisation) },
       { kind: 'money', value: state.remaining, align: 'end' },
-      tightestCell(false, looks.translate),
+      tightestCell(false, localisation.translate),
     ],
   };
 }
@@ -257,10 +259,10 @@ const tightestCell = (isTightest: boolean, translate: Translate): Cell =>
     ? { kind: 'badge', value: { tone: 'info', label: translate('keys.tightest') } }
     : { kind: 'text', value: '' };
 
-function usedCell({ kind, state, showsAmounts }: LimitInForce, looks: Looks): Cell {
-  const { translate, locale } = looks;
+function usedCell({ kind, state, showsAmounts }: LimitInForce, localisation: Localisation): Cell {
+  const { translate, locale } = localisation;
   const label = translate(`keys.limit.${kind}`);
-  const shown = budgetMeter(label, state, looks);
+  const shown = budgetMeter(label, state, localisation);
   if (showsAmounts) return { kind: 'meter', value: shown };
   const text = translate('keys.used-share', {
     share: formatPercent(locale, shown.filled / 100),

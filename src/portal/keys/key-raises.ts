@@ -2,7 +2,7 @@ import type { BudgetRaise } from '../../billing';
 import { instantField, type Nano, parseUsd, refused } from '../../kernel';
 import type { ManagedKey } from '../../keys';
 import { formatMoney, formatTime, type TableModel } from '../../views';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 
 type Posted = Readonly<Record<string, unknown>>;
 
@@ -36,7 +36,7 @@ export interface RaisesModel {
 export function raisesModel(
   key: ManagedKey,
   raises: readonly BudgetRaise[],
-  { translate, locale }: Looks,
+  { translate, locale }: Localisation,
 ): RaisesModel {
   const text = (value: string) => ({ kind: 'text' as const, value });
   const wordsOf = ({ amount, endsAt }: BudgetRaise): string =>

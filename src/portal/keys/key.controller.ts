@@ -21,6 +21,7 @@ import {
   actorOf,
   afterChange,
   type HttpRequest,
+  localisationOf,
   Notices,
   Page,
   PageRenderer,
@@ -28,7 +29,6 @@ import {
   wantsPage,
 } from '../../web';
 import { DAY_MS } from '../lists/days';
-import { looksOf } from '../lists/looks';
 import { bodyOfForm, valuesOfKey } from './key-form';
 import { choicesOf, keyFormModel } from './key-form-model';
 import { ownerFacts } from './key-owners';
@@ -190,7 +190,7 @@ export class KeyController {
   private async pageModel(key: ManagedKey, request: HttpRequest): Promise<object> {
     const scope = viewScope(request);
     const now = Date.now();
-    const looks = looksOf(this.pages, request);
+    const localisation = localisationOf(this.pages, request);
     const window = { from: new Date(now - USAGE_DAYS * DAY_MS), to: new Date(now) };
     // The key was found within the view's scope: all of its requests are shown.
     const keyScope = { kind: 'key', keyId: key.id } as const;
@@ -208,7 +208,7 @@ export class KeyController {
         this.usage.ask(keyScope, {
           ...window,
           bucket: 'day',
-          zone: looks.timeZone,
+          zone: localisation.timeZone,
           groupBy: 'model',
           mostGroups: 7,
         }),
@@ -221,7 +221,7 @@ export class KeyController {
       ...keyPage(
         {
           key,
-          owners: ownerFacts(key, owners, actorOf(request), looks.translate),
+          owners: ownerFacts(key, owners, actorOf(request), localisation.translate),
           limits,
           role,
           rate,
@@ -232,12 +232,12 @@ export class KeyController {
           history: history.rows,
           lastDay: lastDay.get(key.id),
         },
-        looks,
+        localisation,
       ),
-      ...(role === 'administrator' ? { raises: raisesModel(key, raises, looks) } : {}),
+      ...(role === 'administrator' ? { raises: raisesModel(key, raises, localisation) } : {}),
       form: keyFormModel(
         { values: valuesOfKey(key), choices, usualRate, isAdministrator: role === 'administrator' },
-        looks.translate,
+        localisation.translate,
       ),
     };
   }

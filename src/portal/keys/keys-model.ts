@@ -2,8 +2,13 @@ import type { OrganisationName, ProjectName } from '../../identity';
 import { formatUsd } from '../../kernel';
 import { type KeyUsage, type ManagedKey, maskKey, shownStatuses } from '../../keys';
 import type { BannerModel, Cell, FieldModel, RowModel, Translate } from '../../views';
-import { type HttpRequest, type ListDescription, periodWords, scopeWords } from '../../web';
-import type { Looks } from '../lists/looks';
+import {
+  type HttpRequest,
+  type ListDescription,
+  type Localisation,
+  periodWords,
+  scopeWords,
+} from '../../web';
 import { organisationField } from '../lists/organisation-field';
 import { attentionOf } from './key-attention';
 import { budgetMeter, noUsage, statusBadge } from './key-words';
@@ -30,12 +35,12 @@ interface Asked {
 
 export function keysList(
   { request, query, projects, organisations, facts, isOwnView, troubled }: Asked,
-  looks: Looks,
+  localisation: Localisation,
 ): { list: ListDescription<ManagedKey>; attention: BannerModel[] } {
-  const { translate, timeZone } = looks;
+  const { translate, timeZone } = localisation;
   const end = 'end' as const;
   return {
-    attention: troubled.map((key) => attentionOf(key, looks)),
+    attention: troubled.map((key) => attentionOf(key, localisation)),
     list: {
       heading: translate('navigation.keys'),
       scope: `${periodWords(USAGE_DAYS, timeZone, translate)} · ${scopeWords(request, translate)}`,
@@ -51,7 +56,7 @@ export function keysList(
         ...(isOwnView ? [] : [{ label: translate('keys.created-by'), minor: true }]),
       ],
       fields: fieldsOf({ query, projects, organisations }, translate),
-      row: (key) => rowOf(key, facts, isOwnView, looks),
+      row: (key) => rowOf(key, facts, isOwnView, localisation),
       nothingYet: {
         title: translate('keys.none-title'),
         text: translate('keys.none-text'),
@@ -115,16 +120,16 @@ function rowOf(
   key: ManagedKey,
   { usage, lastUsed, usualRate }: Facts,
   isOwnView: boolean,
-  looks: Looks,
+  localisation: Localisation,
 ): RowModel {
-  const { translate } = looks;
+  const { translate } = localisation;
   const used = usage.get(key.id) ?? noUsage;
   const budget: Cell =
     key.budget === null
       ? { kind: 'text', value: translate('keys.no-budget'), minor: true }
       : {
           kind: 'meter',
-          value: budgetMeter(`${translate('keys.budget')}: ${key.name}`, key.budget, looks),
+          value: budgetMeter(`${translate('keys.budget')}: ${key.name}`, key.budget, localisation),
           minor: true,
         };
   return {

@@ -9,13 +9,13 @@ import {
   csvRows,
   type CsvTable,
   type HttpRequest,
+  listPage,
+  localisationOf,
   Page,
   PageRenderer,
   viewScope,
-  listPage,
 } from '../../web';
 import { DAY_MS } from '../lists/days';
-import { looksOf } from '../lists/looks';
 import { organisationsFor } from '../lists/organisation-field';
 import { keyColumns, keyRow, keysList } from './keys-model';
 import { filterOf, KeysQuery } from './keys-query.form';
@@ -38,7 +38,7 @@ export class KeysController {
   @Page('/dashboard/keys', 'pages/dashboard/keys/list', Access.session())
   async show(@Query() query: KeysQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = viewScope(request);
-    const looks = looksOf(this.pages, request);
+    const localisation = localisationOf(this.pages, request);
     const now = Date.now();
     const [page, projects, organisations] = await Promise.all([
       this.register.list(scope, { ...filterOf(query), cursor: query.cursor, limit: ROWS_A_PAGE }),
@@ -55,10 +55,10 @@ export class KeysController {
     const isOwnView = scope.kind === 'user';
     const description = keysList(
       { request, query, projects, organisations, facts, isOwnView, troubled },
-      looks,
+      localisation,
     );
     return {
-      ...listPage(request, page, description.list, looks.translate),
+      ...listPage(request, page, description.list, localisation.translate),
       attention: description.attention,
     };
   }

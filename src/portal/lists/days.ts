@@ -1,4 +1,4 @@
-import type { Looks } from './looks';
+import type { Localisation } from '../../web';
 
 export const DAY_MS = 86_400_000;
 
@@ -10,7 +10,7 @@ export function dayNames(days: number, now: number, timeZone: string): string[] 
   return [...names];
 }
 
-export function dayLabels(names: readonly string[], { locale }: Pick<Looks, 'locale'>): string[] {
+export function dayLabels(names: readonly string[], { locale }: Pick<Localisation, 'locale'>): string[] {
   const label = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
   return names.map((name) => label.format(new Date(`${name}T00:00:00Z`)));
 }

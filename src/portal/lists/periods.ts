@@ -1,6 +1,5 @@
 import type { FieldModel, PeriodPickerModel, Translate } from '../../views';
-import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
-import type { Looks } from './looks';
+import { addressOf, type HttpRequest, type Localisation, pathOf, queryOf } from '../../web';
 
 interface PeriodQuery {
   readonly from?: string;
@@ -12,11 +11,11 @@ const USUAL_DAYS = 30;
 
 /** Links to the last so many days. What belongs to the period shown before is named in `cleared`. */
 export function periodPicker(
-  { request, query, looks }: { request: HttpRequest; query: PeriodQuery; looks: Looks },
+  { request, query, localisation }: { request: HttpRequest; query: PeriodQuery; localisation: Localisation },
   periods: readonly number[],
   cleared: string,
 ): PeriodPickerModel {
-  const { translate, timeZone } = looks;
+  const { translate, timeZone } = localisation;
   const chosen = query.from === undefined && query.to === undefined ? (query.days ?? USUAL_DAYS) : null;
   const parameters = { from: null, to: null, [cleared]: null };
   return {

@@ -1,10 +1,10 @@
 import { formatTime } from '../../views';
-import type { Looks } from './looks';
+import type { Localisation } from '../../web';
 
 /** How far a search looked that was broken off; null where it came to the end. */
 export const searchedNote = (
   searchedTo: Date | null,
-  { locale, timeZone, translate }: Looks,
+  { locale, timeZone, translate }: Localisation,
 ): string | null =>
   searchedTo === null
     ? null

@@ -6,12 +6,12 @@ import { Database, RepeatingJob } from '../../platform';
 import { formatTime, isLocale, type Locale } from '../../views';
 import { AccountMails } from '../account/account-mails';
 
-type ToldTopic = Extract<NoticeTopic, 'models' | 'suppliers'>;
+type SentTopic = Extract<NoticeTopic, 'models' | 'suppliers'>;
 /** What happened: of a topic, there may be several kinds. */
 export type Occurrence = 'model-gone' | 'model-retires' | 'requests-failing';
 
-export interface ToldNotice {
-  readonly topic: ToldTopic;
+export interface SentNotice {
+  readonly topic: SentTopic;
   readonly facts: Readonly<Record<string, string>>;
 }
 
@@ -35,12 +35,12 @@ const FAILING_SHARE = 4;
 /** Days before a model retires at which its users are told, the last first. */
 const TOLD_BEFORE = [7, 30] as const;
 
-export const pagesOfTopics: Readonly<Record<ToldTopic, string>> = {
+export const pagesOfTopics: Readonly<Record<SentTopic, string>> = {
   models: '/dashboard/models',
   suppliers: '/dashboard/request-log',
 };
 
-export const occurrenceOf = ({ topic, facts }: Pick<ToldNotice, 'topic' | 'facts'>): Occurrence =>
+export const occurrenceOf = ({ topic, facts }: Pick<SentNotice, 'topic' | 'facts'>): Occurrence =>
   topic === 'suppliers'
     ? 'requests-failing'
     : facts['retires_at'] === undefined
@@ -68,14 +68,14 @@ export class PersonalNotices {
   @RepeatingJob({ name: 'personal-notices', cron: '7-59/10 * * * *' })
   async tell(signal: AbortSignal): Promise<void> {
     await this.forgetPast();
-    await this.tellAll('models', await this.withoutTheirModel(), signal);
-    await this.tellAll('models', await this.withRetiringModel(), signal);
-    await this.tellAll('suppliers', await this.withFailingRequests(), signal);
+    await this.notifyAll('models', await this.withoutTheirModel(), signal);
+    await this.notifyAll('models', await this.withRetiringModel(), signal);
+    await this.notifyAll('suppliers', await this.withFailingRequests(), signal);
   }
 
   /** What a person's pages show of the last week, the newest first. */
-  async of(userId: number): Promise<ToldNotice[]> {
-    const told = await this.database.query<ToldNotice>(
+  async of(userId: number): Promise<SentNotice[]> {
+    const told = await this.database.query<SentNotice>(
       `SELECT n.topic, n.facts FROM personal_notice n LEFT JOIN user_setting s ON s.user_id = n.user_id
         WHERE n.user_id = $1 AND NOT coalesce(n.topic = ANY (s.muted_notices), false)
           AND CASE WHEN n.facts ? 'retires_at' THEN (n.facts->>'retires_at')::timestamptz > now()
@@ -151,15 +151,22 @@ export class PersonalNotices {
     );
   }
 
-  private async tellAll(topic: ToldTopic, people: readonly Concerned[], signal: AbortSignal): Promise<void> {
+  private async notifyAll(
+    topic: SentTopic,
+    people: readonly Concerned[],
+    signal: AbortSignal,
+  ): Promise<void> {
     for (const person of people) {
       if (signal.aborted) return;
-      await this.tellOnce(topic, person);
+      await this.notifyOnce(topic, person);
     }
   }
 
   /** The mail is asked for before the notice counts as told; of two with one id only the first is sent. */
-  private tellOnce(topic: ToldTopic, { user_id: userId, email, name, language, occasion, facts }: Concerned) {
+  private notifyOnce(
+    topic: SentTopic,
+    { user_id: userId, email, name, language, occasion, facts }: Concerned,
+  ) {
     return this.database.transaction(async (tx) => {
       const told = await tx.query<object[]>(
         `INSERT INTO personal_notice (user_id, topic, occasion, facts) VALUES ($1, $2, $3, $4)
@@ -185,7 +192,7 @@ const isoOf = (at: number): string => new Date(at).toISOString();
 
 /** The day of a retirement, as people of this language write it. */
 export const dateOf = (
-  { retires_at: at }: ToldNotice['facts'],
+  { retires_at: at }: SentNotice['facts'],
   locale: Locale,
   timeZone: string,
 ): { readonly date?: string } =>

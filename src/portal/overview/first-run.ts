@@ -1,6 +1,6 @@
 import { type ManagedKey, maskKey } from '../../keys';
 import type { BadgeModel, SnippetTabsModel, Translate } from '../../views';
-import type { Purse } from './purse.service';
+import type { Funds } from './funds.service';
 
 interface Step {
   readonly label: string;
@@ -10,14 +10,14 @@ interface Step {
 }
 
 interface Facts {
-  readonly purse: Purse;
+  readonly funds: Funds;
   readonly key: ManagedKey | null;
   readonly snippets: SnippetTabsModel;
 }
 
 /** What is left to do until the first request. Who is signed in has a confirmed address. */
-export function firstRunOf({ purse, key, snippets }: Facts, translate: Translate): object {
-  const hasCredit = purse.isExempt || purse.remaining === null || purse.remaining > 0n;
+export function firstRunOf({ funds, key, snippets }: Facts, translate: Translate): object {
+  const hasCredit = funds.isExempt || funds.remaining === null || funds.remaining > 0n;
   const step = (name: string, isDone: boolean, href: string | null): Step => ({
     label: translate(`overview.step.${name}`),
     isDone,

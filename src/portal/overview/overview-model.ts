@@ -13,12 +13,11 @@ import {
   type TableModel,
   type TileModel,
 } from '../../views';
-import { type HttpRequest, periodWords, scopeWords } from '../../web';
+import { type HttpRequest, type Localisation, periodWords, scopeWords } from '../../web';
 import { attentionOf } from '../keys/key-attention';
 import { budgetMeter } from '../keys/key-words';
-import type { Looks } from '../lists/looks';
-import { dateOf, occurrenceOf, pagesOfTopics, type ToldNotice } from '../notices/personal-notices';
-import type { Purse } from './purse.service';
+import { dateOf, occurrenceOf, pagesOfTopics, type SentNotice } from '../notices/personal-notices';
+import type { Funds } from './funds.service';
 import { requestColumns, requestRow } from './request-rows';
 import { spendChart } from './usage-chart';
 
@@ -31,9 +30,9 @@ interface Facts {
   readonly earlier: UsageAnswer;
   readonly latest: readonly LoggedRequest[];
   readonly latencies: Latencies;
-  readonly purse: Purse;
+  readonly funds: Funds;
   readonly troubled: readonly ManagedKey[];
-  readonly told: readonly ToldNotice[];
+  readonly told: readonly SentNotice[];
   readonly muted: readonly NoticeTopic[];
 }
 
@@ -46,9 +45,9 @@ export interface OverviewModel {
   readonly requests: TableModel;
 }
 
-export function overviewPage(facts: Facts, looks: Looks): OverviewModel {
-  const { request, days, usage, latest, purse } = facts;
-  const { translate, timeZone } = looks;
+export function overviewPage(facts: Facts, localisation: Localisation): OverviewModel {
+  const { request, days, usage, latest, funds } = facts;
+  const { translate, timeZone } = localisation;
   return {
     scope: `${periodWords(days, timeZone, translate)} · ${scopeWords(request, translate)}`,
     periods: {
@@ -59,9 +58,9 @@ export function overviewPage(facts: Facts, looks: Looks): OverviewModel {
       })),
       zone: timeZone,
     },
-    attention: attentionsOf(facts, looks),
-    tiles: [...purseTiles(purse, looks), ...usageTiles(facts, looks)],
-    chart: usage.groups.length === 0 ? null : spendChart(usage, looks),
+    attention: attentionsOf(facts, localisation),
+    tiles: [...fundsTiles(funds, localisation), ...usageTiles(facts, localisation)],
+    chart: usage.groups.length === 0 ? null : spendChart(usage, localisation),
     requests: {
       caption: translate('requests.latest'),
       columns: requestColumns(translate),
@@ -72,17 +71,17 @@ export function overviewPage(facts: Facts, looks: Looks): OverviewModel {
 }
 
 /** What wants looking at, but for the topics that this person switched off. */
-function attentionsOf({ purse, troubled, told, muted }: Facts, looks: Looks): BannerModel[] {
+function attentionsOf({ funds, troubled, told, muted }: Facts, localisation: Localisation): BannerModel[] {
   const unless = (topic: NoticeTopic, banners: () => BannerModel[]): BannerModel[] =>
     muted.includes(topic) ? [] : banners();
   return [
-    ...unless('balance', () => walletAttention(purse, looks)),
-    ...unless('budget', () => troubled.map((key) => attentionOf(key, looks))),
-    ...told.map((notice) => toldBanner(notice, looks)),
+    ...unless('balance', () => walletAttention(funds, localisation)),
+    ...unless('budget', () => troubled.map((key) => attentionOf(key, localisation))),
+    ...told.map((notice) => noticeBanner(notice, localisation)),
   ];
 }
 
-const toldBanner = (notice: ToldNotice, { translate, locale, timeZone }: Looks): BannerModel => ({
+const noticeBanner = (notice: SentNotice, { translate, locale, timeZone }: Localisation): BannerModel => ({
   tone: 'warn',
   text: translate(`notices.told.${occurrenceOf(notice)}`, {
     ...notice.facts,
@@ -93,7 +92,7 @@ const toldBanner = (notice: ToldNotice, { translate, locale, timeZone }: Looks):
 
 const LOW_CREDIT = 5_000_000_000n;
 
-function walletAttention({ remaining }: Purse, { locale, translate }: Looks): BannerModel[] {
+function walletAttention({ remaining }: Funds, { locale, translate }: Localisation): BannerModel[] {
   if (remaining === null || remaining >= LOW_CREDIT) return [];
   const action = { label: translate('overview.top-up'), href: '/dashboard/billing' };
   return remaining <= 0n
@@ -107,8 +106,8 @@ function walletAttention({ remaining }: Purse, { locale, translate }: Looks): Ba
       ];
 }
 
-function purseTiles({ isExempt, remaining, budget }: Purse, looks: Looks): TileModel[] {
-  const { translate } = looks;
+function fundsTiles({ isExempt, remaining, budget }: Funds, localisation: Localisation): TileModel[] {
+  const { translate } = localisation;
   const tiles: TileModel[] = [];
   if (remaining !== null || isExempt) {
     tiles.push({
@@ -123,14 +122,14 @@ function purseTiles({ isExempt, remaining, budget }: Purse, looks: Looks): TileM
     tiles.push({
       label: translate('keys.budget'),
       figure: { kind: 'money', value: budget.remaining },
-      meter: budgetMeter(translate('keys.budget'), budget, looks),
+      meter: budgetMeter(translate('keys.budget'), budget, localisation),
     });
   }
   return tiles;
 }
 
-function usageTiles({ days, usage, earlier, latencies }: Facts, looks: Looks): TileModel[] {
-  const { translate, locale } = looks;
+function usageTiles({ days, usage, earlier, latencies }: Facts, localisation: Localisation): TileModel[] {
+  const { translate, locale } = localisation;
   const { total, buckets } = usage;
   const share = (part: number): number => (total.requests === 0 ? 0 : part / total.requests);
   const line = (of: (sums: UsageSums) => number) =>
@@ -140,13 +139,13 @@ function usageTiles({ days, usage, earlier, latencies }: Facts, looks: Looks): T
       label: translate('overview.spend'),
       figure: { kind: 'money', value: total.costNano },
       href: `/dashboard/usage?days=${days}`,
-      ...changeOf(total.costNano, earlier.total.costNano, looks),
+      ...changeOf(total.costNano, earlier.total.costNano, localisation),
       ...line(({ costNano }) => Number(costNano)),
     },
     {
       label: translate('overview.requests'),
       figure: { kind: 'compact', value: total.requests },
-      ...changeOf(BigInt(total.requests), BigInt(earlier.total.requests), looks),
+      ...changeOf(BigInt(total.requests), BigInt(earlier.total.requests), localisation),
       ...line(({ requests }) => requests),
     },
     {
@@ -169,7 +168,11 @@ function usageTiles({ days, usage, earlier, latencies }: Facts, looks: Looks): T
 }
 
 /** Against the same time before; without anything then, nothing is compared. */
-function changeOf(now: bigint, before: bigint, { locale, translate }: Looks): Pick<TileModel, 'change'> {
+function changeOf(
+  now: bigint,
+  before: bigint,
+  { locale, translate }: Localisation,
+): Pick<TileModel, 'change'> {
   if (before === 0n) return {};
   const ratio = Number(((now - before) * 10_000n) / before) / 10_000;
   return {

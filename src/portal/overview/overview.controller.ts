@@ -8,16 +8,15 @@ import type { Scope } from '../../kernel';
 import { KeyRegister } from '../../keys';
 import { Settings } from '../../platform';
 import { requestSnippets } from '../../views';
-import { Access, actorOf, type HttpRequest, Page, PageRenderer, viewScope } from '../../web';
+import { Access, actorOf, type HttpRequest, localisationOf, Page, PageRenderer, viewScope } from '../../web';
 import { DAY_MS } from '../lists/days';
-import { looksOf } from '../lists/looks';
 import { PersonalNotices } from '../notices/personal-notices';
 import { DocumentLibrary } from '../public/documents/document-library';
 import { exampleModels } from '../public/example-models';
 import { publicModels } from '../public/public-models';
 import { firstRunOf } from './first-run';
 import { overviewPage, overviewPeriods } from './overview-model';
-import { PurseService } from './purse.service';
+import { SpendableFunds } from './funds.service';
 
 const USUAL_DAYS = 30;
 const MODELS_NAMED = 7;
@@ -40,7 +39,7 @@ export class OverviewController {
     private readonly usage: UsageQuery,
     private readonly requests: RequestLogQuery,
     private readonly latencies: LatencyQuery,
-    private readonly purses: PurseService,
+    private readonly funds: SpendableFunds,
     private readonly keys: KeyRegister,
     private readonly catalogue: CatalogueService,
     private readonly notices: PersonalNotices,
@@ -53,20 +52,20 @@ export class OverviewController {
   @Page('/dashboard', 'pages/dashboard/overview', Access.session())
   async show(@Query() { days = USUAL_DAYS }: OverviewQuery, @Req() request: HttpRequest): Promise<object> {
     const scope = viewScope(request);
-    const looks = looksOf(this.pages, request);
+    const localisation = localisationOf(this.pages, request);
     const now = Date.now();
     const [to, from, before] = [0, days, 2 * days].map((back) => new Date(now - back * DAY_MS)) as [
       Date,
       Date,
       Date,
     ];
-    const period = { bucket: 'day', zone: looks.timeZone } as const;
-    const [usage, earlier, latest, latencies, purse, troubled, own, told, muted] = await Promise.all([
+    const period = { bucket: 'day', zone: localisation.timeZone } as const;
+    const [usage, earlier, latest, latencies, funds, troubled, own, told, muted] = await Promise.all([
       this.usage.ask(scope, { ...period, from, to, groupBy: 'model', mostGroups: MODELS_NAMED }),
       this.usage.ask(scope, { ...period, from: before, to: from }),
       this.requests.page(scope, {}, { limit: REQUESTS_SHOWN }),
       this.latencies.newest(scope, new Date(now - DAY_MS), LATENCIES_LOOKED_AT),
-      this.purses.of(scope),
+      this.funds.of(scope),
       this.keys.inTrouble(scope, KEYS_CALLED),
       this.keys.list(scope, { kind: 'client', limit: 1 }),
       scope.kind === 'user' ? this.notices.of(scope.userId) : [],
@@ -79,19 +78,19 @@ export class OverviewController {
       earlier,
       latest: latest.rows,
       latencies,
-      purse,
+      funds,
       troubled,
       told,
       muted,
     };
     const isFirstRun = scope.kind === 'user' && latest.rows.length === 0;
     return {
-      ...overviewPage(facts, looks),
+      ...overviewPage(facts, localisation),
       ...(isFirstRun
         ? {
             firstRun: firstRunOf(
-              { purse, key: own.rows[0] ?? null, snippets: this.snippets() },
-              looks.translate,
+              { funds, key: own.rows[0] ?? null, snippets: this.snippets() },
+              localisation.translate,
             ),
           }
         : {}),

@@ -5,11 +5,11 @@ import { WebModule } from '../../web';
 import { NoticesModule } from '../notices/notices.module';
 import { PublicModule } from '../public/public.module';
 import { OverviewController } from './overview.controller';
-import { PurseService } from './purse.service';
+import { SpendableFunds } from './funds.service';
 
 @Module({
   imports: [WebModule, CatalogueModule, BillingModule, PublicModule, NoticesModule],
   controllers: [OverviewController],
-  providers: [PurseService],
+  providers: [SpendableFunds],
 })
 export class OverviewModule {}

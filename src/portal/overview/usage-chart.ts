@@ -1,6 +1,6 @@
 import type { UsageAnswer, UsageGroup } from '../../audit';
 import { barChart, type ChartModel, type ChartSeries, formatCost, slotOf } from '../../views';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 import { bucketLabel } from '../usage/usage-chart';
 
 /** The slot that no name is given. */
@@ -9,7 +9,7 @@ const OTHER_SLOT = 8;
 /** What was spent each day, stacked by model: the dearest by name, the rest together. */
 export function spendChart(
   { borders, groups }: Pick<UsageAnswer, 'borders' | 'groups'>,
-  { locale, timeZone, translate }: Looks,
+  { locale, timeZone, translate }: Localisation,
 ): ChartModel {
   return barChart({
     title: translate('overview.spend-by-model'),

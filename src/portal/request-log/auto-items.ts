@@ -1,14 +1,14 @@
 import type { AutoDecision } from '../../gateway';
 import { formatUsd } from '../../kernel';
 import type { LabelledFigure } from '../../views';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 
 const COST_DECIMALS = 6;
 
 /** Why `auto` chose the model of a request: the rule that decided, what it weighed, and what it left out. */
-export function autoItems(decision: AutoDecision | null, looks: Looks): LabelledFigure[] {
+export function autoItems(decision: AutoDecision | null, localisation: Localisation): LabelledFigure[] {
   if (decision === null) return [];
-  const { translate } = looks;
+  const { translate } = localisation;
   const item = (name: string, value: string): LabelledFigure => ({
     label: translate(`request-log.auto.${name}`),
     figure: { kind: 'text', value },
@@ -33,8 +33,8 @@ export function autoItems(decision: AutoDecision | null, looks: Looks): Labelled
     item('weighed', weighed.join(' · ')),
     ...given('order', decision.fallback_order.join(' · ')),
     ...given('left-out', left.join(' · ')),
-    ...given('pacing', pacingText(decision, looks)),
-    ...given('conversation', conversationText(decision, looks)),
+    ...given('pacing', pacingText(decision, localisation)),
+    ...given('conversation', conversationText(decision, localisation)),
     item('kind', `${decision.bucket} · ${decision.neighbours}`),
     item(
       'rule',
@@ -48,7 +48,7 @@ export function autoItems(decision: AutoDecision | null, looks: Looks): Labelled
 }
 
 /** In decisions of other versions a level may have no words here. */
-function levelText(level: string, translate: Looks['translate']): string {
+function levelText(level: string, translate: Localisation['translate']): string {
   const key = `request-log.auto.levels.${level}`;
   const text = translate(key);
   return text === key ? level : text;
@@ -57,7 +57,7 @@ function levelText(level: string, translate: Looks['translate']): string {
 type Explained = Exclude<AutoDecision, { readonly reason: 'fallback' }>;
 
 /** Null where no budget presses. */
-function pacingText({ pacing }: Explained, { translate, locale }: Looks): string | null {
+function pacingText({ pacing }: Explained, { translate, locale }: Localisation): string | null {
   // Decisions of earlier versions lack it.
   if (!pacing || pacing.raise === 0) return null;
   const { budget, projected, raise } = pacing;
@@ -68,7 +68,7 @@ function pacingText({ pacing }: Explained, { translate, locale }: Looks): string
   });
 }
 
-function conversationText({ session }: Explained, { translate }: Looks): string | null {
+function conversationText({ session }: Explained, { translate }: Localisation): string | null {
   if (session === null) return null;
   const [state, why] = session.sticky.split(':');
   return translate(`request-log.auto.sticky.${state}`, {

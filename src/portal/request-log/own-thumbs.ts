@@ -3,8 +3,7 @@ import type { LoggedRequest } from '../../audit';
 import type { AutoDecision } from '../../gateway';
 import { AnswerFeedback, type AnsweredRequest, type Thumb } from '../../quality';
 import type { ThumbsModel } from '../../views';
-import { actorOf, type HttpRequest } from '../../web';
-import type { Looks } from '../lists/looks';
+import { actorOf, type HttpRequest, type Localisation } from '../../web';
 import { QualityAccess } from '../engines/quality/quality-access';
 
 /** Which answers of a page its reader may judge, and what they said already. */
@@ -38,7 +37,11 @@ export class OwnThumbs {
     return (await this.quality.of(request)).state === 'open';
   }
 
-  async of(request: HttpRequest, entries: readonly LoggedRequest[], { translate }: Looks): Promise<Thumbs> {
+  async of(
+    request: HttpRequest,
+    entries: readonly LoggedRequest[],
+    { translate }: Localisation,
+  ): Promise<Thumbs> {
     if (!(await this.isOpen(request))) return () => undefined;
     const { userId } = actorOf(request);
     const own = entries.flatMap((entry) => answeredIn(entry, userId)?.requestId ?? []);

@@ -16,13 +16,13 @@ import {
 import {
   addressOf,
   type HttpRequest,
-  type ListPageModel,
   listPage,
+  type ListPageModel,
+  type Localisation,
   pathOf,
   queryOf,
   scopeWords,
 } from '../../web';
-import type { Looks } from '../lists/looks';
 import { periodPicker } from '../lists/periods';
 import { searchedNote } from '../lists/searched-note';
 import { choiceFields } from '../usage/usage-page';
@@ -50,14 +50,14 @@ export interface LogFacts {
   /** To choose from; empty where one sees a single one. */
   readonly organisations: readonly OrganisationName[];
   readonly thumbs: Thumbs;
-  readonly looks: Looks;
+  readonly localisation: Localisation;
 }
 
 const periods = [1, 7, 30, 90] as const;
 
 export function requestLogPage(facts: LogFacts): RequestLogModel {
-  const { request, query, page, thumbs, looks } = facts;
-  const { translate } = looks;
+  const { request, query, page, thumbs, localisation } = facts;
+  const { translate } = localisation;
   const shown = shownColumns(query);
   const model = listPage<LoggedRequest>(
     request,
@@ -67,7 +67,7 @@ export function requestLogPage(facts: LogFacts): RequestLogModel {
       scope: `${periodWordsOf(facts)} · ${scopeWords(request, translate)}`,
       columns: columnsOf(facts),
       fields: fieldsOf(facts),
-      row: (entry) => rowOf(entry, { request, open: query.open, shown, thumbs, looks }),
+      row: (entry) => rowOf(entry, { request, open: query.open, shown, thumbs, localisation }),
       nothingYet: {
         title: translate('request-log.nothing-title'),
         text: translate('request-log.nothing-text'),
@@ -82,12 +82,12 @@ export function requestLogPage(facts: LogFacts): RequestLogModel {
       columns: chooserOf(facts),
       live: query.live === 'on' ? liveOf(request) : null,
       liveHref: addressOf(pathOf(request), queryOf(request), { live: 'on', cursor: null, open: null }),
-      note: searchedNote(page.searchedTo, looks),
+      note: searchedNote(page.searchedTo, localisation),
     },
   };
 }
 
-function periodWordsOf({ query, filter, looks: { translate, locale, timeZone } }: LogFacts): string {
+function periodWordsOf({ query, filter, localisation: { translate, locale, timeZone } }: LogFacts): string {
   if (filter.from === null || filter.from === undefined) return timeZone;
   if (query.from === undefined && query.to === undefined)
     return `${translate('list.last-days', { count: query.days ?? 30 })} · ${timeZone}`;
@@ -95,7 +95,7 @@ function periodWordsOf({ query, filter, looks: { translate, locale, timeZone } }
   return `${time(filter.from)} – ${filter.to ? time(filter.to) : ''} · ${timeZone}`;
 }
 
-function columnsOf({ query, looks: { translate } }: LogFacts): ColumnModel[] {
+function columnsOf({ query, localisation: { translate } }: LogFacts): ColumnModel[] {
   const column = (name: string, more: Partial<ColumnModel> = {}): ColumnModel => ({
     label: translate(`request-log.${name}`),
     ...more,
@@ -116,8 +116,8 @@ function columnsOf({ query, looks: { translate } }: LogFacts): ColumnModel[] {
 }
 
 function fieldsOf(facts: LogFacts): FieldModel[] {
-  const { query, looks } = facts;
-  const { translate } = looks;
+  const { query, localisation } = facts;
+  const { translate } = localisation;
   const text = (
     name: 'code' | 'session' | 'request_id' | 'end_user' | 'tag' | 'min_cost' | 'min_latency',
     more: Partial<FieldModel> = {},
@@ -181,7 +181,11 @@ const hiddenOf = (query: RequestLogPageQuery): { name: string; value: string }[]
   });
 
 /** Each link shows a column or hides it: the address keeps the choice. */
-function chooserOf({ request, query, looks: { translate } }: LogFacts): RequestLogModel['log']['columns'] {
+function chooserOf({
+  request,
+  query,
+  localisation: { translate },
+}: LogFacts): RequestLogModel['log']['columns'] {
   const shown = shownColumns(query);
   return optionalColumns.map((name) => {
     const isShown = shown.includes(name);

@@ -48,13 +48,13 @@ export class RequestLogController {
       }),
       organisationsFor(this.names, scope),
     ]);
-    const looks = {
+    const localisation = {
       locale: this.pages.localeOf(request),
       timeZone,
       translate: this.pages.textsFor(request),
     };
-    const thumbs = await this.thumbs.of(request, page.rows, looks);
-    return requestLogPage({ request, query, filter, page, choices, organisations, thumbs, looks });
+    const thumbs = await this.thumbs.of(request, page.rows, localisation);
+    return requestLogPage({ request, query, filter, page, choices, organisations, thumbs, localisation });
   }
 
   @Csv('/dashboard/request-log/export', Access.session(), 'requests')

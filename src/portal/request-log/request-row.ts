@@ -11,8 +11,7 @@ import type {
   RowModel,
   TimelineModel,
 } from '../../views';
-import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
-import type { Looks } from '../lists/looks';
+import { addressOf, type HttpRequest, type Localisation, pathOf, queryOf } from '../../web';
 import type { Thumbs } from './own-thumbs';
 import { autoItems } from './auto-items';
 import type { OptionalColumn } from './request-log.form';
@@ -22,7 +21,7 @@ interface RowSurroundings {
   readonly open: string | undefined;
   readonly shown: readonly OptionalColumn[];
   readonly thumbs: Thumbs;
-  readonly looks: Looks;
+  readonly localisation: Localisation;
 }
 
 const endColumn = { align: 'end', minor: true } as const;
@@ -32,7 +31,10 @@ const minorColumn = { minor: true } as const;
 export const optionalCells: Readonly<
   Record<
     OptionalColumn,
-    { readonly column: Partial<ColumnModel>; readonly figure: (entry: LoggedRequest, looks: Looks) => Figure }
+    {
+      readonly column: Partial<ColumnModel>;
+      readonly figure: (entry: LoggedRequest, localisation: Localisation) => Figure;
+    }
   >
 > = {
   request_id: { column: minorColumn, figure: ({ requestId }) => ({ kind: 'copy', value: requestId }) },
@@ -60,7 +62,7 @@ const text = (value: string | null): Figure => ({ kind: 'text', value: value ?? 
 
 export function rowOf(
   entry: LoggedRequest,
-  { request, open, shown, thumbs, looks }: RowSurroundings,
+  { request, open, shown, thumbs, localisation }: RowSurroundings,
 ): RowModel {
   const isServed = entry.servedModel !== null;
   const id = `request-${entry.requestId}`;
@@ -68,7 +70,7 @@ export function rowOf(
   return {
     cells: [
       { kind: 'time', value: entry.createdAt },
-      { kind: 'badge', value: statusBadge(entry, looks), minor: true },
+      { kind: 'badge', value: statusBadge(entry, localisation), minor: true },
       { kind: 'text', value: entry.model ?? '–', heading: true },
       { ...text(entry.keyName ?? idText(entry.keyId)), minor: true },
       { ...routeOf(entry), minor: true },
@@ -79,7 +81,7 @@ export function rowOf(
       ...shown.map((name): Cell => {
         const { column, figure } = optionalCells[name];
         const { align, minor } = column;
-        return { ...figure(entry, looks), ...(align ? { align } : {}), ...(minor ? { minor } : {}) };
+        return { ...figure(entry, localisation), ...(align ? { align } : {}), ...(minor ? { minor } : {}) };
       }),
     ],
     detail: {
@@ -87,7 +89,7 @@ export function rowOf(
       name: `${entry.model ?? ''} ${entry.requestId}`,
       href: `${addressOf(pathOf(request), queryOf(request), { open: entry.requestId })}#${id}`,
       open: open === entry.requestId,
-      items: itemsOf(entry, looks),
+      items: itemsOf(entry, localisation),
       ...(attemptsOf(entry).length === 0 ? {} : { timeline: timelineOf(entry) }),
       ...(judged === undefined ? {} : { thumbs: judged }),
     },
@@ -96,7 +98,7 @@ export function rowOf(
 
 const idText = (id: number | null): string | null => (id === null ? null : String(id));
 
-function statusBadge({ status, code, failover }: LoggedRequest, { translate }: Looks): BadgeModel {
+function statusBadge({ status, code, failover }: LoggedRequest, { translate }: Localisation): BadgeModel {
   if (code !== null || status >= 400)
     return { tone: status >= 500 ? 'bad' : 'warn', label: code ?? String(status) };
   if (failover) return { tone: 'warn', label: `${status} · ${translate('request-log.failed-over')}` };
@@ -152,8 +154,8 @@ function timelineOf(entry: LoggedRequest): TimelineModel {
   };
 }
 
-function itemsOf(entry: LoggedRequest, looks: Looks): LabelledFigure[] {
-  const { translate } = looks;
+function itemsOf(entry: LoggedRequest, localisation: Localisation): LabelledFigure[] {
+  const { translate } = localisation;
   const item = (name: string, figure: Figure): LabelledFigure => ({
     label: translate(`request-log.${name}`),
     figure,
@@ -180,7 +182,7 @@ function itemsOf(entry: LoggedRequest, looks: Looks): LabelledFigure[] {
         entry.reasoningTokens,
       ].join(' · '),
     }),
-    ...autoItems(entry.autoDecision as AutoDecision | null, looks),
+    ...autoItems(entry.autoDecision as AutoDecision | null, localisation),
     item('latency', { kind: 'latency', value: entry.latencyMs }),
     item('first-token', { kind: 'latency', value: entry.firstTokenMs }),
     ...(speed === null ? [] : [item('speed', { kind: 'number', value: Math.round(speed * 10) / 10 })]),

@@ -1,11 +1,11 @@
 import type { UsageGroup, UsageQuestion } from '../../audit';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 
 /** A group in words. */
 export function groupLabel(
   { kind, label, value }: UsageGroup,
   { groupBy }: UsageQuestion,
-  { translate }: Looks,
+  { translate }: Localisation,
 ): string {
   if (kind === 'others') return translate('usage.others');
   if (kind === 'none') return translate(`usage.none.${groupBy ?? 'model'}`);

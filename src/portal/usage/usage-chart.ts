@@ -20,7 +20,7 @@ import {
   slotOf,
   type Translate,
 } from '../../views';
-import type { Looks } from '../lists/looks';
+import type { Localisation } from '../../web';
 import type { Measure } from './usage.form';
 import { groupLabel } from './group-label';
 
@@ -34,14 +34,14 @@ export function usageChart(
   measure: Measure,
   question: UsageQuestion,
   answer: UsageAnswer,
-  looks: Looks,
+  localisation: Localisation,
 ): ChartModel {
-  const { translate } = looks;
+  const { translate } = localisation;
   const input = {
     title: measureNames(measure, translate),
-    labels: answer.borders.map((border) => bucketLabel(border, question.bucket, looks)),
-    series: seriesOf(measure, question, answer, looks),
-    format: formatOf(measure, looks),
+    labels: answer.borders.map((border) => bucketLabel(border, question.bucket, localisation)),
+    series: seriesOf(measure, question, answer, localisation),
+    format: formatOf(measure, localisation),
     totalLabel: translate('list.total'),
     pointLabel: translate(`usage.bucket.${question.bucket}`),
   };
@@ -51,7 +51,7 @@ export function usageChart(
 /** Times of groups do not add up. */
 const isTime = (measure: Measure): boolean => measure === 'latency' || measure === 'p95';
 
-export function bucketLabel(border: Date, bucket: UsageBucket, { locale, timeZone }: Looks): string {
+export function bucketLabel(border: Date, bucket: UsageBucket, { locale, timeZone }: Localisation): string {
   const styles = {
     hour: { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
     day: { day: 'numeric', month: 'short' },
@@ -65,12 +65,12 @@ function seriesOf(
   measure: Measure,
   question: UsageQuestion,
   answer: UsageAnswer,
-  looks: Looks,
+  localisation: Localisation,
 ): ChartSeries[] {
-  const { translate } = looks;
+  const { translate } = localisation;
   if (answer.groups.length === 0) {
     return measure === 'tokens'
-      ? tokenSeries(answer, looks)
+      ? tokenSeries(answer, localisation)
       : [series(measureNames(measure, translate), measure, answer.buckets)];
   }
   const named = answer.groups.filter(({ kind }) => kind !== 'others').slice(0, MOST_SERIES);
@@ -78,7 +78,7 @@ function seriesOf(
   const slotFor = ({ kind, label }: UsageGroup): Pick<ChartSeries, 'slot'> =>
     question.groupBy === 'model' && kind !== 'none' && label !== null ? { slot: slotOf(label) } : {};
   const shown = named.map((group) => ({
-    ...series(groupLabel(group, question, looks), measure, group.buckets),
+    ...series(groupLabel(group, question, localisation), measure, group.buckets),
     ...slotFor(group),
   }));
   const others = answer.groups.filter((group) => !named.includes(group));
@@ -94,7 +94,7 @@ const series = (name: string, measure: Measure, buckets: readonly UsageSums[]): 
   values: buckets.map((sums) => valueOf(measure, sums)),
 });
 
-const tokenSeries = ({ buckets }: UsageAnswer, { translate }: Looks): ChartSeries[] =>
+const tokenSeries = ({ buckets }: UsageAnswer, { translate }: Localisation): ChartSeries[] =>
   (
     [
       ['input', (sums) => sums.inputTokens],
@@ -124,7 +124,7 @@ function valueOf(measure: Measure, sums: UsageSums): number {
   }
 }
 
-function formatOf(measure: Measure, { locale }: Looks): (value: number) => string {
+function formatOf(measure: Measure, { locale }: Localisation): (value: number) => string {
   switch (measure) {
     case 'cost':
       return (value) => {

@@ -24,10 +24,17 @@ import {
   type TileModel,
   type PeriodPickerModel,
 } from '../../views';
-import { addressOf, type HttpRequest, pathOf, queryOf, scopeWords, viewScope } from '../../web';
+import {
+  addressOf,
+  type HttpRequest,
+  type Localisation,
+  pathOf,
+  queryOf,
+  scopeWords,
+  viewScope,
+} from '../../web';
 import { measureNames, usageChart } from './usage-chart';
 import { usageTable } from './usage-table';
-import type { Looks } from '../lists/looks';
 import { organisationField } from '../lists/organisation-field';
 import { periodPicker } from '../lists/periods';
 import { type Measure, measures, type UsagePageQuery } from './usage.form';
@@ -59,7 +66,7 @@ export interface UsageFacts {
   readonly choices: UsageChoices;
   /** To choose from; empty where one sees a single one. */
   readonly organisations: readonly OrganisationName[];
-  readonly looks: Looks;
+  readonly localisation: Localisation;
 }
 
 const periods = [1, 7, 30, 90, 365] as const;
@@ -76,8 +83,8 @@ const filterNames = [
 ] as const;
 
 export function usagePage(facts: UsageFacts): UsagePageModel {
-  const { request, query, question, answer, looks } = facts;
-  const { translate, locale, timeZone } = looks;
+  const { request, query, question, answer, localisation } = facts;
+  const { translate, locale, timeZone } = localisation;
   const measure = query.measure ?? 'cost';
   const time = (instant: Date): string => formatTime(locale, timeZone, instant, 'minute');
   const period = `${time(question.from)} – ${time(question.to)} · ${timeZone}`;
@@ -90,20 +97,20 @@ export function usagePage(facts: UsageFacts): UsagePageModel {
       period: periodPicker(facts, periods, 'bucket'),
       filter: filterOf(facts, isFiltered),
       tiles: tilesOf(facts),
-      tokens: { items: tokensOf(answer.total, looks) },
-      tabs: tabsOf(request, measure, looks),
-      chart: usageChart(measure, question, answer, looks),
+      tokens: { items: tokensOf(answer.total, localisation) },
+      tabs: tabsOf(request, measure, localisation),
+      chart: usageChart(measure, question, answer, localisation),
       chartHeading: measureNames(measure, translate),
-      table: usageTable(request, question, answer, looks),
+      table: usageTable(request, question, answer, localisation),
       note: question.groupBy === 'tag' ? translate('usage.tag-note') : null,
-      empty: answer.total.requests > 0 ? null : emptyOf(request, isFiltered, looks),
+      empty: answer.total.requests > 0 ? null : emptyOf(request, isFiltered, localisation),
     },
   };
 }
 
 function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
-  const { request, query, question, looks } = facts;
-  const { translate } = looks;
+  const { request, query, question, localisation } = facts;
+  const { translate } = localisation;
   const hidden = (['days', 'measure', 'zone'] as const).flatMap((name) => {
     const value = query[name];
     return value === undefined ? [] : [{ name, value: String(value) }];
@@ -160,8 +167,8 @@ export function choiceFields({
   query,
   choices,
   organisations,
-  looks: { translate },
-}: Pick<UsageFacts, 'choices' | 'organisations' | 'looks'> & {
+  localisation: { translate },
+}: Pick<UsageFacts, 'choices' | 'organisations' | 'localisation'> & {
   readonly query: Pick<UsagePageQuery, 'model' | 'key' | 'supplier' | 'region' | 'project' | 'organisation'>;
 }): FieldModel[] {
   const ofUse = (['model', 'key', 'project', 'supplier', 'region'] as const).flatMap((name) => {
@@ -189,8 +196,8 @@ export function choiceFields({
 
 const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
 
-function tilesOf({ answer: { total }, before, looks }: UsageFacts): TileModel[] {
-  const { translate } = looks;
+function tilesOf({ answer: { total }, before, localisation }: UsageFacts): TileModel[] {
+  const { translate } = localisation;
   const tile = (
     name: string,
     figure: LabelledFigure['figure'],
@@ -199,7 +206,7 @@ function tilesOf({ answer: { total }, before, looks }: UsageFacts): TileModel[] 
   ): TileModel => ({
     label: translate(`usage.tile.${name}`),
     figure,
-    ...changeOf(of(before.total), of(total), isGood, looks),
+    ...changeOf(of(before.total), of(total), isGood, localisation),
   });
   const errors = (sums: UsageSums): number => ratio(sums.failures, sums.requests);
   return [
@@ -216,7 +223,7 @@ function changeOf(
   before: number,
   now: number,
   isGood: 'less' | 'neither',
-  { locale, translate }: Looks,
+  { locale, translate }: Localisation,
 ): Pick<TileModel, 'change' | 'note'> {
   const note = translate('usage.before');
   if (before === 0 || now === before) return {};
@@ -231,7 +238,7 @@ function changeOf(
   };
 }
 
-const tokensOf = (total: UsageSums, { translate }: Looks): LabelledFigure[] =>
+const tokensOf = (total: UsageSums, { translate }: Localisation): LabelledFigure[] =>
   (
     [
       ['input', total.inputTokens],
@@ -246,7 +253,7 @@ const tokensOf = (total: UsageSums, { translate }: Looks): LabelledFigure[] =>
     figure: { kind: 'compact', value },
   }));
 
-const tabsOf = (request: HttpRequest, measure: Measure, { translate }: Looks): TabsModel => ({
+const tabsOf = (request: HttpRequest, measure: Measure, { translate }: Localisation): TabsModel => ({
   label: translate('usage.measure-label'),
   items: measures.map((name) => ({
     label: translate(`usage.measure.${name}`),
@@ -255,7 +262,7 @@ const tabsOf = (request: HttpRequest, measure: Measure, { translate }: Looks): T
   })),
 });
 
-const emptyOf = (request: HttpRequest, isFiltered: boolean, { translate }: Looks): EmptyModel =>
+const emptyOf = (request: HttpRequest, isFiltered: boolean, { translate }: Localisation): EmptyModel =>
   isFiltered
     ? {
         title: translate('list.no-match-title'),

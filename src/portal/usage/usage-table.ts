@@ -7,8 +7,7 @@ import {
   type UsageSums,
 } from '../../audit';
 import type { Cell, ColumnModel, RowModel, TableModel } from '../../views';
-import { addressOf, type HttpRequest, pathOf, queryOf } from '../../web';
-import type { Looks } from '../lists/looks';
+import { addressOf, type HttpRequest, type Localisation, pathOf, queryOf } from '../../web';
 import { groupLabel } from './group-label';
 import { bucketLabel } from './usage-chart';
 
@@ -17,29 +16,29 @@ export function usageTable(
   request: HttpRequest,
   question: UsageQuestion,
   answer: UsageAnswer,
-  looks: Looks,
+  localisation: Localisation,
 ): TableModel {
-  const { translate } = looks;
+  const { translate } = localisation;
   const { groupBy, bucket } = question;
   const first = groupBy ? translate(`usage.group.${groupBy}`) : translate(`usage.bucket.${bucket}`);
   const rows = groupBy
-    ? answer.groups.map((group) => groupRow(group, request, question, answer.total, looks))
+    ? answer.groups.map((group) => groupRow(group, request, question, answer.total, localisation))
     : answer.buckets.flatMap((sums, place) => {
         const border = answer.borders[place];
         return border === undefined
           ? []
-          : [rowOf(bucketLabel(border, bucket, looks), undefined, sums, answer.total)];
+          : [rowOf(bucketLabel(border, bucket, localisation), undefined, sums, answer.total)];
       });
   return {
     caption: translate('usage.table'),
-    columns: columnsOf(first, looks),
+    columns: columnsOf(first, localisation),
     rows,
     totals: [{ kind: 'text', value: translate('list.total') }, ...cellsOf(answer.total, answer.total)],
     empty: { title: translate('usage.nothing-title'), text: translate('usage.nothing-text') },
   };
 }
 
-function columnsOf(first: string, { translate }: Looks): ColumnModel[] {
+function columnsOf(first: string, { translate }: Localisation): ColumnModel[] {
   const column = (name: string, minor = false): ColumnModel => ({
     label: translate(`usage.column.${name}`),
     align: 'end',
@@ -64,14 +63,14 @@ function groupRow(
   request: HttpRequest,
   question: UsageQuestion,
   total: UsageSums,
-  looks: Looks,
+  localisation: Localisation,
 ): RowModel {
   const { groupBy } = question;
   const href =
     group.value === null || !groupBy
       ? undefined
       : addressOf(pathOf(request), queryOf(request), { [groupBy]: group.value, group_by: null });
-  return rowOf(groupLabel(group, question, looks), href, group.sums, total);
+  return rowOf(groupLabel(group, question, localisation), href, group.sums, total);
 }
 
 const rowOf = (label: string, href: string | undefined, sums: UsageSums, total: UsageSums): RowModel => ({

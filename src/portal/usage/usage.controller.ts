@@ -37,12 +37,12 @@ export class UsageController {
       this.usage.choices(scope, question),
       organisationsFor(this.names, scope),
     ]);
-    const looks = {
+    const localisation = {
       locale: this.pages.localeOf(request),
       timeZone: question.zone,
       translate: this.pages.textsFor(request),
     };
-    return usagePage({ request, query, question, answer, before, choices, organisations, looks });
+    return usagePage({ request, query, question, answer, before, choices, organisations, localisation });
   }
 
   @Csv('/dashboard/usage/export', Access.session(), 'usage')

@@ -18,7 +18,7 @@ import { Access, Action, actorOf, afterChange, type HttpRequest, PageRenderer, w
 import { formatCost } from '../../views';
 import { readAttachments } from './attachments';
 import { TurnStream } from './turn-stream';
-import { badgeOf, factsOf, type Looks, titleOf } from './webchat-model';
+import { badgeOf, factsOf, type Localisation, titleOf } from './webchat-model';
 import { AnswerFeedbackForm, ChatTurnForm, FirstMessageForm, LARGEST_TURN_BYTES } from './webchat.forms';
 
 /** One turn: the events of its answer for the page's script, a whole answer for programs, a page for everybody else. */
@@ -181,19 +181,19 @@ export class ChatController {
     { model, state, account, problem, totalNano }: TurnEnd,
     request: HttpRequest,
   ): Promise<object> {
-    const looks: Looks = {
+    const localisation: Localisation = {
       locale: this.pages.localeOf(request),
       timeZone: this.pages.timeZoneOf(request),
       translate: this.pages.textsFor(request),
     };
-    const { translate, locale } = looks;
+    const { translate, locale } = localisation;
     const head = await this.conversations.find(actorOf(request).userId, conversationId);
     return {
       author: model,
       title: head === null ? null : titleOf(head, translate),
       badge: badgeOf({ state }, translate),
       note: problem === null ? null : translate('chat.broke-off', { code: problem.code }),
-      facts: account === null ? [] : factsOf(account, looks),
+      facts: account === null ? [] : factsOf(account, localisation),
       total: formatCost(locale, totalNano),
     };
   }

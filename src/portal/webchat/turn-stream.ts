@@ -27,7 +27,7 @@ export class TurnStream {
 
   /** The stream ends with its reader, and waits for a slow one. */
   follow(running: RunningTurn): void {
-    this.response.on('drain', running.goOn);
+    this.response.on('drain', running.resume);
   }
 
   send(event: string, data: object): boolean {

@@ -16,7 +16,7 @@ import {
   type Translate,
 } from '../../views';
 
-export interface Looks {
+export interface Localisation {
   readonly locale: Locale;
   readonly timeZone: string;
   readonly translate: Translate;
@@ -88,7 +88,7 @@ export function conversationList(
   page: Page<ConversationHead>,
   current: number | null,
   words: string,
-  { timeZone, translate }: Looks,
+  { timeZone, translate }: Localisation,
 ): ConversationListModel {
   const here = current === null ? PATH : `${PATH}/${current}`;
   const groups = Map.groupBy(page.rows, ({ updatedAt }) => ageOf(updatedAt, Date.now(), timeZone));
@@ -121,14 +121,18 @@ function ageOf(at: Date, now: number, timeZone: string): (typeof ages)[number] {
 }
 
 /** Models as the picker offers them, with what a million tokens cost. */
-export const modelChoices = (models: readonly ChatModel[], selected: string, looks: Looks): Choice[] =>
+export const modelChoices = (
+  models: readonly ChatModel[],
+  selected: string,
+  localisation: Localisation,
+): Choice[] =>
   models.map((model) => ({
     value: model.name,
-    label: modelLabel(model, looks),
+    label: modelLabel(model, localisation),
     selected: model.name === selected,
   }));
 
-function modelLabel({ name, price }: ChatModel, { locale, translate }: Looks): string {
+function modelLabel({ name, price }: ChatModel, { locale, translate }: Localisation): string {
   if (name === AUTO) return `${name} · ${translate('chat.auto-label')}`;
   if (price === null) return name;
   return `${name} · ${formatMoney(locale, price.input)} / ${formatMoney(locale, price.output)}`;
@@ -143,9 +147,9 @@ export interface ThreadFacts {
   readonly choices: ReadonlyMap<string, ChoiceMade>;
 }
 
-export function thread(facts: ThreadFacts, looks: Looks): ThreadModel {
+export function thread(facts: ThreadFacts, localisation: Localisation): ThreadModel {
   const { conversation, page, models } = facts;
-  const { translate, locale } = looks;
+  const { translate, locale } = localisation;
   const { id, model } = conversation;
   const oldestFirst = [...page.rows].reverse();
   const last = page.previous === null ? oldestFirst.findLast(({ role }) => role !== 'model') : undefined;
@@ -154,7 +158,7 @@ export function thread(facts: ThreadFacts, looks: Looks): ThreadModel {
     id,
     title: titleOf(conversation, translate),
     ownTitle: conversation.title ?? '',
-    messages: oldestFirst.map((message) => threadMessage(message, facts, looks)),
+    messages: oldestFirst.map((message) => threadMessage(message, facts, localisation)),
     older:
       page.next === null && page.previous === null
         ? null
@@ -166,7 +170,7 @@ export function thread(facts: ThreadFacts, looks: Looks): ThreadModel {
           },
     total: formatCost(locale, conversation.costNano),
     model,
-    models: modelChoices(models, model, looks),
+    models: modelChoices(models, model, localisation),
     takesImages: models.some(({ name, takesImages }) => name === model && takesImages),
     turn: randomUUID(),
     mayRetry: last?.role === 'assistant' && last.state !== 'open',
@@ -181,8 +185,8 @@ export function thread(facts: ThreadFacts, looks: Looks): ThreadModel {
   };
 }
 
-function threadMessage(message: Message, facts: ThreadFacts, looks: Looks): ThreadMessage {
-  const { translate } = looks;
+function threadMessage(message: Message, facts: ThreadFacts, localisation: Localisation): ThreadMessage {
+  const { translate } = localisation;
   const { id, role, model, text } = message;
   return {
     id,
@@ -192,11 +196,11 @@ function threadMessage(message: Message, facts: ThreadFacts, looks: Looks): Thre
     text,
     badge: badgeOf(message, translate),
     note: noteOf(message, translate),
-    why: whyOf(message, facts, translate),
+    why: choiceReasonOf(message, facts, translate),
     thumbs: thumbsOf(message, facts),
     files: message.attachments.map(({ name }) => name),
     route: routeOf(message, translate),
-    facts: factsOf(message, looks),
+    facts: factsOf(message, localisation),
   };
 }
 
@@ -221,7 +225,7 @@ function noteOf({ state, code }: Message, translate: Translate): string | null {
 const reasons: ReadonlySet<string> = new Set(DECISION_REASONS);
 
 /** In the words of the request log; the model stands above as who answered. */
-function whyOf(
+function choiceReasonOf(
   { requestId }: Message,
   { choices }: Pick<ThreadFacts, 'choices'>,
   translate: Translate,
@@ -262,7 +266,7 @@ const routeOf = ({ supplier, region, failover }: Message, translate: Translate):
 /** Tokens, cost and time of an answer, in the reader's language. */
 export function factsOf(
   facts: Pick<Message, 'outputTokens' | 'costNano' | 'latencyMs'>,
-  { locale, translate }: Looks,
+  { locale, translate }: Localisation,
 ): string[] {
   const { outputTokens, costNano, latencyMs } = facts;
   return [

@@ -6,7 +6,7 @@ import { markdownOf } from './markdown-export';
 import {
   type ConversationListModel,
   conversationList,
-  type Looks,
+  type Localisation,
   modelChoices,
   thread,
   type ThreadModel,
@@ -31,11 +31,11 @@ export class WebchatController {
   @Page('/dashboard/webchat', 'pages/dashboard/webchat', Access.session())
   async begin(@Query() query: WebchatQuery, @Req() request: HttpRequest): Promise<object> {
     const actor = actorOf(request);
-    const looks = this.looksOf(request);
+    const localisation = this.localisationOf(request);
     const [models, { rows }, list] = await Promise.all([
       this.models.for(actor),
       this.conversations.list(actor.userId, { limit: 1 }),
-      this.listFor(actor.userId, query, null, looks),
+      this.listFor(actor.userId, query, null, localisation),
     ]);
     // The model that a person used last is the one they want.
     const usual =
@@ -43,7 +43,7 @@ export class WebchatController {
     const takesImages = models.filter((model) => model.takesImages).map(({ name }) => name);
     return {
       list,
-      models: modelChoices(models, usual?.name ?? '', looks),
+      models: modelChoices(models, usual?.name ?? '', localisation),
       takesImages: takesImages.join('\n'),
     };
   }
@@ -55,11 +55,11 @@ export class WebchatController {
     @Req() request: HttpRequest,
   ): Promise<{ list: ConversationListModel; thread: ThreadModel }> {
     const actor = actorOf(request);
-    const looks = this.looksOf(request);
+    const localisation = this.localisationOf(request);
     const conversation = await this.conversations.get(actor.userId, conversationIdOf(id));
     const [page, list, models] = await Promise.all([
       this.messages.page(conversation.id, { cursor: query.cursor ?? null, limit: MESSAGES_A_PAGE }),
-      this.listFor(actor.userId, query, conversation.id, looks),
+      this.listFor(actor.userId, query, conversation.id, localisation),
       this.models.for(actor),
     ]);
     const requests = page.rows.flatMap(({ requestId }) => requestId ?? []);
@@ -67,7 +67,7 @@ export class WebchatController {
       this.feedback.thumbsOf(actor.userId, requests),
       this.decisions.ofRequests(actor.userId, requests),
     ]);
-    return { list, thread: thread({ conversation, page, models, thumbs, choices }, looks) };
+    return { list, thread: thread({ conversation, page, models, thumbs, choices }, localisation) };
   }
 
   @Get('/dashboard/webchat/:conv_id/export')
@@ -88,7 +88,7 @@ export class WebchatController {
     userId: number,
     { list, q = '' }: WebchatQuery,
     current: number | null,
-    looks: Looks,
+    localisation: Localisation,
   ): Promise<ConversationListModel> {
     const words = q.trim();
     const page =
@@ -99,10 +99,10 @@ export class WebchatController {
             next: null,
             previous: null,
           };
-    return conversationList(page, current, words, looks);
+    return conversationList(page, current, words, localisation);
   }
 
-  private looksOf(request: HttpRequest): Looks {
+  private localisationOf(request: HttpRequest): Localisation {
     return {
       locale: this.pages.localeOf(request),
       timeZone: this.pages.timeZoneOf(request),

@@ -14,7 +14,7 @@ export interface PlannedCall {
 }
 
 /** As long as any call may take, and its record after it. */
-const SURELY_OVER = `interval '30 minutes'`;
+const LONGEST_CALL = `interval '30 minutes'`;
 
 /**
  * The cost of evaluation, apart from every wallet. A call is entered before it is made, under the id of its request
@@ -57,7 +57,7 @@ export class EvaluationLedger {
       `WITH closed AS (UPDATE evaluation_call c
           SET cost_nano = coalesce((SELECT sum(r.cost_nano) FROM request_record r
                 WHERE r.request_id = c.call_id AND r.created_at >= c.made_at - interval '1 hour'), 0)
-        WHERE c.cost_nano IS NULL AND c.made_at < now() - ${SURELY_OVER}
+        WHERE c.cost_nano IS NULL AND c.made_at < now() - ${LONGEST_CALL}
         RETURNING c.call_id)
        SELECT count(*)::integer AS closed FROM closed`,
     );

@@ -24,7 +24,7 @@ const LONGEST_NAME = 128;
 const MOST_COST: Nano = 1_000n * nanoPerUsd;
 
 /** An empty field takes back what was said. */
-const orTakenBack =
+const nullWhenEmpty =
   (read: (value: unknown) => unknown) =>
   ({ value }: { value: unknown }): unknown =>
     value === '' || value === null || (Array.isArray(value) && value.length === 0) ? null : read(value);
@@ -37,15 +37,15 @@ const namesOf = (value: unknown): unknown =>
   typeof value === 'string' ? value.split(/[\s,]+/).filter((name) => name !== '') : value;
 
 const IsName = (): PropertyDecorator =>
-  applyDecorators(IsOptional(), Transform(orTakenBack(textOf)), IsString(), MaxLength(LONGEST_NAME));
+  applyDecorators(IsOptional(), Transform(nullWhenEmpty(textOf)), IsString(), MaxLength(LONGEST_NAME));
 const IsChoice = (): PropertyDecorator =>
-  applyDecorators(IsOptional(), Transform(orTakenBack(choiceOf)), IsBoolean());
+  applyDecorators(IsOptional(), Transform(nullWhenEmpty(choiceOf)), IsBoolean());
 const IsWhole = (least: number, most: number): PropertyDecorator =>
-  applyDecorators(IsOptional(), Transform(orTakenBack(numberOf)), IsInt(), Min(least), Max(most));
+  applyDecorators(IsOptional(), Transform(nullWhenEmpty(numberOf)), IsInt(), Min(least), Max(most));
 const IsPatterns = (): PropertyDecorator =>
   applyDecorators(
     IsOptional(),
-    Transform(orTakenBack(namesOf)),
+    Transform(nullWhenEmpty(namesOf)),
     IsArray(),
     ArrayMaxSize(MOST_PATTERNS),
     Matches(MODEL_PATTERN, { each: true }),
@@ -73,7 +73,7 @@ export class AutoForm {
   exclude?: string[] | null;
 
   @IsOptional()
-  @Transform(orTakenBack(numberOf))
+  @Transform(nullWhenEmpty(numberOf))
   @IsNumber()
   @Min(0)
   @Max(1)
@@ -81,7 +81,7 @@ export class AutoForm {
 
   /** In US dollars. */
   @IsOptional()
-  @Transform(orTakenBack((value) => (typeof value === 'number' ? String(value) : value)))
+  @Transform(nullWhenEmpty((value) => (typeof value === 'number' ? String(value) : value)))
   @IsString()
   @MaxLength(40)
   max_cost_per_request?: string | null;

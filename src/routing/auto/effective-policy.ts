@@ -27,20 +27,22 @@ type Sources = Partial<Record<keyof AutoSettings, AutoLevel>>;
  */
 export function effectivePolicy(levels: AutoLevels): EffectiveAutoPolicy {
   const lockedBy = autoLevels.find((level) => levels[level]?.locked === true) ?? null;
-  const heard = lockedBy === null ? autoLevels : autoLevels.slice(0, autoLevels.indexOf(lockedBy) + 1);
+  const effectiveLevels =
+    lockedBy === null ? autoLevels : autoLevels.slice(0, autoLevels.indexOf(lockedBy) + 1);
   const sources: Sources = {};
   let choices: AutoSettings = usualAutoSettings;
-  for (const level of heard) choices = { ...choices, ...choicesOf(level, levels[level] ?? {}, sources) };
+  for (const level of effectiveLevels)
+    choices = { ...choices, ...choicesOf(level, levels[level] ?? {}, sources) };
   return {
     ...usualAutoSettings,
     ...choices,
-    ...tightest(levels, heard, sources),
-    includes: heard.flatMap((level) => {
+    ...tightest(levels, effectiveLevels, sources),
+    includes: effectiveLevels.flatMap((level) => {
       const names = levels[level]?.include ?? [];
       return names.length === 0 ? [] : [names];
     }),
-    excludes: heard.flatMap((level) => levels[level]?.exclude ?? []),
-    level: heard.findLast((level) => Object.keys(levels[level] ?? {}).length > 0) ?? 'usual',
+    excludes: effectiveLevels.flatMap((level) => levels[level]?.exclude ?? []),
+    level: effectiveLevels.findLast((level) => Object.keys(levels[level] ?? {}).length > 0) ?? 'usual',
     lockedBy,
     sources,
   };

@@ -120,9 +120,9 @@ function reasonOf(pick: Appraised, reference: Appraised): DecisionReason {
   return better ? 'better_quality_cheaper' : 'similar_quality_cheaper';
 }
 
-type Stuck = Pick & { readonly sticky: 'kept' | 'new' | `broken:${string}` };
+type StickyPick = Pick & { readonly sticky: 'kept' | 'new' | `broken:${string}` };
 
-const heldPick = ({ pick }: Pick): Stuck => ({ pick, reason: 'tool_result', sticky: 'kept' });
+const heldPick = ({ pick }: Pick): StickyPick => ({ pick, reason: 'tool_result', sticky: 'kept' });
 
 /** A session stays with its model unless that is gone, or another is better by more than the lost cache costs. */
 function stick(
@@ -130,7 +130,7 @@ function stick(
   { kappa }: Tuning,
   wanted: Pick,
   { candidates, referenceCost }: Appraisal,
-): Stuck {
+): StickyPick {
   if (session?.model === undefined || policy.algorithm === 'static') return { ...wanted, sticky: 'new' };
   const stuck = candidates.find(({ model }) => model === session.model);
   if (stuck === undefined) return { ...wanted, sticky: 'broken:no_candidate' };
@@ -146,7 +146,7 @@ function stick(
 function inShadow(
   state: RouterState,
   { policy, candidates }: Question,
-  wanted: Stuck,
+  wanted: StickyPick,
   reference: Appraised,
 ): Pick & { readonly shadow: boolean } {
   if (wanted.reason === 'tool_result') return { ...wanted, shadow: false };
@@ -177,7 +177,7 @@ function explain(
     appraisal: Appraisal;
     pool: readonly Appraised[];
     reference: Appraised;
-    stuck: Stuck;
+    stuck: StickyPick;
     final: Pick & { shadow: boolean };
   },
 ): Omit<Explanation, 'excluded' | 'fallback_order'> {

@@ -22,7 +22,7 @@ const WINDOW_CALLS = 20;
 /** Jitter of the rests: otherwise every node would probe at the same moment. */
 const JITTER = 0.2;
 /** How often a lane may be tried all the same when there is no other. */
-const LAST_HOPE_MS = 1_000;
+const LAST_LANE_INTERVAL_MS = 1_000;
 /** A probe that never came back no longer counts after this. */
 const PROBE_DEADLINE_MS = 30_000;
 /** A lane whose last failure took so long is not waited for: its next probe may take as long. */
@@ -46,7 +46,7 @@ export class Breaker {
   private probeAt: number | null = null;
   private probe: { readonly ticket: Ticket; readonly since: number } | null = null;
   private lastTicket = 0;
-  private lastHopeAt = -Infinity;
+  private triedAsLastAt = -Infinity;
   /** A supplier that named a time is left alone until then, however healthy it is. */
   private pausedUntil = 0;
   private readonly calls = new Uint32Array(WINDOW_SLOTS);
@@ -89,7 +89,7 @@ export class Breaker {
 
   /** When something may be tried again, if there is no other lane; for the caller's Retry-After. */
   nextTryAt(now: number): number {
-    const lastHope = Math.max(now, this.lastHopeAt + LAST_HOPE_MS);
+    const lastHope = Math.max(now, this.triedAsLastAt + LAST_LANE_INTERVAL_MS);
     return Math.max(now, this.pausedUntil, Math.min(this.probeAt ?? 0, lastHope));
   }
 
@@ -102,8 +102,8 @@ export class Breaker {
 
   /** Resting would refuse every caller: one caller a second tries the lane instead. */
   tryAsLast(now: number): Ticket | null {
-    if (now < this.pausedUntil || now - this.lastHopeAt < LAST_HOPE_MS) return null;
-    this.lastHopeAt = now;
+    if (now < this.pausedUntil || now - this.triedAsLastAt < LAST_LANE_INTERVAL_MS) return null;
+    this.triedAsLastAt = now;
     return this.beginProbe(now);
   }
 

@@ -51,7 +51,7 @@ export class LanePermit {
   /** An answer is whole. */
   succeeded(now: number): void {
     this.lane.breaker.success(now);
-    this.lane.doubters.clear();
+    this.lane.failedOwners.clear();
     this.own?.success(now);
     if (this.own?.isClosed === true) this.lane.own.delete(this.keyId);
   }

@@ -14,7 +14,7 @@ export class WatchedLane {
   /** Of keys whose requests failed in a way that the requests themselves may have caused. */
   readonly own = new Map<number, Breaker>();
   /** The owners whose failures have counted since the lane last answered. */
-  readonly doubters = new Set<string>();
+  readonly failedOwners = new Set<string>();
   latency: number | null = null;
   measuredAt = -Infinity;
 
@@ -60,9 +60,9 @@ export class WatchedLane {
   }
 
   isFirstDoubt(owner: string): boolean {
-    if (this.doubters.has(owner)) return false;
-    if (this.doubters.size >= MOST_DOUBTERS) this.doubters.clear();
-    this.doubters.add(owner);
+    if (this.failedOwners.has(owner)) return false;
+    if (this.failedOwners.size >= MOST_DOUBTERS) this.failedOwners.clear();
+    this.failedOwners.add(owner);
     return true;
   }
 }

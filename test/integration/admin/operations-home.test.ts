@@ -127,24 +127,24 @@ test('traffic is that of the scope; suppliers are the platform’s', async () =>
 
 test('an open lane is an incident from its opening to its end', async () => {
   const close = openLane('north');
-  await watch.look();
-  await watch.look();
+  await watch.check();
+  await watch.check();
   expect(await rows()).toEqual([{ kind: 'lane', subject: 'north big', cause: 'backend_error', over: false }]);
   expect((await data(platform)).json.providers).toMatchObject([{ provider: 'north', circuit: 'open' }]);
   const body = await page(platform);
   expect(body).toContain('Route passed over: north · big · eu');
   expect(body).toContain('under way');
   close();
-  await watch.look();
-  await watch.look(new Date(Date.now() + 20_000));
+  await watch.check();
+  await watch.check(new Date(Date.now() + 20_000));
   expect(await rows()).toMatchObject([{ kind: 'lane', over: true }]);
   expect(await page(platform)).toContain('>over<');
 });
 
 test('a lane that opened and closed between two looks is one too', async () => {
   openLane('brief')();
-  await watch.look();
-  await watch.look(new Date(Date.now() + 20_000));
+  await watch.check();
+  await watch.check(new Date(Date.now() + 20_000));
   expect((await rows()).at(-1)).toMatchObject({ subject: 'brief big', over: true });
 });
 
@@ -154,7 +154,7 @@ test('so are a refused credential, and a model whose requests fail', async () =>
      SELECT gen_random_uuid(), id, 'main', 'bearer', 'https://north.example', 'none', '', '', '', 'rejected'
        FROM provider WHERE name = 'north'`,
   );
-  await watch.look();
+  await watch.check();
   expect((await rows()).at(-1)).toMatchObject({ kind: 'credential', subject: 'north main', over: false });
   await watch.measureErrors();
   expect((await rows()).filter(({ kind }) => kind === 'errors')).toEqual([]);

@@ -138,7 +138,7 @@ describe('the test of a provider', () => {
     });
     expect(await answer.json()).toMatchObject({ ok: false, failure: 'timeout' });
     expect(Date.now() - begun).toBeLessThan(11_500);
-    supplier.goOn();
+    supplier.resume();
   }, 20_000);
 });
 

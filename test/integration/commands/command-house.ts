@@ -48,7 +48,7 @@ export class CommandHouse {
     const code = await executeCommand(words, {
       environment: this.environment,
       write: (text) => (output += text),
-      complain: (text) => (complaint += text),
+      writeError: (text) => (complaint += text),
       confirm: () => (typeof answer === 'boolean' ? Promise.resolve(answer) : answer()),
     });
     const [installation = ''] = /^Installation: .*\n/.exec(complaint) ?? [];

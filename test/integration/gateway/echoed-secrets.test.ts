@@ -250,7 +250,7 @@ describe("a supplier's echo of our secret", () => {
       headers: { authorization: `Bearer ${app.firstKeys?.demo}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model, ...body }),
     });
-    supplier.goOn();
+    supplier.resume();
     const text = `${heard.status} ${JSON.stringify([...heard.headers])} ${await heard.text()}`;
     // It was sent what it repeats.
     const last = supplier.heard.at(-1);

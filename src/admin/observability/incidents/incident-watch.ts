@@ -42,7 +42,7 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
 
   onApplicationBootstrap(): void {
     this.timer = setInterval(() => {
-      this.looking = this.looking.then(() => this.lookAndLog());
+      this.looking = this.looking.then(() => this.checkAndLog());
     }, LOOK_EVERY_MS).unref();
   }
 
@@ -52,7 +52,7 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   /** The lanes as this node sees them, and credentials as all nodes marked them. */
-  async look(now = new Date()): Promise<void> {
+  async check(now = new Date()): Promise<void> {
     const troubles = [...this.unwritten, ...this.health.takeTroubles()];
     this.unwritten = troubles.filter(({ closedAt }) => closedAt !== null);
     const refused = await this.database.query<{ provider: string; credential: string }>(REFUSED);
@@ -85,9 +85,9 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
     await this.incidents.forgetOld(now);
   }
 
-  private async lookAndLog(): Promise<void> {
+  private async checkAndLog(): Promise<void> {
     try {
-      await this.look();
+      await this.check();
     } catch (error) {
       this.logger.warn('incidents could not be put on record', { error });
     }

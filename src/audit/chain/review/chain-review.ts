@@ -58,7 +58,7 @@ export class ChainReview implements OnApplicationBootstrap, BeforeApplicationShu
   ) {}
 
   onApplicationBootstrap(): void {
-    this.metrics.beforeLook(() => this.metrics.auditChainBreaks.set({}, this.openBreaks));
+    this.metrics.beforeRead(() => this.metrics.auditChainBreaks.set({}, this.openBreaks));
     this.timer = setInterval(() => void this.count(), COUNT_EVERY_MS).unref();
     void this.count();
   }

@@ -102,7 +102,7 @@ export class LeaseRenewal {
     const beat = await store.beat(id, this.node.id, !begun, this.node.journal);
     if (id !== this.lease.id) return;
     if (!beat.alive) return this.lease.lapse();
-    clock.hear(beat.now, sentAt);
+    clock.synchronise(beat.now, sentAt);
     this.lease.renewed(sentAt + this.options.admitMs);
     for (const ref of beat.changed) allocator.limitChanged(ref);
     if (this.lease.inDoubt) await this.lease.audit(settlements);

@@ -209,7 +209,7 @@ export class SliceAllocator {
         this.changed.clear();
       });
       this.lastDraw = 'answered';
-      this.refuseTheHopeless(new Set(asks.map((ask) => scopeKey(ask.ref))));
+      this.refuseUnaffordable(new Set(asks.map((ask) => scopeKey(ask.ref))));
       this.serveFromSlices();
     } catch (error) {
       this.lastDraw = 'failed';
@@ -274,9 +274,9 @@ export class SliceAllocator {
 
   private apply(ref: LimitRef, ask: Ask, drawn: Drawn, askedAt: number): void {
     const elapsed = this.clock.elapsedMs();
-    this.clock.hear(drawn.now, askedAt);
+    this.clock.synchronise(drawn.now, askedAt);
     const slice = this.book.open(ref, drawn.window, elapsed);
-    slice.hear(drawn);
+    slice.applyDraw(drawn);
     if (slice.overdrawn && slice.free > 0n) void this.handBack(() => this.portionsOf([slice]));
     if (ask.need <= 0n && ask.want <= 0n) return;
     const short = drawn.window !== null && (drawn.granted === null || drawn.granted === 0n);
@@ -285,17 +285,17 @@ export class SliceAllocator {
   }
 
   /** A request that needs more than will ever be left in the window is refused at once. */
-  private refuseTheHopeless(heard: ReadonlySet<number>): void {
+  private refuseUnaffordable(heard: ReadonlySet<number>): void {
     this.line.answer((waiter) => {
       const { amount, refs } = waiter.request;
-      return this.hopeless(
+      return this.unaffordable(
         refs.filter((ref) => heard.has(scopeKey(ref))),
         amount,
       );
     });
   }
 
-  private hopeless(refs: readonly LimitRef[], amount: Nano): Fault | undefined {
+  private unaffordable(refs: readonly LimitRef[], amount: Nano): Fault | undefined {
     for (const ref of refs) {
       const slice = this.book.at(scopeKey(ref));
       if (slice?.window && !slice.covers(amount) && slice.spendable < amount) {

@@ -26,7 +26,7 @@ export class Slice {
   lowWater: Nano = 0n;
   /** The limit was lowered below what is drawn: free money here goes back first. */
   overdrawn = false;
-  private burn: Nano = 0n;
+  private recentPace: Nano = 0n;
   /** Used to estimate the pace alone, so an approximation is enough. */
   private takenSince = 0;
   private measuredAt = 0;
@@ -110,7 +110,7 @@ export class Slice {
     this.drawnNow += amount;
   }
 
-  hear(drawn: Drawn): void {
+  applyDraw(drawn: Drawn): void {
     if (drawn.granted !== null) this.receive(drawn.granted);
     this.limitLeft = drawn.limitLeft;
     this.overdrawn = drawn.poolLeft < 0n;
@@ -129,10 +129,10 @@ export class Slice {
     const elapsed = now - this.measuredAt;
     if (elapsed >= 250) {
       const pace = BigInt(Math.ceil((this.takenSince * 2_000) / elapsed));
-      this.burn = pace > this.burn ? pace : (pace + this.burn) / 2n;
+      this.recentPace = pace > this.recentPace ? pace : (pace + this.recentPace) / 2n;
       this.takenSince = 0;
       this.measuredAt = now;
     }
-    return this.burn;
+    return this.recentPace;
   }
 }

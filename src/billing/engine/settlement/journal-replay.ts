@@ -26,7 +26,7 @@ export interface ReplayReport {
   readonly forgotten: readonly string[];
 }
 
-interface LeftBehind {
+interface AbandonedJournal {
   readonly file: string;
   readonly node: string;
   readonly header: JournalHeader | null;
@@ -53,7 +53,7 @@ export async function replayJournals(folder: string, store: MoneyStore): Promise
     refused: 0,
     forgotten: [] as string[],
   };
-  const left = await writtenByTheDead(journalsIn(folder), store);
+  const left = await ofDeadNodes(journalsIn(folder), store);
   if (left.length === 0) return report;
   const givenUp = new Set(await store.forgotten([...new Set(left.map(({ node }) => node))]));
   for (const { file } of left.filter(({ node }) => givenUp.has(node))) {
@@ -89,13 +89,16 @@ export async function replayJournals(folder: string, store: MoneyStore): Promise
 }
 
 /** A writer on this machine is looked up among its processes, any other among the leases. */
-async function writtenByTheDead(left: readonly LeftBehind[], store: MoneyStore): Promise<LeftBehind[]> {
+async function ofDeadNodes(
+  left: readonly AbandonedJournal[],
+  store: MoneyStore,
+): Promise<AbandonedJournal[]> {
   const known = left.map(({ header }) => (header === null ? null : writerRuns(header)));
   const living = known.includes(null) ? await store.liveNodes() : [];
   return left.filter(({ node }, place) => !(known[place] ?? living.includes(node)));
 }
 
-function journalsIn(folder: string): LeftBehind[] {
+function journalsIn(folder: string): AbandonedJournal[] {
   if (!existsSync(folder)) return [];
   const names = readdirSync(folder).filter((name) => name.endsWith('.journal'));
   return names.sort().map((name) => {
@@ -118,7 +121,7 @@ function beginningOf(path: string): Buffer {
   }
 }
 
-function contentOf({ file, header }: LeftBehind): Content {
+function contentOf({ file, header }: AbandonedJournal): Content {
   const { payloads, tornAt } = readFrames(readFileSync(file));
   if (header === null) return { records: [], tornAt: tornAt ?? 0 };
   const records = payloads

@@ -1,6 +1,6 @@
 import { Fault } from '../../../kernel';
 import type { Database, SecretBox, Tx } from '../../../platform';
-import { performOrRehearse } from '../perform-or-rehearse';
+import { applyOrDryRun } from '../apply-or-dry-run';
 import {
   chosenOf,
   fingerprintOf,
@@ -59,7 +59,7 @@ function tryAll(
   { file, prune, box, once = false, keys }: GatewayFileOptions,
   approval: PlanApproval | null,
 ): Promise<GatewayFilePlan> {
-  return performOrRehearse(database, approval !== null, async (tx) => {
+  return applyOrDryRun(database, approval !== null, async (tx) => {
     const faults = [...reading.faults];
     const source = approval === null ? `file ${file}` : `file ${file} by ${approval.actor}`;
     const steps = await stepsFor(tx, reading.desired, {

@@ -29,7 +29,7 @@ export interface FileReading {
 }
 
 /** Who knows what may be connected to, and how. */
-export interface Advisers {
+export interface ProviderRules {
   readonly guard: Pick<AddressGuard, 'checkBaseUrl'>;
   readonly styles: {
     readonly names: readonly string[];
@@ -47,7 +47,7 @@ interface StyleAdvice {
 export function readGatewayText(
   text: string,
   references: References | null,
-  advisers: Advisers,
+  advisers: ProviderRules,
 ): FileReading {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
@@ -82,11 +82,11 @@ export function readGatewayText(
     keys: fields.keys.named().map(readKey),
     managesKeys: fields.manages_keys.truth() ?? false,
   };
-  refuseTwins(desired.aliases, faults);
+  refuseDuplicateAliases(desired.aliases, faults);
   return { desired, faults };
 }
 
-function readProvider(name: string, entry: Entry, advisers: Advisers): DesiredProvider {
+function readProvider(name: string, entry: Entry, advisers: ProviderRules): DesiredProvider {
   const fields = entry.fields(
     'style',
     'base_url',
@@ -125,14 +125,14 @@ function readProvider(name: string, entry: Entry, advisers: Advisers): DesiredPr
 const ENDPOINT =
   /\/(?:chat\/completions|completions|messages|responses|embeddings|rerank|models|audio\/\w+|images\/generations|moderations)\/*$/;
 
-function checkAddress(entry: Entry, address: string, which: string, { guard }: Advisers): void {
+function checkAddress(entry: Entry, address: string, which: string, { guard }: ProviderRules): void {
   const checked = guard.checkBaseUrl(address);
   if (!checked.ok) entry.fault(`${which}${checked.error}: the setting SUPPLIER_ALLOW makes exceptions`);
   else if (ENDPOINT.test(checked.value.pathname))
     entry.fault(`${which}names an endpoint: end it before ${ENDPOINT.exec(checked.value.pathname)?.[0]}`);
 }
 
-function styleOf(provider: ProviderView, entry: Entry, { styles }: Advisers): StyleAdvice | undefined {
+function styleOf(provider: ProviderView, entry: Entry, { styles }: ProviderRules): StyleAdvice | undefined {
   if (provider.style === '') return undefined;
   try {
     return styles.of(provider);
@@ -282,7 +282,7 @@ function readAlias([name, entry]: [string, Entry]): DesiredAlias {
   return { at: entry, name, model: entry.required() ?? '' };
 }
 
-function refuseTwins(aliases: readonly DesiredAlias[], faults: FileFault[]): void {
+function refuseDuplicateAliases(aliases: readonly DesiredAlias[], faults: FileFault[]): void {
   for (const [name, twins] of Map.groupBy(aliases, (alias) => alias.name)) {
     const [, second] = twins;
     if (second === undefined) continue;

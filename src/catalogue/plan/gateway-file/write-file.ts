@@ -33,11 +33,11 @@ export function gatewayText(
     })),
     keys: named(new Map(Object.entries(keys)), (key) => escaped(key) as Fields),
   };
-  return HEAD + stringify(withoutNothing(content), { lineWidth: 0, aliasDuplicateObjects: false });
+  return HEAD + stringify(withoutEmpty(content), { lineWidth: 0, aliasDuplicateObjects: false });
 }
 
 const named = <Row>(rows: ReadonlyMap<string, Row>, fieldsOf: (row: Row) => Fields): Fields =>
-  Object.fromEntries([...rows].map(([name, row]) => [name, withoutNothing(fieldsOf(row))]));
+  Object.fromEntries([...rows].map(([name, row]) => [name, withoutEmpty(fieldsOf(row))]));
 
 const providerOf = (provider: CurrentProvider): Fields => ({
   style: text(provider.style),
@@ -61,15 +61,15 @@ const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
   context_tokens: model.contextTokens,
   max_output_tokens: model.maxOutputTokens,
   bounds: snakeCased(model.bounds, (value) => value),
-  input_modalities: unlessJustText(model.inputModalities),
-  output_modalities: unlessJustText(model.outputModalities),
+  input_modalities: unlessTextOnly(model.inputModalities),
+  output_modalities: unlessTextOnly(model.outputModalities),
   capabilities: unlessEmpty(model.capabilities),
   replay_included: unless(false, model.replayIncluded),
   restricted: unless(false, model.restricted),
   retires_at: model.retiresAt?.toISOString() ?? null,
   aliases: unlessEmpty(aliases),
   lanes: model.lanes.map((lane, place) =>
-    withoutNothing({
+    withoutEmpty({
       provider: text(lane.provider),
       model: text(lane.upstreamModel),
       region: text(lane.region),
@@ -82,7 +82,7 @@ const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
   ),
   price: model.price === null ? null : priceOf(model.price.rates),
   schedules: model.schedules.map(({ startsAt, endsAt, rates }) =>
-    withoutNothing({
+    withoutEmpty({
       from: startsAt.toISOString(),
       to: endsAt?.toISOString() ?? null,
       price: priceOf(rates),
@@ -93,7 +93,7 @@ const modelOf = (model: CurrentModel, aliases: readonly string[]): Fields => ({
 /** Both rates of a chat model are written, be they zero: nothing is free by omission. */
 function priceOf(rates: PriceRates): Fields {
   const modes = MODE_FIELDS.map((field): [string, Fields] => [field, modesOf(rates, `${field}=`)]);
-  return withoutNothing({
+  return withoutEmpty({
     ...tokenRates(rates),
     per_call: rates.perCallNano > 0n ? dollars(rates.perCallNano) : null,
     per_minute: rates.perMinuteNano > 0n ? dollars(rates.perMinuteNano) : null,
@@ -110,7 +110,7 @@ const modesOf = ({ modes }: PriceRates, prefix: string): Fields =>
       const isSaid = multiplier !== UNCHANGED || rates === null;
       const factor = isSaid ? numeral(formatMultiplier(multiplier)) : null;
       const own = rates === null ? {} : tokenRates(rates);
-      return [[name.slice(prefix.length), withoutNothing({ multiplier: factor, ...own })]];
+      return [[name.slice(prefix.length), withoutEmpty({ multiplier: factor, ...own })]];
     }),
   );
 
@@ -118,7 +118,7 @@ function tokenRates(rates: TokenRates): Fields {
   const amounts = (from: Readonly<Record<(typeof RATE_NAMES)[number], bigint | null>>): Fields =>
     Object.fromEntries(RATE_NAMES.map((name) => [columnOf(name), optionalDollars(from[name])]));
   const tiers = rates.tiers.map((tier) =>
-    withoutNothing({ above_input_tokens: tier.aboveInputTokens, ...amounts(tier) }),
+    withoutEmpty({ above_input_tokens: tier.aboveInputTokens, ...amounts(tier) }),
   );
   return { ...amounts(rates), tiers: tiers.length === 0 ? null : tiers };
 }
@@ -141,7 +141,7 @@ const milliseconds = (value: number): string => `${value}ms`;
 const text = (value: string): string => value.replaceAll('${', () => '$${');
 const optionalText = (value: string | null): string | null => (value === null ? null : text(value));
 const unless = <Value>(usual: Value, value: Value): Value | null => (value === usual ? null : value);
-const unlessJustText = (list: readonly string[]): string[] | null =>
+const unlessTextOnly = (list: readonly string[]): string[] | null =>
   list.length === 1 && list[0] === 'text' ? null : list.map(text);
 
 const unlessEmpty = (list: readonly string[]): string[] | null => (list.length === 0 ? null : list.map(text));
@@ -159,7 +159,7 @@ function escaped(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, escaped(part)]));
 }
 
-const withoutNothing = (fields: Fields): Fields =>
+const withoutEmpty = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => !isNothing(value)));
 
 function isNothing(value: unknown): boolean {

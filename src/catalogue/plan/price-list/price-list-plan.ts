@@ -2,7 +2,7 @@ import { Fault, fault } from '../../../kernel';
 import type { Database, Tx } from '../../../platform';
 import { type Current, readCurrent } from '../current';
 import { didYouMean } from '../nearest';
-import { performOrRehearse } from '../perform-or-rehearse';
+import { applyOrDryRun } from '../apply-or-dry-run';
 import {
   chosenOf,
   fingerprintOf,
@@ -64,7 +64,7 @@ function tryAll(
   { format, providers: named, overwrite, only }: PriceListOptions,
   approval: PlanApproval | null,
 ): Promise<PriceListPlan> {
-  return performOrRehearse(database, approval !== null, async (tx) => {
+  return applyOrDryRun(database, approval !== null, async (tx) => {
     const current = await readCurrent(tx);
     const providers = matchProviders(named, list, current);
     const source = approval === null ? `import ${format}` : `import ${format} by ${approval.actor}`;

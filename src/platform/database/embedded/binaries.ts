@@ -13,13 +13,13 @@ import { EmbeddedPostgresFailure } from './failure';
  */
 export function usableBinaries(copiesFolder: string, account: ServerAccount | undefined): string {
   const installed = installedBinaries();
-  if (!complaint(installed, account)) return installed;
+  if (!loadError(installed, account)) return installed;
   linkLibraries(installed);
-  if (!complaint(installed, account)) return installed;
+  if (!loadError(installed, account)) return installed;
 
   const copy = join(copiesFolder, `binaries-${fingerprint(installed)}`);
   if (!existsSync(copy)) copyBinaries(installed, copy);
-  const said = complaint(copy, account);
+  const said = loadError(copy, account);
   if (!said) return copy;
   throw new EmbeddedPostgresFailure(
     `The PostgreSQL binaries for ${process.platform}-${process.arch} do not run here: ${said.trim()}. ` +
@@ -41,7 +41,7 @@ function installedBinaries(): string {
   }
 }
 
-function complaint(native: string, account: ServerAccount | undefined): string | undefined {
+function loadError(native: string, account: ServerAccount | undefined): string | undefined {
   const run = spawnSync(join(native, 'bin', 'postgres'), ['--version'], {
     ...account,
     cwd: '/',

@@ -19,7 +19,7 @@ export function claimFolder(folder: string, dataFolder: string): { release(): vo
   const startedAt = runningProcess(process.pid)?.startedAt ?? '';
   writeFileSync(own, JSON.stringify({ pid: process.pid, startedAt } satisfies Owner), { mode: 0o600 });
   try {
-    while (!linked(own, file)) dislodge(file, dataFolder);
+    while (!linked(own, file)) removeStaleOwner(file, dataFolder);
   } finally {
     rmSync(own, { force: true });
   }
@@ -37,10 +37,10 @@ function linked(from: string, to: string): boolean {
   }
 }
 
-function dislodge(file: string, dataFolder: string): void {
+function removeStaleOwner(file: string, dataFolder: string): void {
   const text = contents(file);
   if (text === undefined) return;
-  const owner = livingOwner(text);
+  const owner = runningOwner(text);
   if (owner) throw new DataFolderInUse(dataFolder, owner.pid);
 
   const aside = `${file}.left-by-${process.pid}`;
@@ -56,10 +56,10 @@ function dislodge(file: string, dataFolder: string): void {
 
 /** The process that holds a folder, when it lives. */
 export function folderOwner(folder: string): number | undefined {
-  return livingOwner(contents(join(folder, 'owner.json')) ?? '')?.pid;
+  return runningOwner(contents(join(folder, 'owner.json')) ?? '')?.pid;
 }
 
-function livingOwner(text: string): Owner | undefined {
+function runningOwner(text: string): Owner | undefined {
   try {
     const owner = parseJsonText(text) as Owner;
     return runningProcess(owner.pid)?.startedAt === owner.startedAt ? owner : undefined;

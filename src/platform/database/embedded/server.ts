@@ -49,7 +49,7 @@ export async function startOrAdopt(launch: Launch, port?: number): Promise<Runni
       await stopServer(launch.paths, server.pid);
       throw error;
     }
-    const said = complaints(launch.paths.log, logStart);
+    const said = logErrors(launch.paths.log, logStart);
     // Between choosing the port and using it another process may have taken it.
     if (attempt === portAttempts || !/could not bind|Address already in use/.test(said))
       throw new Error(said);
@@ -128,7 +128,7 @@ function workingIn(folder: string): string[] {
   });
 }
 
-function complaints(log: string, from: number): string {
+function logErrors(log: string, from: number): string {
   const lines = readFileSync(log).subarray(from).toString('utf8').split('\n');
   const serious = lines.filter((line) => /FATAL|PANIC|ERROR|could not|error/.test(line));
   return (serious.length > 0 ? serious : lines).slice(-4).join(' ').trim() || `see ${log}`;

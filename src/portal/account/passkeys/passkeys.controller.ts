@@ -103,7 +103,7 @@ export class PasskeysController {
     return this.answers.answer(request, response, shown, async ({ credential, next }) => {
       const userId = await this.door.recognise(request, response, credential);
       const signedIn = await this.signIn.openNow(userId, this.visitor.originOf(request));
-      const to = this.visitor.letIn(response, signedIn, next);
+      const to = this.visitor.startSession(response, signedIn, next);
       return { to, body: { ok: true, status: signedIn.status, next: to } };
     });
   }

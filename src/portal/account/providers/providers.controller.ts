@@ -167,7 +167,7 @@ export class ProvidersController {
       return { signedIn: await this.signIn.open(tx, userId, this.visitor.originOf(request)), next };
     });
     addCookie(response, this.settings, handoffCookie, '', 0);
-    redirect(response, this.visitor.letIn(response, signedIn, next));
+    redirect(response, this.visitor.startSession(response, signedIn, next));
   }
 
   private async start(
@@ -221,7 +221,7 @@ export class ProvidersController {
       };
       const signedIn = await this.identities.enter(identity, newcomer, this.visitor.originOf(request));
       if (intent.portal !== undefined) return redirect(response, await this.handOff(signedIn, intent));
-      redirect(response, this.visitor.letIn(response, signedIn, intent.next));
+      redirect(response, this.visitor.startSession(response, signedIn, intent.next));
     } catch (error) {
       if (!(error instanceof Fault) || error.code !== 'tos_not_accepted' || !wantsPage(request)) throw error;
       this.activity.nothingChanged();

@@ -22,10 +22,10 @@ import {
   type CsvTable,
   Data,
   type HttpRequest,
+  localisationOf,
   Page,
   PageRenderer,
 } from '../../../web';
-import { looksOf } from '../../lists/looks';
 import { QualityAccess } from './quality-access';
 import { filterOf, QualitativeQuery, ScoreDetailQuery } from './qualitative.form';
 import { qualityPage } from './quality-page';
@@ -55,10 +55,10 @@ export class QualitativeController {
     const { userId, role } = actorOf(request);
     const view = await this.access.of(request);
     const isHelpClosed = await this.personal.isHelpClosed(userId, 'qualitative');
-    const looks = looksOf(this.pages, request);
+    const localisation = localisationOf(this.pages, request);
     const settingsHref = atLeast(role, 'org_admin') ? '/dashboard/qualitative/settings' : null;
     if (view.state !== 'open') {
-      const { translate } = looks;
+      const { translate } = localisation;
       const empty = {
         title: translate(`qualitative.${view.state}-title`),
         text: translate(`qualitative.${view.state}-text`),
@@ -75,8 +75,8 @@ export class QualitativeController {
       this.scores.share(view.scope, filter.from),
       this.scores.choices(view.scope, filter.from),
     ]);
-    const facts = { request, query, page, share, choices, looks };
-    const reports = reportModels(reportsOf(scored, await this.referenceFor(request)), scored, looks);
+    const facts = { request, query, page, share, choices, localisation };
+    const reports = reportModels(reportsOf(scored, await this.referenceFor(request)), scored, localisation);
     return { isHelpClosed, settingsHref, ...qualityPage(facts), ...reports };
   }
 

@@ -11,17 +11,17 @@ import {
   type Translate,
 } from '../../../views';
 import {
-  type HttpRequest,
-  pathOf,
-  queryOf,
   addressOf,
+  type HttpRequest,
   type ListDescription,
   listPage,
   type ListPageModel,
+  type Localisation,
+  pathOf,
   periodWords,
+  queryOf,
   scopeWords,
 } from '../../../web';
-import type { Looks } from '../../lists/looks';
 import { decimalText } from '../autorouter-words';
 import { daysOf, periods, type QualitativeQuery, roles, verdicts } from './qualitative.form';
 import { daysField } from '../../lists/periods';
@@ -36,7 +36,7 @@ export interface QualityFacts {
     readonly buckets: readonly string[];
     readonly simulated: boolean;
   };
-  readonly looks: Looks;
+  readonly localisation: Localisation;
 }
 
 export interface QualityPageModel extends ListPageModel {
@@ -47,8 +47,8 @@ export interface QualityPageModel extends ListPageModel {
 }
 
 export function qualityPage(facts: QualityFacts): QualityPageModel {
-  const { request, page, share, choices, looks } = facts;
-  const { translate, locale } = looks;
+  const { request, page, share, choices, localisation } = facts;
+  const { translate, locale } = localisation;
   const percent = share.requests === 0 ? 0 : (share.scored / share.requests) * 100;
   return {
     ...listPage(request, page, describe(facts), translate),
@@ -67,8 +67,8 @@ export const simulatedBanner = (translate: Translate): BannerModel => ({
   text: translate('qualitative.simulated-text'),
 });
 
-function describe({ request, query, choices, looks }: QualityFacts): ListDescription<ScoreRow> {
-  const { translate, timeZone } = looks;
+function describe({ request, query, choices, localisation }: QualityFacts): ListDescription<ScoreRow> {
+  const { translate, timeZone } = localisation;
   const text = (name: string): string => translate(`qualitative.${name}`);
   return {
     heading: translate('navigation.quality'),
@@ -82,7 +82,7 @@ function describe({ request, query, choices, looks }: QualityFacts): ListDescrip
       { label: text('preference'), minor: true },
     ],
     fields: fieldsOf(query, choices, translate),
-    row: (row) => rowOf(row, request, query, looks),
+    row: (row) => rowOf(row, request, query, localisation),
     nothingYet: { title: text('none-title'), text: text('none-text') },
   };
 }
@@ -115,8 +115,13 @@ function fieldsOf(
   ];
 }
 
-function rowOf(row: ScoreRow, request: HttpRequest, { open }: QualitativeQuery, looks: Looks): RowModel {
-  const { translate } = looks;
+function rowOf(
+  row: ScoreRow,
+  request: HttpRequest,
+  { open }: QualitativeQuery,
+  localisation: Localisation,
+): RowModel {
+  const { translate } = localisation;
   const name = `${row.model} · ${row.bucket}`;
   return {
     cells: [
@@ -124,7 +129,7 @@ function rowOf(row: ScoreRow, request: HttpRequest, { open }: QualitativeQuery, 
       { kind: 'text', value: row.model, heading: true },
       { kind: 'text', value: translate(`qualitative.roles.${row.role}`), minor: true },
       { kind: 'text', value: row.bucket, minor: true },
-      scoreCell(row, looks),
+      scoreCell(row, localisation),
       { kind: 'text', value: preferenceText(row, translate), minor: true },
     ],
     detail: {
@@ -138,9 +143,9 @@ function rowOf(row: ScoreRow, request: HttpRequest, { open }: QualitativeQuery, 
 }
 
 /** A score is a number; what could not be judged says why there is none. */
-function scoreCell({ score_total: total, verdict }: ScoreRow, looks: Looks): Cell {
-  const { translate } = looks;
-  if (total !== null) return { kind: 'text', value: decimalText(total, looks), align: 'end' };
+function scoreCell({ score_total: total, verdict }: ScoreRow, localisation: Localisation): Cell {
+  const { translate } = localisation;
+  if (total !== null) return { kind: 'text', value: decimalText(total, localisation), align: 'end' };
   const badge: BadgeModel =
     verdict === null
       ? { tone: 'neutral', label: translate('qualitative.pending') }

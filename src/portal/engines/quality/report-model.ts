@@ -8,7 +8,7 @@ import {
   type LabelledFigure,
   type TableModel,
 } from '../../../views';
-import type { Looks } from '../../lists/looks';
+import type { Localisation } from '../../../web';
 import { decimalText, intervalText, signedText } from '../autorouter-words';
 
 export interface ReportCard {
@@ -24,33 +24,33 @@ export interface ReportCard {
 export function reportModels(
   reports: readonly QualityReport[],
   scored: readonly ScoredAnswer[],
-  looks: Looks,
+  localisation: Localisation,
 ): { reports: readonly ReportCard[]; versionsNote: BannerModel | null } {
-  const { translate } = looks;
+  const { translate } = localisation;
   const note: BannerModel = {
     tone: 'info',
     title: translate('qualitative.versions-title'),
     text: translate('qualitative.versions-text', { count: reports.length }),
   };
   return {
-    reports: scored.length === 0 ? [] : reports.map((report) => cardOf(report, looks)),
+    reports: scored.length === 0 ? [] : reports.map((report) => cardOf(report, localisation)),
     versionsNote: reports.length > 1 ? note : null,
   };
 }
 
-function cardOf(report: QualityReport, looks: Looks): ReportCard {
-  const { translate } = looks;
+function cardOf(report: QualityReport, localisation: Localisation): ReportCard {
+  const { translate } = localisation;
   return {
     id: `report-${report.judgeVersion}`,
     heading: translate('qualitative.report', { version: report.judgeVersion }),
-    table: tableOf(report, looks),
-    trend: trendOf(report, looks),
-    facts: calibrationFacts(report, looks),
+    table: tableOf(report, localisation),
+    trend: trendOf(report, localisation),
+    facts: calibrationFacts(report, localisation),
   };
 }
 
-function tableOf({ models, reference, judgeVersion }: QualityReport, looks: Looks): TableModel {
-  const { translate } = looks;
+function tableOf({ models, reference, judgeVersion }: QualityReport, localisation: Localisation): TableModel {
+  const { translate } = localisation;
   const text = (name: string): string => translate(`qualitative.${name}`);
   const end = 'end' as const;
   return {
@@ -64,13 +64,13 @@ function tableOf({ models, reference, judgeVersion }: QualityReport, looks: Look
       { label: text('length-controlled'), align: end, minor: true },
       { label: text('outcomes'), align: end, minor: true },
     ],
-    rows: models.map((model) => ({ cells: cellsOf(model, model.model === reference, looks) })),
+    rows: models.map((model) => ({ cells: cellsOf(model, model.model === reference, localisation) })),
     empty: { title: text('none-title'), text: text('none-text') },
   };
 }
 
-function cellsOf(report: ModelReport, isReference: boolean, looks: Looks): Cell[] {
-  const { translate, locale } = looks;
+function cellsOf(report: ModelReport, isReference: boolean, localisation: Localisation): Cell[] {
+  const { translate, locale } = localisation;
   const { model, mean, count, difference, wins, ties, losses } = report;
   const few = translate('qualitative.too-few');
   const text = (value: string, minor = false): Cell => ({
@@ -82,24 +82,28 @@ function cellsOf(report: ModelReport, isReference: boolean, looks: Looks): Cell[
   const apart =
     difference === null
       ? few
-      : `${intervalText(difference, looks, true)}${difference.isSignificant ? ' *' : ''} (${formatNumber(locale, difference.pairs)})`;
+      : `${intervalText(difference, localisation, true)}${difference.isSignificant ? ' *' : ''} (${formatNumber(locale, difference.pairs)})`;
   return [
     { kind: 'text', value: model, heading: true },
-    text(mean === null ? few : intervalText(mean, looks)),
+    text(mean === null ? few : intervalText(mean, localisation)),
     { kind: 'number', value: count, align: 'end' },
     text(isReference ? translate('qualitative.reference') : apart),
-    text(lengthText(difference?.lengthControlled ?? null, looks), true),
+    text(lengthText(difference?.lengthControlled ?? null, localisation), true),
     text(wins + ties + losses === 0 ? '–' : `${wins} / ${ties} / ${losses}`, true),
   ];
 }
 
-const lengthText = (difference: number | null, looks: Looks): string =>
-  difference === null ? '–' : signedText(difference, looks);
+const lengthText = (difference: number | null, localisation: Localisation): string =>
+  difference === null ? '–' : signedText(difference, localisation);
 
-function trendOf({ trend }: QualityReport, looks: Looks): ChartModel | null {
+function trendOf({ trend }: QualityReport, localisation: Localisation): ChartModel | null {
   if (trend.length < 2) return null;
-  const { translate } = looks;
-  const day = new Intl.DateTimeFormat(looks.locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
+  const { translate } = localisation;
+  const day = new Intl.DateTimeFormat(localisation.locale, {
+    timeZone: 'UTC',
+    day: 'numeric',
+    month: 'short',
+  });
   const line = (name: string, of: (interval: Interval) => number) => ({
     name: translate(`qualitative.${name}`),
     values: trend.map(({ mean }) => Math.max(0, of(mean))),
@@ -112,14 +116,14 @@ function trendOf({ trend }: QualityReport, looks: Looks): ChartModel | null {
       line('low', ({ low }) => low),
       line('high', ({ high }) => high),
     ],
-    format: (value) => decimalText(value, looks),
+    format: (value) => decimalText(value, localisation),
     totalLabel: null,
     pointLabel: translate('qualitative.week'),
   });
 }
 
-function calibrationFacts({ calibration }: QualityReport, looks: Looks): LabelledFigure[] {
-  const { translate, locale } = looks;
+function calibrationFacts({ calibration }: QualityReport, localisation: Localisation): LabelledFigure[] {
+  const { translate, locale } = localisation;
   const few = translate('qualitative.too-few');
   const percent = (share: number | null): string =>
     share === null
@@ -134,7 +138,7 @@ function calibrationFacts({ calibration }: QualityReport, looks: Looks): Labelle
       label: translate('qualitative.calibration-error'),
       figure: {
         kind: 'text',
-        value: calibration.error === null ? few : decimalText(calibration.error * 100, looks),
+        value: calibration.error === null ? few : decimalText(calibration.error * 100, localisation),
       },
     },
   ];

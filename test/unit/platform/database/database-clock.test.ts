@@ -9,7 +9,7 @@ function stage() {
     const askedAt = world.elapsed;
     const said = askedAt + there + world.ahead;
     world.elapsed += there + back;
-    clock.hear(said, askedAt);
+    clock.synchronise(said, askedAt);
   };
   const error = (): number => clock.now() - (world.elapsed + world.ahead);
   return { world, answer, error };

@@ -1,14 +1,15 @@
 import type { Locale, Translate } from '../../views';
-import type { HttpRequest, PageRenderer } from '../../web';
+import type { HttpRequest } from '../http-request';
+import type { PageRenderer } from './page-renderer';
 
 /** The language and time zone in which a page is rendered. */
-export interface Looks {
+export interface Localisation {
   readonly locale: Locale;
   readonly timeZone: string;
   readonly translate: Translate;
 }
 
-export const looksOf = (pages: PageRenderer, request: HttpRequest): Looks => ({
+export const localisationOf = (pages: PageRenderer, request: HttpRequest): Localisation => ({
   locale: pages.localeOf(request),
   timeZone: pages.timeZoneOf(request),
   translate: pages.textsFor(request),

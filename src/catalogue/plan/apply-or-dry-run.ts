@@ -1,7 +1,7 @@
 import type { Database, Tx } from '../../platform';
 
 /** Carries the result of a rehearsal out of its transaction, which is thereby rolled back. */
-class Rehearsed<T> extends Error {
+class DryRun<T> extends Error {
   constructor(readonly result: T) {
     super('rolled back');
   }
@@ -11,7 +11,7 @@ class Rehearsed<T> extends Error {
  * Does the work in one transaction, then commits or rolls back. So a rehearsal has passed every check of the real
  * run.
  */
-export async function performOrRehearse<T>(
+export async function applyOrDryRun<T>(
   database: Database,
   commit: boolean,
   work: (tx: Tx) => Promise<T>,
@@ -19,11 +19,11 @@ export async function performOrRehearse<T>(
   try {
     return await database.transaction(async (tx) => {
       const result = await work(tx);
-      if (!commit) throw new Rehearsed(result);
+      if (!commit) throw new DryRun(result);
       return result;
     });
   } catch (error) {
-    if (error instanceof Rehearsed) return (error as Rehearsed<T>).result;
+    if (error instanceof DryRun) return (error as DryRun<T>).result;
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { type Ownership, PayerService } from '../../identity';
 import type { Nano, Scope } from '../../kernel';
 
 /** What a view has to spend. */
-export interface Purse {
+export interface Funds {
   /** Nothing is charged to anybody. */
   readonly isExempt: boolean;
   /** What may still be spent, the credit limit included; null where another account's wallet pays, or none. */
@@ -12,17 +12,17 @@ export interface Purse {
   readonly budget: LimitState | null;
 }
 
-const nobody: Ownership = { userId: null, organisationId: null, departmentId: null, projectId: null };
+const unowned: Ownership = { userId: null, organisationId: null, departmentId: null, projectId: null };
 
 @Injectable()
-export class PurseService {
+export class SpendableFunds {
   constructor(
     private readonly payers: PayerService,
     private readonly ledger: Ledger,
     private readonly limits: Limits,
   ) {}
 
-  async of(scope: Scope): Promise<Purse> {
+  async of(scope: Scope): Promise<Funds> {
     const [owner, budgetOf] = holderOf(scope);
     if (owner === null || budgetOf === null) return { isExempt: false, remaining: null, budget: null };
     const { payerUserId, billingExempt } = await this.payers.standingOf(owner);
@@ -47,20 +47,20 @@ function holderOf(scope: Scope): [Ownership | null, BudgetScope | null] {
     case 'organisation': {
       const id = scope.organisationId;
       return [
-        { ...nobody, organisationId: id },
+        { ...unowned, organisationId: id },
         { kind: 'organisation', id },
       ];
     }
     case 'department': {
       const id = scope.departmentId;
       return [
-        { ...nobody, departmentId: id },
+        { ...unowned, departmentId: id },
         { kind: 'department', id },
       ];
     }
     case 'user':
       return [
-        { ...nobody, userId: scope.userId },
+        { ...unowned, userId: scope.userId },
         { kind: 'user', id: scope.userId },
       ];
   }
