@@ -156,7 +156,7 @@ test('a key is told what does not fit', async () => {
 });
 
 test.each([
-  ['de', 'zone=Mond', 'Den Namen einer Zeitzone angeben'],
+  ['de', 'zone=Mond', 'Geben Sie den Namen einer Zeitzone an'],
   ['de', 'organisation=none', '„organisation“ in ihrer Adresse'],
   ['fr', 'from=2026-10-20&to=2026-10-10', 'elle doit suivre le début'],
   ['it', 'bucket=year', '«bucket» nel suo indirizzo'],
