@@ -3,7 +3,7 @@ import { parseJson, type JsonObject } from './json';
 import { judgementOf } from './judge';
 import { Directives, piecesOf, words } from './prompt';
 import { minimalValue } from './schema';
-import { asSkilled } from './skill';
+import { withMistakes } from './skill';
 import { countPrompt, countTokens, type PromptWeight } from './tokens';
 import type { Tempo } from './reply';
 import type { Usage } from './usage';
@@ -189,7 +189,7 @@ function textFor(
     return piecesOf(`The tools answered: ${results.map((result) => result.slice(0, 80)).join('; ')}.`, 4);
   }
   const said = words(seed, count ?? 12 + (seed % 20), directives.has('unicode') ? 'unicode' : 'plain');
-  return asSkilled(said, text, model);
+  return withMistakes(said, text, model);
 }
 
 type Parts = Pick<Answer, 'reasoning' | 'text' | 'calls'>;

@@ -23,7 +23,7 @@ const kinds = [
 export const WRONG = 'err';
 
 /** The words of an answer as a model of this name would find them. */
-export function asSkilled(words: string[], question: string, model: string): string[] {
+export function withMistakes(words: string[], question: string, model: string): string[] {
   const kind = kinds.find(({ signs }) => signs.test(question));
   const name = Object.keys(kinds[0].skills).find((part) => model.endsWith(part));
   if (kind === undefined || name === undefined) return words;

@@ -3,7 +3,7 @@ import { appraise } from '../../src/routing/autorouter/appraise';
 import { mean } from './curve';
 import type { DataSet, Row } from './data';
 import { frameOf, outcomeOf, split } from './frontier';
-import { believes, candidatesOf, exampleOf, NOW, policyOf } from './methods';
+import { beliefOf, candidatesOf, exampleOf, NOW, policyOf } from './methods';
 import { gaussian, shuffled } from './random';
 
 const JUDGED = 3_000;
@@ -15,7 +15,7 @@ const DRAWS = 4;
 export function learningOutcome(set: DataSet, seed: number): { all: number; served: number } {
   const { train, test, random } = split(set, seed);
   const frame = frameOf(set, test);
-  const gapOf = (state: RouterState): number => outcomeOf(frame, believes(set, state)).gapClosed;
+  const gapOf = (state: RouterState): number => outcomeOf(frame, beliefOf(set, state)).gapClosed;
   const draws = Array.from({ length: DRAWS }, () => {
     const rows = shuffled(train, random);
     const all = emptyState();

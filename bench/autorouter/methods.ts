@@ -42,7 +42,7 @@ export const exampleOf = (set: DataSet, row: Row, models = set.models.map((_, in
   })),
 });
 
-export function taught(set: DataSet, train: readonly Row[]): RouterState {
+export function trained(set: DataSet, train: readonly Row[]): RouterState {
   const state = emptyState();
   learnAll(
     state,
@@ -64,7 +64,7 @@ export const policyOf = (tuning: Policy['tuning'], referenceModel?: string): Pol
 const noGates = { kappa: 0, z: 0, novelty: 'off' } as const;
 
 /** The router itself, its gates open, so that the dial alone makes the curve. */
-export const believes = (set: DataSet, state: RouterState): ((row: Row) => Belief) => {
+export const beliefOf = (set: DataSet, state: RouterState): ((row: Row) => Belief) => {
   const candidates = candidatesOf(set);
   return ({ features }) => {
     const appraisal = appraise(state, { features, candidates, policy: policyOf(noGates), now: NOW }, noGates);
@@ -75,7 +75,7 @@ export const believes = (set: DataSet, state: RouterState): ((row: Row) => Belie
   };
 };
 
-export const router: Method = (set, train) => believes(set, taught(set, train));
+export const router: Method = (set, train) => beliefOf(set, trained(set, train));
 
 /** The control: the same router, taught with scores of other prompts. It may learn which models are good, not when. */
 export const shuffledLabels: Method = (set, train, random) => {
@@ -109,7 +109,7 @@ export const taskBuckets: Method = (set, train) => {
 /** Mean of the nearest remembered prompts, by the words alone. */
 export const nearest: Method = (set, train) => {
   const cost = usualCosts(set, train);
-  const { memory } = taught(set, train);
+  const { memory } = trained(set, train);
   const all = set.models.map((_, model) => mean(train.map(({ scores }) => scores[model] ?? 0)));
   return (row) => {
     const near = memory.nearest(row.features);

@@ -1,7 +1,7 @@
 import { decide, type NoveltyGate, type RouterState } from '../../src/routing/autorouter';
 import { costOf, mean, singles } from './curve';
 import type { DataSet, Row } from './data';
-import { candidatesOf, NOW, policyOf, taught } from './methods';
+import { candidatesOf, NOW, policyOf, trained } from './methods';
 
 export interface Preset {
   readonly kappa: number;
@@ -30,7 +30,7 @@ export function serve(
   train: readonly Row[],
   test: readonly Row[],
   tuning: Preset,
-  state: RouterState = taught(set, train),
+  state: RouterState = trained(set, train),
 ): Served {
   const quality = singles(set, train).map((one) => one.quality);
   const reference = quality.indexOf(Math.max(...quality));

@@ -5,7 +5,7 @@ import { measureSpeed } from './decision-speed';
 import { compare, type Compared, type MethodName, type Outcome, split } from './frontier';
 import { learningOutcome } from './learning';
 import { above, atLeast, atMost, type Bar, type Figure } from './measured';
-import { candidatesOf, NOW, policyOf, router, shuffledLabels, taught } from './methods';
+import { candidatesOf, NOW, policyOf, router, shuffledLabels, trained } from './methods';
 import { type PairOutcome, pairOutcome } from './pair';
 import { type Preset, presets, serve, type Served } from './presets';
 import { randomOf, shuffled } from './random';
@@ -115,7 +115,7 @@ function presetFigures(track: string, set: DataSet, seeds: readonly number[]): F
   const served = new Map<string, Served[]>();
   for (const seed of seeds) {
     const { train, test } = split(set, seed);
-    const state = taught(set, train);
+    const state = trained(set, train);
     for (const [name, preset] of Object.entries(presets)) {
       const outcome = serve(set, train, test, preset, state);
       served.set(name, [...(served.get(name) ?? []), outcome]);
@@ -239,7 +239,7 @@ export function speedTrack(set: DataSet): Figure[] {
 /** Track H: what must never happen, over random candidate sets and conversations. */
 export function neverTrack(set: DataSet, seed: number): Figure[] {
   const { train, test, random } = split(set, seed);
-  const state = taught(set, train);
+  const state = trained(set, train);
   const all = candidatesOf(set);
   let [outside, changed] = [0, 0];
   for (const { features } of test.slice(0, 1_000)) {

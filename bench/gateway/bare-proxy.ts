@@ -7,7 +7,7 @@ import { type Dispatcher, Pool } from 'undici';
  */
 const supplier = new Pool(process.env.SUPPLIER_ORIGIN ?? '', { connections: 256, pipelining: 1 });
 
-class PassBack implements Dispatcher.DispatchHandler {
+class ResponseForwarder implements Dispatcher.DispatchHandler {
   constructor(private readonly response: ServerResponse) {}
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -52,7 +52,7 @@ createServer((request, response) => {
     };
     supplier.dispatch(
       { path: request.url ?? '/', method: 'POST', headers, body: Buffer.concat(body) },
-      new PassBack(response),
+      new ResponseForwarder(response),
     );
   });
 }).listen(Number(process.env.PORT), '127.0.0.1');

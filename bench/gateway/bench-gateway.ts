@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { loadavg } from 'node:os';
 import { Logger } from '@nestjs/common';
-import { placement, stepAside } from './cores';
+import { placement, leaveMeasuredCore } from './cores';
 import { recordsIn } from './database';
 import { type Figure, held } from './figures';
 import { measureColdStart } from './measure-cold-start';
@@ -18,7 +18,7 @@ import { largePrompt, smallPrompt, stream, streamWithoutUsage, translatedStream 
 import { cellsOf, circumstances, headings, keep, line } from './report';
 import { warm } from './rounds';
 import { chatStream, messagesStream, wholeAnswer } from './scripts';
-import { Stage, type Target } from './stage';
+import { Testbed, type Target } from './testbed';
 import { spreadOf } from './statistics';
 import { answering } from './supplier';
 
@@ -26,17 +26,17 @@ async function main(words: string[]): Promise<void> {
   const options = readOptions(words);
   const loadBefore = loadavg()[0] ?? NaN;
   Logger.overrideLogger(['error']);
-  stepAside();
+  leaveMeasuredCore();
   if (options.peers && !options.profile) await installPeers();
-  const stage = await Stage.set(options.limited);
+  const testbed = await Testbed.set(options.limited);
   // Stopped early, nothing is left running.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => void stage.strike().finally(() => process.exit(1)));
+    process.on(signal, () => void testbed.tearDown().finally(() => process.exit(1)));
   }
   try {
-    if (options.profile) return void process.stdout.write(await profile(stage));
+    if (options.profile) return void process.stdout.write(await profile(testbed));
     process.stdout.write(`${placement}\n\n${line(headings)}\n`);
-    const figures = await measure(stage, options);
+    const figures = await measure(testbed, options);
     const missed = figures.filter((figure) => held(figure) === false).length;
     const judged = figures.filter((figure) => held(figure) !== null).length;
     const facts = circumstances(words, loadBefore);
@@ -44,15 +44,15 @@ async function main(words: string[]): Promise<void> {
     process.stdout.write(`\nbench:gateway: ${judged - missed} of ${judged} held\n`);
     process.exitCode = missed === 0 ? 0 : 1;
   } catch (error) {
-    process.stderr.write(stage.lastWords());
+    process.stderr.write(testbed.lastWords());
     throw error;
   } finally {
-    await stage.strike();
+    await testbed.tearDown();
   }
 }
 
 /** Every figure is printed as soon as there is one. */
-async function measure(stage: Stage, options: Options): Promise<Figure[]> {
+async function measure(testbed: Testbed, options: Options): Promise<Figure[]> {
   const figures: Figure[] = [];
   const show = (found: readonly Figure[]): void => {
     figures.push(...found);
@@ -60,14 +60,14 @@ async function measure(stage: Stage, options: Options): Promise<Figure[]> {
   };
   const wants = (group: Group): boolean => options.groups.has(group);
   // Before any load, while the database is as a fresh installation has it: afterwards it is busy tidying up for minutes.
-  if (wants('cold-start')) show(await measureColdStart(stage, options.rounds, options.peers));
-  if (wants('slow-readers')) show(await measureSlowReaders(stage, options.slowSeconds));
-  if (wants('memory')) show(await measureMemory(stage, options.loadSeconds));
+  if (wants('cold-start')) show(await measureColdStart(testbed, options.rounds, options.peers));
+  if (wants('slow-readers')) show(await measureSlowReaders(testbed, options.slowSeconds));
+  if (wants('memory')) show(await measureMemory(testbed, options.loadSeconds));
   if (['small-prompt', 'large-prompt', 'streams', 'latency'].some((group) => wants(group as Group))) {
-    await measureHotPath(stage, options, show);
+    await measureHotPath(testbed, options, show);
   }
-  if (wants('money')) show(await measureMoney(stage));
-  show([await unrecorded(stage)]);
+  if (wants('money')) show(await measureMoney(testbed));
+  show([await unrecorded(testbed)]);
   return figures;
 }
 
@@ -75,29 +75,29 @@ async function measure(stage: Stage, options: Options): Promise<Figure[]> {
 const WARM_UP_MS = 8_000;
 
 async function measureHotPath(
-  stage: Stage,
+  testbed: Testbed,
   { groups, rounds: count, roundMs: milliseconds, peers: beside }: Options,
   show: (figures: readonly Figure[]) => void,
 ): Promise<void> {
   const rounds = { count, milliseconds };
   const peers: Peers = {
-    gateway: await stage.gateway(),
-    bare: await stage.bareProxy(),
-    streaming: await stage.streamingProxy(),
-    ...(beside ? { portkey: await startPortkey(stage) } : {}),
+    gateway: await testbed.gateway(),
+    bare: await testbed.bareProxy(),
+    streaming: await testbed.streamingProxy(),
+    ...(beside ? { portkey: await startPortkey(testbed) } : {}),
   };
-  stage.supplier.behaviour = answering(wholeAnswer);
+  testbed.supplier.behaviour = answering(wholeAnswer);
   for (const target of Object.values<Target>({ ...peers })) await warm(target, smallPrompt, WARM_UP_MS);
   if (groups.has('small-prompt')) {
     const wanted = { must: 1.6, aim: 1.4, portkey: true } as const;
     show(
-      await measureRequests(stage, peers, { title: 'small prompt', body: smallPrompt, ...wanted }, rounds),
+      await measureRequests(testbed, peers, { title: 'small prompt', body: smallPrompt, ...wanted }, rounds),
     );
   }
   if (groups.has('large-prompt')) {
     const wanted = { must: 1.7, aim: 1.4 };
     show(
-      await measureRequests(stage, peers, { title: '32 KB prompt', body: largePrompt, ...wanted }, rounds),
+      await measureRequests(testbed, peers, { title: '32 KB prompt', body: largePrompt, ...wanted }, rounds),
     );
   }
   if (groups.has('streams')) {
@@ -109,16 +109,16 @@ async function measureHotPath(
       { title: 'translated stream', body: translatedStream, ...translated },
       { title: 'stream, 64 events a chunk', body: stream, script: chatStream(50, 64) },
     ])
-      show(await measureStreams(stage, peers, cost, rounds));
+      show(await measureStreams(testbed, peers, cost, rounds));
   }
-  if (groups.has('latency')) show(await measureLatency(stage, peers, { count, milliseconds: 2_000 }));
+  if (groups.has('latency')) show(await measureLatency(testbed, peers, { count, milliseconds: 2_000 }));
 }
 
 /** Everything was on: each answer is on record. */
-async function unrecorded(stage: Stage): Promise<Figure> {
-  const asked = stage.throughGateways;
-  await stage.stopProcesses();
-  const missing = asked - (await recordsIn(stage.database.url));
+async function unrecorded(testbed: Testbed): Promise<Figure> {
+  const asked = testbed.throughGateways;
+  await testbed.stopProcesses();
+  const missing = asked - (await recordsIn(testbed.database.url));
   return {
     what: 'requests without a record in PostgreSQL',
     unit: '',

@@ -12,7 +12,7 @@ export const alone = (command: readonly string[]): readonly string[] =>
   canPin ? ['taskset', '--cpu-list', '0', ...command] : command;
 
 /** Moves this process, and its later children, away from the measured core. */
-export function stepAside(): void {
+export function leaveMeasuredCore(): void {
   if (!canPin) return;
   spawnSync('taskset', ['--all-tasks', '--pid', '--cpu-list', elsewhere, String(process.pid)]);
 }

@@ -1,14 +1,14 @@
 import type { Figure } from './figures';
 import { startPortkey } from './peers';
 import { interleaved, ratios } from './rounds';
-import type { Stage, Target } from './stage';
+import type { Testbed, Target } from './testbed';
 import { median, spreadOf } from './statistics';
 
 /** From the start of the process to its first answer, on a database that is there already. */
-export async function measureColdStart(stage: Stage, rounds: number, beside: boolean): Promise<Figure[]> {
+export async function measureColdStart(testbed: Testbed, rounds: number, beside: boolean): Promise<Figure[]> {
   const start: Record<string, () => Promise<Target>> = {
-    gateway: () => stage.gateway(),
-    ...(beside ? { portkey: () => startPortkey(stage) } : {}),
+    gateway: () => testbed.gateway(),
+    ...(beside ? { portkey: () => startPortkey(testbed) } : {}),
   };
   const once = async (name: string): Promise<number> => {
     const { process } = (await start[name]?.()) ?? {};

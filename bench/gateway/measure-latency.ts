@@ -2,7 +2,7 @@ import type { Figure } from './figures';
 import { smallPrompt } from './prompts';
 import { interleaved, type Rounds, withLoad } from './rounds';
 import { wholeAnswer } from './scripts';
-import type { Stage, Target } from './stage';
+import type { Testbed, Target } from './testbed';
 import { median, quantile, spreadOf } from './statistics';
 import { answering } from './supplier';
 
@@ -12,19 +12,19 @@ const CONNECTIONS = 300;
 
 /** What the gateway adds to a request at a rate at which no request waits for another. */
 export async function measureLatency(
-  stage: Stage,
+  testbed: Testbed,
   peers: { readonly gateway: Target; readonly bare: Target },
   { count, milliseconds }: Rounds,
 ): Promise<Figure[]> {
-  stage.supplier.behaviour = answering(wholeAnswer);
+  testbed.supplier.behaviour = answering(wholeAnswer);
   const slow: Record<'gateway' | 'bare', number[]> = { gateway: [], bare: [] };
   const perRequest: number[] = [];
   const p50 = await interleaved(['bare', 'gateway'], count, (name) =>
     withLoad(peers[name], CONNECTIONS, smallPrompt, async (load, request) => {
-      const before = stage.statements.statements;
+      const before = testbed.statements.statements;
       const times = await load.paced(request, A_SECOND, milliseconds);
       await peers[name].process.quiet();
-      if (name === 'gateway') perRequest.push((stage.statements.statements - before) / times.length);
+      if (name === 'gateway') perRequest.push((testbed.statements.statements - before) / times.length);
       slow[name].push(quantile(times, 0.99));
       return median(times);
     }),

@@ -4,7 +4,7 @@ import type { Figure } from './figures';
 import { smallPrompt } from './prompts';
 import { withLoad } from './rounds';
 import { wholeAnswer } from './scripts';
-import type { Stage } from './stage';
+import type { Testbed } from './testbed';
 import { median, spreadOf } from './statistics';
 import { answering } from './supplier';
 
@@ -14,24 +14,24 @@ const WARM_UP_S = 10;
 const MINUTE = 60;
 
 /** How much memory a gateway of its own takes: at rest, at work, and after having been at work for long. */
-export async function measureMemory(stage: Stage, seconds: number): Promise<Figure[]> {
-  const target = await stage.gateway();
+export async function measureMemory(testbed: Testbed, seconds: number): Promise<Figure[]> {
+  const target = await testbed.gateway();
   const { process } = target;
-  stage.supplier.behaviour = answering(wholeAnswer);
+  testbed.supplier.behaviour = answering(wholeAnswer);
   await delay(5_000);
   const idle = process.residentMib();
   const samples: number[] = [];
   const work = { answers: 0, statements: 0, database: 0 };
   await withLoad(target, CONNECTIONS, smallPrompt, async (load, request) => {
     await load.closed(request, WARM_UP_S * 1_000);
-    const before = { statements: stage.statements.statements, database: databaseCpuUs(stage.database) };
+    const before = { statements: testbed.statements.statements, database: databaseCpuUs(testbed.database) };
     for (let second = 0; second < seconds; second += 1) {
       work.answers += await load.closed(request, 1_000);
       samples.push(process.residentMib());
     }
     await process.quiet();
-    work.statements = stage.statements.statements - before.statements;
-    work.database = databaseCpuUs(stage.database) - before.database;
+    work.statements = testbed.statements.statements - before.statements;
+    work.database = databaseCpuUs(testbed.database) - before.database;
   });
   await process.stop();
   const part = Math.max(1, Math.floor(samples.length / 5));

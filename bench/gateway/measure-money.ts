@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { alone } from './cores';
 import type { Figure } from './figures';
-import { artefact, type Stage } from './stage';
+import { artefact, type Testbed } from './testbed';
 import { spreadOf } from './statistics';
 
 const PROCESSES = 3;
@@ -12,9 +12,9 @@ const DEADLINE_MS = 120_000;
 const run = promisify(execFile);
 
 /** Holding and settling alone, in processes like a gateway's; `npm run bench:money` has more about it. */
-export async function measureMoney(stage: Stage): Promise<Figure[]> {
+export async function measureMoney(testbed: Testbed): Promise<Figure[]> {
   const costs: number[] = [];
-  for (let count = 0; count < PROCESSES; count += 1) costs.push(await measureOnce(stage));
+  for (let count = 0; count < PROCESSES; count += 1) costs.push(await measureOnce(testbed));
   return [
     {
       what: 'CPU of hold + settle + journal',
@@ -26,9 +26,9 @@ export async function measureMoney(stage: Stage): Promise<Figure[]> {
   ];
 }
 
-async function measureOnce(stage: Stage): Promise<number> {
+async function measureOnce(testbed: Testbed): Promise<number> {
   const flags = artefact.filter((word) => word.startsWith('--'));
-  const folder = mkdtempSync(join(stage.folder, 'money-'));
+  const folder = mkdtempSync(join(testbed.folder, 'money-'));
   const file = join(__dirname, 'hold-and-settle.js');
   const [command = '', ...words] = alone([process.execPath, ...flags, file, folder]);
   const { stdout } = await run(command, words, {

@@ -1,7 +1,7 @@
 import type { Figure } from './figures';
 import { cpuPer, interleaved, noise, ratios, type Rounds, warm, withLoad } from './rounds';
 import { wholeAnswer } from './scripts';
-import type { Stage, Target } from './stage';
+import type { Testbed, Target } from './testbed';
 import { median, spreadOf } from './statistics';
 import { answering } from './supplier';
 
@@ -27,12 +27,12 @@ export interface RequestCost {
 
 /** CPU time a request, beside the bare proxy and, where it is there, beside Portkey. */
 export async function measureRequests(
-  stage: Stage,
+  testbed: Testbed,
   peers: Peers,
   { title, body, must, aim, portkey }: RequestCost,
   { count, milliseconds }: Rounds,
 ): Promise<Figure[]> {
-  stage.supplier.behaviour = answering(wholeAnswer);
+  testbed.supplier.behaviour = answering(wholeAnswer);
   const once = (target: Target): Promise<number> =>
     withLoad(target, CONNECTIONS, body, (load, request) =>
       cpuPer(target.process, () => load.closed(request, milliseconds)),

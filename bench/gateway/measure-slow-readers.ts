@@ -4,7 +4,7 @@ import { requestBytes } from './caller';
 import type { Figure } from './figures';
 import { stream } from './prompts';
 import { bufferedInside, EagerStreams, readSlowly, SlowReader } from './slow-readers';
-import type { Stage } from './stage';
+import type { Testbed } from './testbed';
 import { median, spreadOf } from './statistics';
 
 const READERS = 200;
@@ -48,11 +48,11 @@ async function readUntil(readers: readonly SlowReader[], isDone: () => boolean):
 }
 
 /** Callers that read far slower than the supplier sends: what they do not take must not pile up in the gateway. */
-export async function measureSlowReaders(stage: Stage, seconds: number): Promise<Figure[]> {
-  const target = await stage.gateway();
+export async function measureSlowReaders(testbed: Testbed, seconds: number): Promise<Figure[]> {
+  const target = await testbed.gateway();
   const { process } = target;
   const streams = new EagerStreams();
-  stage.supplier.behaviour = streams.behaviour;
+  testbed.supplier.behaviour = streams.behaviour;
   const before = process.residentMib();
   const request = requestBytes({ path: '/v1/chat/completions', headers: target.headers, body: stream });
   const readers: SlowReader[] = [];

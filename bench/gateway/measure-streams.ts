@@ -1,6 +1,6 @@
 import type { Figure } from './figures';
 import { cpuPer, interleaved, noise, ratios, type Rounds, withLoad } from './rounds';
-import type { Stage, Target } from './stage';
+import type { Testbed, Target } from './testbed';
 import { median, spreadOf } from './statistics';
 import { SteppedStreams, type StreamScript } from './supplier';
 
@@ -17,7 +17,7 @@ export interface StreamCost {
 
 /** CPU time a piece of a stream, beside a bare pipe for the same bytes. */
 export async function measureStreams(
-  stage: Stage,
+  testbed: Testbed,
   peers: { readonly gateway: Target; readonly bare: Target },
   { title, body, script, ...wanted }: StreamCost,
   { count, milliseconds }: Rounds,
@@ -30,7 +30,7 @@ export async function measureStreams(
       (load, request) =>
         cpuPer(target.process, async () => {
           const streams = new SteppedStreams(script);
-          stage.supplier.behaviour = streams.behaviour;
+          testbed.supplier.behaviour = streams.behaviour;
           await load.closed(request, milliseconds, () => streams.step());
           return streams.pieces;
         }),

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, project, type Stage, type Target } from './stage';
+import { freePort, project, type Testbed, type Target } from './testbed';
 
 const folder = join(project, 'bench', 'gateway', 'peers');
 const marker = join(folder, 'node_modules', '.installed');
@@ -33,10 +33,10 @@ export async function installPeers(): Promise<void> {
   writeFileSync(marker, wanted);
 }
 
-export async function startPortkey(stage: Stage): Promise<Target> {
+export async function startPortkey(testbed: Testbed): Promise<Target> {
   const port = await freePort();
   const file = join(folder, 'node_modules', '@portkey-ai', 'gateway', 'build', 'start-server.js');
-  return stage.add(
+  return testbed.add(
     {
       name: 'portkey',
       words: [file, `--port=${port}`, '--headless'],
@@ -47,7 +47,7 @@ export async function startPortkey(stage: Stage): Promise<Target> {
     {
       authorization: 'Bearer bench-supplier-key-0001',
       'x-portkey-provider': 'openai',
-      'x-portkey-custom-host': `${stage.supplier.origin}/v1`,
+      'x-portkey-custom-host': `${testbed.supplier.origin}/v1`,
     },
   );
 }

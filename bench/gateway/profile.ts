@@ -6,7 +6,7 @@ import { dearest, type Frame, groupsOf, type Profile, treeOf } from './profile-t
 import { smallPrompt } from './prompts';
 import { withLoad } from './rounds';
 import { wholeAnswer } from './scripts';
-import { freePort, project, type Stage } from './stage';
+import { freePort, project, type Testbed } from './testbed';
 import { answering } from './supplier';
 
 const CONNECTIONS = 32;
@@ -15,10 +15,10 @@ const SAMPLE_US = 200;
 const folder = join(project, 'docs', 'performance');
 
 /** Where the CPU time of the small prompt goes: two tables and a flame graph, kept with the documentation. */
-export async function profile(stage: Stage): Promise<string> {
+export async function profile(testbed: Testbed): Promise<string> {
   const port = await freePort();
-  const target = await stage.gateway([`--inspect=127.0.0.1:${port}`]);
-  stage.supplier.behaviour = answering(wholeAnswer);
+  const target = await testbed.gateway([`--inspect=127.0.0.1:${port}`]);
+  testbed.supplier.behaviour = answering(wholeAnswer);
   const warmUp = (load: Load, request: Buffer): Promise<number> => load.closed(request, 4_000);
   const { taken, requests } = await withLoad(
     target,

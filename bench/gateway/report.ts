@@ -4,7 +4,7 @@ import { cpus, loadavg, release } from 'node:os';
 import { join } from 'node:path';
 import { placement } from './cores';
 import { type Figure, held } from './figures';
-import { project } from './stage';
+import { project } from './testbed';
 
 /** What a reader needs to know to judge the figures, or to repeat them. */
 export interface Circumstances {

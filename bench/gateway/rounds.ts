@@ -1,7 +1,7 @@
 import { Load } from './load';
 import { requestBytes } from './caller';
 import type { MeasuredProcess } from './measured-process';
-import type { Target } from './stage';
+import type { Target } from './testbed';
 
 export interface Rounds {
   readonly count: number;

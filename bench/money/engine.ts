@@ -26,7 +26,7 @@ const together = 16;
 /** Hold, settle and journal alone: the batches go to a store that takes everything. */
 export async function hotPath(folder: string): Promise<Measured[]> {
   const silent = { on: () => Promise.resolve(() => undefined), onGap: () => () => undefined };
-  const engine = new MoneyEngine(new Bottomless(), silent, {
+  const engine = new MoneyEngine(new UnlimitedStore(), silent, {
     dataFolder: join(folder, 'hot'),
     acknowledge: 'journal',
     mostPending: 1_000_000,
@@ -150,7 +150,7 @@ function row(what: string, value: number, unit: string, most: number | undefined
 }
 
 /** A store that grants every request and accepts every settlement. */
-class Bottomless implements MoneyStore {
+class UnlimitedStore implements MoneyStore {
   beat = () => Promise.resolve({ alive: true, now: Date.now(), changed: [] });
   draw: MoneyStore['draw'] = (_lease, _operation, asks) =>
     Promise.resolve(

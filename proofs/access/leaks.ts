@@ -2,7 +2,7 @@ import { roles, type Role } from '../../src/kernel';
 import { type RegisteredRoute } from '../../src/web';
 import { schemaOfForm } from '../../src/web/openapi/schema-of-form';
 import { inParallel } from '../support/findings';
-import { COMMON_NAME, FOREIGN_MARK, makeThing, type Places } from './people';
+import { COMMON_NAME, FOREIGN_MARK, createObject, type Places } from './people';
 import { minimumOf } from './policy';
 import { ask, placeOfId } from './requests';
 
@@ -36,8 +36,8 @@ export async function runLeaks(places: Places, routes: readonly RegisteredRoute[
   const ids = {
     user_id: String(stranger.userId),
     user: String(stranger.userId),
-    key: await makeThing(places, 'key_id', stranger, 'foreign', true),
-    project: await makeThing(places, 'project_id', stranger, 'foreign', true),
+    key: await createObject(places, 'key_id', stranger, 'foreign', true),
+    project: await createObject(places, 'project_id', stranger, 'foreign', true),
     org_id: String(places.theirs.organisationId),
     actor: String(stranger.userId),
   };

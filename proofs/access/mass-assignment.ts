@@ -1,12 +1,12 @@
 import type { Role } from '../../src/kernel';
 import type { RegisteredRoute } from '../../src/web';
 import { inParallel } from '../support/findings';
-import { makeThing, type Places } from './people';
+import { createObject, type Places } from './people';
 import { minimumOf } from './policy';
 import { ask, bodyOf, formFields, isRowId, placeOfId } from './requests';
 
 /** Privileged fields that an attacker adds to a form without them. */
-const smuggled: Readonly<Record<string, string>> = {
+const extraFields: Readonly<Record<string, string>> = {
   role: '"platform_owner"',
   org_id: '1',
   billing_exempt: 'true',
@@ -47,7 +47,7 @@ export async function runMassAssignment(
     const own = formFields(route);
     // What the change does by itself is no fault: it is tried once without anything smuggled.
     const control = await changedBy(places, route, null);
-    for (const field of Object.keys(smuggled)) {
+    for (const field of Object.keys(extraFields)) {
       if (own.includes(field)) continue;
       const found = await changedBy(places, route, field);
       tried += 1;
@@ -75,13 +75,13 @@ async function changedBy(
   const target =
     place === null
       ? null
-      : { place, id: await makeThing(places, place.name, other, 'department', isRowId(place)) };
+      : { place, id: await createObject(places, place.name, other, 'department', isRowId(place)) };
   const sent = {
     ...bodyOf(route),
     ...(target?.place.in === 'body' ? { [target.place.name]: target.id } : {}),
   };
   const fields = Object.entries(sent).map(([name, content]) => [name, JSON.stringify(content)]);
-  if (field !== null) fields.push([field, smuggled[field] ?? '1']);
+  if (field !== null) fields.push([field, extraFields[field] ?? '1']);
   const body = `{${fields.map(([name, content]) => `"${name}":${content}`).join(',')}}`;
   const people = [caller.userId, other.userId];
   const before = await places.world.rows(STANDING, [people]);

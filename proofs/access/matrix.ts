@@ -3,7 +3,7 @@ import type { RegisteredRoute } from '../../src/web';
 import type { Answer } from '../operations/http';
 import type { Person } from '../operations/world';
 import { inParallel } from '../support/findings';
-import { absentThing, makeThing, type Places } from './people';
+import { absentId, createObject, type Places } from './people';
 import {
   isOfOneself,
   type Minimum,
@@ -22,7 +22,7 @@ export interface MatrixResult {
   readonly compared: number;
 }
 
-const callers: readonly (Role | 'nobody')[] = ['nobody', ...roles];
+const callers: readonly (Role | 'anonymous')[] = ['anonymous', ...roles];
 
 type Verdict = 'sign-in' | 'role' | 'oneself' | 'absent' | 'served';
 
@@ -42,9 +42,9 @@ export async function runMatrix(places: Places, routes: readonly RegisteredRoute
     const place = placeOfId(route);
     for (const caller of callers) {
       for (const relation of place === null ? (['own'] as const) : relations) {
-        const person = caller === 'nobody' ? null : await callerOf(route, caller);
+        const person = caller === 'anonymous' ? null : await callerOf(route, caller);
         const target = place === null ? null : await targetOf(places, place, person, relation);
-        const client = person?.client ?? places.world.nobody;
+        const client = person?.client ?? places.world.anonymous;
         const answer = await ask(client, route, target);
         const expected = expectedOf(route, caller, place, relation);
         cells += place === null ? relations.length : 1;
@@ -53,7 +53,7 @@ export async function runMatrix(places: Places, routes: readonly RegisteredRoute
           wrong.push(`${name}: wanted ${expected}, got ${answer.status} ${codeOf(answer)}`);
         if (expected === 'absent' && place !== null && target !== null) {
           compared += 1;
-          const id = absentThing(place.name, isRowId(place));
+          const id = absentId(place.name, isRowId(place));
           const other = await ask(client, route, { place, id });
           if (said(answer, target.id) !== said(other, id))
             wrong.push(
@@ -73,18 +73,18 @@ async function targetOf(
   relation: Relation,
 ): Promise<{ place: Place; id: string }> {
   const owner = relation === 'own' && caller !== null ? caller : await places.person('user', relation);
-  return { place, id: await makeThing(places, place.name, owner, relation, isRowId(place)) };
+  return { place, id: await createObject(places, place.name, owner, relation, isRowId(place)) };
 }
 
 function expectedOf(
   { method, path }: RegisteredRoute,
-  caller: Role | 'nobody',
+  caller: Role | 'anonymous',
   place: Place | null,
   relation: Relation,
 ): Verdict {
   const minimum = minimumOf(method, path);
   if (minimum === 'anyone') return 'served';
-  if (caller === 'nobody') return 'sign-in';
+  if (caller === 'anonymous') return 'sign-in';
   if (rankOf(caller) < rankOf(minimum)) return 'role';
   if (place === null) return 'served';
   if (place.name === 'user_id' && isOfOneself(relation, method, path)) return 'oneself';

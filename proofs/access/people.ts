@@ -57,19 +57,19 @@ export class Places {
 }
 
 /** An id as addresses have it. */
-export type Thing = string;
+export type AddressId = string;
 
 /** A thing of this kind that belongs to the person, in the place where they are. */
-export async function makeThing(
+export async function createObject(
   places: Places,
   id: IdName,
   owner: Person,
   relation: Relation,
   isRow: boolean,
-): Promise<Thing> {
+): Promise<AddressId> {
   const { world } = places;
   const { organisationId, departmentId, mark } = places.placeOf(relation);
-  const one = async (statement: string, values: unknown[]): Promise<Thing> => {
+  const one = async (statement: string, values: unknown[]): Promise<AddressId> => {
     const [row] = await world.rows<{ id: number }>(`${statement} RETURNING id`, values);
     return String(row?.id);
   };
@@ -109,5 +109,5 @@ export async function makeThing(
 }
 
 /** An id of the same form that nothing has. */
-export const absentThing = (id: IdName, isRow: boolean): Thing =>
+export const absentId = (id: IdName, isRow: boolean): AddressId =>
   id === 'key_id' && !isRow ? 'AbSeNt00' : '999999999';

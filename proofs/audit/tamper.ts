@@ -49,7 +49,7 @@ export class Original {
   }
 }
 
-type Tamper = (original: Original, chance: Chance) => Tampered;
+type Tampering = (original: Original, chance: Chance) => Tampered;
 
 const isRetention = (line = ''): boolean => line.includes('"log.forgotten"');
 
@@ -80,7 +80,7 @@ function withOtherCharacter(line: string, chance: Chance, from = 0): string {
   return characters.join('');
 }
 
-const editEntry: Tamper = ({ lines, entries }, chance) => {
+const editEntry: Tampering = ({ lines, entries }, chance) => {
   const { line, id } = chance.pick(entries);
   const text = joined(
     lines.map((content, place) => (place === line ? withOtherCharacter(content, chance) : content)),
@@ -89,7 +89,7 @@ const editEntry: Tamper = ({ lines, entries }, chance) => {
 };
 
 /** A value as somebody would put another in its place, with the line still an entry. */
-const editValue: Tamper = ({ lines, entries }, chance) => {
+const editValue: Tampering = ({ lines, entries }, chance) => {
   const { line, id } = chance.pick(entries);
   const entry = JSON.parse(lines[line] ?? '') as Record<string, unknown>;
   const field = chance.pick(Object.keys(entry));
@@ -99,7 +99,7 @@ const editValue: Tamper = ({ lines, entries }, chance) => {
   return { kind: 'edit', text, isLocated: namesAll([id], isRetention(lines[line])) };
 };
 
-const removeEntries: Tamper = ({ lines, blocks }, chance) => {
+const removeEntries: Tampering = ({ lines, blocks }, chance) => {
   const { entries } = chance.pick(blocks.filter((block) => block.entries.length > 0));
   const from = chance.whole(0, entries.length - 1);
   const gone = entries.slice(from, from + chance.whole(1, 4));
@@ -115,7 +115,7 @@ const removeEntries: Tamper = ({ lines, blocks }, chance) => {
   };
 };
 
-const insertEntry: Tamper = ({ lines, entries, blocks }, chance) => {
+const insertEntry: Tampering = ({ lines, entries, blocks }, chance) => {
   const model = chance.pick(entries);
   const isCopy = chance.flip();
   const content = lines[model.line] ?? '';
@@ -127,7 +127,7 @@ const insertEntry: Tamper = ({ lines, entries, blocks }, chance) => {
   return { kind: 'insertion', text, isLocated: namesAll([isCopy ? model.id : id]) };
 };
 
-const swapEntries: Tamper = ({ lines, entries }, chance) => {
+const swapEntries: Tampering = ({ lines, entries }, chance) => {
   const one = chance.pick(entries);
   const other = chance.pick(entries.filter(({ line }) => line !== one.line));
   // Of three in reverse order it cannot be said which one stayed.
@@ -146,7 +146,7 @@ const swapEntries: Tamper = ({ lines, entries }, chance) => {
 };
 
 /** From one place to another, often in another block; between two neighbours it cannot be said which one moved. */
-const moveEntry: Tamper = ({ lines, entries }, chance) => {
+const moveEntry: Tampering = ({ lines, entries }, chance) => {
   const one = chance.pick(entries);
   const other = chance.pick(entries.filter(({ line }) => line !== one.line));
   const without = lines.toSpliced(one.line, 1);
@@ -156,7 +156,7 @@ const moveEntry: Tamper = ({ lines, entries }, chance) => {
   return { kind: 'reordering', text: joined(moved), isLocated };
 };
 
-const swapBlocks: Tamper = ({ lines, blocks }, chance) => {
+const swapBlocks: Tampering = ({ lines, blocks }, chance) => {
   const one = chance.pick(blocks.filter((block) => blocks.some((other) => isOfChain(other, block))));
   const other = chance.pick(blocks.filter((block) => isOfChain(block, one)));
   const [first, second] = one.line < other.line ? [one, other] : [other, one];
@@ -179,7 +179,7 @@ const swapBlocks: Tamper = ({ lines, blocks }, chance) => {
 
 const isOfChain = (one: Block, other: Block): boolean => one.chain === other.chain && one !== other;
 
-const removeBlock: Tamper = ({ lines, blocks }, chance) => {
+const removeBlock: Tampering = ({ lines, blocks }, chance) => {
   const { line, entries, chain, number } = chance.pick(blocks);
   const text = joined(lines.toSpliced(line, entries.length + 1));
   const isLocated = ({ findings }: Verification): boolean =>
@@ -195,7 +195,7 @@ const removeBlock: Tamper = ({ lines, blocks }, chance) => {
 };
 
 /** The line of a block: its head, its list, or the marks around them. */
-const editBlock: Tamper = ({ lines, blocks }, chance) => {
+const editBlock: Tampering = ({ lines, blocks }, chance) => {
   const { line, chain, number } = chance.pick(blocks);
   const edited = withOtherCharacter(lines[line] ?? '', chance, '{"block":'.length);
   const text = joined(lines.map((content, place) => (place === line ? edited : content)));
@@ -204,14 +204,14 @@ const editBlock: Tamper = ({ lines, blocks }, chance) => {
   return { kind: 'edit', text, isLocated };
 };
 
-const editFirst: Tamper = ({ lines }, chance) => ({
+const editFirst: Tampering = ({ lines }, chance) => ({
   kind: 'edit',
   text: joined(lines.with(0, withOtherCharacter(lines[0] ?? '', chance))),
   isLocated: ({ findings }) => findings.some(({ kind, line }) => kind === 'export' && line === 1),
 });
 
 /** At any byte: inside a line, inside a block, or between two blocks. What is gone is named, each entry or its block. */
-const cutTail: Tamper = (original, chance) => {
+const cutTail: Tampering = (original, chance) => {
   const { text, lines, entries, blocks } = original;
   const start = (lines[0] ?? '').length + 1;
   const cut = text.slice(0, chance.whole(start, text.length - 1));
@@ -238,7 +238,7 @@ const cutTail: Tamper = (original, chance) => {
 };
 
 /** Each as often as its kind is asked for: edits, deletions, insertions, reorderings and tail cuts alike. */
-export const tampers: readonly Tamper[] = [
+export const tampers: readonly Tampering[] = [
   editEntry,
   editValue,
   editBlock,

@@ -59,7 +59,7 @@ function pay(account: ProcessorAccount, sessionId: string, chance: Chance, told:
     case 'days':
     case 'days-failed':
       account.promise(sessionId);
-      account.keepPromise(sessionId, way === 'days');
+      account.settleDelayedPayment(sessionId, way === 'days');
       return way === 'days';
     default:
       account.expire(sessionId);

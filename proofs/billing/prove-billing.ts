@@ -5,7 +5,7 @@ import type { SentEvent } from '../../test/support/processor/account';
 import { deliver, signature } from '../../test/support/processor/processor-simulator';
 import { Chance } from '../support/chance';
 import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
-import { BillingHouse, type Payer } from './billing-house';
+import { BillingTestbed, type Payer } from './billing-testbed';
 import { type History, live } from './history';
 
 const CONNECTIONS = 8;
@@ -21,17 +21,17 @@ async function main(): Promise<void> {
   const seed = numberGiven('seed', 1);
   process.stdout.write(`seed ${seed}\n`);
   proveAmounts(findings);
-  const house = await BillingHouse.open(2);
+  const testbed = await BillingTestbed.open(2);
   try {
-    await proveHistories(house, findings, new Chance(seed), numberGiven('histories', 100));
-    await proveForged(house, findings, numberGiven('forged', 200));
-    await proveTriggers(house, findings, numberGiven('triggers', 20));
-    await proveOutage(house, findings);
-    const { checks } = await verifyMoney(house.database);
+    await proveHistories(testbed, findings, new Chance(seed), numberGiven('histories', 100));
+    await proveForged(testbed, findings, numberGiven('forged', 200));
+    await proveTriggers(testbed, findings, numberGiven('triggers', 20));
+    await proveOutage(testbed, findings);
+    const { checks } = await verifyMoney(testbed.database);
     const wrong = checks.filter((check) => check.wrong.length > 0);
     findings.add('money:verify is clean after all of it', wrong.length === 0, JSON.stringify(wrong));
   } finally {
-    await house.close();
+    await testbed.close();
   }
   findings.end();
 }
@@ -48,17 +48,17 @@ function proveAmounts(findings: Findings): void {
 }
 
 async function proveHistories(
-  house: BillingHouse,
+  testbed: BillingTestbed,
   findings: Findings,
   chance: Chance,
   most: number,
 ): Promise<void> {
-  const { account } = house.processor;
+  const { account } = testbed.processor;
   const lives: { payer: Payer; history: History }[] = [];
   for (let index = 0; index < most; index += 1) {
-    const payer = await house.payer();
+    const payer = await testbed.payer();
     const cents = BigInt(chance.whole(500, 1_000_000));
-    const session = await house.checkout(payer, cents);
+    const session = await testbed.checkout(payer, cents);
     lives.push({ payer, history: live(account, session, cents, chance) });
   }
   const events = account.events.splice(0);
@@ -69,13 +69,13 @@ async function proveHistories(
   const statuses = new Map<number, number>();
   const began = Date.now();
   await inParallel(CONNECTIONS, deliveries, async (event) => {
-    const { status } = await deliver(house.service.url, event);
+    const { status } = await deliver(testbed.service.url, event);
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   });
   const rate = Math.round((deliveries.length * 1_000) / (Date.now() - began));
   const wrong: string[] = [];
   for (const { payer, history } of lives) {
-    const balance = await house.balance(payer);
+    const balance = await testbed.balance(payer);
     if (balance !== history.expected) wrong.push(`${history.told}: ${balance} for ${history.expected}`);
   }
   const all = [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ');
@@ -89,17 +89,17 @@ async function proveHistories(
     wrong.length === 0,
     wrong.join('; ') || `${most} equal`,
   );
-  const [left] = await house.database.query<{ count: string }>(
+  const [left] = await testbed.database.query<{ count: string }>(
     `SELECT count(*)::text AS count FROM processor_event WHERE outcome IN ('quarantined', 'received')`,
   );
   findings.add('no event is left in quarantine', left?.count === '0', `${left?.count} left`);
 }
 
-async function proveForged(house: BillingHouse, findings: Findings, most: number): Promise<void> {
-  const payer = await house.payer();
-  const session = await house.checkout(payer, 5_000n);
-  house.processor.account.pay(session);
-  const genuine = house.processor.account.events.splice(0);
+async function proveForged(testbed: BillingTestbed, findings: Findings, most: number): Promise<void> {
+  const payer = await testbed.payer();
+  const session = await testbed.checkout(payer, 5_000n);
+  testbed.processor.account.pay(session);
+  const genuine = testbed.processor.account.events.splice(0);
   const now = Math.floor(Date.now() / 1_000);
   const ways: ((text: string) => [text: string, header: string])[] = [
     (text) => [text, signature(text).replace(/v1=..../, 'v1=0000')],
@@ -112,9 +112,9 @@ async function proveForged(house: BillingHouse, findings: Findings, most: number
   for (let index = 0; index < most; index += 1) {
     const event = genuine[index % genuine.length];
     const [text, header] = ways[index % ways.length]?.(event?.text ?? '') ?? ['', ''];
-    if ((await deliver(house.service.url, { text }, header)).status !== 400) accepted += 1;
+    if ((await deliver(testbed.service.url, { text }, header)).status !== 400) accepted += 1;
   }
-  const isUntouched = (await house.balance(payer)) === 0n;
+  const isUntouched = (await testbed.balance(payer)) === 0n;
   findings.add(
     `${most} forged, stale, re-serialised, wrong- and empty-secret events`,
     accepted === 0 && isUntouched,
@@ -122,25 +122,25 @@ async function proveForged(house: BillingHouse, findings: Findings, most: number
   );
 }
 
-async function proveTriggers(house: BillingHouse, findings: Findings, most: number): Promise<void> {
-  const nodes = house.nodes.map((node) => node.application.get(AutomaticTopUp, { strict: false }));
+async function proveTriggers(testbed: BillingTestbed, findings: Findings, most: number): Promise<void> {
+  const nodes = testbed.nodes.map((node) => node.application.get(AutomaticTopUp, { strict: false }));
   let wrong = 0;
   for (let index = 0; index < most; index += 1) {
-    const payer = await house.payer();
-    const session = await house.checkout(payer, 1_000n);
-    house.processor.account.pay(session);
-    await deliverAll(house);
-    await house.post('/api/billing/auto-topup', payer, {
+    const payer = await testbed.payer();
+    const session = await testbed.checkout(payer, 1_000n);
+    testbed.processor.account.pay(session);
+    await deliverAll(testbed);
+    await testbed.post('/api/billing/auto-topup', payer, {
       enabled: true,
       threshold: 20,
       amount: 50,
       monthly_ceiling: 500,
     });
-    const before = house.processor.account.charges.size;
+    const before = testbed.processor.account.charges.size;
     await Promise.all(nodes.flatMap((node) => [node.trigger(payer.userId), node.trigger(payer.userId)]));
-    await deliverAll(house);
-    const charges = house.processor.account.charges.size - before;
-    if (charges !== 1 || (await house.balance(payer)) !== 60n * USD) wrong += 1;
+    await deliverAll(testbed);
+    const charges = testbed.processor.account.charges.size - before;
+    if (charges !== 1 || (await testbed.balance(payer)) !== 60n * USD) wrong += 1;
   }
   findings.add(
     `${most} automatic top-ups, each triggered four times on two nodes: one charge`,
@@ -149,17 +149,17 @@ async function proveTriggers(house: BillingHouse, findings: Findings, most: numb
   );
 }
 
-async function proveOutage(house: BillingHouse, findings: Findings): Promise<void> {
-  const payer = await house.payer();
-  const session = await house.checkout(payer, 5_000n);
-  house.processor.account.pay(session);
-  const events = house.processor.account.events.splice(0);
-  await house.postgres.kill();
-  const during = await Promise.all(events.map((event) => statusOf(house, event)));
-  await house.postgres.launch();
+async function proveOutage(testbed: BillingTestbed, findings: Findings): Promise<void> {
+  const payer = await testbed.payer();
+  const session = await testbed.checkout(payer, 5_000n);
+  testbed.processor.account.pay(session);
+  const events = testbed.processor.account.events.splice(0);
+  await testbed.postgres.kill();
+  const during = await Promise.all(events.map((event) => statusOf(testbed, event)));
+  await testbed.postgres.launch();
   const after: number[] = [];
-  for (const event of [...events, ...events]) after.push(await redelivered(house, event));
-  const balance = await house.balance(payer);
+  for (const event of [...events, ...events]) after.push(await redelivered(testbed, event));
+  const balance = await testbed.balance(payer);
   findings.add(
     'the database is down while events come: 5xx, and redelivery credits once',
     during.every((status) => status >= 500) &&
@@ -169,20 +169,20 @@ async function proveOutage(house: BillingHouse, findings: Findings): Promise<voi
   );
 }
 
-const statusOf = async (house: BillingHouse, event: SentEvent): Promise<number> =>
-  (await deliver(house.service.url, event)).status;
+const statusOf = async (testbed: BillingTestbed, event: SentEvent): Promise<number> =>
+  (await deliver(testbed.service.url, event)).status;
 
 /** As the processor does: again until it is taken. */
-async function redelivered(house: BillingHouse, event: SentEvent): Promise<number> {
+async function redelivered(testbed: BillingTestbed, event: SentEvent): Promise<number> {
   for (let attempt = 1; ; attempt += 1) {
-    const status = await statusOf(house, event);
+    const status = await statusOf(testbed, event);
     if (status < 500 || attempt === 40) return status;
     await delay(250);
   }
 }
 
-async function deliverAll(house: BillingHouse): Promise<void> {
-  for (const event of house.processor.account.events.splice(0)) await deliver(house.service.url, event);
+async function deliverAll(testbed: BillingTestbed): Promise<void> {
+  for (const event of testbed.processor.account.events.splice(0)) await deliver(testbed.service.url, event);
 }
 
 function shuffled<T>(list: readonly T[], chance: Chance): T[] {

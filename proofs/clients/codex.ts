@@ -55,14 +55,14 @@ export async function tryCodex(trial: Trial): Promise<void> {
         const first = await ask(['exec'], 'Read the note. [[tool=exec_command({"cmd":"cat note.txt"})]]');
         const ran = itemsOf(first, 'command_execution').at(-1);
         assert.equal(ran?.aggregated_output, `${NOTE}\n`, first.output);
-        assert.match(saidIn(first), /^The tools answered: /);
+        assert.match(replyIn(first), /^The tools answered: /);
         const usage = first.events.at(-1)?.usage as Event | undefined;
         assert.ok(Number(usage?.input_tokens) > 0 && Number(usage?.output_tokens) > 0, first.output);
 
         const thread = String(first.events[0]?.thread_id);
         const second = await ask(['exec', 'resume', thread], 'Say more. [[tokens=6]]');
         assert.equal(second.events[0]?.thread_id, thread);
-        assert.equal(saidIn(second).split(' ').length, 6, second.output);
+        assert.equal(replyIn(second).split(' ').length, 6, second.output);
       },
     );
   }
@@ -101,7 +101,7 @@ const itemsOf = ({ events }: Turn, type: string): Event[] =>
     .map((event) => event.item as Event)
     .filter((item) => item.type === type);
 
-const saidIn = (turn: Turn): string => String(itemsOf(turn, 'agent_message').at(-1)?.text);
+const replyIn = (turn: Turn): string => String(itemsOf(turn, 'agent_message').at(-1)?.text);
 
 function failureOf({ events, output }: Turn): string {
   const failed = events.find(({ type }) => type === 'turn.failed');

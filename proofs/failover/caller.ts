@@ -127,4 +127,4 @@ function read(response: IncomingMessage): Promise<{ bytes: string; complete: boo
 }
 
 /** Connections kept open would hold up the end of the process. */
-export const hangUp = (): void => agent.destroy();
+export const closeConnections = (): void => agent.destroy();

@@ -15,7 +15,7 @@ export interface Child {
   stop(): Promise<void>;
   readonly ended: Promise<number | null>;
   /** The end of what it complained of. */
-  said(): string;
+  errorOutput(): string;
 }
 
 /** Runs a compiled entry of the project in a process of its own. */
@@ -32,7 +32,7 @@ export function run(entry: string, args: readonly string[], environment: Record<
   const ended = once(child, 'close').then(([code]) => code as number | null);
   return {
     ended,
-    said: () => complaint,
+    errorOutput: () => complaint,
     line: async (find) => {
       const signal = AbortSignal.timeout(START_DEADLINE_MS);
       return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 import type { Layout } from './catalogue';
-import type { House } from './house';
+import type { Testbed } from './testbed';
 import { type Report, Sheet } from './report';
 import type { Scene } from './scene';
 
@@ -7,22 +7,22 @@ import type { Scene } from './scene';
 export interface Drill {
   readonly name: string;
   readonly scenes: Readonly<Record<string, Layout>>;
-  run(stage: Stage): Promise<void>;
+  run(context: DrillContext): Promise<void>;
 }
 
 export type Play = (scene: Scene, sheet: Sheet) => Promise<void>;
 
-export class Stage {
+export class DrillContext {
   constructor(
     private readonly drill: Drill,
-    readonly house: House,
+    readonly testbed: Testbed,
     private readonly report: Report,
   ) {}
 
   scene(name: string): Scene {
     const layout = this.drill.scenes[name];
     if (layout === undefined) throw new Error(`the drill ${this.drill.name} has no scene ${name}`);
-    return this.house.scene({ drill: this.drill.name, name, layout });
+    return this.testbed.scene({ drill: this.drill.name, name, layout });
   }
 
   /** The same in every scene whose name fits, all at once: they cannot meet. */

@@ -1,5 +1,5 @@
-import { hangUp } from './caller';
-import { type Drill, Stage } from './drill';
+import { closeConnections } from './caller';
+import { type Drill, DrillContext } from './drill';
 import { accounting } from './drills/accounting';
 import { cut, malformedEvent, noTerminator } from './drills/broken-streams';
 import { contentFilter, contextLength, prefill } from './drills/caller-mistakes';
@@ -9,7 +9,7 @@ import { oneFailure, oneLimit, persistentFailure, persistentLimits, reset } from
 import { lateFirstToken, noAnswer, stall } from './drills/silences';
 import { noAnswers } from './drills/no-answers';
 import { callersFaults, probeAwaited, sameLane, standIn } from './drills/lanes';
-import { House } from './house';
+import { Testbed } from './testbed';
 import { longLimits, shortLimits } from './limits';
 import { Report } from './report';
 
@@ -47,12 +47,12 @@ async function main(): Promise<void> {
     Object.entries(scenes).map(([name, layout]) => ({ drill, name, layout })),
   );
   const report = new Report();
-  const house = await House.open(scenes, words.includes('--long') ? longLimits : shortLimits);
+  const testbed = await Testbed.open(scenes, words.includes('--long') ? longLimits : shortLimits);
   try {
-    for (const drill of wanted) await drill.run(new Stage(drill, house, report));
+    for (const drill of wanted) await drill.run(new DrillContext(drill, testbed, report));
   } finally {
-    hangUp();
-    await house.close();
+    closeConnections();
+    await testbed.close();
   }
   process.exitCode = report.end() ? 0 : 1;
 }

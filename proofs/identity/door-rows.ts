@@ -5,10 +5,10 @@ import type { Person, World } from '../operations/world';
 import type { Row } from './rows';
 
 /** Where pages believe to be served; requests go to the port that there is. */
-export const doorAddress = 'http://localhost:4999';
+export const portalAddress = 'http://localhost:4999';
 
 export const githubEnvironment = ({ url }: GithubStandIn): Record<string, string> => ({
-  BASE_URL: doorAddress,
+  BASE_URL: portalAddress,
   IDP2_KIND: 'github',
   IDP2_ISSUER: url,
   IDP2_CLIENT_ID: githubClient.id,
@@ -27,7 +27,7 @@ const withCookie = (client: Client, ...cookies: string[]): Client =>
   client.with({ cookie: [client.headers['cookie'], ...cookies].filter(Boolean).join('; ') });
 
 async function enrolled({ client }: Person): Promise<Authenticator> {
-  const device = new Authenticator(doorAddress);
+  const device = new Authenticator(portalAddress);
   const begun = await client.post(`${settings}/begin`, { json: {} });
   expectStatus(begun, 200);
   const credential = device.create(jsonOf(begun)['options'] as CreationAsked);
@@ -36,11 +36,11 @@ async function enrolled({ client }: Person): Promise<Authenticator> {
   return device;
 }
 
-async function question({ nobody }: World): Promise<{ browser: Client; asked: RequestAsked }> {
-  const answer = await nobody.post(`${passkey}/options`, { json: {} });
+async function question({ anonymous }: World): Promise<{ browser: Client; asked: RequestAsked }> {
+  const answer = await anonymous.post(`${passkey}/options`, { json: {} });
   expectStatus(answer, 200);
   return {
-    browser: withCookie(nobody, cookieIn(answer, 'svc_passkey')),
+    browser: withCookie(anonymous, cookieIn(answer, 'svc_passkey')),
     asked: jsonOf(answer)['options'] as RequestAsked,
   };
 }
@@ -67,7 +67,7 @@ const passkeyRows: readonly Row[] = [
         expect((asked.allowCredentials ?? []).length === 0, 'no passkey is named at the door');
         refusals.add(shapeOf(await enter(browser, device.get(asked, manner))));
       }
-      const stranger = new Authenticator(doorAddress);
+      const stranger = new Authenticator(portalAddress);
       const { browser, asked } = await question(world);
       stranger.create({ challenge: asked.challenge, rp: { id: 'localhost' }, user: { id: 'AAAA' } });
       refusals.add(shapeOf(await enter(browser, stranger.get(asked))));
@@ -83,7 +83,7 @@ const passkeyRows: readonly Row[] = [
       const device = await enrolled(person);
       const { browser, asked } = await question(world);
       const credential = device.get(asked, { count: 7 });
-      expectStatus(await enter(world.nobody, credential), 401, 'invalid_token');
+      expectStatus(await enter(world.anonymous, credential), 401, 'invalid_token');
       const entered = await enter(withCookie(browser, `svc_session=${person.session}`), credential);
       expectStatus(entered, 200);
       expect(
@@ -103,7 +103,7 @@ const passkeyRows: readonly Row[] = [
     row: '48 passkeys: none is added without the proof of the account, or with that of another session',
     prove: async (world) => {
       const person = await world.newPerson();
-      const device = new Authenticator(doorAddress);
+      const device = new Authenticator(portalAddress);
       const begun = await person.client.post(`${settings}/begin`, { json: {} });
       const credential = device.create(jsonOf(begun)['options'] as CreationAsked);
       const other = await world.signIn({ id: person.userId, email: person.email });
@@ -129,21 +129,21 @@ function someone(facts: Partial<GithubPerson> = {}): GithubPerson {
 
 /** There and back; the browser with its state, and the address it is sent to. */
 async function journey(
-  { nobody }: World,
+  { anonymous }: World,
   github: GithubStandIn,
   person = someone(),
 ): Promise<{ browser: Client; callback: URL }> {
-  const terms = await nobody.post('/auth/accept-tos', { json: { terms: true } });
-  const started = await withCookie(nobody, cookieIn(terms, 'svc_terms')).get('/auth/idp2');
+  const terms = await anonymous.post('/auth/accept-tos', { json: { terms: true } });
+  const started = await withCookie(anonymous, cookieIn(terms, 'svc_terms')).get('/auth/idp2');
   github.person = person;
   const there = await fetch(started.headers.get('location') ?? '', { redirect: 'manual' });
   return {
-    browser: withCookie(nobody, cookieIn(terms, 'svc_terms'), cookieIn(started, 'svc_provider_state')),
-    callback: new URL(there.headers.get('location') ?? doorAddress),
+    browser: withCookie(anonymous, cookieIn(terms, 'svc_terms'), cookieIn(started, 'svc_provider_state')),
+    callback: new URL(there.headers.get('location') ?? portalAddress),
   };
 }
 
-async function opensNothing(browser: Client, { pathname, search }: URL, status = 400): Promise<void> {
+async function opensNoSession(browser: Client, { pathname, search }: URL, status = 400): Promise<void> {
   const answer = await browser.get(pathname + search);
   expectStatus(answer, status);
   expect(cookieIn(answer, 'svc_session') === '', 'no session');
@@ -162,18 +162,18 @@ export const doorRows = (github: GithubStandIn): readonly Row[] => [
     row: '47 GitHub: state, PKCE, reused and foreign codes, and the callback of the other provider open nothing',
     prove: async (world) => {
       const { browser, callback } = await journey(world, github);
-      await opensNothing(browser, changed(callback, 'state', null));
-      await opensNothing(browser, changed(callback, 'state', 'A'.repeat(43)));
-      await opensNothing(world.nobody, callback);
-      await opensNothing(browser, new URL(callback.href.replace('/idp2/', '/idp1/')));
+      await opensNoSession(browser, changed(callback, 'state', null));
+      await opensNoSession(browser, changed(callback, 'state', 'A'.repeat(43)));
+      await opensNoSession(world.anonymous, callback);
+      await opensNoSession(browser, new URL(callback.href.replace('/idp2/', '/idp1/')));
       const [mine, theirs] = [await journey(world, github), await journey(world, github)];
       const code = theirs.callback.searchParams.get('code');
-      await opensNothing(mine.browser, changed(mine.callback, 'code', code));
+      await opensNoSession(mine.browser, changed(mine.callback, 'code', code));
       const good = await journey(world, github);
       const entered = await good.browser.get(good.callback.pathname + good.callback.search);
       expectStatus(entered, 303);
       expect(cookieIn(entered, 'svc_session') !== '', 'the rightful one is let in');
-      await opensNothing(good.browser, good.callback);
+      await opensNoSession(good.browser, good.callback);
       return '6 refused, 1 let in';
     },
   },
@@ -186,10 +186,10 @@ export const doorRows = (github: GithubStandIn): readonly Row[] => [
         github,
         someone({ emails: [{ email, primary: true, verified: true }] }),
       );
-      await opensNothing(same.browser, same.callback, 409);
+      await opensNoSession(same.browser, same.callback, 409);
       const unproven = [{ email: 'unproven@example.com', primary: true, verified: false }];
       const unverified = await journey(world, github, someone({ emails: unproven }));
-      await opensNothing(unverified.browser, unverified.callback, 403);
+      await opensNoSession(unverified.browser, unverified.callback, 403);
       return 'refused';
     },
   },

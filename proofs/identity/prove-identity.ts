@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { World } from '../operations/world';
 import { GithubStandIn } from '../../test/support/github-stand-in';
-import { doorAddress, doorRows, githubEnvironment } from './door-rows';
+import { portalAddress, doorRows, githubEnvironment } from './door-rows';
 import { rows } from './rows';
 
 /**
@@ -88,12 +88,12 @@ async function ownHash(node: RunningService, database: Database): Promise<string
 const median = (times: readonly number[]): number =>
   [...times].sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? NaN;
 
-interface Door {
+interface FormRoute {
   readonly path: string;
   body(email: string): object;
 }
 
-const doors: readonly Door[] = [
+const formRoutes: readonly FormRoute[] = [
   { path: '/auth/login', body: (email) => ({ email, password: 'not the password at all' }) },
   { path: '/auth/register', body: (email) => ({ email, password, terms: true }) },
   { path: '/auth/forgot-password', body: (email) => ({ email }) },
@@ -101,12 +101,16 @@ const doors: readonly Door[] = [
 ];
 
 /** In pairs that begin with either in turn: a slow moment of the machine falls on both, and neither always comes second. */
-async function proveDoor(node: RunningService, door: Door, known: readonly string[]): Promise<boolean> {
+async function proveFormRoute(
+  node: RunningService,
+  route: FormRoute,
+  known: readonly string[],
+): Promise<boolean> {
   const times: [number[], number[]] = [[], []];
   const answers = new Set<string>();
   const ask = async (isKnown: 0 | 1, email: string): Promise<void> => {
     const startedAt = performance.now();
-    const answer = await post(node, door.path, door.body(email));
+    const answer = await post(node, route.path, route.body(email));
     const text = await answer.text();
     times[isKnown].push(performance.now() - startedAt);
     answers.add(`${answer.status} ${text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '')}`);
@@ -119,7 +123,7 @@ async function proveDoor(node: RunningService, door: Door, known: readonly strin
   const difference = Math.abs(unknown - recognised);
   const good = difference < MOST_DIFFERENCE_MS && answers.size === 1;
   process.stdout.write(
-    `${good ? 'ok  ' : 'FAIL'} ${door.path}: unknown ${unknown.toFixed(2)} ms, known ${recognised.toFixed(2)} ms, ` +
+    `${good ? 'ok  ' : 'FAIL'} ${route.path}: unknown ${unknown.toFixed(2)} ms, known ${recognised.toFixed(2)} ms, ` +
       `difference ${difference.toFixed(2)} ms over ${SAMPLES} samples each; ${answers.size} kind of answer\n`,
   );
   return good;
@@ -181,7 +185,7 @@ async function proveSuspension(
 
 /** Rows 36–40, 42, 46–48, 53, 60 and 71–75, on an installation with the sandbox's models and a GitHub. */
 async function proveRows(): Promise<boolean[]> {
-  const github = await GithubStandIn.start([`${doorAddress}/oauth/idp2/login/callback/`]);
+  const github = await GithubStandIn.start([`${portalAddress}/oauth/idp2/login/callback/`]);
   const world = await World.open(githubEnvironment(github));
   const outcomes: boolean[] = [];
   try {
@@ -215,7 +219,7 @@ async function main(): Promise<void> {
     const known: string[] = [];
     for (let n = 0; n < 50; n += 1) known.push((await addAccount(database, hash)).email);
     const outcomes: boolean[] = [];
-    for (const door of doors) outcomes.push(await proveDoor(here, door, known));
+    for (const route of formRoutes) outcomes.push(await proveFormRoute(here, route, known));
     outcomes.push(await proveSuspension(nodes, database, hash), ...(await proveRows()));
     const held = outcomes.filter(Boolean).length;
     process.stdout.write(`\nprove:identity: ${held} of ${outcomes.length} held\n`);

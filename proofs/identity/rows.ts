@@ -22,7 +22,7 @@ const asPage = { headers: { accept: 'text/html' } };
 async function keyOf(world: World, limits: object): Promise<Client> {
   const answer = await world.rootKey.post('/v1/manage/keys', { json: { name: 'row', ...limits } });
   expectStatus(answer, 200);
-  return world.nobody.with({ authorization: `Bearer ${String(jsonOf(answer)['key'])}` });
+  return world.anonymous.with({ authorization: `Bearer ${String(jsonOf(answer)['key'])}` });
 }
 
 async function conversationOf({ client }: Person, title = 'row'): Promise<string> {
@@ -70,7 +70,7 @@ const keyRows: readonly Row[] = [
     row: '38 the key of the web chat chats, and nothing else',
     prove: async (world) => {
       const issued = jsonOf(await (await world.newPerson()).client.post('/api/webchat-key'));
-      const client = world.nobody.with({ authorization: `Bearer ${String(issued['key'])}` });
+      const client = world.anonymous.with({ authorization: `Bearer ${String(issued['key'])}` });
       expectStatus(await client.post(chat, asks('hello')), 200);
       const others = ['/v1/models', '/v1/key', '/v1/usage', '/v1/generations/0'];
       for (const path of others) expectStatus(await client.get(path), 403, 'webchat_key_scope');
@@ -195,7 +195,7 @@ const pageRows: readonly Row[] = [
         expect([200, 400, 422].includes(answer.status), `${word} is answered ${answer.status}`);
         expect(answer.text.includes('<main id="main"'), `${word}: the page has its layout`);
         const form = { email: 'a@example.com', password: 'x', [word]: 'dev' };
-        const { status } = await world.nobody.post('/auth/login', { form, ...asPage });
+        const { status } = await world.anonymous.post('/auth/login', { form, ...asPage });
         expect(status >= 400 && status < 500, `${word} in a form is answered ${status}`);
       }
       return `${words.length} words`;

@@ -1,6 +1,6 @@
 import type { Chance } from '../support/chance';
 import type { CallDialect, CallForm } from './evidence';
-import { type Fate, fates, type StyleName, styles } from './price-list';
+import { type Outcome, outcomes, type StyleName, styles } from './price-list';
 
 export interface PlannedCall {
   readonly number: number;
@@ -23,7 +23,7 @@ interface Question {
 
 const dialects: readonly CallDialect[] = ['chat', 'messages', 'responses'];
 /** What is asked of the suppliers of each fate. */
-const formsOf: Readonly<Record<Fate, readonly CallForm[]>> = {
+const formsOf: Readonly<Record<Outcome, readonly CallForm[]>> = {
   good: ['whole', 'stream'],
   silent: ['whole', 'stream'],
   twice: ['whole', 'stream'],
@@ -38,7 +38,7 @@ export function planCalls(chance: Chance, twins: number, keys: number): PlannedC
   const calls: PlannedCall[] = [];
   const models = [
     ...(Object.keys(styles) as StyleName[]).flatMap((style) =>
-      fates.map((fate) => ({ model: `${style}-${fate}`, forms: formsOf[fate] })),
+      outcomes.map((outcome) => ({ model: `${style}-${outcome}`, forms: formsOf[outcome] })),
     ),
     ...['backed', 'mixed', 'broken', 'backed', 'mixed', 'broken'].map((model) => ({
       model,

@@ -16,15 +16,15 @@ const messages: Omit<ListedPrice, 'model'> = {
 export const styles = { openai: 'open-a', plain: 'plain', messages: 'claude-a' } as const;
 export type StyleName = keyof typeof styles;
 
-export const fates = ['good', 'silent', 'twice', 'cut', 'left', 'unfinished'] as const;
-export type Fate = (typeof fates)[number];
+export const outcomes = ['good', 'silent', 'twice', 'cut', 'left', 'unfinished'] as const;
+export type Outcome = (typeof outcomes)[number];
 
 const byStyle = { openai, plain, messages };
 
 /** A model for each supplier style and each fate, and three whose first supplier often fails. */
 export const priceList: readonly ListedPrice[] = [
   ...(Object.keys(styles) as StyleName[]).flatMap((style) =>
-    fates.map((fate) => ({ model: `${style}-${fate}`, ...byStyle[style] })),
+    outcomes.map((outcome) => ({ model: `${style}-${outcome}`, ...byStyle[style] })),
   ),
   { model: 'backed', ...openai },
   { model: 'backed', supplier: 'open-b', rates: { input: '1.97', output: '7.001' }, perCall: '0.0000005' },

@@ -10,7 +10,7 @@ import { makeCall } from './caller';
 import { planCalls } from './calls';
 import { proveComponents } from './components/prove-components';
 import type { CallSeen, Evidence } from './evidence';
-import { buildHouse, type InvoiceHouse } from './house';
+import { buildTestbed, type InvoiceTestbed } from './testbed';
 import { priceList } from './price-list';
 import { runAudit } from './run-audit';
 
@@ -27,19 +27,19 @@ async function main(): Promise<void> {
   const rounds = numberGiven('rounds', 12);
   const seed = numberGiven('seed', Math.floor(Math.random() * 1e9));
   const findings = new Findings('prove:invoices');
-  const house = await buildHouse(seed);
+  const testbed = await buildTestbed(seed);
   try {
-    const planned = planCalls(new Chance(seed), twins, house.keys.length);
+    const planned = planCalls(new Chance(seed), twins, testbed.keys.length);
     const calls: CallSeen[] = [];
     await inParallel(AT_ONCE, planned, async (call) => {
-      calls.push(await makeCall(house.gateway.service.url, call, house.keys[call.key]?.key ?? ''));
+      calls.push(await makeCall(testbed.gateway.service.url, call, testbed.keys[call.key]?.key ?? ''));
     });
     report(findings, calls, seed);
-    await house.gateway.stopService();
-    await audit(findings, house, calls);
-    await verifyBooks(findings, house.gateway.ownerUrl);
+    await testbed.gateway.stopService();
+    await audit(findings, testbed, calls);
+    await verifyBooks(findings, testbed.gateway.ownerUrl);
   } finally {
-    await house.stop();
+    await testbed.stop();
   }
   await proveComponents(findings, new Chance(seed), rounds);
   findings.end();
@@ -58,8 +58,8 @@ function report(findings: Findings, calls: readonly CallSeen[], seed: number): v
 }
 
 /** The audit is told where things are and nothing else. */
-async function audit(findings: Findings, house: InvoiceHouse, calls: readonly CallSeen[]): Promise<void> {
-  const { gateway, simulator, keys, wallets } = house;
+async function audit(findings: Findings, testbed: InvoiceTestbed, calls: readonly CallSeen[]): Promise<void> {
+  const { gateway, simulator, keys, wallets } = testbed;
   const evidence: Evidence = {
     prices: priceList,
     calls,

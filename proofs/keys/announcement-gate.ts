@@ -28,7 +28,7 @@ export class AnnouncementGate {
   }
 
   /** Nothing more arrives on the connections there are, and no new one is let through. */
-  shut(): void {
+  close(): void {
     this.closed = true;
   }
 

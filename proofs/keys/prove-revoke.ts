@@ -93,7 +93,7 @@ async function main(): Promise<void> {
     const root = here.firstKeys?.root ?? '';
     const once = (): Promise<number> => revokeOnce(here, there, root);
     const announced = await prove('announced', 100, 1_000, once);
-    gate.shut();
+    gate.close();
     const cut = await prove('announcements cut', 100, 3_000, once);
     process.exitCode = announced && cut ? 0 : 1;
   } finally {

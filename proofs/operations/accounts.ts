@@ -32,14 +32,14 @@ export async function statusOf(world: World, email: string): Promise<string | un
 export async function registered(world: World): Promise<{ email: string; token: string }> {
   const email = newAddress();
   const body = { email, password, display_name: 'Anna Weber', terms: true };
-  expectStatus(await world.nobody.post('/auth/register', { json: body }), 200);
+  expectStatus(await world.anonymous.post('/auth/register', { json: body }), 200);
   return { email, token: tokenIn(await mailTo(world, email, /Confirm your email/)) };
 }
 
 /** A person who registered and confirmed the address. */
 export async function confirmed(world: World): Promise<string> {
   const { email, token } = await registered(world);
-  expectStatus(await world.nobody.post('/verify-email', { json: { token } }), 200);
+  expectStatus(await world.anonymous.post('/verify-email', { json: { token } }), 200);
   return email;
 }
 
@@ -52,9 +52,9 @@ export const cookiesOf = (answer: Answer): string =>
 
 /** A browser in which this person is signed in. */
 export async function signedIn(world: World, email: string, secret = password): Promise<Client> {
-  const answer = await world.nobody.post('/auth/login', { json: { email, password: secret } });
+  const answer = await world.anonymous.post('/auth/login', { json: { email, password: secret } });
   expectStatus(answer, 200);
-  return world.nobody.with({ cookie: cookiesOf(answer) });
+  return world.anonymous.with({ cookie: cookiesOf(answer) });
 }
 
 /** Whether a person is signed in here; the terms' status is the smallest thing only they may read. */

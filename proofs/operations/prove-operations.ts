@@ -78,7 +78,7 @@ async function run(scenario: Scenario, operation: Operation, world: World): Prom
 }
 
 async function askWithWrongVerb({ path }: Operation, world: World): Promise<void> {
-  const answer = await world.nobody.send('PUT', path.replaceAll(/\{[^}]+\}/g, '1'));
+  const answer = await world.anonymous.send('PUT', path.replaceAll(/\{[^}]+\}/g, '1'));
   expectStatus(answer, 405, 'method_not_allowed');
 }
 

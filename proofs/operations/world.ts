@@ -66,17 +66,17 @@ export class World {
   }
 
   /** A caller without credentials. */
-  get nobody(): Client {
+  get anonymous(): Client {
     return new Client(this.url);
   }
 
   /** The demo key, as both families of clients send one. */
   get key(): Client {
-    return this.nobody.with({ authorization: `Bearer ${this.gateway.service.firstKeys?.demo ?? ''}` });
+    return this.anonymous.with({ authorization: `Bearer ${this.gateway.service.firstKeys?.demo ?? ''}` });
   }
 
   get rootKey(): Client {
-    return this.nobody.with({ authorization: `Bearer ${this.gateway.service.firstKeys?.root ?? ''}` });
+    return this.anonymous.with({ authorization: `Bearer ${this.gateway.service.firstKeys?.root ?? ''}` });
   }
 
   /** A person of this role in our organisation, signed in; the same one whenever asked. */
@@ -117,7 +117,7 @@ export class World {
   async signIn({ id, email }: Pick<UserAccount, 'id' | 'email'>): Promise<Person> {
     const sessions = this.gateway.service.application.get(SessionsService, { strict: false });
     const token = await this.database.transaction((tx) => sessions.open(tx, id));
-    const client = this.nobody.with({ cookie: `svc_session=${token}` });
+    const client = this.anonymous.with({ cookie: `svc_session=${token}` });
     return { userId: id, email, client, session: token };
   }
 
@@ -135,7 +135,7 @@ export class World {
         projectId: null,
       }),
     );
-    const client = this.nobody.with({ authorization: `Bearer ${issued.text}` });
+    const client = this.anonymous.with({ authorization: `Bearer ${issued.text}` });
     return { id: issued.id, publicId: issued.publicId, client };
   }
 

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { GatewayNode } from './house';
+import type { GatewayNode } from './testbed';
 import { idsOf, isServed, type Seen, tally } from './load';
 import { seconds } from './report';
-import type { Stage } from './stage';
+import type { DrillContext } from './drill';
 
 const HOLDS_GONE_MS = 5_000;
 
 /** What every outage owes: answers that say what is wrong and when to come back, and books that add up. */
 export function checkAnswers(
-  { report }: Stage,
+  { report }: DrillContext,
   name: string,
   seen: readonly Seen[],
   codes: readonly string[],
@@ -24,10 +24,10 @@ export function checkAnswers(
 
 /** Answers what was lost, for the table. */
 export async function checkBooks(
-  { house, report }: Stage,
+  { testbed, report }: DrillContext,
   name: string,
   acknowledged: readonly Seen[],
-  books = house.books,
+  books = testbed.books,
 ): Promise<string> {
   const lost = await books.lost(idsOf(acknowledged));
   const of = `${lost} of ${acknowledged.length.toLocaleString('en')}`;
@@ -45,7 +45,7 @@ export async function checkBooks(
 }
 
 /** With nothing under way nothing is held, or soon. Answers when that was so, for the table. */
-export async function checkHolds({ report }: Stage, name: string, node: GatewayNode): Promise<string> {
+export async function checkHolds({ report }: DrillContext, name: string, node: GatewayNode): Promise<string> {
   const since = performance.now();
   const held = (): Promise<number> => node.gauge('gateway_wallet_holds_usd');
   const late = (): boolean => performance.now() - since > HOLDS_GONE_MS;
@@ -56,7 +56,7 @@ export async function checkHolds({ report }: Stage, name: string, node: GatewayN
 }
 
 /** What reached the top of the process, or a rejected promise without a handler. */
-export function checkSurprises({ report }: Stage, name: string, { program }: GatewayNode): void {
+export function checkSurprises({ report }: DrillContext, name: string, { program }: GatewayNode): void {
   const { length } = program.text.match(/reached the top|nobody was waiting/g) ?? [];
   report.check(`${name}: failures that nobody caught`, '0', `${length}`, length === 0 && !program.over);
 }

@@ -23,12 +23,12 @@ export interface Seen {
   readonly text: string;
 }
 
-export interface Door {
+export interface Endpoint {
   readonly url: string;
   readonly key: string;
 }
 
-export async function call({ url, key }: Door, shot: Shot): Promise<Seen> {
+export async function call({ url, key }: Endpoint, shot: Shot): Promise<Seen> {
   const at = performance.now();
   const { dialect, ...question } = shot;
   try {
@@ -71,7 +71,7 @@ export class Load {
   private stopping = false;
 
   constructor(
-    private readonly doors: readonly Door[],
+    private readonly endpoints: readonly Endpoint[],
     private readonly shotOf: (place: number) => Shot,
   ) {}
 
@@ -105,8 +105,8 @@ export class Load {
   }
 
   private send(place: number): void {
-    const door = this.doors[place % this.doors.length]!;
-    const sending = call(door, this.shotOf(place)).then((seen) => void this.seen.push(seen));
+    const endpoint = this.endpoints[place % this.endpoints.length]!;
+    const sending = call(endpoint, this.shotOf(place)).then((seen) => void this.seen.push(seen));
     this.underWay.add(sending);
     void sending.finally(() => this.underWay.delete(sending));
   }

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Logger } from '@nestjs/common';
-import { hangUp } from '../failover/caller';
+import { closeConnections } from '../failover/caller';
 import { aborts } from './drills/aborts';
 import { clockJump } from './drills/clock-jump';
 import { crowdedSupplier } from './drills/crowded-supplier';
@@ -16,9 +16,9 @@ import { rollingRestart } from './drills/rolling-restart';
 import { slowReaders } from './drills/slow-readers';
 import { slowSenders } from './drills/slow-senders';
 import { slowSupplier } from './drills/slow-supplier';
-import { House } from './house';
+import { Testbed } from './testbed';
 import { Report } from './report';
-import type { Drill } from './stage';
+import type { Drill } from './drill';
 
 /** What stands in one line goes on at the same time; the others need the machine, or the database, for themselves. */
 const groups: readonly (readonly Drill[])[] = [
@@ -41,15 +41,15 @@ async function main(): Promise<void> {
   const wanted = chosen(words.filter((word) => !word.startsWith('--')));
   Logger.overrideLogger(['error']);
   const report = new Report();
-  const house = await House.open();
-  const leave = (): void => void house.close().finally(() => process.exit(1));
+  const testbed = await Testbed.open();
+  const leave = (): void => void testbed.close().finally(() => process.exit(1));
   process.once('SIGINT', leave).once('SIGTERM', leave);
-  const stage = { house, report, quick: words.includes('--quick') };
+  const context = { testbed, report, quick: words.includes('--quick') };
   try {
-    for (const group of wanted) await Promise.all(group.map((drill) => drill.run(stage)));
+    for (const group of wanted) await Promise.all(group.map((drill) => drill.run(context)));
   } finally {
-    hangUp();
-    await house.close();
+    closeConnections();
+    await testbed.close();
   }
   process.exitCode = report.end() ? 0 : 1;
 }

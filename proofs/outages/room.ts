@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { GatewayNode } from './house';
+import type { GatewayNode } from './testbed';
 
 /** A way to take the room on the journal's disk away, and to give it back. */
 export interface Room {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { shapes } from '../failover/dialects';
-import type { Door, Shot } from './load';
+import type { Endpoint, Shot } from './load';
 
 const EVERY_MS = 1_000;
 
@@ -11,8 +11,8 @@ export class SlowReader {
 
   private constructor(private readonly socket: Socket) {}
 
-  static async open(door: Door, shot: Shot): Promise<SlowReader> {
-    const { hostname, port } = new URL(door.url);
+  static async open(endpoint: Endpoint, shot: Shot): Promise<SlowReader> {
+    const { hostname, port } = new URL(endpoint.url);
     const socket = connect({
       host: hostname,
       port: Number(port),
@@ -25,7 +25,7 @@ export class SlowReader {
     socket.on('error', () => undefined);
     socket.on('close', () => clearInterval(reader.timer));
     await once(socket, 'connect');
-    socket.write(requestText(door, shot));
+    socket.write(requestText(endpoint, shot));
     reader.timer = setInterval(() => reader.socket.resume(), EVERY_MS);
     return reader;
   }
@@ -35,7 +35,7 @@ export class SlowReader {
   }
 }
 
-function requestText({ key }: Door, { dialect, ...question }: Shot): string {
+function requestText({ key }: Endpoint, { dialect, ...question }: Shot): string {
   const { path, body } = shapes[dialect];
   const text = JSON.stringify(body(question));
   return (

@@ -5,7 +5,7 @@ import { registeredRoutes } from '../../src/web/openapi/registered-routes';
 import type { PageFaults } from '../../test/support/browser/page-gate';
 import { launchBrowser, themes, widths } from '../../test/support/browser/launch';
 import { Findings, inParallel, runProof } from '../support/findings';
-import { Showroom } from './showroom';
+import { DemoSite } from './demo-site';
 import { type Visit, visitsOf } from './visits';
 
 const REQUESTS = 4_000;
@@ -23,27 +23,27 @@ async function main(): Promise<void> {
   const findings = new Findings('prove:pages');
   const place = process.argv.indexOf('--only');
   const only = place === -1 ? null : (process.argv[place + 1] ?? null);
-  const showroom = await Showroom.open(REQUESTS);
+  const site = await DemoSite.open(REQUESTS);
   const browser = await launchBrowser();
   try {
-    const visits = await visitsOf(showroom);
+    const visits = await visitsOf(site);
     if (only === null) {
-      const missing = pagesOf(showroom).filter((route) => !visits.some((visit) => visit.route === route));
+      const missing = pagesOf(site).filter((route) => !visits.some((visit) => visit.route === route));
       findings.add('every page that is served is looked at', missing.length === 0, missing.join(' '));
     }
     const chosen = visits.filter(({ path }) => only === null || path.includes(only));
-    await inParallel(AT_ONCE, chosen, (visit) => look(visit, browser, showroom, findings));
+    await inParallel(AT_ONCE, chosen, (visit) => look(visit, browser, site, findings));
   } finally {
     await browser.close();
-    await showroom.close();
+    await site.close();
   }
   findings.end();
 }
 
-async function look(visit: Visit, browser: Browser, showroom: Showroom, findings: Findings): Promise<void> {
+async function look(visit: Visit, browser: Browser, site: DemoSite, findings: Findings): Promise<void> {
   const found: string[] = [];
   for (const viewing of viewings) {
-    const faults = await showroom
+    const faults = await site
       .look(browser, visit.as, viewing, visit.path, visit)
       .catch((error: unknown) => String(error).slice(0, 300));
     const words = typeof faults === 'string' ? [faults] : wordsOf(faults);
@@ -57,7 +57,7 @@ async function look(visit: Visit, browser: Browser, showroom: Showroom, findings
 const wordsOf = (faults: PageFaults): string[] =>
   Object.entries(faults).flatMap(([kind, list]) => (list as string[]).map((text) => `${kind} ${text}`));
 
-function pagesOf({ world }: Showroom): string[] {
+function pagesOf({ world }: DemoSite): string[] {
   const modules = world.gateway.service.application.get(ModulesContainer);
   const pages = registeredRoutes(modules).filter(
     ({ answer, method }) => answer === 'page' && method === 'GET',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { projectFolder } from '../../src/views';
 import { launchBrowser, type Viewing } from '../../test/support/browser/launch';
 import { Findings, runProof } from '../support/findings';
-import { type Role, Showroom } from './showroom';
+import { type Role, DemoSite } from './demo-site';
 import { visitsOf } from './visits';
 
 const REQUESTS = 20_000;
@@ -22,7 +22,7 @@ interface Picture {
 
 /** The pages that the README shows, as the demonstration fills them. */
 const pictures: readonly Picture[] = [
-  { file: 'home', as: 'nobody', route: '/' },
+  { file: 'home', as: 'anonymous', route: '/' },
   { file: 'overview', as: 'developer', route: '/dashboard' },
   { file: 'keys', as: 'owner', route: '/dashboard/keys' },
   { file: 'key', as: 'developer', route: '/dashboard/keys/{key_id}' },
@@ -45,22 +45,22 @@ async function main(): Promise<void> {
   const findings = new Findings('pictures');
   const folder = join(projectFolder, 'docs', 'images');
   mkdirSync(folder, { recursive: true });
-  const showroom = await Showroom.open(REQUESTS);
+  const site = await DemoSite.open(REQUESTS);
   const browser = await launchBrowser();
   try {
-    const visits = await visitsOf(showroom);
+    const visits = await visitsOf(site);
     // Explanations for newcomers are closed, as in daily use.
     for (const page of ['autorouter', 'qualitative'])
-      await showroom.cast.owner.client.post(`/dashboard/${page}/help`, { json: {} });
+      await site.people.owner.client.post(`/dashboard/${page}/help`, { json: {} });
     for (const { file, as, route, query = '', viewing = desktop } of pictures) {
-      const path = visits.find((visit) => visit.route === route && visit.as !== 'nobody')?.path ?? route;
+      const path = visits.find((visit) => visit.route === route && visit.as !== 'anonymous')?.path ?? route;
       const picture = join(folder, `${file}.png`);
-      const faults = await showroom.look(browser, as, viewing, path + query, { picture });
+      const faults = await site.look(browser, as, viewing, path + query, { picture });
       findings.add(`${file}.png`, Object.values(faults).flat().length === 0, path);
     }
   } finally {
     await browser.close();
-    await showroom.close();
+    await site.close();
   }
   findings.end();
 }

@@ -2,7 +2,7 @@ import { mailTo, confirmed, cookiesOf, password, signedIn } from '../operations/
 import { expectStatus, jsonOf } from '../operations/http';
 import type { World } from '../operations/world';
 import { setUp } from './second-factor';
-import type { Role, Showroom } from './showroom';
+import type { Role, DemoSite } from './demo-site';
 
 /** One page as one person sees it. */
 export interface Visit {
@@ -20,13 +20,13 @@ const token = 'A'.repeat(43);
 const visit = (as: Role, route: string, more = ''): Visit => ({ as, route, path: route + more });
 
 /** Every page of the product, and the states of a page that look unlike each other. */
-export async function visitsOf({ world, cast }: Showroom): Promise<Visit[]> {
+export async function visitsOf({ world, people }: DemoSite): Promise<Visit[]> {
   return [
     ...publicPages(),
     ...(await accountPages(world)),
-    ...(await dashboardPages(world, cast)),
-    ...(await administrationPages(world, cast)),
-    { ...visit('nobody', '/absent'), status: 404 },
+    ...(await dashboardPages(world, people)),
+    ...(await administrationPages(world, people)),
+    { ...visit('anonymous', '/absent'), status: 404 },
     { ...visit('developer', '/dashboard/absent'), status: 404 },
     { ...visit('developer', `${admin}/users`), status: 403 },
   ];
@@ -39,11 +39,11 @@ const publicPages = (): Visit[] => [
     ...['aup', 'billing', 'cookies', 'dpa', 'privacy', 'refund', 'security', 'terms'].map(
       (name) => `/legal/${name}`,
     ),
-  ].map((path) => visit('nobody', path)),
-  visit('nobody', '/pricing', '?amount=75'),
-  visit('nobody', '/models-public', '?q=absent'),
+  ].map((path) => visit('anonymous', path)),
+  visit('anonymous', '/pricing', '?amount=75'),
+  visit('anonymous', '/models-public', '?q=absent'),
   ...['api', 'keys', 'clients', 'prices'].map((name) => ({
-    ...visit('nobody', '/developers/{name}'),
+    ...visit('anonymous', '/developers/{name}'),
     path: `/developers/${name}`,
   })),
 ];
@@ -52,7 +52,7 @@ async function accountPages(world: World): Promise<Visit[]> {
   const half = await halfSignedIn(world);
   const resting = async (status: 'archived' | 'suspended'): Promise<Visit> => {
     const { session } = await world.newPerson({ status });
-    return { ...visit('nobody', `/account/${status}`), cookies: { svc_session: session } };
+    return { ...visit('anonymous', `/account/${status}`), cookies: { svc_session: session } };
   };
   const email = 'invited@example.com';
   const owner = await world.person('org_owner');
@@ -61,16 +61,16 @@ async function accountPages(world: World): Promise<Visit[]> {
   const invite = /\/invite\/([\w-]+)/.exec((await mailTo(world, email, /./)).text)?.[1] ?? '';
   return [
     ...['/login', '/signup', '/forgot-password', '/verify-email', '/reset-password', '/sign-in-link'].map(
-      (path) => visit('nobody', path),
+      (path) => visit('anonymous', path),
     ),
-    visit('nobody', '/login', '?notice=address-changed'),
-    visit('nobody', '/reset-password', `?token=${token}`),
-    visit('nobody', '/verify-email', `?token=${token}`),
-    visit('nobody', '/account/email', `?token=${token}`),
-    visit('nobody', '/account/email/undo', `?token=${token}`),
-    { ...visit('nobody', '/invite/{token}'), path: `/invite/${invite}` },
+    visit('anonymous', '/login', '?notice=address-changed'),
+    visit('anonymous', '/reset-password', `?token=${token}`),
+    visit('anonymous', '/verify-email', `?token=${token}`),
+    visit('anonymous', '/account/email', `?token=${token}`),
+    visit('anonymous', '/account/email/undo', `?token=${token}`),
+    { ...visit('anonymous', '/invite/{token}'), path: `/invite/${invite}` },
     { ...visit('developer', '/invite/{token}'), path: `/invite/${invite}` },
-    { ...visit('nobody', '/login/second-factor'), cookies: half },
+    { ...visit('anonymous', '/login/second-factor'), cookies: half },
     await resting('archived'),
     await resting('suspended'),
   ];
@@ -80,13 +80,13 @@ async function accountPages(world: World): Promise<Visit[]> {
 async function halfSignedIn(world: World): Promise<Record<string, string>> {
   const email = await confirmed(world);
   await setUp(await signedIn(world, email));
-  const answer = await world.nobody.post('/auth/login', { json: { email, password } });
+  const answer = await world.anonymous.post('/auth/login', { json: { email, password } });
   const [pair = ''] = cookiesOf(answer).split('; ');
   const [name = '', value = ''] = pair.split('=');
   return { [name]: value };
 }
 
-async function dashboardPages(world: World, cast: Showroom['cast']): Promise<Visit[]> {
+async function dashboardPages(world: World, people: DemoSite['people']): Promise<Visit[]> {
   const own = (path: string, more = ''): Visit => visit('developer', `/dashboard${path}`, more);
   const keys = jsonOf(await world.rootKey.get('/v1/manage/keys?limit=100'))['data'] as {
     id: string;
@@ -95,11 +95,11 @@ async function dashboardPages(world: World, cast: Showroom['cast']): Promise<Vis
   const keyId = keys.find(({ name }) => name === 'forecast-api')?.id ?? '';
   const [conversation] = await world.rows<{ id: number }>(
     'SELECT id FROM conversation WHERE user_id = $1 ORDER BY id DESC LIMIT 1',
-    [cast.developer.userId],
+    [people.developer.userId],
   );
   const [payment] = await world.rows<{ public_id: string }>(
     'SELECT public_id FROM payment WHERE wallet_id = $1 ORDER BY id LIMIT 1',
-    [cast.payer.userId],
+    [people.payer.userId],
   );
   return [
     own(''),
@@ -136,7 +136,7 @@ async function dashboardPages(world: World, cast: Showroom['cast']): Promise<Vis
   ];
 }
 
-async function administrationPages(world: World, cast: Showroom['cast']): Promise<Visit[]> {
+async function administrationPages(world: World, people: DemoSite['people']): Promise<Visit[]> {
   const [place] = await world.rows<{ org: number; project: number; conversation: number; provider: number }>(
     `SELECT o.id AS org, min(p.id) AS project,
             (SELECT max(id) FROM conversation) AS conversation, (SELECT min(id) FROM provider) AS provider
@@ -147,8 +147,8 @@ async function administrationPages(world: World, cast: Showroom['cast']): Promis
     ...visit('operator', route),
     path: route.replace(/\{\w+\}/, String(id)),
   });
-  const promotion = { name: 'Welcome', scope: 'user', user_id: cast.developer.userId, amount: '5' };
-  expectStatus(await cast.operator.client.post(`${admin}/promotions`, { json: promotion }), 200);
+  const promotion = { name: 'Welcome', scope: 'user', user_id: people.developer.userId, amount: '5' };
+  expectStatus(await people.operator.client.post(`${admin}/promotions`, { json: promotion }), 200);
   return [
     visit('operator', admin),
     visit('owner', admin),
@@ -156,7 +156,7 @@ async function administrationPages(world: World, cast: Showroom['cast']): Promis
       visit('operator', admin + path),
     ),
     ...['access', 'import'].map((page) => visit('operator', `${admin}/models/${page}`)),
-    { ...visit('operator', `${admin}/models/import/{draft_id}`), path: await importDrawnUp(cast) },
+    { ...visit('operator', `${admin}/models/import/{draft_id}`), path: await importDrawnUp(people) },
     visit('owner', `${admin}/models/access`),
     visit('operator', `${admin}/billing`, '?reconcile=30'),
     ...['providers', 'prices', 'aliases'].map((tab) => visit('operator', `${admin}/models`, `?tab=${tab}`)),
@@ -177,13 +177,13 @@ async function administrationPages(world: World, cast: Showroom['cast']): Promis
     ),
     visit('owner', `${admin}/departments`),
     at(`${admin}/projects/{project_id}`, place?.project),
-    at(`${admin}/users/{user_id}`, cast.developer.userId),
+    at(`${admin}/users/{user_id}`, people.developer.userId),
     at(`${admin}/conversations/{conv_id}`, place?.conversation),
   ];
 }
 
 /** The page of a drawn-up import, with a new model and a changed one. */
-async function importDrawnUp({ operator }: Showroom['cast']): Promise<string> {
+async function importDrawnUp({ operator }: DemoSite['people']): Promise<string> {
   const content = `
 version: 1
 providers: { north: { style: openai-style, base_url: 'https://north.example/v1' } }

@@ -101,7 +101,7 @@ export async function makeCall(url: string, call: RegionCall): Promise<Outcome> 
 export const isUnmet = ({ permitted }: RegionCall): boolean => permitted.size === 0;
 
 /** Whether a call was answered as the rule says, independent of other failures. */
-export function keepsTheRule({ call, status, code, region }: Outcome): boolean {
+export function staysInRegion({ call, status, code, region }: Outcome): boolean {
   if (isUnmet(call)) return status === 503 && code === 'sovereign_route_unavailable';
   if (status !== 200) return code !== 'sovereign_route_unavailable';
   return [...call.permitted].some((permitted) => permitted === region);

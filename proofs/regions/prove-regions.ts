@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Chance } from '../support/chance';
 import { Findings, inParallel, numberGiven, runProof } from '../support/findings';
 import { type ProofGateway, startGateway } from '../support/gateway';
-import { isUnmet, keepsTheRule, makeCall, type Outcome, planCall } from './calls';
+import { isUnmet, staysInRegion, makeCall, type Outcome, planCall } from './calls';
 import { Suppliers } from './suppliers';
 import { buildWorld, type Region, regions, type World } from './world';
 
@@ -77,7 +77,7 @@ async function takeTurn(
 }
 
 function report(findings: Findings, outcomes: readonly Outcome[]): void {
-  const wrong = outcomes.filter((outcome) => !keepsTheRule(outcome));
+  const wrong = outcomes.filter((outcome) => !staysInRegion(outcome));
   const unmet = outcomes.filter(({ call }) => isUnmet(call));
   const served = outcomes.filter(({ status }) => status === 200);
   const failovers = served.filter(({ failover }) => failover).length;

@@ -1,5 +1,5 @@
 import type { Wire } from './recordings';
-import { NATIVE } from './stage';
+import { NATIVE } from './testbed';
 
 /** How a caller asks, and for which suppliers. */
 export interface Caller {

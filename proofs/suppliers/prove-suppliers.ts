@@ -4,10 +4,10 @@ import { Chance } from '../support/chance';
 import { numberGiven, runProof } from '../support/findings';
 import { type Caller, callers } from './callers';
 import { formOf } from './form';
-import { eventsOf, meaningOf, saidIn, saysFailed, saysWhole } from './reading';
+import { eventsOf, meaningOf, answerTextIn, saysFailed, saysWhole } from './reading';
 import { allRecordings, type Recording } from './recordings';
 import { framedEvents, plain, spelled, type Spelling, spellings, writtenEvents } from './spellings';
-import { type Heard, models, type Script, SPEECH, Stage } from './stage';
+import { type Received, models, type Script, SPEECH, Testbed } from './testbed';
 
 interface Outcome {
   readonly kind: string;
@@ -25,7 +25,7 @@ class Proof {
   private latest = '';
 
   constructor(
-    private readonly stage: Stage,
+    private readonly testbed: Testbed,
     private readonly chance: Chance,
     private readonly mixtures: number,
     private readonly borders: number,
@@ -36,15 +36,15 @@ class Proof {
       for (const caller of callers)
         if (caller.wires.includes(recording.wire)) await this.compare(recording, caller);
     await this.speak();
-    const sources = await this.stage.sources(this.alike.flatMap(({ plain: one, found }) => [one, found]));
+    const sources = await this.testbed.sources(this.alike.flatMap(({ plain: one, found }) => [one, found]));
     for (const { plain: one, found, what } of this.alike) {
       const [wanted, source] = [sources.get(one), sources.get(found)];
       const isSame = wanted !== undefined && wanted === source;
       this.note('where the usage came from', isSame, () => `${describe(what)}: ${source}, not ${wanted}`);
     }
     // Records are written in order: with this one there, those before it are.
-    await this.stage.sources([this.latest]);
-    const charged = await this.stage.charged(this.free);
+    await this.testbed.sources([this.latest]);
+    const charged = await this.testbed.charged(this.free);
     for (const id of this.free) this.note('no answer is charged', !charged.includes(id), () => id);
   }
 
@@ -64,7 +64,7 @@ class Proof {
   }
 
   private async compareWhole(recording: Recording, caller: Caller): Promise<void> {
-    const ask = (spelling: Spelling, before = '', after = ''): Promise<Heard> =>
+    const ask = (spelling: Spelling, before = '', after = ''): Promise<Received> =>
       this.ask(recording, caller, false, {
         type: 'application/json',
         pieces: [Buffer.from(before + spelled(recording.body, spelling) + after)],
@@ -98,8 +98,8 @@ class Proof {
   /** Sound is no text: every byte arrives as it was, however it was cut. */
   private async speak(): Promise<void> {
     const sound = Buffer.from(Array.from({ length: 4_096 }, () => this.chance.whole(0, 255)));
-    const ask = (pieces: readonly Buffer[]): Promise<Heard> =>
-      this.stage.ask(
+    const ask = (pieces: readonly Buffer[]): Promise<Received> =>
+      this.testbed.ask(
         '/v1/audio/speech',
         { model: SPEECH, input: 'Hello', voice: 'alloy' },
         { type: 'audio/mpeg', pieces },
@@ -157,8 +157,8 @@ class Proof {
       () => `${recording.name} for ${caller.name}: ${first.status} ${first.body}`,
     );
     const [said, told] = [
-      saidIn((recording.events ?? []).map(({ data }) => data)),
-      saidIn(eventsOf(first.body)),
+      answerTextIn((recording.events ?? []).map(({ data }) => data)),
+      answerTextIn(eventsOf(first.body)),
     ];
     this.note(
       'the words of plain streams',
@@ -183,7 +183,7 @@ class Proof {
   private async compareBorders(
     recording: Recording,
     caller: Caller,
-    first: Heard,
+    first: Received,
     expected: Expected,
   ): Promise<void> {
     const { type, pieces } = this.scriptOf(recording, plain);
@@ -209,9 +209,9 @@ class Proof {
   }
 
   /** Bytes after the end are dropped; half a stream never looks whole; an error or nothing is free. */
-  private async broken(recording: Recording, caller: Caller, first: Heard): Promise<void> {
+  private async broken(recording: Recording, caller: Caller, first: Received): Promise<void> {
     const { type, pieces } = this.scriptOf(recording, plain);
-    const say = (kind: string, heard: Heard, held: boolean): void =>
+    const say = (kind: string, heard: Received, held: boolean): void =>
       this.note(kind, held, () => `${recording.name} for ${caller.name}: ${heard.status} ${heard.body}`);
     if (recording.wire !== 'gemini') {
       const more =
@@ -254,7 +254,7 @@ class Proof {
     return { type: 'text/event-stream', pieces: writtenEvents(events ?? [], spelling) };
   }
 
-  private ask(recording: Recording, caller: Caller, stream: boolean, script: Script): Promise<Heard> {
+  private ask(recording: Recording, caller: Caller, stream: boolean, script: Script): Promise<Received> {
     const { stream_options: options, ...body } = caller.body as Record<string, unknown>;
     const asked = {
       model: caller.model ?? models[recording.wire],
@@ -262,7 +262,7 @@ class Proof {
       ...(stream && options ? { stream_options: options } : {}),
       ...body,
     };
-    return this.stage.ask(caller.path, caller.sound === true ? formOf(asked) : asked, script);
+    return this.testbed.ask(caller.path, caller.sound === true ? formOf(asked) : asked, script);
   }
 
   /** So that no lane rests: two good answers for every bad one. */
@@ -274,7 +274,7 @@ class Proof {
       this.latest = (await this.ask(recording, caller, stream, script)).requestId;
   }
 
-  private same(kind: string, heard: Heard, expected: Expected, what: What): void {
+  private same(kind: string, heard: Received, expected: Expected, what: What): void {
     let found: string;
     try {
       found = meaningOf(heard, what.stream);
@@ -312,15 +312,20 @@ const describe = ({ recording, caller, spelling }: What): string =>
 async function main(): Promise<void> {
   const seed = numberGiven('seed', 19);
   Logger.overrideLogger(['error']);
-  const stage = await Stage.open();
+  const testbed = await Testbed.open();
   try {
-    const proof = new Proof(stage, new Chance(seed), numberGiven('mixtures', 50), numberGiven('borders', 60));
+    const proof = new Proof(
+      testbed,
+      new Chance(seed),
+      numberGiven('mixtures', 50),
+      numberGiven('borders', 60),
+    );
     const recordings = allRecordings();
     process.stdout.write(`${recordings.length} recordings, ${callers.length} kinds of callers\n`);
     await proof.run(recordings);
     proof.end(seed);
   } finally {
-    await stage.close();
+    await testbed.close();
   }
 }
 

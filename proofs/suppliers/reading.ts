@@ -1,7 +1,7 @@
-import type { Heard } from './stage';
+import type { Received } from './testbed';
 
 /** What the caller was told, without what is of one call alone. Written apart from the readers of the gateway. */
-export function meaningOf({ status, body, tokensIn, tokensOut, cost }: Heard, stream: boolean): string {
+export function meaningOf({ status, body, tokensIn, tokensOut, cost }: Received, stream: boolean): string {
   const told = stream && status === 200 ? eventsOf(body) : canonical(JSON.parse(body));
   return JSON.stringify({ status, tokensIn, tokensOut, cost, told });
 }
@@ -25,10 +25,10 @@ export function eventsOf(body: string): unknown[] {
 }
 
 const ofOneCall = new Set(['latency_ms', 'created', 'created_at', 'completed_at', 'request_id']);
-const madeUp = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g;
+const generatedIds = /[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g;
 
 function canonical(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(madeUp, 'made-up');
+  if (typeof value === 'string') return value.replace(generatedIds, 'made-up');
   if (Array.isArray(value)) return value.map(canonical);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
@@ -51,7 +51,7 @@ const list = (value: unknown): Json[] => (Array.isArray(value) ? (value as Json[
 const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 /** What the model said to a reader, of whichever dialect the events are; several answers one after another. */
-export function saidIn(events: readonly unknown[]): string {
+export function answerTextIn(events: readonly unknown[]): string {
   const said = new Map<unknown, string>();
   const add = (index: unknown, text: unknown): void =>
     void said.set(index, (said.get(index) ?? '') + textIn(text));

@@ -73,7 +73,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     environment,
     close: async () => {
       await service.close();
-      const wrong = await moneyThatDoesNotAddUp(url);
+      const wrong = await bookDifferences(url);
       await cleanUp();
       if (wrong.length > 0) throw new Error(`money does not add up: ${JSON.stringify(wrong)}`);
     },
@@ -81,7 +81,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
 }
 
 /** Checked after every test file, in every suite. A database that a test took away is skipped. */
-async function moneyThatDoesNotAddUp(url: string): Promise<readonly object[]> {
+async function bookDifferences(url: string): Promise<readonly object[]> {
   const source = new DataSource({ type: 'postgres', url, poolSize: 1 });
   try {
     await source.initialize();

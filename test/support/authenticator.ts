@@ -16,7 +16,7 @@ export interface RequestAsked extends Asked {
 }
 
 /** What an attacker, or a device that is broken, does otherwise. */
-interface Manner {
+interface Deviation {
   readonly origin?: string;
   readonly rpId?: string;
   readonly type?: string;
@@ -40,8 +40,8 @@ export class Authenticator {
 
   constructor(private readonly origin: string) {}
 
-  create(asked: CreationAsked, manner: Manner = {}): string {
-    const rpId = manner.rpId ?? asked.rp.id ?? '';
+  create(asked: CreationAsked, deviation: Deviation = {}): string {
+    const rpId = deviation.rpId ?? asked.rp.id ?? '';
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const jwk = publicKey.export({ format: 'jwk' });
     const id = randomBytes(32);
@@ -53,8 +53,8 @@ export class Authenticator {
       [-3, Buffer.from(jwk.y ?? '', 'base64url')],
     ]);
     const attested = Buffer.concat([Buffer.alloc(16), uint16(id.length), id, cose]);
-    const count = manner.count ?? 0;
-    const authData = Buffer.concat([head(rpId, ATTESTED | flagsOf(manner), count), attested]);
+    const count = deviation.count ?? 0;
+    const authData = Buffer.concat([head(rpId, ATTESTED | flagsOf(deviation), count), attested]);
     const attestationObject = cborMap([
       ['fmt', 'none'],
       ['attStmt', new Map()],
@@ -62,14 +62,14 @@ export class Authenticator {
     ]);
     this.held.push({ id, rpId, userHandle: asked.user.id, key: privateKey, count });
     return answer(id, {
-      clientDataJSON: this.clientData('webauthn.create', asked, manner).toString('base64url'),
+      clientDataJSON: this.clientData('webauthn.create', asked, deviation).toString('base64url'),
       attestationObject: attestationObject.toString('base64url'),
       transports: ['internal'],
     });
   }
 
   /** Signs with the newest key of the host that is allowed. */
-  get(asked: RequestAsked, manner: Manner = {}): string {
+  get(asked: RequestAsked, deviation: Deviation = {}): string {
     const allowed = asked.allowCredentials ?? [];
     const held = this.held.findLast(
       ({ id, rpId }) =>
@@ -77,9 +77,9 @@ export class Authenticator {
         (allowed.length === 0 || allowed.some((credential) => credential.id === id.toString('base64url'))),
     );
     if (held === undefined) throw new Error('this device holds no key of that host');
-    held.count = manner.count ?? held.count + 1;
-    const authData = head(manner.rpId ?? held.rpId, flagsOf(manner), held.count);
-    const clientData = this.clientData('webauthn.get', asked, manner);
+    held.count = deviation.count ?? held.count + 1;
+    const authData = head(deviation.rpId ?? held.rpId, flagsOf(deviation), held.count);
+    const clientData = this.clientData('webauthn.get', asked, deviation);
     const signature = createSign('sha256')
       .update(Buffer.concat([authData, createHash('sha256').update(clientData).digest()]))
       .sign(held.key);
@@ -87,15 +87,15 @@ export class Authenticator {
       clientDataJSON: clientData.toString('base64url'),
       authenticatorData: authData.toString('base64url'),
       signature: signature.toString('base64url'),
-      userHandle: manner.userHandle ?? held.userHandle,
+      userHandle: deviation.userHandle ?? held.userHandle,
     });
   }
 
-  private clientData(type: string, asked: Asked, manner: Manner): Buffer {
+  private clientData(type: string, asked: Asked, deviation: Deviation): Buffer {
     const said = {
-      type: manner.type ?? type,
-      challenge: manner.challenge ?? asked.challenge,
-      origin: manner.origin ?? this.origin,
+      type: deviation.type ?? type,
+      challenge: deviation.challenge ?? asked.challenge,
+      origin: deviation.origin ?? this.origin,
       crossOrigin: false,
     };
     return Buffer.from(JSON.stringify(said));
@@ -106,7 +106,7 @@ const PRESENT = 0x01;
 const VERIFIED = 0x04;
 const ATTESTED = 0x40;
 
-const flagsOf = ({ isVerified = true }: Manner): number => PRESENT | (isVerified ? VERIFIED : 0);
+const flagsOf = ({ isVerified = true }: Deviation): number => PRESENT | (isVerified ? VERIFIED : 0);
 
 function head(rpId: string, flags: number, count: number): Buffer {
   const counted = Buffer.alloc(4);

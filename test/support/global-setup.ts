@@ -17,7 +17,7 @@ const prefix = 'switchboard-test-';
 
 /** One server a run, with a migrated template; what it started is ended by the global teardown. */
 export default async function globalSetup(): Promise<void> {
-  await sweepKilledRuns();
+  await removeKilledRuns();
   const given = process.env['TEST_DATABASE_URL'];
   const server = given ? { url: given, ownerUrl: given, stop: () => Promise.resolve() } : await ownServer();
   const template = `template_${randomBytes(6).toString('hex')}`;
@@ -53,7 +53,7 @@ async function ownServer() {
 }
 
 /** A run that was killed could not end its server. */
-async function sweepKilledRuns(): Promise<void> {
+async function removeKilledRuns(): Promise<void> {
   const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(prefix));
   for (const folder of folders.map((name) => join(tmpdir(), name)).filter(isFinished)) {
     try {

@@ -2,7 +2,7 @@ import type { Answer } from '../caller';
 import { everyWay, type Place, prices, streams } from '../catalogue';
 import { at } from '../dialects';
 import type { Drill } from '../drill';
-import type { House } from '../house';
+import type { Testbed } from '../testbed';
 import { type Scene, WORDS } from '../scene';
 import { eventsBeforeText } from './broken-streams';
 
@@ -13,19 +13,22 @@ export const accounting: Drill = {
     ...everyWay(3),
     ...Object.fromEntries(Object.entries(streams(2)).map(([name, way]) => [`continued ${name}`, way])),
   },
-  run: async (stage) => {
-    await stage.inScenes(/^(chat|messages|responses)/, async (scene, sheet) => {
+  run: async (context) => {
+    await context.inScenes(/^(chat|messages|responses)/, async (scene, sheet) => {
       await scene.fault('a', { kind: 'status', status: 500 }, 1);
       const answer = await scene.ask();
-      const wrong = [...faultsInHead(scene, answer), ...(await faultsInAccount(stage.house, scene, answer))];
+      const wrong = [
+        ...faultsInHead(scene, answer),
+        ...(await faultsInAccount(context.testbed, scene, answer)),
+      ];
       const wanted = 'head, tokens, price and record are b’s; attempts a, b';
       sheet.add('', wanted, wrong.length === 0 ? 'all so' : wrong.join('; '), wrong.length === 0);
     });
     // The head has left with the name of the first lane; what it cost to begin with it is not the caller's.
-    await stage.inScenes(/^continued/, async (scene, sheet) => {
+    await context.inScenes(/^continued/, async (scene, sheet) => {
       await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + 40 });
       const answer = await scene.ask();
-      const wrong = await faultsInAccount(stage.house, scene, answer);
+      const wrong = await faultsInAccount(context.testbed, scene, answer);
       const wanted = 'tokens once, price and record are b’s; attempts a, b';
       sheet.add('', wanted, wrong.length === 0 ? 'all so' : wrong.join('; '), wrong.length === 0);
     });
@@ -42,7 +45,7 @@ function faultsInHead(scene: Scene, { headers }: Answer): string[] {
   return wrong;
 }
 
-async function faultsInAccount(house: House, scene: Scene, answer: Answer): Promise<string[]> {
+async function faultsInAccount(testbed: Testbed, scene: Scene, answer: Answer): Promise<string[]> {
   const wrong: string[] = [];
   const same = (name: string, seen: unknown, expected: unknown): void =>
     expectSame(wrong, name, seen, expected);
@@ -54,7 +57,7 @@ async function faultsInAccount(house: House, scene: Scene, answer: Answer): Prom
   same('output tokens', output, WORDS);
   same('x-svc-cost-usd', Number(settled['x-svc-cost-usd']), cost);
 
-  const record = await house.generation(String(answer.headers['x-request-id']));
+  const record = await testbed.generation(String(answer.headers['x-request-id']));
   same('supplier', at(record, 'supplier'), scene.provider(BACKUP));
   same('region', at(record, 'region'), `region-${BACKUP}`);
   same('served_model', at(record, 'served_model'), scene.upstream(BACKUP));

@@ -65,10 +65,10 @@ export const cut: Drill = {
     'every time': layout('chat', true, 2),
     ...withoutHelp,
   },
-  run: async (stage) => {
-    await stage.inScenes(ordinary, goOnElsewhere);
-    await stage.inScenes(/^no other|^another/, tellInStream);
-    await stage.inScenes(/^the next/, async (scene, sheet) => {
+  run: async (context) => {
+    await context.inScenes(ordinary, failOver);
+    await context.inScenes(/^no other|^another/, reportInStream);
+    await context.inScenes(/^the next/, async (scene, sheet) => {
       await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + 20 });
       await scene.fault('b', { kind: 'cut', after: eventsBeforeText(scene) + DELIVERED });
       await expectOnce(sheet, '', scene, {
@@ -78,12 +78,12 @@ export const cut: Drill = {
         calls: { a: 1, b: 1, c: [0, 1] },
       });
     });
-    await stage.inScenes(/^every time/, giveUpLane);
+    await context.inScenes(/^every time/, leaveLane);
   },
 };
 
 /** The next lane says the very same words: the caller sees one answer, nothing of it missing or twice. */
-const goOnElsewhere: Play = async (scene, sheet) => {
+const failOver: Play = async (scene, sheet) => {
   const kind = breaks.find((known) => scene.name.endsWith(`, ${known}`)) ?? 'cut';
   const after = scene.layout.stream ? { after: eventsBeforeText(scene) + DELIVERED } : {};
   await scene.fault('a', { kind, ...after });
@@ -91,7 +91,7 @@ const goOnElsewhere: Play = async (scene, sheet) => {
 };
 
 /** Where no lane can go on with the very same words, the caller is told, after exactly the words it has. */
-const tellInStream: Play = async (scene, sheet) => {
+const reportInStream: Play = async (scene, sheet) => {
   const isAlone = scene.places.length === 1;
   await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + DELIVERED });
   if (!isAlone) await scene.fault('b', anotherAnswer);
@@ -104,7 +104,7 @@ const tellInStream: Play = async (scene, sheet) => {
 };
 
 /** A good beginning does not make a lane healthy. */
-const giveUpLane: Play = async (scene, sheet) => {
+const leaveLane: Play = async (scene, sheet) => {
   await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + DELIVERED });
   const answers: Answer[] = [];
   for (let asked = 0; asked < 10; asked += 1) answers.push(await scene.ask());
@@ -134,8 +134,8 @@ export const malformedEvent: Drill = {
     'a page instead, messages stream': layout('messages', true, 2),
     'nothing instead, responses whole': layout('responses', false, 2),
   },
-  run: async (stage) => {
-    await stage.inScenes(/^(chat|messages|responses|no other)/, async (scene, sheet) => {
+  run: async (context) => {
+    await context.inScenes(/^(chat|messages|responses|no other)/, async (scene, sheet) => {
       await scene.fault('a', { kind: 'malformed-event', after: eventsBeforeText(scene) + 20 });
       await expectOnce(sheet, '', scene, {
         ending: 'whole or error',
@@ -145,7 +145,7 @@ export const malformedEvent: Drill = {
       });
     });
     // Nothing has reached the caller yet: these are failures like any other.
-    await stage.inScenes(/^the first|instead/, async (scene, sheet) => {
+    await context.inScenes(/^the first|instead/, async (scene, sheet) => {
       const after = eventsBeforeText(scene);
       if (scene.name.startsWith('the first')) await scene.fault('a', { kind: 'malformed-event', after });
       else await scene.fault('a', { kind: scene.name.startsWith('a page') ? 'non-json' : 'empty-body' });
@@ -164,8 +164,8 @@ export const malformedEvent: Drill = {
 export const noTerminator: Drill = {
   name: '11 no [DONE], no message_stop',
   scenes: { ...streams(2), ...withoutHelp },
-  run: (stage) =>
-    stage.inScenes(/./, async (scene, sheet) => {
+  run: (context) =>
+    context.inScenes(/./, async (scene, sheet) => {
       await scene.fault('a', { kind: 'no-terminator' });
       await expectOnce(sheet, '', scene, {
         ending: 'whole or error',

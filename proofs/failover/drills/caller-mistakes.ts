@@ -21,15 +21,15 @@ export const contextLength: Drill = {
     'roomy, chat': layout('chat', true, 1),
     'roomy, messages': layout('messages', true, 1),
   },
-  run: async (stage) => {
-    await stage.inScenes(ordinary, async (scene, sheet) => {
+  run: async (context) => {
+    await context.inScenes(ordinary, async (scene, sheet) => {
       const refused = { ending: 'refused', status: [400], codes: ['context_length_exceeded'] } as const;
       const once = { ...refused, withinMs: SOON_MS, calls: { a: 1, b: 0 } };
       await expectOnce(sheet, '', scene, once, { prompt: longPrompt() });
       await expectOnce(sheet, 'then a short one', scene, { ...servedByPrimary, calls: { a: 2, b: 0 } });
     });
-    await stage.inScenes(/^overflow/, async (scene, sheet) => {
-      const roomy = stage.scene(scene.layout.overflow!);
+    await context.inScenes(/^overflow/, async (scene, sheet) => {
+      const roomy = context.scene(scene.layout.overflow!);
       const prompt = longPrompt();
       const reference = await scene.reference({ prompt });
       const answer = await scene.ask({ prompt });
@@ -54,8 +54,8 @@ export const contentFilter: Drill = {
     'or 413': layout('messages', false, 2),
     'or 422': layout('responses', false, 2),
   },
-  run: async (stage) => {
-    await stage.inScenes(/^or /, async (scene, sheet) => {
+  run: async (context) => {
+    await context.inScenes(/^or /, async (scene, sheet) => {
       const status = Number(/\d+$/.exec(scene.name)?.[0]);
       await scene.fault('a', { kind: 'status', status });
       await expectOnce(sheet, '', scene, {
@@ -66,7 +66,7 @@ export const contentFilter: Drill = {
         calls: { a: 1, b: 0 },
       });
     });
-    await stage.inScenes(ordinary, async (scene, sheet) => {
+    await context.inScenes(ordinary, async (scene, sheet) => {
       const asked = { prompt: 'Something forbidden [[filter]]' };
       const refused = { ending: 'refused', status: [400], withinMs: SOON_MS } as const;
       await expectOnce(sheet, '', scene, { ...refused, calls: { a: 1, b: 0 } }, asked);
@@ -99,10 +99,10 @@ export const prefill: Drill = {
     'in mid-stream, messages': layout('messages', true, 2),
     'in mid-stream, chat': layout('chat', true, 2),
   },
-  run: async (stage) => {
-    await stage.inScenes(ordinary, beginAnswer);
-    await stage.inScenes(/^nobody/, beginAnswer);
-    await stage.inScenes(/^in mid/, async (scene, sheet) => {
+  run: async (context) => {
+    await context.inScenes(ordinary, beginAnswer);
+    await context.inScenes(/^nobody/, beginAnswer);
+    await context.inScenes(/^in mid/, async (scene, sheet) => {
       await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + 40 });
       await scene.fault('b', refusesPrefill);
       await expectOnce(sheet, '', scene, {

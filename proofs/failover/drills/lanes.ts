@@ -10,8 +10,8 @@ const internalError = { kind: 'status', status: 500 };
 export const sameLane: Drill = {
   name: '18 the same lane again',
   scenes: everyWay(1, { retries: 1 }),
-  run: (stage) =>
-    stage.inScenes(everyScene, async (scene, sheet) => {
+  run: (context) =>
+    context.inScenes(everyScene, async (scene, sheet) => {
       await scene.fault('a', shortLimit, 1);
       const served = { ending: 'whole', by: 'a', failover: false } as const;
       await expectOnce(sheet, '429 with Retry-After 1, then 200', scene, {
@@ -37,15 +37,15 @@ export const callersFaults: Drill = {
     'no JSON': layout('chat', false, 2),
     '422': layout('chat', false, 1),
   },
-  run: (stage) =>
+  run: (context) =>
     Promise.all([
-      stage.inScenes(/^404|^no/, async (scene, sheet) => {
+      context.inScenes(/^404|^no/, async (scene, sheet) => {
         const isMissing = scene.name === '404';
         await scene.fault('a', isMissing ? { kind: 'status', status: 404 } : { kind: 'non-json' });
         for (let round = 1; round <= ROUNDS; round += 1)
           await expectOnce(sheet, `round ${round}`, scene, { ending: 'whole', by: 'b', failover: true });
       }),
-      stage.inScenes(/^422/, async (scene, sheet) => {
+      context.inScenes(/^422/, async (scene, sheet) => {
         const lift = await scene.fault('a', { kind: 'status', status: 422 });
         for (let round = 1; round <= ROUNDS; round += 1)
           await expectOnce(sheet, `round ${round}`, scene, { ending: 'refused', status: [400] });
@@ -59,8 +59,8 @@ export const callersFaults: Drill = {
 export const probeAwaited: Drill = {
   name: '20 ten callers before a lane that rested',
   scenes: wholes(1),
-  run: (stage) =>
-    stage.inScenes(everyScene, async (scene, sheet) => {
+  run: (context) =>
+    context.inScenes(everyScene, async (scene, sheet) => {
       const lift = await scene.fault('a', { kind: 'status', status: 503 });
       for (let call = 0; call < 5; call += 1) await scene.ask();
       await lift();
@@ -75,8 +75,8 @@ export const probeAwaited: Drill = {
 export const standIn: Drill = {
   name: '21 a session on the lane that stood in',
   scenes: wholes(2),
-  run: (stage) =>
-    stage.inScenes(everyScene, async (scene, sheet) => {
+  run: (context) =>
+    context.inScenes(everyScene, async (scene, sheet) => {
       await scene.fault('a', { kind: 'status', status: 503 }, 1);
       const asked = { session: `stays-${scene.model}` };
       for (const turn of ['first turn', 'next turn'])

@@ -9,7 +9,7 @@ const named = (way: string, lanes: number): ReturnType<typeof everyWay> =>
   Object.fromEntries(Object.entries(everyWay(lanes)).map(([name, layout]) => [`${name}, ${way}`, layout]));
 
 /** The dialect's own envelope, and nothing in it. */
-const hollow: Readonly<Record<DialectName, object>> = {
+const emptyBodies: Readonly<Record<DialectName, object>> = {
   chat: { id: 'chatcmpl-1', object: 'chat.completion', created: 1, model: 'other', choices: [] },
   messages: { id: 'msg_1', type: 'message', role: 'assistant', model: 'other' },
   responses: { id: 'resp_1', object: 'response', created_at: 1, model: 'other', status: 'completed' },
@@ -25,7 +25,7 @@ function faultsOf({ layout: { asked, stream } }: Scene): readonly (readonly [str
   return [
     ['nothing', { kind: 'empty-body' }],
     ['another kind of object', said({ hello: 'world' })],
-    ['an envelope without an answer', said(hollow[asked])],
+    ['an envelope without an answer', said(emptyBodies[asked])],
   ];
 }
 
@@ -33,8 +33,8 @@ function faultsOf({ layout: { asked, stream } }: Scene): readonly (readonly [str
 export const noAnswers: Drill = {
   name: '22 empty and wrong-shaped answers',
   scenes: { ...named('with a backup', 2), ...named('alone', 1) },
-  run: (stage) =>
-    stage.inScenes(/./, async (scene, sheet) => {
+  run: (context) =>
+    context.inScenes(/./, async (scene, sheet) => {
       const isAlone = scene.places.length === 1;
       for (const [index, [what, fault]] of faultsOf(scene).entries()) {
         const lift = await scene.fault('a', fault);

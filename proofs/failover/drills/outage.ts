@@ -3,7 +3,7 @@ import type { Answer } from '../caller';
 import { layout } from '../catalogue';
 import type { Drill } from '../drill';
 import { retryAfterOf, seenText, SLACK_MS } from '../expectation';
-import type { House } from '../house';
+import type { Testbed } from '../testbed';
 import type { Sheet } from '../report';
 import type { Scene } from '../scene';
 
@@ -26,26 +26,26 @@ export const totalOutage: Drill = {
     'suppliers refuse': layout('chat', false, 3),
     'suppliers are silent': layout('messages', true, 3),
   },
-  run: async (stage) => {
-    await stage.inScenes(/refuse$/, async (scene, sheet) => {
+  run: async (context) => {
+    await context.inScenes(/refuse$/, async (scene, sheet) => {
       await scene.faultEverywhere({ kind: 'status', status: 503 });
-      await endure(stage.house, scene, sheet, 1_000);
+      await endure(context.testbed, scene, sheet, 1_000);
     });
     // At the product's own limits that would be twenty thousand callers waiting at the same time.
-    if (stage.house.limits.firstByteMs > MOST_SILENCE_MS) return;
-    await stage.inScenes(/silent$/, async (scene, sheet) => {
+    if (context.testbed.limits.firstByteMs > MOST_SILENCE_MS) return;
+    await context.inScenes(/silent$/, async (scene, sheet) => {
       await scene.faultEverywhere({ kind: 'hang' });
       const { firstTokenMs, firstByteMs } = scene.limits;
       // One lane after the other is found silent, the last by its first byte.
-      await endure(stage.house, scene, sheet, 2 * firstTokenMs + firstByteMs + SLACK_MS);
+      await endure(context.testbed, scene, sheet, 2 * firstTokenMs + firstByteMs + SLACK_MS);
     });
   },
 };
 
-async function endure(house: House, scene: Scene, sheet: Sheet, opensWithinMs: number): Promise<void> {
+async function endure(testbed: Testbed, scene: Scene, sheet: Sheet, opensWithinMs: number): Promise<void> {
   const startedAt = Date.now();
-  const noise = house.takePulse();
-  const served = await pour(scene, Math.max(SECONDS, Math.ceil((opensWithinMs * 2) / 1_000)));
+  const noise = testbed.sampleLatency();
+  const served = await sendAtPace(scene, Math.max(SECONDS, Math.ceil((opensWithinMs * 2) / 1_000)));
   const calls = (await Promise.all(scene.places.map((place) => scene.calls(place)))).flat();
   sheet.add(
     'attempts at the suppliers',
@@ -94,7 +94,7 @@ const shareOf = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity;
 
 /** Requests come at their own pace, whether the ones before are answered or not. */
-async function pour(scene: Scene, seconds: number): Promise<Timed[]> {
+async function sendAtPace(scene: Scene, seconds: number): Promise<Timed[]> {
   const startedAt = performance.now();
   const asked: Promise<Timed>[] = [];
   for (let index = 0; index < PER_SECOND * seconds; index += 1) {

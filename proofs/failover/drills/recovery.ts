@@ -27,10 +27,10 @@ interface Served {
 export const recovery: Drill = {
   name: '15 primary down, then healthy',
   scenes: { 'with a backup': layout('chat', false, 2), 'the only lane': layout('chat', false, 1) },
-  run: async (stage) => {
+  run: async (context) => {
     await Promise.all([
-      stage.inScenes(/^with a backup/, recoverBesideBackup),
-      stage.inScenes(/^the only lane/, recoverAlone),
+      context.inScenes(/^with a backup/, recoverBesideBackup),
+      context.inScenes(/^the only lane/, recoverAlone),
     ]);
   },
 };
@@ -99,7 +99,7 @@ interface Outage {
 
 async function endure(scene: Scene, downMs: number): Promise<Outage> {
   const served: Served[] = [];
-  const stop = askOnAndOn(scene, served);
+  const stop = askRepeatedly(scene, served);
   await delay(1_000);
   const lifts = [await scene.fault('a', { kind: 'delay', ms: ILL_ANSWER_MS })];
   lifts.push(await scene.fault('a', { kind: 'status', status: 503 }));
@@ -114,7 +114,7 @@ async function endure(scene: Scene, downMs: number): Promise<Outage> {
   return { served, downAt, wellAt };
 }
 
-function askOnAndOn(scene: Scene, served: Served[]): () => Promise<void> {
+function askRepeatedly(scene: Scene, served: Served[]): () => Promise<void> {
   let isOver = false;
   const callers = Array.from({ length: CALLERS }, async (_, index) => {
     const inSession = index % 2 === 1;

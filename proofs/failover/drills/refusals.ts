@@ -16,8 +16,8 @@ const ordinary = /(stream|whole)$/;
 export const oneLimit: Drill = {
   name: '1 one 429 with Retry-After',
   scenes: everyWay(2),
-  run: (stage) =>
-    stage.inScenes(ordinary, async (scene, sheet) => {
+  run: (context) =>
+    context.inScenes(ordinary, async (scene, sheet) => {
       await scene.fault('a', tooMany(2), 1);
       const served = { ending: 'whole', by: 'b', failover: true, withinMs: SOON_MS } as const;
       await expectOnce(sheet, '', scene, { ...served, calls: { a: 1, b: 1 } });
@@ -43,16 +43,16 @@ export const persistentLimits: Drill = {
     'six in a row, with a backup': layout('chat', false, 2),
     'six at once, with a backup': layout('chat', false, 2),
   },
-  run: async (stage) => {
-    await stage.inScenes(ordinary, askAgainWhenTold);
+  run: async (context) => {
+    await context.inScenes(ordinary, askAgainWhenTold);
     await Promise.all([
-      stage.inScenes(/^30/, askImpatiently),
-      stage.inScenes(/^no time/, async (scene, sheet) => {
+      context.inScenes(/^30/, retryAtOnce),
+      context.inScenes(/^no time/, async (scene, sheet) => {
         await scene.faultEverywhere({ kind: 'status', status: 429 });
         await expectOnce(sheet, '', scene, { ...refused, retryAfter: [1, 60] });
       }),
-      stage.inScenes(/^six in a row/, askSixTimes),
-      stage.inScenes(/^six at once/, askSixAtOnce),
+      context.inScenes(/^six in a row/, askSixTimes),
+      context.inScenes(/^six at once/, askSixAtOnce),
     ]);
   },
 };
@@ -73,7 +73,7 @@ const askAgainWhenTold: Play = async (scene, sheet) => {
 };
 
 /** A caller that does not listen: every answer tells it again, and the suppliers hear of it once. */
-const askImpatiently: Play = async (scene, sheet) => {
+const retryAtOnce: Play = async (scene, sheet) => {
   await scene.faultEverywhere(tooMany(5));
   const answers: Answer[] = [];
   for (let asked = 0; asked < 30; asked += 1) {
@@ -134,8 +134,8 @@ export const oneFailure: Drill = {
     ...Object.fromEntries(failures.map((status) => [`or ${status}`, layout('chat', status % 2 === 0, 2)])),
     'or 401, and no other lane': layout('messages', false, 1),
   },
-  run: async (stage) => {
-    await stage.inScenes(ordinary, async (scene, sheet) => {
+  run: async (context) => {
+    await context.inScenes(ordinary, async (scene, sheet) => {
       await scene.fault('a', { kind: 'status', status: 500 }, 1);
       await expectOnce(sheet, '', scene, { ...servedByBackup, calls: { a: 1, b: 1 } });
       await expectOnce(sheet, 'again', scene, {
@@ -146,11 +146,11 @@ export const oneFailure: Drill = {
         calls: { a: 2, b: 1 },
       });
     });
-    await stage.inScenes(/^or \d+$/, async (scene, sheet) => {
+    await context.inScenes(/^or \d+$/, async (scene, sheet) => {
       await scene.fault('a', { kind: 'status', status: Number(scene.name.slice(3)) }, 1);
       await expectOnce(sheet, '', scene, { ...servedByBackup, calls: { a: 1, b: 1 } });
     });
-    await stage.inScenes(/no other lane/, async (scene, sheet) => {
+    await context.inScenes(/no other lane/, async (scene, sheet) => {
       await scene.fault('a', { kind: 'status', status: 401 });
       await expectOnce(sheet, '', scene, { ...failed, codes: ['provider_unavailable'], calls: { a: 1 } });
     });
@@ -167,8 +167,8 @@ export const persistentFailure: Drill = {
     'on all lanes': layout('chat', false, 3),
     'on all lanes, streamed': layout('messages', true, 3),
   },
-  run: async (stage) => {
-    await stage.inScenes(ordinary, async (scene, sheet) => {
+  run: async (context) => {
+    await context.inScenes(ordinary, async (scene, sheet) => {
       await scene.fault('a', { kind: 'status', status: 503 });
       const answers: Answer[] = [];
       for (let asked = 0; asked < 10; asked += 1) answers.push(await scene.ask());
@@ -187,7 +187,7 @@ export const persistentFailure: Drill = {
         wrong.length === 0 && a === 5 && b === 10,
       );
     });
-    await stage.inScenes(/^on all lanes/, async (scene, sheet) => {
+    await context.inScenes(/^on all lanes/, async (scene, sheet) => {
       await scene.faultEverywhere({ kind: 'status', status: 503 });
       await expectOnce(sheet, '', scene, { ...failed, calls: { a: 1, b: 1, c: 1 } });
     });
@@ -209,13 +209,13 @@ export const reset: Drill = {
     'connection refused, messages whole': layout('messages', false, 2, { gone: true }),
     'no other lane': layout('chat', true, 1),
   },
-  run: async (stage) => {
-    await stage.inScenes(ordinary, async (scene, sheet) => {
+  run: async (context) => {
+    await context.inScenes(ordinary, async (scene, sheet) => {
       const { gone = false } = scene.layout;
       if (!gone) await scene.fault('a', { kind: 'reset' }, 1);
       await expectOnce(sheet, '', scene, { ...servedByBackup, calls: { a: gone ? 0 : 1, b: 1 } });
     });
-    await stage.inScenes(/^no other/, async (scene, sheet) => {
+    await context.inScenes(/^no other/, async (scene, sheet) => {
       await scene.fault('a', { kind: 'reset' }, 1);
       await expectOnce(sheet, '', scene, { ...failed, calls: { a: 1 } });
     });

@@ -17,11 +17,11 @@ export const noAnswer: Drill = {
     'on all lanes, whole': layout('chat', false, 3),
     'twenty at once': layout('chat', true, 2),
   },
-  run: async (stage) => {
+  run: async (context) => {
     await Promise.all([
-      stage.inScenes(ordinary, goOnElsewhere),
-      stage.inScenes(/^alone|^on all/, giveUpInTime),
-      stage.inScenes(/^twenty/, async (scene, sheet) => {
+      context.inScenes(ordinary, failOver),
+      context.inScenes(/^alone|^on all/, timeOut),
+      context.inScenes(/^twenty/, async (scene, sheet) => {
         await scene.fault('a', { kind: 'hang' });
         await serveCrowd(scene, sheet);
       }),
@@ -30,7 +30,7 @@ export const noAnswer: Drill = {
 };
 
 /** Only a stream shows whether something is coming; a whole answer may take as long as its first byte may. */
-const goOnElsewhere: Play = async (scene, sheet) => {
+const failOver: Play = async (scene, sheet) => {
   const { firstTokenMs, firstByteMs } = scene.limits;
   const limit = scene.layout.stream ? firstTokenMs : firstByteMs;
   await scene.fault('a', { kind: 'hang' });
@@ -48,7 +48,7 @@ const goOnElsewhere: Play = async (scene, sheet) => {
   sheet.add('the silent call', 'closed by the gateway', closed, closed === 'client-closed');
 };
 
-const giveUpInTime: Play = async (scene, sheet) => {
+const timeOut: Play = async (scene, sheet) => {
   const { firstTokenMs, firstByteMs } = scene.limits;
   const lanes = scene.places.length;
   await scene.faultEverywhere({ kind: 'hang' });
@@ -73,11 +73,11 @@ export const lateFirstToken: Drill = {
     'on all lanes, the last waited for': layout('messages', true, 2),
     'twenty at once': layout('chat', true, 2),
   },
-  run: async (stage) => {
-    const { firstTokenMs } = stage.house.limits;
+  run: async (context) => {
+    const { firstTokenMs } = context.testbed.limits;
     const late = { kind: 'slow-first-token', ms: 2 * firstTokenMs };
     await Promise.all([
-      stage.inScenes(ordinary, async (scene, sheet) => {
+      context.inScenes(ordinary, async (scene, sheet) => {
         await scene.fault('a', late);
         await expectOnce(sheet, '', scene, {
           ending: 'whole',
@@ -88,7 +88,7 @@ export const lateFirstToken: Drill = {
           calls: { a: 1, b: 1 },
         });
       }),
-      stage.inScenes(/waited for$/, async (scene, sheet) => {
+      context.inScenes(/waited for$/, async (scene, sheet) => {
         await scene.faultEverywhere(late);
         // With no lane left, a late answer is better than none.
         const last = scene.places.length - 1;
@@ -98,7 +98,7 @@ export const lateFirstToken: Drill = {
           withinMs: (last + 2) * firstTokenMs + SLACK_MS,
         });
       }),
-      stage.inScenes(/^twenty/, async (scene, sheet) => {
+      context.inScenes(/^twenty/, async (scene, sheet) => {
         await scene.fault('a', late);
         await serveCrowd(scene, sheet);
       }),
@@ -127,8 +127,8 @@ export const stall: Drill = {
     'no other lane': layout('messages', true, 1),
     'a short pause': layout('chat', true, 2),
   },
-  run: async (stage) => {
-    const { idleMs } = stage.house.limits;
+  run: async (context) => {
+    const { idleMs } = context.testbed.limits;
     const stalled = (scene: { readonly layout: { readonly stream: boolean } }, ms: number) => ({
       kind: 'stall',
       ms,
@@ -136,15 +136,15 @@ export const stall: Drill = {
     });
     const inTime = { withinMs: idleMs + SLACK_MS };
     await Promise.all([
-      stage.inScenes(ordinary, async (scene, sheet) => {
+      context.inScenes(ordinary, async (scene, sheet) => {
         await scene.fault('a', stalled(scene, idleMs * 1.5));
         await expectOnce(sheet, '', scene, { ending: 'whole', ...inTime, calls: { a: 1, b: 1 } });
       }),
-      stage.inScenes(/^no other/, async (scene, sheet) => {
+      context.inScenes(/^no other/, async (scene, sheet) => {
         await scene.fault('a', stalled(scene, idleMs * 1.5));
         await expectOnce(sheet, '', scene, { ending: 'error', ...inTime, calls: { a: 1 } });
       }),
-      stage.inScenes(/^a short/, async (scene, sheet) => {
+      context.inScenes(/^a short/, async (scene, sheet) => {
         await scene.fault('a', stalled(scene, idleMs / 2));
         await expectOnce(sheet, '', scene, {
           ending: 'whole',

@@ -2,7 +2,7 @@ import { catalogue, type ErrorCode } from '../../../src/kernel';
 import { steeringFields } from '../../../src/routing/suppliers/kit/steering';
 import type { Findings } from '../../support/findings';
 import { inParallel } from '../../support/findings';
-import { gatewayFile, House } from '../house';
+import { gatewayFile, Testbed } from '../testbed';
 import { none } from '../none';
 import { Canary } from './canary';
 import { proveMovedProvider } from './moved';
@@ -14,37 +14,37 @@ import { stockModels } from './stock';
 export async function proveAddresses(findings: Findings): Promise<void> {
   const canary = await Canary.listen();
   const moved = await Canary.listen();
-  const house = await House.open({
+  const testbed = await Testbed.open({
     allow: `localhost:${moved.port}=127.0.0.0/8,localhost:${moved.port}=::1`,
   });
   try {
     await fetch(`http://127.0.0.1:${canary.port}/here`);
     if (canary.connections !== 1) throw new Error('the canary does not count');
     canary.connections = 0;
-    await proveRefusedTexts(findings, house, canary);
-    const applied = await house.apply(gatewayFile(house.supplierUrl));
+    await proveRefusedTexts(findings, testbed, canary);
+    const applied = await testbed.apply(gatewayFile(testbed.supplierUrl));
     if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
-    await house.waitForModel('guard');
-    await proveRefusedConnections(findings, house, canary);
-    await proveContent(findings, house, canary);
-    await proveSteering(findings, house, canary);
-    await proveRedirects(findings, house, canary);
+    await testbed.waitForModel('guard');
+    await proveRefusedConnections(findings, testbed, canary);
+    await proveContent(findings, testbed, canary);
+    await proveSteering(findings, testbed, canary);
+    await proveRedirects(findings, testbed, canary);
     await proveRebinding(findings, canary);
-    await proveMovedProvider(findings, house, moved);
+    await proveMovedProvider(findings, testbed, moved);
     findings.add(
       'connections to the canary, over all of that',
       canary.connections === 0,
       String(canary.connections),
     );
   } finally {
-    await house.close();
+    await testbed.close();
     await canary.stop();
     await moved.stop();
   }
 }
 
 /** In a file, as the address of a provider and as the one where its tokens are renewed. */
-async function proveRefusedTexts(findings: Findings, house: House, canary: Canary): Promise<void> {
+async function proveRefusedTexts(findings: Findings, testbed: Testbed, canary: Canary): Promise<void> {
   const texts = refusedTexts(canary.port);
   for (const command of ['plan', 'apply'] as const) {
     for (const [place, entry] of [
@@ -59,25 +59,29 @@ async function proveRefusedTexts(findings: Findings, house: House, canary: Canar
       ],
     ] as const) {
       const providers = texts.map((text, at) => `  p${at}: ${entry(JSON.stringify(text))}`);
-      const file = house.file(`version: 1\nproviders:\n${providers.join('\n')}\n`);
-      const { code, text } = await house.command([command, file, ...(command === 'apply' ? ['--yes'] : [])]);
+      const file = testbed.file(`version: 1\nproviders:\n${providers.join('\n')}\n`);
+      const { code, text } = await testbed.command([
+        command,
+        file,
+        ...(command === 'apply' ? ['--yes'] : []),
+      ]);
       const missed = texts.filter((_text, at) => !new RegExp(`providers\\.p${at}\\..*${place}`).test(text));
       none(findings, `addresses that ${command} lets through as ${place}`, missed, texts.length);
       findings.add(`${command} with such a ${place} ends with 1`, code === 1, String(code));
     }
   }
-  const rows = await (await house.database()).query('SELECT name FROM provider');
+  const rows = await (await testbed.database()).query('SELECT name FROM provider');
   findings.add('and nothing of it is stored', rows.length === 0, `${rows.length} providers`);
 }
 
 /** Even an address that has got into the catalogue is looked at again before anybody connects to it. */
-async function proveRefusedConnections(findings: Findings, house: House, canary: Canary): Promise<void> {
+async function proveRefusedConnections(findings: Findings, testbed: Testbed, canary: Canary): Promise<void> {
   const addresses = connectable(canary.port);
-  const models = await stockModels(await house.database(), addresses);
-  await house.waitForModel(models.at(-1)?.name ?? '');
+  const models = await stockModels(await testbed.database(), addresses);
+  await testbed.waitForModel(models.at(-1)?.name ?? '');
   const odd: string[] = [];
   await inParallel(8, models, async ({ name, address }) => {
-    const { status, code } = await ask(house, '/v1/chat/completions', {
+    const { status, code } = await ask(testbed, '/v1/chat/completions', {
       model: name,
       messages: [{ role: 'user', content: 'Hello' }],
     });
@@ -85,7 +89,7 @@ async function proveRefusedConnections(findings: Findings, house: House, canary:
       odd.push(`${address}: ${status} ${code}`);
   });
   none(findings, 'stored addresses that are not refused when a request goes there', odd, addresses.length);
-  const { text } = await house.command(['doctor']);
+  const { text } = await testbed.command(['doctor']);
   findings.add(
     'doctor looked at them as well',
     text.includes('is not an address of the public internet'),
@@ -94,29 +98,29 @@ async function proveRefusedConnections(findings: Findings, house: House, canary:
   findings.add('connections to the canary', canary.connections === 0, String(canary.connections));
 }
 
-async function proveRedirects(findings: Findings, house: House, canary: Canary): Promise<void> {
-  await house.control('DELETE', '/requests');
+async function proveRedirects(findings: Findings, testbed: Testbed, canary: Canary): Promise<void> {
+  await testbed.control('DELETE', '/requests');
   const odd: string[] = [];
   for (const status of [301, 302, 303, 307, 308]) {
     for (const stream of [false, true]) {
       const location = `http://127.0.0.1:${canary.port}/redirected`;
-      await house.control('POST', '/faults', { fault: { kind: 'redirect', status, location } });
-      const answer = await ask(house, '/v1/chat/completions', {
+      await testbed.control('POST', '/faults', { fault: { kind: 'redirect', status, location } });
+      const answer = await ask(testbed, '/v1/chat/completions', {
         // Few enough of each that none is given up on.
         model: stream ? 'small' : 'large',
         stream,
         messages: [{ role: 'user', content: 'Hello' }],
       });
-      await house.control('DELETE', '/faults');
+      await testbed.control('DELETE', '/faults');
       if (answer.status < 500 || answer.text.includes('/redirected')) odd.push(`${status}: ${answer.text}`);
     }
   }
-  const { requests } = (await house.control('GET', '/requests')) as { requests: object[] };
+  const { requests } = (await testbed.control('GET', '/requests')) as { requests: object[] };
   none(findings, 'redirects of a supplier that were followed or passed on', odd, requests.length);
 }
 
 /** Addresses in prompts are for the supplier to open, and never for the gateway. */
-async function proveContent(findings: Findings, house: House, canary: Canary): Promise<void> {
+async function proveContent(findings: Findings, testbed: Testbed, canary: Canary): Promise<void> {
   const url = `http://127.0.0.1:${canary.port}/picture.png`;
   const words = { type: 'text', text: 'See' };
   const odd: string[] = [];
@@ -151,7 +155,7 @@ async function proveContent(findings: Findings, house: House, canary: Canary): P
       ['/v1/responses', { input: [{ role: 'user', content: [{ type: 'input_image', image_url: url }] }] }],
       ['/v1/responses', { input: [{ role: 'user', content: [{ type: 'input_file', file_url: url }] }] }],
     ] as const) {
-      const { status, text } = await ask(house, path, { model, ...body });
+      const { status, text } = await ask(testbed, path, { model, ...body });
       if (status >= 500) odd.push(`${path} ${model}: ${status} ${text}`);
     }
   }
@@ -160,16 +164,16 @@ async function proveContent(findings: Findings, house: House, canary: Canary): P
 }
 
 /** Fields and headers that lead other gateways astray. */
-async function proveSteering(findings: Findings, house: House, canary: Canary): Promise<void> {
+async function proveSteering(findings: Findings, testbed: Testbed, canary: Canary): Promise<void> {
   const url = `http://127.0.0.1:${canary.port}/steered`;
-  await house.control('DELETE', '/requests');
+  await testbed.control('DELETE', '/requests');
   const leaks: string[] = [];
   for (const model of ['small', 'large']) {
     for (const field of [...steeringFields, 'x-svc-supplier', 'X-Svc-Cost-Usd'].filter(
       (name) => name !== 'region',
     )) {
       await ask(
-        house,
+        testbed,
         '/v1/chat/completions',
         { model, messages: [{ role: 'user', content: 'Hello' }], [field]: url },
         {
@@ -182,7 +186,7 @@ async function proveSteering(findings: Findings, house: House, canary: Canary): 
       );
     }
   }
-  const { requests } = (await house.control('GET', '/requests')) as {
+  const { requests } = (await testbed.control('GET', '/requests')) as {
     requests: { path: string; headers: object; rawBody: string }[];
   };
   for (const { headers, rawBody } of requests) {
@@ -204,14 +208,14 @@ interface Asked {
 }
 
 async function ask(
-  house: House,
+  testbed: Testbed,
   path: string,
   body: object,
   headers: Record<string, string> = {},
 ): Promise<Asked> {
-  const answer = await fetch(house.url + path, {
+  const answer = await fetch(testbed.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${house.keys.demo}`, 'content-type': 'application/json', ...headers },
+    headers: { authorization: `Bearer ${testbed.keys.demo}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
   const text = await answer.text();

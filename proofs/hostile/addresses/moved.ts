@@ -1,5 +1,5 @@
 import type { Findings } from '../../support/findings';
-import type { House } from '../house';
+import type { Testbed } from '../testbed';
 import type { Canary } from './canary';
 
 const file = (baseUrl: string, key: string): string => `version: 1
@@ -14,15 +14,19 @@ models:
 `;
 
 /** A stored secret goes to the host it was entered for; moving the provider takes knowing it. */
-export async function proveMovedProvider(findings: Findings, house: House, elsewhere: Canary): Promise<void> {
+export async function proveMovedProvider(
+  findings: Findings,
+  testbed: Testbed,
+  elsewhere: Canary,
+): Promise<void> {
   const apply = async (yaml: string): Promise<void> => {
-    const { code, text } = await house.apply(yaml);
+    const { code, text } = await testbed.apply(yaml);
     if (code !== 0) throw new Error(`gateway.yaml was not applied: ${text}`);
   };
   const ask = async (): Promise<{ status: number; text: string }> => {
-    const answer = await fetch(`${house.url}/v1/chat/completions`, {
+    const answer = await fetch(`${testbed.url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${house.keys.demo}` },
+      headers: { authorization: `Bearer ${testbed.keys.demo}` },
       body: JSON.stringify({
         model: 'moving',
         max_tokens: 5,
@@ -33,8 +37,8 @@ export async function proveMovedProvider(findings: Findings, house: House, elsew
   };
   const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_500));
 
-  await apply(file(`${house.supplierUrl}/v1`, '    api_key: ${SUPPLIER_KEY}'));
-  await house.waitForModel('moving');
+  await apply(file(`${testbed.supplierUrl}/v1`, '    api_key: ${SUPPLIER_KEY}'));
+  await testbed.waitForModel('moving');
   const before = await ask();
   findings.add('with the key it was given, a provider answers', before.status === 200, String(before.status));
 

@@ -1,7 +1,7 @@
 import { Fault, isJsonParseFaulty } from '../../../src/kernel';
 import { Chance } from '../../support/chance';
 import { type Findings, inParallel } from '../../support/findings';
-import { gatewayFile, House } from '../house';
+import { gatewayFile, Testbed } from '../testbed';
 import { none, tell } from '../none';
 import { disagreement } from './agreement';
 import { makeBody } from './make-body';
@@ -27,23 +27,23 @@ const paths: Readonly<Partial<Record<Way['route'], string>>> = {
 /** Bodies that are made to be read differently: every reader of the forwarded bytes must see what the gateway saw. */
 export async function proveBodies(findings: Findings, { bodies, seed }: BodyOptions): Promise<void> {
   inProcess(findings, bodies, seed);
-  const house = await House.open();
+  const testbed = await Testbed.open();
   try {
     const providers = Object.entries(overHttp)
       .map(
         ([name, profile]) =>
-          `  ${name}: { style: openai-style, base_url: "${house.supplierUrl}/v1", regions: [local], ` +
+          `  ${name}: { style: openai-style, base_url: "${testbed.supplierUrl}/v1", regions: [local], ` +
           `api_key: "\${SUPPLIER_KEY}", settings: { profile: ${profile} } }\n`,
       )
       .join('');
     const models = Object.keys(overHttp).map((name) => [`of-${name}`, 'chat', name, UPSTREAM] as const);
-    const applied = await house.apply(gatewayFile(house.supplierUrl, { providers, models }));
+    const applied = await testbed.apply(gatewayFile(testbed.supplierUrl, { providers, models }));
     if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
-    await house.waitForModel('of-strict');
-    await throughTheService(findings, house, seed);
-    await afterPrimers(findings, house);
+    await testbed.waitForModel('of-strict');
+    await throughTheService(findings, testbed, seed);
+    await afterPrimers(findings, testbed);
   } finally {
-    await house.close();
+    await testbed.close();
   }
 }
 
@@ -94,7 +94,7 @@ const nameOf = ({ route, lane: { provider } }: Way): string =>
   `${route} ${provider.style} ${JSON.stringify(provider.settings)}`;
 
 /** A sample through the whole service; the supplier keeps the bytes it got. */
-async function throughTheService(findings: Findings, house: House, seed: number): Promise<void> {
+async function throughTheService(findings: Findings, testbed: Testbed, seed: number): Promise<void> {
   const chance = new Chance(seed ^ 0x5eed);
   const served = ways.filter(
     ({ lane: { provider }, passes }) =>
@@ -109,12 +109,12 @@ async function throughTheService(findings: Findings, house: House, seed: number)
   const requests: { readonly rawBody: string }[] = [];
   // The supplier remembers a few requests only.
   for (let from = 0; from < asked.length; from += AT_ONCE) {
-    await house.control('DELETE', '/requests');
+    await testbed.control('DELETE', '/requests');
     await inParallel(8, asked.slice(from, from + AT_ONCE), async ({ way, bytes }) => {
-      const { status, text } = await ask(house, paths[way.route]!, bytes);
+      const { status, text } = await ask(testbed, paths[way.route]!, bytes);
       if (status >= 500 && !refusedByRule.test(text)) odd.push(`${status} ${text}: ${bytes.toString()}`);
     });
-    requests.push(...(await received(house)));
+    requests.push(...(await received(testbed)));
   }
   none(findings, 'failures of the service over such bodies', odd, OVER_HTTP);
   const wrong: string[] = [];
@@ -139,11 +139,11 @@ const settingsOf = ({
   extra === undefined ? Object.entries(overHttp).find(([, known]) => known === profile)?.[0] : undefined;
 
 /** Names of one tenant must not change what another one's names say. */
-async function afterPrimers(findings: Findings, house: House): Promise<void> {
+async function afterPrimers(findings: Findings, testbed: Testbed): Promise<void> {
   tell(
     `the JSON.parse of Node.js ${process.versions.node} ${isJsonParseFaulty() ? 'misreads' : 'reads'} escaped names`,
   );
-  await house.control('DELETE', '/requests');
+  await testbed.control('DELETE', '/requests');
   const messages = '"messages":[{"role":"user","content":"Hello"}]';
   const victims = [
     '\\u0061pi_base":"http://canary.example"',
@@ -159,11 +159,11 @@ async function afterPrimers(findings: Findings, house: House): Promise<void> {
       // The primer's name is the text of the victim's, with its backslash doubled, cut to the length it decodes to.
       const decoded = (JSON.parse(`"${name}"`) as string).length;
       const primer = name.replace('\\', '\\\\').slice(0, decoded + 1);
-      await ask(house, paths.chat!, Buffer.from(`{"model":"of-strict",${messages},${user},"${primer}":1}`));
-      await house.control('DELETE', '/requests');
+      await ask(testbed, paths.chat!, Buffer.from(`{"model":"of-strict",${messages},${user},"${primer}":1}`));
+      await testbed.control('DELETE', '/requests');
       const body = `{"model":"of-strict",${messages},${user},"${victim}}`;
-      const { status } = await ask(house, paths.chat!, Buffer.from(body));
-      const [request] = await received(house);
+      const { status } = await ask(testbed, paths.chat!, Buffer.from(body));
+      const [request] = await received(testbed);
       const isSteered =
         victim.includes('canary') && request !== undefined && !request.rawBody.includes('canary');
       if (status !== 400 && status !== 503 && !isSteered)
@@ -179,15 +179,15 @@ async function afterPrimers(findings: Findings, house: House): Promise<void> {
   );
 }
 
-async function received(house: House): Promise<readonly { readonly rawBody: string }[]> {
-  const { requests } = (await house.control('GET', '/requests')) as { requests: { rawBody: string }[] };
+async function received(testbed: Testbed): Promise<readonly { readonly rawBody: string }[]> {
+  const { requests } = (await testbed.control('GET', '/requests')) as { requests: { rawBody: string }[] };
   return requests;
 }
 
-async function ask(house: House, path: string, body: Buffer): Promise<{ status: number; text: string }> {
-  const answer = await fetch(house.url + path, {
+async function ask(testbed: Testbed, path: string, body: Buffer): Promise<{ status: number; text: string }> {
+  const answer = await fetch(testbed.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${house.keys.demo}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${testbed.keys.demo}`, 'content-type': 'application/json' },
     body: new Uint8Array(body),
   });
   return { status: answer.status, text: await answer.text() };

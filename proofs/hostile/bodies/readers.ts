@@ -86,7 +86,7 @@ export interface Reader {
 }
 
 /** The letters that Go's encoding/json takes for others. */
-const goFolded = (name: string): string =>
+const goFieldKey = (name: string): string =>
   name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase();
 /** More than any reader known does: every kind of letter, and nothing that cannot be seen. */
 const allFolded = (name: string): string =>
@@ -101,7 +101,7 @@ export const readers: readonly Reader[] = [
   { name: 'the last wins', find: (entries, name) => entries.findLast(([each]) => each === name)?.[1] },
   {
     name: 'no case, the last wins, as in Go',
-    find: (entries, name) => entries.findLast(([each]) => goFolded(each) === goFolded(name))?.[1],
+    find: (entries, name) => entries.findLast(([each]) => goFieldKey(each) === goFieldKey(name))?.[1],
   },
   {
     name: 'no case, no form, the first wins',

@@ -1,9 +1,16 @@
 import { join } from 'node:path';
 import { verifyMoney } from '../../../src/billing';
 import { type Findings, inParallel } from '../../support/findings';
-import { type Extra, gatewayFile, House } from '../house';
+import { type Extra, gatewayFile, Testbed } from '../testbed';
 import { none, tell } from '../none';
-import { faultyModels, hearAnswers, hearErrors, manageKeys, sayOddly, sayPrompts } from './features';
+import {
+  faultyModels,
+  exerciseAnswers,
+  exerciseErrors,
+  manageKeys,
+  exerciseOddRequests,
+  sayPrompts,
+} from './features';
 import { Marks } from './marks';
 import { dump, filesBelow, type Piece, piecesBelow, valuesOf } from './places';
 import { Speaker } from './speaker';
@@ -26,30 +33,32 @@ export async function proveCanaries(findings: Findings): Promise<void> {
     POOL_CLIENT: marks.make('client secret'),
     POOL_ACCOUNT: marks.make('account of a token'),
   };
-  const house = await House.open({ environment });
+  const testbed = await Testbed.open({ environment });
   let closed = false;
   try {
-    for (const key of Object.values(house.keys)) marks.add('a first key', key.slice(12));
-    for (const { password } of house.databaseUrls)
+    for (const key of Object.values(testbed.keys)) marks.add('a first key', key.slice(12));
+    for (const { password } of testbed.databaseUrls)
       if (password !== '') marks.add('a database password', password);
-    const applied = await house.apply(gatewayFile(house.supplierUrl, otherSuppliers(house.supplierUrl)));
+    const applied = await testbed.apply(
+      gatewayFile(testbed.supplierUrl, otherSuppliers(testbed.supplierUrl)),
+    );
     if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
-    await house.waitForModel(faultyModels.at(-1) ?? '');
-    const speaker = new Speaker(house, marks);
+    await testbed.waitForModel(faultyModels.at(-1) ?? '');
+    const speaker = new Speaker(testbed, marks);
     await sayPrompts(speaker, marks);
-    await sayOddly(speaker, marks);
-    await manageKeys(speaker, marks, house);
-    await hearAnswers(speaker, marks);
-    await hearErrors(speaker, marks);
+    await exerciseOddRequests(speaker, marks);
+    await manageKeys(speaker, marks, testbed);
+    await exerciseAnswers(speaker, marks);
+    await exerciseErrors(speaker, marks);
     const words = [{ role: 'user', content: marks.make('prompt to a signed supplier') }];
     await speaker.say('signed', {
       path: '/v1/messages',
       body: { model: 'signed', max_tokens: 9, messages: words },
     });
     const other = await Promise.all([
-      house.command(['doctor']),
-      house.command(['key', 'list']),
-      house.apply(gatewayFile(house.supplierUrl)),
+      testbed.command(['doctor']),
+      testbed.command(['key', 'list']),
+      testbed.apply(gatewayFile(testbed.supplierUrl)),
     ]);
     report(findings, speaker, marks);
     look(
@@ -59,13 +68,13 @@ export async function proveCanaries(findings: Findings): Promise<void> {
       other.map(({ text }, at) => ({ where: `command ${at}`, text: Buffer.from(text) })),
       true,
     );
-    const metrics = await (await fetch(house.metricsUrl)).text();
+    const metrics = await (await fetch(testbed.metricsUrl)).text();
     look(findings, marks, 'metrics', [{ where: 'metrics', text: Buffer.from(metrics) }]);
-    await tryEverything(findings, house);
+    await tryEverything(findings, testbed);
     closed = true;
-    await house.close(() => lookAtWhatIsLeft(findings, house, marks));
+    await testbed.close(() => searchLeftovers(findings, testbed, marks));
   } finally {
-    if (!closed) await house.close();
+    if (!closed) await testbed.close();
   }
 }
 
@@ -131,21 +140,21 @@ function look(findings: Findings, marks: Marks, what: string, pieces: readonly P
   none(findings, `marks in ${what}`, found, marks.all.length);
 }
 
-async function tryEverything(findings: Findings, house: House): Promise<void> {
-  const values = [...(await valuesOf(await house.database()))];
+async function tryEverything(findings: Findings, testbed: Testbed): Promise<void> {
+  const values = [...(await valuesOf(await testbed.database()))];
   const let_in: string[] = [];
   await inParallel(8, values, async (value) => {
     for (const headers of [{ authorization: `Bearer ${value}` }, { 'x-api-key': value }]) {
-      const { status } = await fetch(`${house.url}/v1/models`, { headers });
+      const { status } = await fetch(`${testbed.url}/v1/models`, { headers });
       if (status !== 401) let_in.push(`${status} ${value}`);
     }
   });
   none(findings, 'values of the database that open anything as a key', let_in, values.length);
 }
 
-async function lookAtWhatIsLeft(findings: Findings, house: House, marks: Marks): Promise<void> {
+async function searchLeftovers(findings: Findings, testbed: Testbed, marks: Marks): Promise<void> {
   // The keys of the first start are shown on the terminal and nowhere else.
-  const lines = house.gateway.text.split('\n').filter((line) => line.startsWith('{'));
+  const lines = testbed.gateway.text.split('\n').filter((line) => line.startsWith('{'));
   tell(`${lines.length} lines were logged`);
   look(
     findings,
@@ -154,15 +163,15 @@ async function lookAtWhatIsLeft(findings: Findings, house: House, marks: Marks):
     lines.map((line, at) => ({ where: `line ${at}: ${line.slice(0, 300)}`, text: Buffer.from(line) })),
   );
   const pieces: Piece[] = [];
-  for await (const piece of dump(await house.database())) pieces.push(piece);
+  for await (const piece of dump(await testbed.database())) pieces.push(piece);
   look(findings, marks, `a dump of the database, ${pieces.length} tables`, pieces, true);
-  const data = join(house.folder, 'data');
+  const data = join(testbed.folder, 'data');
   look(findings, marks, 'the files of the service', [...piecesBelow(data)]);
   const open = [...filesBelow(data)].filter(({ mode }) => (mode & 0o077) !== 0).map(({ path }) => path);
   none(findings, 'files of the service that others may read', open);
-  const cluster = [...piecesBelow(join(house.folder, 'postgres', 'cluster'))];
+  const cluster = [...piecesBelow(join(testbed.folder, 'postgres', 'cluster'))];
   look(findings, marks, `the files of the database, ${cluster.length} of them`, cluster, true);
-  const { checks } = await verifyMoney(await house.database());
+  const { checks } = await verifyMoney(await testbed.database());
   const wrong = checks.filter((check) => check.wrong.length > 0).map(({ name }) => name);
   none(findings, 'the books afterwards: equalities that do not hold', wrong, checks.length);
 }

@@ -1,4 +1,4 @@
-import type { House } from '../house';
+import type { Testbed } from '../testbed';
 import type { Marks } from './marks';
 import type { Speaker } from './speaker';
 
@@ -108,7 +108,7 @@ export async function sayPrompts(speaker: Speaker, marks: Marks): Promise<void> 
 }
 
 /** Words of suppliers: answers and tool calls. */
-export async function hearAnswers(speaker: Speaker, marks: Marks): Promise<void> {
+export async function exerciseAnswers(speaker: Speaker, marks: Marks): Promise<void> {
   for (const model of ['small', 'large']) {
     for (const stream of [false, true]) {
       const asks = (words: string): object => ({ model, stream, max_tokens: 50, messages: user(words) });
@@ -134,7 +134,7 @@ export async function hearAnswers(speaker: Speaker, marks: Marks): Promise<void>
 export const faultyModels = Array.from({ length: 48 }, (_, at) => `faulty-${at}`);
 
 /** Words of suppliers that fail: in errors, pages, headers, and in half an answer. */
-export async function hearErrors(speaker: Speaker, marks: Marks): Promise<void> {
+export async function exerciseErrors(speaker: Speaker, marks: Marks): Promise<void> {
   const models = faultyModels.values();
   for (const stream of [false, true]) {
     const say = (what: string, fault: object, words = 'Hello'): Promise<unknown> => {
@@ -168,7 +168,7 @@ export async function hearErrors(speaker: Speaker, marks: Marks): Promise<void> 
 }
 
 /** Headers and bodies of requests, and bytes that are no request at all. */
-export async function sayOddly(speaker: Speaker, marks: Marks): Promise<void> {
+export async function exerciseOddRequests(speaker: Speaker, marks: Marks): Promise<void> {
   const body = { model: 'small', messages: user('Hello') };
   await speaker.say('headers', {
     path: chat,
@@ -234,8 +234,8 @@ export async function sayOddly(speaker: Speaker, marks: Marks): Promise<void> {
 }
 
 /** Keys as they are made, read, changed and ended. */
-export async function manageKeys(speaker: Speaker, marks: Marks, house: House): Promise<void> {
-  const { root } = house.keys;
+export async function manageKeys(speaker: Speaker, marks: Marks, testbed: Testbed): Promise<void> {
+  const { root } = testbed.keys;
   const made = await speaker.say('a key is made', {
     path: '/v1/manage/keys',
     key: root,

@@ -1,4 +1,4 @@
-import type { House } from '../house';
+import type { Testbed } from '../testbed';
 import type { Marks } from './marks';
 
 export interface Said {
@@ -25,15 +25,15 @@ export class Speaker {
   readonly said: Said[] = [];
 
   constructor(
-    private readonly house: House,
+    private readonly testbed: Testbed,
     private readonly marks: Marks,
   ) {}
 
   async say(what: string, saying: Saying): Promise<Said> {
-    const { method = 'POST', path, key = this.house.keys.demo, headers = {}, body, fault } = saying;
-    if (fault !== undefined) await this.house.control('POST', '/faults', { fault });
+    const { method = 'POST', path, key = this.testbed.keys.demo, headers = {}, body, fault } = saying;
+    if (fault !== undefined) await this.testbed.control('POST', '/faults', { fault });
     const text = typeof body === 'object' && !(body instanceof FormData) ? JSON.stringify(body) : body;
-    const answer = await fetch(this.house.url + path, {
+    const answer = await fetch(this.testbed.url + path, {
       method,
       headers: {
         ...(key === '' ? {} : { authorization: `Bearer ${key}` }),
@@ -48,7 +48,7 @@ export class Speaker {
       answer: `${JSON.stringify([...answer.headers])}\n${await answer.text()}`,
       own: new Set(this.marksIn(saying)),
     };
-    if (fault !== undefined) await this.house.control('DELETE', '/faults');
+    if (fault !== undefined) await this.testbed.control('DELETE', '/faults');
     this.said.push(said);
     return said;
   }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Findings } from '../../support/findings';
-import { House } from '../house';
+import { Testbed } from '../testbed';
 import { none } from '../none';
 
 const contract = join(__dirname, '..', '..', '..', '..', 'test', 'contract', 'operations.json');
@@ -19,7 +19,7 @@ const DRIP_MS = 1_000;
 /** What a body below /v1 may take is 30 s and one more a MiB; a body that is not read gets 5 s. */
 const LONGEST_MS = 40_000;
 
-interface Dripping {
+interface SlowBody {
   readonly name: string;
   readonly socket: Socket;
   openMs: number | null;
@@ -27,13 +27,13 @@ interface Dripping {
 
 /** Bodies that come a byte a second, on every route there is: no socket stays open for as long as they like. */
 export async function proveDrips(findings: Findings): Promise<void> {
-  const house = await House.open();
+  const testbed = await Testbed.open();
   try {
-    const { hostname, port, host } = new URL(house.url);
+    const { hostname, port, host } = new URL(testbed.url);
     const routes = [...operations(), ...others];
     const drips = routes.flatMap((route) =>
       [`content-length: ${ANNOUNCED_BYTES}`, 'transfer-encoding: chunked'].map((framing) =>
-        drip(route, framing, () => connect(Number(port), hostname), host, house.keys.demo),
+        sendSlowly(route, framing, () => connect(Number(port), hostname), host, testbed.keys.demo),
       ),
     );
     const startedMs = performance.now();
@@ -50,10 +50,10 @@ export async function proveDrips(findings: Findings): Promise<void> {
       drips.length,
     );
     for (const { one } of drips) one.socket.destroy();
-    const answer = await fetch(`${house.url}/health`);
+    const answer = await fetch(`${testbed.url}/health`);
     findings.add('the service answers afterwards', answer.status === 200, `${answer.status}`);
   } finally {
-    await house.close();
+    await testbed.close();
   }
 }
 
@@ -65,9 +65,9 @@ function operations(): string[] {
   return listed.operations.map(({ method, path }) => `${method} ${path.replaceAll(/\{[^}]+\}/g, '1')}`);
 }
 
-function drip(route: string, framing: string, open: () => Socket, host: string, key: string) {
+function sendSlowly(route: string, framing: string, open: () => Socket, host: string, key: string) {
   const startedMs = performance.now();
-  const one: Dripping = { name: `${route} (${framing})`, socket: open(), openMs: null };
+  const one: SlowBody = { name: `${route} (${framing})`, socket: open(), openMs: null };
   const { socket } = one;
   const byte = framing.startsWith('content-length') ? 'x' : '1\r\nx\r\n';
   const dripping = setInterval(() => socket.write(byte), DRIP_MS);

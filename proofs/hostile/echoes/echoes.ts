@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import type { Findings } from '../../support/findings';
 import { dump } from '../canaries/places';
-import { gatewayFile, House } from '../house';
+import { gatewayFile, Testbed } from '../testbed';
 import { none } from '../none';
 import { EchoingSupplier } from './echoing-supplier';
 import { type Echo, kinds, type Route, SECRET, spellings } from './kinds';
@@ -31,19 +31,19 @@ const models = asked.map(({ route }, at) => {
 /** What a supplier repeats of our secret, through the service as it ships: in no answer, log or row. */
 export async function proveEchoes(findings: Findings): Promise<void> {
   const supplier = await EchoingSupplier.start(SECRET);
-  const house = await House.open({
+  const testbed = await Testbed.open({
     environment: { ECHO_KEY: SECRET },
     allow: `127.0.0.1:${supplier.port}=127.0.0.1`,
   });
   let closed = false;
   try {
     const extra = { providers: providersAt(`http://127.0.0.1:${supplier.port}`), models };
-    const applied = await house.apply(gatewayFile(house.supplierUrl, extra));
+    const applied = await testbed.apply(gatewayFile(testbed.supplierUrl, extra));
     if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
-    await house.waitForModel(`echo-${asked.length - 1}`);
+    await testbed.waitForModel(`echo-${asked.length - 1}`);
     const leaks: string[] = [];
     for (const [at, { name, route, echo }] of asked.entries()) {
-      const heard = await ask(house, supplier, { at, route, echo });
+      const heard = await ask(testbed, supplier, { at, route, echo });
       if (holdsSecret(heard)) leaks.push(`${name}: ${heard}`);
     }
     findings.add(
@@ -57,10 +57,10 @@ export async function proveEchoes(findings: Findings): Promise<void> {
     findings.add('and each time the supplier had got it', isPaid, `${supplier.paid} of ${asked.length}`);
     none(findings, 'answers that hold the secret of a supplier, in any spelling', leaks, asked.length);
     closed = true;
-    await house.close(() => lookAround(findings, house));
+    await testbed.close(() => searchLeftovers(findings, testbed));
   } finally {
     supplier.stop();
-    if (!closed) await house.close();
+    if (!closed) await testbed.close();
   }
 }
 
@@ -93,12 +93,12 @@ interface Asked {
 }
 
 /** Everything that a caller gets: status line, headers, body, trailers. */
-function ask(house: House, supplier: EchoingSupplier, { at, route, echo }: Asked): Promise<string> {
+function ask(testbed: Testbed, supplier: EchoingSupplier, { at, route, echo }: Asked): Promise<string> {
   const [path, , , body] = routes[route];
   supplier.echo = echo;
   return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${house.keys.demo}`, 'content-type': 'application/json' };
-    const sending = request(house.url + path, { method: 'POST', headers }, (answer) => {
+    const headers = { authorization: `Bearer ${testbed.keys.demo}`, 'content-type': 'application/json' };
+    const sending = request(testbed.url + path, { method: 'POST', headers }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
@@ -116,12 +116,12 @@ function ask(house: House, supplier: EchoingSupplier, { at, route, echo }: Asked
   });
 }
 
-async function lookAround(findings: Findings, house: House): Promise<void> {
-  const lines = house.gateway.text.split('\n');
+async function searchLeftovers(findings: Findings, testbed: Testbed): Promise<void> {
+  const lines = testbed.gateway.text.split('\n');
   none(findings, 'lines of the log that hold it', lines.filter(holdsSecret), lines.length);
   const found: string[] = [];
   let tables = 0;
-  for await (const { where, text } of dump(await house.database())) {
+  for await (const { where, text } of dump(await testbed.database())) {
     tables += 1;
     if (holdsSecret(text.toString())) found.push(where);
   }
@@ -129,7 +129,7 @@ async function lookAround(findings: Findings, house: House): Promise<void> {
 }
 
 /** Parts that identify the secret, with any characters between them. */
-const tellingParts = ['canary', 'qx7zmark'].flatMap((part) => [
+const revealingParts = ['canary', 'qx7zmark'].flatMap((part) => [
   part,
   Buffer.from(part).toString('hex'),
   ...[0, 1, 2].map((shift) => base64Within(part, shift)),
@@ -147,7 +147,7 @@ function holdsSecret(text: string): boolean {
   const once = unescaped(text);
   return [text, once, unescaped(once)].some((each) => {
     const lower = each.toLowerCase();
-    return tellingParts.some((part) => each.includes(part) || lower.includes(part));
+    return revealingParts.some((part) => each.includes(part) || lower.includes(part));
   });
 }
 

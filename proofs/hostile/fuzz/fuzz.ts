@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { verifyMoney } from '../../../src/billing';
 import { Chance } from '../../support/chance';
 import type { Findings } from '../../support/findings';
-import { gatewayFile, House } from '../house';
+import { gatewayFile, Testbed } from '../testbed';
 import { none, tell } from '../none';
 import { type Draft, draft, type Places } from './draft';
 import { judge } from './judge';
@@ -27,34 +27,34 @@ const MOST_LAG_MS = 100;
 
 /** Malformed requests, over every route below /v1: each is answered as the catalogue says. */
 export async function proveFuzz(findings: Findings, options: FuzzOptions): Promise<void> {
-  const house = await House.open();
+  const testbed = await Testbed.open();
   let closed = false;
   try {
-    const applied = await house.apply(gatewayFile(house.supplierUrl));
+    const applied = await testbed.apply(gatewayFile(testbed.supplierUrl));
     if (applied.code !== 0) throw new Error(`gateway.yaml was not applied: ${applied.text}`);
-    await house.waitForModel('guard');
-    const served = await servedShapes(findings, house);
-    const places = await placesOf(house);
-    if (options.only !== null) return await showOne(house, places, served, options.seed, options.only);
-    const run = new FuzzRun(house, places, served, options);
+    await testbed.waitForModel('guard');
+    const served = await servedShapes(findings, testbed);
+    const places = await placesOf(testbed);
+    if (options.only !== null) return await showOne(testbed, places, served, options.seed, options.only);
+    const run = new FuzzRun(testbed, places, served, options);
     await run.warmUp();
     await run.all();
     run.report(findings);
     closed = true;
-    await house.close(async () => {
-      const { checks } = await verifyMoney(await house.database());
+    await testbed.close(async () => {
+      const { checks } = await verifyMoney(await testbed.database());
       const wrong = checks.filter((check) => check.wrong.length > 0).map(({ name }) => name);
       none(findings, 'the books afterwards: equalities that do not hold', wrong, checks.length);
     });
   } finally {
-    if (!closed) await house.close();
+    if (!closed) await testbed.close();
   }
 }
 
 /** Routes that are still to come are left out; a route of the contract without a shape here is a failure. */
-async function servedShapes(findings: Findings, house: House): Promise<Shape[]> {
+async function servedShapes(findings: Findings, testbed: Testbed): Promise<Shape[]> {
   const served: Shape[] = [];
-  for (const shape of shapes) if (await isServed(house, shape.method, pathOf(shape))) served.push(shape);
+  for (const shape of shapes) if (await isServed(testbed, shape.method, pathOf(shape))) served.push(shape);
   const file = join(__dirname, '../../../../test/contract/operations.json');
   const { operations } = JSON.parse(readFileSync(file, 'utf8')) as {
     operations: { method: string; path: string }[];
@@ -62,7 +62,7 @@ async function servedShapes(findings: Findings, house: House): Promise<Shape[]> 
   const missing: string[] = [];
   for (const { method, path } of operations.filter((operation) => operation.path.startsWith('/v1/'))) {
     const known = served.some((shape) => shape.method === method && pathOf(shape) === path);
-    if (!known && (await isServed(house, method, path))) missing.push(`${method} ${path}`);
+    if (!known && (await isServed(testbed, method, path))) missing.push(`${method} ${path}`);
   }
   none(
     findings,
@@ -72,8 +72,8 @@ async function servedShapes(findings: Findings, house: House): Promise<Shape[]> 
   return served;
 }
 
-async function isServed(house: House, method: string, path: string): Promise<boolean> {
-  const answer = await fetch(house.url + path.replaceAll(/\{\w+\}/g, 'x'), { method });
+async function isServed(testbed: Testbed, method: string, path: string): Promise<boolean> {
+  const answer = await fetch(testbed.url + path.replaceAll(/\{\w+\}/g, 'x'), { method });
   const text = await answer.text();
   return (
     ![404, 405].includes(answer.status) ||
@@ -82,21 +82,21 @@ async function isServed(house: House, method: string, path: string): Promise<boo
   );
 }
 
-async function placesOf(house: House): Promise<Places> {
+async function placesOf(testbed: Testbed): Promise<Places> {
   const ask = async (path: string, key: string, body: object): Promise<Response> =>
-    fetch(house.url + path, {
+    fetch(testbed.url + path, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}` },
       body: JSON.stringify(body),
     });
-  const made = await ask('/v1/manage/keys', house.keys.root, { name: 'to be changed' });
+  const made = await ask('/v1/manage/keys', testbed.keys.root, { name: 'to be changed' });
   const { id } = (await made.json()) as { id: string };
-  const answer = await ask('/v1/chat/completions', house.keys.demo, {
+  const answer = await ask('/v1/chat/completions', testbed.keys.demo, {
     model: 'small',
     messages: [{ role: 'user', content: 'Hello' }],
   });
   if (!answer.ok) throw new Error(`a plain request failed: ${answer.status} ${await answer.text()}`);
-  return { ...house.keys, keyId: id, requestId: answer.headers.get('x-request-id') ?? '' };
+  return { ...testbed.keys, keyId: id, requestId: answer.headers.get('x-request-id') ?? '' };
 }
 
 class FuzzRun {
@@ -107,7 +107,7 @@ class FuzzRun {
   private took = 0;
 
   constructor(
-    private readonly house: House,
+    private readonly testbed: Testbed,
     private readonly places: Places,
     private readonly served: readonly Shape[],
     private readonly options: FuzzOptions,
@@ -130,14 +130,14 @@ class FuzzRun {
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
         const wire = new Wire(this.port);
-        while (next < this.options.requests && !this.house.gateway.over) await this.one(wire, next++);
+        while (next < this.options.requests && !this.testbed.gateway.over) await this.one(wire, next++);
         wire.close();
       }),
     );
     done = true;
     await probing;
     this.took = performance.now() - startedAt;
-    if (!this.house.gateway.over) this.lagMs = await this.lag();
+    if (!this.testbed.gateway.over) this.lagMs = await this.lag();
   }
 
   report(findings: Findings): void {
@@ -148,7 +148,7 @@ class FuzzRun {
         `${counted.map(([label, count]) => `${label} ${count}`).join(', ')}`,
     );
     none(findings, 'requests that were answered in any way but the catalogue’s', this.wrong, requests);
-    const { gateway, supplier } = this.house;
+    const { gateway, supplier } = this.testbed;
     for (const [name, program] of [
       ['the gateway', gateway],
       ['the pretend supplier', supplier],
@@ -171,7 +171,7 @@ class FuzzRun {
   }
 
   private get port(): number {
-    return Number(new URL(this.house.url).port);
+    return Number(new URL(this.testbed.url).port);
   }
 
   private draft(number: number): Draft {
@@ -193,7 +193,7 @@ class FuzzRun {
   private async probe(isOver: () => boolean): Promise<void> {
     const wire = new Wire(this.port);
     const bytes = Buffer.from('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
-    while (!isOver() && !this.house.gateway.over) {
+    while (!isOver() && !this.testbed.gateway.over) {
       const startedAt = performance.now();
       const { kind } = await wire.send({ method: 'GET', bytes, alone: false, broken: false });
       this.probes.push(kind === 'answer' ? performance.now() - startedAt : Infinity);
@@ -203,20 +203,20 @@ class FuzzRun {
   }
 
   private async lag(): Promise<number> {
-    const text = await (await fetch(this.house.metricsUrl)).text();
+    const text = await (await fetch(this.testbed.metricsUrl)).text();
     return Number(/^nodejs_eventloop_lag_p99_seconds (\S+)/m.exec(text)?.[1]) * 1_000;
   }
 }
 
 async function showOne(
-  house: House,
+  testbed: Testbed,
   places: Places,
   served: readonly Shape[],
   seed: number,
   number: number,
 ): Promise<void> {
   const request = draft(chanceOf(seed, number), places, served);
-  const wire = new Wire(Number(new URL(house.url).port));
+  const wire = new Wire(Number(new URL(testbed.url).port));
   const outcome = await wire.send(request);
   wire.close();
   const verdict = judge(request, outcome);

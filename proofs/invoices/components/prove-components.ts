@@ -6,7 +6,7 @@ import { type Findings, inParallel } from '../../support/findings';
 import type { ComponentCall, ComponentEvidence } from '../audit/components';
 import { runAudit } from '../run-audit';
 import { type Case, planCases } from './cases';
-import { ComponentHouse } from './house';
+import { ComponentTestbed } from './testbed';
 import { PretendedSupplier } from './supplier';
 
 const AT_ONCE = 12;
@@ -17,11 +17,11 @@ const DEADLINE_MS = 30_000;
 export async function proveComponents(findings: Findings, chance: Chance, rounds: number): Promise<void> {
   const cases = planCases(chance, rounds);
   const supplier = await PretendedSupplier.start(cases);
-  const house = await ComponentHouse.open(supplier.url);
+  const testbed = await ComponentTestbed.open(supplier.url);
   try {
     const calls: ComponentCall[] = [];
     await inParallel(AT_ONCE, cases, async (one) => {
-      calls.push(await call(house, one));
+      calls.push(await call(testbed, one));
     });
     const answered = calls.filter(({ status }) => status === 200);
     const refused = calls.find(({ status }) => status !== 200);
@@ -30,29 +30,29 @@ export async function proveComponents(findings: Findings, chance: Chance, rounds
       answered.length === calls.length && calls.length >= Math.min(LEAST_CALLS, 55 * rounds),
       `${answered.length} of ${calls.length} answered${refused === undefined ? '' : `: ${refused.name} ${refused.text}`}`,
     );
-    const { data, prices } = await house.audit(answered.length);
-    await house.stopService();
+    const { data, prices } = await testbed.audit(answered.length);
+    await testbed.stopService();
     const evidence: ComponentEvidence = {
-      priceFile: house.priceFile,
-      databaseUrl: house.postgres.ownerUrl,
-      paidIn: ComponentHouse.paidIn,
+      priceFile: testbed.priceFile,
+      databaseUrl: testbed.postgres.ownerUrl,
+      paidIn: ComponentTestbed.paidIn,
       calls,
       exchanges: supplier.exchanges,
       audit: data,
       prices,
     };
-    const file = join(house.postgres.folder, 'evidence.json');
+    const file = join(testbed.postgres.folder, 'evidence.json');
     writeFileSync(file, JSON.stringify(evidence));
     await runAudit(findings, 'components.js', file);
   } finally {
-    await house.close();
+    await testbed.close();
     supplier.stop();
   }
 }
 
 /** As any client would: the cost stands in a header, or behind a stream in a trailer. */
 async function call(
-  { url, key }: ComponentHouse,
+  { url, key }: ComponentTestbed,
   { number, name, path, body }: Case,
 ): Promise<ComponentCall> {
   const sent = new Response(body instanceof FormData ? body : JSON.stringify(body));

@@ -18,7 +18,7 @@ const crossSite = { headers: { 'sec-fetch-site': 'cross-site' } };
 
 /** The token of the mail that follows from asking for a new password. */
 async function resetToken(world: World, email: string): Promise<string> {
-  expectStatus(await world.nobody.post('/auth/forgot-password', { json: { email } }), 200);
+  expectStatus(await world.anonymous.post('/auth/forgot-password', { json: { email } }), 200);
   return tokenIn(await mailTo(world, email, /Choose a new password/));
 }
 
@@ -37,7 +37,7 @@ async function waitForNewLink(world: World, path: string, email: string, count: 
 }
 
 async function expectMailAddress(world: World, path: string): Promise<void> {
-  const answer = await world.nobody.post(path, { json: { email: 'nobody' } });
+  const answer = await world.anonymous.post(path, { json: { email: 'nobody' } });
   expectStatus(answer, 422, 'validation_error');
 }
 
@@ -49,14 +49,14 @@ const doors: readonly Scenario[] = [
     success: async (world) => {
       const { email, token } = await registered(world);
       expect((await statusOf(world, email)) === 'pending_verification', 'the account waits for its address');
-      expectStatus(await world.nobody.post('/verify-email', { json: { token } }), 200);
+      expectStatus(await world.anonymous.post('/verify-email', { json: { token } }), 200);
       expect((await statusOf(world, email)) === 'active', 'the mail opens the account');
     },
     badInput: async (world) => {
       const body = { email: newAddress(), password, display_name: 'Anna' };
-      expectStatus(await world.nobody.post('/auth/register', { json: body }), 403, 'tos_not_accepted');
+      expectStatus(await world.anonymous.post('/auth/register', { json: body }), 403, 'tos_not_accepted');
       const weak = { ...body, password: 'passwordpassword', terms: true };
-      expectStatus(await world.nobody.post('/auth/register', { json: weak }), 400, 'weak_password');
+      expectStatus(await world.anonymous.post('/auth/register', { json: weak }), 400, 'weak_password');
     },
     withoutRights: 'public',
   },
@@ -65,7 +65,7 @@ const doors: readonly Scenario[] = [
     success: async (world) => expectSession(await signedIn(world, await confirmed(world)), true),
     badInput: async (world) => {
       const json = { email: await confirmed(world), password: 'not the password' };
-      expectStatus(await world.nobody.post('/auth/login', { json }), 401, 'invalid_credentials');
+      expectStatus(await world.anonymous.post('/auth/login', { json }), 401, 'invalid_credentials');
     },
     withoutRights: 'public',
   },
@@ -84,14 +84,14 @@ const doors: readonly Scenario[] = [
       const email = await confirmed(world);
       const before = await signedIn(world, email);
       const json = { token: await resetToken(world, email), password: newSecret };
-      expectStatus(await world.nobody.post('/auth/reset-password', { json }), 200);
+      expectStatus(await world.anonymous.post('/auth/reset-password', { json }), 200);
       await expectSession(before, false);
       await expectSession(await signedIn(world, email, newSecret), true);
-      expectStatus(await world.nobody.post('/auth/reset-password', { json }), 401, 'invalid_token');
+      expectStatus(await world.anonymous.post('/auth/reset-password', { json }), 401, 'invalid_token');
     },
     badInput: async (world) => {
       const json = { token: 'A'.repeat(43), password: newSecret };
-      expectStatus(await world.nobody.post('/auth/reset-password', { json }), 401, 'invalid_token');
+      expectStatus(await world.anonymous.post('/auth/reset-password', { json }), 401, 'invalid_token');
     },
     withoutRights: 'public',
   },
@@ -100,9 +100,9 @@ const doors: readonly Scenario[] = [
     success: async (world) => {
       const { email, token } = await registered(world);
       await world.rows("DELETE FROM account_token WHERE purpose = 'verify_email'");
-      expectStatus(await world.nobody.post('/auth/resend-verification', { json: { email } }), 200);
+      expectStatus(await world.anonymous.post('/auth/resend-verification', { json: { email } }), 200);
       await waitForNewLink(world, '/auth/resend-verification', email, 1);
-      expectStatus(await world.nobody.post('/verify-email', { json: { token } }), 401, 'invalid_token');
+      expectStatus(await world.anonymous.post('/verify-email', { json: { token } }), 401, 'invalid_token');
     },
     badInput: (world) => expectMailAddress(world, '/auth/resend-verification'),
     withoutRights: 'public',
@@ -110,13 +110,13 @@ const doors: readonly Scenario[] = [
   {
     operation: 'POST /set-language',
     success: async (world) => {
-      const answer = await world.nobody.post('/set-language', { json: { language: 'fr' } });
+      const answer = await world.anonymous.post('/set-language', { json: { language: 'fr' } });
       expectStatus(answer, 200);
-      const page = await world.nobody.get('/login', { headers: { cookie: cookiesOf(answer) } });
+      const page = await world.anonymous.get('/login', { headers: { cookie: cookiesOf(answer) } });
       expect(page.text.includes('<html lang="fr"'), 'pages are shown in French');
     },
     badInput: async (world) => {
-      const answer = await world.nobody.post('/set-language', { json: { language: 'xx' } });
+      const answer = await world.anonymous.post('/set-language', { json: { language: 'xx' } });
       expectStatus(answer, 422, 'language');
     },
     withoutRights: 'public',
@@ -153,7 +153,7 @@ const sessions: readonly Scenario[] = [
       );
     },
     badInput: 'none',
-    withoutRights: async (world) => expectStatus(await world.nobody.get('/api/legal/status'), 401),
+    withoutRights: async (world) => expectStatus(await world.anonymous.get('/api/legal/status'), 401),
   },
   {
     operation: 'POST /api/legal/accept',
@@ -165,7 +165,7 @@ const sessions: readonly Scenario[] = [
     },
     badInput: 'none',
     withoutRights: async (world) => {
-      expectStatus(await world.nobody.post('/api/legal/accept', { json: {} }), 401);
+      expectStatus(await world.anonymous.post('/api/legal/accept', { json: {} }), 401);
       const { client } = await world.newPerson();
       expectStatus(await client.post('/api/legal/accept', { json: {}, ...crossSite }), 403, 'csrf_rejected');
     },
@@ -190,7 +190,7 @@ const settings: readonly Scenario[] = [
       const { client } = await world.person('user');
       expectStatus(await client.get('/dashboard/settings?saved=nothing'), 422, 'saved');
     },
-    withoutRights: async (world) => expectStatus(await world.nobody.get('/dashboard/settings'), 401),
+    withoutRights: async (world) => expectStatus(await world.anonymous.get('/dashboard/settings'), 401),
   },
   {
     operation: 'POST /dashboard/settings',
@@ -210,7 +210,7 @@ const settings: readonly Scenario[] = [
       expectStatus(await client.post('/dashboard/settings', { json }), 422, 'time_zone');
     },
     withoutRights: async (world) =>
-      expectStatus(await world.nobody.post('/dashboard/settings', { json: {} }), 401),
+      expectStatus(await world.anonymous.post('/dashboard/settings', { json: {} }), 401),
   },
   {
     operation: 'POST /dashboard/settings/display-name',
@@ -229,7 +229,7 @@ const settings: readonly Scenario[] = [
     },
     withoutRights: async (world) => {
       const json = { display_name: 'Grace' };
-      expectStatus(await world.nobody.post('/dashboard/settings/display-name', { json }), 401);
+      expectStatus(await world.anonymous.post('/dashboard/settings/display-name', { json }), 401);
     },
   },
 ];

@@ -36,10 +36,10 @@ export const forPlatform =
   (path: string | ((world: World) => Promise<string>), json: object = {}, method = 'POST') =>
   async (world: World): Promise<void> => {
     const address = typeof path === 'string' ? path : await path(world);
-    const send = async (client: typeof world.nobody) =>
+    const send = async (client: typeof world.anonymous) =>
       method === 'GET'
         ? client.get(address)
         : client.send(method, address, method === 'POST' ? { json } : {});
-    expectStatus(await send(world.nobody), 401);
+    expectStatus(await send(world.anonymous), 401);
     expectStatus(await send(await owner(world)), 403, 'permission_denied');
   };

@@ -90,7 +90,7 @@ const access: readonly Scenario[] = [
     withoutRights: async (world) => {
       const json = { model: 'sim-small', enabled: false, org_id: world.organisationId };
       const path = `${ADMIN}/models/domain-toggle`;
-      expectStatus(await world.nobody.post(path, { json }), 401);
+      expectStatus(await world.anonymous.post(path, { json }), 401);
       expectStatus(await (await world.person('user')).client.post(path, { json }), 403);
       expectStatus(await (await world.stranger('org_owner')).client.post(path, { json }), 404);
     },
@@ -111,9 +111,9 @@ const access: readonly Scenario[] = [
     },
     withoutRights: async (world) => {
       const path = await newDepartment(world, world.organisationId);
-      const send = (client: typeof world.nobody) =>
+      const send = (client: typeof world.anonymous) =>
         method === 'GET' ? client.get(path) : client.post(path, { json: {} });
-      expectStatus(await send(world.nobody), 401);
+      expectStatus(await send(world.anonymous), 401);
       expectStatus(await send((await world.person('user')).client), 403);
       expectStatus(await send((await world.stranger('org_owner')).client), 404);
     },
@@ -135,9 +135,9 @@ const access: readonly Scenario[] = [
     withoutRights: async (world) => {
       const path = `${ADMIN}/api/model-policy?org_id=${world.organisationId}`;
       const json = { mode: 'all', org_id: world.organisationId };
-      const send = (client: typeof world.nobody) =>
+      const send = (client: typeof world.anonymous) =>
         method === 'GET' ? client.get(path) : client.post(`${ADMIN}/api/model-policy`, { json });
-      expectStatus(await send(world.nobody), 401);
+      expectStatus(await send(world.anonymous), 401);
       expectStatus(await send((await world.person('user')).client), 403);
       expectStatus(await send((await world.stranger('org_owner')).client), 404);
     },

@@ -66,7 +66,7 @@ export const beyondContract: readonly Scenario[] = [
     withoutRights: async (world) => {
       const path = await markupPath(world);
       expectStatus(await (await owner(world)).post(path, { json: { percent: '-50' } }), 403);
-      expectStatus(await world.nobody.post(path, { json: { percent: '-50' } }), 401);
+      expectStatus(await world.anonymous.post(path, { json: { percent: '-50' } }), 401);
     },
   },
   {
@@ -104,7 +104,7 @@ export const beyondContract: readonly Scenario[] = [
       const path = `${ADMIN}/users/${userId}/budget-raise`;
       const json = { raise_amount: '2', raise_until: TOMORROW, reason: 'mine' };
       expectStatus(await client.post(path, { json }), 403);
-      expectStatus(await world.nobody.post(path, { json }), 401);
+      expectStatus(await world.anonymous.post(path, { json }), 401);
     },
   },
   {
@@ -131,7 +131,7 @@ export const beyondContract: readonly Scenario[] = [
       const { path, client } = await spentKey(world);
       const json = { action: 'raise', raise_amount: '1', raise_until: TOMORROW, reason: 'I would like to' };
       expectStatus(await client.post(path, { json }), 403);
-      expectStatus(await world.nobody.post(path, { json }), 401);
+      expectStatus(await world.anonymous.post(path, { json }), 401);
     },
   },
   {
@@ -164,7 +164,7 @@ export const beyondContract: readonly Scenario[] = [
     withoutRights: async (world) => {
       const { path, client } = await spentKey(world);
       expectStatus(await client.post(path, { json: { limits_locked: true } }), 403);
-      expectStatus(await world.nobody.post(path, { json: { max_parallel: 1 } }), 401);
+      expectStatus(await world.anonymous.post(path, { json: { max_parallel: 1 } }), 401);
     },
   },
 ];

@@ -60,7 +60,7 @@ async function member(world: World): Promise<Client> {
 
 /** Refused without a session, and to a member for whom another account pays. */
 const refused = (ask: (client: Client) => Promise<Answer>) => async (world: World) => {
-  expectStatus(await ask(world.nobody), 401);
+  expectStatus(await ask(world.anonymous), 401);
   expectStatus(await ask(await member(world)), 403, 'permission_denied');
 };
 
@@ -93,7 +93,7 @@ function cardActs(path: string, name: 'id' | 'row_id', wrong: string, code: numb
   const foreign = async (world: World, ask: (person: Person, id: string | number) => Promise<Answer>) => {
     const card = await cardOf(await customer(world));
     expectStatus(await ask(await world.newPerson(), card[name]), 404, 'not_found');
-    expectStatus(await world.nobody.delete(at(card[name])), 401);
+    expectStatus(await world.anonymous.delete(at(card[name])), 401);
   };
   return [
     {
@@ -162,7 +162,7 @@ export const billingScenarios: readonly Scenario[] = [
       expectStatus(await client.get('/dashboard/billing?unknown=1'), 422, 'validation_error');
     },
     withoutRights: async (world) => {
-      const answer = await world.nobody.get('/dashboard/billing');
+      const answer = await world.anonymous.get('/dashboard/billing');
       expect([302, 303, 401].includes(answer.status), `a stranger is not let in: ${answer.status}`);
       expect(
         !(await (await member(world)).get('/dashboard/billing')).text.includes('$'),
@@ -182,7 +182,7 @@ export const billingScenarios: readonly Scenario[] = [
     },
     badInput: 'none',
     withoutRights: async (world) =>
-      expectStatus(await world.nobody.get('/api/billing/processor-config'), 401),
+      expectStatus(await world.anonymous.get('/api/billing/processor-config'), 401),
   },
   {
     operation: 'GET /api/billing/payment-methods',

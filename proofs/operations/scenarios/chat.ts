@@ -28,7 +28,7 @@ const ofOthers =
   async (world: World): Promise<void> => {
     const { id } = await talked(world);
     const sent = json === undefined ? {} : { json };
-    expectStatus(await world.nobody.send(method, pathOf(id), sent), 401);
+    expectStatus(await world.anonymous.send(method, pathOf(id), sent), 401);
     const { client } = await world.stranger('org_owner');
     expectStatus(await client.send(method, pathOf(id), sent), 404);
   };
@@ -37,7 +37,7 @@ const notForMembers =
   (method: string, pathOf: (id: number) => string) =>
   async (world: World): Promise<void> => {
     const { id, person } = await talked(world);
-    expectStatus(await world.nobody.send(method, pathOf(id)), 401);
+    expectStatus(await world.anonymous.send(method, pathOf(id)), 401);
     expectStatus(await person.client.send(method, pathOf(id)), 403, 'permission_denied');
   };
 
@@ -58,7 +58,7 @@ const pages: readonly Scenario[] = [
         400,
         'invalid_request',
       ),
-    withoutRights: async (world) => expectStatus(await world.nobody.get('/dashboard/webchat'), 401),
+    withoutRights: async (world) => expectStatus(await world.anonymous.get('/dashboard/webchat'), 401),
   },
   {
     operation: 'GET /dashboard/webchat/{conv_id}',
@@ -79,13 +79,13 @@ const changes: readonly Scenario[] = [
     operation: 'POST /api/webchat-key',
     success: async (world) => {
       const issued = jsonOf(await (await world.newPerson()).client.post('/api/webchat-key'));
-      const client = world.nobody.with({ authorization: `Bearer ${String(issued['key'])}` });
+      const client = world.anonymous.with({ authorization: `Bearer ${String(issued['key'])}` });
       const json = { model: 'sim-small', messages: [{ role: 'user', content: 'Hello' }] };
       expectStatus(await client.post('/v1/chat/completions', { json }), 200);
       expectStatus(await client.get('/v1/models'), 403, 'webchat_key_scope');
     },
     badInput: 'none',
-    withoutRights: async (world) => expectStatus(await world.nobody.post('/api/webchat-key'), 401),
+    withoutRights: async (world) => expectStatus(await world.anonymous.post('/api/webchat-key'), 401),
   },
   {
     operation: 'POST /api/conversations',
@@ -108,7 +108,7 @@ const changes: readonly Scenario[] = [
       );
     },
     withoutRights: async (world) =>
-      expectStatus(await world.nobody.post('/api/conversations', { json: {} }), 401),
+      expectStatus(await world.anonymous.post('/api/conversations', { json: {} }), 401),
   },
   {
     operation: 'DELETE /api/conversations/{conv_id}',

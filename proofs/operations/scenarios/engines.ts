@@ -23,7 +23,7 @@ const refuses =
 const withoutRights =
   (path: string) =>
   async (world: World): Promise<void> => {
-    expectStatus(await world.nobody.post(path, { json: {} }), 401);
+    expectStatus(await world.anonymous.post(path, { json: {} }), 401);
     expectStatus(
       await (await world.person('user')).client.post(path, { json: {} }),
       403,
@@ -47,7 +47,7 @@ export const engineScenarios: readonly Scenario[] = [
     },
     badInput: 'none',
     withoutRights: async (world) => {
-      expectStatus(await world.nobody.get(quality), 401);
+      expectStatus(await world.anonymous.get(quality), 401);
       expectStatus(await (await world.person('user')).client.get(quality), 403);
     },
   },
@@ -122,7 +122,7 @@ export const engineScenarios: readonly Scenario[] = [
       expectStatus(await client.post(own, { json: { mode: 'perhaps' } }), 422, 'unsupported_auto_mode');
       expectStatus(await client.post(own, { json: { dial: 11 } }), 422, 'validation_error');
     },
-    withoutRights: async (world) => expectStatus(await world.nobody.post(own, { json: {} }), 401),
+    withoutRights: async (world) => expectStatus(await world.anonymous.post(own, { json: {} }), 401),
   },
   {
     operation: 'POST /dashboard/autorouter/api-key',
@@ -140,7 +140,7 @@ export const engineScenarios: readonly Scenario[] = [
     },
     badInput: refuses(ownKey, { mode: 'on' }, 'key_id'),
     withoutRights: async (world) => {
-      expectStatus(await world.nobody.post(ownKey, { json: {} }), 401);
+      expectStatus(await world.anonymous.post(ownKey, { json: {} }), 401);
       const { id } = await world.newKey(await world.newPerson());
       const stranger = (await world.newPerson()).client;
       expectStatus(await stranger.post(ownKey, { json: { key_id: id, mode: 'off' } }), 404);

@@ -39,7 +39,7 @@ const narrowing = (path: string, wanted: (world: World) => object, wrong: object
     expect(status === 404 || status === 422, `no such organisation: ${status}`);
   },
   withoutRights: async (world) => {
-    expectStatus(await world.nobody.post(path, { json: wanted(world) }), 401);
+    expectStatus(await world.anonymous.post(path, { json: wanted(world) }), 401);
     const { client } = await world.person('org_admin');
     expectStatus(await client.post(path, { json: wanted(world) }), 403, 'permission_denied');
   },
@@ -77,7 +77,7 @@ export const frameScenarios: readonly Scenario[] = [
     success: async (world) =>
       expectLocation((await world.person('user')).client, '/dashboard/playground', '/dashboard/webchat'),
     badInput: 'none',
-    withoutRights: async (world) => expectStatus(await world.nobody.get('/dashboard/playground'), 401),
+    withoutRights: async (world) => expectStatus(await world.anonymous.get('/dashboard/playground'), 401),
   },
   {
     operation: 'GET /dashboard/playground/{conv_id}',
@@ -94,7 +94,7 @@ export const frameScenarios: readonly Scenario[] = [
         '/dashboard/webchat/..%2F..%2Flogout',
       );
     },
-    withoutRights: async (world) => expectStatus(await world.nobody.get('/dashboard/playground/1'), 401),
+    withoutRights: async (world) => expectStatus(await world.anonymous.get('/dashboard/playground/1'), 401),
   },
   {
     operation: 'POST /dashboard/toggle-admin-mode',
@@ -113,7 +113,7 @@ export const frameScenarios: readonly Scenario[] = [
       expectStatus(await client.post('/dashboard/toggle-admin-mode', { json }), 422, 'admin_mode');
     },
     withoutRights: async (world) => {
-      expectStatus(await world.nobody.post('/dashboard/toggle-admin-mode', { json: {} }), 401);
+      expectStatus(await world.anonymous.post('/dashboard/toggle-admin-mode', { json: {} }), 401);
       const { client } = await world.person('user');
       const answer = await client.post('/dashboard/toggle-admin-mode', { json: {} });
       expectStatus(answer, 403, 'permission_denied');
@@ -130,17 +130,17 @@ export const frameScenarios: readonly Scenario[] = [
     success: async (world) => {
       const email = newAddress();
       const token = await invited(world, email);
-      await expectPage(world.nobody, `/invite/${token}`, email, 'ours', `/login?next=/invite/${token}`);
+      await expectPage(world.anonymous, `/invite/${token}`, email, 'ours', `/login?next=/invite/${token}`);
       const guest = await world.newPerson();
       await expectPage(guest.client, `/invite/${token}`, 'signed in as someone else');
       const own = await invited(world, guest.email);
       await expectPage(guest.client, `/invite/${own}`, `action="/invite/${own}/accept"`);
       expectStatus(await guest.client.post(`/invite/${own}/accept`, { json: {} }), 200);
-      await expectPage(world.nobody, `/invite/${own}`, 'was already accepted');
+      await expectPage(world.anonymous, `/invite/${own}`, 'was already accepted');
     },
     badInput: async (world) => {
-      expectStatus(await world.nobody.get(`/invite/${'A'.repeat(43)}`), 404, 'not_found');
-      expectStatus(await world.nobody.get(`/invite/${'A'.repeat(101)}`), 422, 'token');
+      expectStatus(await world.anonymous.get(`/invite/${'A'.repeat(43)}`), 404, 'not_found');
+      expectStatus(await world.anonymous.get(`/invite/${'A'.repeat(101)}`), 422, 'token');
     },
     withoutRights: 'public',
   },

@@ -40,7 +40,7 @@ function inference(
     },
     badInput: async (world) => expectStatus(await ask(world.key, wrong), 400, code),
     withoutRights: async (world) => {
-      expectStatus(await ask(world.nobody, body), 401);
+      expectStatus(await ask(world.anonymous, body), 401);
       expectStatus(await ask(world.rootKey, body), 403, 'forbidden');
     },
   };
@@ -78,7 +78,7 @@ export const gatewayScenarios: readonly Scenario[] = [
   {
     operation: 'GET /health',
     success: async (world) => {
-      const answer = await world.nobody.get('/health');
+      const answer = await world.anonymous.get('/health');
       expectStatus(answer, 200);
       expect(jsonOf(answer)['status'] === 'ok', 'the status is ok');
     },
@@ -94,7 +94,7 @@ export const gatewayScenarios: readonly Scenario[] = [
       expect(ids.includes('sim-small'), 'the models of the key are listed');
     },
     badInput: async (world) => expectStatus(await world.key.get('/v1/models?limit=none'), 400, 'invalid_'),
-    withoutRights: async (world) => expectStatus(await world.nobody.get('/v1/models'), 401),
+    withoutRights: async (world) => expectStatus(await world.anonymous.get('/v1/models'), 401),
   },
   inference(
     '/v1/chat/completions',
@@ -127,7 +127,7 @@ export const gatewayScenarios: readonly Scenario[] = [
       ),
     withoutRights: async (world) =>
       expectStatus(
-        await world.nobody.post('/v1/messages/count_tokens', {
+        await world.anonymous.post('/v1/messages/count_tokens', {
           json: { model: 'sim-small', messages: question },
         }),
         401,
@@ -168,7 +168,7 @@ export const gatewayScenarios: readonly Scenario[] = [
       expectStatus(await world.key.post('/v1/audio/transcriptions', { body: form }), 400, 'file');
     },
     withoutRights: async (world) =>
-      expectStatus(await world.nobody.post('/v1/audio/transcriptions', { body: speechFile() }), 401),
+      expectStatus(await world.anonymous.post('/v1/audio/transcriptions', { body: speechFile() }), 401),
   },
   {
     operation: 'POST /v1/audio/speech',
@@ -183,6 +183,6 @@ export const gatewayScenarios: readonly Scenario[] = [
     badInput: async (world) =>
       expectStatus(await world.key.post('/v1/audio/speech', { json: { model: 'sim-speech' } }), 400, 'input'),
     withoutRights: async (world) =>
-      expectStatus(await world.nobody.post('/v1/audio/speech', { json: { model: 'sim-speech' } }), 401),
+      expectStatus(await world.anonymous.post('/v1/audio/speech', { json: { model: 'sim-speech' } }), 401),
   },
 ];

@@ -12,10 +12,10 @@ const openPage = async (client: Client, path: string, text: string): Promise<Ans
 };
 
 /** Programs are refused with a code, people are led to the door. */
-const refusesNobody =
+const refusesAnonymous =
   (path: string, method: 'get' | 'post' = 'get') =>
   async (world: World): Promise<void> => {
-    expectStatus(await world.nobody[method](path), 401, 'authentication_required');
+    expectStatus(await world.anonymous[method](path), 401, 'authentication_required');
   };
 
 const refusesQuery =
@@ -46,7 +46,7 @@ const keys: readonly Scenario[] = [
       expect(!other.text.includes(key.publicId), 'somebody else does not see the key');
     },
     badInput: refusesQuery('/dashboard/keys?status=eaten', 'status'),
-    withoutRights: refusesNobody('/dashboard/keys'),
+    withoutRights: refusesAnonymous('/dashboard/keys'),
   },
   {
     operation: 'GET /dashboard/keys/new',
@@ -56,7 +56,7 @@ const keys: readonly Scenario[] = [
       expect(page.text.includes('value="sim-small" checked'), 'the named model is picked');
     },
     badInput: refusesQuery('/dashboard/keys/new?colour=red', 'colour'),
-    withoutRights: refusesNobody('/dashboard/keys/new'),
+    withoutRights: refusesAnonymous('/dashboard/keys/new'),
   },
   {
     operation: 'POST /dashboard/keys/new',
@@ -66,7 +66,7 @@ const keys: readonly Scenario[] = [
       const made = await client.post('/dashboard/keys/new', { form, ...html });
       expectStatus(made, 200);
       const secret = /svc_[0-9A-Za-z]{57}/.exec(made.text)?.[0] ?? '';
-      const key = world.nobody.with({ authorization: `Bearer ${secret}` });
+      const key = world.anonymous.with({ authorization: `Bearer ${secret}` });
       expectStatus(await key.get('/v1/models'), 200);
       const again = await client.post('/dashboard/keys/new', { form, ...html });
       expectStatus(again, 303);
@@ -82,7 +82,7 @@ const keys: readonly Scenario[] = [
       const { client } = await world.person('user');
       const json = { name: 'theirs', user_id: userId };
       expectStatus(await client.post('/dashboard/keys/new', { json }), 403, 'permission_denied');
-      expectStatus(await world.nobody.post('/dashboard/keys/new', { json }), 401);
+      expectStatus(await world.anonymous.post('/dashboard/keys/new', { json }), 401);
     },
   },
   {
@@ -98,7 +98,7 @@ const keys: readonly Scenario[] = [
     withoutRights: async (world) => {
       const { path } = await ownKey(world);
       expectStatus(await (await world.person('org_owner')).client.get(path), 404);
-      expectStatus(await world.nobody.get(path), 401);
+      expectStatus(await world.anonymous.get(path), 401);
     },
   },
   {
@@ -110,7 +110,7 @@ const keys: readonly Scenario[] = [
       expectStatus(await client.post(path, { json: { action: 'resume' } }), 200);
       expectStatus(await key.get('/v1/models'), 200);
       const rotated = jsonOf(await client.post(path, { json: { action: 'rotate' } }));
-      const renewed = world.nobody.with({ authorization: `Bearer ${String(rotated['key'])}` });
+      const renewed = world.anonymous.with({ authorization: `Bearer ${String(rotated['key'])}` });
       expectStatus(await renewed.get('/v1/models'), 200);
       expectStatus(await key.get('/v1/models'), 401);
       expectStatus(await client.post(path, { json: { action: 'revoke' } }), 200);
@@ -143,7 +143,7 @@ const overview: readonly Scenario[] = [
       await openPage(person.client, '/dashboard', 'sim-small');
     },
     badInput: refusesQuery('/dashboard?days=8', 'days'),
-    withoutRights: refusesNobody('/dashboard'),
+    withoutRights: refusesAnonymous('/dashboard'),
   },
   {
     operation: 'GET /dashboard/guide',
@@ -153,7 +153,7 @@ const overview: readonly Scenario[] = [
       await openPage(person.client, '/dashboard/guide', key.publicId);
     },
     badInput: 'none',
-    withoutRights: refusesNobody('/dashboard/guide'),
+    withoutRights: refusesAnonymous('/dashboard/guide'),
   },
   {
     operation: 'GET /dashboard/models',
@@ -167,7 +167,7 @@ const overview: readonly Scenario[] = [
       );
     },
     badInput: refusesQuery('/dashboard/models?sort=colour', 'sort'),
-    withoutRights: refusesNobody('/dashboard/models'),
+    withoutRights: refusesAnonymous('/dashboard/models'),
   },
   {
     operation: 'GET /dashboard/autorouter',
@@ -176,7 +176,7 @@ const overview: readonly Scenario[] = [
       await openPage(person.client, '/dashboard/autorouter', 'auto');
     },
     badInput: refusesQuery('/dashboard/autorouter?days=0', 'days'),
-    withoutRights: refusesNobody('/dashboard/autorouter'),
+    withoutRights: refusesAnonymous('/dashboard/autorouter'),
   },
   {
     operation: 'GET /dashboard/api/autorouter',
@@ -190,7 +190,7 @@ const overview: readonly Scenario[] = [
       await soon(async () => (await requests()) === 1, 'the request for auto is counted');
     },
     badInput: refusesQuery('/dashboard/api/autorouter?days=x', 'days'),
-    withoutRights: refusesNobody('/dashboard/api/autorouter'),
+    withoutRights: refusesAnonymous('/dashboard/api/autorouter'),
   },
   {
     operation: 'GET /dashboard/qualitative',
@@ -199,7 +199,7 @@ const overview: readonly Scenario[] = [
       await openPage(client, '/dashboard/qualitative', 'Nothing is judged here');
     },
     badInput: 'none',
-    withoutRights: refusesNobody('/dashboard/qualitative'),
+    withoutRights: refusesAnonymous('/dashboard/qualitative'),
   },
 ];
 
@@ -218,7 +218,7 @@ const help = (page: 'autorouter' | 'projects' | 'qualitative'): Scenario => ({
     const { client } = await world.person('user');
     expectStatus(await client.post(`/dashboard/${page}/help`, { json: { help: 'maybe' } }), 422, 'help');
   },
-  withoutRights: refusesNobody(`/dashboard/${page}/help`, 'post'),
+  withoutRights: refusesAnonymous(`/dashboard/${page}/help`, 'post'),
 });
 
 export const keysAndOverviewScenarios: readonly Scenario[] = [

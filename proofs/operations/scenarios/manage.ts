@@ -25,11 +25,11 @@ export const manageScenarios: readonly Scenario[] = [
     operation: 'POST /v1/manage/keys',
     success: async (world) => {
       const { key } = await created(world);
-      const models = await world.nobody.with({ authorization: `Bearer ${key}` }).get('/v1/models');
+      const models = await world.anonymous.with({ authorization: `Bearer ${key}` }).get('/v1/models');
       expectStatus(models, 200);
       const ids = (jsonOf(models)['data'] as { id: string }[]).map(({ id }) => id);
       expect(ids.join() === 'sim-small', `the key sees its own models: ${ids.join()}`);
-      const own = jsonOf(await world.nobody.with({ authorization: `Bearer ${key}` }).get('/v1/key'));
+      const own = jsonOf(await world.anonymous.with({ authorization: `Bearer ${key}` }).get('/v1/key'));
       const { rate_limit_tpm: tokens, max_parallel: parallel, model_budgets: budgets } = own;
       const [budget] = budgets as { model: string; remaining: number }[];
       expect(
@@ -51,7 +51,7 @@ export const manageScenarios: readonly Scenario[] = [
         );
     },
     withoutRights: async (world) => {
-      expectStatus(await world.nobody.post('/v1/manage/keys', { json: wanted }), 401);
+      expectStatus(await world.anonymous.post('/v1/manage/keys', { json: wanted }), 401);
       expectStatus(await world.key.post('/v1/manage/keys', { json: wanted }), 403, 'forbidden');
     },
   },

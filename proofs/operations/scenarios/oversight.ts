@@ -6,7 +6,7 @@ import { engineScenarios } from './engines';
 const refusesOthers =
   (path: string, role: 'user' | 'org_owner') =>
   async (world: World): Promise<void> => {
-    expectStatus(await world.nobody.get(path), 401);
+    expectStatus(await world.anonymous.get(path), 401);
     expectStatus(await (await world.person(role)).client.get(path), 403, 'permission_denied');
   };
 

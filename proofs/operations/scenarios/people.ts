@@ -32,7 +32,7 @@ const userScenario = ({ act, wanted, wrong, seen }: UserAct): Scenario => ({
     const person = await subject(world);
     const json = await wanted(world);
     const path = `${users}/${person.userId}/${act}`;
-    expectStatus(await world.nobody.post(path, { json }), 401);
+    expectStatus(await world.anonymous.post(path, { json }), 401);
     expectStatus(await (await plainUser(world)).post(path, { json }), 403, 'permission_denied');
     const stranger = (await world.stranger('org_owner')).client;
     const foreign = await stranger.post(path, { json });
@@ -124,7 +124,7 @@ const pages: readonly Scenario[] = [
     },
     badInput: async (world) => expectStatus(await (await orgAdmin(world)).get(`${users}?role=king`), 422),
     withoutRights: async (world) => {
-      expectStatus(await world.nobody.get(users), 401);
+      expectStatus(await world.anonymous.get(users), 401);
       expectStatus(await (await plainUser(world)).get(users), 403);
     },
   },

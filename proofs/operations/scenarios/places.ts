@@ -18,7 +18,7 @@ const refusedToOrganisations = async (
   ask: (client: Awaited<ReturnType<typeof platform>>) => Promise<Answer>,
 ) => {
   expectStatus(await ask((await world.person('org_owner')).client), 403, 'permission_denied');
-  expectStatus(await ask(world.nobody), 401);
+  expectStatus(await ask(world.anonymous), 401);
 };
 
 const organisationScenarios: readonly Scenario[] = [

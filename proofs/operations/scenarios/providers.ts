@@ -8,10 +8,10 @@ type Slot = 'idp1' | 'idp2';
 
 /** A browser that has accepted the terms and leaves for the provider. */
 async function leave(world: World, slot: Slot): Promise<{ location: string; cookies: string }> {
-  const accepted = await world.nobody.post('/auth/accept-tos', { json: { terms: true, provider: slot } });
+  const accepted = await world.anonymous.post('/auth/accept-tos', { json: { terms: true, provider: slot } });
   expectStatus(accepted, 200);
   const terms = cookiesOf(accepted);
-  const away = await world.nobody.get(`/auth/${slot}`, { headers: { cookie: terms } });
+  const away = await world.anonymous.get(`/auth/${slot}`, { headers: { cookie: terms } });
   expectStatus(away, 302);
   return { location: away.headers.get('location') ?? '', cookies: `${terms}; ${cookiesOf(away)}` };
 }
@@ -32,7 +32,7 @@ async function entered(
   const { location, cookies } = await leave(world, slot);
   const person = somebody();
   const back = callback(slot, world.provider.recognise(location, person));
-  const answer = await world.nobody.get(back, { headers: { cookie: cookies } });
+  const answer = await world.anonymous.get(back, { headers: { cookie: cookies } });
   return { email: person.email, answer, back, cookies };
 }
 
@@ -46,7 +46,7 @@ const start = (slot: Slot): Scenario => ({
     }
   },
   badInput: async (world) =>
-    expectStatus(await world.nobody.get(`/auth/${slot}?purpose=other`), 422, 'purpose'),
+    expectStatus(await world.anonymous.get(`/auth/${slot}?purpose=other`), 422, 'purpose'),
   withoutRights: 'public',
 });
 
@@ -55,17 +55,17 @@ const back = (slot: Slot): Scenario => ({
   success: async (world) => {
     const { email, answer, back: used, cookies } = await entered(world, slot);
     expectStatus(answer, 303);
-    await expectSession(world.nobody.with({ cookie: cookiesOf(answer) }), true);
+    await expectSession(world.anonymous.with({ cookie: cookiesOf(answer) }), true);
     const linked = await world.rows('SELECT 1 FROM linked_identity WHERE email = $1', [email]);
     expect(linked.length === 1, 'the identity is linked');
-    const again = await world.nobody.get(used, { headers: { cookie: cookies } });
+    const again = await world.anonymous.get(used, { headers: { cookie: cookies } });
     expectStatus(again, 400, 'invalid_request');
   },
   badInput: async (world) => {
     const { location } = await leave(world, slot);
     const query = world.provider.recognise(location, somebody());
     // Without the cookie of the browser that left.
-    expectStatus(await world.nobody.get(callback(slot, query)), 400, 'invalid_request');
+    expectStatus(await world.anonymous.get(callback(slot, query)), 400, 'invalid_request');
   },
   withoutRights: 'public',
 });
@@ -100,11 +100,11 @@ const cookieText = (headers: Headers): string =>
 async function handedOff(world: World): Promise<{ path: string; kept: string }> {
   const atReseller = await askReseller(world, '/auth/idp1', '');
   const passedOn = new URL(atReseller.headers.get('location') ?? '');
-  const terms = cookiesOf(await world.nobody.post('/auth/accept-tos', { json: { terms: true } }));
-  const away = await world.nobody.get(passedOn.pathname + passedOn.search, { headers: { cookie: terms } });
+  const terms = cookiesOf(await world.anonymous.post('/auth/accept-tos', { json: { terms: true } }));
+  const away = await world.anonymous.get(passedOn.pathname + passedOn.search, { headers: { cookie: terms } });
   const query = world.provider.recognise(away.headers.get('location') ?? '', somebody());
   const cookie = `${terms}; ${cookiesOf(away)}`;
-  const answer = await world.nobody.get(callback('idp1', query), { headers: { cookie } });
+  const answer = await world.anonymous.get(callback('idp1', query), { headers: { cookie } });
   const home = new URL(answer.headers.get('location') ?? '');
   expect(home.origin === resellerOrigin, `back to the reseller: ${home.origin}`);
   return { path: home.pathname + home.search, kept: cookieText(atReseller.headers) };
@@ -122,7 +122,7 @@ export const providerScenarios: readonly Scenario[] = [
       expect(rows.length === 1, 'the version is kept with the account');
     },
     badInput: async (world) =>
-      expectStatus(await world.nobody.post('/auth/accept-tos', { json: {} }), 403, 'tos_not_accepted'),
+      expectStatus(await world.anonymous.post('/auth/accept-tos', { json: {} }), 403, 'tos_not_accepted'),
     withoutRights: 'public',
   },
   start('idp1'),
@@ -138,13 +138,13 @@ export const providerScenarios: readonly Scenario[] = [
       const second = await handedOff(world);
       const { status, headers } = await askReseller(world, second.path, second.kept);
       expect(status === 303, `the reseller's browser is let in: ${status}`);
-      await expectSession(world.nobody.with({ cookie: cookieText(headers) }), true);
+      await expectSession(world.anonymous.with({ cookie: cookieText(headers) }), true);
       expect((await askReseller(world, second.path, second.kept)).status === 401, 'the token works once');
       expect(kept !== second.kept, 'every browser keeps a proof of its own');
     },
     badInput: async (world) =>
       expectStatus(
-        await world.nobody.get(`/auth/sso/complete?token=${'A'.repeat(43)}`),
+        await world.anonymous.get(`/auth/sso/complete?token=${'A'.repeat(43)}`),
         401,
         'invalid_token',
       ),

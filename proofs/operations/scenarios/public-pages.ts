@@ -10,8 +10,8 @@ function page(path: string, texts: readonly string[], german: string, badInput: 
   return {
     operation: `GET ${path}`,
     success: async (world) => {
-      await expectPage(world.nobody, path, '</html>', ...texts);
-      await expectPage(world.nobody.with({ 'accept-language': 'de' }), path, '<html lang="de"', german);
+      await expectPage(world.anonymous, path, '</html>', ...texts);
+      await expectPage(world.anonymous.with({ 'accept-language': 'de' }), path, '<html lang="de"', german);
     },
     badInput,
     withoutRights: 'public',
@@ -21,7 +21,7 @@ function page(path: string, texts: readonly string[], german: string, badInput: 
 const refuses =
   (path: string, field: string): BadInput =>
   async (world) =>
-    expectStatus(await world.nobody.get(path), 422, field);
+    expectStatus(await world.anonymous.get(path), 422, field);
 
 const long = 'x'.repeat(101);
 
@@ -40,7 +40,7 @@ function resting(status: 'archived' | 'suspended'): Scenario {
     },
     badInput: 'none',
     withoutRights: async (world) => {
-      expectStatus(await world.nobody.get(path), 401, 'authentication_required');
+      expectStatus(await world.anonymous.get(path), 401, 'authentication_required');
       const { client } = await world.person('user');
       expect((await client.get(path, inHtml)).headers.get('location') === '/dashboard', 'others go on');
     },
@@ -70,17 +70,17 @@ const accountPages: readonly Scenario[] = [
     operation: 'GET /reset-password',
     success: async (world) => {
       const email = await confirmed(world);
-      await world.nobody.post('/auth/forgot-password', { json: { email } });
+      await world.anonymous.post('/auth/forgot-password', { json: { email } });
       const token = tokenIn(await mailTo(world, email, /Choose a new password/));
       await expectPage(
-        world.nobody,
+        world.anonymous,
         `/reset-password?token=${token}`,
         'action="/auth/reset-password"',
         token,
       );
       const json = { token, password: `${password} again` };
-      await world.nobody.post('/auth/reset-password', { json });
-      await expectPage(world.nobody, `/reset-password?token=${token}`, 'no longer works');
+      await world.anonymous.post('/auth/reset-password', { json });
+      await expectPage(world.anonymous, `/reset-password?token=${token}`, 'no longer works');
     },
     badInput: refuses(`/reset-password?token=${long}`, 'token'),
     withoutRights: 'public',
@@ -89,9 +89,9 @@ const accountPages: readonly Scenario[] = [
     operation: 'GET /verify-email',
     success: async (world) => {
       const { token } = await registered(world);
-      await expectPage(world.nobody, `/verify-email?token=${token}`, 'action="/verify-email"', token);
+      await expectPage(world.anonymous, `/verify-email?token=${token}`, 'action="/verify-email"', token);
       // Opening it confirms nothing: the token still works.
-      expectStatus(await world.nobody.post('/verify-email', { json: { token } }), 200);
+      expectStatus(await world.anonymous.post('/verify-email', { json: { token } }), 200);
     },
     badInput: refuses(`/verify-email?token=${long}`, 'token'),
     withoutRights: 'public',
@@ -110,9 +110,9 @@ const productPages: readonly Scenario[] = [
   {
     operation: 'GET /models-public',
     success: async (world) => {
-      await expectPage(world.nobody, '/models-public', 'sim-small', 'sim-large');
-      await expectPage(world.nobody, '/models-public?kind=embedding', 'sim-embed');
-      const data = jsonOf(await world.nobody.get('/models-public?format=json&q=sim-small'))['data'];
+      await expectPage(world.anonymous, '/models-public', 'sim-small', 'sim-large');
+      await expectPage(world.anonymous, '/models-public?kind=embedding', 'sim-embed');
+      const data = jsonOf(await world.anonymous.get('/models-public?format=json&q=sim-small'))['data'];
       const ids = (data as { id: string }[]).map(({ id }) => id);
       expect(ids.join() === 'sim-small', `the selection for programs: ${ids.join()}`);
     },
@@ -124,8 +124,8 @@ const productPages: readonly Scenario[] = [
   page('/developers', ['href="/developers/api"'], 'Entwickl'),
   ...['terms', 'aup', 'privacy', 'cookies', 'dpa', 'refund', 'billing', 'security'].map((name) =>
     page(`/legal/${name}`, ['<article', '</h2>'], '<h2', async (world: World) => {
-      expectStatus(await world.nobody.get(`/legal/${name}?version=${'1'.repeat(41)}`), 422, 'version');
-      expectStatus(await world.nobody.get(`/legal/${name}?version=never`), 404, 'not_found');
+      expectStatus(await world.anonymous.get(`/legal/${name}?version=${'1'.repeat(41)}`), 422, 'version');
+      expectStatus(await world.anonymous.get(`/legal/${name}?version=never`), 404, 'not_found');
     }),
   ),
 ];

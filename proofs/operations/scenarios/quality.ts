@@ -63,7 +63,7 @@ export const qualityScenarios: readonly Scenario[] = [
       const { client } = await world.person('user');
       expectStatus(await client.get(`${detail}/no-such-request`), 404, 'request_id');
     },
-    withoutRights: async (world) => expectStatus(await world.nobody.get(`${detail}/x`), 401),
+    withoutRights: async (world) => expectStatus(await world.anonymous.get(`${detail}/x`), 401),
   },
   {
     operation: 'GET /dashboard/qualitative/export',
@@ -80,6 +80,6 @@ export const qualityScenarios: readonly Scenario[] = [
       const { client } = await world.person('user');
       expectStatus(await client.get(`${file}?days=8`), 422, 'days');
     },
-    withoutRights: async (world) => expectStatus(await world.nobody.get(file), 401),
+    withoutRights: async (world) => expectStatus(await world.anonymous.get(file), 401),
   },
 ];

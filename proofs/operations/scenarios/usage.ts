@@ -95,7 +95,7 @@ export const usageScenarios: readonly Scenario[] = [
       const stranger = await world.newPerson({ organisationId: world.otherOrganisationId });
       const usage = jsonOf(await stranger.client.get('/dashboard/api/usage'));
       expect(totalOf(usage).requests === 0, `nothing of ${costNano} is seen: ${JSON.stringify(usage)}`);
-      expectStatus(await world.nobody.get('/dashboard/api/usage'), 401);
+      expectStatus(await world.anonymous.get('/dashboard/api/usage'), 401);
     },
   },
   {
@@ -115,7 +115,7 @@ export const usageScenarios: readonly Scenario[] = [
       const path = `/dashboard/admin/api/usage?user_id=${person.userId}`;
       expectStatus(await person.client.get(path), 403, 'permission_denied');
       expectStatus(await (await world.stranger('org_admin')).client.get(path), 404);
-      expectStatus(await world.nobody.get(path), 401);
+      expectStatus(await world.anonymous.get(path), 401);
     },
   },
   {
@@ -134,7 +134,7 @@ export const usageScenarios: readonly Scenario[] = [
       const stranger = await world.stranger('user');
       const page = await stranger.client.get(`/dashboard/request-log?request_id=${requestId}`);
       expect(!page.text.includes(`request-${requestId}`), 'the request of another is not shown');
-      expectStatus(await world.nobody.get('/dashboard/request-log'), 401);
+      expectStatus(await world.anonymous.get('/dashboard/request-log'), 401);
     },
   },
   {
@@ -151,6 +151,6 @@ export const usageScenarios: readonly Scenario[] = [
       expectStatus(await client.get('/dashboard/request-log/export?min_cost=much'), 422);
     },
     withoutRights: async (world) =>
-      expectStatus(await world.nobody.get('/dashboard/request-log/export'), 401),
+      expectStatus(await world.anonymous.get('/dashboard/request-log/export'), 401),
   },
 ];

@@ -3,10 +3,10 @@ import type { RecordedRequest } from '../../../simulator/recorder';
 import type { Charge } from '../books';
 import { dialects, models } from '../catalogue';
 import { checkHolds } from '../checks';
-import { callAndLeave, callIn, hangUpLeavers, type Left, type When } from '../leaver';
+import { callAndDisconnect, callIn, closeConnections, type Left, type When } from '../disconnecting-caller';
 import type { Shot } from '../load';
 import { milliseconds, percentile, spread } from '../report';
-import type { Drill, Stage } from '../stage';
+import type { Drill, DrillContext } from '../drill';
 
 const CALLS = 600;
 const CALLS_A_SECOND = 80;
@@ -20,19 +20,19 @@ const name = `${CALLS} callers who hang up`;
 /** Callers leave in the middle of streams and while whole answers are made: the supplier is left too, and the bill fits. */
 export const aborts: Drill = {
   name: 'aborts',
-  async run(stage) {
-    const { house, report } = stage;
-    const node = house.shared;
+  async run(context) {
+    const { testbed, report } = context;
+    const node = testbed.shared;
     const leaving: Promise<Left>[] = [];
     for (let place = 0; place < CALLS; place += 1) {
-      leaving.push(callAndLeave(node.door(house.key), shotOf(place), whenOf(place)));
+      leaving.push(callAndDisconnect(node.endpoint(testbed.key), shotOf(place), whenOf(place)));
       await delay(1_000 / CALLS_A_SECOND);
     }
     const left = await Promise.all(leaving);
-    const holdsGone = await checkHolds(stage, name, node);
-    hangUpLeavers();
-    const closing = await checkSupplier(stage, left);
-    const billed = await checkBills(stage, left);
+    const holdsGone = await checkHolds(context, name, node);
+    closeConnections();
+    const closing = await checkSupplier(context, left);
+    const billed = await checkBills(context, left);
     report.row({
       outage: `${name}, three dialects, streamed and whole`,
       answers: `${left.filter(({ tooLate }) => !tooLate).length} left in time`,
@@ -54,8 +54,8 @@ const shotOf = (place: number): Shot => {
 const whenOf = (place: number): When =>
   shotOf(place).stream ? { pieces: 1 + (place % MOST_PIECES) } : { ms: 50 + ((place * 7) % WHOLE_MS) };
 
-async function checkSupplier({ house, report }: Stage, left: readonly Left[]): Promise<number[]> {
-  const requests = await house.steady.requests();
+async function checkSupplier({ testbed, report }: DrillContext, left: readonly Left[]): Promise<number[]> {
+  const requests = await testbed.steady.requests();
   const seen = new Map(requests.map((request) => [callIn(request.rawBody), request]));
   const inTime = left.filter(({ tooLate }) => !tooLate);
   report.check(`${name}: hung up before the end`, `${CALLS}`, `${inTime.length}`, inTime.length === CALLS);
@@ -79,7 +79,7 @@ async function checkSupplier({ house, report }: Stage, left: readonly Left[]): P
 
 /** Each piece of text is one token. */
 async function checkBills(
-  { house: { books, steady }, report }: Stage,
+  { testbed: { books, steady }, report }: DrillContext,
   left: readonly Left[],
 ): Promise<string> {
   const bills = new Map<string, Charge[]>();

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { longStream, mixed, plain, SLOW } from '../catalogue';
 import { checkAnswers, checkBooks, checkHolds, checkSurprises } from '../checks';
-import type { GatewayNode } from '../house';
-import { call, type Door, idsOf, isServed, Load, recoveredAfter, type Seen, tally, times } from '../load';
+import type { GatewayNode } from '../testbed';
+import { call, type Endpoint, idsOf, isServed, Load, recoveredAfter, type Seen, tally, times } from '../load';
 import { seconds, spread } from '../report';
-import type { Drill, Stage } from '../stage';
+import type { Drill, DrillContext } from '../drill';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -31,18 +31,18 @@ const jumps = [
 /** The wall clock of a process is set while it serves; the database's clock, which nodes agree on, is not. */
 export const clockJump: Drill = {
   name: 'clock-jump',
-  async run(stage) {
-    const { house } = stage;
-    const file = join(house.postgres.folder, 'clock-shift');
+  async run(context) {
+    const { testbed } = context;
+    const file = join(testbed.postgres.folder, 'clock-shift');
     writeFileSync(file, '0');
     const preload = 'proofs/outages/shifted-clock.js';
-    const node = await house.node('clock', { preload, environment: { CLOCK_SHIFT_FILE: file } });
+    const node = await testbed.node('clock', { preload, environment: { CLOCK_SHIFT_FILE: file } });
     const set = async (shift: number): Promise<void> => {
       writeFileSync(file, String(shift));
       node.program.signal('SIGUSR2');
       await node.program.find(new RegExp(`shifted by ${shift} ms`));
     };
-    await withJumps(stage, node, set);
+    await withJumps(context, node, set);
     await node.stop();
   },
 };
@@ -56,26 +56,29 @@ interface Callers {
 }
 
 async function withJumps(
-  stage: Stage,
+  context: DrillContext,
   node: GatewayNode,
   set: (shift: number) => Promise<void>,
 ): Promise<void> {
-  const { house, report } = stage;
-  const key = await house.makeKey(house.shared, { name: 'of a jumping clock', rate_limit_rpm: LIMIT_RPM });
+  const { testbed, report } = context;
+  const key = await testbed.makeKey(testbed.shared, {
+    name: 'of a jumping clock',
+    rate_limit_rpm: LIMIT_RPM,
+  });
   const startedAt = performance.now();
-  const door = node.door(house.key);
+  const endpoint = node.endpoint(testbed.key);
   const callers: Callers = {
-    usual: new Load([door], mixed).start(CALLS_A_SECOND),
-    limited: new Load([node.door(key.text)], (place) => plain('chatty', place)).start(OTHERS_A_SECOND),
-    slow: new Load([door], (place) => plain(SLOW, place)).start(OTHERS_A_SECOND),
+    usual: new Load([endpoint], mixed).start(CALLS_A_SECOND),
+    limited: new Load([node.endpoint(key.text)], (place) => plain('chatty', place)).start(OTHERS_A_SECOND),
+    slow: new Load([endpoint], (place) => plain(SLOW, place)).start(OTHERS_A_SECOND),
   };
   const until = (at: number): Promise<unknown> => delay(Math.max(0, startedAt + at - performance.now()));
-  const ends = checkEnds(stage, node, until);
+  const ends = checkEnds(context, node, until);
   const streams: Seen[] = [];
   for (const { at, shift } of jumps) {
     await until(at - 2_000);
-    const open = Array.from({ length: STREAMS }, (_, place) => call(door, longStream(place, 4)));
-    const mend = await house.slow.fault({
+    const open = Array.from({ length: STREAMS }, (_, place) => call(endpoint, longStream(place, 4)));
+    const mend = await testbed.slow.fault({
       match: { model: `sim-${SLOW}` },
       fault: { kind: 'status', status: 503 },
     });
@@ -84,8 +87,8 @@ async function withJumps(
     await delay(1_000);
     await mend();
     const mendedAt = performance.now();
-    await checkLane(stage, callers.slow, mendedAt, `after ${nameOf(shift)}, a lane that was down is back`);
-    if (shift < 0) await checkPause(stage, callers.slow);
+    await checkLane(context, callers.slow, mendedAt, `after ${nameOf(shift)}, a lane that was down is back`);
+    if (shift < 0) await checkPause(context, callers.slow);
     streams.push(...(await Promise.all(open)));
   }
   await ends;
@@ -93,14 +96,14 @@ async function withJumps(
   const all = Object.values(callers) as Load[];
   await Promise.all(all.map((load) => load.stop()));
 
-  checkAnswers(stage, name, callers.usual.seen, []);
-  checkAnswers(stage, `${name}: streams open when it jumped`, streams, []);
-  checkLimit(stage, callers.limited, startedAt);
+  checkAnswers(context, name, callers.usual.seen, []);
+  checkAnswers(context, `${name}: streams open when it jumped`, streams, []);
+  checkLimit(context, callers.limited, startedAt);
   const seen = [...all.flatMap((load) => load.served), ...streams.filter(isServed)];
-  const lost = await checkBooks(stage, name, seen);
-  await checkDurations(stage, seen);
-  const held = await checkHolds(stage, name, node);
-  checkSurprises(stage, name, node);
+  const lost = await checkBooks(context, name, seen);
+  await checkDurations(context, seen);
+  const held = await checkHolds(context, name, node);
+  checkSurprises(context, name, node);
   report.row({
     outage: `${name}, back, forth and right again, at ${CALLS_A_SECOND}/s`,
     answers: tally([...callers.usual.seen, ...streams]),
@@ -112,16 +115,16 @@ async function withJumps(
 
 const nameOf = (shift: number): string => (shift === 0 ? 'the right time' : `${shift > 0 ? '+' : '−'}1 h`);
 
-async function checkLane({ report }: Stage, load: Load, since: number, what: string): Promise<void> {
+async function checkLane({ report }: DrillContext, load: Load, since: number, what: string): Promise<void> {
   await delay(LANE_BACK_MS + 500);
   const took = recoveredAfter(load, since);
   report.check(`${name}: ${what}`, `within ${seconds(LANE_BACK_MS)}`, seconds(took), took <= LANE_BACK_MS);
 }
 
 /** A supplier says at what instant of its clock it wants to be asked again: that is no hour away. */
-async function checkPause(stage: Stage, load: Load): Promise<void> {
+async function checkPause(context: DrillContext, load: Load): Promise<void> {
   const back = new Date(Date.now() + PAUSE_MS).toUTCString();
-  const lift = await stage.house.slow.fault({
+  const lift = await context.testbed.slow.fault({
     match: { model: `sim-${SLOW}` },
     times: 1,
     fault: { kind: 'status', status: 429, headers: { 'retry-after': back } },
@@ -131,7 +134,7 @@ async function checkPause(stage: Stage, load: Load): Promise<void> {
   await lift();
   const failed = load.seen.filter((seen) => seen.at >= since && !isServed(seen));
   const took = recoveredAfter(load, since);
-  stage.report.check(
+  context.report.check(
     `${name}: a supplier that names an instant ${seconds(PAUSE_MS)} away is asked again`,
     `then, and not before`,
     failed.length === 0 ? 'before' : seconds(took),
@@ -141,15 +144,15 @@ async function checkPause(stage: Stage, load: Load): Promise<void> {
 
 /** A key ends when it ends, by the clock that all nodes share: not an hour later, and not an hour before. */
 async function checkEnds(
-  { house, report }: Stage,
+  { testbed, report }: DrillContext,
   node: GatewayNode,
   until: (at: number) => Promise<unknown>,
 ): Promise<void> {
   const [back, forth] = jumps;
-  const endsIn = async (milliseconds: number): Promise<Door> => {
+  const endsIn = async (milliseconds: number): Promise<Endpoint> => {
     const instant = new Date(Date.now() + milliseconds).toISOString();
-    const made = await house.makeKey(house.shared, { name: 'that ends', expires_at: instant });
-    return node.door(made.text);
+    const made = await testbed.makeKey(testbed.shared, { name: 'that ends', expires_at: instant });
+    return node.endpoint(made.text);
   };
   await until(back.at + 1_000);
   const [soon, later] = [await endsIn(2_000), await endsIn(HOUR_MS / 2)];
@@ -173,7 +176,7 @@ async function checkEnds(
 }
 
 /** A minute is a minute under any clock: the rate limit neither opens early nor stays shut. */
-function checkLimit({ report }: Stage, load: Load, startedAt: number): void {
+function checkLimit({ report }: DrillContext, load: Load, startedAt: number): void {
   const served = load.served.map(({ at }) => at - startedAt).sort((a, b) => a - b);
   const first = served.filter((at) => at < MINUTE_MS).length;
   const again = served.find((at) => at >= MINUTE_MS) ?? Infinity;
@@ -208,7 +211,10 @@ interface Durations {
   age: number;
 }
 
-async function checkDurations({ house: { books }, report }: Stage, seen: readonly Seen[]): Promise<void> {
+async function checkDurations(
+  { testbed: { books }, report }: DrillContext,
+  seen: readonly Seen[],
+): Promise<void> {
   const rows = await books.database.query<Durations>(
     `SELECT latency_ms, first_token_ms, attempts,
             (extract(epoch FROM settled_at - created_at) * 1000)::float8 AS apart,

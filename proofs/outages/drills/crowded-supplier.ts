@@ -3,7 +3,7 @@ import { plain, SLOW } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import { isServed, Load, tally, times } from '../load';
 import { spread } from '../report';
-import type { Drill } from '../stage';
+import type { Drill } from '../drill';
 
 /** A tenth of the usual limits, so that a tenth of the callers shows the same. */
 const environment = { OPEN_REQUESTS_LIMIT: '200', SUPPLIER_CONNECTIONS: '26' };
@@ -15,23 +15,23 @@ const name = 'A supplier that is asked more than a node carries';
 /** It takes its time for every answer, and callers keep coming: those who ask for something else are served. */
 export const crowdedSupplier: Drill = {
   name: 'crowded-supplier',
-  async run(stage) {
-    const { house, report } = stage;
-    const node = await house.node('crowded', { environment });
-    const quicken = await house.slow.fault({
+  async run(context) {
+    const { testbed, report } = context;
+    const node = await testbed.node('crowded', { environment });
+    const quicken = await testbed.slow.fault({
       match: { model: `sim-${SLOW}` },
       fault: { kind: 'delay', ms: ANSWER_MS },
     });
-    const door = node.door(house.key);
-    const slow = new Load([door], (place) => plain(SLOW, place)).start(CALLS_A_SECOND);
-    const others = new Load([door], (place) => plain('chatty', place)).start(OTHERS_A_SECOND);
+    const endpoint = node.endpoint(testbed.key);
+    const slow = new Load([endpoint], (place) => plain(SLOW, place)).start(CALLS_A_SECOND);
+    const others = new Load([endpoint], (place) => plain('chatty', place)).start(OTHERS_A_SECOND);
     await delay(1.5 * ANSWER_MS);
     await others.stop();
     await quicken();
     await slow.stop();
-    checkAnswers(stage, `${name}: models of others`, others.seen, []);
+    checkAnswers(context, `${name}: models of others`, others.seen, []);
     const refused = slow.seen.filter((seen) => !isServed(seen));
-    const lost = await checkBooks(stage, name, [...slow.served, ...others.served]);
+    const lost = await checkBooks(context, name, [...slow.served, ...others.served]);
     await node.stop();
     report.row({
       outage: `${name}, ${ANSWER_MS / 1_000} s for each answer`,

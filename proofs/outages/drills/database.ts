@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { longStream, mixed } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
-import type { GatewayNode } from '../house';
-import { call, type Door, isServed, Load, recoveredAfter, type Seen, tally, times } from '../load';
+import type { GatewayNode } from '../testbed';
+import { call, type Endpoint, isServed, Load, recoveredAfter, type Seen, tally, times } from '../load';
 import { milliseconds, percentile, seconds, spread } from '../report';
-import type { Drill, Stage } from '../stage';
+import type { Drill, DrillContext } from '../drill';
 
 const CALLS_A_SECOND = 60;
 const STREAMS = 20;
@@ -13,51 +13,51 @@ const RECOVERY_MS = 3_000;
 const PATIENCE_MS = 2_500;
 const codes = ['billing_unavailable', 'auth_unavailable', 'service_unavailable'];
 
-interface Manner {
+interface DatabaseOutage {
   readonly name: string;
-  takeAway(stage: Stage): Promise<void> | void;
-  bringBack(stage: Stage): Promise<void> | void;
+  takeAway(context: DrillContext): Promise<void> | void;
+  restore(context: DrillContext): Promise<void> | void;
 }
 
-const manners: readonly Manner[] = [
+const outages: readonly DatabaseOutage[] = [
   {
     name: 'PostgreSQL silent (SIGSTOP)',
-    takeAway: ({ house }) => house.postgres.pause(),
-    bringBack: ({ house }) => house.postgres.resume(),
+    takeAway: ({ testbed }) => testbed.postgres.pause(),
+    restore: ({ testbed }) => testbed.postgres.resume(),
   },
   {
     name: 'PostgreSQL shut down',
-    takeAway: ({ house }) => house.postgres.shutDown(),
-    bringBack: ({ house }) => house.postgres.launch(),
+    takeAway: ({ testbed }) => testbed.postgres.shutDown(),
+    restore: ({ testbed }) => testbed.postgres.launch(),
   },
 ];
 
 /** The database is away under load: what the node holds is spent, what it cannot check is refused, nothing is lost. */
 export const database: Drill = {
   name: 'database',
-  async run(stage) {
-    for (const manner of manners) await withoutDatabase(stage, manner);
+  async run(context) {
+    for (const outage of outages) await withoutDatabase(context, outage);
   },
 };
 
-async function withoutDatabase(stage: Stage, manner: Manner): Promise<void> {
-  const { house, report, quick } = stage;
-  const { name } = manner;
-  const node = house.shared;
-  const door = node.door(house.key);
-  const stranger = await house.makeKey(node, { name: 'not seen before' });
-  const load = new Load([door], mixed).start(CALLS_A_SECOND);
+async function withoutDatabase(context: DrillContext, outage: DatabaseOutage): Promise<void> {
+  const { testbed, report, quick } = context;
+  const { name } = outage;
+  const node = testbed.shared;
+  const endpoint = node.endpoint(testbed.key);
+  const stranger = await testbed.makeKey(node, { name: 'not seen before' });
+  const load = new Load([endpoint], mixed).start(CALLS_A_SECOND);
   await delay(1_500);
-  const streams = Array.from({ length: STREAMS }, (_, place) => call(door, longStream(place, 4)));
+  const streams = Array.from({ length: STREAMS }, (_, place) => call(endpoint, longStream(place, 4)));
   await delay(1_000);
 
   const goneAt = performance.now();
-  await manner.takeAway(stage);
-  const [looks] = await Promise.all([
-    lookAround(node, node.door(stranger.text)),
+  await outage.takeAway(context);
+  const [probeAnswers] = await Promise.all([
+    probeNode(node, node.endpoint(stranger.text)),
     delay(quick ? 4_000 : 10_000),
   ]);
-  await manner.bringBack(stage);
+  await outage.restore(context);
   const backAt = performance.now();
   await delay(RECOVERY_MS + 500);
   await load.stop();
@@ -65,7 +65,7 @@ async function withoutDatabase(stage: Stage, manner: Manner): Promise<void> {
 
   const meanwhile = load.between(goneAt, backAt);
   const refused = meanwhile.filter((seen) => !isServed(seen));
-  checkAnswers(stage, name, meanwhile, codes);
+  checkAnswers(context, name, meanwhile, codes);
   const slowest = percentile(times(refused), 0.99);
   report.check(
     `${name}: time to refuse, p99`,
@@ -73,8 +73,8 @@ async function withoutDatabase(stage: Stage, manner: Manner): Promise<void> {
     spread(times(refused)),
     slowest <= PATIENCE_MS,
   );
-  checkAnswers(stage, `${name}: streams open when it went`, open, []);
-  reportLooks(stage, name, looks);
+  checkAnswers(context, `${name}: streams open when it went`, open, []);
+  reportProbes(context, name, probeAnswers);
   const recovery = recoveredAfter(load, backAt);
   report.check(
     `${name}: all served again`,
@@ -82,7 +82,7 @@ async function withoutDatabase(stage: Stage, manner: Manner): Promise<void> {
     seconds(recovery),
     recovery <= RECOVERY_MS,
   );
-  const lost = await checkBooks(stage, name, [...load.served, ...open.filter(isServed)]);
+  const lost = await checkBooks(context, name, [...load.served, ...open.filter(isServed)]);
   report.row({
     outage: `${name} for ${quick ? 4 : 10} s at ${CALLS_A_SECOND}/s`,
     answers: tally(meanwhile),
@@ -92,35 +92,35 @@ async function withoutDatabase(stage: Stage, manner: Manner): Promise<void> {
   });
 }
 
-interface Look {
+interface ProbeAnswer {
   readonly path: string;
   readonly status: number;
   readonly ms: number;
 }
 
-interface Looks {
-  readonly probes: readonly Look[];
+interface ProbeAnswers {
+  readonly probes: readonly ProbeAnswer[];
   readonly stranger: Seen;
 }
 
 /** What probes and a key that the node has not seen yet get meanwhile. */
-async function lookAround(node: GatewayNode, stranger: Door): Promise<Looks> {
+async function probeNode(node: GatewayNode, stranger: Endpoint): Promise<ProbeAnswers> {
   await delay(1_000);
   const paths = ['/health', '/health/live', '/health/ready'];
   const [seen, ...probes] = await Promise.all([
     call(stranger, mixed(1)),
-    ...paths.map((path) => look(node, path)),
+    ...paths.map((path) => probe(node, path)),
   ]);
   return { probes, stranger: seen };
 }
 
-async function look(node: GatewayNode, path: string): Promise<Look> {
+async function probe(node: GatewayNode, path: string): Promise<ProbeAnswer> {
   const startedAt = performance.now();
   const { status } = await fetch(node.url + path, { signal: AbortSignal.timeout(20_000) });
   return { path, status, ms: performance.now() - startedAt };
 }
 
-function reportLooks({ report }: Stage, name: string, { probes, stranger }: Looks): void {
+function reportProbes({ report }: DrillContext, name: string, { probes, stranger }: ProbeAnswers): void {
   for (const { path, status, ms } of probes) {
     const isReadiness = path === '/health/ready';
     const [wanted, patience] = isReadiness ? [503, PATIENCE_MS] : [200, 250];

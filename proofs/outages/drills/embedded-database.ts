@@ -5,11 +5,11 @@ import { runningEmbeddedPostgres } from '../../../src/platform/database/embedded
 import { Books } from '../books';
 import { longStream, mixed } from '../catalogue';
 import { checkAnswers, checkBooks, checkSurprises } from '../checks';
-import type { GatewayNode } from '../house';
-import { call, type Door, idsOf, isServed, Load, recoveredAfter, tally, times } from '../load';
+import type { GatewayNode } from '../testbed';
+import { call, type Endpoint, idsOf, isServed, Load, recoveredAfter, tally, times } from '../load';
 import { seconds, spread } from '../report';
 import { type Room, smallDisk } from '../room';
-import type { Drill, Stage } from '../stage';
+import type { Drill, DrillContext } from '../drill';
 
 const CALLS_A_SECOND = 40;
 const STREAMS = 10;
@@ -24,7 +24,7 @@ const codes = ['billing_unavailable', 'auth_unavailable', 'service_unavailable']
 /** How a call may end whose bill can be written nowhere; it is not charged. */
 const unrecorded = ['stream_error', 'supplier_settlement_failed'];
 
-interface Manner {
+interface Outage {
   readonly name: string;
   readonly recoveryMs: number;
   readonly lastsMs: number;
@@ -41,19 +41,20 @@ interface Manner {
  */
 export const embeddedDatabase: Drill = {
   name: 'embedded-database',
-  async run(stage) {
-    const dataFolder = join(stage.house.postgres.folder, 'embedded');
+  async run(context) {
+    const dataFolder = join(context.testbed.postgres.folder, 'embedded');
     mkdirSync(dataFolder, { recursive: true, mode: 0o711 });
     const disk = smallDisk(dataFolder, DISK, '711');
     let node: GatewayNode | undefined;
     try {
-      node = await stage.house.node('embedded', { isEmbedded: true });
+      node = await context.testbed.node('embedded', { isEmbedded: true });
       const { ownerUrl } = serverOf(node);
-      const door = await withBooks(ownerUrl, async (books) =>
-        node!.door((await stage.house.furnishNode(node!, books)).customer),
+      const endpoint = await withBooks(ownerUrl, async (books) =>
+        node!.endpoint((await context.testbed.prepareNode(node!, books)).customer),
       );
-      for (const manner of mannersOf(node, disk)) await without(stage, node, door, manner);
-      if (disk === null) stage.report.skip('Disk of the embedded PostgreSQL full', 'nothing may be mounted');
+      for (const outage of outagesOf(node, disk)) await without(context, node, endpoint, outage);
+      if (disk === null)
+        context.report.skip('Disk of the embedded PostgreSQL full', 'nothing may be mounted');
     } finally {
       await node?.stop();
       disk?.close();
@@ -61,9 +62,9 @@ export const embeddedDatabase: Drill = {
   },
 };
 
-function mannersOf(node: GatewayNode, disk: Room | null): readonly Manner[] {
+function outagesOf(node: GatewayNode, disk: Room | null): readonly Outage[] {
   const restarted = [/the embedded PostgreSQL ended unasked/, /the embedded PostgreSQL runs again/];
-  const killed: Manner = {
+  const killed: Outage = {
     name: 'Embedded PostgreSQL killed (SIGKILL)',
     recoveryMs: RESTART_MS,
     lastsMs: 0,
@@ -73,7 +74,7 @@ function mannersOf(node: GatewayNode, disk: Room | null): readonly Manner[] {
     says: restarted,
   };
   if (disk === null) return [killed];
-  const full: Manner = {
+  const full: Outage = {
     name: 'Disk of the embedded PostgreSQL and the journal full',
     recoveryMs: LONGEST_PAUSE_MS + RESTART_MS,
     lastsMs: 8_000,
@@ -85,20 +86,25 @@ function mannersOf(node: GatewayNode, disk: Room | null): readonly Manner[] {
   return [killed, full];
 }
 
-async function without(stage: Stage, node: GatewayNode, door: Door, manner: Manner): Promise<void> {
-  const { report } = stage;
-  const { name, recoveryMs } = manner;
+async function without(
+  context: DrillContext,
+  node: GatewayNode,
+  endpoint: Endpoint,
+  outage: Outage,
+): Promise<void> {
+  const { report } = context;
+  const { name, recoveryMs } = outage;
   const { ownerUrl } = serverOf(node);
-  const load = new Load([door], mixed).start(CALLS_A_SECOND);
+  const load = new Load([endpoint], mixed).start(CALLS_A_SECOND);
   await delay(1_500);
-  const streams = Array.from({ length: STREAMS }, (_, place) => call(door, longStream(place, 3)));
+  const streams = Array.from({ length: STREAMS }, (_, place) => call(endpoint, longStream(place, 3)));
   await delay(1_000);
 
   const goneAt = performance.now();
-  manner.take();
-  await delay(manner.lastsMs);
+  outage.take();
+  await delay(outage.lastsMs);
   const ready = await readiness(node);
-  manner.giveBack();
+  outage.giveBack();
   const backAt = performance.now();
   await untilServed(load, backAt, recoveryMs);
   await load.stop();
@@ -106,29 +112,29 @@ async function without(stage: Stage, node: GatewayNode, door: Door, manner: Mann
 
   const recovery = recoveredAfter(load, backAt);
   const meanwhile = load.between(goneAt, Math.max(backAt + recovery + 1, goneAt + LEAST_WHILE_MS));
-  const allowed = manner.isBillLost ? unrecorded : [];
-  checkAnswers(stage, name, meanwhile, [...codes, ...allowed]);
-  checkAnswers(stage, `${name}: streams open when it went`, open, allowed);
+  const allowed = outage.isBillLost ? unrecorded : [];
+  checkAnswers(context, name, meanwhile, [...codes, ...allowed]);
+  checkAnswers(context, `${name}: streams open when it went`, open, allowed);
   report.check(
     `${name}: all served again`,
     `within ${seconds(recoveryMs)}`,
     seconds(recovery),
     recovery <= recoveryMs && load.between(backAt + recovery + 1, Infinity).some(isServed),
   );
-  for (const words of manner.says)
+  for (const words of outage.says)
     report.check(`${name}: the log says`, words.source, 'read', words.test(node.program.text));
-  if (manner.isBillLost)
+  if (outage.isBillLost)
     report.check(
       `${name}: GET /health/ready`,
       '503, and why',
       ready.slice(0, 80),
       ready.startsWith('503') && ready.includes('ENOSPC'),
     );
-  checkSurprises(stage, name, node);
+  checkSurprises(context, name, node);
   const acknowledged = [...load.served, ...open.filter(isServed)];
   const unbilled = [...meanwhile, ...open].filter(({ code }) => unrecorded.includes(code));
   const lost = await withBooks(ownerUrl, async (books) => {
-    const answer = await checkBooks(stage, name, acknowledged, books);
+    const answer = await checkBooks(context, name, acknowledged, books);
     const charged = (await books.records(idsOf(unbilled))).filter(({ costNano }) => costNano > 0n).length;
     report.check(
       `${name}: charged without an answer`,

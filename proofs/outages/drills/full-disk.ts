@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { longStream, mixed } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
-import type { GatewayNode } from '../house';
+import type { GatewayNode } from '../testbed';
 import { call, isServed, Load, recoveredAfter, tally, times } from '../load';
 import { milliseconds, percentile, seconds, spread } from '../report';
 import { roomFor, type Room } from '../room';
-import type { Drill, Stage } from '../stage';
+import type { Drill, DrillContext } from '../drill';
 
 const CALLS_A_SECOND = 60;
 const STREAMS = 20;
@@ -18,12 +18,12 @@ const name = 'Disk of the journal full';
 /** What runs is written into the database instead; nothing new is begun until there is room. */
 export const fullDisk: Drill = {
   name: 'full-disk',
-  async run(stage) {
-    const room = roomFor(join(stage.house.postgres.folder, 'disk'));
+  async run(context) {
+    const room = roomFor(join(context.testbed.postgres.folder, 'disk'));
     let node: GatewayNode | undefined;
     try {
-      node = await stage.house.node('disk');
-      await withoutRoom(stage, node, room);
+      node = await context.testbed.node('disk');
+      await withoutRoom(context, node, room);
     } finally {
       await node?.stop();
       room.close();
@@ -31,12 +31,12 @@ export const fullDisk: Drill = {
   },
 };
 
-async function withoutRoom(stage: Stage, node: GatewayNode, room: Room): Promise<void> {
-  const { house, report, quick } = stage;
-  const door = node.door(house.key);
-  const load = new Load([door], mixed).start(CALLS_A_SECOND);
+async function withoutRoom(context: DrillContext, node: GatewayNode, room: Room): Promise<void> {
+  const { testbed, report, quick } = context;
+  const endpoint = node.endpoint(testbed.key);
+  const load = new Load([endpoint], mixed).start(CALLS_A_SECOND);
   await delay(1_500);
-  const streams = Array.from({ length: STREAMS }, (_, place) => call(door, longStream(place, 3)));
+  const streams = Array.from({ length: STREAMS }, (_, place) => call(endpoint, longStream(place, 3)));
   await delay(1_000);
 
   const fullAt = performance.now();
@@ -50,7 +50,7 @@ async function withoutRoom(stage: Stage, node: GatewayNode, room: Room): Promise
 
   const meanwhile = load.between(fullAt, roomAt);
   const refused = meanwhile.filter((seen) => !isServed(seen));
-  checkAnswers(stage, name, meanwhile, ['billing_unavailable']);
+  checkAnswers(context, name, meanwhile, ['billing_unavailable']);
   report.check(
     `${name}: refused`,
     'all after the first moments',
@@ -63,7 +63,7 @@ async function withoutRoom(stage: Stage, node: GatewayNode, room: Room): Promise
     spread(times(refused)),
     refused.length > 0 && percentile(times(refused), 0.99) <= REFUSED_MS,
   );
-  checkAnswers(stage, `${name}: streams open when it filled up`, open, []);
+  checkAnswers(context, `${name}: streams open when it filled up`, open, []);
   const recovery = recoveredAfter(load, roomAt);
   report.check(
     `${name}: all served again`,
@@ -71,7 +71,7 @@ async function withoutRoom(stage: Stage, node: GatewayNode, room: Room): Promise
     seconds(recovery),
     recovery <= RECOVERY_MS,
   );
-  const lost = await checkBooks(stage, name, [...load.served, ...open.filter(isServed)]);
+  const lost = await checkBooks(context, name, [...load.served, ...open.filter(isServed)]);
   report.row({
     outage: `${name} (${room.how}) at ${CALLS_A_SECOND}/s`,
     answers: tally(meanwhile),

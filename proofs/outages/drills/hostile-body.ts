@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { plain } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import { hostileBodies, type HostileBody } from '../hostile-bodies';
-import { type Door, Load } from '../load';
+import { type Endpoint, Load } from '../load';
 import { Prober } from '../probe-thread';
 import { milliseconds, percentile } from '../report';
-import type { Drill } from '../stage';
+import type { Drill } from '../drill';
 
 const CALLS_A_SECOND = 20;
 const LAG_MS = 100;
@@ -18,11 +18,11 @@ const name = 'A hostile body';
 /** Bodies made to keep the event loop busy: how long does everybody else wait? */
 export const hostileBody: Drill = {
   name: 'hostile-body',
-  async run(stage) {
-    const { house, report } = stage;
-    const node = house.shared;
-    const door = node.door(house.key);
-    const load = new Load([door], (place) => plain('chatty', place)).start(CALLS_A_SECOND);
+  async run(context) {
+    const { testbed, report } = context;
+    const node = testbed.shared;
+    const endpoint = node.endpoint(testbed.key);
+    const load = new Load([endpoint], (place) => plain('chatty', place)).start(CALLS_A_SECOND);
     const prober = Prober.start(node.url);
     await delay(1_500);
     let worst = { lag: 0, body: '' };
@@ -33,7 +33,7 @@ export const hostileBody: Drill = {
       let answer = '';
       // The smallest of several is what the body costs; the rest is what else the machine did.
       for (let round = 0; round < ROUNDS && (lags.at(-1) ?? LAG_MS) >= LAG_MS; round += 1) {
-        const tried = await tryBody(prober, door, body);
+        const tried = await tryBody(prober, endpoint, body);
         lags.push(tried.lag);
         answer = tried.answer;
       }
@@ -49,8 +49,8 @@ export const hostileBody: Drill = {
     }
     await prober.stop();
     await load.stop();
-    checkAnswers(stage, `${name}: other callers`, load.seen, []);
-    const lost = await checkBooks(stage, name, load.served);
+    checkAnswers(context, `${name}: other callers`, load.seen, []);
+    const lost = await checkBooks(context, name, load.served);
     report.row({
       outage: `${hostileBodies.length} hostile bodies, the worst: ${worst.body}`,
       answers: [...answers].map(([answer, count]) => `${count} × ${answer}`).join(', '),
@@ -67,16 +67,16 @@ interface Tried {
 }
 
 /** Sends the body while another caller asks, again and again, whether the process is alive. */
-async function tryBody(prober: Prober, door: Door, body: HostileBody): Promise<Tried> {
+async function tryBody(prober: Prober, endpoint: Endpoint, body: HostileBody): Promise<Tried> {
   await prober.look();
   await delay(PAUSE_MS);
   const usual = percentile(await prober.look(), 0.5);
-  const answer = await send(door, body);
+  const answer = await send(endpoint, body);
   await delay(PAUSE_MS);
   return { lag: Math.max(0, percentile(await prober.look(), 1) - usual), answer };
 }
 
-function send({ url, key }: Door, { path, contentType, bytes }: HostileBody): Promise<string> {
+function send({ url, key }: Endpoint, { path, contentType, bytes }: HostileBody): Promise<string> {
   return new Promise((resolve) => {
     const headers = {
       authorization: `Bearer ${key}`,

@@ -7,7 +7,7 @@ import { mixed } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import { Load, tally, times } from '../load';
 import { seconds, spread } from '../report';
-import type { Drill } from '../stage';
+import type { Drill } from '../drill';
 
 const CALLS_A_SECOND = 20;
 const MAILS = 10;
@@ -19,16 +19,16 @@ const name = 'Mail server gone';
 /** No mail server listens: calls do not notice, and mails wait until one does. */
 export const mailServer: Drill = {
   name: 'mail-server',
-  async run(stage) {
-    const { house, report } = stage;
-    const node = house.shared;
+  async run(context) {
+    const { testbed, report } = context;
+    const node = testbed.shared;
     const settings = loadSettings({ NODE_ENV: 'test', DATA_FOLDER: node.dataFolder });
     const logger = Logger.create(settings, { write: () => undefined });
-    const { connection, close } = QueueConnection.toPostgres(house.postgres.url, 3, logger);
+    const { connection, close } = QueueConnection.toPostgres(testbed.postgres.url, 3, logger);
     const queue = new Queue('mail', { connection });
     try {
       const mailer = new Mailer(queue);
-      const load = new Load([node.door(house.key)], mixed).start(CALLS_A_SECOND);
+      const load = new Load([node.endpoint(testbed.key)], mixed).start(CALLS_A_SECOND);
       await delay(1_000);
       const from = performance.now();
       for (let place = 0; place < MAILS; place += 1) {
@@ -38,7 +38,7 @@ export const mailServer: Drill = {
       const waiting = await stillQueued(queue);
       report.check(`${name}: mails in the queue`, `${MAILS}`, `${waiting}`, waiting === MAILS);
       const backAt = performance.now();
-      const { received, took } = await receiveAll(house.mailPort, MAILS);
+      const { received, took } = await receiveAll(testbed.mailPort, MAILS);
       await load.stop();
       const meanwhile = load.between(from, backAt);
       report.check(
@@ -47,8 +47,8 @@ export const mailServer: Drill = {
         `${received} in ${seconds(took)}`,
         received === MAILS,
       );
-      checkAnswers(stage, name, meanwhile, []);
-      const lost = await checkBooks(stage, name, load.served);
+      checkAnswers(context, name, meanwhile, []);
+      const lost = await checkBooks(context, name, load.served);
       report.row({
         outage: `${name} for ${AWAY_MS / 1_000} s, ${MAILS} mails and ${CALLS_A_SECOND}/s`,
         answers: tally(meanwhile),

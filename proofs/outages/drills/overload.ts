@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { plain } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
-import { call, type Door, isServed, Load, type Seen, tally, times } from '../load';
+import { call, type Endpoint, isServed, Load, type Seen, tally, times } from '../load';
 import { milliseconds, percentile, spread } from '../report';
-import type { Drill } from '../stage';
+import type { Drill } from '../drill';
 
 /** So many at a time, for so long each: a capacity that the machine can well exceed. */
 const PLACES = 10;
@@ -19,17 +19,17 @@ const name = `${TIMES} times as many calls as a node carries`;
 /** Calls keep coming whether or not they are answered: what fits is served as ever, the others are told at once. */
 export const overload: Drill = {
   name: 'overload',
-  async run(stage) {
-    const { house, report } = stage;
-    const node = await house.node('overloaded', { environment: { OPEN_REQUESTS_LIMIT: String(PLACES) } });
-    const door = node.door(house.key);
-    await everyPlaceTaken(door, PEAK_MS / 4);
-    const calm = await everyPlaceTaken(door, PEAK_MS);
+  async run(context) {
+    const { testbed, report } = context;
+    const node = await testbed.node('overloaded', { environment: { OPEN_REQUESTS_LIMIT: String(PLACES) } });
+    const endpoint = node.endpoint(testbed.key);
+    await fillEveryPlace(endpoint, PEAK_MS / 4);
+    const calm = await fillEveryPlace(endpoint, PEAK_MS);
     const peak = (calm.filter(isServed).length * 1_000) / PEAK_MS;
-    let load = await tooMany(door, peak);
+    let load = await tooMany(endpoint, peak);
     // Others use this machine too: what really is slow is slow every time.
     for (let tries = 1; tries < TRIES && slowest(load) >= REFUSED_MS; tries += 1)
-      load = await tooMany(door, peak);
+      load = await tooMany(endpoint, peak);
 
     const goodput = (load.served.length * 1_000) / OVERLOAD_MS;
     report.check(
@@ -38,7 +38,7 @@ export const overload: Drill = {
       `${goodput.toFixed(0)} of ${(load.seen.length / (OVERLOAD_MS / 1_000)).toFixed(0)}`,
       goodput >= GOODPUT * peak,
     );
-    checkAnswers(stage, name, load.seen, ['capacity_exceeded']);
+    checkAnswers(context, name, load.seen, ['capacity_exceeded']);
     const refused = refusedIn(load);
     report.check(
       `${name}: time to refuse, p99`,
@@ -46,7 +46,7 @@ export const overload: Drill = {
       spread(times(refused)),
       refused.length > 0 && slowest(load) < REFUSED_MS,
     );
-    const lost = await checkBooks(stage, name, [...calm.filter(isServed), ...load.served]);
+    const lost = await checkBooks(context, name, [...calm.filter(isServed), ...load.served]);
     await node.stop();
     report.row({
       outage: `${name}: ${(TIMES * peak).toFixed(0)}/s`,
@@ -63,8 +63,8 @@ const slowly = (place: number) => {
   return { ...shot, prompt: `${shot.prompt} [[delay=${ANSWER_MS}]]` };
 };
 
-async function tooMany(door: Door, peak: number): Promise<Load> {
-  const load = new Load([door], slowly).start(TIMES * peak);
+async function tooMany(endpoint: Endpoint, peak: number): Promise<Load> {
+  const load = new Load([endpoint], slowly).start(TIMES * peak);
   await delay(OVERLOAD_MS);
   await load.stop();
   return load;
@@ -74,11 +74,11 @@ const refusedIn = (load: Load): Seen[] => load.seen.filter((seen) => !isServed(s
 const slowest = (load: Load): number => percentile(times(refusedIn(load)), 0.99);
 
 /** Each place is taken again the moment it is free. */
-async function everyPlaceTaken(door: Door, milliseconds: number): Promise<Seen[]> {
+async function fillEveryPlace(endpoint: Endpoint, milliseconds: number): Promise<Seen[]> {
   const until = performance.now() + milliseconds;
   const seen: Seen[] = [];
   const callers = Array.from({ length: PLACES }, async () => {
-    while (performance.now() < until) seen.push(await call(door, slowly(seen.length)));
+    while (performance.now() < until) seen.push(await call(endpoint, slowly(seen.length)));
   });
   await Promise.all(callers);
   return seen;

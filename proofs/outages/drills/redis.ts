@@ -5,11 +5,11 @@ import { Redis } from 'ioredis';
 import { freePort } from '../../hostile/processes';
 import { mixed, plain } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
-import type { GatewayNode } from '../house';
+import type { GatewayNode } from '../testbed';
 import { isServed, Load, type Seen, times } from '../load';
 import { Program } from '../program';
 import { milliseconds, percentile, seconds, spread } from '../report';
-import type { Drill, Stage } from '../stage';
+import type { Drill, DrillContext } from '../drill';
 
 const CALLS_A_SECOND = 40;
 const LIMIT_RPM = 120;
@@ -24,11 +24,11 @@ const name = 'Redis silent (SIGSTOP)';
 /** Redis is away under load of two nodes: callers do not notice, and together the nodes keep the rates. */
 export const redis: Drill = {
   name: 'redis',
-  async run(stage) {
-    const server = await startRedis(stage);
+  async run(context) {
+    const server = await startRedis(context);
     if (server === null) return;
     try {
-      await withoutRedis(stage, server);
+      await withoutRedis(context, server);
     } finally {
       server.program.signal('SIGCONT');
       await server.program.stop();
@@ -42,9 +42,9 @@ interface RedisProcess {
 }
 
 /** Null where there is none to start: then the drill is left out, except where everything has to be tried. */
-async function startRedis({ house, report }: Stage): Promise<RedisProcess | null> {
+async function startRedis({ testbed, report }: DrillContext): Promise<RedisProcess | null> {
   const port = await freePort();
-  const folder = join(house.postgres.folder, 'redis');
+  const folder = join(testbed.postgres.folder, 'redis');
   mkdirSync(folder, { recursive: true });
   const words = [
     '--port',
@@ -69,17 +69,17 @@ async function startRedis({ house, report }: Stage): Promise<RedisProcess | null
   }
 }
 
-async function withoutRedis(stage: Stage, server: RedisProcess): Promise<void> {
-  const { house, report, quick } = stage;
+async function withoutRedis(context: DrillContext, server: RedisProcess): Promise<void> {
+  const { testbed, report, quick } = context;
   const environment = { REDIS_URL: server.url };
-  const nodes = await Promise.all(['left', 'right'].map((side) => house.node(side, { environment })));
-  const limited = await house.makeKey(nodes[0]!, { name: 'limited', rate_limit_rpm: LIMIT_RPM });
+  const nodes = await Promise.all(['left', 'right'].map((side) => testbed.node(side, { environment })));
+  const limited = await testbed.makeKey(nodes[0]!, { name: 'limited', rate_limit_rpm: LIMIT_RPM });
   const load = new Load(
-    nodes.map((node) => node.door(house.key)),
+    nodes.map((node) => node.endpoint(testbed.key)),
     mixed,
   ).start(CALLS_A_SECOND);
   const greedy = new Load(
-    nodes.map((node) => node.door(limited.text)),
+    nodes.map((node) => node.endpoint(limited.text)),
     (place) => plain('chatty', place),
   ).start(LIMITED_A_SECOND);
   await delay(quick ? 3_000 : 5_000);
@@ -94,8 +94,8 @@ async function withoutRedis(stage: Stage, server: RedisProcess): Promise<void> {
   await Promise.all([load.stop(), greedy.stop()]);
 
   const meanwhile = load.between(goneAt, backAt);
-  checkAnswers(stage, name, meanwhile, []);
-  checkAnswers(stage, `${name}: after it came back`, load.between(backAt, Infinity), []);
+  checkAnswers(context, name, meanwhile, []);
+  checkAnswers(context, `${name}: after it came back`, load.between(backAt, Infinity), []);
   const noticing = load.between(goneAt, goneAt + NOTICE_MS);
   report.check(
     `${name}: time to answer in its first second`,
@@ -110,9 +110,9 @@ async function withoutRedis(stage: Stage, server: RedisProcess): Promise<void> {
     spread(settled),
     percentile(settled, 0.99) <= LATENCY_MS,
   );
-  checkLimit(stage, name, greedy);
-  const lost = await checkBooks(stage, name, [...load.served, ...greedy.served]);
-  await checkFlush(stage, nodes, server);
+  checkLimit(context, name, greedy);
+  const lost = await checkBooks(context, name, [...load.served, ...greedy.served]);
+  await checkFlush(context, nodes, server);
   await Promise.all(nodes.map((node) => node.stop()));
   report.row({
     outage: `${name} for ${awaySeconds} s, two nodes at ${CALLS_A_SECOND}/s`,
@@ -127,7 +127,7 @@ async function withoutRedis(stage: Stage, server: RedisProcess): Promise<void> {
  * A call is counted after it was sent and before it was answered, so the caller's own clock tells, over every minute
  * there was. The record does not: it says when the money was held, and a cold node's first call waits for that.
  */
-function checkLimit({ report }: Stage, of: string, { served }: Load): void {
+function checkLimit({ report }: DrillContext, of: string, { served }: Load): void {
   const most = fullestMinute(served);
   report.check(
     `${of}: calls of a key of ${LIMIT_RPM} a minute, both nodes, the fullest minute`,
@@ -145,11 +145,15 @@ function fullestMinute(calls: readonly Seen[]): number {
 }
 
 /** Redis is there and has forgotten everything, as after a restart without a disk. */
-async function checkFlush(stage: Stage, nodes: readonly GatewayNode[], server: RedisProcess): Promise<void> {
-  const { house } = stage;
-  const key = await house.makeKey(nodes[0]!, { name: 'forgotten', rate_limit_rpm: LIMIT_RPM });
+async function checkFlush(
+  context: DrillContext,
+  nodes: readonly GatewayNode[],
+  server: RedisProcess,
+): Promise<void> {
+  const { testbed } = context;
+  const key = await testbed.makeKey(nodes[0]!, { name: 'forgotten', rate_limit_rpm: LIMIT_RPM });
   const greedy = new Load(
-    nodes.map((node) => node.door(key.text)),
+    nodes.map((node) => node.endpoint(key.text)),
     (place) => plain('chatty', place),
   ).start(CALLS_A_SECOND);
   await delay((LIMIT_RPM / CALLS_A_SECOND) * 1_000 + 500);
@@ -158,5 +162,5 @@ async function checkFlush(stage: Stage, nodes: readonly GatewayNode[], server: R
   client.disconnect();
   await delay(1_000);
   await greedy.stop();
-  checkLimit(stage, 'Redis emptied', greedy);
+  checkLimit(context, 'Redis emptied', greedy);
 }

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../hostile/processes';
 import { longStream, mixed } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
-import type { GatewayNode, House } from '../house';
-import { call, type Door, idsOf, isServed, Load, type Seen, tally, times } from '../load';
+import type { GatewayNode, Testbed } from '../testbed';
+import { call, type Endpoint, idsOf, isServed, Load, type Seen, tally, times } from '../load';
 import { seconds, spread } from '../report';
 import { RoundRobin } from '../round-robin';
-import type { Drill, Stage } from '../stage';
+import type { Drill, DrillContext } from '../drill';
 
 const CALLS_A_SECOND = 200;
 const STREAMS = 100;
@@ -33,19 +33,19 @@ const quickTimes: Times = { drainSeconds: 5, longest: 3, overlong: 9, second: 3 
 /** One node after the other is stopped and started again under load, behind a balancer that looks at readiness. */
 export const rollingRestart: Drill = {
   name: 'rolling-restart',
-  async run(stage) {
-    const { house, report, quick } = stage;
+  async run(context) {
+    const { testbed, report, quick } = context;
     const set = quick ? quickTimes : usualTimes;
-    const pair = await Pair.start(house, set.drainSeconds);
-    const door = { url: pair.url, key: house.key };
+    const pair = await Pair.start(testbed, set.drainSeconds);
+    const endpoint = { url: pair.url, key: testbed.key };
     try {
-      const load = new Load([door], mixed).start(CALLS_A_SECOND);
+      const load = new Load([endpoint], mixed).start(CALLS_A_SECOND);
       await delay(1_500);
-      const ordinary = openStreams(door, STREAMS - OVERLONG, set.longest / 4, set.longest);
-      const overlong = openStreams(door, OVERLONG, set.overlong, set.overlong);
+      const ordinary = openStreams(endpoint, STREAMS - OVERLONG, set.longest / 4, set.longest);
+      const overlong = openStreams(endpoint, OVERLONG, set.overlong, set.overlong);
       await delay(1_500);
       const leaving = [await pair.restart(0)];
-      ordinary.push(...openStreams(door, STREAMS, set.second / 4, set.second));
+      ordinary.push(...openStreams(endpoint, STREAMS, set.second / 4, set.second));
       await delay(1_500);
       leaving.push(await pair.restart(1));
       // And once more with nothing open but short calls.
@@ -59,11 +59,11 @@ export const rollingRestart: Drill = {
         leaving.map(seconds).join(', '),
         leaving.every((took) => took <= limit),
       );
-      checkAnswers(stage, `${name}: short calls`, load.seen, []);
+      checkAnswers(context, `${name}: short calls`, load.seen, []);
       const whole = await Promise.all(ordinary);
-      checkAnswers(stage, `${name}: streams of up to ${set.longest} s`, whole, []);
-      const cut = await checkOverlong(stage, set, await Promise.all(overlong));
-      const lost = await checkBooks(stage, name, [...load.served, ...whole.filter(isServed), ...cut]);
+      checkAnswers(context, `${name}: streams of up to ${set.longest} s`, whole, []);
+      const cut = await checkOverlong(context, set, await Promise.all(overlong));
+      const lost = await checkBooks(context, name, [...load.served, ...whole.filter(isServed), ...cut]);
       report.row({
         outage: `${name} at ${CALLS_A_SECOND}/s with ${STREAMS} open streams`,
         answers: `${tally(load.seen)}; streams ${tally(whole)}; streams of ${set.overlong} s: ${cut.length} ended with an error event`,
@@ -78,9 +78,9 @@ export const rollingRestart: Drill = {
 };
 
 /** Streams that last from so many to so many seconds. */
-const openStreams = (door: Door, count: number, from: number, to: number): Promise<Seen>[] =>
+const openStreams = (endpoint: Endpoint, count: number, from: number, to: number): Promise<Seen>[] =>
   Array.from({ length: count }, (_, place) =>
-    call(door, longStream(place, from + ((to - from) * place) / Math.max(1, count - 1))),
+    call(endpoint, longStream(place, from + ((to - from) * place) / Math.max(1, count - 1))),
   );
 
 /** Two nodes behind a balancer. */
@@ -89,13 +89,13 @@ class Pair {
   private proxy!: RoundRobin;
 
   private constructor(
-    private readonly house: House,
+    private readonly testbed: Testbed,
     private readonly ports: readonly number[],
     private readonly drainSeconds: number,
   ) {}
 
-  static async start(house: House, drainSeconds: number): Promise<Pair> {
-    const pair = new Pair(house, [await freePort(), await freePort()], drainSeconds);
+  static async start(testbed: Testbed, drainSeconds: number): Promise<Pair> {
+    const pair = new Pair(testbed, [await freePort(), await freePort()], drainSeconds);
     for (const place of [0, 1]) await pair.startNode(place);
     pair.proxy = await RoundRobin.start(pair.nodes.map(({ url }) => url));
     return pair;
@@ -128,12 +128,16 @@ class Pair {
   private async startNode(place: number): Promise<GatewayNode> {
     const environment = { DRAIN_TIMEOUT: `${this.drainSeconds}s`, DRAIN_NOTICE: NOTICE };
     const port = this.ports[place] ?? 0;
-    return (this.nodes[place] = await this.house.node(`rolling-${place}`, { environment, port }));
+    return (this.nodes[place] = await this.testbed.node(`rolling-${place}`, { environment, port }));
   }
 }
 
 /** Whole where the node was not the first to go; else ended with an error event, and a bill for what was said. */
-async function checkOverlong({ house, report }: Stage, set: Times, seen: readonly Seen[]): Promise<Seen[]> {
+async function checkOverlong(
+  { testbed, report }: DrillContext,
+  set: Times,
+  seen: readonly Seen[],
+): Promise<Seen[]> {
   const cut = seen.filter(({ ending }) => ending === 'error');
   const others = seen.filter((each) => !isServed(each) && each.code !== 'stream_interrupted');
   report.check(
@@ -142,8 +146,8 @@ async function checkOverlong({ house, report }: Stage, set: Times, seen: readonl
     tally(seen),
     others.length === 0 && cut.length > 0,
   );
-  await house.books.lost(idsOf(cut));
-  const bills = await house.books.records(idsOf(cut));
+  await testbed.books.lost(idsOf(cut));
+  const bills = await testbed.books.records(idsOf(cut));
   const settled = bills.filter(({ costNano, code }) => costNano > 0n && code === 'stream_interrupted');
   report.check(
     `${name}: bills of those that were cut`,

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ENDLESS, plain } from '../catalogue';
 import { checkAnswers, checkBooks, checkHolds, checkSurprises } from '../checks';
-import type { GatewayNode, NewKey } from '../house';
+import type { GatewayNode, NewKey } from '../testbed';
 import { Load, type Shot, tally, times } from '../load';
 import { seconds, spread } from '../report';
 import { SlowReader } from '../slow-reader';
-import type { Drill, Stage } from '../stage';
+import type { Drill, DrillContext } from '../drill';
 
 const MOST_READERS = 500;
 /** An event has about so many bytes for a token. */
@@ -49,18 +49,18 @@ const endless = (tokens: number): Shot => ({
 /** A caller who reads nothing for a minute is cut off and pays for what was delivered; no other caller waits. */
 export const slowReaders: Drill = {
   name: 'slow-readers',
-  async run(stage) {
-    const { house, report, quick } = stage;
+  async run(context) {
+    const { testbed, report, quick } = context;
     if (process.platform !== 'linux') return report.skip(name, 'what the kernel keeps is asked of Linux');
     const [most, stallSeconds] = quick ? [60, 5] : [MOST_READERS, 60];
     const count = readersHere(most);
     const tokens = Math.ceil(answerBytes() / TOKEN_BYTES);
     const environment = { CLIENT_STALL_TIMEOUT: `${stallSeconds}s`, SUPPLIER_CONNECTIONS: '600' };
-    const node = await house.node('slow-readers', { environment });
-    const key = await house.makeKey(house.shared, { name: 'that reads slowly' });
+    const node = await testbed.node('slow-readers', { environment });
+    const key = await testbed.makeKey(testbed.shared, { name: 'that reads slowly' });
     const readers: SlowReader[] = [];
     try {
-      await readSlowly(stage, { node, key, readers, count, tokens, stallMs: stallSeconds * 1_000 });
+      await readSlowly(context, { node, key, readers, count, tokens, stallMs: stallSeconds * 1_000 });
     } finally {
       for (const reader of readers) reader.leave();
       await node.stop();
@@ -77,24 +77,26 @@ interface Scene {
   readonly stallMs: number;
 }
 
-async function readSlowly(stage: Stage, scene: Scene): Promise<void> {
+async function readSlowly(context: DrillContext, scene: Scene): Promise<void> {
   const { node, key, readers, count, tokens, stallMs } = scene;
-  const { house, report } = stage;
-  const others = new Load([node.door(house.key)], (place) => plain('chatty', place)).start(OTHERS_A_SECOND);
+  const { testbed, report } = context;
+  const others = new Load([node.endpoint(testbed.key)], (place) => plain('chatty', place)).start(
+    OTHERS_A_SECOND,
+  );
   await delay(1_000);
   const before = residentKib(node);
   const startedAt = performance.now();
   while (readers.length < count) {
-    readers.push(await SlowReader.open(node.door(key.text), endless(tokens)));
+    readers.push(await SlowReader.open(node.endpoint(key.text), endless(tokens)));
     await delay(ARRIVE_MS);
   }
   // Those who are left find out only when they have read what the kernel had for them: the node has to be asked.
-  const stayed = (): Promise<number> => node.gauge('gateway_streams_active{endpoint="chat"}');
+  const activeStreams = (): Promise<number> => node.gauge('gateway_streams_active{endpoint="chat"}');
   const elapsed = (): number => performance.now() - startedAt;
   let [most, left, soonest, allCame] = [before, count, Infinity, false];
   while ((left > 0 || !allCame) && elapsed() < FILL_MS + 2 * stallMs + SLACK_MS) {
     await delay(250);
-    left = await stayed();
+    left = await activeStreams();
     if (left === count) allCame = true;
     else if (allCame) soonest = Math.min(soonest, elapsed());
     most = Math.max(most, residentKib(node));
@@ -116,17 +118,17 @@ async function readSlowly(stage: Stage, scene: Scene): Promise<void> {
     mebibytes(grown),
     grown <= MEMORY_SHARE * said,
   );
-  checkAnswers(stage, `${what}: everybody else`, others.seen, []);
-  const bills = await billsOf(stage, scene);
+  checkAnswers(context, `${what}: everybody else`, others.seen, []);
+  const bills = await billsOf(context, scene);
   report.check(
     `${what}: billed once, for less than the whole answer`,
     `${count}`,
     `${bills}`,
     bills === count,
   );
-  const lost = await checkBooks(stage, name, others.served);
-  const held = await checkHolds(stage, name, node);
-  checkSurprises(stage, name, node);
+  const lost = await checkBooks(context, name, others.served);
+  const held = await checkHolds(context, name, node);
+  checkSurprises(context, name, node);
   report.row({
     outage: `${count} callers who read a byte a second`,
     answers: `left after ${seconds(stallMs)} without progress; everybody else ${tally(others.seen)}`,
@@ -142,7 +144,7 @@ const residentKib = ({ program }: GatewayNode): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${program.pid}/status`, 'utf8'))?.[1] ?? NaN);
 
 /** How many of them have one bill, settled as broken off. */
-async function billsOf({ house: { books } }: Stage, { key, count, tokens }: Scene): Promise<number> {
+async function billsOf({ testbed: { books } }: DrillContext, { key, count, tokens }: Scene): Promise<number> {
   for (let waited = 0; ; waited += 200) {
     const all = await books.recordsOfKey(key.publicId);
     const good = all.filter(

@@ -6,7 +6,7 @@ import { mixed } from '../catalogue';
 import { checkAnswers, checkBooks, checkSurprises } from '../checks';
 import { Load, tally, times } from '../load';
 import { seconds, spread } from '../report';
-import type { Drill, Stage } from '../stage';
+import type { Drill, DrillContext } from '../drill';
 
 const MOST_IDLE = 10_000;
 /** For everything else this process has open. */
@@ -24,12 +24,12 @@ const name = 'Callers who do not get to the point';
 /** Connections that say nothing, headers and bodies that come letter by letter: at the product's own limits. */
 export const slowSenders: Drill = {
   name: 'slow-senders',
-  async run(stage) {
-    const { house, report } = stage;
-    const node = await house.node('slow-senders');
-    const door = node.door(house.key);
-    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${house.key}\r\n`;
-    const load = new Load([door], mixed).start(CALLS_A_SECOND);
+  async run(context) {
+    const { testbed, report } = context;
+    const node = await testbed.node('slow-senders');
+    const endpoint = node.endpoint(testbed.key);
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer ${testbed.key}\r\n`;
+    const load = new Load([endpoint], mixed).start(CALLS_A_SECOND);
     const senders: Sender[] = [];
     try {
       for (let place = 0; place < DRIPPERS; place += 1) {
@@ -49,10 +49,10 @@ export const slowSenders: Drill = {
       for (const sender of senders) sender.leave();
     }
     await load.stop();
-    for (const kind of ['idle', 'header', 'body'] as const) check(stage, senders, kind);
-    checkAnswers(stage, `${name}: everybody else`, load.seen, []);
-    const lost = await checkBooks(stage, name, load.served);
-    checkSurprises(stage, name, node);
+    for (const kind of ['idle', 'header', 'body'] as const) check(context, senders, kind);
+    checkAnswers(context, `${name}: everybody else`, load.seen, []);
+    const lost = await checkBooks(context, name, load.served);
+    checkSurprises(context, name, node);
     await node.stop();
     report.row({
       outage: `${senders.length.toLocaleString('en')} ${name.toLowerCase()}`,
@@ -66,10 +66,10 @@ export const slowSenders: Drill = {
 
 type Kind = 'idle' | 'header' | 'body';
 
-function check({ report }: Stage, all: readonly Sender[], kind: Kind): void {
+function check({ report }: DrillContext, all: readonly Sender[], kind: Kind): void {
   const senders = all.filter((sender) => sender.kind === kind);
   const limit = kind === 'body' ? BODY_MS : HEADERS_MS;
-  const stays = senders.map(({ stayedMs }) => stayedMs ?? Infinity);
+  const stays = senders.map(({ connectedMs }) => connectedMs ?? Infinity);
   const [soonest, latest] = [Math.min(...stays), Math.max(...stays)];
   report.check(
     `${name}: ${senders.length.toLocaleString('en')} × ${kind}: closed`,
@@ -90,7 +90,7 @@ function check({ report }: Stage, all: readonly Sender[], kind: Kind): void {
 /** One that connects and takes its time. */
 class Sender {
   text = '';
-  stayedMs: number | null = null;
+  connectedMs: number | null = null;
   readonly closed: Promise<void>;
   private readonly timer: NodeJS.Timeout | undefined;
 
@@ -103,7 +103,7 @@ class Sender {
     socket.setEncoding('latin1').on('data', (text: string) => (this.text += text));
     this.closed = new Promise((resolve) => {
       socket.once('close', () => {
-        this.stayedMs = performance.now() - since;
+        this.connectedMs = performance.now() - since;
         clearInterval(this.timer);
         resolve();
       });

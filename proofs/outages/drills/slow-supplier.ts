@@ -3,7 +3,7 @@ import { NEIGHBOUR, plain, SLOW } from '../catalogue';
 import { checkAnswers, checkBooks } from '../checks';
 import { Load, type Seen, tally, times } from '../load';
 import { milliseconds, percentile, seconds, spread } from '../report';
-import type { Drill, Stage } from '../stage';
+import type { Drill, DrillContext } from '../drill';
 
 const USUAL_MS = 200;
 const SLOW_MS = 10 * USUAL_MS;
@@ -16,26 +16,26 @@ const name = 'A supplier ten times as slow';
 /** One supplier becomes slow and has no stand-in: only those who asked for it wait. */
 export const slowSupplier: Drill = {
   name: 'slow-supplier',
-  run: tenTimesSlower,
+  run: slowDownTenfold,
 };
 
-async function tenTimesSlower(stage: Stage): Promise<void> {
-  const { house, report, quick } = stage;
-  const node = house.shared;
-  const usual = await house.slow.fault({
+async function slowDownTenfold(context: DrillContext): Promise<void> {
+  const { testbed, report, quick } = context;
+  const node = testbed.shared;
+  const usual = await testbed.slow.fault({
     match: { model: `sim-${SLOW}` },
     fault: { kind: 'delay', ms: USUAL_MS },
   });
-  const slow = new Load([node.door(house.key)], (place) => plain(SLOW, place)).start(CALLS_A_SECOND);
+  const slow = new Load([node.endpoint(testbed.key)], (place) => plain(SLOW, place)).start(CALLS_A_SECOND);
   const ask = (model: string): Load =>
-    new Load([node.door(house.key)], (place) => plain(model, place)).start(OTHERS_A_SECOND);
+    new Load([node.endpoint(testbed.key)], (place) => plain(model, place)).start(OTHERS_A_SECOND);
   const [elsewhere, neighbour] = [ask('chatty'), ask(NEIGHBOUR)];
   await delay(1_500);
   const from = performance.now();
   await delay(quick ? 2_000 : 4_000);
   const slowAt = performance.now();
   await usual();
-  const slower = await house.slow.fault({
+  const slower = await testbed.slow.fault({
     match: { model: `sim-${SLOW}` },
     fault: { kind: 'delay', ms: SLOW_MS },
   });
@@ -46,7 +46,7 @@ async function tenTimesSlower(stage: Stage): Promise<void> {
   await Promise.all([slow, elsewhere, neighbour].map((load) => load.stop()));
 
   const late = slow.between(slowAt + 100, until - 100);
-  checkAnswers(stage, name, late, []);
+  checkAnswers(context, name, late, []);
   const added = percentile(times(late), 0.5) - SLOW_MS;
   report.check(
     `${name}: what the gateway adds to it, p50`,
@@ -58,10 +58,10 @@ async function tenTimesSlower(stage: Stage): Promise<void> {
     ['a model of another supplier', elsewhere],
     ['another model of the same one', neighbour],
   ] as const) {
-    checkFlat(stage, `${name}: ${what}`, load.between(from, slowAt), load.between(slowAt, until));
+    checkFlat(context, `${name}: ${what}`, load.between(from, slowAt), load.between(slowAt, until));
   }
   const lost = await checkBooks(
-    stage,
+    context,
     name,
     [slow, elsewhere, neighbour].flatMap(({ served }) => served),
   );
@@ -74,12 +74,17 @@ async function tenTimesSlower(stage: Stage): Promise<void> {
   });
 }
 
-function checkFlat(stage: Stage, what: string, before: readonly Seen[], meanwhile: readonly Seen[]): void {
-  checkAnswers(stage, what, meanwhile, []);
+function checkFlat(
+  context: DrillContext,
+  what: string,
+  before: readonly Seen[],
+  meanwhile: readonly Seen[],
+): void {
+  checkAnswers(context, what, meanwhile, []);
   for (const share of [0.5, 0.99]) {
     const usual = percentile(times(before), share);
     const now = percentile(times(meanwhile), share);
-    stage.report.check(
+    context.report.check(
       `${what}: time to answer, p${share * 100}`,
       `${milliseconds(usual)} as before, + ${milliseconds(NOISE_MS)}`,
       milliseconds(now),

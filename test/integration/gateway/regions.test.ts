@@ -1,4 +1,4 @@
-import { isUnmet, keepsTheRule, makeCall, planCall, type RegionCall } from '../../../proofs/regions/calls';
+import { isUnmet, staysInRegion, makeCall, planCall, type RegionCall } from '../../../proofs/regions/calls';
 import { Suppliers } from '../../../proofs/regions/suppliers';
 import { buildWorld, type Region, regions, type World } from '../../../proofs/regions/world';
 import { Chance } from '../../../proofs/support/chance';
@@ -32,7 +32,7 @@ describe('no call leaves the regions it may be answered in', () => {
       const before = await suppliers.arrivals();
       const outcomes = await Promise.all(calls.map((call) => makeCall(app.url, call)));
       expect(await suppliers.outside(allowed, before)).toEqual({ connections: 0, requests: 0 });
-      expect(outcomes.filter((outcome) => !keepsTheRule(outcome))).toEqual([]);
+      expect(outcomes.filter((outcome) => !staysInRegion(outcome))).toEqual([]);
       const served = outcomes.filter(({ status }) => status === 200);
       if (within.length === 0) expect(outcomes.every(({ call }) => isUnmet(call))).toBe(true);
       else expect(served.length).toBeGreaterThan(10);

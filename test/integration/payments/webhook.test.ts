@@ -136,8 +136,8 @@ describe('top-ups and the events of the processor', () => {
     account().promise(broken);
     await house.deliverAll();
     expect(await house.balance(payer)).toBe(0n);
-    account().keepPromise(kept, true);
-    account().keepPromise(broken, false);
+    account().settleDelayedPayment(kept, true);
+    account().settleDelayedPayment(broken, false);
     await house.deliverAll();
     expect(await house.balance(payer)).toBe(10n * USD);
   });

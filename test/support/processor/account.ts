@@ -183,7 +183,7 @@ export class ProcessorAccount {
     this.emit('checkout.session.completed', session);
   }
 
-  keepPromise(sessionId: string, isKept: boolean): void {
+  settleDelayedPayment(sessionId: string, isKept: boolean): void {
     const session = this.sessions.get(sessionId);
     const intent = this.intents.get(String(session?.['payment_intent']));
     if (session === undefined || intent === undefined) throw missing('session');

@@ -11,7 +11,7 @@ export interface Script {
   readonly pieces: readonly Buffer[];
 }
 
-export interface Heard {
+export interface Received {
   readonly status: number;
   readonly requestId: string;
   readonly body: string;
@@ -45,7 +45,7 @@ export const SPEECH = 'of-speech';
  * The whole service over HTTP, with only the connection to suppliers replaced. Pieces are handed over one by one, and
  * after each one the proof checks what the caller has received.
  */
-export class Stage {
+export class Testbed {
   private script: Script = { type: '', pieces: [] };
   private written = 0;
   private firstAfter = -1;
@@ -56,22 +56,22 @@ export class Stage {
     private readonly key: string,
   ) {}
 
-  static async open(): Promise<Stage> {
+  static async open(): Promise<Testbed> {
     const gateway = await startGateway({ PUBLIC_REQUESTS_PER_MINUTE: '1000000' });
-    const stage = new Stage(gateway, gateway.service.firstKeys?.demo ?? '');
-    await stage.furnish();
+    const testbed = new Testbed(gateway, gateway.service.firstKeys?.demo ?? '');
+    await testbed.prepare();
     const { application } = gateway.service;
     const pools = application.get(SupplierTransport, { strict: false });
-    pools.dispatch = (_request, handler) => stage.dispatch(handler);
+    pools.dispatch = (_request, handler) => testbed.dispatch(handler);
     const server = application.getHttpServer() as Server;
     server.prependListener('request', (_request: IncomingMessage, response: ServerResponse) =>
-      stage.watch(response),
+      testbed.watch(response),
     );
-    return stage;
+    return testbed;
   }
 
   /** A body that is a form goes as one; any other as JSON. */
-  async ask(path: string, body: object, script: Script): Promise<Heard> {
+  async ask(path: string, body: object, script: Script): Promise<Received> {
     this.script = script;
     this.written = 0;
     this.firstAfter = -1;
@@ -181,7 +181,7 @@ export class Stage {
     };
   }
 
-  private async furnish(): Promise<void> {
+  private async prepare(): Promise<void> {
     const { application } = this.gateway.service;
     const credentials = application.get(CredentialEditor, { strict: false });
     const editor = new CatalogueEditor();

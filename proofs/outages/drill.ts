@@ -1,9 +1,9 @@
-import type { House } from './house';
+import type { Testbed } from './testbed';
 import type { Report } from './report';
 
 /** What every drill gets. */
-export interface Stage {
-  readonly house: House;
+export interface DrillContext {
+  readonly testbed: Testbed;
   readonly report: Report;
   /** Shorter outages, fewer calls. */
   readonly quick: boolean;
@@ -12,5 +12,5 @@ export interface Stage {
 /** A thing that goes away while there is work. */
 export interface Drill {
   readonly name: string;
-  run(stage: Stage): Promise<void>;
+  run(context: DrillContext): Promise<void>;
 }

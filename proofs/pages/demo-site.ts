@@ -16,7 +16,7 @@ import { freePort } from '../support/free-port';
 const DAYS = 90;
 
 /** The people whose browsers look at the pages. */
-export interface Cast {
+export interface DemoPeople {
   /** Owns the demonstration's organisation and works in the administration's view. */
   readonly owner: Person;
   /** Has keys and most of the traffic. */
@@ -29,16 +29,16 @@ export interface Cast {
   readonly newcomer: Person;
 }
 
-export type Role = keyof Cast | 'nobody';
+export type Role = keyof DemoPeople | 'anonymous';
 
 /** An installation filled with the demonstration, payments, a conversation and an incident. */
-export class Showroom {
+export class DemoSite {
   private constructor(
     readonly world: World,
-    readonly cast: Cast,
+    readonly people: DemoPeople,
   ) {}
 
-  static async open(requests: number): Promise<Showroom> {
+  static async open(requests: number): Promise<DemoSite> {
     const port = await freePort();
     const world = await World.open({
       NODE_ENV: 'development',
@@ -47,7 +47,7 @@ export class Showroom {
       SETTLE_ACK: 'commit',
     });
     try {
-      return new Showroom(world, await fill(world, requests));
+      return new DemoSite(world, await fill(world, requests));
     } catch (error) {
       await world.close();
       throw error;
@@ -58,7 +58,7 @@ export class Showroom {
   look(browser: Browser, role: Role, viewing: Viewing, path: string, look: Look = {}): Promise<PageFaults> {
     return withPage(browser, viewing, async (page, context) => {
       const cookies = {
-        ...(role === 'nobody' ? {} : { svc_session: this.cast[role].session }),
+        ...(role === 'anonymous' ? {} : { svc_session: this.people[role].session }),
         ...look.cookies,
       };
       await context.addCookies(
@@ -93,7 +93,7 @@ export interface Look {
   readonly whole?: boolean;
 }
 
-async function fill(world: World, requests: number): Promise<Cast> {
+async function fill(world: World, requests: number): Promise<DemoPeople> {
   const { application } = world.gateway.service;
   const settings = application.get(Settings, { strict: false });
   const organisation = await world.database.transaction(
@@ -109,23 +109,23 @@ async function fill(world: World, requests: number): Promise<Cast> {
     () => undefined,
   );
   await makeJudged(world.database, settings, organisation, models, { days: DAYS, now: Date.now() });
-  const cast: Cast = {
+  const people: DemoPeople = {
     owner: await member(world, 'ada.lindqvist@harbour.example'),
     developer: await member(world, 'david.okafor@harbour.example'),
     payer: await world.newPerson({ displayName: 'Łucja Żółkiewska', billingExempt: false }),
     operator: await world.newPerson({ role: 'platform_owner', displayName: 'Grace Hopper' }),
     newcomer: await world.newPerson({ displayName: 'Noor Haddad' }),
   };
-  for (const person of [cast.owner, cast.operator]) {
+  for (const person of [people.owner, people.operator]) {
     expectStatus(
       await person.client.post('/dashboard/toggle-admin-mode', { json: { admin_mode: 'on' } }),
       200,
     );
   }
-  await pay(world, cast.payer);
-  await converse(cast.developer);
-  await goWrong(world);
-  return cast;
+  await pay(world, people.payer);
+  await converse(people.developer);
+  await failedRequests(world);
+  return people;
 }
 
 async function member(world: World, email: string): Promise<Person> {
@@ -163,7 +163,7 @@ async function pay(world: World, payer: Person): Promise<void> {
       projectId: null,
     }),
   );
-  const client = world.nobody.with({ authorization: `Bearer ${key.text}` });
+  const client = world.anonymous.with({ authorization: `Bearer ${key.text}` });
   for (let index = 0; index < 12; index += 1) {
     const json = {
       model: 'sim-large',
@@ -195,7 +195,7 @@ async function converse({ client }: Person): Promise<void> {
   }
 }
 
-const goWrong = (world: World): Promise<object[]> =>
+const failedRequests = (world: World): Promise<object[]> =>
   world.rows(
     `INSERT INTO incident (kind, provider, model, region, cause, status, started_at, last_seen_at, ended_at)
      VALUES ('lane', 'northcloud', 'sim-large', 'eu-central', 'backend_error', 503, now() - interval '2 h', now(), NULL),

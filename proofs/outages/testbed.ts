@@ -6,7 +6,7 @@ import { freePort } from '../hostile/processes';
 import { PostgresServer } from '../money/postgres-server';
 import { Books } from './books';
 import { catalogueOf, NEIGHBOUR } from './catalogue';
-import type { Door } from './load';
+import type { Endpoint } from './load';
 import { type Circumstances, Program } from './program';
 import { SUPPLIER_KEY, SupplierProcess } from './simulator';
 
@@ -26,7 +26,7 @@ export class GatewayNode {
     return this.environment['DATA_FOLDER'] ?? '';
   }
 
-  door(key: string): Door {
+  endpoint(key: string): Endpoint {
     return { url: this.url, key };
   }
 
@@ -56,7 +56,7 @@ export interface NewKey {
 }
 
 /** A database, two suppliers, a customer who pays from a wallet, and gateway processes as they are needed. */
-export class House {
+export class Testbed {
   private readonly nodes: GatewayNode[] = [];
   private root = '';
   private customer = '';
@@ -71,19 +71,19 @@ export class House {
     readonly mailPort: number,
   ) {}
 
-  static async open(): Promise<House> {
+  static async open(): Promise<Testbed> {
     const [postgres, steady, slow] = await Promise.all([
       PostgresServer.start(),
       SupplierProcess.start(),
       SupplierProcess.start(),
     ]);
     const books = await Books.open(postgres.ownerUrl);
-    const house = new House(postgres, steady, slow, books, await freePort());
+    const testbed = new Testbed(postgres, steady, slow, books, await freePort());
     try {
-      await house.furnish();
-      return house;
+      await testbed.prepare();
+      return testbed;
     } catch (error) {
-      await house.close();
+      await testbed.close();
       throw error;
     }
   }
@@ -163,7 +163,7 @@ export class House {
   }
 
   /** Prepares a freshly started node: the first keys exist; models and money are added. Returns the keys. */
-  async furnishNode(node: GatewayNode, books: Books): Promise<{ root: string; customer: string }> {
+  async prepareNode(node: GatewayNode, books: Books): Promise<{ root: string; customer: string }> {
     const [, root = ''] = await node.program.find(/root admin key +(svc_\w+)/);
     const [, customer = ''] = await node.program.find(/demo key +(svc_\w+)/);
     await giveMoney(books);
@@ -171,16 +171,16 @@ export class House {
     writeFileSync(file, catalogueOf({ steady: this.steady.url, slow: this.slow.url }));
     const apply = Program.node('bundle/cli.js', ['apply', file, '--yes'], node.environment);
     if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.text}`);
-    await waitForModel(node.door(customer), NEIGHBOUR);
+    await waitForModel(node.endpoint(customer), NEIGHBOUR);
     return { root, customer };
   }
 
-  private async furnish(): Promise<void> {
+  private async prepare(): Promise<void> {
     chmodSync(this.postgres.folder, 0o711);
     const environment = { SMTP_URL: `smtp://127.0.0.1:${this.mailPort}`, WORKERS: 'inline' };
     const first = await this.node('shared', { environment });
     this.first = first;
-    ({ root: this.root, customer: this.customer } = await this.furnishNode(first, this.books));
+    ({ root: this.root, customer: this.customer } = await this.prepareNode(first, this.books));
   }
 }
 
@@ -199,7 +199,7 @@ async function giveMoney({ database }: Books): Promise<void> {
   });
 }
 
-async function waitForModel({ url, key }: Door, name: string): Promise<void> {
+async function waitForModel({ url, key }: Endpoint, name: string): Promise<void> {
   for (let waited = 0; waited < 10_000; waited += 100) {
     const { status } = await fetch(`${url}/v1/models/${name}`, {
       headers: { authorization: `Bearer ${key}` },

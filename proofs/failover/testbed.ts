@@ -9,14 +9,14 @@ import type { Limits } from './limits';
 import { Scene } from './scene';
 import { Supplier } from './supplier';
 
-export interface StagedScene {
+export interface SceneDefinition {
   readonly drill: string;
   readonly name: string;
   readonly layout: Layout;
 }
 
 /** The gateway as it ships, in a process and a data folder of its own, before three suppliers. */
-export class House {
+export class Testbed {
   private constructor(
     private readonly folder: string,
     private readonly gateway: Child,
@@ -25,23 +25,23 @@ export class House {
     readonly limits: Limits,
   ) {}
 
-  static async open(scenes: readonly StagedScene[], limits: Limits): Promise<House> {
+  static async open(scenes: readonly SceneDefinition[], limits: Limits): Promise<Testbed> {
     const folder = mkdtempSync(join(tmpdir(), 'switchboard-failover-'));
     chmodSync(folder, 0o711);
     const environment = environmentOf(folder, limits);
     const [a, b, c] = await Promise.all([Supplier.start('a'), Supplier.start('b'), Supplier.start('c')]);
     const gateway = run('bundle/main.js', [], environment);
     try {
-      const house = new House(folder, gateway, { a, b, c }, await accessOf(gateway), limits);
-      await house.stock(scenes, environment);
-      return house;
+      const testbed = new Testbed(folder, gateway, { a, b, c }, await accessOf(gateway), limits);
+      await testbed.stock(scenes, environment);
+      return testbed;
     } catch (error) {
       await stopAll(folder, gateway, [a, b, c]);
       throw error;
     }
   }
 
-  scene({ drill, name, layout }: StagedScene): Scene {
+  scene({ drill, name, layout }: SceneDefinition): Scene {
     return new Scene(drill, name, layout, this.suppliers, this.access, this.limits);
   }
 
@@ -57,7 +57,7 @@ export class House {
   }
 
   /** How long the cheapest of answers takes meanwhile: the noise of the machine. Ends with the times, sorted. */
-  takePulse(): () => Promise<number[]> {
+  sampleLatency(): () => Promise<number[]> {
     const times: number[] = [];
     let isOver = false;
     const beating = (async () => {
@@ -87,11 +87,14 @@ export class House {
   }
 
   /** Applies the catalogue beside the running service, which follows by itself. */
-  private async stock(scenes: readonly StagedScene[], environment: Record<string, string>): Promise<void> {
+  private async stock(
+    scenes: readonly SceneDefinition[],
+    environment: Record<string, string>,
+  ): Promise<void> {
     const file = join(this.folder, 'gateway.yaml');
     writeFileSync(file, catalogueOf(scenes, this.suppliers));
     const apply = run('bundle/cli.js', ['apply', file, '--yes'], environment);
-    if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.said()}`);
+    if ((await apply.ended) !== 0) throw new Error(`the catalogue was refused: ${apply.errorOutput()}`);
     const last = scenes.at(-1);
     if (last === undefined) return;
     for (let waited = 0; waited < 10_000; waited += 100) {

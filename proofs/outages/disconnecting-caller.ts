@@ -1,7 +1,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { shapes } from '../failover/dialects';
 import { uuidv7 } from '../../src/kernel';
-import type { Door, Shot } from './load';
+import type { Endpoint, Shot } from './load';
 
 /** A call whose caller hung up in the middle, as the caller knows it. */
 export interface Left {
@@ -21,7 +21,7 @@ const wallClock = (): number => performance.timeOrigin + performance.now();
 /** After so many pieces of text, or after so long. */
 export type When = { readonly pieces: number } | { readonly ms: number };
 
-export function callAndLeave({ url, key }: Door, shot: Shot, when: When): Promise<Left> {
+export function callAndDisconnect({ url, key }: Endpoint, shot: Shot, when: When): Promise<Left> {
   const requestId = uuidv7();
   const { path, body } = shapes[shot.dialect];
   const text = JSON.stringify(body({ ...shot, prompt: `${shot.prompt} call-${requestId}` }));
@@ -33,7 +33,7 @@ export function callAndLeave({ url, key }: Door, shot: Shot, when: When): Promis
   };
   return new Promise((resolve) => {
     const sent = request(url + path, { method: 'POST', headers, agent });
-    const leaving = new Leaving(sent, (leftAt, pieces, tooLate) =>
+    const leaving = new Disconnection(sent, (leftAt, pieces, tooLate) =>
       resolve({ requestId, shot, leftAt, pieces, tooLate }),
     );
     sent.on('error', () => leaving.end(true));
@@ -43,10 +43,10 @@ export function callAndLeave({ url, key }: Door, shot: Shot, when: When): Promis
   });
 }
 
-export const hangUpLeavers = (): void => agent.destroy();
+export const closeConnections = (): void => agent.destroy();
 
 /** Reads until it is time to go, and goes once. */
-class Leaving {
+class Disconnection {
   private pieces = 0;
   private rest = '';
   private hasLeft = false;

@@ -18,7 +18,7 @@ export interface AuditPage {
 }
 
 /** The artefact in a process of its own, a database, a price list that was applied, and a payer. */
-export class ComponentHouse {
+export class ComponentTestbed {
   private constructor(
     readonly postgres: PostgresServer,
     private readonly program: Program,
@@ -28,7 +28,7 @@ export class ComponentHouse {
     private readonly root: string,
   ) {}
 
-  static async open(supplierUrl: string): Promise<ComponentHouse> {
+  static async open(supplierUrl: string): Promise<ComponentTestbed> {
     const postgres = await PostgresServer.start();
     try {
       const dataFolder = join(postgres.folder, 'gateway');
@@ -43,9 +43,9 @@ export class ComponentHouse {
       writeFileSync(file, JSON.stringify(priceFile(supplierUrl)));
       const apply = Program.node('bundle/cli.js', ['apply', file, '--yes'], environment);
       if ((await apply.ended) !== 0) throw new Error(`the price list was refused: ${apply.text}`);
-      const house = new ComponentHouse(postgres, program, url, file, key, root);
-      await house.waitForModels();
-      return house;
+      const testbed = new ComponentTestbed(postgres, program, url, file, key, root);
+      await testbed.waitForModels();
+      return testbed;
     } catch (error) {
       await postgres.stop();
       throw error;

@@ -27,10 +27,10 @@ export interface Target {
 }
 
 /** Everything a measurement needs, started once and taken down together. */
-export class Stage {
+export class Testbed {
   private readonly processes: MeasuredProcess[] = [];
   private key = '';
-  private struck: Promise<void> | undefined;
+  private tornDown: Promise<void> | undefined;
 
   private constructor(
     readonly folder: string,
@@ -39,24 +39,24 @@ export class Stage {
     readonly statements: StatementCount,
   ) {}
 
-  static async set(limited = false): Promise<Stage> {
+  static async set(limited = false): Promise<Testbed> {
     const folder = mkdtempSync(join(tmpdir(), 'switchboard-bench-'));
     chmodSync(folder, 0o711);
     const supplier = await Supplier.start();
     const database = await startDatabase(join(folder, 'database'));
     const statements = await StatementCount.before(database.url);
-    const stage = new Stage(folder, supplier, database, statements);
+    const testbed = new Testbed(folder, supplier, database, statements);
     try {
-      await stage.furnish(limited);
-      return stage;
+      await testbed.prepare(limited);
+      return testbed;
     } catch (error) {
-      await stage.strike();
+      await testbed.tearDown();
       throw error;
     }
   }
 
   /** Models and somebody who may use them. */
-  private async furnish(limited: boolean): Promise<void> {
+  private async prepare(limited: boolean): Promise<void> {
     await makeCaller(this.database.url);
     const environment = environmentFor(this.folder, this.database, this.database.url);
     const file = join(this.folder, 'gateway.yaml');
@@ -135,11 +135,11 @@ export class Stage {
     for (const process of this.processes) await process.stop();
   }
 
-  strike(): Promise<void> {
-    return (this.struck ??= this.takeDown());
+  tearDown(): Promise<void> {
+    return (this.tornDown ??= this.stopEverything());
   }
 
-  private async takeDown(): Promise<void> {
+  private async stopEverything(): Promise<void> {
     await this.stopProcesses();
     this.supplier.stop();
     this.statements.stop();

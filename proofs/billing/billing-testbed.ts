@@ -14,18 +14,18 @@ export interface Payer {
 }
 
 /** A service, its database that may go away, and the processor. */
-export class BillingHouse {
+export class BillingTestbed {
   private constructor(
     readonly postgres: PostgresServer,
     readonly processor: ProcessorSimulator,
     readonly nodes: readonly RunningService[],
   ) {}
 
-  static async open(nodes: number): Promise<BillingHouse> {
+  static async open(nodes: number): Promise<BillingTestbed> {
     const [postgres, processor] = await Promise.all([PostgresServer.start(), ProcessorSimulator.start()]);
     const running: RunningService[] = [];
     for (let node = 0; node < nodes; node += 1) running.push(await startNode(postgres, processor, node));
-    return new BillingHouse(postgres, processor, running);
+    return new BillingTestbed(postgres, processor, running);
   }
 
   get service(): RunningService {

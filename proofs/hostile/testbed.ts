@@ -11,7 +11,7 @@ import { freePort, type Program, type Spoken, start } from './processes';
 
 const SUPPLIER_KEY = 'sim-key-of-the-proof';
 
-export interface HouseOptions {
+export interface TestbedOptions {
   /** Goes into the environment of the gateway and of every command. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Further addresses on the inside that suppliers may live at. */
@@ -28,7 +28,7 @@ interface Addresses {
 }
 
 /** A gateway as it ships, on a database of its own, with a pretend supplier behind it that does what it is told. */
-export class House {
+export class Testbed {
   private source: DataSource | undefined;
   private programs: { readonly gateway: Program; readonly supplier: Program } | undefined;
   private addresses: Addresses | undefined;
@@ -39,18 +39,18 @@ export class House {
     private readonly postgres: EmbeddedPostgres,
   ) {}
 
-  static async open(options: HouseOptions = {}): Promise<House> {
+  static async open(options: TestbedOptions = {}): Promise<Testbed> {
     const folder = mkdtempSync(join(tmpdir(), 'switchboard-proof-'));
     // The database server may run under another account and has to pass through.
     chmodSync(folder, 0o711);
-    const house = new House(folder, await startEmbeddedPostgres({ dataFolder: folder, durable: false }));
+    const testbed = new Testbed(folder, await startEmbeddedPostgres({ dataFolder: folder, durable: false }));
     try {
-      await house.start(options);
+      await testbed.start(options);
     } catch (error) {
-      await house.close();
+      await testbed.close();
       throw error;
     }
-    return house;
+    return testbed;
   }
 
   get gateway(): Program {
@@ -82,7 +82,7 @@ export class House {
     return part;
   }
 
-  private async start({ allow, environment }: HouseOptions): Promise<void> {
+  private async start({ allow, environment }: TestbedOptions): Promise<void> {
     const { url: databaseUrl, ownerUrl } = this.postgres;
     await migrate({ url: ownerUrl, serviceUrl: databaseUrl, migrations, queue: true });
     const dataFolder = join(this.folder, 'data');

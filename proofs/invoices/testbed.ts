@@ -14,9 +14,9 @@ import { KeysService } from '../../src/keys';
 import { Database, type Tx } from '../../src/platform';
 import { type ProofGateway, startGateway } from '../support/gateway';
 import type { KeyOwner, ListedPrice, ListedRates } from './evidence';
-import { fates, priceList, type StyleName, styles } from './price-list';
+import { outcomes, priceList, type StyleName, styles } from './price-list';
 
-export interface InvoiceHouse {
+export interface InvoiceTestbed {
   readonly gateway: ProofGateway;
   readonly simulator: SimulatorServer;
   readonly keys: readonly KeyOwner[];
@@ -37,7 +37,7 @@ const JOURNAL_LENGTH = 1_000_000;
 const WALLET = '500';
 
 /** Suppliers, models, prices, and customers of every kind with their budgets. */
-export async function buildHouse(seed: number): Promise<InvoiceHouse> {
+export async function buildTestbed(seed: number): Promise<InvoiceTestbed> {
   const gateway = await startGateway();
   try {
     const simulator = await startSimulatorServer({
@@ -46,7 +46,7 @@ export async function buildHouse(seed: number): Promise<InvoiceHouse> {
       ringSize: JOURNAL_LENGTH,
       lanes: SUPPLIERS.map(({ name }) => ({ name, region: REGION })),
     });
-    await addFates(simulator.controlUrl);
+    await addOutcomes(simulator.controlUrl);
     await addCatalogue(gateway, simulator);
     const { keys, wallets } = await addCustomers(gateway);
     const stop = async (): Promise<void> => {
@@ -61,7 +61,7 @@ export async function buildHouse(seed: number): Promise<InvoiceHouse> {
 }
 
 /** What happens to a request follows from the model the supplier is asked for. */
-async function addFates(controlUrl: string): Promise<void> {
+async function addOutcomes(controlUrl: string): Promise<void> {
   const rules = [
     { match: { model: 'sim-silent' }, fault: { kind: 'wrong-usage', variant: 'absent' } },
     { match: { model: 'sim-twice' }, fault: { kind: 'wrong-usage', variant: 'double' } },
@@ -90,8 +90,8 @@ async function addCatalogue({ service }: ProofGateway, simulator: SimulatorServe
       await credentials.put(tx, { providerId, label: 'proof', kind, secret: 'sim-proof' });
     }
     for (const style of Object.keys(styles) as StyleName[]) {
-      for (const fate of fates) {
-        await addModel(tx, editor, `${style}-${fate}`, [[styles[style], `sim-${fate}`]]);
+      for (const outcome of outcomes) {
+        await addModel(tx, editor, `${style}-${outcome}`, [[styles[style], `sim-${outcome}`]]);
       }
     }
     await addModel(tx, editor, 'backed', [
@@ -153,10 +153,10 @@ function ratesOf({ rates, perCall, tiers = [] }: ListedPrice): PriceRates {
 const parsed = (rates: Partial<ListedRates>): Partial<Record<keyof ListedRates, bigint>> =>
   Object.fromEntries(Object.entries(rates).map(([name, text]) => [name, parseUsdPerMillion(text)]));
 
-const nobody = { userId: null, organisationId: null, departmentId: null, projectId: null };
+const unowned = { userId: null, organisationId: null, departmentId: null, projectId: null };
 
 /** Payers of their own, an organisation with a payer and a department, a project with another payer. */
-async function addCustomers({ service }: ProofGateway): Promise<Pick<InvoiceHouse, 'keys' | 'wallets'>> {
+async function addCustomers({ service }: ProofGateway): Promise<Pick<InvoiceTestbed, 'keys' | 'wallets'>> {
   const { application } = service;
   return application.get(Database).transaction(async (tx) => {
     const limits = application.get(Limits, { strict: false });
@@ -217,7 +217,7 @@ type Owner = Omit<KeyOwner, 'key' | 'keyId' | 'payerId'>;
 const keyMaker =
   (tx: Tx, service: KeysService) =>
   async (owner: Partial<Owner>, period: BudgetPeriod, payerId: number): Promise<KeyOwner> => {
-    const whose = { ...nobody, ...owner };
+    const whose = { ...unowned, ...owner };
     const { id, text } = await service.issue(platformScope, tx, {
       ...whose,
       kind: 'client',
