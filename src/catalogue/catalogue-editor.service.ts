@@ -7,7 +7,7 @@ import { originsOf } from './credential';
 import { ProviderCredential, wiped } from './credential.entity';
 import { Lane, Model, MODEL_STATES, ModelAlias, type ModelState, Provider } from './entities';
 import { checkAddresses, checkName, checkProvider, checkRedirects } from './catalogue-rules';
-import { aliasesVersion, stateVersion } from './sheet-version';
+import { aliasesVersion, redirectVersion, stateVersion } from './sheet-version';
 
 /** A provider is found by id, or by name; fields left out keep their value. */
 export type ProviderInput = { readonly id?: number } & Partial<
@@ -164,10 +164,14 @@ export class CatalogueEditor {
     await tx.update(Model, { id: model.id }, { state });
   }
 
-  /** Null removes it. A circle, or a chain of more than five hops, is refused. */
-  async setRedirect(tx: Tx, modelName: string, targetName: string | null): Promise<void> {
+  /**
+   * Null removes it. A circle, or a chain of more than five hops, is refused. `shown` is the version of the redirect
+   * that its author saw.
+   */
+  async setRedirect(tx: Tx, modelName: string, targetName: string | null, shown?: string): Promise<void> {
     await lockCatalogue(tx);
     const model = await modelNamed(tx, modelName);
+    refuseStale(shown, redirectVersion(model.redirectTo));
     const target = targetName === null ? null : await modelCalled(tx, targetName);
     if (target !== null) {
       const models = await tx.find(Model, { select: { id: true, redirectTo: true } });

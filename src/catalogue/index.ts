@@ -62,7 +62,7 @@ export {
 } from './model-sheet.service';
 export { type ProviderChange, type ProviderSheet, ProviderSheets } from './provider-sheet.service';
 export { type VisibilityEffect, visibilityEffect } from './provider-visibility';
-export { aliasesVersion, refuseManaged, stateVersion } from './sheet-version';
+export { aliasesVersion, redirectVersion, refuseManaged, stateVersion } from './sheet-version';
 export * from './plan';
 export { ratesOf, type StoredRates } from './price-codec';
 export { type PriceInput, PriceService, type ScheduleInput } from './price.service';

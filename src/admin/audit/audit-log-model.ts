@@ -57,16 +57,18 @@ function fieldsOf({ query, translate }: AuditLogShown): FieldModel[] {
     type: 'date',
     value: query[name],
   });
-  const written = (name: 'actor' | 'object', label: string): FieldModel => ({
+  const written = (name: 'actor' | 'object', label: string, placeholder?: string): FieldModel => ({
     id: `filter-${name}`,
     name,
     label: translate(label),
     type: 'search',
     value: query[name],
+    width: 'wide',
     filterKey: name === 'actor',
+    ...(placeholder === undefined ? {} : { placeholder: translate(placeholder) }),
   });
   return [
-    written('actor', 'audit.actor'),
+    written('actor', 'activity.page.who', 'audit.actor'),
     chosen(
       'action',
       'activity.page.what',

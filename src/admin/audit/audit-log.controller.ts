@@ -39,7 +39,7 @@ export class AuditLogController {
   async show(
     @Query() query: AuditLogQuery,
     @Req() request: HttpRequest,
-  ): Promise<ListPageModel & { cap: BannerModel; seal: BannerModel; broken: BannerModel | null }> {
+  ): Promise<ListPageModel & { cap: string; seal: BannerModel; broken: BannerModel | null }> {
     const scope = adminScope(request);
     const translate = this.pages.textsFor(request);
     const timeZone = this.pages.timeZoneOf(request);
@@ -50,7 +50,7 @@ export class AuditLogController {
     });
     const organisations = await this.organisationsOf(page.rows);
     const list = auditLogList({ request, query, scope, timeZone, translate, organisations });
-    const text = translate('audit.cap', { count: this.settings.auditExportMaxRows });
+    const cap = translate('audit.cap', { count: this.settings.auditExportMaxRows });
     const locale = this.pages.localeOf(request);
     const shown = { locale, timeZone, translate };
     const seal = sealBanner(await this.chains.of(scope), shown);
@@ -61,7 +61,7 @@ export class AuditLogController {
       translate('list.searched-to', { time: formatTime(locale, timeZone, searchedTo, 'minute') });
     return {
       ...listPage(request, page, { ...list, note }, translate),
-      cap: { tone: 'info', text },
+      cap,
       seal,
       broken,
     };

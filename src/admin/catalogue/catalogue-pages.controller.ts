@@ -13,6 +13,7 @@ import {
   type ModelState,
   ModelSheets,
   ProviderSheets,
+  redirectVersion,
   stateVersion,
   visibilityEffect,
 } from '../../catalogue';
@@ -169,7 +170,11 @@ export class CataloguePagesController {
       })),
       retiresAt: model.retiresAt?.toISOString().slice(0, 16) ?? '',
       states: MODEL_STATES.map((value) => ({ value, selected: value === model.state })),
-      versions: { state: stateVersion(model.state), aliases: aliasesVersion(sheet.aliases) },
+      versions: {
+        state: stateVersion(model.state),
+        redirect: redirectVersion(model.redirectTo),
+        aliases: aliasesVersion(sheet.aliases),
+      },
       rates: price === null ? {} : pricesOf(price.rates, formatUsd),
       history: history.map((one) => ({ ...one, ...pricesOf(one.rates, formatUsd) })),
       schedules: schedules.map((one) => ({

@@ -223,6 +223,12 @@ export class BulkStateForm extends FromPage {
 export class RedirectForm extends ModelForm {
   @LineOrNone(NAME)
   redirect_to?: string | null;
+
+  /** The version of the redirect that was shown; without one, nothing is compared. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  version?: string;
 }
 
 /** Either the names in their new order, or one model and its new place. */

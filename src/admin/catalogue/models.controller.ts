@@ -133,7 +133,7 @@ export class ModelsController {
     const sheet = await this.database.transaction(async (tx) => {
       const before = await this.sheets.read(tx, form.model);
       refuseManaged(before.model);
-      await this.editor.setRedirect(tx, form.model, form.redirect_to ?? null);
+      await this.editor.setRedirect(tx, form.model, form.redirect_to ?? null, form.version);
       const after = await this.sheets.read(tx, form.model);
       const changes = changesOf({ redirect_to: before.redirectTo }, { redirect_to: after.redirectTo });
       await this.recordIfChanged(tx, 'model.redirect-changed', after, changes, form.reason);

@@ -164,7 +164,8 @@ const circuitTones: Readonly<Record<ProviderStanding['circuit'], Tone>> = {
 };
 const credentialTones: Readonly<Record<ProviderStanding['credential'], Tone>> = {
   ready: 'ok',
-  missing: 'neutral',
+  missing: 'warn',
+  'not-needed': 'neutral',
   unreadable: 'bad',
 };
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { NO_SUMS, UsageQuery, type UsageSums } from '../../audit';
 import { CatalogueService, type CredentialState, CredentialStore } from '../../catalogue';
 import { type Scope, toJsonNumber } from '../../kernel';
-import { LaneHealth, type LaneState } from '../../routing';
+import { LaneHealth, type LaneState, SupplierStyles } from '../../routing';
 import { type Incident, IncidentLog } from './incidents/incident-log';
 import { type PoolHealth, PoolHealthQuery } from './pool-health';
 
@@ -23,7 +23,8 @@ export interface ProviderStanding {
   readonly provider: string;
   readonly style: string;
   readonly visible: boolean;
-  readonly credential: CredentialState;
+  /** `not-needed`: none is stored, and calls to this supplier go without one. */
+  readonly credential: CredentialState | 'not-needed';
   /** The worst state of its lanes on this node; `unused` where none was called. */
   readonly circuit: LaneState['state'] | 'unused';
   readonly lanes: readonly Pick<LaneState, 'model' | 'region' | 'state'>[];
@@ -54,6 +55,7 @@ export class Traffic {
     private readonly usage: UsageQuery,
     private readonly catalogue: CatalogueService,
     private readonly credentials: CredentialStore,
+    private readonly styles: SupplierStyles,
     private readonly health: LaneHealth,
     private readonly pools: PoolHealthQuery,
     private readonly incidents: IncidentLog,
@@ -84,7 +86,11 @@ export class Traffic {
     pools: readonly PoolHealth[],
   ): ProviderStanding[] {
     const lanes = Map.groupBy(this.health.states(), ({ supplier }) => supplier);
-    return this.catalogue.snapshot.providers.map(({ id, name, style, visible }) => {
+    return this.catalogue.snapshot.providers.map((provider) => {
+      const { id, name, style, visible } = provider;
+      const credential = this.credentials.stateOf(id);
+      const isNeeded =
+        this.styles.kindFor(style) === undefined || this.styles.of(provider).needsCredential(provider);
       const own = lanes.get(name) ?? [];
       const worst = own.toSorted((one, other) => severity[other.state] - severity[one.state])[0];
       const pool = pools.find(({ provider }) => provider === name);
@@ -92,7 +98,7 @@ export class Traffic {
         provider: name,
         style,
         visible,
-        credential: this.credentials.stateOf(id),
+        credential: credential === 'missing' && !isNeeded ? 'not-needed' : credential,
         circuit: worst?.state ?? 'unused',
         lanes: own.map(({ model, region, state }) => ({ model, region, state })),
         pool:

@@ -2,9 +2,11 @@ import type { MergeData, OrganisationName } from '../../identity';
 import { atLeast, mayGrant, type Role, roles } from '../../kernel';
 import type { FieldModel, LabelledFigure, Translate } from '../../views';
 import { choicesOf } from '../pages/choices';
-import { actOf, confirmationField, type ObjectPageModel, pickerOf } from '../pages/object-page';
+import { actOf, confirmationField, type ObjectPageModel, personField, pickerOf } from '../pages/object-page';
 
 const path = '/dashboard/admin/organisations';
+/** As many as other forms suggest; others can be typed. */
+const MOST_SUGGESTED = 200;
 
 const pageOf = (translate: Translate, sections: ObjectPageModel['page']['sections']): ObjectPageModel => ({
   page: {
@@ -53,9 +55,7 @@ export function chooseMergePage(
     },
     translate,
   );
-  return pageOf(translate, [
-    { id: 'choose-organisations', heading: translate('organisations.merge'), acts: [act] },
-  ]);
+  return pageOf(translate, [{ id: 'choose-organisations', acts: [act] }]);
 }
 
 /** The second step: target, roles, payer, and the confirmation by name. */
@@ -65,9 +65,7 @@ export function mergePage(
   actor: Role,
   translate: Translate,
 ): ObjectPageModel {
-  const people = [into, ...from]
-    .flatMap(({ members }) => members)
-    .map(({ id, email }) => ({ id, name: email }));
+  const people = [into, ...from].flatMap(({ members }) => members);
   const act = actOf(
     {
       id: 'merge',
@@ -82,11 +80,16 @@ export function mergePage(
         { name: 'source_org_ids', value: from.map(({ organisation }) => organisation.id).join(',') },
       ],
       fields: [
-        pickerOf(
-          { id: 'billing_user_id', name: 'billing_user_id', label: translate('organisations.billing-user') },
-          people,
-          into.billingUserId,
-          translate('organisations.each-pays'),
+        personField(
+          {
+            id: 'billing_user_id',
+            name: 'billing_user_id',
+            label: translate('organisations.billing-user'),
+            placeholder: translate('organisations.each-pays'),
+            optional: true,
+          },
+          people.slice(0, MOST_SUGGESTED),
+          into.billingUser,
         ),
         ...roleFields(from, actor, translate),
         confirmationField(into.organisation.name, translate),

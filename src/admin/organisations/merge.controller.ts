@@ -6,8 +6,9 @@ import {
   type MergePlan,
   OrganisationMerge,
   placeActs,
+  UserRegister,
 } from '../../identity';
-import { fault, isRole, mayGrant, type Role, validationFault } from '../../kernel';
+import { fault, isRole, mayGrant, platformScope, type Role, validationFault } from '../../kernel';
 import {
   Access,
   Action,
@@ -20,6 +21,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
+import { personIn, type PersonName } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { chooseMergePage, mergePage } from './merge-page';
 import { MergeQuery, OrganisationParams } from './organisation-forms';
@@ -33,6 +35,7 @@ export class MergeController {
   constructor(
     private readonly merges: OrganisationMerge,
     private readonly names: AdminViewService,
+    private readonly users: UserRegister,
     private readonly pages: PageRenderer,
     private readonly notices: Notices,
   ) {}
@@ -67,14 +70,18 @@ export class MergeController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object> {
     const form = (request.body ?? {}) as Readonly<Record<string, unknown>>;
-    const plan = planOf(form);
+    const { payer, ...plan } = planOf(form);
     const { organisation } = await this.merges.data(plan.targetId);
     const { confirmation } = form;
     if (confirmation !== undefined && confirmation !== organisation.name) {
       throw fault('conflict', { param: 'confirmation', message: `Type ${organisation.name} to confirm.` });
     }
     const { role } = actorOf(request);
-    await this.merges.merge(plan, (wanted) => mayGrant(role, wanted));
+    const billingUserId =
+      typeof payer === 'string'
+        ? await this.users.numberOf(platformScope, payer, { param: 'billing_user_id' })
+        : payer;
+    await this.merges.merge({ ...plan, billingUserId }, (wanted) => mayGrant(role, wanted));
     const { name, id } = organisation;
     this.notices.leave(response, { tone: 'ok', text: 'organisations.merged', values: { name } });
     return afterChange(request, response, `${path}/${id}`, { ok: true, target_org_id: id });
@@ -83,22 +90,25 @@ export class MergeController {
 
 const known = /^(target_org_id|source_org_ids|billing_user_id|confirmation|reason|role_\d{1,10})$/;
 
-function planOf(form: Readonly<Record<string, unknown>>): MergePlan {
+interface AskedMerge extends Omit<MergePlan, 'billingUserId'> {
+  readonly payer: PersonName | null;
+}
+
+function planOf(form: Readonly<Record<string, unknown>>): AskedMerge {
   const unknown = Object.keys(form).find((name) => !known.test(name));
   if (unknown !== undefined) throw refused(unknown.slice(0, 100), 'is not known here');
   const targetId = idOf(form['target_org_id']);
   if (targetId === null) throw refused('target_org_id', 'must be the number of an organisation');
   const sourceIds = idsOf(form['source_org_ids']);
   if (sourceIds.length === 0) throw refused('source_org_ids', 'must be numbers of organisations, by commas');
-  const payer = form['billing_user_id'] ?? '';
-  const billingUserId = payer === '' ? null : idOf(payer);
-  if (payer !== '' && billingUserId === null)
-    throw refused('billing_user_id', 'must be the number of a user');
+  const payer = personIn(form['billing_user_id']);
+  if (payer === undefined)
+    throw refused('billing_user_id', 'must be the number or the mail address of a person');
   const { reason } = form;
   return {
     targetId,
     sourceIds,
-    billingUserId,
+    payer,
     roles: rolesOf(form),
     ...(typeof reason === 'string' ? { reason: reason.slice(0, 500) } : {}),
   };

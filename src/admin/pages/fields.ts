@@ -31,11 +31,20 @@ const isPersonName = (value: unknown): boolean =>
     ? Number.isInteger(value) && value >= 1 && value <= LARGEST_ID
     : typeof value === 'string' && value.length <= LONGEST_ADDRESS && /^[^\s@]+@[^\s@]+$/.test(value);
 
+const toPersonName = ({ value }: { value: unknown }): unknown => toNumber({ value: trimmed({ value }) });
+
+/** For a form that no class declares: null for an empty field, undefined for what names no person. */
+export function personIn(value: unknown): PersonName | null | undefined {
+  const named = toPersonName({ value });
+  if (named === null || named === undefined) return null;
+  return isPersonName(named) ? (named as PersonName) : undefined;
+}
+
 /** Absent keeps the person, null or an empty field removes them. */
 export const IsPerson = (): PropertyDecorator =>
   applyDecorators(
     IsOptional(),
-    Transform(({ value }: { value: unknown }) => toNumber({ value: trimmed({ value }) })),
+    Transform(toPersonName),
     ValidateBy({
       name: 'isEmail',
       validator: {

@@ -33,7 +33,8 @@ export interface ActModel {
 
 export interface SectionModel {
   readonly id: string;
-  readonly heading: string;
+  /** Left out where the only act of the section says the same. */
+  readonly heading?: string;
   readonly facts?: readonly LabelledFigure[];
   readonly table?: TableModel;
   readonly acts?: readonly ActModel[];

@@ -36,7 +36,6 @@ export function promotionsPage(
       sections: [
         {
           id: 'make',
-          heading: translate('promotions.new'),
           acts: [createAct(organisations, page.rows.length === 0, localisation)],
         },
         ...page.rows.map((promotion) => sectionOf(promotion, localisation)),

@@ -21,6 +21,8 @@ export interface MergeData {
   readonly projects: number;
   readonly departments: number;
   readonly billingUserId: number | null;
+  /** The mail address of who pays. */
+  readonly billingUser: string | null;
 }
 
 export interface MergePlan {
@@ -80,9 +82,11 @@ export class OrganisationMerge {
       Record<'id' | 'keys' | 'projects' | 'departments', number> & {
         name: string;
         billing_user_id: number | null;
+        billing_user: string | null;
       }
     >(
       `SELECT o.id, o.name, o.billing_user_id,
+              (SELECT u.email FROM user_account u WHERE u.id = o.billing_user_id) AS billing_user,
               (SELECT count(*)::integer FROM api_key k WHERE k.organisation_id = o.id) AS keys,
               (SELECT count(*)::integer FROM project p WHERE p.organisation_id = o.id) AS projects,
               (SELECT count(*)::integer FROM department d WHERE d.organisation_id = o.id) AS departments
@@ -95,8 +99,9 @@ export class OrganisationMerge {
         WHERE organisation_id = $1 AND status <> 'deleted' ORDER BY lower(email) LIMIT $2`,
       [id, MOST_MEMBERS],
     );
-    const { name, keys, projects, departments, billing_user_id: billingUserId } = found;
-    return { organisation: { id, name }, members, keys, projects, departments, billingUserId };
+    const { name, keys, projects, departments } = found;
+    const { billing_user_id: billingUserId, billing_user: billingUser } = found;
+    return { organisation: { id, name }, members, keys, projects, departments, billingUserId, billingUser };
   }
 
   merge(plan: MergePlan, mayGrantRole: (role: Role) => boolean): Promise<void> {

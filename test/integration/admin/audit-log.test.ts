@@ -51,7 +51,8 @@ describe('the audit log', () => {
     const all = (await open('/dashboard/admin/audit', platform.cookie)).body;
     expect(labelsOf(all)).toEqual(['Label two', 'Label one']);
     expect(all).toContain('The theirs');
-    expect(all).toContain('newest 50,000 entries');
+    expect(all).toMatch(/<p class="help">[^<]*newest 50,000 entries/);
+    expect(all.match(/class="banner /g)).toHaveLength(1);
     expect(
       (await open('/dashboard/admin/audit', (await person('department_admin', ours)).cookie)).status,
     ).toBe(403);

@@ -1,6 +1,6 @@
 import { IncidentLog } from '../../../src/admin/observability/incidents/incident-log';
 import { IncidentWatch } from '../../../src/admin/observability/incidents/incident-watch';
-import { CatalogueEditor, type LaneView } from '../../../src/catalogue';
+import { CatalogueEditor, CatalogueService, type LaneView } from '../../../src/catalogue';
 import { Organisation, UserAccount } from '../../../src/identity';
 import { fault, monotonicMs, type Role } from '../../../src/kernel';
 import { LaneHealth } from '../../../src/routing';
@@ -81,17 +81,31 @@ beforeAll(async () => {
   await organisations.insert(organisation);
   ours = organisation.id;
   platform = await person('platform_admin');
-  await app.database.transaction((tx) =>
-    new CatalogueEditor().upsertProvider(tx, {
-      name: 'north',
-      style: 'openai-style',
-      baseUrl: 'https://north.example',
-    }),
-  );
+  const style = 'openai-style';
+  const settings = { profile: 'vllm' };
+  await app.database.transaction(async (tx) => {
+    const editor = new CatalogueEditor();
+    await editor.upsertProvider(tx, { name: 'north', style, baseUrl: 'https://north.example' });
+    await editor.upsertProvider(tx, { name: 'own-rack', style, baseUrl: 'https://rack.example', settings });
+  });
+  await app.application.get(CatalogueService, { strict: false }).reload();
   await record(ours, 'big', 200, 3);
   await record(null, 'big', 500, 1);
 });
 afterAll(() => app.close());
+
+test('a supplier that needs no credential lacks none', async () => {
+  const { providers } = (await data(platform)).json as { providers: Record<string, unknown>[] };
+  expect(providers.map(({ provider, credential }) => [provider, credential])).toEqual([
+    ['north', 'missing'],
+    ['own-rack', 'not-needed'],
+  ]);
+  const labels = (await page(platform)).matchAll(/badge-(warn|neutral)"><span>(missing|not needed)</g);
+  expect([...labels].map(([, tone, label]) => [tone, label])).toEqual([
+    ['warn', 'missing'],
+    ['neutral', 'not needed'],
+  ]);
+});
 
 test('an empty time has its own words', async () => {
   const body = await page(platform);
@@ -111,6 +125,7 @@ test('traffic is that of the scope; suppliers are the platform’s', async () =>
   expect(all.json.steps).toHaveLength(24);
   expect(all.json.providers).toMatchObject([
     { provider: 'north', credential: 'missing', traffic: { requests: 4 } },
+    { provider: 'own-rack', traffic: { requests: 0 } },
   ]);
   const own = await data(await person('org_owner', ours));
   expect(own.json).toMatchObject({ total: { requests: 3, failures: 0 }, providers: null, incidents: null });
@@ -130,7 +145,10 @@ test('an open lane is an incident from its opening to its end', async () => {
   await watch.check();
   await watch.check();
   expect(await rows()).toEqual([{ kind: 'lane', subject: 'north big', cause: 'backend_error', over: false }]);
-  expect((await data(platform)).json.providers).toMatchObject([{ provider: 'north', circuit: 'open' }]);
+  expect((await data(platform)).json.providers).toMatchObject([
+    { provider: 'north', circuit: 'open' },
+    { provider: 'own-rack', circuit: 'unused' },
+  ]);
   const body = await page(platform);
   expect(body).toContain('Route passed over: north · big · eu');
   expect(body).toContain('under way');

@@ -51,6 +51,17 @@ describe('the administration of organisations, departments and projects', () => 
     expect((await house.get(await house.person('org_owner'), page)).status).toBe(403);
   });
 
+  test('what a page is for is said once as a heading', async () => {
+    for (const [path, words] of [
+      ['/dashboard/admin/promotions', 'New promotion'],
+      [`${page}/merge`, 'Merge organisations'],
+    ] as const) {
+      const { text } = await house.get(platform, path);
+      const said = text.match(new RegExp(`(<h2[^>]*>|act-label">)${words}<`, 'g'));
+      expect([path, said]).toEqual([path, [`act-label">${words}<`]]);
+    }
+  });
+
   test('a taken short name, an edit of an older version, and a payer from elsewhere are refused', async () => {
     const id = await house.organisation();
     const { slug } = await house.row<{ slug: string }>('SELECT slug FROM organisation WHERE id = $1', [id]);
@@ -153,11 +164,32 @@ describe('the administration of organisations, departments and projects', () => 
       department_id: departments[1]?.id,
     });
     expect(invited.status).toBe(200);
-    const form = { target_org_id: target, source_org_ids: String(source), billing_user_id: keeper.id };
+    const form = { target_org_id: target, source_org_ids: String(source), billing_user_id: keeper.email };
+    await house.app.database.query('UPDATE organisation SET billing_user_id = $2 WHERE id = $1', [
+      target,
+      keeper.id,
+    ]);
+    const { text: review } = await house.get(
+      platform,
+      `${page}/merge?target_org_id=${target}&source_org_ids=${source}`,
+    );
+    expect(review).toMatch(
+      new RegExp(`name="billing_user_id" type="email" value="${keeper.email}" .*list="billing_user_id-sugg`),
+    );
+    expect(review).toContain(`<option value="${leader.email}">`);
 
     const stranger = await house.person('user');
     const refused = await house.post(platform, `${page}/merge`, { ...form, billing_user_id: stranger.id });
     expect(refused.status).toBe(404);
+    for (const [named, status] of [
+      [stranger.email, 404],
+      ['nowhere@example.com', 404],
+      ['no address', 422],
+    ] as const) {
+      const answer = await house.post(platform, `${page}/merge`, { ...form, billing_user_id: named });
+      expect([named, answer.status]).toEqual([named, status]);
+      expect(answer.text).toMatch(/billing_user_id|active user/);
+    }
     expect(
       (await house.post(platform, `${page}/merge`, { ...form, [`role_${leader.id}`]: 'platform_owner' }))
         .status,

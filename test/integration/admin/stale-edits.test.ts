@@ -179,6 +179,18 @@ test('the state of a model, and its other names', async () => {
   expect((await house.post(admin, state, { model: 'two', state: 'active' })).status).toBe(200);
 });
 
+test('the redirect of a model', async () => {
+  const page = `${desk}/models/edit?model=two`;
+  const action = `${desk}/model-prices/redirect`;
+  const html = await twice(admin, page, action, { redirect_to: 'one' }, { redirect_to: '' });
+  expect(html).toContain('value="one"');
+  expect(await stored(`SELECT redirect_to FROM model WHERE name = 'two'`)).toBeNull();
+  const change = { model: 'two', redirect_to: 'one' };
+  expect((await house.post(admin, action, { ...change, version: 'old' })).status).toBe(409);
+  for (const redirect_to of ['one', null])
+    expect((await house.post(admin, action, { ...change, redirect_to })).status).toBe(200);
+});
+
 test('an alias that leads elsewhere by now is not removed', async () => {
   const page = `${desk}/models/edit?model=one`;
   const action = `${desk}/models/remove-alias`;
