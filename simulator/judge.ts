@@ -3,7 +3,7 @@ import { parseJson } from './json';
 import { WRONG } from './skill';
 
 /**
- * Plays the judge for requests like the service's: it counts the words that a simulated model got wrong. Only
+ * Simulates the judge for requests like the service's: it counts the words that a simulated model got wrong. Only
  * answers of the simulator can be judged that way. Undefined for every other text.
  */
 export function judgementOf(text: string): string | undefined {

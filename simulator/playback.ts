@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Entry } from './recorder';
 import type { Step } from './script';
 
-/** Plays a script on a response: waits where it says, and never writes faster than the reader reads. */
+/** Writes a script to a response with its pauses, and never faster than the reader reads. */
 export class Playback {
   private index = 0;
   private timer: NodeJS.Timeout | undefined;
@@ -23,7 +23,7 @@ export class Playback {
     }
   };
 
-  /** Says whether the next step may follow at once. */
+  /** Returns whether the next step may follow at once. */
   private perform(step: Step): boolean {
     const { response, entry } = this;
     switch (step.does) {

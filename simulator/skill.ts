@@ -19,10 +19,10 @@ const kinds = [
   },
 ] as const;
 
-/** Stands in the place of a word that the model got wrong; as long as every other word. */
+/** Replaces a word that the model got wrong. It has the length of every other word. */
 export const WRONG = 'err';
 
-/** The words of an answer as a model of this name would find them. */
+/** The words of an answer, with the mistakes that a model of this name makes. */
 export function withMistakes(words: string[], question: string, model: string): string[] {
   const kind = kinds.find(({ signs }) => signs.test(question));
   const name = Object.keys(kinds[0].skills).find((part) => model.endsWith(part));

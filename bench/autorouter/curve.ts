@@ -43,7 +43,7 @@ export const cheapestOf = (points: readonly Point[]): Point =>
 /** Willingness to pay, from quality at any price to the cheapest. */
 const prices = [0, ...Array.from({ length: 90 }, (_, step) => 1e-4 * 10 ** (step / 15)), Infinity];
 
-/** Picks by belief at every willingness to pay; what they were worth and cost in truth. */
+/** Choices by predicted quality at every willingness to pay, with their true quality and cost. */
 export function sweep(set: DataSet, rows: readonly Row[], beliefs: readonly Belief[], unit: number): Point[] {
   return prices.map((price) => {
     let [quality, cost] = [0, 0];

@@ -8,7 +8,7 @@ import { type Cells, cellsOf, type Figure, headings } from './measured';
 const here = join(__dirname, '..', '..');
 export const project = here.endsWith('dist') ? join(here, '..') : here;
 
-/** What somebody needs to know to judge the figures, or to repeat them. */
+/** What a reader needs to judge or repeat the figures. */
 interface Circumstances {
   readonly date: string;
   readonly commit: string;

@@ -2,8 +2,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
 
 /**
- * The least a proxy in Node can do: take the request, pass it on, pass the answer back. No keys, no limits, no money,
- * no records, nothing read. What the gateway costs is told as a multiple of this.
+ * The minimal proxy in Node: it forwards the request and the answer. No keys, no limits, no money,
+ * no records, nothing read. The report gives the gateway's cost as a multiple of this.
  */
 const supplier = new Pool(process.env.SUPPLIER_ORIGIN ?? '', { connections: 256, pipelining: 1 });
 

@@ -5,9 +5,9 @@ import { MessageReader } from './wire';
 
 /** A kept connection that asks one thing at a time. */
 export class Caller {
-  /** Told once the answer has come in whole. */
+  /** Called once the answer is complete. */
   onAnswer: () => void = () => undefined;
-  /** Told for every piece of a stream. */
+  /** Called for every piece of a stream. */
   onPiece: (() => void) | null = null;
   private refused = '';
 

@@ -61,7 +61,7 @@ export async function recordsIn(url: string): Promise<number> {
   }
 }
 
-/** CPU time of the server and its helpers: not the gateway's, but somebody's. */
+/** CPU time of the database server and its helpers. The report shows it apart from the gateway's. */
 export function databaseCpuUs({ folder }: EmbeddedPostgres): number {
   const [pid] = readFileSync(join(folder, 'cluster', 'postmaster.pid'), 'utf8').split('\n');
   return familyCpuUsOf(Number(pid));

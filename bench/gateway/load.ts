@@ -21,7 +21,7 @@ export class Load {
     return load;
   }
 
-  /** Everybody asks again as soon as he is answered. Answers how many answers there were. */
+  /** Each caller sends its next request as soon as it is answered. Returns the number of answers. */
   async closed(request: Buffer, milliseconds: number, onPiece: (() => void) | null = null): Promise<number> {
     const until = performance.now() + milliseconds;
     const before = this.answers;
@@ -39,7 +39,7 @@ export class Load {
     return this.answers - before;
   }
 
-  /** So many requests a second, whether or not earlier ones are answered. Answers how long each one took, in ms. */
+  /** Sends at a fixed rate, even while earlier requests are open. Returns the time of each request in ms. */
   async paced(request: Buffer, rate: number, milliseconds: number): Promise<number[]> {
     const times: number[] = [];
     const free = [...this.callers];

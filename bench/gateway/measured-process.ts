@@ -10,7 +10,7 @@ export interface ProcessOptions {
   /** What Node is given: flags, the file, its arguments. */
   readonly words: readonly string[];
   readonly port: number;
-  /** Answers 200 once the process serves. */
+  /** The path that answers 200 once the process serves. */
   readonly readyPath: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly workFolder: string;
@@ -102,7 +102,7 @@ async function firstAnswer(child: ChildProcess, url: string, began: number): Pro
       await answer.arrayBuffer();
       if (answer.ok) return;
     } catch {
-      // Not yet.
+      // The process does not listen yet.
     }
     await delay(5);
   }

@@ -8,7 +8,7 @@ export interface Rounds {
   readonly milliseconds: number;
 }
 
-/** One look at everybody in turn, again and again: what disturbs the machine disturbs neighbours alike. */
+/** Measures the targets in turn, round after round, so that a disturbance of the machine affects all of them alike. */
 export async function interleaved<Name extends string>(
   names: readonly Name[],
   rounds: number,

@@ -44,7 +44,7 @@ export class Supplier {
   }
 }
 
-/** The same whole answer to everybody. */
+/** Every caller gets the same whole answer. */
 export const answering =
   (bytes: Buffer): Behaviour =>
   (socket) =>

@@ -26,7 +26,7 @@ export interface Target {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Everything a measurement needs, started once and taken down together. */
+/** All processes of a measurement, started and stopped together. */
 export class Testbed {
   private readonly processes: MeasuredProcess[] = [];
   private key = '';
@@ -55,7 +55,7 @@ export class Testbed {
     }
   }
 
-  /** Models and somebody who may use them. */
+  /** Sets up the models and a key that may use them. */
   private async prepare(limited: boolean): Promise<void> {
     await makeCaller(this.database.url);
     const environment = environmentFor(this.folder, this.database, this.database.url);
@@ -70,7 +70,7 @@ export class Testbed {
     this.key = key.trim();
   }
 
-  /** A gateway on a database of somebody's own. */
+  /** Starts a gateway on the shared database. */
   async gateway(flags: readonly string[] = []): Promise<Target> {
     const port = await freePort();
     const url = this.statements.through(this.database.url);
@@ -126,7 +126,7 @@ export class Testbed {
     return this.processes.reduce((sum, { name, answers }) => sum + (name === 'gateway' ? answers : 0), 0);
   }
 
-  /** What the processes logged last, for when something went wrong. */
+  /** The last log lines of the processes, for failures. */
   lastWords(): string {
     return this.processes.map(({ name, logTail }) => `${name}:\n${logTail}\n`).join('');
   }

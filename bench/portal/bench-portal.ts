@@ -26,7 +26,7 @@ const ROWS_IN_FILE = 1_000_000;
 const ROWS_IN_PART = 100_000;
 const MOST_GROWTH_MB = 16;
 
-/** Everybody, an organisation, the person with a third of all records, and one of the many others. */
+/** The platform, an organisation, the person with a third of all records, and an ordinary person. */
 const scopes: Readonly<Record<string, RecordScope>> = {
   platform: { kind: 'platform' },
   organisation: { kind: 'organisation', organisationId: 2 },

@@ -104,12 +104,13 @@ function isAs(expected: Verdict, answer: Answer, { method, path, answer: kind }:
       return status === 403;
     case 'oneself':
       return status === 403 || status === 422;
-    // Who may not see it may be told first that the request makes no sense; the comparison holds that alone.
+    // A caller without access may get the fault of a malformed request first. The comparison with an absent object
+    // still applies.
     case 'absent':
       if (kind === 'redirect') return status === 302;
       return status === 404 || status === 422 || (status === 403 && refusesStrangers(path));
     case 'served':
-      // What everybody may ask can find fault with a token or a signature; it knows no session.
+      // A public route may refuse a token or a signature. It has no session to check.
       if (minimumOf(method, path) === 'anyone')
         return !/authentication_required|permission_denied/.test(codeOf(answer));
       return !toSignIn && status !== 403 && status < 500;

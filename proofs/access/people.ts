@@ -3,7 +3,7 @@ import type { Role } from '../../src/kernel';
 import type { Person, World } from '../operations/world';
 import type { IdName, Relation } from './policy';
 
-/** What foreign things are called; no answer to somebody else may hold it. */
+/** The name of foreign objects. No answer to another person may contain it. */
 export const FOREIGN_MARK = 'zzforeignmark';
 /** Our things' names are the beginning of foreign ones. */
 export const COMMON_NAME = 'kontor';
@@ -56,10 +56,10 @@ export class Places {
   }
 }
 
-/** An id as addresses have it. */
+/** An id as it stands in a path. */
 export type AddressId = string;
 
-/** A thing of this kind that belongs to the person, in the place where they are. */
+/** Creates an object of this kind that belongs to the person, in their organisation and department. */
 export async function createObject(
   places: Places,
   id: IdName,
@@ -108,6 +108,6 @@ export async function createObject(
   }
 }
 
-/** An id of the same form that nothing has. */
+/** An id of the same form that no object has. */
 export const absentId = (id: IdName, isRow: boolean): AddressId =>
   id === 'key_id' && !isRow ? 'AbSeNt00' : '999999999';

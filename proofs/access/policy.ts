@@ -115,9 +115,9 @@ export const refusesStrangers = (path: string): boolean => path === '/dashboard/
 
 const administration = ['/dashboard/admin', '/api/admin', '/dashboard/qualitative/settings'];
 
-/** Whether a role reaches somebody's thing through this route. */
+/** Whether a role may reach another person's object through this route. */
 export function reaches(role: Role, relation: Relation, path: string, id: IdName): boolean {
-  // One's organisation is the same, whichever department somebody is of.
+  // People of every department share the same organisation.
   if (id === 'org_id') return relation !== 'foreign' || role.startsWith('platform_');
   const isAdministration = administration.some((beginning) => path.startsWith(beginning));
   if (!isAdministration) return relation === 'own';

@@ -62,7 +62,7 @@ export interface Place {
   readonly in: 'path' | 'query' | 'body';
 }
 
-/** Where a route takes the id of something that belongs to somebody; the first one says whose the request is about. */
+/** The ids of owned objects that a route takes. The first one decides whose object the request concerns. */
 export function placeOfId({ path, forms }: RegisteredRoute): Place | null {
   for (const name of idNames) if (path.includes(`{${name}}`)) return { name, in: 'path' };
   const { required } = fieldsOf(forms.query);

@@ -88,7 +88,7 @@ const editEntry: Tampering = ({ lines, entries }, chance) => {
   return { kind: 'edit', text, isLocated: namesAll([id], isRetention(lines[line])) };
 };
 
-/** A value as somebody would put another in its place, with the line still an entry. */
+/** Replaces a value by another one that keeps the line a valid entry. */
 const editValue: Tampering = ({ lines, entries }, chance) => {
   const { line, id } = chance.pick(entries);
   const entry = JSON.parse(lines[line] ?? '') as Record<string, unknown>;

@@ -9,7 +9,7 @@ export interface History {
   readonly expected: bigint;
 }
 
-/** Lives one payment from its checkout to its end at the processor, by chance. */
+/** Takes one payment from its checkout to its end at the processor, by random events. */
 export function live(
   account: ProcessorAccount,
   sessionId: string,

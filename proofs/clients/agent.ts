@@ -62,7 +62,7 @@ export async function takeTurn(script: string, words: readonly string[], place: 
   return { ...outcome, events: lines.map((line) => JSON.parse(line) as Event) };
 }
 
-/** Both agents are told to keep to themselves; the proxy they were given knows whether they did. */
+/** Both agents are configured to call only the gateway. Their proxy records any other connection. */
 export function checkOutside({ outside, report }: Trial, client: string): Promise<void> {
   return report.check(client, 'nothing else was called', () => {
     const wanted = [...outside.wanted];

@@ -38,7 +38,7 @@ export async function tryClaudeCode(trial: Trial): Promise<void> {
       assert.equal(ended(turn).is_error, true, turn.output);
       return String(ended(turn).result);
     };
-    // Left to itself it repeats a refusal for minutes; what these answer tells it not to.
+    // By default it repeats a refused request for minutes. These answers tell it to stop.
     assert.match(await refused('messages-model', { ANTHROPIC_API_KEY: WRONG_KEY }), /401 invalid_api_key - /);
     const known = { ANTHROPIC_API_KEY: trial.product.key };
     assert.match(await refused('no-such-model', known), /issue with the selected model/);

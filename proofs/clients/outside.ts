@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The proxy that clients are told to leave by: lets no connection out, and remembers where it was to go. */
+/** The clients' outgoing proxy. It refuses every connection and records its target. */
 export class Outside {
   readonly wanted = new Set<string>();
   private readonly server = createServer((request, response) => {

@@ -56,7 +56,7 @@ export async function stop(child: ChildProcess, deadlineMs: number): Promise<voi
   clearTimeout(deadline);
 }
 
-/** A proof that is broken off first stops what it started: a database that is merely killed would live on. */
+/** An interrupted proof stops what it started, because a database outlives the process that started it. */
 export function endWithThisProcess(): void {
   let asked = false;
   const end = (): void => {

@@ -11,7 +11,7 @@ import { endWithThisProcess, run } from './processes';
 import { startProduct } from './product';
 import { Report } from './report';
 
-/** The clients people have, each holding conversations with tools through the product, as it is started by anybody. */
+/** Real clients hold conversations with tools through the product, which is started as a user starts it. */
 
 const sdks = [
   ['openai 7', 'openai.mjs', 'openai'],

@@ -11,10 +11,10 @@ const STOP_DEADLINE_MS = 30_000;
 export interface Child {
   /** The first line for which `find` has an answer. */
   line<Found>(find: (line: string) => Found | undefined): Promise<Found>;
-  /** Asks it to end, and insists when it does not. */
+  /** Asks it to end, and kills it after a deadline. */
   stop(): Promise<void>;
   readonly ended: Promise<number | null>;
-  /** The end of what it complained of. */
+  /** The last of its error output. */
   errorOutput(): string;
 }
 

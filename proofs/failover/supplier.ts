@@ -51,7 +51,7 @@ export class Supplier {
     return gone.url;
   }
 
-  /** From now on calls for this model meet the fault, `times` of them or all. Answers the rule's id. */
+  /** Applies the fault to the next `times` calls for this model, or to all. Returns the rule's id. */
   async fault(model: string, fault: SupplierFault, times?: number): Promise<number> {
     const rule = { match: { model }, fault, ...(times === undefined ? {} : { times }) };
     return (await this.control<{ id: number }>('POST', '/faults', rule)).id;

@@ -47,7 +47,7 @@ export class Testbed {
 
   /** What the gateway has on record of a request. */
   async generation(requestId: string): Promise<unknown> {
-    // It is committed soon after the answer.
+    // The record is committed soon after the answer.
     for (let waited = 0; waited < 5_000; waited += 50) {
       const response = await this.get(`/v1/generations/${requestId}`);
       if (response.status === 200) return response.json();
@@ -56,7 +56,7 @@ export class Testbed {
     return null;
   }
 
-  /** How long the cheapest of answers takes meanwhile: the noise of the machine. Ends with the times, sorted. */
+  /** Measures the cheapest request meanwhile, to know the noise of the machine. Returns the sorted times. */
   sampleLatency(): () => Promise<number[]> {
     const times: number[] = [];
     let isOver = false;

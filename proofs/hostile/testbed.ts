@@ -12,13 +12,13 @@ import { freePort, type Program, type Spoken, start } from './processes';
 const SUPPLIER_KEY = 'sim-key-of-the-proof';
 
 export interface TestbedOptions {
-  /** Goes into the environment of the gateway and of every command. */
+  /** Added to the environment of the gateway and of every command. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Further addresses on the inside that suppliers may live at. */
   readonly allow?: string;
 }
 
-/** Where everything is once it runs. */
+/** The addresses of a running testbed. */
 interface Addresses {
   readonly supplierUrl: string;
   readonly controlUrl: string;
@@ -27,7 +27,7 @@ interface Addresses {
   readonly keys: { readonly root: string; readonly demo: string };
 }
 
-/** A gateway as it ships, on a database of its own, with a pretend supplier behind it that does what it is told. */
+/** The gateway as it ships, with its own database and a scripted supplier. */
 export class Testbed {
   private source: DataSource | undefined;
   private programs: { readonly gateway: Program; readonly supplier: Program } | undefined;

@@ -4,7 +4,7 @@ import { type Answer, type Client, expect, expectStatus, jsonOf } from '../opera
 import type { Person, World } from '../operations/world';
 import type { Row } from './rows';
 
-/** Where pages believe to be served; requests go to the port that there is. */
+/** The configured public address. Requests go to the actual port. */
 export const portalAddress = 'http://localhost:4999';
 
 export const githubEnvironment = ({ url }: GithubStandIn): Record<string, string> => ({

@@ -13,7 +13,7 @@ const terminators: Readonly<Record<CallDialect, RegExp>> = {
   responses: /^event: response\.completed$/m,
 };
 const DEADLINE_MS = 30_000;
-/** A supplier that says nothing for so long will not say anything more: it stalls for good. */
+/** A supplier that is silent for so long has stalled. */
 const SILENCE_MS = 400;
 
 /** Makes one call as any client would, and writes down what came back. */

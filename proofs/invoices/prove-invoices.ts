@@ -57,7 +57,7 @@ function report(findings: Findings, calls: readonly CallSeen[], seed: number): v
   );
 }
 
-/** The audit is told where things are and nothing else. */
+/** The audit gets the paths of the evidence and nothing else. */
 async function audit(findings: Findings, testbed: InvoiceTestbed, calls: readonly CallSeen[]): Promise<void> {
   const { gateway, simulator, keys, wallets } = testbed;
   const evidence: Evidence = {

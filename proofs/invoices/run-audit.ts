@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import type { Findings } from '../support/findings';
 import type { CheckLine } from './audit/check';
 
-/** An audit is told where its evidence is and nothing else. */
+/** The audit gets the path of its evidence and nothing else. */
 export async function runAudit(findings: Findings, program: string, evidence: string): Promise<void> {
   const auditor = spawn(process.execPath, [join(__dirname, 'audit', program), evidence], {
     stdio: ['ignore', 'pipe', 'inherit'],

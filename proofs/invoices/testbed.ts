@@ -60,7 +60,7 @@ export async function buildTestbed(seed: number): Promise<InvoiceTestbed> {
   }
 }
 
-/** What happens to a request follows from the model the supplier is asked for. */
+/** The upstream model of a request decides its outcome at the supplier. */
 async function addOutcomes(controlUrl: string): Promise<void> {
   const rules = [
     { match: { model: 'sim-silent' }, fault: { kind: 'wrong-usage', variant: 'absent' } },

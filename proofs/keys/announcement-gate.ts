@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** How the connection for announcements introduces itself. */
 const ANNOUNCEMENTS = 'switchboard-notifications';
 
-/** Stands before a database and can keep announcements out while every other connection goes on. */
+/** A proxy before the database. It can block announcements while all other connections keep working. */
 export class AnnouncementGate {
   private readonly sockets = new Set<Socket>();
   private closed = false;
@@ -27,7 +27,7 @@ export class AnnouncementGate {
     return gate;
   }
 
-  /** Nothing more arrives on the connections there are, and no new one is let through. */
+  /** Blocks the open connections for announcements and refuses new ones. */
   close(): void {
     this.closed = true;
   }

@@ -46,7 +46,7 @@ export class PostgresServer {
     await this.server!.stop();
   }
 
-  /** As an operator would: everybody is sent away, and nothing is left to be recovered. */
+  /** Shuts down as an operator would: clients are disconnected, and the next start needs no recovery. */
   async shutDown(): Promise<void> {
     await this.server!.stop();
     for (const socket of this.sockets) socket.destroy();

@@ -31,7 +31,7 @@ export async function proveNothingIdleRefuses(proof: Proof, rounds: number): Pro
   );
 }
 
-/** Both nodes starve and recall from one another: everyone is answered, and work goes on. */
+/** Both nodes run out of money and recall it from one another. Every request is answered, and the nodes keep working. */
 export async function proveNoLiveLock(proof: Proof, seconds: number): Promise<void> {
   const walletId = await proof.wallet(4n * usd);
   const until = performance.now() + seconds * 1_000;

@@ -12,6 +12,6 @@ export interface Scenario {
   readonly success: Step;
   /** `none` where an operation reads nothing of the request; the runner then asks it with a wrong verb. */
   readonly badInput: Step | 'none';
-  /** `public` where the contract lets everybody in; `success` then goes without credentials. */
+  /** `public` where the contract asks for no credentials. `success` then runs without them. */
   readonly withoutRights: Step | 'public';
 }

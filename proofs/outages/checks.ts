@@ -22,7 +22,7 @@ export function checkAnswers(
     report.check(`${name}: refusals without Retry-After`, '0', `${silent.length}`, silent.length === 0);
 }
 
-/** Answers what was lost, for the table. */
+/** Returns the losses, for the table. */
 export async function checkBooks(
   { testbed, report }: DrillContext,
   name: string,
@@ -44,7 +44,7 @@ export async function checkBooks(
   return of;
 }
 
-/** With nothing under way nothing is held, or soon. Answers when that was so, for the table. */
+/** Once no request runs, all holds end within a short time. Returns that time, for the table. */
 export async function checkHolds({ report }: DrillContext, name: string, node: GatewayNode): Promise<string> {
   const since = performance.now();
   const held = (): Promise<number> => node.gauge('gateway_wallet_holds_usd');

@@ -3,7 +3,7 @@ import { shapes } from '../failover/dialects';
 import { uuidv7 } from '../../src/kernel';
 import type { Endpoint, Shot } from './load';
 
-/** A call whose caller hung up in the middle, as the caller knows it. */
+/** A call whose caller disconnected early, as the caller saw it. */
 export interface Left {
   readonly requestId: string;
   readonly shot: Shot;
@@ -45,7 +45,7 @@ export function callAndDisconnect({ url, key }: Endpoint, shot: Shot, when: When
 
 export const closeConnections = (): void => agent.destroy();
 
-/** Reads until it is time to go, and goes once. */
+/** Reads the answer until the moment to disconnect, and disconnects once. */
 class Disconnection {
   private pieces = 0;
   private rest = '';

@@ -1,7 +1,7 @@
 import type { Testbed } from './testbed';
 import type { Report } from './report';
 
-/** What every drill gets. */
+/** The surroundings that every drill gets. */
 export interface DrillContext {
   readonly testbed: Testbed;
   readonly report: Report;
@@ -9,7 +9,7 @@ export interface DrillContext {
   readonly quick: boolean;
 }
 
-/** A thing that goes away while there is work. */
+/** One component that fails under load. */
 export interface Drill {
   readonly name: string;
   run(context: DrillContext): Promise<void>;

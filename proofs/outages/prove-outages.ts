@@ -20,7 +20,7 @@ import { Testbed } from './testbed';
 import { Report } from './report';
 import type { Drill } from './drill';
 
-/** What stands in one line goes on at the same time; the others need the machine, or the database, for themselves. */
+/** Drills of one line run at the same time. The others need the machine or the database alone. */
 const groups: readonly (readonly Drill[])[] = [
   [database],
   [embeddedDatabase],

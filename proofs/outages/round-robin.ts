@@ -77,7 +77,7 @@ export class RoundRobin {
   }
 }
 
-/** False when no connection could be opened, so that nothing of the call has been seen by anybody. */
+/** False when no connection could be opened, so that no process received any of the call. */
 function pass(
   url: string,
   inbound: IncomingMessage,

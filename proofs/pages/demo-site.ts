@@ -15,7 +15,7 @@ import { freePort } from '../support/free-port';
 
 const DAYS = 90;
 
-/** The people whose browsers look at the pages. */
+/** The people in whose sessions the pages are opened. */
 export interface DemoPeople {
   /** Owns the demonstration's organisation and works in the administration's view. */
   readonly owner: Person;

@@ -15,7 +15,7 @@ export interface RequestAsked extends Asked {
   readonly allowCredentials?: readonly { readonly id: string }[];
 }
 
-/** What an attacker, or a device that is broken, does otherwise. */
+/** Where the answer of an attacker or a broken device differs. */
 interface Deviation {
   readonly origin?: string;
   readonly rpId?: string;

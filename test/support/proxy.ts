@@ -12,7 +12,7 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-/** Stands between the service and its database, so that a test can take the database away without harming others. */
+/** A proxy between the service and its database, so that a test can cut its own connections alone. */
 export async function proxyTo(url: string): Promise<Proxy> {
   const target = new URL(url);
   const sockets = new Set<Socket>();

@@ -6,7 +6,7 @@ export interface ScriptedAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string | Buffer | object;
-  /** Comes after the body, as soon as `resume` is called. */
+  /** Sent after the body, once `resume` is called. */
   readonly rest?: string;
 }
 

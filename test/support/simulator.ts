@@ -26,7 +26,7 @@ export interface Simulator {
   readonly url: string;
   readonly controlUrl: string;
   readonly lanes: readonly LaneAddress[];
-  /** Answers the rule's id. */
+  /** Returns the rule's id. */
   addFault(rule: FaultRule): Promise<number>;
   clearFaults(): Promise<void>;
   requests(): Promise<readonly RecordedRequest[]>;

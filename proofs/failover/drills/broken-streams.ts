@@ -90,7 +90,7 @@ const failOver: Play = async (scene, sheet) => {
   await expectOnce(sheet, '', scene, { ending: 'whole', withinMs: SOON_MS, calls: { a: 1, b: 1 } });
 };
 
-/** Where no lane can go on with the very same words, the caller is told, after exactly the words it has. */
+/** Where no lane can continue the same text, the stream ends with an error after the text that was delivered. */
 const reportInStream: Play = async (scene, sheet) => {
   const isAlone = scene.places.length === 1;
   await scene.fault('a', { kind: 'cut', after: eventsBeforeText(scene) + DELIVERED });
@@ -160,7 +160,7 @@ export const malformedEvent: Drill = {
   },
 };
 
-/** Every word has come and only the last event is missing: the caller gets one, or is told. */
+/** All text arrived and only the last event is missing. The caller gets a last event or an error. */
 export const noTerminator: Drill = {
   name: '11 no [DONE], no message_stop',
   scenes: { ...streams(2), ...withoutHelp },

@@ -71,7 +71,7 @@ export const probeAwaited: Drill = {
     }),
 };
 
-/** The session stays for a moment with the lane that stood in, and is told so. */
+/** The session stays with the stand-in for a moment, and a header says so. */
 export const standIn: Drill = {
   name: '21 a session on the lane that stood in',
   scenes: wholes(2),

@@ -29,7 +29,7 @@ function faultsOf({ layout: { asked, stream } }: Scene): readonly (readonly [str
   ];
 }
 
-/** What is no answer goes to the next lane, where there is one; else the caller is told, and never half of it. */
+/** An invalid answer goes to the next lane. Without another lane the caller gets an error, and no part of the answer. */
 export const noAnswers: Drill = {
   name: '22 empty and wrong-shaped answers',
   scenes: { ...named('with a backup', 2), ...named('alone', 1) },

@@ -93,7 +93,7 @@ async function endure(testbed: Testbed, scene: Scene, sheet: Sheet, opensWithinM
 const shareOf = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Infinity;
 
-/** Requests come at their own pace, whether the ones before are answered or not. */
+/** Sends requests at a fixed pace, whether or not earlier ones are answered. */
 async function sendAtPace(scene: Scene, seconds: number): Promise<Timed[]> {
   const startedAt = performance.now();
   const asked: Promise<Timed>[] = [];

@@ -72,7 +72,7 @@ const askAgainWhenTold: Play = async (scene, sheet) => {
   await expectOnce(sheet, 'again when told', scene, { ending: 'whole', withinMs: SOON_MS });
 };
 
-/** A caller that does not listen: every answer tells it again, and the suppliers hear of it once. */
+/** A caller that ignores `Retry-After`: every answer repeats it, and suppliers get one request. */
 const retryAtOnce: Play = async (scene, sheet) => {
   await scene.faultEverywhere(tooMany(5));
   const answers: Answer[] = [];

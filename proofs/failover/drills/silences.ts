@@ -62,7 +62,7 @@ const timeOut: Play = async (scene, sheet) => {
   });
 };
 
-/** The supplier says hello at once and then thinks for twice as long as anybody waits. */
+/** The supplier sends its first event at once and then pauses for twice the longest wait. */
 export const lateFirstToken: Drill = {
   name: '7 first token after 20 s',
   scenes: {

@@ -74,7 +74,7 @@ async function proveRefusedTexts(findings: Findings, testbed: Testbed, canary: C
   findings.add('and nothing of it is stored', rows.length === 0, `${rows.length} providers`);
 }
 
-/** Even an address that has got into the catalogue is looked at again before anybody connects to it. */
+/** The gateway checks an address again before it connects, even when the catalogue holds it. */
 async function proveRefusedConnections(findings: Findings, testbed: Testbed, canary: Canary): Promise<void> {
   const addresses = connectable(canary.port);
   const models = await stockModels(await testbed.database(), addresses);

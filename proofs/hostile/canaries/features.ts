@@ -107,7 +107,7 @@ export async function sayPrompts(speaker: Speaker, marks: Marks): Promise<void> 
   await speaker.say('transcription', { path: '/v1/audio/transcriptions', body: form });
 }
 
-/** Words of suppliers: answers and tool calls. */
+/** Sends marks through suppliers' answers and tool calls. */
 export async function exerciseAnswers(speaker: Speaker, marks: Marks): Promise<void> {
   for (const model of ['small', 'large']) {
     for (const stream of [false, true]) {
@@ -130,10 +130,10 @@ export async function exerciseAnswers(speaker: Speaker, marks: Marks): Promise<v
   }
 }
 
-/** Each on a lane of its own: one that fails too often is left alone. */
+/** Each model has its own lane, because a lane that fails too often rests. */
 export const faultyModels = Array.from({ length: 48 }, (_, at) => `faulty-${at}`);
 
-/** Words of suppliers that fail: in errors, pages, headers, and in half an answer. */
+/** Sends marks through failing suppliers: errors, pages, headers, and broken-off answers. */
 export async function exerciseErrors(speaker: Speaker, marks: Marks): Promise<void> {
   const models = faultyModels.values();
   for (const stream of [false, true]) {
@@ -167,7 +167,7 @@ export async function exerciseErrors(speaker: Speaker, marks: Marks): Promise<vo
   }
 }
 
-/** Headers and bodies of requests, and bytes that are no request at all. */
+/** Sends marks in headers and bodies, and in bytes that are no valid request. */
 export async function exerciseOddRequests(speaker: Speaker, marks: Marks): Promise<void> {
   const body = { model: 'small', messages: user('Hello') };
   await speaker.say('headers', {

@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Echo } from './kinds';
 
-/** A supplier that answers with what it is told, and remembers whether it was sent a secret. */
+/** A supplier that gives scripted answers and records whether a request held a secret. */
 export class EchoingSupplier {
   echo: Echo = { body: '' };
   /** Requests that bore the secret. */

@@ -5,7 +5,7 @@ export interface Echo {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Comes once the caller has got something. */
+  /** Sent once the caller has received something. */
   readonly rest?: string;
   readonly trailers?: Readonly<Record<string, string>>;
 }

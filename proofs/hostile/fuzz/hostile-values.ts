@@ -1,6 +1,6 @@
 import type { Chance } from '../../support/chance';
 
-/** Stands for a piece of text that no printer of JSON would write. */
+/** A placeholder for text that no JSON printer writes. */
 const raw = (text: string): string => `\u0001raw:${text}\u0001`;
 
 /** Puts the pieces that are not JSON, or only just, where their places were kept. */

@@ -11,7 +11,7 @@ const openPage = async (client: Client, path: string, text: string): Promise<Ans
   return page;
 };
 
-/** Programs are refused with a code, people are led to the door. */
+/** Without a session, programs get an error code and browsers get the sign-in page. */
 const refusesAnonymous =
   (path: string, method: 'get' | 'post' = 'get') =>
   async (world: World): Promise<void> => {

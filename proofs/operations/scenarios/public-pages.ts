@@ -5,7 +5,7 @@ import type { World } from '../world';
 
 type BadInput = Scenario['badInput'];
 
-/** A page for everybody: what it has to hold in two languages, and a query that it refuses where it reads one. */
+/** A public page, with the text expected in two languages and a query that the page refuses. */
 function page(path: string, texts: readonly string[], german: string, badInput: BadInput = 'none'): Scenario {
   return {
     operation: `GET ${path}`,

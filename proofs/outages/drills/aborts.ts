@@ -10,7 +10,7 @@ import type { Drill, DrillContext } from '../drill';
 
 const CALLS = 600;
 const CALLS_A_SECOND = 80;
-/** Slower than anybody needs to notice that a caller has gone. */
+/** Slow enough for the gateway to notice that the caller has gone. */
 const PACE_MS = 100;
 const MOST_PIECES = 25;
 const WHOLE_MS = 400;

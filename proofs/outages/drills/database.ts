@@ -103,7 +103,7 @@ interface ProbeAnswers {
   readonly stranger: Seen;
 }
 
-/** What probes and a key that the node has not seen yet get meanwhile. */
+/** The answers to probes and to an unknown key during the outage. */
 async function probeNode(node: GatewayNode, stranger: Endpoint): Promise<ProbeAnswers> {
   await delay(1_000);
   const paths = ['/health', '/health/live', '/health/ready'];

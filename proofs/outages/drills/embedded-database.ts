@@ -31,7 +31,7 @@ interface Outage {
   readonly isBillLost: boolean;
   take(): void;
   giveBack(): void;
-  /** What the service has to say about it. */
+  /** The lines that the service must log. */
   readonly says: readonly RegExp[];
 }
 
@@ -160,7 +160,7 @@ async function readiness({ url }: GatewayNode): Promise<string> {
 
 const CALM_MS = 1_500;
 
-/** Goes on calling until all was served for a while, or for longer than it may take. */
+/** Calls until every request is served for a while, or until the deadline. */
 async function untilServed(load: Load, since: number, mostMs: number): Promise<void> {
   for (let passed = 0; passed < mostMs + CALM_MS; passed = performance.now() - since) {
     if (passed > recoveredAfter(load, since) + CALM_MS) return;

@@ -129,7 +129,7 @@ class IdleConnections {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Always a few more than there is room for: those who are turned away make room for the next. */
+  /** Opens a few connections more than there is room for, because refused ones make room. */
   private press(): void {
     const taken = readdirSync(`/proc/${this.node.program.pid}/fd`).length;
     this.most = Math.max(this.most, taken);

@@ -15,7 +15,7 @@ const ROUNDS = 4;
 const PAUSE_MS = 60;
 const name = 'A hostile body';
 
-/** Bodies made to keep the event loop busy: how long does everybody else wait? */
+/** Bodies made to keep the event loop busy, and the time that other callers wait meanwhile. */
 export const hostileBody: Drill = {
   name: 'hostile-body',
   async run(context) {

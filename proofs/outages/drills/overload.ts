@@ -16,7 +16,7 @@ const REFUSED_MS = 50;
 const TRIES = 3;
 const name = `${TIMES} times as many calls as a node carries`;
 
-/** Calls keep coming whether or not they are answered: what fits is served as ever, the others are told at once. */
+/** Calls arrive at a fixed rate. The gateway serves those that fit and refuses the others at once. */
 export const overload: Drill = {
   name: 'overload',
   async run(context) {
@@ -73,7 +73,7 @@ async function tooMany(endpoint: Endpoint, peak: number): Promise<Load> {
 const refusedIn = (load: Load): Seen[] => load.seen.filter((seen) => !isServed(seen));
 const slowest = (load: Load): number => percentile(times(refusedIn(load)), 0.99);
 
-/** Each place is taken again the moment it is free. */
+/** Keeps every place taken by a new call. */
 async function fillEveryPlace(endpoint: Endpoint, milliseconds: number): Promise<Seen[]> {
   const until = performance.now() + milliseconds;
   const seen: Seen[] = [];

@@ -105,7 +105,7 @@ class Pair {
     return this.proxy.url;
   }
 
-  /** Answers how long it took to go. */
+  /** Returns how long the process took to end. */
   async restart(place: number): Promise<number> {
     const { program } = this.nodes[place]!;
     const askedAt = performance.now();

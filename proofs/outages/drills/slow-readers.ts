@@ -13,9 +13,9 @@ const MOST_READERS = 500;
 const TOKEN_BYTES = 269;
 const PAGE_BYTES = 4_096;
 const OTHERS_A_SECOND = 10;
-/** Of what the supplier says, what a busy process has not cleared away yet is a part; what it keeps is the bench's to say. */
+/** A busy process has not yet freed part of the answers. The bench measures what stays in memory. */
 const MEMORY_SHARE = 0.5;
-/** What they all ask for together is a gigabyte: a machine of two cores has to say it first. */
+/** Together they ask for a gigabyte, which takes a machine of two cores some time to send. */
 const ARRIVE_MS = 125;
 /** From the first reader to the moment when nothing moves any more. */
 const FILL_MS = 90_000;
@@ -35,7 +35,7 @@ function kernelSetting(file: string, which: 'least' | 'most'): number {
 /** A third more than the kernel keeps for a connection that is not read. */
 const answerBytes = (): number => 1.3 * kernelSetting('tcp_wmem', 'most');
 
-/** As many as the kernel has buffers for: beyond that it would be the kernel that everybody else waits for. */
+/** As many as the kernel has buffers for. With more, the other callers would wait for the kernel. */
 const readersHere = (most: number): number =>
   Math.min(most, Math.floor((kernelSetting('tcp_mem', 'least') * PAGE_BYTES) / answerBytes()));
 

@@ -116,7 +116,7 @@ export class ProcessorAccount {
     return made;
   }
 
-  /** The bank sends it back, days later. Whether the total of the charge falls is told differently. */
+  /** The bank returns the refund days later. Events differ in whether the charge's total falls. */
   failRefund(id: string, isTakenOff: boolean): void {
     const refund = this.refunds.get(id);
     if (refund === undefined) throw missing('refund');
