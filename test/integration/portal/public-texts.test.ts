@@ -86,7 +86,7 @@ describe('pages about the product', () => {
 
   test('say so where they are in English only', async () => {
     const text = await page('/features', 'fr');
-    expect(text).toContain('<h1>Fonctions</h1>');
+    expect(text).toContain('<h1>Fonctionnalités</h1>');
     expect(text).toContain('Ce texte n’existe qu’en anglais.');
     expect(text).toContain('lang="en"');
     expect(await page('/features')).not.toContain('available in English only');
