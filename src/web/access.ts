@@ -1,11 +1,8 @@
 import { applyDecorators, SetMetadata, UseGuards } from '@nestjs/common';
 import type { Role } from '../kernel';
-import { ApiKeyGuard } from './guards/api-key.guard';
-import { BearerGuard } from './guards/bearer.guard';
-import { ChatGuard } from './guards/chat.guard';
+import { ApiKeyGuard, BearerGuard, ChatGuard, RootKeyGuard } from './guards/key-guards';
 import { PublicRateGuard } from './guards/public-rate.guard';
 import { RoleGuard } from './guards/role.guard';
-import { RootKeyGuard } from './guards/root-key.guard';
 import { RestingSessionGuard, SessionGuard } from './guards/session.guard';
 import { accessMetadata, type AccessRule } from './access-rule';
 

@@ -10,6 +10,7 @@ export { sealedAnswers } from './idempotency/answer-store';
 export { Idempotency } from './idempotency/idempotency';
 export { IdempotencyModule } from './idempotency/idempotency.module';
 export { pageRequestOf, type PageSizes, presentPage } from './lists';
+export { IsCursor, IsFilterText } from './list-query';
 export { localPath } from './local-path';
 export { Notices } from './notices';
 export { serveAssets } from './pages/assets';

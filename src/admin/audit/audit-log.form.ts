@@ -2,6 +2,7 @@ import { Transform } from 'class-transformer';
 import { IsIn, IsOptional, IsString, Matches, MaxLength } from 'class-validator';
 import { type ActionName, actionNames, type ActivityFilter, objectTypes, type ObjectType } from '../../audit';
 import { dayAfter, fault, startOfDay } from '../../kernel';
+import { IsCursor } from '../../web';
 
 const days = /^(?:20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))?$/;
 const trimmed = ({ value }: { value: unknown }): unknown =>
@@ -41,9 +42,7 @@ export class AuditLogQuery {
   @MaxLength(200)
   object?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(1_000)
+  @IsCursor()
   cursor?: string;
 
   /** The entry whose details are open; scripts open them in place. */

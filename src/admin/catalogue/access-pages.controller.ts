@@ -1,5 +1,5 @@
 import { Controller, Query, Req } from '@nestjs/common';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsOptional } from 'class-validator';
 import {
   departmentsOf,
   listAccess,
@@ -11,7 +11,18 @@ import {
 import { AdminViewService } from '../../identity';
 import { fault, versionOf } from '../../kernel';
 import { Database } from '../../platform';
-import { Access, actorOf, addressOf, adminScope, type HttpRequest, Page, pathOf, queryOf } from '../../web';
+import {
+  Access,
+  actorOf,
+  addressOf,
+  adminScope,
+  type HttpRequest,
+  IsCursor,
+  IsFilterText,
+  Page,
+  pathOf,
+  queryOf,
+} from '../../web';
 import { blockedIn } from './access.controller';
 import { MODELS_PAGE } from './answers';
 import { Whole } from './fields';
@@ -28,14 +39,10 @@ class AccessQuery {
   @Whole(1, LARGEST_ID)
   dept_id?: number | null;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
+  @IsFilterText()
   q?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(1_000)
+  @IsCursor()
   cursor?: string;
 }
 

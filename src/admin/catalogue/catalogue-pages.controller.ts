@@ -25,6 +25,8 @@ import {
   addressOf,
   adminScope,
   type HttpRequest,
+  IsCursor,
+  IsFilterText,
   localPath,
   Page,
   PageRenderer,
@@ -46,18 +48,14 @@ class CatalogueQuery {
   @IsIn(tabs)
   tab?: Tab;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
+  @IsFilterText()
   q?: string;
 
   @IsOptional()
   @IsIn([...MODEL_STATES, ''])
   state?: ModelState | '';
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(1_000)
+  @IsCursor()
   cursor?: string;
 }
 

@@ -1,12 +1,11 @@
 import { Transform, Type } from 'class-transformer';
 import { IsInt, IsNotEmpty, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 import type { OversightFilter } from '../../chat';
+import { IsCursor, IsFilterText } from '../../web';
 
 /** The address of the list. Empty fields of its form stand for no filter. */
 export class ConversationsQuery {
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
+  @IsFilterText()
   q?: string;
 
   @IsOptional()
@@ -14,9 +13,7 @@ export class ConversationsQuery {
   @MaxLength(256)
   model?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(1_000)
+  @IsCursor()
   cursor?: string;
 }
 

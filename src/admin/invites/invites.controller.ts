@@ -9,13 +9,14 @@ import {
   adminScope,
   afterChange,
   type HttpRequest,
+  IsFilterText,
   localisationOf,
   Notices,
   Page,
   PageRenderer,
   scopeWords,
 } from '../../web';
-import { IsFilterText, missingField } from '../pages/fields';
+import { missingField } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { InviteForm, InviteListQuery, InviteParams, invitableRoles } from './invite-forms';
 import { type InviteMail, InviteMails } from './invite-mails';

@@ -2,6 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, ValidateBy } from 'class-validator';
 import { type Fault, type Nano, parseUsd, validationFault } from '../../kernel';
+import { IsCursor, IsFilterText } from '../../web';
 
 const LARGEST_ID = 2_147_483_647;
 const LONGEST_ADDRESS = 254;
@@ -56,9 +57,6 @@ export const IsPerson = (): PropertyDecorator =>
 
 export const IsLine = (most: number): PropertyDecorator =>
   applyDecorators(Transform(trimmed), IsString(), Matches(/^[^\p{Cc}]+$/u), MaxLength(most));
-
-export const IsFilterText = (): PropertyDecorator =>
-  applyDecorators(IsOptional(), IsString(), MaxLength(200));
 
 export const IsChoice = (choices: readonly unknown[]): PropertyDecorator =>
   applyDecorators(IsOptional(), Transform(blankToNull), IsIn(choices as unknown[]));
@@ -118,9 +116,7 @@ export const targetOf = (
 
 /** The query of a list: filters and the page. */
 export class ListQuery {
-  @IsOptional()
-  @IsString()
-  @MaxLength(1_000)
+  @IsCursor()
   cursor?: string;
 
   @IsFilterText()

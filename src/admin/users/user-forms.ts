@@ -1,6 +1,7 @@
-import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import { IsIn, IsOptional } from 'class-validator';
 import { billingTypes, type BillingType, type UserStatus } from '../../identity';
 import { budgetPeriods, type BudgetPeriod, type Role, roles } from '../../kernel';
+import { IsCursor } from '../../web';
 import {
   ChangeForm,
   IsChoice,
@@ -39,9 +40,7 @@ export class UserPageQuery {
   @IsChoice(userTabs)
   tab?: UserTab | null;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(1_000)
+  @IsCursor()
   cursor?: string;
 }
 

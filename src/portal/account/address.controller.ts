@@ -4,7 +4,8 @@ import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { AccountProof, AddressChange, AttemptThrottle, OwnAccountService } from '../../identity';
 import { Access, Action, actorOf, ClientAddress, type HttpRequest, Page } from '../../web';
 import { AccountMails, laterOnRecord } from './account-mails';
-import { IsMail, IsToken } from './fields';
+import { IsMail } from './fields';
+import { LinkForm, LinkQuery } from './link-forms';
 import { FormAnswers } from './form-answers';
 import { SettingsModel } from './settings-model';
 
@@ -17,17 +18,6 @@ class AddressForm {
   @IsString()
   @MaxLength(256)
   current_password?: string;
-}
-
-class LinkForm {
-  @IsToken()
-  token: string;
-}
-
-class LinkQuery {
-  @IsOptional()
-  @IsToken()
-  token?: string;
 }
 
 const view = 'pages/account/address';

@@ -7,7 +7,8 @@ import { Fault, fault } from '../../kernel';
 import { Database, Settings } from '../../platform';
 import { Access, Action, addCookie, Audited, cookieOf, type HttpRequest, localPath, Page } from '../../web';
 import { AccountMails } from './account-mails';
-import { IsLine, IsMail, IsNext, IsPassword, IsToken } from './fields';
+import { IsLine, IsMail, IsNext, IsPassword } from './fields';
+import { LinkForm, LinkQuery } from './link-forms';
 import { type Done, FormAnswers } from './form-answers';
 import { PasswordStrategy } from './password-strategy';
 import { SignInModel } from './sign-in-model';
@@ -31,17 +32,6 @@ class LoginQuery {
   @IsOptional()
   @IsLine(40)
   notice?: string;
-}
-
-class LinkForm {
-  @IsToken()
-  token: string;
-}
-
-class LinkQuery {
-  @IsOptional()
-  @IsToken()
-  token?: string;
 }
 
 const CHALLENGE_SECONDS = 600;

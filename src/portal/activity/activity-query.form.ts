@@ -1,6 +1,7 @@
 import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, MaxLength } from 'class-validator';
 import { type ActivityFilter, objectTypes, type ObjectType } from '../../audit';
+import { IsCursor, IsFilterText } from '../../web';
 
 export const periods = [7, 30, 90, 365] as const;
 const USUAL_DAYS = 30;
@@ -18,14 +19,10 @@ export class ActivityPageQuery {
   @IsIn([...objectTypes, ''])
   type?: ObjectType | '';
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
+  @IsFilterText()
   q?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(1_000)
+  @IsCursor()
   cursor?: string;
 
   /** The entry whose details are open; scripts open them in place. */

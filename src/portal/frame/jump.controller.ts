@@ -1,15 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import { Controller, Query, Req, Res } from '@nestjs/common';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { CatalogueService } from '../../catalogue';
 import { type Actor, isUuid } from '../../kernel';
 import { KeyRegister } from '../../keys';
-import { Access, actorOf, type HttpRequest, Page, PageFrames, PageRenderer, viewScope } from '../../web';
+import {
+  Access,
+  actorOf,
+  type HttpRequest,
+  IsFilterText,
+  Page,
+  PageFrames,
+  PageRenderer,
+  viewScope,
+} from '../../web';
 
 class JumpQuery {
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
+  @IsFilterText()
   q?: string;
 }
 

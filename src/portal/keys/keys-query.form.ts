@@ -1,6 +1,7 @@
 import { Transform } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { type KeyFilter, type ShownStatus, shownStatuses } from '../../keys';
+import { IsCursor, IsFilterText } from '../../web';
 
 /** A form sends the fields that were left empty, too. */
 const emptyIsAbsent = ({ value }: { value: unknown }): unknown => (value === '' ? undefined : value);
@@ -25,14 +26,10 @@ export class KeysQuery {
   @Max(2 ** 31 - 1)
   organisation?: number;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(200)
+  @IsFilterText()
   q?: string;
 
-  @IsOptional()
-  @IsString()
-  @MaxLength(1_000)
+  @IsCursor()
   cursor?: string;
 }
 

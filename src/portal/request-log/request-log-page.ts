@@ -23,6 +23,7 @@ import {
   queryOf,
   scopeWords,
 } from '../../web';
+import { dateField } from '../lists/date-field';
 import { periodPicker } from '../lists/periods';
 import { searchedNote } from '../lists/searched-note';
 import { choiceFields } from '../usage/usage-page';
@@ -129,16 +130,9 @@ function fieldsOf(facts: LogFacts): FieldModel[] {
     value: query[name],
     ...more,
   });
-  const date = (name: 'from' | 'to'): FieldModel => ({
-    id: `filter-${name}`,
-    name,
-    type: 'date',
-    label: translate(`usage.field.${name}`),
-    value: query[name]?.slice(0, 10),
-  });
   return [
-    date('from'),
-    date('to'),
+    dateField('from', query.from, translate),
+    dateField('to', query.to, translate),
     ...choiceFields(facts),
     {
       id: 'filter-status',

@@ -35,6 +35,7 @@ import {
 } from '../../web';
 import { measureNames, usageChart } from './usage-chart';
 import { usageTable } from './usage-table';
+import { dateField } from '../lists/date-field';
 import { organisationField } from '../lists/organisation-field';
 import { periodPicker } from '../lists/periods';
 import { type Measure, measures, type UsagePageQuery } from './usage.form';
@@ -122,13 +123,6 @@ function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
     label: translate(`usage.field.${name}`),
     options: options.map(({ value, label }) => ({ value, label, selected: value === wanted })),
   });
-  const date = (name: 'from' | 'to'): FieldModel => ({
-    id: `filter-${name}`,
-    name,
-    type: 'date',
-    label: translate(`usage.field.${name}`),
-    value: query[name]?.slice(0, 10),
-  });
   return {
     label: translate('list.filter', { heading: translate('usage.heading') }),
     action: pathOf(request),
@@ -144,8 +138,8 @@ function filterOf(facts: UsageFacts, isFiltered: boolean): FilterBarModel {
         { value: '', label: translate('usage.bucket.usual') },
         ...usageBuckets.map((value) => ({ value, label: translate(`usage.bucket.${value}`) })),
       ]),
-      date('from'),
-      date('to'),
+      dateField('from', query.from, translate),
+      dateField('to', query.to, translate),
       ...choiceFields(facts),
       ...(['end_user', 'tag'] as const).map((name) => ({
         id: `filter-${name}`,

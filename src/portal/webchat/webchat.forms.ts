@@ -14,6 +14,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { thumbs } from '../../quality';
+import { IsCursor } from '../../web';
 
 export const verdicts = [...thumbs, 'none'] as const;
 export const pictureTypes = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const;
@@ -31,15 +32,11 @@ const Flag = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value));
 
 export class WebchatQuery {
-  @IsOptional()
-  @IsString()
-  @MaxLength(1_000)
+  @IsCursor()
   cursor?: string;
 
   /** Of the list of conversations beside the thread. */
-  @IsOptional()
-  @IsString()
-  @MaxLength(1_000)
+  @IsCursor()
   list?: string;
 
   /** Words of a title, for the list. */

@@ -1,6 +1,6 @@
 import { CatalogueEditor } from '../../catalogue-editor.service';
 import type { Current, CurrentOrganisation } from '../current';
-import type { Desired, DesiredOrganisation } from './desired';
+import type { Desired, DesiredAccess, DesiredOrganisation } from './desired';
 import { modelNamed, type Step } from '../step';
 
 const editor = new CatalogueEditor();
@@ -42,21 +42,11 @@ function regionsStep(organisation: DesiredOrganisation, known: CurrentOrganisati
 }
 
 function organisationAccess(organisation: DesiredOrganisation, known: CurrentOrganisation): Step[] {
-  return organisation.access.flatMap(({ at, model, allowed }): Step[] => {
-    const before = known.access[model];
-    if (before === allowed) return [];
-    return [
-      {
-        at,
-        kind: 'organisation',
-        name: organisation.slug,
-        mark: 'changed',
-        changes: [{ field: modelNamed(model), before: word(before), after: word(allowed) }],
-        needs: [modelNamed(model)],
-        run: (tx) =>
-          editor.setOrganisationAccess(tx, model, known.id, { granted: allowed, enabled: allowed }),
-      },
-    ];
+  return organisation.access.flatMap((access) => {
+    const { model, allowed } = access;
+    return accessStep(organisation.slug, modelNamed(model), access, known.access[model], (tx) =>
+      editor.setOrganisationAccess(tx, model, known.id, { granted: allowed, enabled: allowed }),
+    );
   });
 }
 
@@ -64,22 +54,33 @@ function departmentAccess(organisation: DesiredOrganisation, known: CurrentOrgan
   return organisation.departments.flatMap(({ name, access }) => {
     const department = known.departments.get(name);
     if (department === undefined) return [];
-    return access.flatMap(({ at, model, allowed }): Step[] => {
-      const before = department.access[model];
-      if (before === allowed) return [];
-      return [
-        {
-          at,
-          kind: 'organisation',
-          name: organisation.slug,
-          mark: 'changed',
-          changes: [
-            { field: `department ${name}, ${modelNamed(model)}`, before: word(before), after: word(allowed) },
-          ],
-          needs: [modelNamed(model)],
-          run: (tx) => editor.setDepartmentAccess(tx, department.id, model, allowed),
-        },
-      ];
+    return access.flatMap((wanted) => {
+      const { model, allowed } = wanted;
+      const field = `department ${name}, ${modelNamed(model)}`;
+      return accessStep(organisation.slug, field, wanted, department.access[model], (tx) =>
+        editor.setDepartmentAccess(tx, department.id, model, allowed),
+      );
     });
   });
+}
+
+function accessStep(
+  organisation: string,
+  field: string,
+  { at, model, allowed }: DesiredAccess,
+  before: boolean | undefined,
+  run: Step['run'],
+): Step[] {
+  if (before === allowed) return [];
+  return [
+    {
+      at,
+      kind: 'organisation',
+      name: organisation,
+      mark: 'changed',
+      changes: [{ field, before: word(before), after: word(allowed) }],
+      needs: [modelNamed(model)],
+      run,
+    },
+  ];
 }
