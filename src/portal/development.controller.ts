@@ -29,7 +29,7 @@ export class DevelopmentController {
 
   @Page('components', 'pages/dev/components', Access.anyone())
   async components(): Promise<object> {
-    const { galleryModel } = (await import(gallery)) as Gallery;
+    const { galleryModel } = (await import(require.resolve(gallery))) as Gallery;
     return galleryModel(this.settings.baseUrl);
   }
 

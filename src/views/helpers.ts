@@ -76,7 +76,7 @@ function url(...input: unknown[]): string {
 }
 
 /** A long word may go on in the next line after these marks. `<wbr>` is neither copied nor read out. */
-const breakable = (text: string): SafeString => safe(escape(text).replaceAll(/[_/]/g, '$&<wbr>'));
+const breakable = (text: string): SafeString => safe(escape(text).replaceAll(/[_/@]/g, '$&<wbr>'));
 
 function translate(key: string, options: HelperOptions): string {
   return dataOf(options).translate(key, options.hash as Record<string, unknown>);

@@ -59,6 +59,7 @@ describeWithBrowser('usage and the request log', () => {
               attempts: [attempt, { ...attempt, supplier: 'bedrock', status: 200, outcome: 'answered' }],
             }
           : {}),
+        ...(place % 31 === 6 ? { status: 503, code: 'unsupported_autorouter_algorithm' } : {}),
         ...(place % 31 === 7 ? { status: 502, code: 'upstream_error' } : {}),
       }),
     );
@@ -97,6 +98,29 @@ describeWithBrowser('usage and the request log', () => {
       60_000,
     );
   });
+
+  test.each([
+    { path: '/dashboard/request-log', width: 1280 },
+    { path: '/dashboard/request-log', width: 1024 },
+    { path: '/dashboard/keys', width: 1024 },
+  ])(
+    '$path has no column to scroll to beside the navigation, $width px',
+    async ({ path, width }) => {
+      await withPage(browser, { theme: 'light', width }, async (page, context) => {
+        await enter(context);
+        await page.goto(app.url + path);
+        expect(
+          await page.evaluate<number>(
+            `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table-scroll'))`,
+          ),
+        ).toBe(0);
+        if (!path.endsWith('log')) return;
+        const codes = await page.locator('.badge', { hasText: '_' }).allTextContents();
+        expect(codes).toContain('unsupported_autorouter_algorithm');
+      });
+    },
+    60_000,
+  );
 
   test('a log that is followed shows a new request, and not while it is paused', async () => {
     await withPage(browser, { theme: 'light', width: 1280 }, async (page, context) => {

@@ -80,5 +80,6 @@ test('small tools', async () => {
 test('a long code may go on in the next line after a mark, and stays text', async () => {
   expect(await render('{{breakable code}}', { code: 'rate_limit_<b>' })).toBe('rate_<wbr>limit_<wbr>&lt;b&gt;');
   expect(await render('{{breakable code}}', { code: 'Requests/min' })).toBe('Requests/<wbr>min');
+  expect(await render('{{breakable code}}', { code: 'ada@acme.example' })).toBe('ada@<wbr>acme.example');
   expect(await render('{{breakable code}}', { code: 'Active' })).toBe('Active');
 });
