@@ -46,6 +46,21 @@ describeWithBrowser('the pages of the catalogue', () => {
     await house?.close();
   });
 
+  test('the list of models has no column to scroll to beside the navigation, 1024 px', async () => {
+    await withPage(browser, { theme: 'light', width: 1024 }, async (page, context) => {
+      const [name = '', value = ''] = (await signIn(house.app, house.admin.userId)).split('=');
+      await context.addCookies([{ name, value, url: house.app.url }]);
+      await page.goto(`${house.app.url}/dashboard/models`);
+      expect(await page.locator('tbody th', { hasText: model }).locator('.tight').innerText()).toBe(
+        'acme · eu',
+      );
+      const over = await page.evaluate<number>(
+        `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table-scroll'))`,
+      );
+      expect(over).toBe(0);
+    });
+  }, 60_000);
+
   describe.each(viewings)('$theme, $width px', (viewing) => {
     test.each(pages)(
       '%s is accessible, obeys the policy and fits',
