@@ -1,8 +1,8 @@
 import { Database, Logger, type Settings } from '../platform';
 
 /** A node that was killed still counts for the rest of its lease. */
-const FIRST_LOOK_MS = 45_000;
-const LOOK_EVERY_MS = 3_600_000;
+const FIRST_CHECK_MS = 45_000;
+const CHECK_EVERY_MS = 3_600_000;
 
 export const LIVE_NODES = 'SELECT count(*)::int AS nodes FROM escrow_lease WHERE expires_at > now()';
 
@@ -21,7 +21,7 @@ export function warnOfOtherNodes({ redisUrl }: Settings, database: Database, log
       );
   };
   const checkQuietly = (): void => void check().catch(() => undefined);
-  const timers = [setTimeout(checkQuietly, FIRST_LOOK_MS), setInterval(checkQuietly, LOOK_EVERY_MS)];
+  const timers = [setTimeout(checkQuietly, FIRST_CHECK_MS), setInterval(checkQuietly, CHECK_EVERY_MS)];
   for (const timer of timers) timer.unref();
   return () => timers.forEach((timer) => clearTimeout(timer));
 }

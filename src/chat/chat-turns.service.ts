@@ -8,7 +8,7 @@ import { type ChatModel, ChatModels } from './chat-models';
 import type { Message } from './conversation';
 import { ConversationMessages } from './conversation-messages';
 import { Conversations } from './conversations.service';
-import { chatMessages, saidSoFar } from './history';
+import { chatMessages, exchangesOf } from './history';
 import type { Question, RunningTurn, Turn, TurnReader } from './turn';
 import { WebchatKeys } from './webchat-keys.service';
 
@@ -116,7 +116,7 @@ export class ChatTurns {
 
   private async bodyOf({ conversationId, model, takesImages }: Turn): Promise<Record<string, unknown>> {
     const { rows } = await this.messages.page(conversationId, { limit: MOST_SENT });
-    const said = saidSoFar([...rows].reverse());
+    const said = exchangesOf([...rows].reverse());
     const messages = await chatMessages(said, takesImages, ({ id }) =>
       this.messages.attachmentsOf(conversationId, id),
     );

@@ -2,15 +2,15 @@ import type { Message } from './conversation';
 import type { Attachment } from './conversation-messages';
 
 /** Questions and answers that still count, in the order in which they were said. */
-export interface Said {
+export interface Exchange {
   readonly question: Message;
   /** Null for the one that is to be answered now. */
   readonly answer: Message | null;
 }
 
 /** The last answer to a question counts; questions without any are left out, but for the last one. */
-export function saidSoFar(oldestFirst: readonly Message[]): Said[] {
-  const said: Said[] = [];
+export function exchangesOf(oldestFirst: readonly Message[]): Exchange[] {
+  const said: Exchange[] = [];
   for (const message of oldestFirst) {
     if (message.role === 'user') said.push({ question: message, answer: null });
     const last = said.at(-1);
@@ -27,7 +27,7 @@ const MOST_PICTURE_BYTES = 12 * 1024 * 1024;
 
 /** The conversation in the chat dialect; `picturesOf` reads the pictures of a question. */
 export async function chatMessages(
-  said: readonly Said[],
+  said: readonly Exchange[],
   takesImages: boolean,
   picturesOf: (question: Message) => Promise<readonly Attachment[]>,
 ): Promise<object[]> {

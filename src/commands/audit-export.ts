@@ -15,13 +15,13 @@ export const auditExport: Command = {
   run(words, context) {
     const { file, organisation, platform } = optionsOf(words);
     return withDatabase(async (database, settings) => {
-      const logger = Logger.create(settings, { write: (line) => context.writeError(line) });
+      const logger = Logger.create(settings, { write: (line) => context.writeStderr(line) });
       const breaks = new ChainBreaks(database, new ActivityLog(database));
       const chain = new AuditChain(database, logger, settings, breaks);
       const number = platform ? 0 : await numberOf(database, organisation);
       await putOnRecord(database, number);
       const bytes = await writeNew(file, (write) => chain.export(write, number));
-      tell(context, file, bytes, chain.publicKey);
+      reportExport(context, file, bytes, chain.publicKey);
       return 0;
     }, context);
   },
@@ -85,7 +85,7 @@ async function writeNew(
   return bytes;
 }
 
-function tell(context: CommandContext, file: string, bytes: number, publicKey: Buffer): void {
+function reportExport(context: CommandContext, file: string, bytes: number, publicKey: Buffer): void {
   context.write(
     `${file}: ${bytes.toLocaleString('en')} bytes, signed by ${publicKey.toString('base64url')}\n`,
   );

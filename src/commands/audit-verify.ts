@@ -6,7 +6,7 @@ import { monotonicMs } from '../kernel';
 import { type Command, type CommandContext, UsageError } from './command';
 
 const CHUNK_BYTES = 1_024 * 1_024;
-const MOST_TOLD = 1_000;
+const MOST_LISTED = 1_000;
 
 export const auditVerify: Command = {
   usage: 'audit:verify FILE [--key PUBLIC-KEY]… [--anchor FILE]',
@@ -50,8 +50,8 @@ function optionsOf(words: string[]): { file: string; keys: Buffer[]; anchor: str
 
 function report(found: Verification, seconds: number, context: CommandContext): void {
   const write = (text: string): void => context.write(text);
-  for (const finding of found.findings.slice(0, MOST_TOLD)) write(`${sentenceOf(finding)}\n`);
-  if (found.count > MOST_TOLD) write(`… and ${found.count - MOST_TOLD} more\n`);
+  for (const finding of found.findings.slice(0, MOST_LISTED)) write(`${sentenceOf(finding)}\n`);
+  if (found.count > MOST_LISTED) write(`… and ${found.count - MOST_LISTED} more\n`);
   const number = (value: number): string => value.toLocaleString('en');
   const { entries, blocks, emptyBlocks, chains, signers, madeAt } = found;
   if (emptyBlocks > 0) write(`Retention has emptied ${number(emptyBlocks)} blocks; their heads are here.\n`);

@@ -42,7 +42,7 @@ export const credentialsRewrap: Command = {
         `${moved} ${moved === 1 ? 'secret is' : 'secrets are'} under the current master key now.\n`,
       );
       if (unreadable.length === 0) return 0;
-      context.writeError(
+      context.writeStderr(
         `Not readable with the key they name, and left as they are: ${unreadable.join(', ')}\n`,
       );
       return 1;

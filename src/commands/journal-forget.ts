@@ -31,7 +31,7 @@ export const journalForget: Command = {
       }
       const found = unread.find((each) => each.node === node);
       if (found === undefined) {
-        context.writeError(
+        context.writeStderr(
           `${node} is no dead node that holds anything. "journal:forget" alone lists them.\n`,
         );
         return 1;
@@ -39,7 +39,7 @@ export const journalForget: Command = {
       context.write(described(found));
       const question = 'What this journal holds will never be charged. Forget it?';
       if (!values.yes && !(await context.confirm(question))) {
-        context.writeError('Nothing was changed. Confirm at a terminal, or with --yes.\n');
+        context.writeStderr('Nothing was changed. Confirm at a terminal, or with --yes.\n');
         return 1;
       }
       const done = await store.forget(node, (tx) => putOnRecord(database, tx, found));

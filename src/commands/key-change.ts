@@ -58,7 +58,7 @@ export const keyRotate: Command = {
       });
       const { previousUntil } = rotated;
       const end = previousUntil === null ? 'has ended' : `works until ${previousUntil.toISOString()}`;
-      context.writeError(
+      context.writeStderr(
         `${maskKey(rotated.publicId)} has a new secret, shown only now; the old one ${end}:\n`,
       );
       context.write(`${rotated.text}\n`);

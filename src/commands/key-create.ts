@@ -22,7 +22,7 @@ export const keyCreate: Command = {
     const options = optionsOf(words);
     return withDatabase(async (database, settings) => {
       const issued = await database.transaction((tx) => createKey(tx, settings, database, options));
-      context.writeError(
+      context.writeStderr(
         `${maskKey(issued.publicId)} "${options.key.name}" was made. It is shown only now:\n`,
       );
       context.write(`${issued.text}\n`);

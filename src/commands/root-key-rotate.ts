@@ -31,7 +31,7 @@ export const rootKeyRotate: Command = {
       });
       const old =
         graceSeconds === 0 ? 'The old one no longer works' : `The old one works for ${values.grace}`;
-      context.writeError(`The root key has a new secret. ${old}. The new one is shown only now:\n`);
+      context.writeStderr(`The root key has a new secret. ${old}. The new one is shown only now:\n`);
       context.write(`${issued.text}\n`);
       return 0;
     }, context);

@@ -69,9 +69,9 @@ export async function executeCommand(words: string[], context: CommandContext): 
   try {
     return await command.run(rest, context);
   } catch (error) {
-    context.writeError(`${error instanceof Error ? error.message : String(error)}\n`);
+    context.writeStderr(`${error instanceof Error ? error.message : String(error)}\n`);
     if (!isMisuse(error)) return error instanceof SettingsError ? EXIT_CONFIGURATION : 1;
-    context.writeError(`Usage: ${command.usage}\n`);
+    context.writeStderr(`Usage: ${command.usage}\n`);
     return EXIT_USAGE;
   }
 }

@@ -32,7 +32,7 @@ export const signInLink: Command = {
         });
         return tokens.issue(tx, 'sign_in_link', { userId: person.id });
       });
-      context.writeError('It works once, within a day:\n');
+      context.writeStderr('It works once, within a day:\n');
       context.write(`${settings.baseUrl}/sign-in-link?token=${token}\n`);
       return 0;
     }, context);

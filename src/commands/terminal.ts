@@ -12,7 +12,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 export const terminal: CommandContext = {
   environment: processEnvironment,
   write: (text) => process.stdout.write(text),
-  writeError: (text) => process.stderr.write(text),
+  writeStderr: (text) => process.stderr.write(text),
   async confirm(question) {
     if (!process.stdin.isTTY) return false;
     const lines = createInterface({ input: process.stdin, output: process.stdout });

@@ -14,10 +14,10 @@ import {
 /** Runs a command on the database of the service, whether that is running or not, and says which one that is. */
 export async function withDatabase<T>(
   work: (database: Database, settings: Settings) => Promise<T>,
-  { environment, writeError }: Pick<CommandContext, 'environment' | 'writeError'>,
+  { environment, writeStderr }: Pick<CommandContext, 'environment' | 'writeStderr'>,
 ): Promise<T> {
   const settings = loadSettings(environment);
-  writeError(`Installation: ${installationOf(settings)}\n`);
+  writeStderr(`Installation: ${installationOf(settings)}\n`);
   const open = await attachDatabase(settings, migrations);
   return using(open, (database) => work(database, settings));
 }

@@ -18,7 +18,7 @@ export {
   InvitesService,
   LinkedIdentities,
   OwnAccountService,
-  type MailWish,
+  type AccountMailKind,
   PASSWORD_LEAST,
   type ProvenIdentity,
   PASSWORD_MOST,

@@ -10,7 +10,7 @@ interface Owner {
   readonly language: string;
 }
 
-const MOST_TOLD = 20;
+const MOST_LISTED = 20;
 const PATH = '/dashboard/admin/audit';
 
 /** Mails the platform's owners about breaks in the audit chain, once for each break. */
@@ -28,7 +28,7 @@ export class ChainWatch {
    * The mails are queued before the breaks are marked as reported; the queue ignores a second mail with the same id.
    */
   @RepeatingJob({ name: 'audit-breaks', cron: '3-59/5 * * * *' })
-  async tell(): Promise<void> {
+  async notify(): Promise<void> {
     const owners = await this.database.query<Owner>(
       `SELECT id, email, display_name AS name, preferred_language AS language FROM user_account
         WHERE role = 'platform_owner' AND status = 'active' ORDER BY id`,
@@ -47,7 +47,7 @@ export class ChainWatch {
     const locale = isLocale(language) ? language : 'en';
     const { baseUrl, brandName: brand } = this.settings;
     const texts = this.engine.translator(locale);
-    const shown = found.slice(0, MOST_TOLD).map((each) => `${each.chain}: ${breakText(each)}`);
+    const shown = found.slice(0, MOST_LISTED).map((each) => `${each.chain}: ${breakText(each)}`);
     const more = found.length - shown.length;
     const lines = more > 0 ? [...shown, texts('audit.mail.more', { places: more })] : shown;
     const heading = texts('audit.mail.subject', { brand });

@@ -10,7 +10,7 @@ import { ChainBreaks } from './review/chain-breaks';
 import { SealingKey } from './sealing-key';
 
 /** Half a second of polling and the time of a round stay well below the promised two seconds. */
-const LOOK_EVERY_MS = 500;
+const SEAL_EVERY_MS = 500;
 /** Before an export. */
 const ROUNDS = 50;
 /** Heads of other nodes are searched this far back, as a transaction's time is that of its start. */
@@ -43,7 +43,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
       this.round ??= this.sealQuietly().finally(() => {
         this.round = undefined;
       });
-    }, LOOK_EVERY_MS).unref();
+    }, SEAL_EVERY_MS).unref();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -89,7 +89,7 @@ export class AuditChain implements OnApplicationBootstrap, BeforeApplicationShut
     for (let round = 0; round < ROUNDS; round += 1) {
       await this.seal();
       if (!(await this.isWaiting())) return;
-      await delay(LOOK_EVERY_MS / 5);
+      await delay(SEAL_EVERY_MS / 5);
     }
   }
 

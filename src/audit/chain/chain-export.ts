@@ -13,7 +13,7 @@ export const BLOCK_MARK = '{"block":';
 const BLOCKS_AT_ONCE = 200;
 const ENTRIES_AT_ONCE = 5_000;
 
-export interface ExportWish {
+export interface ChainExportOptions {
   /** Without it: all chains. */
   readonly chain?: number;
   /**
@@ -29,7 +29,7 @@ export interface ExportWish {
  * Exports whole blocks with their lists and entries, chain by chain, as lines. The first line names the newest heads
  * and is signed, so that truncation is detected. The transaction needs a stable snapshot.
  */
-export async function* exportedLines(tx: Tx, wish: ExportWish): AsyncGenerator<string> {
+export async function* exportedLines(tx: Tx, wish: ChainExportOptions): AsyncGenerator<string> {
   const heads = (await allHeads(tx)).filter(({ chain }) => wish.chain === undefined || chain === wish.chain);
   yield firstLine(heads, wish);
   for (const head of heads) {
@@ -46,7 +46,7 @@ export async function* exportedLines(tx: Tx, wish: ExportWish): AsyncGenerator<s
 }
 
 /** `{"export":{…},"signature":"…"}`: the signature is over the bytes of the object. */
-function firstLine(heads: readonly SignedHead[], { anchored, key, now, chain }: ExportWish): string {
+function firstLine(heads: readonly SignedHead[], { anchored, key, now, chain }: ChainExportOptions): string {
   const ofWish = anchored.filter((head) => chain === undefined || head.chain === chain);
   const named = new Map([...heads, ...ofWish].map((head) => [hashOfBlock(head).toString('hex'), head]));
   const text = JSON.stringify({

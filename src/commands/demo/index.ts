@@ -29,7 +29,7 @@ export const demoSeed: Command = {
     const requests = within(wholeNumberOf(values.requests, '--requests'), 1, 2_000_000, '--requests');
     return withDatabase(async (database, settings) => {
       if (settings.environment === 'production') {
-        context.writeError('Demonstration data has no place in production. Nothing was changed.\n');
+        context.writeStderr('Demonstration data has no place in production. Nothing was changed.\n');
         return 1;
       }
       const isThere = await database.source.getRepository(Organisation).existsBy({ slug: DEMO_SLUG });
@@ -55,14 +55,14 @@ async function seed(
   // Checked before anything is written: an account in an empty database would keep the first start from making its owner.
   const models = await pricedModels(database);
   if (models.size === 0) {
-    context.writeError(
+    context.writeStderr(
       'The models of the sandbox are not there: start the service once. Nothing was changed.\n',
     );
     return 1;
   }
   const organisation = await database.transaction((tx) => makeOrganisation(tx, database, settings));
   await makeTraffic(database, organisation, models, { ...span, now: Date.now() }, (made) => {
-    context.writeError(`${made.toLocaleString('en')} of ${span.requests.toLocaleString('en')} requests\n`);
+    context.writeStderr(`${made.toLocaleString('en')} of ${span.requests.toLocaleString('en')} requests\n`);
   });
   const judged = await makeJudged(database, settings, organisation, models, {
     days: span.days,

@@ -44,7 +44,7 @@ export class Tap {
   firstOutputAt: number | null = null;
   failure: Fault | null = null;
   /** The caller got the failure in the supplier's own words. */
-  failureTold = false;
+  failurePassed = false;
   /** An event has come, of any kind. */
   sawEvent = false;
   readonly watcher: StreamWatcher;
@@ -156,8 +156,8 @@ export class Tap {
       this.sawEvent = true;
       const error = watcher.watch(event);
       if (error !== undefined) {
-        this.failureTold = this.options.keepsFailure(scanner.data());
-        return this.fail(supplierFault(error), this.failureTold ? scanner.blockEnd : scanner.blockStart);
+        this.failurePassed = this.options.keepsFailure(scanner.data());
+        return this.fail(supplierFault(error), this.failurePassed ? scanner.blockEnd : scanner.blockStart);
       }
       if (watcher.hasOutput) this.firstOutputAt ??= monotonicMs();
       this.edit(text, event);

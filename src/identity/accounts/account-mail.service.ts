@@ -6,7 +6,7 @@ import { AccountTokens, type TokenPurpose } from './account-tokens.service';
 import { signsInByProviderOnly } from './provider-only';
 
 /** A request by a visitor before sign-in, for a known or unknown account; `failed` is a refused sign-in. */
-export type MailWish = 'register' | 'resend' | 'reset' | 'failed';
+export type AccountMailKind = 'register' | 'resend' | 'reset' | 'failed';
 
 export interface AccountMail {
   readonly notice: 'verify' | 'registered-already' | 'reset' | 'reset-by-provider';
@@ -25,7 +25,7 @@ export class AccountMailService {
     private readonly activity: ActivityLog,
   ) {}
 
-  async mailFor(wish: MailWish, email: string): Promise<AccountMail | null> {
+  async mailFor(wish: AccountMailKind, email: string): Promise<AccountMail | null> {
     const account = await this.database.source
       .getRepository(UserAccount)
       .createQueryBuilder('u')

@@ -20,7 +20,7 @@ import { RecoveryCode, SecondFactor } from './second-factor.entity';
 import { sealedFactors, SecondFactors } from './second-factors.service';
 import { SignInService } from './sign-in.service';
 
-export { type AccountMail, AccountMailService, type MailWish } from './account-mail.service';
+export { type AccountMail, AccountMailService, type AccountMailKind } from './account-mail.service';
 export { deviceName, deviceOf } from './device';
 export { endPasswords, hasLinkedIdentity } from './provider-only';
 export { PASSWORD_LEAST, PASSWORD_MOST } from './password-rules';

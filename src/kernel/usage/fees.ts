@@ -41,7 +41,7 @@ export const isUsualMode = (field: ModeField, value: string): boolean => USUAL[f
 
 const MODE_WORD = /^[a-z0-9][a-z0-9_.-]{0,39}$/;
 /** Words that no price can name count as one, which none names. */
-const STRANGE_MODE = 'unknown';
+const UNKNOWN_MODE = 'unknown';
 
 /** The modes that stand in these fields; null where there are none. */
 export function readModes(fields: Readonly<Record<string, unknown>>): Modes | null {
@@ -51,7 +51,7 @@ export function readModes(fields: Readonly<Record<string, unknown>>): Modes | nu
     if (typeof value !== 'string' || value === '') continue;
     modes ??= {};
     const word = value.toLowerCase();
-    modes[field] = MODE_WORD.test(word) ? word : STRANGE_MODE;
+    modes[field] = MODE_WORD.test(word) ? word : UNKNOWN_MODE;
   }
   return modes;
 }

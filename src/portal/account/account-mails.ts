@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { type AccountMail, AccountMailService, type MailWish, ResellerDomains } from '../../identity';
+import { type AccountMail, AccountMailService, type AccountMailKind, ResellerDomains } from '../../identity';
 import {
   addJob,
   InjectQueue,
@@ -35,7 +35,7 @@ export interface AccountNotice {
 }
 
 interface MailJob {
-  readonly wish: MailWish;
+  readonly wish: AccountMailKind;
   readonly email: string;
   readonly requestId: string;
   readonly address: string;
@@ -60,8 +60,8 @@ export class AccountMails {
     private readonly settings: Settings,
   ) {}
 
-  /** Answers as soon as the wish is kept, for a known address as for an unknown one. */
-  async wish(wish: MailWish, email: string, request: HttpRequest): Promise<void> {
+  /** Answers as soon as the request is queued, for a known address as for an unknown one. */
+  async enqueue(wish: AccountMailKind, email: string, request: HttpRequest): Promise<void> {
     const { requestId, reseller } = request;
     const address = this.addresses.of(request);
     const data: MailJob = { wish, email, requestId, address, ...(reseller && { host: reseller.host }) };

@@ -11,7 +11,7 @@ export class AccountNotices {
     private readonly mails: AccountMails,
   ) {}
 
-  async tell(userId: number, notice: string, values: Readonly<Record<string, string>> = {}): Promise<void> {
+  async notify(userId: number, notice: string, values: Readonly<Record<string, string>> = {}): Promise<void> {
     const account = await this.database.source.getRepository(UserAccount).findOneByOrFail({ id: userId });
     const { email: to, displayName: name, preferredLanguage: language } = account;
     await this.mails.send({ notice, to, language, values: { name, ...values } });

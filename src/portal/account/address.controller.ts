@@ -53,7 +53,7 @@ export class AddressController {
         await this.proof.require(userId, { password, sessionId, address });
         await this.throttle.take({ purpose: 'mail', account: `address:${userId}`, address });
         const token = await this.addresses.begin(userId, email);
-        if (token === null) await this.mails.wish('register', email, request);
+        if (token === null) await this.mails.enqueue('register', email, request);
         else {
           const { displayName: name, preferredLanguage: language } = await this.accounts.find(userId);
           const path = `/account/email?token=${token}`;

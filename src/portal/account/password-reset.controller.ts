@@ -59,7 +59,7 @@ export class PasswordResetController {
     const shown = { form: ForgotForm, view: 'pages/account/forgot-password' };
     return this.answers.answer(request, response, shown, async ({ email }) => {
       await this.throttle.take({ purpose: 'mail', account: email, address: this.addresses.of(request) });
-      await this.mails.wish('reset', email, request);
+      await this.mails.enqueue('reset', email, request);
       return { to: '/forgot-password?sent=yes', body: { ok: true } };
     });
   }
@@ -78,7 +78,7 @@ export class PasswordResetController {
     };
     return this.answers.answer(request, response, shown, async ({ token, password }) => {
       const userId = await this.resets.reset(token, password);
-      await this.notices.tell(userId, 'password-changed');
+      await this.notices.notify(userId, 'password-changed');
       this.visitor.endSession(response);
       return { to: '/login?notice=password-changed', body: { ok: true } };
     });

@@ -95,7 +95,7 @@ export class RegistrationController {
         legalVersion: this.legal.currentTerms,
       };
       await this.registrations.register(registration, this.addresses.of(request));
-      await this.mails.wish('register', form.email, request);
+      await this.mails.enqueue('register', form.email, request);
       return { to: '/verify-email?sent=register', body: { ok: true } };
     });
   }
@@ -126,7 +126,7 @@ export class RegistrationController {
     const shown = { form: ResendForm, view: 'pages/account/verify-email' };
     return this.answers.answer(request, response, shown, async ({ email }) => {
       await this.throttle.take({ purpose: 'mail', account: email, address: this.addresses.of(request) });
-      await this.mails.wish('resend', email, request);
+      await this.mails.enqueue('resend', email, request);
       return { to: '/verify-email?sent=again', body: { ok: true } };
     });
   }

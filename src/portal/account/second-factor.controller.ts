@@ -136,7 +136,7 @@ export class SecondFactorController {
     return this.answers.answer(request, response, shown, async ({ code }) => {
       const { userId } = actorOf(request);
       const codes = await this.factors.enable(userId, code, this.addresses.of(request));
-      await this.notices.tell(userId, 'second-factor-on');
+      await this.notices.notify(userId, 'second-factor-on');
       return { page: { view, model: { codes } }, body: { ok: true, recovery_codes: codes } };
     });
   }
@@ -159,7 +159,7 @@ export class SecondFactorController {
         const address = this.addresses.of(request);
         await this.proof.require(userId, { password, sessionId, address });
         await this.factors.disable(userId, code, address);
-        await this.notices.tell(userId, 'second-factor-off');
+        await this.notices.notify(userId, 'second-factor-off');
         return { to: '/dashboard/settings?saved=second-factor', body: { ok: true } };
       },
     );

@@ -165,7 +165,7 @@ export class SettingsController {
           sessionId,
           address,
         });
-        await this.notices.tell(userId, 'password-changed');
+        await this.notices.notify(userId, 'password-changed');
         return { ok: true };
       },
     );

@@ -108,7 +108,7 @@ export class SignInController {
       return await this.passwords.userOf(request);
     } catch (error) {
       if (error instanceof Fault && error.code === 'invalid_credentials') {
-        await this.mails.wish('failed', email, request);
+        await this.mails.enqueue('failed', email, request);
       }
       throw error;
     }

@@ -37,7 +37,7 @@ class ReturnQuery {
 
 const ROWS_A_PAGE = 50;
 const RECENT = 5;
-const LOOK_AGAIN_SECONDS = 2;
+const REFRESH_SECONDS = 2;
 
 /** The wallet that pays for the signed-in person: its balance, top-ups and entries. */
 @Controller()
@@ -123,7 +123,7 @@ export class BillingPageController {
     const payment = isUuid(publicId) ? await this.payments.byPublicId(publicId) : null;
     if (payment?.walletId !== walletId) throw fault('not_found');
     const isOpen = payment.state === 'open';
-    if (isOpen) response.setHeader('refresh', String(LOOK_AGAIN_SECONDS));
+    if (isOpen) response.setHeader('refresh', String(REFRESH_SECONDS));
     return {
       publicId,
       isOpen,

@@ -6,7 +6,7 @@ const fieldOf: Readonly<Record<string, string>> = {
   expires_at: 'expires_on',
   metadata: 'labels',
 };
-const told = new Set([
+const formFields = new Set([
   'name',
   'budget_limit',
   'budget_period',
@@ -28,7 +28,7 @@ export async function atKeyField<Answer>(work: () => Promise<Answer>): Promise<A
   } catch (error) {
     const { code, options, status } = fromUnknown(error);
     const param = options.param?.split('.')[0] ?? '';
-    if (status >= 500 || !told.has(param)) throw error;
+    if (status >= 500 || !formFields.has(param)) throw error;
     const details = { ...(options.details as object | undefined), reason: `keys.problem.${param}` };
     throw fault(code, { ...options, param: fieldOf[param] ?? param, details });
   }

@@ -33,7 +33,7 @@ const LEAST_REQUESTS = 20;
 const FAILING_SHARE = 4;
 
 /** Days before a model retires at which its users are told, the last first. */
-const TOLD_BEFORE = [7, 30] as const;
+const NOTICE_DAYS = [7, 30] as const;
 
 export const pagesOfTopics: Readonly<Record<SentTopic, string>> = {
   models: '/dashboard/models',
@@ -48,7 +48,7 @@ export const occurrenceOf = ({ topic, facts }: Pick<SentNotice, 'topic' | 'facts
       : 'model-retires';
 
 /** Active people who did not switch the topic off, beside `found (user_id, occasion, facts)`. */
-const UNTOLD = `
+const NOT_NOTIFIED = `
   SELECT a.id AS user_id, a.email, a.display_name AS name, a.preferred_language AS language, f.occasion, f.facts
     FROM found f JOIN user_account a ON a.id = f.user_id AND a.status = 'active'
     LEFT JOIN user_setting s ON s.user_id = a.id
@@ -66,7 +66,7 @@ export class PersonalNotices {
   ) {}
 
   @RepeatingJob({ name: 'personal-notices', cron: '7-59/10 * * * *' })
-  async tell(signal: AbortSignal): Promise<void> {
+  async notify(signal: AbortSignal): Promise<void> {
     await this.forgetPast();
     await this.notifyAll('models', await this.withoutTheirModel(), signal);
     await this.notifyAll('models', await this.withRetiringModel(), signal);
@@ -108,7 +108,7 @@ export class PersonalNotices {
     const coming = this.catalogue.snapshot.models.flatMap((model) => {
       const { name, retiresAt, redirectTo } = model;
       if (retiresAt === null || retiresAt <= now || redirectTo !== null || isGone(model)) return [];
-      const days = TOLD_BEFORE.find((before) => retiresAt - now <= before * DAY_MS);
+      const days = NOTICE_DAYS.find((before) => retiresAt - now <= before * DAY_MS);
       return days === undefined ? [] : [{ model: name, retires_at: isoOf(retiresAt), days }];
     });
     return this.database.query<Concerned>(
@@ -118,7 +118,7 @@ export class PersonalNotices {
                 jsonb_build_object('model', c.model, 'retires_at', c.retires_at) AS facts
            FROM coming c JOIN usage_hour u ON u.served_model = c.model
           WHERE u.user_id IS NOT NULL AND u.hour >= now() - interval '30 days')
-       ${UNTOLD}`,
+       ${NOT_NOTIFIED}`,
       ['models', JSON.stringify(coming)],
     );
   }
@@ -130,7 +130,7 @@ export class PersonalNotices {
          SELECT DISTINCT u.user_id, u.served_model AS occasion, jsonb_build_object('model', u.served_model) AS facts
            FROM usage_hour u
           WHERE u.served_model = ANY ($2::text[]) AND u.user_id IS NOT NULL AND u.hour >= now() - interval '30 days')
-       ${UNTOLD}`,
+       ${NOT_NOTIFIED}`,
       ['models', gone.map(({ name }) => name)],
     );
   }
@@ -146,7 +146,7 @@ export class PersonalNotices {
           GROUP BY r.user_id
          HAVING count(*) >= ${LEAST_REQUESTS}
             AND count(*) FILTER (WHERE r.status >= 500) * ${FAILING_SHARE} >= count(*))
-       ${UNTOLD}`,
+       ${NOT_NOTIFIED}`,
       ['suppliers', new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS).toISOString().slice(0, 10)],
     );
   }

@@ -32,7 +32,7 @@ interface Facts {
   readonly latencies: Latencies;
   readonly funds: Funds;
   readonly troubled: readonly ManagedKey[];
-  readonly told: readonly SentNotice[];
+  readonly notices: readonly SentNotice[];
   readonly muted: readonly NoticeTopic[];
 }
 
@@ -71,13 +71,13 @@ export function overviewPage(facts: Facts, localisation: Localisation): Overview
 }
 
 /** What wants looking at, but for the topics that this person switched off. */
-function attentionsOf({ funds, troubled, told, muted }: Facts, localisation: Localisation): BannerModel[] {
+function attentionsOf({ funds, troubled, notices, muted }: Facts, localisation: Localisation): BannerModel[] {
   const unless = (topic: NoticeTopic, banners: () => BannerModel[]): BannerModel[] =>
     muted.includes(topic) ? [] : banners();
   return [
     ...unless('balance', () => walletAttention(funds, localisation)),
     ...unless('budget', () => troubled.map((key) => attentionOf(key, localisation))),
-    ...told.map((notice) => noticeBanner(notice, localisation)),
+    ...notices.map((notice) => noticeBanner(notice, localisation)),
   ];
 }
 

@@ -60,7 +60,7 @@ export class OverviewController {
       Date,
     ];
     const period = { bucket: 'day', zone: localisation.timeZone } as const;
-    const [usage, earlier, latest, latencies, funds, troubled, own, told, muted] = await Promise.all([
+    const [usage, earlier, latest, latencies, funds, troubled, own, notices, muted] = await Promise.all([
       this.usage.ask(scope, { ...period, from, to, groupBy: 'model', mostGroups: MODELS_NAMED }),
       this.usage.ask(scope, { ...period, from: before, to: from }),
       this.requests.page(scope, {}, { limit: REQUESTS_SHOWN }),
@@ -80,7 +80,7 @@ export class OverviewController {
       latencies,
       funds,
       troubled,
-      told,
+      notices,
       muted,
     };
     const isFirstRun = scope.kind === 'user' && latest.rows.length === 0;

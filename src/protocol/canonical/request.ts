@@ -165,7 +165,7 @@ export type ResponseFormat =
       readonly strict?: boolean;
     };
 
-export interface ReasoningWish {
+export interface ReasoningRequest {
   readonly mode?: 'off' | 'adaptive' | 'budget';
   readonly budgetTokens?: number;
   readonly effort?: string;
@@ -190,7 +190,7 @@ export interface CanonicalRequest {
   readonly stop?: readonly string[];
   readonly seed?: number;
   readonly responseFormat?: ResponseFormat;
-  readonly reasoning?: ReasoningWish;
+  readonly reasoning?: ReasoningRequest;
   readonly verbosity?: string;
   readonly stream: boolean;
   readonly includeUsage: boolean;

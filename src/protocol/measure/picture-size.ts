@@ -35,16 +35,16 @@ function sizeOf(head: Buffer): Found {
   if (head.readUInt32BE(0) === 0x89504e47) return pngSize(head);
   if (head.readUInt16BE(0) === 0xffd8) return jpegSize(head);
   const magic = head.toString('latin1', 0, 12);
-  if (magic.startsWith('GIF8')) return told(head.readUInt16LE(6), head.readUInt16LE(8), false);
+  if (magic.startsWith('GIF8')) return declaredSize(head.readUInt16LE(6), head.readUInt16LE(8), false);
   return magic.startsWith('RIFF') && magic.endsWith('WEBP') ? webpSize(head) : null;
 }
 
-const told = (width: number, height: number, isBinding: boolean): PictureSize | null =>
+const declaredSize = (width: number, height: number, isBinding: boolean): PictureSize | null =>
   width > 0 && height > 0 ? { width, height, isBinding } : null;
 
 function pngSize(head: Buffer): PictureSize | null {
   const isHeader = head.readUInt32BE(4) === 0x0d0a1a0a && head.toString('latin1', 12, 16) === 'IHDR';
-  return isHeader ? told(head.readUInt32BE(16), head.readUInt32BE(20), true) : null;
+  return isHeader ? declaredSize(head.readUInt32BE(16), head.readUInt32BE(20), true) : null;
 }
 
 /** Decoders disagree about which of several frame headers counts, so the largest before the scan does. */
@@ -59,7 +59,7 @@ function jpegSize(head: Buffer): Found {
       at += 1;
       continue;
     }
-    if (marker === 0xda) return told(width, height, true);
+    if (marker === 0xda) return declaredSize(width, height, true);
     if (isFrameHeader(marker)) {
       height = Math.max(height, head.readUInt16BE(at + 5));
       width = Math.max(width, head.readUInt16BE(at + 7));
@@ -75,12 +75,12 @@ const isFrameHeader = (marker: number): boolean =>
 function webpSize(head: Buffer): PictureSize | null {
   switch (head.toString('latin1', 12, 16)) {
     case 'VP8X':
-      return told(head.readUIntLE(24, 3) + 1, head.readUIntLE(27, 3) + 1, true);
+      return declaredSize(head.readUIntLE(24, 3) + 1, head.readUIntLE(27, 3) + 1, true);
     case 'VP8 ':
-      return told(head.readUInt16LE(26) & 0x3fff, head.readUInt16LE(28) & 0x3fff, true);
+      return declaredSize(head.readUInt16LE(26) & 0x3fff, head.readUInt16LE(28) & 0x3fff, true);
     case 'VP8L': {
       const bits = head.readUInt32LE(21);
-      return head[20] === 0x2f ? told((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1, true) : null;
+      return head[20] === 0x2f ? declaredSize((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1, true) : null;
     }
     default:
       return null;

@@ -5,7 +5,7 @@ import {
   Fields,
   malformed,
   type Opaque,
-  type ReasoningWish,
+  type ReasoningRequest,
   type ResponseFormat,
   textAt,
   type Tool,
@@ -63,7 +63,7 @@ export function decodeMessagesRequest(body: unknown): Result<CanonicalRequest, F
 /** Leftovers of inner objects are counted, but have no place at the top of a body. */
 const nested = (opaque: Opaque): Opaque => ({ ...opaque, dialects: [] });
 
-function decodeThinking(fields: Fields, config: Fields | undefined): ReasoningWish | undefined {
+function decodeThinking(fields: Fields, config: Fields | undefined): ReasoningRequest | undefined {
   const thinking = fields.fields('thinking');
   const effort = config?.text('effort');
   if (!thinking) return effort === undefined ? undefined : { effort };

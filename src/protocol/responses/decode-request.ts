@@ -7,7 +7,7 @@ import {
   malformed,
   type Namespace,
   type Opaque,
-  type ReasoningWish,
+  type ReasoningRequest,
   type ResponseFormat,
   splitSystem,
   type SystemTurn,
@@ -92,7 +92,7 @@ function decodeInput(fields: Fields, hasState: boolean): Turn[] {
   return decodeItems(input);
 }
 
-function decodeReasoning(fields: Fields): ReasoningWish | undefined {
+function decodeReasoning(fields: Fields): ReasoningRequest | undefined {
   const reasoning = fields.fields('reasoning');
   if (!reasoning) return undefined;
   const [effort, summary] = [reasoning.text('effort'), reasoning.text('summary')];

@@ -51,8 +51,8 @@ export function readRequest(surface: DialectName, body: Body): RequestText | nul
   };
 }
 
-type Said = Exclude<Turn, { role: 'tool' }>;
-type Block = Said['blocks'][number];
+type SpokenTurn = Exclude<Turn, { role: 'tool' }>;
+type Block = SpokenTurn['blocks'][number];
 
 function blocksOf(turn: Turn): readonly Block[] {
   return turn.role === 'tool' ? turn.results.flatMap(({ blocks }) => blocks) : turn.blocks;

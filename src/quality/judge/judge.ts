@@ -35,7 +35,7 @@ export interface Judged {
   readonly latencyMs: number;
 }
 
-interface Said {
+interface JudgeReply {
   readonly text: string;
   readonly check: string;
   readonly costNano: Nano;
@@ -75,7 +75,7 @@ export class Judge {
     { sample, caller, judge, monthlyBudget, signal }: Judging,
     task: JudgeTask,
     texts: Readonly<Record<string, string>>,
-  ): Promise<Said> {
+  ): Promise<JudgeReply> {
     const check = randomBytes(9).toString('base64url');
     const length = Object.values(texts).reduce((sum, text) => sum + text.length, 0);
     const ask: EvaluationAsk = {

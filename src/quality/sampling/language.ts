@@ -1,5 +1,5 @@
 /** Words that hardly any text of the language goes without. */
-const tellingWords = {
+const frequentWords = {
   en: ['the', 'and', 'is', 'of', 'to', 'what', 'how', 'with', 'this', 'you'],
   de: ['der', 'die', 'und', 'ist', 'das', 'ein', 'nicht', 'wie', 'mit', 'ich'],
   fr: ['le', 'la', 'et', 'est', 'les', 'une', 'des', 'que', 'pour', 'dans'],
@@ -18,7 +18,7 @@ export function languageOf(text: string): string {
     .match(/\p{L}+/gu) ?? [])
     words.set(word, (words.get(word) ?? 0) + 1);
   let best = { language: 'other', count: 0 };
-  for (const [language, telling] of Object.entries(tellingWords)) {
+  for (const [language, telling] of Object.entries(frequentWords)) {
     const count = telling.reduce((sum, word) => sum + (words.get(word) ?? 0), 0);
     if (count > best.count) best = { language, count };
   }

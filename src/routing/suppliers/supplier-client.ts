@@ -14,7 +14,7 @@ import {
   type OutgoingCall,
   type PreparedCall,
   type SupplierStyle,
-  toldWithout,
+  redactedError,
   type WireDialect,
 } from './kit';
 import { PooledCall } from './native-oauth/pooled-call';
@@ -155,7 +155,7 @@ function sent(
     judge: (head, body) => judgeAnswer(style, { ...head, body }, secrets),
     errorIn: ({ headers }, body) => {
       const error = style.readError(body, headers) ?? ownError(dialect, body);
-      return error && toldWithout(secrets, error);
+      return error && redactedError(secrets, error);
     },
   };
 }

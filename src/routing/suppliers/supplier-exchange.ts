@@ -82,7 +82,7 @@ export class SupplierExchange implements SupplierHandler {
   read(reader: AnswerReader): void {
     this.reader = reader;
     for (const chunk of this.early.splice(0)) this.pass(chunk);
-    if (this.ending !== null) this.tell(this.ending);
+    if (this.ending !== null) this.report(this.ending);
   }
 
   /** The whole body, for answers that are read before anything is decided. */
@@ -171,10 +171,10 @@ export class SupplierExchange implements SupplierHandler {
     if (this.ending !== null) return;
     this.ending = ending;
     if (this.known === null) this.waiter?.reject(causeOf(ending));
-    this.tell(ending);
+    this.report(ending);
   }
 
-  private tell(ending: Ending): void {
+  private report(ending: Ending): void {
     if (ending.kind === 'end' && this.known !== null) this.reader?.end();
     else this.reader?.broken(causeOf(ending));
   }

@@ -173,7 +173,7 @@ test('the way back in: a link from the command line, once', async () => {
   const code = await executeCommand(['sign-in-link', email.toUpperCase()], {
     environment: app.environment,
     write: (text) => (output += text),
-    writeError: () => undefined,
+    writeStderr: () => undefined,
     confirm: () => Promise.resolve(false),
   });
   expect([code, output]).toEqual([

@@ -37,7 +37,7 @@ async function run(words: string[]): Promise<{ code: number; output: string }> {
   const code = await executeCommand(words, {
     environment: { ...app.environment },
     write: (text) => (output += text),
-    writeError: (text) => (output += text),
+    writeStderr: (text) => (output += text),
     confirm: () => Promise.resolve(false),
   });
   return { code, output };

@@ -281,7 +281,7 @@ async function command(...words: string[]): Promise<{ code: number; output: stri
   const code = await executeCommand(words, {
     environment: { ...app.environment },
     write: (text) => (output += text),
-    writeError: (text) => (output += text),
+    writeStderr: (text) => (output += text),
     confirm: () => Promise.resolve(false),
   });
   return { code, output };

@@ -48,7 +48,7 @@ export class CommandHouse {
     const code = await executeCommand(words, {
       environment: this.environment,
       write: (text) => (output += text),
-      writeError: (text) => (complaint += text),
+      writeStderr: (text) => (complaint += text),
       confirm: () => (typeof answer === 'boolean' ? Promise.resolve(answer) : answer()),
     });
     const [installation = ''] = /^Installation: .*\n/.exec(complaint) ?? [];

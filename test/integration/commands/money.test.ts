@@ -71,7 +71,7 @@ describe('the money commands, beside a running service', () => {
     const code = await executeCommand(words, {
       environment,
       write,
-      writeError: write,
+      writeStderr: write,
       confirm: () => Promise.resolve(true),
     });
     return { code, output };

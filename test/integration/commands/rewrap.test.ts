@@ -152,7 +152,7 @@ async function rewrapWith(masterKey: string) {
   const code = await executeCommand(['credentials', 'rewrap'], {
     environment: { ...app.environment, MASTER_KEY: masterKey },
     write: (text) => (output += text),
-    writeError: (text) => (complaint += text),
+    writeStderr: (text) => (complaint += text),
     confirm: () => Promise.resolve(true),
   });
   return { code, output, complaint };

@@ -28,7 +28,7 @@ const run = async (...words: string[]): Promise<string> => {
   const code = await executeCommand(words, {
     environment: { ...app.environment },
     write: (text) => (output += text),
-    writeError: (text) => (complaint += text),
+    writeStderr: (text) => (complaint += text),
     confirm: () => Promise.resolve(true),
   });
   expect([code, complaint]).toEqual([0, expect.any(String)]);

@@ -285,7 +285,7 @@ describe('the operators’ desk, mails and the check of the processor', () => {
       const code = await processorCheck.run([], {
         environment,
         write,
-        writeError: write,
+        writeStderr: write,
         confirm: () => Promise.resolve(false),
       });
       return [code, said];

@@ -12,7 +12,7 @@ let app: TestApp;
 
 const service = <T>(type: abstract new (...given: never[]) => T): T =>
   app.application.get<T>(type, { strict: false });
-const tell = () => service(PersonalNotices).tell(AbortSignal.timeout(10_000));
+const tell = () => service(PersonalNotices).notify(AbortSignal.timeout(10_000));
 const setState = async (state: ModelState) => {
   await app.database.transaction((tx) => service(CatalogueEditor).setState(tx, 'sim-small', state), {
     withoutActivity: 'test',

@@ -3,7 +3,7 @@ import { Database, Logger, RepeatingJob } from '../../../platform';
 import { LaneHealth, type LaneTrouble } from '../../../routing';
 import { IncidentLog, type SeenIncident } from './incident-log';
 
-const LOOK_EVERY_MS = 5_000;
+const CHECK_EVERY_MS = 5_000;
 /** A node looks three times within this. */
 const UNSEEN_MS = 15_000;
 
@@ -43,7 +43,7 @@ export class IncidentWatch implements OnApplicationBootstrap, OnApplicationShutd
   onApplicationBootstrap(): void {
     this.timer = setInterval(() => {
       this.looking = this.looking.then(() => this.checkAndLog());
-    }, LOOK_EVERY_MS).unref();
+    }, CHECK_EVERY_MS).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {

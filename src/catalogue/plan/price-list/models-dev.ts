@@ -52,7 +52,7 @@ export const modelsDevPrices: PriceFormat = {
       for (const [name, model] of Object.entries(fieldsOf(fieldsOf(value)['models']))) {
         const fields = fieldsOf(model);
         const id = typeof fields['id'] === 'string' ? fields['id'] : name;
-        const unread = strangeKeys(fields);
+        const unread = unknownFieldNames(fields);
         try {
           offers.push(offerOf(id, provider, fields, unread));
         } catch (error) {
@@ -67,7 +67,7 @@ export const modelsDevPrices: PriceFormat = {
   },
 };
 
-function strangeKeys(fields: Fields): string[] {
+function unknownFieldNames(fields: Fields): string[] {
   const costs = Object.keys(fieldsOf(fields['cost']));
   return [
     ...Object.keys(fields).filter((key) => !READ.has(key)),

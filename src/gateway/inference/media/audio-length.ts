@@ -131,7 +131,7 @@ function readMp3(file: Buffer, size: number): Head {
   const kilobits = layer3[isFirst ? 'first' : 'second'][third >> 4];
   const sampleRate = sampleRates[(third >> 2) & 3];
   if (!isFrame(file, at) || !isLayer3 || version === 1 || !kilobits || sampleRate === undefined) return {};
-  const frames = framesTold(file.subarray(at, at + 200));
+  const frames = declaredFrames(file.subarray(at, at + 200));
   const perSecond = sampleRate / (isFirst ? 1 : version === 2 ? 2 : 4) / (isFirst ? 1_152 : 576);
   const told = frames > 0 ? frames / perSecond : (size - at) / (kilobits * 125);
   return { seconds: size === file.length ? Math.max(frames / perSecond, secondsOfFrames(file, at)) : told };
@@ -198,7 +198,7 @@ const synchsafe = (file: Buffer): number =>
   [6, 7, 8, 9].reduce((size, at) => size * 128 + ((file[at] ?? 0) & 0x7f), 0);
 
 /** Where the rate varies, the first frame says how many there are. */
-function framesTold(frame: Buffer): number {
+function declaredFrames(frame: Buffer): number {
   const mark = Math.max(frame.indexOf('Xing'), frame.indexOf('Info'));
   if (mark === -1 || mark + 12 > frame.length) return 0;
   return (frame.readUInt32BE(mark + 4) & 1) === 1 ? frame.readUInt32BE(mark + 8) : 0;

@@ -36,12 +36,12 @@ export function unknownFields(
   else for (const [name] of form.fields) look(withoutListMark(name));
   for (const [name, names] of nestedFields) {
     const value = body[name];
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) lookWithin(value, name, names);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) checkWithin(value, name, names);
   }
   return unknown;
 }
 
-function lookWithin(value: object, path: string, known: KnownFields): void {
+function checkWithin(value: object, path: string, known: KnownFields): void {
   const names = Object.keys(value);
   requireFew(names.length, path);
   for (const name of names) if (!known.names.has(name)) refuseLookalike(known, name, `${path}.`);

@@ -1,18 +1,18 @@
 /** How long a stream may take to its first token. `onEnd` keeps one listener, the last one set. */
 export class FirstTokenTimer {
   over = false;
-  private tell: (() => void) | null = null;
+  private notify: (() => void) | null = null;
   private readonly timer: NodeJS.Timeout;
 
   constructor(milliseconds: number) {
     this.timer = setTimeout(() => {
       this.over = true;
-      this.tell?.();
+      this.notify?.();
     }, milliseconds);
   }
 
   onEnd(tell: () => void): void {
-    this.tell = tell;
+    this.notify = tell;
     if (this.over) tell();
   }
 

@@ -84,7 +84,7 @@ export class PassingStream implements LaneStream {
 
   private last(problem: Fault | null): Buffer | string {
     if (problem === null) return this.tap.last();
-    return this.tap.failureTold ? '' : this.fail(problem);
+    return this.tap.failurePassed ? '' : this.fail(problem);
   }
 
   private usage(): Usage {

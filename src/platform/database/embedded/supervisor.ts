@@ -17,7 +17,7 @@ export type SupervisorEvent =
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 /** Of the end of a process that is not our child the system tells only those who look. */
-const LOOK_MS = 500;
+const CHECK_MS = 500;
 
 /** Starts the server again whenever it ends unasked, on the same port: connections of the service find it there. */
 export class Supervisor {
@@ -80,7 +80,7 @@ export class Supervisor {
 async function ended(server: RunningServer, signal: AbortSignal): Promise<void> {
   if (server.exited !== null) return server.exited;
   while (!signal.aborted && runningProcess(server.pid) !== undefined)
-    await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    await delay(CHECK_MS, undefined, { signal, ref: false }).catch(() => undefined);
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

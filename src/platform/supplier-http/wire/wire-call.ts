@@ -33,7 +33,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
   private isAnswered = false;
   private isWatched = false;
   private readonly startedMs = monotonicMs();
-  private heardMs = 0;
+  private receivedMs = 0;
 
   constructor(
     readonly head: string,
@@ -67,7 +67,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
   resume(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
-    this.heardMs = monotonicMs();
+    this.receivedMs = monotonicMs();
     if (!this.isOver) this.connection?.resume();
   }
 
@@ -88,10 +88,10 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
 
   /** Something has come, and more is to come. */
   waits(): void {
-    this.heardMs = monotonicMs();
+    this.receivedMs = monotonicMs();
     if (!this.isAnswered || this.isWatched || this.isOver) return;
     this.isWatched = true;
-    this.scheduleNext(this.heardMs);
+    this.scheduleNext(this.receivedMs);
   }
 
   end(): void {
@@ -106,7 +106,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
   onDue(): void {
     const { totalMs } = this.terms;
     const now = monotonicMs();
-    if (this.isPaused) this.heardMs = now;
+    if (this.isPaused) this.receivedMs = now;
     if (this.startedMs + totalMs - now < 1) this.abort(new SupplierDeadline('was not done after', totalMs));
     else if (this.silentUntil - now < 1) this.listenOnce();
     else this.scheduleNext(now);
@@ -115,7 +115,7 @@ export class WireCall implements SupplierCall, AnswerSink, Timed {
   /** When a side that has sent nothing new by then has been silent for too long. */
   private get silentUntil(): number {
     const { firstByteMs, idleMs } = this.terms;
-    return this.isAnswered ? this.heardMs + idleMs : this.startedMs + firstByteMs;
+    return this.isAnswered ? this.receivedMs + idleMs : this.startedMs + firstByteMs;
   }
 
   /** Timers come before what has arrived meanwhile: where we were busy for long, it is read first. */

@@ -43,7 +43,7 @@ export class PasskeyDoor {
     } catch (error) {
       if (error instanceof Fault && error.code === 'invalid_credentials') {
         const email = await this.passkeys.ownerAddress(credential);
-        if (email !== null) await this.mails.wish('failed', email, request);
+        if (email !== null) await this.mails.enqueue('failed', email, request);
       }
       throw error;
     }

@@ -141,7 +141,7 @@ export class PasskeysController {
       const challenge = cookieOf(request.headers, passkeyCookie) ?? '';
       addCookie(response, this.settings, passkeyCookie, '', 0);
       const { publicId } = await this.passkeys.enrol(userId, sessionId, { challenge, credential, name });
-      await this.notices.tell(userId, 'passkey-added', { passkey: name });
+      await this.notices.notify(userId, 'passkey-added', { passkey: name });
       return {
         to: '/dashboard/settings?saved=passkey-added#passkeys-heading',
         body: { ok: true, passkey: publicId, name },
@@ -161,7 +161,7 @@ export class PasskeysController {
       const address = this.addresses.of(request);
       await this.proof.require(userId, { password: form.current_password ?? '', sessionId, address });
       const name = await this.passkeys.remove(userId, form.passkey);
-      await this.notices.tell(userId, 'passkey-removed', { passkey: name });
+      await this.notices.notify(userId, 'passkey-removed', { passkey: name });
       return { to: '/dashboard/settings?saved=passkey-removed#passkeys-heading', body: { ok: true } };
     });
   }

@@ -2,7 +2,7 @@ export { BodyEdits, jsonBody, withoutListMark } from './body';
 export { type ContractFixtures, describeSupplierContract } from './contract';
 export { encodeForm } from './form';
 export { type PictureMaker, type PictureRule, picturesOf } from './picture-rules';
-export { judgeAnswer, type RefusedAnswer, toldWithout } from './judge';
+export { judgeAnswer, type RefusedAnswer, redactedError } from './judge';
 export { KnownFields, knownFields, limitFields, nestedFields, serviceFields } from './known-fields';
 export { authorisation, endpoint, passing, prepared } from './request';
 export { CallSecrets } from './secrets';

@@ -20,11 +20,11 @@ export function judgeAnswer(
   secrets: CallSecrets = new CallSecrets(),
 ): SupplierError {
   const read = readBody(style, body, headers);
-  return { ...toldWithout(secrets, read), kind: kindFor(status, read.kind) };
+  return { ...redactedError(secrets, read), kind: kindFor(status, read.kind) };
 }
 
 /** An error as it may be passed on: cut to a length only after the secrets are out of it. */
-export function toldWithout(secrets: CallSecrets, error: SupplierError): SupplierError {
+export function redactedError(secrets: CallSecrets, error: SupplierError): SupplierError {
   const { kind, ...told } = error;
   const { message, ...rest } = secrets.blanked(told);
   return { ...rest, kind, message: message.slice(0, WORDING_LENGTH) };

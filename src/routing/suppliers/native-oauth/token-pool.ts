@@ -22,7 +22,7 @@ const LONGEST_REST_MS = 60 * 60_000;
 /** How long one node may take to renew before another tries. */
 const RENEWAL_LEASE_S = 30;
 const FOREIGN_RENEWAL_MS = 15_000;
-const LOOK_AGAIN_MS = 200;
+const RETRY_MS = 200;
 
 interface Watched {
   inFlight: number;
@@ -192,7 +192,7 @@ export class TokenPool implements OnApplicationShutdown {
   ): Promise<TokenCredential | Fault> {
     const deadline = monotonicMs() + FOREIGN_RENEWAL_MS;
     while (monotonicMs() < deadline) {
-      await delay(LOOK_AGAIN_MS, undefined, { ref: false });
+      await delay(RETRY_MS, undefined, { ref: false });
       const now = await this.store.tokenNow(pooled.token.id, pooled.provider);
       if (now !== null && now.accessToken !== before.accessToken) return this.adopt(pooled, now);
     }
