@@ -1,7 +1,8 @@
-import { ActivityLog, AuditChain, type NewActivity } from '../../../src/audit';
+import { ActivityLog, type NewActivity } from '../../../src/audit';
 import { Organisation, UserAccount } from '../../../src/identity';
 import type { Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
+import { sealAll } from '../../support/seal';
 import { addUser, signIn } from '../../support/people';
 import { administer } from '../../support/postgres';
 import { ask } from '../web/raw-exchange';
@@ -67,7 +68,7 @@ describe('the audit log', () => {
       "SELECT id FROM organisation WHERE slug = 'sealed'",
     );
     await put('Label sealed', { concerns: { organisationId: id } });
-    await app.application.get(AuditChain, { strict: false }).seal();
+    await sealAll(app);
     expect(await page()).toMatch(/Entries up to \d+ \w+ \d{4}, [\d:]+ are sealed/);
     // As it is while no node gets its turn: an entry of an hour ago waits.
     const url = String(app.environment['MIGRATION_DATABASE_URL']);

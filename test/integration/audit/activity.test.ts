@@ -5,7 +5,6 @@ import {
   ActivityLog,
   ActivityQuery,
   ActivityRetention,
-  AuditChain,
   actionNames,
   changesOf,
   objectTypes,
@@ -16,6 +15,7 @@ import type { Scope } from '../../../src/kernel';
 import { Database } from '../../../src/platform';
 import { Access, Action, type HttpRequest, WebModule } from '../../../src/web';
 import { startTestApp, type TestApp } from '../../support/app';
+import { sealAll } from '../../support/seal';
 import { administer } from '../../support/postgres';
 import { addUser, signIn } from '../../support/people';
 
@@ -367,7 +367,7 @@ test('retention removes whole months', async () => {
        VALUES ('key.created', 'system', 'test', 4711, 'key', $1, now() - $2::interval)`,
       [id, age],
     );
-    await app.application.get(AuditChain, { strict: false }).seal();
+    await sealAll(app);
   }
   const removed = await app.application.get(ActivityRetention, { strict: false }).forgetOld(new Date());
   expect(removed).toBe(1);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ActivityLog, ActivityRetention, AuditChain, systemActor, verifyExport } from '../../../src/audit';
 import { executeCommand } from '../../../src/commands/run-command';
 import { startTestApp, type TestApp } from '../../support/app';
+import { sealAll } from '../../support/seal';
 import { administer } from '../../support/postgres';
 
 let app: TestApp;
@@ -30,7 +31,7 @@ const put = (organisationId: number | null, label: string): Promise<void> =>
   );
 
 /** As the service does it by itself; the test only need not wait. */
-const seal = (): Promise<void> => app.application.get(AuditChain, { strict: false }).seal();
+const seal = (): Promise<void> => sealAll(app);
 
 async function run(words: string[]): Promise<{ code: number; output: string }> {
   let output = '';

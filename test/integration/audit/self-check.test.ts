@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import {
   ActivityLog,
   ActivityRetention,
-  AuditChain,
   ChainReview,
   type ReviewSummary,
   systemActor,
@@ -10,6 +9,7 @@ import {
 import { executeCommand } from '../../../src/commands/run-command';
 import { Metrics, Outbox, RepeatingJobs } from '../../../src/platform';
 import { startTestApp, type TestApp } from '../../support/app';
+import { sealAll } from '../../support/seal';
 import { addUser, signIn } from '../../support/people';
 import { administer } from '../../support/postgres';
 import { mailTo } from '../accounts/account-house';
@@ -42,21 +42,13 @@ async function sealed(organisationId: number, sizes: readonly number[]): Promise
           actor: systemActor('test'),
         });
     });
-    await sealAll();
+    await sealAll(app);
   }
   const rows = await app.database.query<{ id: string }>(
     'SELECT id FROM activity WHERE organisation_id = $1 ORDER BY id',
     [organisationId],
   );
   return rows.map(({ id }) => id);
-}
-
-/** A seal does nothing while the round of the service holds the lock; two entries would then share a block. */
-async function sealAll(): Promise<void> {
-  const chain = app.application.get(AuditChain, { strict: false });
-  const isWaiting = async (): Promise<boolean> =>
-    (await app.database.query('SELECT FROM activity_unsealed LIMIT 1')).length > 0;
-  for (let round = 0; round < 500 && (round === 0 || (await isWaiting())); round += 1) await chain.seal();
 }
 
 /** Past the service, as the owner of the tables could. */
@@ -212,7 +204,7 @@ test('what retention removes raises no alarm', async () => {
     `INSERT INTO activity (action, actor_kind, actor_label, organisation_id, object_type, object_id, occurred_at)
      VALUES ('key.created', 'system', 'test', 600, 'key', 'old', now() - interval '6 months')`,
   );
-  await sealAll();
+  await sealAll(app);
   await sealed(600, [1]);
   await run();
   expect(await app.application.get(ActivityRetention, { strict: false }).forgetOld(new Date())).toBe(1);

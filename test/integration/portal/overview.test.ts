@@ -69,7 +69,7 @@ describe('the overview', () => {
     expect(body).toMatch(/100\s?% compared with before/);
     expect(body).toContain('33%');
     expect(body).toContain('840');
-    expect(body).toContain('upstream_error');
+    expect(body).toContain('upstream_<wbr>error');
     expect(body).not.toContain('gamma');
     expect((await open('/dashboard?days=90', cookie)).body).toContain('$3.00');
     expect((await open('/dashboard?days=8', cookie)).status).toBe(422);
