@@ -17,7 +17,7 @@ import {
 import { cookieOf } from '../cookies';
 import { PageFrames } from './page-frame';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
-import { addressText, refusedForm } from './refusal';
+import { addressText, codeText, refusedForm } from './refusal';
 
 export const languageCookie = 'svc_language';
 const themeCookie = 'svc_theme';
@@ -49,10 +49,16 @@ export class PageRenderer {
   ): { html: string; status: number; headers: ErrorPageModel['headers'] } {
     const model = renderPageModel(problem, request.requestId);
     const view = problem.code === 'not_found' ? 'errors/not-found' : 'errors/error';
-    const said = request.method === 'GET' ? addressText(problem, this.textsFor(request)) : null;
-    const humanMessage = said ?? model.humanMessage;
+    const texts = this.textsFor(request);
+    const { message } = problem.options;
+    // What a fault says of its own is written in English: other readers get it below the text of the code.
+    const own = localeOf(request) === 'en' ? message : undefined;
+    const said = (request.method === 'GET' ? addressText(problem, texts) : null) ?? own;
+    const humanMessage = said ?? codeText(problem, texts) ?? model.humanMessage;
+    const inEnglish = said === undefined && message !== humanMessage ? message : undefined;
+    const values = { humanMessage, inEnglish, actionClass: problem.entry.actionClass };
     return {
-      html: this.page(view, { ...model, humanMessage, actionClass: problem.entry.actionClass }, request),
+      html: this.page(view, { ...model, ...values }, request),
       status: model.status,
       headers: model.headers,
     };

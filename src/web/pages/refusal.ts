@@ -33,6 +33,13 @@ export function addressText(problem: Fault, translate: Translate): string | null
   return said === hint ? text : `${text} ${said}`;
 }
 
+/** In the reader's words: what the code of a fault means; null for codes that people do not meet. */
+export function codeText({ code }: Fault, translate: Translate): string | null {
+  const key = `error.message.${code}`;
+  const text = translate(key);
+  return text === key ? null : text;
+}
+
 const addressTexts: Partial<Record<Fault['code'], string>> = {
   invalid_request: 'error.parameter',
   validation_error: 'error.parameter',
@@ -73,14 +80,14 @@ function bannerText(
 }
 
 /** In the reader's words: by the text or the reason that a refusal names, else by its code. */
-function faultText({ code, humanMessage, options }: Fault, translate: Translate): string {
+function faultText(problem: Fault, translate: Translate): string {
+  const { code, humanMessage, options } = problem;
   const details = (options.details ?? {}) as Record<string, string | number>;
   const values = { ...details, count: details['count'] ?? options.retryAfterSeconds ?? 0 };
   const reason = details['reason'] ?? '';
   const keys = [String(reason), `account.refused.${reason}`, `account.problem.${code}`];
-  return (
-    keys.map((key) => [key, translate(key, values)]).find(([key, text]) => key !== text)?.[1] ?? humanMessage
-  );
+  const said = keys.map((key) => [key, translate(key, values)]).find(([key, text]) => key !== text)?.[1];
+  return said ?? options.message ?? codeText(problem, translate) ?? humanMessage;
 }
 
 const MOST_TEXTS = 5;

@@ -180,6 +180,25 @@ test.each([
   expect(program.body).not.toContain(words);
 });
 
+test.each([
+  ['de', 'kam nicht von einer Seite dieses Portals'],
+  ['fr', 'ne vient pas d’une page de ce portail'],
+  ['it', 'non proviene da una pagina di questo portale'],
+  ['es', 'no procede de una página de este portal'],
+  ['en', 'did not come from a page of this portal'],
+])('a refusal is told by its code in %s; programs get the English text', async (language, words) => {
+  const send = (accept: string): Promise<Response> =>
+    fetch(`${app.url}/auth/login`, {
+      method: 'POST',
+      headers: { accept, 'accept-language': language, 'sec-fetch-site': 'cross-site' },
+      body: new URLSearchParams({ email: 'a@example.com', password: 'b' }),
+    });
+  const page = await send('text/html');
+  expect(page.status).toBe(403);
+  expect(/<h1>([^<]*)/.exec(await page.text())?.[1]).toContain(words);
+  expect(await (await send('application/json')).text()).toContain('did not come from a page of this portal');
+});
+
 test('one organisation by itself, in sums and request by request', async () => {
   const at = '2026-10-28T10:00:00Z';
   await put([
