@@ -113,7 +113,7 @@ test('a failure in the words of the supplier goes on where it should', () => {
     'event: response.failed\ndata: {"type":"response.failed","response":{"error":{"code":"x","message":"no"}}}\n\n';
   const tap = tapOf({ dialect: dialects.responses, keepsFailure: () => true });
   expect(feed(tap, failed).passed).toBe(failed);
-  expect(tap).toMatchObject({ failureTold: true, failure: { code: 'upstream_error' } });
+  expect(tap).toMatchObject({ failurePassed: true, failure: { code: 'upstream_error' } });
 });
 
 test('text that nobody reports is counted by what it says, not by how it is written', () => {
