@@ -119,7 +119,7 @@ const productPages: readonly Scenario[] = [
     badInput: refuses('/models-public?max_price=much', 'max_price'),
     withoutRights: 'public',
   },
-  page('/controls', ['1000000'], 'Grenzen'),
+  page('/controls', ['1000000'], 'Limits und Kontrollen'),
   page('/certifications', ['</h1>'], 'Zertifi'),
   page('/developers', ['href="/developers/api"'], 'Entwickl'),
   ...['terms', 'aup', 'privacy', 'cookies', 'dpa', 'refund', 'billing', 'security'].map((name) =>
