@@ -1,6 +1,12 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Req, Res } from '@nestjs/common';
-import { type ProviderSheet, ProviderSheets, type ProviderView, typedCredential } from '../../catalogue';
+import {
+  CatalogueService,
+  type ProviderSheet,
+  ProviderSheets,
+  type ProviderView,
+  typedCredential,
+} from '../../catalogue';
 import { fault } from '../../kernel';
 import { Database } from '../../platform';
 import { type ProbeResult, SupplierProbe, SupplierStyles } from '../../routing';
@@ -14,6 +20,7 @@ import { providerFields, secretIn } from './read-forms';
 export class ProbeController {
   constructor(
     private readonly database: Database,
+    private readonly catalogue: CatalogueService,
     private readonly sheets: ProviderSheets,
     private readonly styles: SupplierStyles,
     private readonly probe: SupplierProbe,
@@ -29,6 +36,8 @@ export class ProbeController {
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object | string> {
     const id = form.provider_id;
+    // This node's copy of secrets may be older than the last change.
+    if (id !== undefined) await this.catalogue.reload();
     const sheet = id === undefined ? null : await this.sheets.read(this.database.source.manager, id);
     const provider = described(form, sheet);
     const kind = this.styles.kindFor(provider.style);
