@@ -219,9 +219,11 @@ test('an open break is told by the log, the numbers, doctor, the pages, and one 
   const upkeep = app.application.get(RepeatingJobs, { strict: false });
   await upkeep.run('audit-breaks');
   await upkeep.run('audit-breaks');
-  const mail = await mailTo(app, 'owner@house.example', /does not match its chain/);
-  expect(mail.text).toContain('edited: entry');
-  expect(await mails()).toHaveLength(1);
+  await mailTo(app, 'owner@house.example', /does not match its chain/);
+  const told = await mails();
+  expect(told.filter(({ to }) => to === 'owner@house.example')).toHaveLength(1);
+  // The job of the service may have told the owners of before what was found until then.
+  expect(told.map(({ text }) => text).join('\n')).toContain('edited: entry');
 
   expect(app.log.join('')).toContain('the chain of the activity log does not fit');
   expect(await app.application.get(Metrics, { strict: false }).text()).toMatch(
@@ -263,9 +265,9 @@ test('what was examined ends the alarm, with its conclusion on record', async ()
   expect((await command('audit:breaks', '--examined', newest, '--conclusion', 'again')).code).toBe(1);
 });
 
-const mails = async (): Promise<readonly { readonly text: string }[]> =>
-  (await app.application.get(Outbox, { strict: false }).list()).filter(
-    ({ to, subject }) => to === 'owner@house.example' && subject.includes('does not match its chain'),
+const mails = async (): Promise<readonly { readonly to: string; readonly text: string }[]> =>
+  (await app.application.get(Outbox, { strict: false }).list()).filter(({ subject }) =>
+    subject.includes('does not match its chain'),
   );
 
 async function command(...words: string[]): Promise<{ code: number; output: string }> {
