@@ -43,6 +43,8 @@ export interface ServiceOptions {
   readonly extraModules?: AppOptions['extraModules'];
   /** A sandbox supplier that another process runs. */
   readonly sandboxUrl?: string;
+  /** Without a schedule the repeating jobs run only when they are called. */
+  readonly schedule?: boolean;
 }
 
 /** Background work waits this long, so that clients that poll for the start are answered first. */
@@ -83,7 +85,7 @@ export async function startService(
       .get(MoneyWatch)
       .look()
       .catch((error: unknown) => logger.warn('money could not be verified', { error }));
-    await application.get(RepeatingJobs).announce();
+    if (options.schedule !== false) await application.get(RepeatingJobs).announce();
     const stopWatching = warnOfOtherNodes(settings, application.get(Database), logger);
     return {
       application,

@@ -4,6 +4,7 @@ import { addUser, signIn } from '../support/people';
 import { type Simulator, startSimulator } from '../support/simulator';
 import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
+import { until } from '../support/until';
 
 const onePixel = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -194,7 +195,9 @@ describeWithBrowser('the chat in a real browser', () => {
     await withPage(browser, { theme: 'dark', width: 360 }, async (page, context) => {
       await enter(context);
       await page.goto(app.url + thread, { waitUntil: 'load' });
-      await page.waitForFunction('scrollY + innerHeight > document.documentElement.scrollHeight - 200');
+      await until(() =>
+        page.evaluate<boolean>('scrollY + innerHeight > document.documentElement.scrollHeight - 200'),
+      );
       expect(await page.isVisible('.chat-list')).toBe(false);
       await page.evaluate('scrollTo(0, 0)');
       await page.click('.chat-to-list');

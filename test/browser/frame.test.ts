@@ -5,6 +5,7 @@ import { startTestApp, type TestApp } from '../support/app';
 import { addUser, signIn } from '../support/people';
 import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
+import { until } from '../support/until';
 
 describeWithBrowser('the frame of the dashboard', () => {
   let browser: Browser;
@@ -91,7 +92,7 @@ describeWithBrowser('the frame of the dashboard', () => {
       await confirmation.press('Enter');
       await page.waitForSelector('#confirmation[aria-invalid]');
       expect(await page.evaluate('document.activeElement.id')).toBe('confirmation');
-      await page.waitForFunction(box('#confirmation'));
+      await until(() => page.evaluate<boolean>(box('#confirmation')));
       expect(await confirmation.inputValue()).toBe('not the address');
     });
   });

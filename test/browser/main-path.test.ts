@@ -5,6 +5,7 @@ import { freePort } from '../../proofs/support/free-port';
 import { PaymentHouse } from '../integration/payments/payment-house';
 import { type Simulator, startSimulator } from '../support/simulator';
 import { describeWithBrowser, launchBrowser } from './browser';
+import { until } from '../support/until';
 
 const password = 'kettle orbit mosaic thunder';
 
@@ -80,12 +81,9 @@ describeWithBrowser('from the sign-up to the statement', () => {
 
   async function linkSentTo(email: string): Promise<string> {
     const outbox = house.app.application.get(Outbox, { strict: false });
-    for (let looks = 0; looks < 300; looks += 1) {
-      const mail = (await outbox.list()).find(({ to }) => to === email);
-      if (mail !== undefined) return /http\S+token=[\w-]+/.exec(mail.text)?.[0] ?? '';
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-    throw new Error(`no mail to ${email}`);
+    const mailOf = async () => (await outbox.list()).find(({ to }) => to === email);
+    await until(async () => (await mailOf()) !== undefined);
+    return /http\S+token=[\w-]+/.exec((await mailOf())?.text ?? '')?.[0] ?? '';
   }
 
   /** The money is there once the processor has said so, never by the way back alone. */

@@ -5,6 +5,7 @@ import { startTestApp, type TestApp } from '../support/app';
 import { addUser, signIn } from '../support/people';
 import { describeWithBrowser, launchBrowser, viewings, withPage } from './browser';
 import { checkPage, noFaults } from '../support/browser/page-gate';
+import { until } from '../support/until';
 
 describeWithBrowser('operations and the audit log', () => {
   let browser: Browser;
@@ -91,9 +92,7 @@ describeWithBrowser('operations and the audit log', () => {
       );
       await page.clock.runFor(15_100);
       await answered;
-      await page.waitForFunction(
-        `document.querySelector('#traffic > .scope time').getAttribute('datetime') !== ${JSON.stringify(before)}`,
-      );
+      await until(async () => (await asOf()) !== before);
       await page.click('[data-live-pause]');
       let asked = 0;
       page.on('request', () => (asked += 1));

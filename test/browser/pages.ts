@@ -1,5 +1,6 @@
 import { Mailer, Outbox } from '../../src/platform';
 import { startTestApp } from '../support/app';
+import { until } from '../support/until';
 
 export interface Pages {
   readonly url: string;
@@ -15,15 +16,8 @@ export async function startPages(): Promise<Pages> {
     text: 'Hello Anna,\n\nplease open http://127.0.0.1:3000/verify-email?token=example\n\n<script>never runs</script>',
     html: '<p>Hello Anna</p>',
   });
-  await arrived(app.application.get(Outbox, { strict: false }));
+  // The mail goes through the queue, which says nothing when it is done.
+  const outbox = app.application.get(Outbox, { strict: false });
+  await until(async () => (await outbox.list()).length > 0);
   return { url: app.url, stop: () => app.close() };
-}
-
-/** The mail goes through the queue, which says nothing when it is done. */
-async function arrived(outbox: Outbox): Promise<void> {
-  const deadline = Date.now() + 15_000;
-  while ((await outbox.list()).length === 0) {
-    if (Date.now() > deadline) throw new Error('the mail did not reach the outbox');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }

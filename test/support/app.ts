@@ -21,6 +21,8 @@ export interface TestAppOptions {
   readonly modules?: readonly Type[];
   /** A simulator that answers the sandbox models. */
   readonly sandboxUrl?: string;
+  /** Repeating jobs run by their schedule. Otherwise a test calls those it means, and none comes between. */
+  readonly schedule?: boolean;
   /** For a second node on one database; its maker drops it. */
   readonly sharedDatabase?: Pick<TestDatabase, 'url' | 'ownerUrl'>;
 }
@@ -61,6 +63,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const logger = Logger.create(settings, { write: (line) => log.push(line) });
   const service = await startService(settings, logger, {
     extraModules: options.modules ?? [],
+    schedule: options.schedule ?? false,
     ...(options.sandboxUrl === undefined ? {} : { sandboxUrl: options.sandboxUrl }),
   }).catch(async (error: unknown) => {
     await cleanUp();

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { request } from 'undici';
 import { Outbox, type OutboxMail } from '../../../src/platform';
 import { startTestApp, type TestApp, type TestAppOptions } from '../../support/app';
+import { until } from '../../support/until';
 
 export const goodPassword = 'kettle orbit mosaic thunder';
 
@@ -122,14 +123,17 @@ export class Browser {
 /** Mails come through the queue, which says nothing when it is done. */
 export async function mailTo(app: TestApp, to: string, subject: RegExp, skip = 0): Promise<OutboxMail> {
   const outbox = app.application.get(Outbox, { strict: false });
-  const deadline = Date.now() + 15_000;
-  for (;;) {
-    const mails = (await outbox.list()).filter((mail) => mail.to === to && subject.test(mail.subject));
-    const found = mails.at(-1 - skip);
-    if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`no mail to ${to} with ${String(subject)}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
+  let found: OutboxMail | undefined;
+  await until(
+    async () => {
+      const mails = (await outbox.list()).filter((mail) => mail.to === to && subject.test(mail.subject));
+      found = mails.at(-1 - skip);
+      return found !== undefined;
+    },
+    undefined,
+    `a mail to ${to} with ${String(subject)}`,
+  );
+  return found as unknown as OutboxMail;
 }
 
 export const tokenIn = (mail: OutboxMail): string => /token=([\w-]{43})/.exec(mail.text)?.[1] ?? '';

@@ -11,6 +11,7 @@ import {
   signedIn,
   startAccountHouse,
 } from './account-house';
+import { until } from '../../support/until';
 
 const base = 'http://portal.example';
 const reseller = 'http://models.reseller.example';
@@ -220,8 +221,7 @@ test('a wrong page, host, person, key or count opens nothing, and all are refuse
   expect(answers.size).toBe(1);
   const failed = async () =>
     (await actionsOf(userId)).filter((action) => action === 'session.sign-in-failed').length;
-  for (let waited = 0; (await failed()) < 7 && waited < 200; waited += 1)
-    await new Promise((resolve) => setTimeout(resolve, 25));
+  await until(async () => (await failed()) >= 7);
   expect(await failed()).toBe(7);
 });
 

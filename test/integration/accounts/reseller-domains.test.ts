@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { executeCommand } from '../../../src/commands/run-command';
 import type { TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { Browser, mailTo, newAddress, registered, registration, startAccountHouse } from './account-house';
+import { until } from '../../support/until';
 
 /** Hosts that an organisation shows the portal under as its own. */
 const base = 'portal.example';
@@ -41,12 +41,6 @@ const look = { host, name: 'Reseller Models', accent: '#7a1f3d', accent_dark: '#
 const set = (fields: object, organisation = ours) =>
   admin.post(`/dashboard/admin/organisations/${organisation}/domains`, fields);
 const visitor = (name = host): Browser => new Browser(app.url, { host: name });
-
-/** A change is seen within a second on every node. */
-async function until(read: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 3_000; Date.now() < deadline; await delay(25)) if (await read()) return;
-  throw new Error('the change was not seen within three seconds');
-}
 
 test('a host that nobody set answers 421; set, it shows the name, the logo and the accent of the reseller', async () => {
   expect((await visitor().page('/login')).status).toBe(421);

@@ -5,6 +5,7 @@ import { executeCommand } from '../../../src/commands/run-command';
 import { startTestApp, type TestApp } from '../../support/app';
 import { sealAll } from '../../support/seal';
 import { administer } from '../../support/postgres';
+import { until } from '../../support/until';
 
 let app: TestApp;
 let log: ActivityLog;
@@ -75,7 +76,7 @@ test('an entry is sealed within two seconds, in the chain of its organisation', 
   await Promise.all([put(7, 'seven'), put(8, 'eight'), put(null, 'of nobody')]);
   const waiting = async (): Promise<unknown[]> =>
     app.database.query('SELECT entry_id FROM activity_unsealed LIMIT 1');
-  while ((await waiting()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(async () => (await waiting()).length === 0);
   expect(performance.now() - started).toBeLessThan(2_000);
   for (const [chain, label] of [
     [7, 'seven'],

@@ -8,7 +8,7 @@ import { learn, outcome } from '../../support/learned';
 import { addUser } from '../../support/people';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Simulator, startSimulator } from '../../support/simulator';
-import { until } from '../keys/http';
+import { until } from '../../support/until';
 
 interface Decision {
   readonly reason: string;
@@ -110,19 +110,19 @@ const teach = async (count: number, prefix: string, of: number | null) => {
 test('what one node learns the other chooses by, and what is forgotten on one is forgotten on both', async () => {
   expect((await ask(far)).decision?.reason).toBe('still_learning');
   await teach(260, 'theirs', userId);
-  await until(async () => (await ask(far)).decision?.state_version === 260, 8_000);
+  await until(async () => (await ask(far)).decision?.state_version === 260);
   expect((await ask(far)).model).toBe('sim-small');
   // One more is a difference, not a state read anew.
   await teach(1, 'more', null);
-  await until(async () => (await ask(far)).decision?.state_version === 261, 8_000);
+  await until(async () => (await ask(far)).decision?.state_version === 261);
 
   await near.application.get(StateUpkeep).store(organisationId);
   await near.database.transaction((tx) => near.application.get(AutoLearner).forgetPerson(tx, userId));
   for (const node of [far, near])
-    await until(async () => (await ask(node)).decision?.reason === 'still_learning', 8_000);
+    await until(async () => (await ask(node)).decision?.reason === 'still_learning');
   expect((await ask(far)).model).toBe('sim-large');
   await teach(260, 'again', null);
-  for (const node of [far, near]) await until(async () => (await ask(node)).model === 'sim-small', 8_000);
+  for (const node of [far, near]) await until(async () => (await ask(node)).model === 'sim-small');
 });
 
 test('a conversation keeps its model from node to node, a tool call and its result always', async () => {
@@ -138,7 +138,7 @@ test('a conversation keeps its model from node to node, a tool call and its resu
   ];
   const result = await ask(far, { tools, messages }, 'both');
   expect([result.model, result.decision?.reason]).toEqual(['sim-small', 'tool_result']);
-  await until(async () => (await ask(far)).decision?.reason === 'algorithm_static', 8_000);
+  await until(async () => (await ask(far)).decision?.reason === 'algorithm_static');
   await set({ algorithm: 'hkb-v1', stickiness: true, dial: 5 });
 });
 
@@ -151,5 +151,5 @@ test('a thumb that one node hears the other heeds', async () => {
     const { requestId } = await ask(near);
     await feedback.give({ requestId, userId, organisationId, model: 'sim-small' }, 'down');
   }
-  await until(async () => (await failOf()) > before + 0.02, 8_000);
+  await until(async () => (await failOf()) > before + 0.02);
 });

@@ -1,6 +1,7 @@
 import type { Hold } from '../../../src/billing';
 import { Fault, uuidv7 } from '../../../src/kernel';
-import { costing, eventually, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
+import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
+import { until } from '../../support/until';
 
 const usd = 1_000_000_000n;
 
@@ -29,7 +30,7 @@ test('a request is held, settled at its true cost, and charged everywhere once',
   const hold = await node.escrow.hold({ requestId: uuidv7(), amount: usd, refs });
   await Promise.all([hold.settle(costing(300_000_000n, refs)), hold.settle(costing(300_000_000n, refs))]);
   hold.release();
-  await eventually(() => node.pending === 0);
+  await until(() => node.pending === 0);
   expect(await house.limits.state({ kind: 'key', id })).toMatchObject({
     spent: 300_000_000n,
     remaining: 1_700_000_000n,
@@ -54,7 +55,7 @@ test('a thousand at once on one dollar, over two nodes, spend no more than the d
       }
     }),
   );
-  await eventually(() => nodes.every((node) => node.pending === 0));
+  await until(() => nodes.every((node) => node.pending === 0));
   const { balance } = await house.ledger.wallet(id);
   expect(balance).toBeGreaterThanOrEqual(0n);
   expect(balance).toBeLessThan(usd / 50n);
@@ -147,9 +148,9 @@ test('a limit lowered below what is spent: what runs ends, the next is refused, 
   await limit(1_000n);
   await running.settle(costing(3_000n, [key(id), wallet(id)]));
   // Refused as soon as the node has heard of the change, and from then on.
-  await eventually(async () => (await refusalOf(node.escrow.hold(request(10n)))) === 'budget_exceeded');
+  await until(async () => (await refusalOf(node.escrow.hold(request(10n)))) === 'budget_exceeded');
   await expect(node.escrow.hold(request(10n))).rejects.toMatchObject({ code: 'budget_exceeded' });
-  await eventually(() => node.pending === 0);
+  await until(() => node.pending === 0);
   expect(await house.limits.state({ kind: 'key', id })).toMatchObject({
     spent: 3_000n,
     limit: 1_000n,
@@ -164,15 +165,15 @@ test('a limit that is set later counts what was spent before, and binds every no
   const node = await house.node();
   const refs = [key(id), wallet(id)];
   await (await node.escrow.hold(request(700n))).settle(costing(700n, refs));
-  await eventually(() => node.pending === 0);
+  await until(() => node.pending === 0);
   await limit(1_000n, 'monthly');
-  await eventually(() => node.escrow.tryHold(request(10n)) === null);
+  await until(() => node.escrow.tryHold(request(10n)) === null);
   await expect(node.escrow.hold(request(400n))).rejects.toMatchObject({ code: 'budget_exceeded' });
   await limit(1_000n, 'rolling');
   await expect(node.escrow.hold(request(400n))).rejects.toMatchObject({ code: 'budget_exceeded' });
   expect(await house.limits.state({ kind: 'key', id })).toMatchObject({ period: 'rolling', spent: 700n });
   await house.database.transaction((tx) => house.limits.remove(tx, { kind: 'key', id }));
-  await eventually(() => node.escrow.tryHold(request(10n)) === null);
+  await until(() => node.escrow.tryHold(request(10n)) === null);
   (await node.escrow.hold(request(400n))).release();
 });
 
@@ -184,7 +185,7 @@ test('a credit limit is money too, and a top-up is there at once', async () => {
   await expect(node.escrow.hold(request(1n, refs))).rejects.toMatchObject({ code: 'billing_limit_reached' });
   await house.credit(id, 600n);
   (await node.escrow.hold(request(600n, refs))).release();
-  await eventually(() => node.pending === 0);
+  await until(() => node.pending === 0);
   expect(await house.ledger.wallet(id)).toMatchObject({ balance: 100n, creditLimit: 500n });
 });
 
@@ -192,7 +193,7 @@ test('a free request gets a hold as well, and is recorded', async () => {
   const node = await house.node();
   const hold = await node.escrow.hold(request(0n, []));
   await hold.settle(costing(0n, []));
-  await eventually(() => node.pending === 0);
+  await until(() => node.pending === 0);
   expect(
     await house.database.query('SELECT FROM request_record WHERE request_id = $1', [hold.requestId]),
   ).toHaveLength(1);

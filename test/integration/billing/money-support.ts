@@ -112,15 +112,3 @@ export function costing(costNano: bigint, refs: readonly LimitRef[]): SettleOutc
     costNano,
   });
 }
-
-/** Waits for what will become true soon, and fails when it does not. */
-export async function eventually(
-  condition: () => boolean | Promise<boolean>,
-  withinMs = 5_000,
-): Promise<void> {
-  const until = performance.now() + withinMs;
-  while (!(await condition())) {
-    if (performance.now() > until) throw new Error('it did not become true in time');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

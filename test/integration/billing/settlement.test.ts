@@ -9,7 +9,8 @@ import { administer } from '../../support/postgres';
 import { writtenRecord } from '../../../src/audit';
 import type { Batch, MoneyStore } from '../../../src/billing/engine/store/money-store';
 import { uuidv7 } from '../../../src/kernel';
-import { costing, eventually, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
+import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
+import { until } from '../../support/until';
 
 let house: MoneyHouse;
 let store: PostgresMoneyStore;
@@ -115,7 +116,7 @@ test('a dead node without a journal, or with nothing held, holds up nobody', asy
   await store.beat(uuidv7(), 'idle', true, 'elsewhere:/data');
   await Promise.all(['commits', 'idle'].map(lapse));
   await store.sweep();
-  await eventually(async () => !(await leased('commits')) && !(await leased('idle')));
+  await until(async () => !(await leased('commits')) && !(await leased('idle')));
 });
 
 test('a journal that was given up frees what was held, and charges nothing when it turns up', async () => {
@@ -155,7 +156,7 @@ test('with SETTLE_ACK=commit nothing is journalled, so nothing is left to be rea
   await lapse(node.node);
   expect(await store.unread()).toEqual([]);
   await store.sweep();
-  await eventually(async () => !(await leased(node.node)));
+  await until(async () => !(await leased(node.node)));
   hold.release();
 });
 
@@ -164,8 +165,8 @@ test('a journal that appears later is read once its node is dead, without a star
   await deadWith('dead-node', 3_000n);
   await house.node({ dataFolder: folder, lease: { beatMs: 20 } });
   leaveJournal(folder, [costing(2_500n, [wallet(walletId)])]);
-  await eventually(async () => (await balance()) === 7_500n);
-  await eventually(async () => (await house.ledger.wallet(walletId)).escrowed === 0n);
+  await until(async () => (await balance()) === 7_500n);
+  await until(async () => (await house.ledger.wallet(walletId)).escrowed === 0n);
 });
 
 test('a torn journal: everything before the damage is settled, the damage is reported and kept', async () => {
@@ -227,7 +228,7 @@ test('a settlement after the lease was swept is charged, and takes nothing from 
   const other = await house.node();
   await (await other.escrow.hold({ requestId: uuidv7(), amount: 9_000n, refs })).settle(costing(100n, refs));
   await hold.settle(costing(450n, refs));
-  await eventually(() => node.pending + other.pending === 0);
+  await until(() => node.pending + other.pending === 0);
   expect(await balance()).toBe(9_450n);
 });
 
@@ -240,7 +241,7 @@ test('a cost above the hold is charged in full and spoils no other hold', async 
   await holds[0]!.settle(costing(350n, refs));
   await holds[1]!.settle(costing(100n, refs));
   await holds[2]!.settle(costing(9_700n, refs));
-  await eventually(() => node.pending === 0);
+  await until(() => node.pending === 0);
   expect(await balance()).toBe(-150n);
 });
 
@@ -252,7 +253,7 @@ test('a request id that is used again makes nothing free', async () => {
     Array.from({ length: 20 }, () => node.escrow.hold({ requestId, amount: 10n, refs })),
   );
   await Promise.all(holds.map((hold) => hold.settle(costing(10n, refs))));
-  await eventually(() => node.pending === 0);
+  await until(() => node.pending === 0);
   expect(await balance()).toBe(9_800n);
 });
 
@@ -267,7 +268,7 @@ test('a record that the database will not take is set aside, and the others are 
       await hold.settle(outcome);
     }),
   );
-  await eventually(() => node.pending === 0);
+  await until(() => node.pending === 0);
   expect(await balance()).toBe(9_980n);
   expect(
     readFileSync(refusedFile(join(folder, 'journal')), 'utf8')
@@ -288,10 +289,10 @@ test('a record that cannot even be set aside charges nobody twice, and goes when
   const inTheWay = refusedFile(join(folder, 'journal'));
   mkdirSync(inTheWay);
   await Promise.all([costing(10n, refs), bad, costing(10n, refs)].map(settle));
-  await eventually(async () => (await balance()) === 9_990n);
+  await until(async () => (await balance()) === 9_990n);
   await Promise.all([settle(costing(10n, refs)), settle(bad)]);
   rmSync(inTheWay, { recursive: true });
-  await eventually(() => node.pending === 0);
+  await until(() => node.pending === 0);
   expect(await balance()).toBe(9_970n);
   expect(readFileSync(inTheWay, 'utf8').trim().split('\n')).toHaveLength(2);
 });

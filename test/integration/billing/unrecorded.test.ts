@@ -3,7 +3,8 @@ import { type MoneyEngine, PostgresMoneyStore } from '../../../src/billing';
 import type { MoneyStore } from '../../../src/billing/engine/store/money-store';
 import { uuidv7 } from '../../../src/kernel';
 import type { Database } from '../../../src/platform';
-import { costing, eventually, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
+import { costing, expectMoneyToAddUp, key, MoneyHouse, wallet } from './money-support';
+import { until } from '../../support/until';
 
 let house: MoneyHouse;
 let walletId = 100;
@@ -44,7 +45,7 @@ test('when the disk is full nothing new is held, what runs is settled, and it en
   await expect(place()).rejects.toMatchObject({ code: 'billing_unavailable' });
   expect(node.escrow.tryHold({ requestId: uuidv7(), amount: 0n, refs: [] })).toBeNull();
   state.isFull = false;
-  await eventually(() => node.escrow.tryHold({ requestId: uuidv7(), amount: 0n, refs: [] }) !== null);
+  await until(() => node.escrow.tryHold({ requestId: uuidv7(), amount: 0n, refs: [] }) !== null);
   (await place()).release();
 });
 
@@ -64,10 +65,10 @@ describe.each(['journal', 'commit'] as const)(
       return { node, refs, holds, state };
     }
     const everythingIsFree = async (node: MoneyEngine, left: bigint) => {
-      await eventually(() => node.pending === 0);
+      await until(() => node.pending === 0);
       expect(await balance()).toBe(left);
       const refs = [wallet(walletId)];
-      await eventually(() => node.escrow.tryHold({ requestId: uuidv7(), amount: 0n, refs }) !== null);
+      await until(() => node.escrow.tryHold({ requestId: uuidv7(), amount: 0n, refs }) !== null);
       const all = await node.escrow.hold({ requestId: uuidv7(), amount: left, refs });
       all.release();
     };

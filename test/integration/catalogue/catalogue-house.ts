@@ -61,14 +61,4 @@ export async function connect(url: string): Promise<Database> {
   return new Database(await source.initialize());
 }
 
-/** Tries until it is so; the deadline is the test's failure, not a pause. */
-export async function eventually(isSo: () => boolean, deadlineMs = 5_000): Promise<number> {
-  const start = performance.now();
-  while (!isSo()) {
-    if (performance.now() - start > deadlineMs) throw new Error(`not so within ${deadlineMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  return performance.now() - start;
-}
-
 export const refusal = (code: string): object => expect.objectContaining({ code }) as object;

@@ -2,7 +2,8 @@ import { Notifications } from '../../../src/platform/database';
 import { CatalogueService } from '../../../src/catalogue';
 import { priceRates } from '../../../src/kernel';
 import { type Proxy, proxyTo } from '../../support/proxy';
-import { CatalogueHouse, connect, eventually } from './catalogue-house';
+import { CatalogueHouse, connect } from './catalogue-house';
+import { until } from '../../support/until';
 
 interface Node {
   readonly catalogue: CatalogueService;
@@ -58,7 +59,7 @@ test('an announced change is in force well before the next look at the revision'
   const times: number[] = [];
   for (const wanted of ['paused', 'active', 'hidden', 'paused', 'active', 'hidden', 'active'] as const) {
     await house.write((tx) => house.editor.setState(tx, 'm', wanted));
-    times.push(await eventually(() => state() === wanted));
+    times.push(await until(() => state() === wanted));
   }
   expect(times.sort((a, b) => a - b)[3]).toBeLessThan(100);
 });
@@ -66,7 +67,7 @@ test('an announced change is in force well before the next look at the revision'
 test('without announcements a change is in force within a second', async () => {
   announcements.freeze();
   await house.write((tx) => house.editor.setState(tx, 'm', 'paused'));
-  expect(await eventually(() => state() === 'paused')).toBeLessThan(1_000);
+  expect(await until(() => state() === 'paused')).toBeLessThan(1_000);
 });
 
 test('a change that is rolled back is never seen', async () => {
@@ -92,11 +93,11 @@ test('while the database is away the last copy serves and schedules flip; then i
   );
   const startsAt = new Date(Date.now() + 3_600_000);
   await house.write((tx) => house.prices.upsertSchedule(tx, 'm', { priceId: night.id, startsAt }));
-  await eventually(() => node.catalogue.snapshot.model('m')?.schedules.length === 1);
+  await until(() => node.catalogue.snapshot.model('m')?.schedules.length === 1);
   await queries.cut();
   await announcements.cut();
   await house.write((tx) => house.editor.setState(tx, 'm', 'paused'));
-  await eventually(() => node.catalogue.stalenessMs > 700);
+  await until(() => node.catalogue.stalenessMs > 700);
   const priceAt = (instant: number): number | undefined => {
     const found = node.catalogue.resolve('m', instant);
     return found.kind === 'found' ? found.lanes[0]?.price.id : undefined;
@@ -105,7 +106,7 @@ test('while the database is away the last copy serves and schedules flip; then i
   expect(priceAt(startsAt.getTime())).toBe(night.id);
   await queries.restore();
   await announcements.restore();
-  await eventually(() => state() === 'paused');
+  await until(() => state() === 'paused');
   expect(node.catalogue.stalenessMs).toBeLessThan(700);
 });
 

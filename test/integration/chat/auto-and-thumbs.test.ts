@@ -1,7 +1,7 @@
-import { until } from '../keys/http';
 import { submitForm } from '../web/from-page';
 import { eventsIn } from './chat-client';
 import { anna, app, client, closeHouse, openHouse } from './chat-house';
+import { until } from '../../support/until';
 
 beforeAll(openHouse);
 afterAll(closeHouse);
@@ -33,7 +33,7 @@ describe('auto in the chat', () => {
     const shown = eventsIn(answer.body).at(-1)?.data.shown as unknown as { author: string; title: string };
     expect(shown).toMatchObject({ author: 'sim-small', title: 'Hello there' });
     expect(await answersOf(id)).toMatchObject([{ model: 'sim-small' }]);
-    await until(async () => (await thread(id)).includes('auto chose sim-small.'), 5_000);
+    await until(async () => (await thread(id)).includes('auto chose sim-small.'));
     const page = await thread(id);
     // Nothing was learned for a person without an organisation: the reference model answers, and that is said.
     expect(page).toMatch(/auto chose sim-small\. [A-Z][^<]+\./);

@@ -1,6 +1,7 @@
 import { ask } from '../web/raw-exchange';
 import { type ChatClient, eventsIn, messagesIn, type Person, textIn } from './chat-client';
 import { anna, app, client, closeHouse, openHouse, supplier } from './chat-house';
+import { until } from '../../support/until';
 
 beforeAll(openHouse);
 beforeEach(() => supplier.clearRequests());
@@ -202,16 +203,15 @@ describe('a turn', () => {
   });
 
   async function settledMessage(id: number) {
-    const deadline = Date.now() + 5_000;
-    for (;;) {
-      const [row] = await app.database.query<{ state: string; cost_nano: string; request_id: string }>(
+    const read = () =>
+      app.database.query<{ state: string; cost_nano: string; request_id: string }>(
         `SELECT state, cost_nano::text, request_id FROM conversation_message
-          WHERE conversation_id = $1 AND role = 'assistant'`,
+          WHERE conversation_id = $1 AND role = 'assistant' AND state <> 'open'`,
         [id],
       );
-      if (row !== undefined && row.state !== 'open') return row;
-      if (Date.now() > deadline) throw new Error('the answer stays open');
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
+    await until(async () => (await read()).length > 0);
+    const [row] = await read();
+    if (row === undefined) throw new Error('the settled message is gone');
+    return row;
   }
 });

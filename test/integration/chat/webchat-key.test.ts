@@ -2,9 +2,9 @@ import { SessionsService } from '../../../src/identity';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
 import { type Simulator, startSimulator } from '../../support/simulator';
-import { until } from '../keys/http';
 import { sendJson } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
+import { until } from '../../support/until';
 
 interface Issued {
   readonly id: string;
@@ -81,7 +81,7 @@ test('it ends with its session, and the next session has the same budget under a
   const sessions = app.application.get(SessionsService, { strict: false });
   await app.database.transaction((tx) => sessions.end(tx, cookie.slice('svc_session='.length)));
   expect(await statusOf(first.id)).toBe('disabled');
-  await until(async () => (await call(first.key)).status === 401, 5_000);
+  await until(async () => (await call(first.key)).status === 401);
   const next = await issue(await signIn(app, userId));
   expect(next.id).toBe(first.id);
   expect(await call(next.key)).toMatchObject({ status: 200 });

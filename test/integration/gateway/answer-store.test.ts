@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { AnswerStore } from '../../../src/web/idempotency/answer-store';
 import { addJob, type Queue } from '../../../src/platform';
 import { startTestApp, type TestApp } from '../../support/app';
-import { until } from '../keys/http';
+import { until } from '../../support/until';
 
 let app: TestApp;
 let answers: AnswerStore;
@@ -89,5 +89,5 @@ test('the upkeep does it by itself', async () => {
   const queue = app.application.get<Queue>(getQueueToken('upkeep'), { strict: false });
   expect((await queue.getJobSchedulers()).map(({ name }) => name)).toContain('idempotent-answers');
   await addJob(queue, { name: 'idempotent-answers', data: {} });
-  await until(async () => (await rows()) === 0, 10_000);
+  await until(async () => (await rows()) === 0);
 });

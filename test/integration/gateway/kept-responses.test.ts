@@ -4,8 +4,8 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Proxy, proxyTo } from '../../support/proxy';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { until } from '../keys/http';
 import { ModelShelf } from './model-shelf';
+import { until } from '../../support/until';
 
 type Json = Record<string, unknown>;
 interface Item extends Json {
@@ -230,7 +230,7 @@ describe('answers of /v1/responses that are kept', () => {
       fetch(`${node.url}/v1/responses/${id}`, { method, headers });
     expect(await (await at(second, 'GET')).json()).toMatchObject({ id, object: 'response', output });
     expect(await (await at(second, 'DELETE')).json()).toEqual({ id, object: 'response', deleted: true });
-    await until(async () => (await at(app, 'GET')).status === 404, 5_000);
+    await until(async () => (await at(app, 'GET')).status === 404);
     expect((await at(app, 'DELETE')).status).toBe(404);
     expect(await refusal({ model: 'on-chat', input: 'x', previous_response_id: id })).toMatchObject({
       status: 400,
@@ -312,7 +312,7 @@ describe('the store of answers', () => {
       );
       return found.map(({ response_id: id }) => id);
     };
-    await until(async () => (await rows(keyId)).length < 7, 5_000);
+    await until(async () => (await rows(keyId)).length < 7);
     expect(await rows(keyId)).toEqual(ids.slice(-(await rows(keyId)).length));
     expect(await rows(other.keyId)).toEqual([kept.id]);
     // Too much to be gone on from; its items can be named all the same.

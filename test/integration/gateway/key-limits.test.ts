@@ -5,8 +5,9 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { type Answer, call, refusalOf, until } from '../keys/http';
+import { type Answer, call, refusalOf } from '../keys/http';
 import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
+import { until } from '../../support/until';
 
 interface Refused {
   readonly error: { readonly code: string; readonly details?: Readonly<Record<string, unknown>> };
@@ -191,7 +192,7 @@ describe('parallel calls', () => {
       for (let place = 0; place < 4; place += 1)
         await client.zadd(places, Number(seconds) * 1_000 + 800, `dead:${place}`);
       expect((await chat(key)).status).toBe(429);
-      await until(async () => (await chat(key)).status === 200, 4_000);
+      await until(async () => (await chat(key)).status === 200);
       client.disconnect();
     },
   );
@@ -246,7 +247,7 @@ describe('periods', () => {
   ] as const)('a %s budget ends where it should', async (period, resets) => {
     const who = await customer({ budget: { limit: parseUsd('0.0001'), period } });
     await Promise.all(Array.from({ length: 40 }, (_, place) => chat(who.key, place)));
-    await until(async () => (await chat(who.key)).status === 402, 5_000);
+    await until(async () => (await chat(who.key)).status === 402);
     expect(await spentOf(who)).toBeLessThanOrEqual(parseUsd('0.0001'));
     const shown = await own(who.key);
     expect(shown).toMatchObject({ budget_period: period, budget_limit: 0.0001 });

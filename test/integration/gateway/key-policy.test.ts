@@ -5,9 +5,9 @@ import { KeysService, type NewKey } from '../../../src/keys';
 import { checksumOf, makeKey } from '../../../src/keys/key-text';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { until } from '../keys/http';
 import { addKey, addUser } from '../../support/people';
 import { ask as askRaw } from '../web/raw-exchange';
+import { until } from '../../support/until';
 
 interface Answer {
   readonly status: number;

@@ -6,6 +6,7 @@ import { Metrics } from '../../../src/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { type FaultRule, type Simulator, startSimulator } from '../../support/simulator';
+import { until } from '../../support/until';
 
 interface Layout {
   readonly lanes?: 1 | 2;
@@ -313,10 +314,10 @@ describe('lanes that fail', () => {
       expect(await app.application.get(Metrics).text()).toMatch(
         new RegExp(`${series.replaceAll(/[{}]/g, '\\$&')} [12]`),
       );
-      for (let tries = 0; tries < 100 && lines(/^lane closed/).length === 0; tries += 1) {
+      await until(async () => {
         await ask(model);
-        await delay(10);
-      }
+        return lines(/^lane closed/).length > 0;
+      });
       expect(lines(/^lane closed/)).toMatchObject([{ provider: `${model}-first` }]);
       expect(await app.application.get(Metrics).text()).toContain(`${series} 0`);
     });
@@ -331,8 +332,7 @@ describe('lanes that fail', () => {
         return row?.health;
       };
       const becomes = async (wanted: string): Promise<void> => {
-        for (let tries = 0; tries < 200 && (await health()) !== wanted; tries += 1) await delay(10);
-        expect(await health()).toBe(wanted);
+        await until(async () => (await health()) === wanted);
       };
       await fail({ kind: 'status', status: 401 }, 'first', 3);
       for (let call = 0; call < 3; call += 1) expect((await ask(model)).status).toBe(200);

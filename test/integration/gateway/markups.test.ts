@@ -4,9 +4,10 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { addCustomer, type Customer } from '../../support/customer';
 import { addUser, signIn } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { type Answer, call, until } from '../keys/http';
+import { type Answer, call } from '../keys/http';
 import { sendJson } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
+import { until } from '../../support/until';
 
 interface Generation {
   readonly cost: string;
@@ -116,7 +117,7 @@ test('a version to come begins at its instant, by itself; two cannot begin at on
   expect((await set({ percent: '50', valid_from: soon })).status).toBe(409);
   expect((await set({ percent: '50', valid_from: '2020-01-01' })).status).toBe(409);
   expect(await priceOf()).toBe('0.15');
-  await until(async () => (await priceOf()) === '0.3', 4_000);
+  await until(async () => (await priceOf()) === '0.3');
   const record = await generation();
   expect(record.price_factor).toBe('2');
   expect(parseUsd(record.cost)).toBe(recomputed(record));

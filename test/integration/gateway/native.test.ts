@@ -9,6 +9,7 @@ import { startSimulator, type Simulator } from '../../support/simulator';
 import { fakeServer, type FakeServer } from '../suppliers/supplier-house';
 import { ModelShelf } from './model-shelf';
 import { agentRates, asAgent } from './native-agent';
+import { until } from '../../support/until';
 
 const later = (): number => Date.now() + 3_600_000;
 const soon = (): number => Date.now() + 5_000;
@@ -322,8 +323,7 @@ describe('the native route', () => {
 
     /** Events are written beside the calls. */
     const eventsAre = async (provider: string, expected: readonly string[]): Promise<void> => {
-      const deadline = Date.now() + 5_000;
-      while (Date.now() < deadline && (await eventsOf(provider)).length < expected.length);
+      await until(async () => (await eventsOf(provider)).length >= expected.length);
       expect(await eventsOf(provider)).toEqual(expected);
     };
 

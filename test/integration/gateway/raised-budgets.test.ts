@@ -4,7 +4,7 @@ import { parseUsd } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { eventually } from '../billing/money-support';
+import { until } from '../../support/until';
 
 let app: TestApp;
 let supplier: Simulator;
@@ -54,5 +54,5 @@ test('a budget of an organisation that is used up lets requests through while it
   expect(await ask()).toBe(200);
   await write((tx) => raises.endAll(tx, scope));
   // Nodes hear of it by an announcement.
-  await eventually(async () => (await ask()) === 402);
+  await until(async () => (await ask()) === 402);
 });

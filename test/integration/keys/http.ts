@@ -35,13 +35,3 @@ export const refusalOf = ({ status, body }: Answer): [number, string, string | u
   const { code, param } = (body as unknown as Refusal).error;
   return [status, code, param];
 };
-
-/** Asks again until it is so; says how long that took. */
-export async function until(isSo: () => boolean | Promise<boolean>, deadlineMs: number): Promise<number> {
-  const startedAt = performance.now();
-  while (!(await isSo())) {
-    if (performance.now() - startedAt > deadlineMs) throw new Error(`not so within ${deadlineMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  return performance.now() - startedAt;
-}

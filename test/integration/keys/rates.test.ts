@@ -5,8 +5,9 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
 import { addKey, addUser } from '../../support/people';
-import { type Answer, call, refusalOf, until } from './http';
+import { type Answer, call, refusalOf } from './http';
 import { RateTrialModule } from './rate-trial.module';
+import { until } from '../../support/until';
 
 const limited = async (node: TestApp, owner: number, rpm: number): Promise<{ id: number; text: string }> => {
   const key = await addKey(node, owner);

@@ -5,8 +5,9 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { type Proxy, proxyTo } from '../../support/proxy';
 import { addKey, addUser } from '../../support/people';
-import { call, refusalOf, until } from './http';
+import { call, refusalOf } from './http';
 import { RateTrial, RateTrialModule } from './rate-trial.module';
+import { until } from '../../support/until';
 
 let database: TestDatabase;
 let proxy: Proxy;
@@ -152,16 +153,12 @@ test('known keys are told apart without a promise, in microseconds', async () =>
 test('a call that is open ends when its key is revoked elsewhere', async () => {
   const { id, key } = await fresh();
   const { key: other } = await fresh();
-  const open = async (text: string) => {
-    const answer = await fetch(`${there.url}/v1/trial/open`, {
-      headers: { authorization: `Bearer ${text}` },
-    });
-    return answer.text();
-  };
+  /** Answers once the call is open; its text is there when it has ended. */
+  const open = (text: string) =>
+    fetch(`${there.url}/v1/trial/open`, { headers: { authorization: `Bearer ${text}` } });
   let untouched = true;
-  const ends = open(key);
-  const stays = open(other).finally(() => (untouched = false));
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const ends = (await open(key)).text();
+  const stays = (await open(other)).text().finally(() => (untouched = false));
   await call(here, root, 'DELETE', `/v1/manage/keys/${id}`);
   expect(await ends).toBe('open\ninvalid_api_key');
   expect(untouched).toBe(true);
@@ -184,7 +181,7 @@ test('with the database out of reach nobody is believed for long, and nobody is 
   } finally {
     await proxy.restore();
   }
-  await until(async () => (await own(there, key)) === 200, 5_000);
+  await until(async () => (await own(there, key)) === 200);
   const warnings = there.log.filter((line) => line.includes('The register of keys cannot be read'));
   expect(warnings).toHaveLength(1);
 });

@@ -3,6 +3,7 @@ import { Outbox } from '../../../src/platform';
 import { startTestApp } from '../../support/app';
 import { addCustomer } from '../../support/customer';
 import { type Payer, PaymentHouse } from './payment-house';
+import { until } from '../../support/until';
 
 const USD = 1_000_000_000n;
 const declinesLater = '4000000000000341';
@@ -127,7 +128,7 @@ describe('cards, automatic top-ups and open checkouts', () => {
         [payer.userId],
       );
       expect(account).toEqual({ failures: 1, failure_code: code, hours: 1 });
-      await waitFor(async () => (await mails('Your automatic top-up did not go through')) > 0);
+      await until(async () => (await mails('Your automatic top-up did not go through')) > 0);
       expect(await house.balance(payer)).toBe(0n);
     },
   );
@@ -245,11 +246,3 @@ describe('cards, automatic top-ups and open checkouts', () => {
     }
   });
 });
-
-async function waitFor(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error('it did not come');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

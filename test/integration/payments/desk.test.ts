@@ -4,6 +4,7 @@ import { processorCheck } from '../../../src/commands/processor-check';
 import { Outbox } from '../../../src/platform';
 import { deliver, signature } from '../../support/processor/processor-simulator';
 import { type Payer, PaymentHouse } from './payment-house';
+import { until } from '../../support/until';
 
 const USD = 1_000_000_000n;
 
@@ -211,13 +212,13 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     await move('8', 'debit');
     await alerts.look();
     await alerts.look();
-    await waitFor(async () => (await subjects(payer)).includes(low));
+    await until(async () => (await subjects(payer)).includes(low));
     expect((await subjects(payer)).filter((subject) => subject === low)).toHaveLength(1);
     await move('8', 'credit');
     await alerts.look();
     await move('8', 'debit');
     await alerts.look();
-    await waitFor(async () => (await subjects(payer)).filter((subject) => subject === low).length === 2);
+    await until(async () => (await subjects(payer)).filter((subject) => subject === low).length === 2);
     const mute = (notices: string[]) => house.send('POST', '/dashboard/settings/notices', payer, { notices });
     const isTold = async () => {
       const [row] = await house.rows<{ told: boolean }>(
@@ -266,7 +267,7 @@ describe('the operators’ desk, mails and the check of the processor', () => {
       await alerts.look();
       await spend(8n * USD);
       await alerts.look();
-      await waitFor(async () => (await subjects(payer)).length >= 2);
+      await until(async () => (await subjects(payer)).length >= 2);
       expect((await subjects(payer)).toSorted()).toEqual([
         '100% of a budget is used: your own budget',
         '50% of a budget is used: your own budget',
@@ -311,11 +312,3 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     expect(await run()).toEqual([0, expect.stringContaining('all is set up')]);
   });
 });
-
-async function waitFor(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error('it did not come');
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}

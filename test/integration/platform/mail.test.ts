@@ -12,6 +12,7 @@ import { MailTransport } from '../../../src/platform/mail/mail-transport';
 import { MetricsModule } from '../../../src/platform/metrics';
 import { QueueModule } from '../../../src/platform/queue';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
+import { until } from '../../support/until';
 
 interface Received {
   from: string;
@@ -192,11 +193,6 @@ describe('without a server', () => {
 });
 
 async function arrival(outbox: Outbox, count: number) {
-  const deadline = performance.now() + 15_000;
-  for (;;) {
-    const mails = await outbox.list();
-    if (mails.length >= count) return mails;
-    if (performance.now() > deadline) throw new Error('no mail arrived');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await until(async () => (await outbox.list()).length >= count);
+  return outbox.list();
 }

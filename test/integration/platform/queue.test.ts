@@ -18,6 +18,7 @@ import {
 } from '../../../src/platform/queue';
 import { createTestDatabase, type TestDatabase } from '../../support/postgres';
 import { redisAvailable, type RedisServer, startRedis } from '../../support/redis-server';
+import { until } from '../../support/until';
 
 // On a shared Redis the queues of an earlier run may still be there.
 const name = `errands-${randomUUID().slice(0, 8)}`;
@@ -248,11 +249,3 @@ test('a store that does not answer fails the caller within seconds', async () =>
     jest.useRealTimers();
   }
 });
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 15_000;
-  while (!(await holds())) {
-    if (performance.now() > deadline) throw new Error('waited in vain');
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

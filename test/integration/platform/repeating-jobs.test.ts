@@ -5,6 +5,7 @@ import { Injectable, Module } from '@nestjs/common';
 import { Queue, RepeatingJob, RepeatingJobs } from '../../../src/platform';
 import { addJob } from '../../../src/platform/queue';
 import { startTestApp, type TestApp } from '../../support/app';
+import { until } from '../../support/until';
 
 const runs: string[] = [];
 
@@ -41,7 +42,7 @@ class Twins {}
 let app: TestApp;
 let queue: Queue;
 beforeAll(async () => {
-  app = await startTestApp({ modules: [Extension] });
+  app = await startTestApp({ modules: [Extension], schedule: true });
   queue = app.application.get<Queue>(getQueueToken('upkeep'), { strict: false });
 });
 afterAll(() => app.close());
@@ -64,8 +65,7 @@ test('the jobs of all modules are announced, those of an extension too', async (
 
 test('a job runs with its provider, and is told when its time is up; an unknown one harms none', async () => {
   for (const name of ['of-another-version', 'sweep', 'short']) await addJob(queue, { name, data: {} });
-  const end = Date.now() + 10_000;
-  while (runs.length < 2 && Date.now() < end) await delay(20);
+  await until(() => runs.length === 2);
   expect(runs).toEqual(['sweeper in time', 'told to end']);
   expect(await queue.getFailedCount()).toBe(0);
   await expect(

@@ -4,9 +4,9 @@ import { parseUsd, type Role } from '../../../src/kernel';
 import { startTestApp, type TestApp } from '../../support/app';
 import { formsOf } from '../../support/page-forms';
 import { addKey, addUser, signIn } from '../../support/people';
-import { until } from '../keys/http';
 import { openPage, sendJson, submitForm } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
+import { until } from '../../support/until';
 
 interface Person {
   readonly userId: number;
@@ -195,7 +195,7 @@ describe('a budget raised for a while', () => {
     expect((await tell(administrator, raise({ raise_until: soon.toISOString() }))).status).toBe(200);
     await tell(administrator, { budget_limit: 4 });
     expect(await state()).toMatchObject({ limit: parseUsd('4'), raised: parseUsd('2.5'), raisedUntil: soon });
-    await until(async () => (await state())?.raised === 0n, 5_000);
+    await until(async () => (await state())?.raised === 0n);
     // With the next lease of a node; until then nobody draws, for the window is not there.
     await until(async () => {
       const [row] = await app.database.query<{ open: number }>(

@@ -7,6 +7,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser, signIn } from '../../support/people';
 import { chatRecord, putRecords } from '../../support/records';
 import { ask } from '../web/raw-exchange';
+import { until } from '../../support/until';
 
 let app: TestApp;
 
@@ -31,12 +32,9 @@ const mailsTo = async (userId: number, wanted: number): Promise<string[]> => {
   const [row] = await app.database.query<{ email: string }>('SELECT email FROM user_account WHERE id = $1', [
     userId,
   ]);
-  const deadline = Date.now() + 10_000;
-  for (;;) {
-    const mails = (await service(Outbox).list()).filter(({ to }) => to === row?.email);
-    if (mails.length >= wanted || Date.now() > deadline) return mails.map(({ subject }) => subject);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const mails = async () => (await service(Outbox).list()).filter(({ to }) => to === row?.email);
+  await until(async () => (await mails()).length >= wanted);
+  return (await mails()).map(({ subject }) => subject);
 };
 const person = async () => {
   const userId = await addUser(app);

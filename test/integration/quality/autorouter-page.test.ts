@@ -4,9 +4,9 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { signIn } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { written } from '../../support/a-record';
-import { until } from '../keys/http';
 import { ask } from '../web/raw-exchange';
 import { addHouse, askModel, type House, setQuality, signedIn } from './house';
+import { until } from '../../support/until';
 
 let app: TestApp;
 let simulator: Simulator;
@@ -136,7 +136,7 @@ test('a request for auto is on the page with its reason, and learning says how f
   expect((await open('/dashboard/autorouter', cookie)).body).toContain('No decision yet');
   const messages = [{ role: 'user', content: 'Solve the equation.' }];
   expect((await askModel(app, house.key, { model: 'auto', messages }, '/v1/messages')).status).toBe(200);
-  await until(async () => (await data(cookie)).totals.decisions === 1, 5_000);
+  await until(async () => (await data(cookie)).totals.decisions === 1);
   const { body } = await open('/dashboard/autorouter', cookie);
   expect(body).toContain('auto is learning: the reference model answers.');
   expect(body).toMatch(/0 of 500 answers are judged/);

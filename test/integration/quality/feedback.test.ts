@@ -4,9 +4,9 @@ import { AnswerFeedback } from '../../../src/quality';
 import { startTestApp, type TestApp } from '../../support/app';
 import { signIn } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { until } from '../keys/http';
 import { ask } from '../web/raw-exchange';
 import { addHouse, addMember, askModel, type House, setQuality } from './house';
+import { until } from '../../support/until';
 
 let app: TestApp;
 let simulator: Simulator;
@@ -95,11 +95,11 @@ describe('on the request’s detail', () => {
     const messages = [{ role: 'user', content: 'Hello' }];
     const answer = await askModel(app, house.key, { model: 'auto', messages });
     const requestId = answer.headers.get('x-request-id') ?? '';
-    await until(async () => (await log(requestId, cookie)).includes(requestId), 5_000);
+    await until(async () => (await log(requestId, cookie)).includes(requestId));
     expect(await log(requestId, cookie)).not.toContain('data-thumb');
     expect((await give(requestId, 'up', cookie)).status).toBe(404);
     await setQuality(app, house.organisationId, { availability: 'everyone' });
-    await until(async () => (await log(requestId, cookie)).includes('Was the answer good?'), 5_000);
+    await until(async () => (await log(requestId, cookie)).includes('Was the answer good?'));
     expect((await give(requestId, 'up', cookie)).status).toBe(200);
     expect(await log(requestId, cookie)).toMatch(/data-thumb="up" aria-pressed="true"/);
     const [row] = await app.database.query<{ model: string }>(

@@ -4,7 +4,7 @@ import { KeysService, type NewKey } from '../../../src/keys';
 import type { QualitySettings } from '../../../src/quality';
 import type { TestApp } from '../../support/app';
 import { addUser, signIn } from '../../support/people';
-import { until } from '../keys/http';
+import { until } from '../../support/until';
 
 export interface House {
   readonly organisationId: number;

@@ -3,8 +3,8 @@ import { AnswerFeedback } from '../../../src/quality';
 import { startTestApp, type TestApp } from '../../support/app';
 import { administer } from '../../support/postgres';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { until } from '../keys/http';
 import { addHouse, askModel, type House, setQuality } from './house';
+import { until } from '../../support/until';
 
 let app: TestApp;
 let simulator: Simulator;
@@ -55,10 +55,10 @@ describe('a thumb', () => {
     const ids = [await ask(), await ask(), await ask()];
     const calm = await failureOf();
     for (const id of ids) await feedback.give(answerOf(id), 'down');
-    await until(async () => (await failureOf()) > calm + 0.05, 8_000);
+    await until(async () => (await failureOf()) > calm + 0.05);
     expect(await failureOf(other)).toBeLessThan(calm + 0.01);
     for (const id of ids) await feedback.give(answerOf(id), null);
-    await until(async () => (await failureOf()) < calm + 0.01, 8_000);
+    await until(async () => (await failureOf()) < calm + 0.01);
   });
 });
 
@@ -67,7 +67,7 @@ describe('asking the same again within a minute', () => {
     const first = await ask(house, 'How does one sort a list?');
     const second = await ask(house, 'how does one sort a list');
     const third = await ask(house, 'How does one sort  a list?!');
-    await until(async () => (await retriesOf(first)).length === 1, 8_000);
+    await until(async () => (await retriesOf(first)).length === 1);
     expect(await retriesOf(first)).toEqual([{ model: 'sim-small' }]);
     await ask(house, 'How does one sort a linked list?');
     expect([await retriesOf(second), await retriesOf(third)]).toEqual([[], []]);
@@ -90,7 +90,7 @@ describe('asking the same again within a minute', () => {
     for (let at = 0; at < 3; at += 1) await feedback.noteRetry(answerOf(retried), new Date());
     for (const thumb of ['down', 'down', 'up', null, null] as const)
       await feedback.give(answerOf(last), thumb);
-    await until(() => Promise.resolve(heard.length >= 4), 8_000);
+    await until(() => Promise.resolve(heard.length >= 4));
     deaf();
     // The books of the house are looked at when the tests end.
     await shift(61);
@@ -112,7 +112,7 @@ describe('asking the same again within a minute', () => {
     // Of those who did, one that came later is there.
     const heard = await ask(house, 'Where does the valley end?');
     await ask(house, 'Where does the valley end?');
-    await until(async () => (await retriesOf(heard)).length === 1, 8_000);
+    await until(async () => (await retriesOf(heard)).length === 1);
     expect(await retriesOf(first)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { CatalogueEditor, CredentialEditor, CredentialStore } from '../../../src/catalogue';
 import { startTestApp, type TestApp } from '../../support/app';
-import { eventually } from '../catalogue/catalogue-house';
+import { until } from '../../support/until';
 
 let app: TestApp;
 beforeAll(async () => {
@@ -22,11 +22,11 @@ test('a new secret, a changed one and a disabled one reach the running service w
     return (credential?.kind === 'bearer' ? credential.token : undefined) === token;
   };
   const { id } = await put('sk-canary-first');
-  await eventually(tokenIs('sk-canary-first'), 1_000);
+  await until(tokenIs('sk-canary-first'), 1_000);
   await put('sk-canary-second');
-  await eventually(tokenIs('sk-canary-second'), 1_000);
+  await until(tokenIs('sk-canary-second'), 1_000);
   await app.database.transaction((tx) => editor.disable(tx, id));
-  await eventually(tokenIs(undefined), 1_000);
+  await until(tokenIs(undefined), 1_000);
   expect(app.log.join('\n')).not.toContain('canary');
 });
 

@@ -2,8 +2,9 @@ import { Logger } from '@nestjs/common';
 import type { ProviderView } from '../../../src/catalogue';
 import { fault, type HoldProof } from '../../../src/kernel';
 import { startSimulator, type Simulator } from '../../support/simulator';
-import { CatalogueHouse, eventually, refusal } from '../catalogue/catalogue-house';
+import { CatalogueHouse, refusal } from '../catalogue/catalogue-house';
 import { callTo, fakeServer, type FakeServer, SupplierHouse } from './supplier-house';
+import { until } from '../../support/until';
 
 const hold = {} as HoldProof;
 const soon = (): number => Date.now() + 5_000;
@@ -67,9 +68,7 @@ const eventsOf = async (provider: ProviderView): Promise<string[]> =>
 async function eventsAre(provider: ProviderView, expected: readonly string[]): Promise<void> {
   let seen: string[] = [];
   const look = setInterval(() => void eventsOf(provider).then((found) => (seen = found.sort())), 10);
-  await eventually(() => JSON.stringify(seen) === JSON.stringify(expected)).finally(() =>
-    clearInterval(look),
-  );
+  await until(() => JSON.stringify(seen) === JSON.stringify(expected)).finally(() => clearInterval(look));
 }
 
 const tokensSeen = async (): Promise<string[]> =>
@@ -201,7 +200,7 @@ test('a caller who leaves between two tokens leaves at once, and the next token 
   issuerOpens = promise;
   const asked = issuer.bodies.length;
   const sent = await house.client.open(hold, callTo(provider, 'native', native), {});
-  await eventually(() => issuer.bodies.some((body, at) => at >= asked && body.includes('refresh-ending')));
+  await until(() => issuer.bodies.some((body, at) => at >= asked && body.includes('refresh-ending')));
   const left = fault('stream_interrupted');
   sent.exchange.abort(left);
   await expect(sent.exchange.head).rejects.toBe(left);

@@ -4,6 +4,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { addKey, addUser } from '../../support/people';
 import { ask, type RawAnswer } from './raw-exchange';
 import { TrialModule } from './trial.module';
+import { until } from '../../support/until';
 
 interface Refusal {
   error: { code: string; message: string; request_id: string };
@@ -160,16 +161,6 @@ describe.each(['true', 'false'])('keys, with LEAN_ADAPTER=%s', (lean) => {
     expect((await call('bearer', bearer(soon.text))).status).toBe(200);
     await until(async () => (await call('bearer', bearer(soon.text))).status === 401, 1_000);
   });
-
-  /** Asks again and again until the answer is as expected; says how long that took. */
-  async function until(holds: () => Promise<boolean>, deadlineMs: number): Promise<number> {
-    const startedAt = performance.now();
-    while (!(await holds())) {
-      if (performance.now() - startedAt > deadlineMs) throw new Error(`not within ${deadlineMs} ms`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-    return performance.now() - startedAt;
-  }
 
   const changes: [name: string, sql: string, code: string][] = [
     ['revoked', "UPDATE api_key SET status = 'revoked' WHERE id = $1", 'invalid_api_key'],

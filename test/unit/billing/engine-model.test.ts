@@ -9,6 +9,7 @@ import type { Journal } from '../../../src/billing/engine/settlement/journal';
 import { uuidv7 } from '../../../src/kernel';
 import { aRecord } from '../../support/a-record';
 import { MemoryStore } from './memory-store';
+import { until } from '../../support/until';
 
 /**
  * Two nodes on one truth, with answers that get lost before or after they took effect, leases that are swept, and
@@ -187,10 +188,8 @@ class World {
     this.fill(false);
     await Promise.all(this.waiting);
     for (const { hold } of this.holds.splice(0)) hold.release();
-    const until = performance.now() + 2_000;
     const escrowed = () => [...this.store.limits.values()].reduce((sum, limit) => sum + limit.escrowed, 0n);
-    while (escrowed() > 0n && performance.now() < until) await delay(2);
-    expect(escrowed()).toBe(0n);
+    await until(() => escrowed() === 0n);
     await Promise.all(this.nodes.map((node) => node.stop()));
     await Promise.all(this.settling);
   }

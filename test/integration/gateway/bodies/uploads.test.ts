@@ -7,7 +7,7 @@ import { type Child, runChild } from '../../../support/child';
 import { createTestDatabase, type TestDatabase } from '../../../support/postgres';
 import { mp3Of } from '../../../support/recordings';
 import { startSimulator, type Simulator } from '../../../support/simulator';
-import { until } from '../../keys/http';
+import { until } from '../../../support/until';
 
 const MIB = 1024 * 1024;
 
@@ -42,7 +42,7 @@ describe('a file that is sent', () => {
       key ||= /demo key +(svc_\w+)/.exec(line)?.[1] ?? '';
     }
     // The entries of the first start are sealed, and the seal is anchored in a file.
-    await until(() => existsSync(join(folder, 'data', 'audit', 'anchor.jsonl')), 20_000);
+    await until(() => existsSync(join(folder, 'data', 'audit', 'anchor.jsonl')));
   });
   afterAll(async () => {
     service.process.kill('SIGTERM');

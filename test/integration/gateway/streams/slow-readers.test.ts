@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Lifecycle } from '../../../../src/gateway';
 import { startSimulator, type Simulator } from '../../../support/simulator';
 import { startTestApp, type TestApp } from '../../../support/app';
-import { until } from '../../keys/http';
+import { until } from '../../../support/until';
 
 const KIB = 1024;
 const READERS = 4;
@@ -129,8 +129,8 @@ describe('callers who do not take what they asked for', () => {
   test('a whole answer that nobody takes is not kept either', async () => {
     await supplier.addFault({ fault: { kind: 'huge-body', bytes: 20 * KIB * KIB } });
     await caller(question(5));
-    await until(() => [...answers].some(({ writableLength }) => writableLength > 0), 10_000);
-    await until(() => answers.size === 0, 5_000);
+    await until(() => [...answers].some(({ writableLength }) => writableLength > 0));
+    await until(() => answers.size === 0);
     await supplier.clearFaults();
   });
 
@@ -161,7 +161,7 @@ describe('callers who do not take what they asked for', () => {
     const atOnce = await read(await caller(body), () => Promise.resolve());
     let waits = 0;
     const slowly = await read(await caller(body), async () => {
-      await until(() => [...answers].every(({ writableNeedDrain: waiting }) => waiting), 10_000);
+      await until(() => [...answers].every(({ writableNeedDrain: waiting }) => waiting));
       waits += answers.size;
     });
     expect(wordsIn(slowly)).toBe(wordsIn(atOnce));
