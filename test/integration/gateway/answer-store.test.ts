@@ -1,7 +1,7 @@
 import { getQueueToken } from '@nestjs/bullmq';
 import { randomUUID } from 'node:crypto';
 import { AnswerStore } from '../../../src/web/idempotency/answer-store';
-import { addJob, type Queue } from '../../../src/platform';
+import { addJob, type Queue, RepeatingJobs } from '../../../src/platform';
 import { startTestApp, type TestApp } from '../../support/app';
 import { until } from '../../support/until';
 
@@ -87,7 +87,7 @@ test('the upkeep does it by itself', async () => {
   await answers.claim(randomUUID(), operation(), null);
   await expire();
   const queue = app.application.get<Queue>(getQueueToken('upkeep'), { strict: false });
-  expect((await queue.getJobSchedulers()).map(({ name }) => name)).toContain('idempotent-answers');
+  expect(app.application.get(RepeatingJobs, { strict: false }).names).toContain('idempotent-answers');
   await addJob(queue, { name: 'idempotent-answers', data: {} });
   await until(async () => (await rows()) === 0);
 });
