@@ -17,7 +17,7 @@ import {
 import { cookieOf } from '../cookies';
 import { PageFrames } from './page-frame';
 import { type HttpRequest, pathOf, queryOf } from '../http-request';
-import { addressText, codeText, refusedForm } from './refusal';
+import { addressText, codeText, reasonText, refusedForm } from './refusal';
 
 export const languageCookie = 'svc_language';
 const themeCookie = 'svc_theme';
@@ -53,7 +53,8 @@ export class PageRenderer {
     const { message } = problem.options;
     // What a fault says of its own is written in English: other readers get it below the text of the code.
     const own = localeOf(request) === 'en' ? message : undefined;
-    const said = (request.method === 'GET' ? addressText(problem, texts) : null) ?? own;
+    const ofAddress = request.method === 'GET' ? addressText(problem, texts) : null;
+    const said = ofAddress ?? reasonText(problem, texts) ?? own;
     const humanMessage = said ?? codeText(problem, texts) ?? model.humanMessage;
     const inEnglish = said === undefined && message !== humanMessage ? message : undefined;
     const values = { humanMessage, inEnglish, actionClass: problem.entry.actionClass };

@@ -33,6 +33,15 @@ export function addressText(problem: Fault, translate: Translate): string | null
   return said === hint ? text : `${text} ${said}`;
 }
 
+/** In the reader's words: the reason that a fault names in its details; null without one. */
+export function reasonText({ options }: Fault, translate: Translate): string | null {
+  const details = (options.details ?? {}) as Record<string, string | number>;
+  const reason = details['reason'] ?? '';
+  const values = { ...details, count: details['count'] ?? options.retryAfterSeconds ?? 0 };
+  const keys = [String(reason), `refused.${reason}`];
+  return keys.map((key) => [key, translate(key, values)]).find(([key, text]) => key !== text)?.[1] ?? null;
+}
+
 /** In the reader's words: what the code of a fault means; null for codes that people do not meet. */
 export function codeText({ code }: Fault, translate: Translate): string | null {
   const key = `error.message.${code}`;
@@ -79,15 +88,18 @@ function bannerText(
   return translate(problem.code === 'validation_error' ? 'forms.refused' : 'forms.marked');
 }
 
-/** In the reader's words: by the text or the reason that a refusal names, else by its code. */
+/** In the reader's words: by the reason that a refusal names, else by its code. */
 function faultText(problem: Fault, translate: Translate): string {
   const { code, humanMessage, options } = problem;
-  const details = (options.details ?? {}) as Record<string, string | number>;
-  const values = { ...details, count: details['count'] ?? options.retryAfterSeconds ?? 0 };
-  const reason = details['reason'] ?? '';
-  const keys = [String(reason), `account.refused.${reason}`, `account.problem.${code}`];
-  const said = keys.map((key) => [key, translate(key, values)]).find(([key, text]) => key !== text)?.[1];
-  return said ?? options.message ?? codeText(problem, translate) ?? humanMessage;
+  const key = `account.problem.${code}`;
+  const text = translate(key, { count: options.retryAfterSeconds ?? 0 });
+  return (
+    reasonText(problem, translate) ??
+    (text === key ? null : text) ??
+    options.message ??
+    codeText(problem, translate) ??
+    humanMessage
+  );
 }
 
 const MOST_TEXTS = 5;
