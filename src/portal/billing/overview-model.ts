@@ -59,7 +59,7 @@ export function overviewModel(facts: OverviewFacts, localisation: Localisation):
     cards: cards.map((card) => ({
       processorId: card.processorId,
       isDefault: card.isDefault,
-      label: `${card.brand} •••• ${card.last4}`,
+      label: `${brandName(card.brand)} •••• ${card.last4}`,
       expires: `${String(card.expMonth).padStart(2, '0')}/${card.expYear}`,
     })),
     automatic: automaticFields(account, cards.length > 0, translate),
@@ -184,3 +184,17 @@ function invoiceFields({ invoice }: BillingAccount, translate: Translate): Field
     field('tax_id', invoice.taxId, 'off'),
   ];
 }
+
+/** Brands as their owners write them; the processor's own word for others. */
+const brandNames: Readonly<Record<string, string>> = {
+  amex: 'American Express',
+  cartes_bancaires: 'Cartes Bancaires',
+  diners: 'Diners Club',
+  discover: 'Discover',
+  eftpos_au: 'eftpos',
+  jcb: 'JCB',
+  mastercard: 'Mastercard',
+  unionpay: 'UnionPay',
+  visa: 'Visa',
+};
+const brandName = (brand: string): string => brandNames[brand] ?? brand;

@@ -62,6 +62,11 @@ describe('the pages of billing', () => {
     expect(await text('/dashboard/billing?amount=1')).toContain('role="alert"');
   });
 
+  test('a saved card is named as its brand writes itself', async () => {
+    await house.topUp(payer, 10);
+    expect(await text('/dashboard/billing')).toContain('Visa •••• 4242');
+  });
+
   test('a form leads to the page of the processor by a page of ours, and back to the form when it was mistyped', async () => {
     const answer = await submit('/api/billing/checkout', { amount: '50.00' });
     expect(answer.status).toBe(200);
