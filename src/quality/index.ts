@@ -12,6 +12,8 @@ export {
 export { type DialOutcome, dialPreview } from './decisions/dial-preview';
 export { JudgedDecisions } from './decisions/judged-decisions';
 export { AnswerFeedback, type AnsweredRequest, type Thumb, thumbs } from './feedback/answer-feedback';
+export { judgeVersion } from './judge/judge-prompt';
+export { RUBRIC_VERSION } from './judge/rubric';
 export { EvaluationLedger } from './ledger/evaluation-ledger';
 export { QualityModule } from './quality.module';
 export {

@@ -18,6 +18,7 @@ import {
   type RouterState,
   type WordSalt,
 } from '../../routing';
+import { judgeVersion, RUBRIC_VERSION } from '../../quality';
 import { randomTask, scoreOf, type Task } from './judged-tasks';
 import type { DemoKey, DemoOrganisation } from './organisation';
 import type { PricedModel } from './traffic';
@@ -28,6 +29,8 @@ const MOST_DAYS = 30;
 /** Of the share of requests that a demonstration would sample. */
 const INCLUSION = 0.05;
 const REFERENCE = 'sim-large';
+/** The judge that the sandbox has by itself: its scores of later requests join these. */
+const JUDGE = 'sim-large';
 const MODELS = ['sim-small', 'sim-large', 'sim-reason', 'sim-8k'] as const;
 const PRIOR = 0.5;
 
@@ -207,6 +210,9 @@ async function write(tx: Tx, organisationId: number, judged: Judged): Promise<vo
     organisationId,
     new Date(at),
     JSON.stringify(answers.map((answer) => scoreRow(answer, judged))),
+    JUDGE,
+    judgeVersion(JUDGE),
+    RUBRIC_VERSION,
   ]);
   await tx.query(insertCalls, [requestId, organisationId, new Date(at), JSON.stringify(callsOf(judged))]);
 }
@@ -217,7 +223,7 @@ const insertScores = `
     score_total, scores, pair_preference, order_swapped, self_family, is_simulated, judge_cost_nano, judge_latency_ms,
     judged_at, predicted_q, predicted_sd, state_version)
   SELECT $1, $2, $3, a.model, a.role, 'sandbox', 'local', a.tokens_in, a.tokens_out, a.cost_nano, a.latency_ms, 'stop',
-         a.tokens_out * 4, 'sim-large', 'simulated', 'r1', 'ok', a.total, a.scores, a.preference,
+         a.tokens_out * 4, $5, $6, $7, 'ok', a.total, a.scores, a.preference,
          a.preference IS NOT NULL, true, true, 90000, 600, $3, a.predicted_q, a.predicted_sd, a.state_version
     FROM jsonb_to_recordset($4::jsonb) AS a (model text, role text, tokens_in bigint, tokens_out bigint,
          cost_nano bigint, latency_ms integer, total float8, scores jsonb, preference text, predicted_q float8,

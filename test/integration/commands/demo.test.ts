@@ -1,5 +1,6 @@
 import { rerate, summariseRerate, ensureSandbox } from '../../../src/catalogue';
 import { Limits, verifyMoney } from '../../../src/billing';
+import { judgeVersion } from '../../../src/quality';
 import { CommandHouse } from './command-house';
 
 const COUNTED = [
@@ -67,12 +68,15 @@ describe('demo:seed', () => {
       autorouter_example: 420,
     });
 
-    const [judged] = await house.database.query<{ simulated: boolean; chosen: number }>(
-      `SELECT bool_and(s.is_simulated) AS simulated, count(DISTINCT q.served_model)::integer AS chosen
+    const [judged] = await house.database.query<{ simulated: boolean; chosen: number; judges: string[] }>(
+      `SELECT bool_and(s.is_simulated) AS simulated, count(DISTINCT q.served_model)::integer AS chosen,
+              array_agg(DISTINCT s.judge_version) AS judges
          FROM quality_score s JOIN quality_sample q USING (request_id)`,
     );
     expect(judged?.simulated).toBe(true);
     expect(judged?.chosen).toBeGreaterThan(1);
+    // The judge that the sandbox uses by itself: its later scores join these.
+    expect(judged?.judges).toEqual([judgeVersion('sim-large')]);
 
     const [kinds] = await house.database.query<{
       days: string;
