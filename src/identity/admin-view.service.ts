@@ -41,7 +41,11 @@ export class AdminViewService {
       `SELECT id, name FROM organisation WHERE ${column} = $1`,
       [wanted],
     );
-    if (found === undefined) throw fault('not_found', { message: 'There is no such organisation.' });
+    if (found === undefined)
+      throw fault('not_found', {
+        message: 'There is no such organisation.',
+        details: { reason: 'gone' },
+      });
     return found;
   }
 

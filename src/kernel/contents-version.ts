@@ -16,6 +16,6 @@ export function refuseStale(shown: string | undefined, version: string): void {
   if (shown === undefined || shown === version) return;
   throw fault('conflict', {
     message: 'This was changed by another since it was shown. Nothing was written; look again.',
-    details: { version },
+    details: { reason: 'changed-meanwhile', version },
   });
 }

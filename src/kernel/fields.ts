@@ -2,8 +2,12 @@ import { type Fault, fault } from './errors';
 
 /** Validators of single fields: each error names its field and the expected value. */
 
-export const refused = (param: string, expected: string): Fault =>
-  fault('invalid_request', { param, message: `${param} must be ${expected}.` });
+export const refused = (param: string, expected: string, details?: { readonly reason: string }): Fault =>
+  fault('invalid_request', {
+    param,
+    message: `${param} must be ${expected}.`,
+    ...(details === undefined ? {} : { details }),
+  });
 
 /** Unknown fields are refused: a misspelt limit must not be ignored. */
 export function refuseUnknownFields(fields: object, known: readonly string[]): void {
@@ -47,7 +51,7 @@ const INSTANT = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d
 export function instantField(value: unknown, param: string): Date {
   const instant = typeof value === 'string' && INSTANT.test(value) ? new Date(value) : null;
   if (instant === null || Number.isNaN(instant.getTime()))
-    throw refused(param, 'an ISO 8601 time with its zone, like 2027-01-31T12:00:00Z');
+    throw refused(param, 'an ISO 8601 time with its zone, like 2027-01-31T12:00:00Z', { reason: 'moment' });
   return instant;
 }
 

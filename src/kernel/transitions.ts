@@ -21,7 +21,7 @@ export function defineTransitions<const State extends string>(
       if (can(before, after)) return;
       throw fault('conflict', {
         message: `The state cannot change from "${before}" to "${after}".`,
-        details: { from: before, to: after, allowed: [...from(before)] },
+        details: { reason: 'state', from: before, to: after, allowed: [...from(before)] },
       });
     },
   };

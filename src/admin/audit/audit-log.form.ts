@@ -59,7 +59,11 @@ export function filterOf(
 ): Omit<ActivityFilter, 'limit' | 'cursor'> {
   const isNumber = /^\d{1,9}$/.test(actor ?? '');
   if (from && to && from > to) {
-    throw fault('invalid_request', { param: 'to', message: 'The last day is before the first one.' });
+    throw fault('invalid_request', {
+      param: 'to',
+      message: 'The last day is before the first one.',
+      details: { reason: 'period-order' },
+    });
   }
   return {
     from: from ? startOfDay(from, timeZone) : null,

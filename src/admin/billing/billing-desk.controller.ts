@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { Transform } from 'class-transformer';
-import { IsIn, IsOptional, IsUUID, Length, Matches } from 'class-validator';
+import { IsIn, IsOptional, IsUUID, Length, Matches, MaxLength } from 'class-validator';
 import { BillingOperators, PaymentProcessor, Payments, ProcessorInbox, readCents } from '../../billing';
 import { UserRegister } from '../../identity';
 import { nanoPerCent, platformScope, validationFault } from '../../kernel';
@@ -46,7 +46,7 @@ class ActForm {
 class RefundForm extends ActForm {
   /** In US dollars; without it, the whole rest is refunded. */
   @IsOptional()
-  @Length(0, 20)
+  @MaxLength(20)
   amount?: string;
 }
 
@@ -54,7 +54,7 @@ class AdjustForm extends ActForm {
   @IsPerson()
   user_id?: PersonName | null;
 
-  @Length(1, 20)
+  @MaxLength(20)
   amount: string;
 
   @IsIn(['credit', 'debit'])

@@ -78,6 +78,7 @@ export class OverseenConversationsController {
     if (scope.kind !== 'organisation') {
       throw fault('invalid_request', {
         message: 'Choose an organisation first: each has its own retention.',
+        details: { reason: 'choose-organisation' },
       });
     }
     const { organisationId } = scope;

@@ -153,7 +153,11 @@ export class EnginesController {
   private judgeOf(name: string): string | null {
     if (name === '') return null;
     if (this.catalogue.snapshot.model(name)?.kind === 'chat') return name;
-    throw fault('validation_error', { param: 'judge_model', message: 'There is no such chat model.' });
+    throw fault('validation_error', {
+      param: 'judge_model',
+      message: 'There is no such chat model.',
+      details: { reason: 'chat-model' },
+    });
   }
 
   /** An organisation outside the scope is answered as not found. */
@@ -167,7 +171,9 @@ export class EnginesController {
       if (own === null && scope.kind !== 'platform') throw fault('permission_denied');
       return { organisationId: own, keyId: null };
     }
-    if (scope.kind !== 'platform') throw fault('not_found', { message: 'There is no such organisation.' });
+    if (scope.kind !== 'platform') {
+      throw fault('not_found', { message: 'There is no such organisation.', details: { reason: 'gone' } });
+    }
     return { organisationId: (await this.organisations.organisation(wanted)).id, keyId: null };
   }
 

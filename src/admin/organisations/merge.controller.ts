@@ -8,7 +8,7 @@ import {
   placeActs,
   UserRegister,
 } from '../../identity';
-import { fault, isRole, mayGrant, platformScope, type Role, validationFault } from '../../kernel';
+import { isRole, mayGrant, platformScope, type Role, validationFault } from '../../kernel';
 import {
   Access,
   Action,
@@ -21,7 +21,7 @@ import {
   Page,
   PageRenderer,
 } from '../../web';
-import { personIn, type PersonName } from '../pages/fields';
+import { personIn, type PersonName, unconfirmed } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { chooseMergePage, mergePage } from './merge-page';
 import { MergeQuery, OrganisationParams } from './organisation-forms';
@@ -74,7 +74,7 @@ export class MergeController {
     const { organisation } = await this.merges.data(plan.targetId);
     const { confirmation } = form;
     if (confirmation !== undefined && confirmation !== organisation.name) {
-      throw fault('conflict', { param: 'confirmation', message: `Type ${organisation.name} to confirm.` });
+      throw unconfirmed(organisation.name);
     }
     const { role } = actorOf(request);
     const billingUserId =
@@ -96,14 +96,15 @@ interface AskedMerge extends Omit<MergePlan, 'billingUserId'> {
 
 function planOf(form: Readonly<Record<string, unknown>>): AskedMerge {
   const unknown = Object.keys(form).find((name) => !known.test(name));
-  if (unknown !== undefined) throw refused(unknown.slice(0, 100), 'is not known here');
+  if (unknown !== undefined) throw refused(unknown.slice(0, 100), 'whitelistValidation', 'is not known here');
   const targetId = idOf(form['target_org_id']);
-  if (targetId === null) throw refused('target_org_id', 'must be the number of an organisation');
+  if (targetId === null) throw refused('target_org_id', 'isIn', 'must be the number of an organisation');
   const sourceIds = idsOf(form['source_org_ids']);
-  if (sourceIds.length === 0) throw refused('source_org_ids', 'must be numbers of organisations, by commas');
+  if (sourceIds.length === 0)
+    throw refused('source_org_ids', 'arrayMinSize', 'must be numbers of organisations, by commas');
   const payer = personIn(form['billing_user_id']);
   if (payer === undefined)
-    throw refused('billing_user_id', 'must be the number or the mail address of a person');
+    throw refused('billing_user_id', 'isEmail', 'must be the number or the mail address of a person');
   const { reason } = form;
   return {
     targetId,
@@ -118,14 +119,14 @@ function rolesOf(form: Readonly<Record<string, unknown>>): Map<number, Role> {
   const roles = new Map<number, Role>();
   for (const [name, value] of Object.entries(form)) {
     if (!name.startsWith('role_') || value === '') continue;
-    if (!isRole(value)) throw refused(name, 'must be a role');
+    if (!isRole(value)) throw refused(name, 'isIn', 'must be a role');
     roles.set(Number(name.slice('role_'.length)), value);
   }
   return roles;
 }
 
-const refused = (name: string, msg: string) =>
-  validationFault([{ loc: ['body', name], msg: `${name} ${msg}.`, type: 'merge' }]);
+const refused = (name: string, type: string, msg: string) =>
+  validationFault([{ loc: ['body', name], msg: `${name} ${msg}.`, type }]);
 
 function idOf(value: unknown): number | null {
   const text = typeof value === 'number' ? String(value) : value;

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { Organisations, placeActs, UserRegister } from '../../identity';
-import { fault, type Scope } from '../../kernel';
+import type { Scope } from '../../kernel';
 import { everyRow } from '../../platform';
 import {
   Access,
@@ -20,7 +20,7 @@ import {
   PageRenderer,
 } from '../../web';
 import { BudgetRaiseForm } from '../pages/budget-raise';
-import { nanoOf, targetOf, textOf } from '../pages/fields';
+import { nanoOf, targetOf, textOf, unconfirmed } from '../pages/fields';
 import type { ObjectPageModel } from '../pages/object-page';
 import { Budgets } from './budgets';
 import {
@@ -182,7 +182,7 @@ export class OrganisationsController {
   ): Promise<object> {
     const { name } = await this.organisations.get(adminScope(request), id);
     if (form.confirmation !== undefined && form.confirmation !== name) {
-      throw fault('conflict', { param: 'confirmation', message: `Type ${name} to confirm.` });
+      throw unconfirmed(name);
     }
     await this.organisations.remove(adminScope(request), targetOf(id, form), (tx) =>
       this.budgets.remove(tx, { kind: 'organisation', id }),

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, ValidateBy } from 'class-validator';
-import { type Fault, type Nano, parseUsd, validationFault } from '../../kernel';
+import { type Fault, fault, type Nano, parseUsd, validationFault } from '../../kernel';
 import { IsCursor, IsFilterText } from '../../web';
 
 const LARGEST_ID = 2_147_483_647;
@@ -130,6 +130,14 @@ export const textOf = (text: string | null | undefined): string | null => {
   const given = text?.trim() ?? '';
   return given === '' ? null : given;
 };
+
+/** What cannot be undone asks for a name. */
+export const unconfirmed = (name: string): Fault =>
+  fault('conflict', {
+    param: 'confirmation',
+    message: `Type ${name} to confirm.`,
+    details: { reason: 'confirm-name', name },
+  });
 
 /** For a field where absent and empty have different meanings. */
 export const missingField = (name: string): Fault =>

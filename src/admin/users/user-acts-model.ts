@@ -133,8 +133,8 @@ function moneyActs(act: MakeAct, shown: ShownUser, money: UserMoney, localisatio
 function refusalWords({ user, acting }: ShownUser, act: UserAct, translate: Translate): string | null {
   const refusal = refusalOf(acting.actor, act, user);
   if (refusal === null) return null;
-  if (refusal === 'self') return translate('people.refusal-self');
-  return translate('people.refusal-role', { role: translate(`people.role.${refusal}`) });
+  if (refusal === 'self') return translate('refused.own-account');
+  return translate('refused.role', { role: refusal });
 }
 
 const roleField = ({ user, acting }: ShownUser, translate: Translate): FieldModel => ({

@@ -10,10 +10,10 @@ import {
   UserErasure,
   UserRegister,
 } from '../../identity';
-import { fault, toJsonNumber } from '../../kernel';
+import { toJsonNumber } from '../../kernel';
 import { Access, Action, actorOf, adminScope, afterChange, type HttpRequest, Notices } from '../../web';
 import { BudgetRaiseForm, raiseOf } from '../pages/budget-raise';
-import { missingField, nanoOf, type PersonName, targetOf } from '../pages/fields';
+import { missingField, nanoOf, type PersonName, targetOf, unconfirmed } from '../pages/fields';
 import { UserBilling } from './user-billing.service';
 import {
   BillingConfigForm,
@@ -178,7 +178,7 @@ export class UserActsController {
     const acting = actingOf(request);
     const { email } = await this.users.get(acting.scope, id);
     if (form.confirmation !== undefined && form.confirmation.toLowerCase() !== email.toLowerCase()) {
-      throw fault('conflict', { param: 'confirmation', message: `Type ${email} to confirm.` });
+      throw unconfirmed(email);
     }
     await this.erasure.erase(acting, targetOf(id, form));
     this.notices.leave(response, { tone: 'ok', text: 'administration.erased', values: { name: email } });

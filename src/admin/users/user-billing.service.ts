@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type Changes, changesOf } from '../../audit';
 import { BudgetRaises, Ledger, Limits, type LimitRule } from '../../billing';
-import { type Acting, type BillingType, type Target, UserAccount, UserEditor } from '../../identity';
+import {
+  type Acting,
+  type BillingType,
+  notInOrganisation,
+  type Target,
+  UserAccount,
+  UserEditor,
+} from '../../identity';
 import { atLeast, type BudgetPeriod, fault, formatUsd, type Nano } from '../../kernel';
 import type { Tx } from '../../platform';
 import { raiseBudget, type WantedRaise } from '../pages/budget-raise';
@@ -59,7 +66,10 @@ export class UserBilling {
     return this.editor.change(acting, target, kind, async (tx, user) => {
       const { type, budget, period } = config;
       if (type === 'invoiced' && type !== user.billingType && !atLeast(acting.actor.role, 'platform_admin')) {
-        throw fault('permission_denied', { message: 'Only the platform lets somebody pay by invoice.' });
+        throw fault('permission_denied', {
+          message: 'Only the platform lets someone pay by invoice.',
+          details: { reason: 'invoice' },
+        });
       }
       const delegateUserId = type === 'delegated' ? await delegateOf(tx, user, config.delegateUserId) : null;
       await tx.getRepository(UserAccount).update(user.id, { billingType: type, delegateUserId });
@@ -93,6 +103,7 @@ async function delegateOf(tx: Tx, user: UserAccount, delegateUserId: number | nu
     throw fault('invalid_request', {
       param: 'delegate_user_id',
       message: 'Say who pays: another account of the same organisation.',
+      details: { reason: 'delegate' },
     });
   }
   const found = await tx.query<unknown[]>(
@@ -100,10 +111,7 @@ async function delegateOf(tx: Tx, user: UserAccount, delegateUserId: number | nu
     [delegateUserId, user.organisationId],
   );
   if (found.length === 0) {
-    throw fault('not_found', {
-      param: 'delegate_user_id',
-      message: 'There is no such active user in the organisation.',
-    });
+    throw notInOrganisation('delegate_user_id');
   }
   return delegateUserId;
 }

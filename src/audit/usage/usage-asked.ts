@@ -1,5 +1,6 @@
-import { dayIn, fault, isZone, refused, startOfDay } from '../../kernel';
+import { dayIn, isZone, refused, startOfDay } from '../../kernel';
 import {
+  endsBeforeItBegins,
   type UsageBucket,
   usageBuckets,
   type UsageFilter,
@@ -66,7 +67,7 @@ export function periodOf(
   const begin = from
     ? edge(from, 'from', zone, 0)
     : startOfDay(dayIn(end.getTime() - 1, zone), zone, 1 - (days ?? USUAL_DAYS));
-  if (begin >= end) throw fault('invalid_request', { param: 'to', message: 'to must be later than from.' });
+  if (begin >= end) throw endsBeforeItBegins();
   return { from: begin, to: end };
 }
 

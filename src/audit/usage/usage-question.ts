@@ -1,4 +1,4 @@
-import { fault } from '../../kernel';
+import { type Fault, fault } from '../../kernel';
 import type { Span } from '../span';
 
 export const usageGroupings = [
@@ -51,12 +51,20 @@ const lengths: Readonly<Record<UsageBucket, number>> = {
 };
 const MOST_BUCKETS = 800;
 
+export const endsBeforeItBegins = (): Fault =>
+  fault('invalid_request', {
+    param: 'to',
+    message: 'to must be later than from.',
+    details: { reason: 'period-order' },
+  });
+
 export function checkUsageQuestion({ from, to, bucket }: UsageQuestion): void {
-  if (from >= to) throw fault('invalid_request', { param: 'to', message: 'to must be later than from.' });
+  if (from >= to) throw endsBeforeItBegins();
   if ((to.getTime() - from.getTime()) / lengths[bucket] > MOST_BUCKETS) {
     throw fault('invalid_request', {
       param: 'bucket',
       message: `The period has more than ${MOST_BUCKETS} buckets of one ${bucket}: ask for a shorter period or larger buckets.`,
+      details: { reason: 'period-long', most: MOST_BUCKETS },
     });
   }
 }

@@ -75,6 +75,7 @@ export class AttemptThrottle {
     throw fault('rate_limit_exceeded', {
       message: `Too many attempts. Try again in ${retryAfterSeconds} s.`,
       retryAfterSeconds,
+      details: { reason: 'attempts' },
     });
   }
 

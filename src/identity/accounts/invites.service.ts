@@ -98,7 +98,10 @@ export class InvitesService {
       const accounts = tx.getRepository(UserAccount);
       const account = await accounts.findOneByOrFail({ id: actor.userId });
       if (account.organisationId !== null && account.organisationId !== invite.organisation_id) {
-        throw fault('conflict', { message: 'This account belongs to another organisation already.' });
+        throw fault('conflict', {
+          message: 'This account belongs to another organisation already.',
+          details: { reason: 'other-organisation' },
+        });
       }
       const { role, organisation_id: organisationId, department_id: departmentId } = invite;
       await refuseNonMember(tx, organisationId, account.id);
@@ -128,6 +131,7 @@ async function refuseNonMember(tx: Tx, organisationId: number, userId: number): 
   if (rows.length > 0 && !(await hasLinkedIdentity(tx, userId)))
     throw fault('sso_only', {
       message: 'This organisation signs in through its identity provider. Sign in there first.',
+      details: { reason: 'provider-first' },
     });
 }
 

@@ -49,7 +49,10 @@ export class LinkedIdentities {
     await this.database.transaction(async (tx) => {
       const owner = await this.ownerOf(tx, identity);
       if (owner !== null && owner !== userId) {
-        throw fault('conflict', { message: 'This identity is linked to another account.' });
+        throw fault('conflict', {
+          message: 'This identity is linked to another account.',
+          details: { reason: 'identity-taken' },
+        });
       }
       const account = await tx.getRepository(UserAccount).findOneByOrFail({ id: userId });
       if (owner === null) await this.insert(tx, identity, userId);
@@ -82,6 +85,7 @@ export class LinkedIdentities {
     if (userId === undefined) {
       throw fault('email_taken', {
         message: 'This address has an account already. Sign in to it, then link this provider.',
+        details: { reason: 'address-known' },
       });
     }
     await tx.query('INSERT INTO legal_acceptance (user_id, version) VALUES ($1, $2)', [

@@ -79,7 +79,12 @@ export class OwnAccountService {
         'UPDATE user_account SET password_hash = $2 WHERE id = $1 AND password_hash IS NOT DISTINCT FROM $3',
         [userId, passwordHash, stored],
       );
-      if (changed === 0) throw fault('conflict', { message: 'The password was changed in the meantime.' });
+      if (changed === 0) {
+        throw fault('conflict', {
+          message: 'The password was changed in the meantime.',
+          details: { reason: 'changed-meanwhile' },
+        });
+      }
       await tx.query('DELETE FROM session WHERE user_id = $1 AND public_id <> $2', [userId, given.sessionId]);
       await tx.query(
         "DELETE FROM account_token WHERE user_id = $1 AND purpose IN ('reset_password', 'sign_in_link', 'sso_handoff')",
@@ -129,7 +134,10 @@ export class OwnAccountService {
       const isLast = (await identities.countBy({ userId })) <= 1;
       if (isLast) await refuseProviderOnly(tx, userId);
       if (isLast && (await this.hashOf(tx, userId)) === null)
-        throw fault('conflict', { message: 'Set a password first: this is the only way into the account.' });
+        throw fault('conflict', {
+          message: 'Set a password first: this is the only way into the account.',
+          details: { reason: 'only-way-in' },
+        });
       const { affected } = await identities.delete({ userId, issuer });
       if (affected === 0) throw fault('not_found');
       const object = { type: 'account', id: userId, label: issuer } as const;

@@ -165,7 +165,10 @@ export class SecondFactors {
   private secretOf({ userId, secret }: SecondFactor): string {
     const opened = this.box.open(unpackSealed(secret), placeOf(userId));
     if (opened.ok) return opened.value;
-    throw fault('auth_unavailable', { message: 'The master key of this second factor is not at hand.' });
+    throw fault('auth_unavailable', {
+      message: 'The master key of this second factor is not at hand.',
+      details: { reason: 'factor-unreadable' },
+    });
   }
 
   private codesOf(secret: string, label = ''): TOTP {

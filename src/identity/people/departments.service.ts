@@ -3,7 +3,7 @@ import { type ActionName, ActivityLog, type Changes, changesOf } from '../../aud
 import { fault, type Scope } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Department } from '../department.entity';
-import { absent, assertVersion, type Target } from './acting';
+import { absent, assertVersion, nameTaken, type Target } from './acting';
 import { departmentsWithin, organisationsWithin } from './within';
 
 export interface ListedDepartment {
@@ -104,7 +104,7 @@ export class Departments {
       if (counts !== undefined && counts.users + counts.keys > 0) {
         throw fault('conflict', {
           message: `This department still has ${counts.users} people and ${counts.keys} keys.`,
-          details: { ...counts },
+          details: { reason: 'department-not-empty', ...counts },
         });
       }
       await work(tx, found.id);
@@ -145,5 +145,5 @@ async function lock(tx: Tx, scope: Scope, target: Target): Promise<Department> {
 function refuseTakenName(error: unknown): never {
   const { constraint } = (error as { driverError?: { constraint?: string } }).driverError ?? {};
   if (constraint !== 'department_name_key') throw error;
-  throw fault('conflict', { param: 'name', message: 'The organisation has a department of this name.' });
+  throw nameTaken('name', 'The organisation has a department of this name.');
 }

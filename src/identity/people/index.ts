@@ -8,7 +8,7 @@ import { UserEditor } from './user-editor.service';
 import { UserErasure } from './user-erasure.service';
 import { UserRegister } from './user-register';
 
-export type { Acting, Target } from './acting';
+export { type Acting, notInOrganisation, type Target } from './acting';
 export type { ListedDepartment } from './departments.service';
 export type { ListedInvite } from './invite-desk.service';
 export type { MergeData, MergeMember, MergePlan } from './organisation-merge.service';

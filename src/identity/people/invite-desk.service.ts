@@ -132,7 +132,8 @@ async function pending(tx: Tx, scope: Scope, id: number): Promise<ListedInvite> 
   );
   if (found === undefined) throw absent('invitation');
   if (found.state === 'pending' || found.state === 'expired') return found;
-  throw fault('conflict', { message: `This invitation is ${found.state}.` });
+  const reason = found.state === 'accepted' ? { reason: 'invite-accepted' } : { reason: 'invite-revoked' };
+  throw fault('conflict', { message: `This invitation is ${found.state}.`, details: reason });
 }
 
 /** Into one's own organisation, and as the administrator of a department into that one. */
@@ -156,5 +157,9 @@ async function refuseMember(tx: Tx, { email, organisationId }: WantedInvite): Pr
     `SELECT 1 FROM user_account WHERE lower(email) = lower($1) AND organisation_id = $2`,
     [email, organisationId],
   );
-  if (found.length > 0) throw fault('conflict', { message: `${email} belongs to the organisation already.` });
+  if (found.length === 0) return;
+  throw fault('conflict', {
+    message: `${email} belongs to the organisation already.`,
+    details: { reason: 'member-already', email },
+  });
 }

@@ -57,6 +57,7 @@ export class OrganisationMarkups {
         throw fault('conflict', {
           param: 'valid_from',
           message: 'A mark-up begins now or later, and at an instant at which no other one does.',
+          details: { reason: 'markup-start' },
         });
       await this.activity.write(tx, {
         action: 'organisation.markup-changed',

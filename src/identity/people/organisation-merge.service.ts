@@ -4,7 +4,7 @@ import { atLeast, fault, platformScope, type Role } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Organisation } from '../organisation.entity';
 import { SessionsService } from '../sessions.service';
-import { absent } from './acting';
+import { absent, notInOrganisation } from './acting';
 import { lockOrganisation } from './organisations.service';
 
 export interface MergeMember {
@@ -141,7 +141,7 @@ export class OrganisationMerge {
         `SELECT 1 FROM user_account WHERE id = $1 AND organisation_id = $2 AND status = 'active'`,
         [billingUserId, target.id],
       );
-      if (found.length === 0) throw absent('active user in these organisations');
+      if (found.length === 0) throw notInOrganisation('billing_user_id');
     }
     await tx.getRepository(Organisation).update(target.id, { billingUserId, version: target.version + 1 });
   }
@@ -170,12 +170,14 @@ function refuseInvalidPlan({ targetId, sourceIds }: MergePlan): void {
     throw fault('invalid_request', {
       param: 'source_org_ids',
       message: `Name 1 to ${MOST_SOURCES} organisations to merge.`,
+      details: { reason: 'merge-sources', most: MOST_SOURCES },
     });
   }
   if (sourceIds.includes(targetId)) {
     throw fault('conflict', {
       param: 'source_org_ids',
       message: 'An organisation cannot be merged into itself.',
+      details: { reason: 'merge-itself' },
     });
   }
 }

@@ -4,7 +4,7 @@ import { fault, type Scope } from '../../kernel';
 import { Database, Keyset, type Page, type PageRequest, Settings, type Tx } from '../../platform';
 import { endPasswords, hasLinkedIdentity } from '../accounts';
 import { Organisation } from '../organisation.entity';
-import { absent, assertVersion, type Target } from './acting';
+import { absent, assertVersion, nameTaken, notInOrganisation, type Target } from './acting';
 import { organisationsWithin } from './within';
 
 export interface ListedOrganisation {
@@ -126,6 +126,7 @@ export class Organisations {
       param: 'sso_only',
       message:
         'You belong to this organisation: link your own account with the provider first, or you are shut out.',
+      details: { reason: 'link-first' },
     });
   }
 
@@ -167,7 +168,8 @@ export class Organisations {
     if (idp1Issuer === undefined && idp2Issuer === undefined)
       throw fault('conflict', {
         param: 'sso_only',
-        message: 'No identity provider is set up (IDP1_ISSUER): nobody could sign in.',
+        message: 'No identity provider is set up (IDP1_ISSUER): no one could sign in.',
+        details: { reason: 'no-provider' },
       });
     await endPasswords(tx, organisationId);
   }
@@ -214,7 +216,7 @@ async function refuseInhabited(tx: Tx, id: number): Promise<void> {
   const what = inhabitants.map(([name, count]) => `${count} ${name}`).join(', ');
   throw fault('conflict', {
     message: `This organisation still has ${what}. Move or merge them first.`,
-    details: Object.fromEntries(inhabitants),
+    details: { reason: 'organisation-not-empty', ...counts },
   });
 }
 
@@ -225,13 +227,13 @@ async function refuseForeignPayer(tx: Tx, organisationId: number, userId: number
     `SELECT 1 FROM user_account WHERE id = $1 AND organisation_id = $2 AND status = 'active' FOR KEY SHARE`,
     [userId, organisationId],
   );
-  if (found.length === 0) throw absent('active user in this organisation');
+  if (found.length === 0) throw notInOrganisation('billing_user_id');
 }
 
 function refuseTakenSlug(error: unknown): never {
   const { constraint } = (error as { driverError?: { constraint?: string } }).driverError ?? {};
   if (constraint !== 'organisation_slug_key') throw error;
-  throw fault('conflict', { param: 'slug', message: 'Another organisation has this short name.' });
+  throw nameTaken('slug', 'Another organisation has this short name.');
 }
 
 const organisationOf = (row: OrganisationRow): ListedOrganisation => ({

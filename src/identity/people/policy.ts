@@ -56,9 +56,11 @@ export function assertMay(actor: Pick<Actor, 'userId' | 'role'>, act: UserAct, t
   const refusal = refusalOf(actor, act, target);
   if (refusal === null) return;
   throw fault('permission_denied', {
-    message:
-      refusal === 'self'
-        ? 'Nobody changes their own account in the administration.'
-        : `This needs the role ${refusal}.`,
+    ...(refusal === 'self'
+      ? {
+          message: 'No one changes their own account in the administration.',
+          details: { reason: 'own-account' },
+        }
+      : { message: `This needs the role ${refusal}.`, details: { reason: 'role', role: refusal } }),
   });
 }

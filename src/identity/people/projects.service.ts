@@ -3,7 +3,7 @@ import { type ActionName, ActivityLog, type Changes, changesOf } from '../../aud
 import { fault, type Scope } from '../../kernel';
 import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
 import { Project, ProjectMember } from '../project.entity';
-import { absent, type Acting, assertVersion, type Target } from './acting';
+import { absent, type Acting, assertVersion, notInOrganisation, type Target } from './acting';
 import { organisationsWithin, projectsWithin, usersWithin } from './within';
 
 export interface ListedProject {
@@ -227,7 +227,9 @@ async function lock(tx: Tx, scope: Scope, target: Target): Promise<Project> {
   if (rows.length === 0) throw absent('project');
   const found = await tx.getRepository(Project).findOneByOrFail({ id: target.id });
   assertVersion(found, target);
-  if (found.archivedAt !== null) throw fault('conflict', { message: 'This project is archived.' });
+  if (found.archivedAt !== null) {
+    throw fault('conflict', { message: 'This project is archived.', details: { reason: 'archived' } });
+  }
   return found;
 }
 
@@ -249,7 +251,7 @@ async function requireUser(tx: Tx, scope: Scope, project: Project, userId: numbe
         AND ($2::integer IS NULL OR u.organisation_id = $2) AND ${within.sql} FOR KEY SHARE`,
     [userId, project.organisationId, ...within.parameters],
   );
-  if (user === undefined) throw absent('active user in this organisation');
+  if (user === undefined) throw notInOrganisation();
   return user.email;
 }
 

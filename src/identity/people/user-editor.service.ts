@@ -72,7 +72,10 @@ export class UserEditor {
   setRole(acting: Acting, target: Target, role: Role): Promise<Changes> {
     return this.change(acting, target, { act: 'role', action: 'user.role-changed' }, async (tx, user) => {
       if (!mayGrant(acting.actor.role, role)) {
-        throw fault('permission_denied', { message: 'Nobody grants a role above their own.' });
+        throw fault('permission_denied', {
+          message: 'No one grants a role above their own.',
+          details: { reason: 'grant-above' },
+        });
       }
       if (user.role === role) return {};
       if (role !== 'platform_owner') await refuseLastOwner(tx, user);
@@ -140,7 +143,10 @@ export class UserEditor {
     const accounts = tx.getRepository(UserAccount);
     const actor = await accounts.findOneBy({ id: acting.actor.userId });
     if (actor?.role !== acting.actor.role || actor.status !== 'active') {
-      throw fault('permission_denied', { message: 'Your own role has changed.' });
+      throw fault('permission_denied', {
+        message: 'Your own role has changed.',
+        details: { reason: 'own-role-changed' },
+      });
     }
     const { id } = await this.register.get(acting.scope, target.id, tx);
     const user = await lockedAccount(tx, id);

@@ -17,11 +17,18 @@ const LEAST_CONTRAST = 4.5;
 export function checkAccents(accents: Accents): void {
   for (const theme of ['light', 'dark'] as const) {
     const least = Math.min(...grounds[theme].map((ground) => contrast(accents[theme], ground)));
-    if (least < LEAST_CONTRAST)
-      throw fault('validation_error', {
-        param: theme === 'light' ? 'accent' : 'accent_dark',
-        message: `${accents[theme]} has a contrast of ${least.toFixed(1)} in the ${theme} theme; it takes ${LEAST_CONTRAST}.`,
-      });
+    if (least >= LEAST_CONTRAST) continue;
+    const figures = {
+      colour: accents[theme],
+      contrast: Math.floor(least * 10) / 10,
+      least: LEAST_CONTRAST,
+    };
+    throw fault('validation_error', {
+      ...(theme === 'light'
+        ? { param: 'accent', details: { reason: 'accent-pale', ...figures } }
+        : { param: 'accent_dark', details: { reason: 'accent-dim', ...figures } }),
+      message: `${figures.colour} has a contrast of ${figures.contrast} in the ${theme} theme; it takes ${LEAST_CONTRAST}.`,
+    });
   }
 }
 

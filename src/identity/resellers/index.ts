@@ -1,1 +1,1 @@
-export { type ResellerDomain, ResellerDomains } from './reseller-domains.service';
+export { type ResellerDomain, ResellerDomains, wrongLogo } from './reseller-domains.service';

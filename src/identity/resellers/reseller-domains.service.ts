@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog, changesOf } from '../../audit';
-import { fault, monotonicMs } from '../../kernel';
+import { type Fault, fault, monotonicMs } from '../../kernel';
 import { Database, Settings, type Tx } from '../../platform';
 import { type Accents, checkAccents } from './accent';
 
@@ -109,7 +109,7 @@ export class ResellerDomains {
       await tx.query<DomainRow[]>(`${SELECTION} WHERE d.host = $1 FOR UPDATE OF d`, [host])
     ).map(domainOf);
     if (before !== undefined && before.organisationId !== organisationId)
-      throw fault('conflict', { param: 'host', message: 'This host belongs to another organisation.' });
+      throw hostTaken('This host belongs to another organisation.');
     if (before === undefined) await refuseTooMany(tx);
     await tx.query(
       `INSERT INTO reseller_domain AS d (host, organisation_id, name, accent, accent_dark, logo)
@@ -155,9 +155,10 @@ export class ResellerDomains {
       throw fault('validation_error', {
         param: 'host',
         message: 'A host is a name such as models.reseller.example.',
+        details: { reason: 'host' },
       });
     if (host === base.host || this.settings.portalOrigins.includes(new URL(named).origin))
-      throw fault('conflict', { param: 'host', message: 'This host is one of the installation itself.' });
+      throw hostTaken('This host is one of the installation itself.');
   }
 
   private record(
@@ -202,12 +203,24 @@ const recorded = ({ host, name, accents, hasLogo, version }: ResellerDomain): ob
 });
 
 function checkLogo(logo: Buffer): void {
-  if (logo.length > LARGEST_LOGO || !logo.subarray(0, PNG.length).equals(PNG))
-    throw fault('validation_error', { param: 'logo', message: 'A logo is a PNG of 64 KB at most.' });
+  if (logo.length > LARGEST_LOGO || !logo.subarray(0, PNG.length).equals(PNG)) throw wrongLogo();
 }
+
+export const wrongLogo = (): Fault =>
+  fault('validation_error', {
+    param: 'logo',
+    message: 'A logo is a PNG of 64 KB at most.',
+    details: { reason: 'logo' },
+  });
+
+const hostTaken = (message: string): Fault =>
+  fault('conflict', { param: 'host', message, details: { reason: 'host-taken' } });
 
 async function refuseTooMany(tx: Tx): Promise<void> {
   const [row] = await tx.query<{ count: number }[]>('SELECT count(*)::integer AS count FROM reseller_domain');
   if ((row?.count ?? 0) >= MOST_DOMAINS)
-    throw fault('conflict', { message: `There are ${MOST_DOMAINS} hosts already.` });
+    throw fault('conflict', {
+      message: `There are ${MOST_DOMAINS} hosts already.`,
+      details: { reason: 'hosts-many', most: MOST_DOMAINS },
+    });
 }

@@ -89,7 +89,9 @@ describe('transitions', () => {
       expect.objectContaining({
         code: 'conflict',
         humanMessage: 'The state cannot change from "revoked" to "accepted".',
-        options: expect.objectContaining({ details: { from: 'revoked', to: 'accepted', allowed: [] } }),
+        options: expect.objectContaining({
+          details: { reason: 'state', from: 'revoked', to: 'accepted', allowed: [] },
+        }),
       }),
     );
   });

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Req, Res } from '@nestjs/common';
-import { Organisations, placeActs, ResellerDomains } from '../../../identity';
+import { Organisations, placeActs, ResellerDomains, wrongLogo } from '../../../identity';
 import { fault } from '../../../kernel';
 import { Database } from '../../../platform';
 import {
@@ -110,7 +110,6 @@ function logoOf({ logo, remove_logo: remove }: DomainForm): Buffer | null | unde
   if (remove === true) return null;
   if (logo === undefined || logo === '') return undefined;
   const [, content] = PNG.exec(logo) ?? [];
-  if (content === undefined)
-    throw fault('validation_error', { param: 'logo', message: 'A logo is a PNG of 64 KB at most.' });
+  if (content === undefined) throw wrongLogo();
   return Buffer.from(content, 'base64');
 }

@@ -89,7 +89,11 @@ export class ChainBreaks {
           WHERE examined_at IS NULL AND id <= $1 RETURNING id`,
         [upTo, conclusion],
       );
-      if (rows.length === 0) throw fault('not_found', { message: 'No break up to this number is open.' });
+      if (rows.length === 0)
+        throw fault('not_found', {
+          message: 'No break up to this number is open.',
+          details: { reason: 'gone' },
+        });
       await this.activity.write(tx, {
         action: 'log.break-examined',
         object: { type: 'log', label: 'audit chain' },
