@@ -81,7 +81,8 @@ describe.each(pairs.filter(([from, to]) => from !== to))('%s to %s', (from, to) 
         carried += 1;
         expect(inconsequential(complaint(to, encoded.body))).toBeUndefined();
       }),
-      { numRuns: 150 },
+      // Between some dialects only one body in nine is not refused.
+      { numRuns: 1_000 },
     );
     expect(carried).toBeGreaterThan(10);
   });
