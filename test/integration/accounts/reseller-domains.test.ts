@@ -137,6 +137,22 @@ test('what is no host, no colour, no logo, or another’s, is refused with its r
     expect([fields, answer.status]).toEqual([fields, status]);
     expect(answer.text).toContain(word);
   }
+  const german = await addUser(app, 'platform_owner');
+  await app.database.query("UPDATE user_account SET preferred_language = 'de' WHERE id = $1", [german]);
+  const reader = new Browser(app.url, { host: base, cookie: await signIn(app, german) });
+  const page = `/dashboard/admin/organisations/${ours}/domains`;
+  for (const [fields, words] of [
+    [
+      { accent: '#ffd0d0' },
+      '#ffd0d0 ist auf hellen Seiten schlecht lesbar: Der Kontrast ist 1,1, nötig ist 4,5.',
+    ],
+    [{ host: 'localhost' }, 'Geben Sie einen Namen wie models.reseller.example ein'],
+    [{ host: base }, 'Dieser Host wird schon verwendet.'],
+    [{ logo: 'data:image/svg+xml;base64,PHN2Zy8+' }, 'Das Logo muss ein PNG von höchstens 64 KB sein.'],
+  ] as const) {
+    const told = await reader.submit(page, { ...look, ...fields, _page: page });
+    expect([fields, told.text]).toEqual([fields, expect.stringContaining(words)]);
+  }
   const owner = await addUser(app, 'org_owner');
   await app.database.query('UPDATE user_account SET organisation_id = $2 WHERE id = $1', [owner, theirs]);
   const theirOwner = new Browser(app.url, { host: base, cookie: await signIn(app, owner) });

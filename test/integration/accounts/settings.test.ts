@@ -101,6 +101,9 @@ test('a linked provider goes, unless it is the only way in', async () => {
   expect((await browser.post('/dashboard/settings/providers/unlink', { issuer })).json()['code']).toBe(
     'conflict',
   );
+  await app.database.query("UPDATE user_account SET preferred_language = 'de' WHERE email = $1", [email]);
+  const told = await browser.submit('/dashboard/settings/providers/unlink', { issuer });
+  expect(told.text).toContain('Das ist der einzige Weg in Ihr Konto. Legen Sie zuerst ein Passwort fest.');
 });
 
 test('nobody without a session comes near, and a page leads to the sign-in and back', async () => {

@@ -23,6 +23,9 @@ test('guesses at one account have to wait longer and longer, from however many a
   expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   const page = await from('10.1.1.1').submit('/auth/login', { email, ...wrong });
   expect([page.status, page.text]).toEqual([429, expect.stringMatching(/Try again in \d+ second/)]);
+  const german = new Browser(app.url, { 'x-forwarded-for': '10.1.1.1', cookie: 'svc_language=de' });
+  const told = await german.submit('/auth/login', { email, ...wrong });
+  expect(told.text).toMatch(/Zu viele Versuche\. Versuchen Sie es in \d+ Sekunden? erneut\./);
 });
 
 test('an unknown address is counted in the same way', async () => {

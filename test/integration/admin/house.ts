@@ -57,6 +57,27 @@ export class House {
     return this.send(person, 'POST', path, json);
   }
 
+  /** As the form of a page is sent, without scripts. */
+  async submit(
+    { cookie }: Person,
+    page: string,
+    action: string,
+    fields: Readonly<Record<string, string>>,
+  ): Promise<Pick<Answered, 'status' | 'text'>> {
+    const response = await fetch(`${this.app.url}${action}`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        cookie,
+        accept: 'text/html',
+        'content-type': 'application/x-www-form-urlencoded',
+        'sec-fetch-site': 'same-origin',
+      },
+      body: new URLSearchParams({ _page: page, ...fields }).toString(),
+    });
+    return { status: response.status, text: await response.text() };
+  }
+
   async send(person: Person | null, method: string, path: string, json?: object): Promise<Answered> {
     const response = await fetch(`${this.app.url}${path}`, {
       method,

@@ -131,6 +131,81 @@ describe('the administration of organisations, departments and projects', () => 
     expect(refused.text).toContain('1 users');
   });
 
+  test('what is refused is told with its reason in the reader’s language', async () => {
+    const german = await house.person('platform_owner', { preferredLanguage: 'de' });
+    const id = await house.organisation();
+    const { slug } = await house.row<{ slug: string }>('SELECT slug FROM organisation WHERE id = $1', [id]);
+    const member = await house.person('user', { organisationId: id });
+    await house.post(platform, '/dashboard/admin/departments', { name: 'Research', org_id: id });
+    const own = `${page}/${id}`;
+    const refused: [string, string, Record<string, string>, number, string][] = [
+      [`${page}/new`, page, { name: 'Zweite', slug }, 409, 'Dieser Name ist schon vergeben.'],
+      [own, `${own}/delete`, { confirmation: 'x' }, 409, `Geben Sie zur Bestätigung „${slug}“ ein.`],
+      [
+        own,
+        `${own}/delete`,
+        { confirmation: slug },
+        409,
+        'nicht leer – Personen: 1, Projekte: 0, Abteilungen: 1, Schlüssel: 0.',
+      ],
+      [own, own, { sso_only: 'on' }, 409, 'Es ist kein Identitätsanbieter eingerichtet'],
+      [own, `${page}/999999`, { name: 'x' }, 404, 'Was hier genannt ist, gibt es nicht'],
+      [own, own, { billing_user_id: german.email }, 404, 'Niemand hier hat diese E-Mail-Adresse.'],
+      [
+        own,
+        own,
+        { billing_user_id: String(german.id) },
+        404,
+        'Diese Person hat kein aktives Konto in der Organisation.',
+      ],
+      [
+        `${page}/merge?target_org_id=${id}&source_org_ids=${house.theirs}`,
+        `${page}/merge`,
+        { target_org_id: String(id), source_org_ids: String(id) },
+        409,
+        'nicht mit sich selbst zusammenführen',
+      ],
+      [
+        '/dashboard/admin/users/invite',
+        '/dashboard/admin/users/invite',
+        { email: member.email, role: 'user', org_id: String(id) },
+        409,
+        `${member.email} gehört schon zur Organisation.`,
+      ],
+      [
+        '/dashboard/admin/conversations',
+        '/dashboard/admin/conversations/retention',
+        { days: '3' },
+        400,
+        'Wählen Sie zuerst in der Verwaltungsansicht eine Organisation',
+      ],
+      [
+        '/dashboard/admin/billing',
+        '/dashboard/admin/billing/adjust',
+        { user_id: member.email, amount: '0', direction: 'credit', reason: 'ja', token: randomUUID() },
+        422,
+        'Die Grenze liegt bei 3 Zeichen.',
+      ],
+      [
+        '/dashboard/admin/billing',
+        '/dashboard/admin/billing/adjust',
+        { user_id: member.email, amount: '0', direction: 'credit', reason: 'jaja', token: randomUUID() },
+        422,
+        'Geben Sie einen Betrag über 0 und bis 1000000 US-Dollar ein',
+      ],
+    ];
+    for (const [shown, action, fields, status, words] of refused) {
+      const answer = await house.submit(german, shown, action, fields);
+      expect([action, answer.status]).toEqual([action, status]);
+      expect([action, answer.text]).toEqual([action, expect.stringContaining(words)]);
+    }
+    const program = await house.post(german, page, { name: 'Twice', slug });
+    expect(program.body).toMatchObject({
+      human_message: 'Another organisation has this short name.',
+      details: { reason: 'name-taken' },
+    });
+  });
+
   test('a merge moves people, departments, projects, keys and wallets, or nothing', async () => {
     const [target, source] = [await house.organisation(), await house.organisation()];
     const keeper = await house.person('org_owner', { organisationId: target });
