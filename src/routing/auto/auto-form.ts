@@ -116,25 +116,32 @@ export function readAutoForm(
   for (const param of ['reference_model', 'fallback_model'] as const) {
     const name = form[param];
     if (typeof name === 'string' && !isModel(name))
-      throw fault('validation_error', { param, message: 'There is no such model.' });
+      throw fault('validation_error', {
+        param,
+        message: 'There is no such model.',
+        details: { reason: 'no-model' },
+      });
   }
   return {
     ...form,
     mode: known(mode, autoModes, () =>
-      fault('unsupported_auto_mode', { status: 422, param: 'mode', message: oneOf('mode', autoModes) }),
+      fault('unsupported_auto_mode', { status: 422, ...notOneOf('mode', autoModes) }),
     ),
     algorithm: known(algorithm, ROUTER_ALGORITHMS, () =>
       fault('unsupported_autorouter_algorithm', {
         status: 422,
-        param: 'algorithm',
-        message: oneOf('algorithm', ROUTER_ALGORITHMS),
+        ...notOneOf('algorithm', ROUTER_ALGORITHMS),
       }),
     ),
     max_cost_per_request: cost === undefined || cost === null ? cost : costIn(cost),
   };
 }
 
-const oneOf = (param: string, names: readonly string[]): string => `${param} is one of ${names.join(', ')}.`;
+const notOneOf = (param: string, names: readonly string[]) => ({
+  param,
+  message: `${param} is one of ${names.join(', ')}.`,
+  details: { reason: 'not-offered' },
+});
 
 function known<Name extends string>(
   value: string | null | undefined,
@@ -151,6 +158,7 @@ function costIn(text: string): string {
   const refusal = fault('validation_error', {
     param: 'max_cost_per_request',
     message: `max_cost_per_request is an amount of US dollars above 0 and up to ${formatUsd(MOST_COST)}.`,
+    details: { reason: 'dollars', most: Number(MOST_COST / nanoPerUsd) },
   });
   let cost: Nano;
   try {

@@ -110,25 +110,6 @@ describe('the administration of people', () => {
     expect(Number(count)).toBe(1);
   });
 
-  test('what is refused is told with its reason in the reader’s language', async () => {
-    const german = await house.person('org_admin', { preferredLanguage: 'de' });
-    const member = await house.person('user');
-    const refused: [number, string, Record<string, string>, number, string][] = [
-      [owner.id, 'role', { role: 'user' }, 403, 'Dazu braucht es die Rolle „Organisations-Inhaber“.'],
-      [german.id, 'role', { role: 'user' }, 403, 'Das eigene Konto können Sie hier nicht ändern.'],
-      [member.id, 'role', { role: 'org_owner' }, 403, 'keine Rolle vergeben, die über Ihrer eigenen steht'],
-      [member.id, 'billing-config', { billing_type: 'invoiced' }, 403, 'Nur Administratoren der Plattform'],
-      [member.id, 'billing-config', { billing_type: 'delegated' }, 400, 'ein anderes Konto derselben'],
-    ];
-    for (const [id, act, fields, status, words] of refused) {
-      const answer = await house.submit(german, `${page}/${id}`, `${page}/${id}/${act}`, fields);
-      expect([act, answer.status]).toEqual([act, status]);
-      expect([act, answer.text]).toEqual([act, expect.stringContaining(words)]);
-    }
-    const { text } = await house.get(german, `${page}/${owner.id}`);
-    expect(text).toContain('Dazu braucht es die Rolle „Organisations-Inhaber“.');
-  });
-
   test('a changed role ends the sessions, and the change is on record with its reason', async () => {
     const person = await house.person('org_admin');
     expect((await house.get(person, page)).status).toBe(200);

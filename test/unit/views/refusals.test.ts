@@ -7,7 +7,7 @@ const texts = JSON.parse(readFileSync(join(project, 'locales', 'en.json'), 'utf8
 };
 
 /** Modules whose refusals people read on pages. */
-const modules = ['admin', 'audit', 'billing', 'catalogue', 'chat', 'identity', 'keys', 'portal', 'quality', 'web'];
+const modules = ['admin', 'audit', 'billing', 'catalogue', 'chat', 'identity', 'keys', 'portal', 'quality', 'routing/auto', 'web'];
 
 /** Programs alone are told these: commands, the API with a key, the payment processor. */
 const forPrograms = [
