@@ -359,7 +359,7 @@ export class ProbeForm extends ProviderForm {
   /** A stored provider: what is left out is taken from it. */
   @IsOptional()
   @Whole(1, 2_147_483_647)
-  provider_id?: number;
+  provider_id?: number | null;
 
   @Line(256)
   upstream_model: string;

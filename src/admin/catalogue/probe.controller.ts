@@ -35,7 +35,7 @@ export class ProbeController {
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: ServerResponse,
   ): Promise<object | string> {
-    const id = form.provider_id;
+    const id = form.provider_id ?? undefined;
     // This node's copy of secrets may be older than the last change.
     if (id !== undefined) await this.catalogue.reload();
     const sheet = id === undefined ? null : await this.sheets.read(this.database.source.manager, id);

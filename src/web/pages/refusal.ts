@@ -115,7 +115,11 @@ function errorsOf(problem: Fault, translate: Translate): Map<string, string> {
     const text = problem.code === 'invalid_request' ? translate(key) : key;
     keep(name, text === key ? faultText(problem, translate) : text);
   };
-  for (const issue of (details?.errors ?? []) as ValidationIssue[]) {
+  const issues = (details?.errors ?? []) as ValidationIssue[];
+  const chosenNothing = new Set(issues.filter(({ type }) => type === 'isArray').map(({ loc }) => loc[1]));
+  for (const issue of issues) {
+    // Where nothing was chosen, limits of what is chosen say nothing.
+    if (chosenNothing.has(issue.loc[1]) && issue.type !== 'isArray') continue;
     if (issue.loc[0] === 'body') keep(String(issue.loc[1] ?? ''), textOf(issue, translate));
   }
   if (problem.code === 'missing_fields')

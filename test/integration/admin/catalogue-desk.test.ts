@@ -64,6 +64,19 @@ test('all of them or none: one that is unknown or kept by a file undoes the othe
   expect((await owner.post(BULK, { model: ['one'], state: ['paused'] })).status).toBe(403);
 });
 
+test('who chooses nothing is told just that', async () => {
+  const { body } = await house.admin.form(BULK, { _page: '/dashboard/admin/models', state: 'paused' });
+  expect(body).toContain('Choose at least one.');
+  expect(body).not.toContain('At most');
+});
+
+test('a test of a connection without a provider and its address says what is missing', async () => {
+  const fields = { provider_id: '', upstream_model: 'one', region: 'eu' };
+  const answer = await house.admin.form('/dashboard/admin/providers/test', fields);
+  expect(answer.status).toBe(400);
+  expect(answer.body).toContain('Something that is needed is missing.');
+});
+
 test('the list offers rows to choose and to drag, and buttons for the same', async () => {
   const { body } = await house.admin.page('/dashboard/admin/models');
   expect(body).toContain('data-reorder="one" draggable="true"');
