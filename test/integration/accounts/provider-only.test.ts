@@ -112,6 +112,17 @@ test('an invitation takes only whom the provider knows here', async () => {
   const browser = await signedIn(app, email);
   const refused = await browser.post(`/invite/${token}/accept`);
   expect([refused.status, refused.json()['code']]).toEqual([403, 'sso_only']);
+  await app.database.query("UPDATE user_account SET preferred_language = 'de' WHERE email = $1", [email]);
+  const told = await browser.submit(`/invite/${token}/accept`, { _page: `/invite/${token}` });
+  expect(told.text).toContain('Diese Organisation meldet sich über ihren Identitätsanbieter an.');
+  await app.database.query(
+    `WITH made AS (INSERT INTO organisation (name, slug) VALUES ('Elsewhere', 'elsewhere') RETURNING id)
+     UPDATE user_account SET organisation_id = made.id FROM made WHERE email = $1`,
+    [email],
+  );
+  const foreign = await browser.submit(`/invite/${token}/accept`, { _page: `/invite/${token}` });
+  expect(foreign.text).toContain('Ihr Konto gehört schon zu einer anderen Organisation.');
+  await app.database.query('UPDATE user_account SET organisation_id = NULL WHERE email = $1', [email]);
   await link(email);
   expect((await browser.post(`/invite/${token}/accept`)).status).toBe(200);
 });
