@@ -7,7 +7,13 @@ export interface AccessFilter extends PageRequest {
   readonly departmentId: number | null;
   /** Any part of the name, or of what it is shown as. */
   readonly text: string | null;
+  /** The platform sees every model, an organisation those that are open to it. */
+  readonly seesAll: boolean;
 }
+
+/** That a model `m` is open to the organisation of the row `access`; others have no name there. */
+export const IS_OPEN = `(m.state IN ('active', 'paused') AND coalesce(access.denied, false) = false
+                         AND (NOT m.restricted OR coalesce(access.granted, false)))`;
 
 /** A model with the decisions of platform, organisation and department. */
 export interface ListedAccess {
@@ -30,19 +36,19 @@ const inOrder = new Keyset(
 
 export async function listAccess(
   database: Pick<Database, 'query'>,
-  { organisationId, departmentId, text, ...asked }: AccessFilter,
+  { organisationId, departmentId, text, seesAll, ...asked }: AccessFilter,
 ): Promise<Page<ListedAccess>> {
-  const keyset = inOrder.clause(asked, 4);
+  const keyset = inOrder.clause(asked, 5);
   const rows = await database.query<ListedAccess & Record<string, unknown>>(
-    `SELECT m.name AS model, m.state, m.restricted, coalesce(a.granted, false) AS granted,
-            coalesce(a.denied, false) AS denied, coalesce(a.enabled, true) AS enabled,
+    `SELECT m.name AS model, m.state, m.restricted, coalesce(access.granted, false) AS granted,
+            coalesce(access.denied, false) AS denied, coalesce(access.enabled, true) AS enabled,
             coalesce(d.allowed, true) AS allowed, ${inOrder.positions}
        FROM model m
-       LEFT JOIN model_organisation_access a ON a.model_id = m.id AND a.organisation_id = $1
+       LEFT JOIN model_organisation_access access ON access.model_id = m.id AND access.organisation_id = $1
        LEFT JOIN department_model_access d ON d.model_id = m.id AND d.department_id = $2
       WHERE m.state <> 'deleted' AND ($3::text IS NULL OR strpos(lower(m.name || ' ' || m.display_name), lower($3)) > 0)
-        AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
-    [organisationId, departmentId, text, ...keyset.parameters],
+        AND ($4::boolean OR ${IS_OPEN}) AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
+    [organisationId, departmentId, text, seesAll, ...keyset.parameters],
   );
   return inOrder.page(rows, asked);
 }

@@ -1,4 +1,4 @@
-import { fault } from '../kernel';
+import { type Fault, fault } from '../kernel';
 import type { Tx } from '../platform';
 import { Model, ModelAlias } from './entities';
 
@@ -10,9 +10,12 @@ export async function lockCatalogue(tx: Tx): Promise<void> {
 /** By its own name; throws `model_not_found`. */
 export async function modelNamed(tx: Tx, name: string): Promise<Model> {
   const model = await tx.findOneBy(Model, { name });
-  if (model === null) throw fault('model_not_found', { param: 'model', details: { model: name } });
+  if (model === null) throw noSuchModel(name);
   return model;
 }
+
+export const noSuchModel = (name: string): Fault =>
+  fault('model_not_found', { param: 'model', details: { model: name } });
 
 /** By its own name or an alias; throws `model_not_found`. */
 export async function modelCalled(tx: Tx, name: string): Promise<Model> {

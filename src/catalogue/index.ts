@@ -56,6 +56,7 @@ export {
 export {
   type ModelSheet,
   ModelSheets,
+  ratesUpon,
   type SheetLane,
   type SheetPrice,
   type SheetSchedule,

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { fault, type Scope } from '../kernel';
 import type { Tx } from '../platform';
+import { IS_OPEN } from './access-list';
 import { CatalogueEditor } from './catalogue-editor.service';
-import { lockCatalogue, modelNamed } from './catalogue-lock';
+import { lockCatalogue, modelNamed, noSuchModel } from './catalogue-lock';
 import { checkPolicy, type ModelPolicy, type PolicyMode } from './model-policy';
 
 export interface OrganisationAccess {
@@ -46,6 +47,7 @@ export class ModelAccess {
   ): Promise<Changed<OrganisationAccess>> {
     await lockCatalogue(tx);
     await this.requireOrganisation(scope, tx, organisationId);
+    await this.requireOpen(scope, tx, organisationId, [modelName]);
     const before = await this.organisation(tx, organisationId, modelName);
     await this.editor.setOrganisationAccess(tx, modelName, organisationId, change);
     return { before, after: await this.organisation(tx, organisationId, modelName) };
@@ -88,9 +90,11 @@ export class ModelAccess {
     if (department === undefined) throw fault('not_found', { param: 'dept_id' });
     const models = await tx.query<DepartmentModel[]>(
       `SELECT m.name AS model, m.display_name AS "displayName", coalesce(a.allowed, true) AS allowed
-         FROM model m LEFT JOIN department_model_access a ON a.model_id = m.id AND a.department_id = $1
-        WHERE m.state <> 'deleted' ORDER BY m.display_order, m.name`,
-      [departmentId],
+         FROM model m
+         LEFT JOIN department_model_access a ON a.model_id = m.id AND a.department_id = $1
+         LEFT JOIN model_organisation_access access ON access.model_id = m.id AND access.organisation_id = $2
+        WHERE m.state <> 'deleted' AND ($3::boolean OR ${IS_OPEN}) ORDER BY m.display_order, m.name`,
+      [departmentId, department.organisationId, scope.kind === 'platform'],
     );
     return { ...department, models };
   }
@@ -104,9 +108,29 @@ export class ModelAccess {
   ): Promise<Changed<DepartmentAccess>> {
     await lockCatalogue(tx);
     const before = await this.department(scope, tx, departmentId);
+    await this.requireOpen(scope, tx, before.organisationId, [...wanted.keys()]);
     for (const [model, allowed] of wanted)
       await this.editor.setDepartmentAccess(tx, departmentId, model, allowed);
     return { before, after: await this.department(scope, tx, departmentId) };
+  }
+
+  /** A model that is not open to an organisation does not exist for it. */
+  private async requireOpen(
+    scope: Scope,
+    tx: Tx,
+    organisationId: number,
+    names: readonly string[],
+  ): Promise<void> {
+    if (scope.kind === 'platform') return;
+    const open = await tx.query<{ name: string }[]>(
+      `SELECT m.name FROM model m
+         LEFT JOIN model_organisation_access access ON access.model_id = m.id AND access.organisation_id = $1
+        WHERE m.name = ANY ($2::text[]) AND ${IS_OPEN}`,
+      [organisationId, names],
+    );
+    const known = new Set(open.map(({ name }) => name));
+    const missing = names.find((name) => !known.has(name));
+    if (missing !== undefined) throw noSuchModel(missing);
   }
 
   private async organisation(tx: Tx, organisationId: number, modelName: string): Promise<OrganisationAccess> {

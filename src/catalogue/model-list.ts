@@ -1,4 +1,5 @@
 import { type Database, Keyset, type Page, type PageRequest } from '../platform';
+import { IS_OPEN } from './access-list';
 import type { ModelKind, ModelState } from './entities';
 
 export interface ModelListFilter extends PageRequest {
@@ -83,8 +84,7 @@ const FROM = `
      AND CASE WHEN $2::text IS NULL THEN m.state <> 'deleted' ELSE m.state = $2 END
      AND ($3::integer IS NULL OR EXISTS (
            SELECT 1 FROM lane l WHERE l.model_id = m.id AND l.provider_id = $3 AND l.removed_at IS NULL))
-     AND ($4::integer IS NULL OR (m.state IN ('active', 'paused') AND coalesce(access.denied, false) = false
-           AND (NOT m.restricted OR access.granted)))`;
+     AND ($4::integer IS NULL OR ${IS_OPEN})`;
 
 export interface ListedProvider {
   readonly id: number;

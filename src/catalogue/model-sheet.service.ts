@@ -128,14 +128,7 @@ export class ModelSheets {
     refuseManaged(before.model);
     const { price, model } = before;
     if (shown !== undefined && shown !== (price?.id ?? null)) throw staleFault();
-    if (
-      price === null &&
-      model.kind === 'chat' &&
-      (rates.input === undefined || rates.output === undefined)
-    ) {
-      throw fault('missing_fields', { details: { required: ['input_price', 'output_price'] } });
-    }
-    const wanted = priceRates({ ...price?.rates, ...given(rates) });
+    const wanted = ratesUpon(model, price?.rates ?? null, rates);
     if (price !== null && isSame(price.rates, wanted)) return { before, after: before };
     await this.prices.addPrice(tx, { model: name, rates: wanted, source });
     return { before, after: await this.read(tx, name) };
@@ -191,3 +184,15 @@ const sheetPrice = (price: Price): SheetPrice => {
   const { id, validFrom, source } = price;
   return { id, rates: ratesOf(price), validFrom, source };
 };
+
+/** Rates that are left out stay as they were. The first price of a chat model names both kinds of tokens: none is free. */
+export function ratesUpon(
+  { kind }: Pick<Model, 'kind'>,
+  before: PriceRates | null,
+  rates: RateChange['rates'],
+): PriceRates {
+  if (before === null && kind === 'chat' && (rates.input === undefined || rates.output === undefined)) {
+    throw fault('missing_fields', { details: { required: ['input_price', 'output_price'] } });
+  }
+  return priceRates({ ...before, ...given(rates) });
+}

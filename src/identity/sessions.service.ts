@@ -114,6 +114,15 @@ export class SessionsService {
     await tx.getRepository(Session).delete({ userId });
   }
 
+  /** Whose organisation changes signs in anew. */
+  async endAllIn(tx: Tx, organisationIds: readonly number[]): Promise<void> {
+    await tx.query(
+      `DELETE FROM session s USING user_account u
+        WHERE u.id = s.user_id AND u.organisation_id = ANY ($1::integer[])`,
+      [organisationIds],
+    );
+  }
+
   /** The open sessions of a person, as administrators see them; the one used last comes first. */
   listOf(userId: number): Promise<OpenSession[]> {
     return this.database.query<OpenSession>(

@@ -1,6 +1,6 @@
 import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { validate, type ValidationError } from 'class-validator';
+import { validate, ValidateIf, type ValidationError } from 'class-validator';
 import { validationFault, type ValidationIssue } from '../kernel';
 
 const places: Readonly<Record<ArgumentMetadata['type'], string>> = {
@@ -9,6 +9,10 @@ const places: Readonly<Record<ArgumentMetadata['type'], string>> = {
   param: 'path',
   custom: 'custom',
 };
+
+/** May be left out. Unlike an optional field it cannot be null, which would otherwise reach its column. */
+export const IfGiven = (): PropertyDecorator =>
+  ValidateIf((_form: object, value: unknown) => value !== undefined);
 
 /** Parameters and forms become their class, or a 422 that names every field at fault. */
 @Injectable()

@@ -72,6 +72,7 @@ export class AccessPagesController {
       organisationId,
       departmentId: department?.id ?? null,
       text: query.q?.trim() || null,
+      seesAll: mayGrant,
       limit: ROWS_A_PAGE,
       cursor: query.cursor ?? null,
     });

@@ -9,6 +9,7 @@ import {
   MaxLength,
   ValidateNested,
 } from 'class-validator';
+import { IfGiven } from '../../web';
 import {
   LANE_ORDERS,
   type LaneOrder,
@@ -118,7 +119,7 @@ class LaneForm {
 }
 
 export class ModelChangeForm extends PriceForm {
-  @IsOptional()
+  @IfGiven()
   @Line(200)
   display_name?: string;
 
@@ -290,7 +291,7 @@ export class ScheduleForm extends VersionedForm {
   @Whole(1, 2_147_483_647)
   price_id?: number;
 
-  @IsOptional()
+  @IfGiven()
   @Instant()
   starts_at?: string;
 
@@ -313,7 +314,7 @@ export class ScheduleForm extends VersionedForm {
 }
 
 export class ProviderForm extends VersionedForm {
-  @IsOptional()
+  @IfGiven()
   @Line(120)
   name?: string;
 

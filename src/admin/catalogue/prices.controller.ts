@@ -5,10 +5,11 @@ import {
   type ModelSheet,
   ModelSheets,
   PriceService,
+  ratesUpon,
   refuseManaged,
   type SheetSchedule,
 } from '../../catalogue';
-import { fault, formatUsd, priceRates, refuseStale, wholeNumberField } from '../../kernel';
+import { fault, formatUsd, refuseStale, wholeNumberField } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Access, Action, Data, type HttpRequest } from '../../web';
 import { Answers } from './answers';
@@ -76,7 +77,7 @@ export class PricesController {
       refuseManaged(before.model);
       const known = before.schedules.find((schedule) => schedule.id === form.id);
       if (known !== undefined) refuseStale(form.version, scheduleVersion(known));
-      const priceId = await this.priceFor(tx, before, form, sourceOf(request));
+      const priceId = await this.priceFor(tx, before, known ?? null, form, sourceOf(request));
       const { id } = await this.prices.upsertSchedule(tx, name, {
         ...(form.id === undefined ? {} : { id: form.id }),
         ...(priceId === undefined ? {} : { priceId }),
@@ -160,11 +161,13 @@ export class PricesController {
   private async priceFor(
     tx: Tx,
     { model, price }: ModelSheet,
+    known: SheetSchedule | null,
     form: ScheduleForm,
     source: string,
   ): Promise<number | undefined> {
-    if (form.price_id !== undefined || !hasRates(form)) return form.price_id;
-    const rates = priceRates({ ...price?.rates, ...ratesOfForm(form) });
+    const named = form.price_id ?? undefined;
+    if (named !== undefined || !hasRates(form)) return named;
+    const rates = ratesUpon(model, (known?.price ?? price)?.rates ?? null, ratesOfForm(form));
     return (await this.prices.addPrice(tx, { model: model.name, rates, validFrom: null, source })).id;
   }
 

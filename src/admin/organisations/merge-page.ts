@@ -109,10 +109,9 @@ export function mergePage(
 
 /** A role for each leader of a source, among those that the actor may grant. */
 function roleFields(from: readonly MergeData[], actor: Role, translate: Translate): FieldModel[] {
-  const leaders = from.flatMap(({ members }) => members).filter(({ role }) => atLeast(role, 'org_admin'));
   const grantable = roles.filter((role) => !atLeast(role, 'platform_admin') && mayGrant(actor, role));
-  return leaders
-    .filter(({ role }) => !atLeast(role, 'platform_admin'))
+  return from
+    .flatMap(({ leaders }) => leaders)
     .map(({ id, email, role }) => ({
       id: `role_${id}`,
       name: `role_${id}`,
@@ -124,7 +123,7 @@ function roleFields(from: readonly MergeData[], actor: Role, translate: Translat
 
 const countsFact = (
   label: string,
-  { organisation, members, keys, projects, departments }: MergeData,
+  { organisation, users, keys, projects, departments }: MergeData,
   translate: Translate,
 ): LabelledFigure => ({
   label: translate(label),
@@ -132,7 +131,7 @@ const countsFact = (
     kind: 'text',
     value: translate('organisations.merge-counts', {
       name: organisation.name,
-      users: members.length,
+      users,
       keys,
       projects,
       departments,

@@ -54,12 +54,13 @@ export class MergeController {
 
   @Data(`${path}/:org_id/merge-data`, access())
   async data(@Param() { org_id: id }: OrganisationParams): Promise<object> {
-    const { organisation, members, keys, projects, departments, billingUserId } = await this.merges.data(id);
+    const { organisation, members, users, keys, projects, departments, billingUserId } =
+      await this.merges.data(id);
     return {
       organisation,
       members,
       billing_user_id: billingUserId,
-      counts: { members: members.length, keys, projects, departments },
+      counts: { members: users, keys, projects, departments },
     };
   }
 

@@ -1,4 +1,5 @@
 import { IsOptional, IsString, Matches, MaxLength } from 'class-validator';
+import { IfGiven } from '../../web';
 import {
   ChangeForm,
   IsDollars,
@@ -37,11 +38,11 @@ export class NewOrganisationForm {
 }
 
 export class OrganisationForm extends ChangeForm {
-  @IsOptional()
+  @IfGiven()
   @IsLine(100)
   name?: string;
 
-  @IsOptional()
+  @IfGiven()
   @Matches(SLUG)
   slug?: string;
 
@@ -87,7 +88,7 @@ export class NewDepartmentForm {
 }
 
 export class DepartmentForm extends ChangeForm {
-  @IsOptional()
+  @IfGiven()
   @IsLine(100)
   name?: string;
 

@@ -51,13 +51,13 @@ export class OrganisationsModule implements OnModuleInit {
         [sourceIds, targetId],
       );
     });
-    // A grant to a source becomes a grant to the target; the target's own decision stays.
+    // A grant to a source becomes a grant to the target. What a source switched off for itself ends with it.
     this.merges.also(async (tx, { sourceIds, targetId }) => {
       await tx.query(
         `INSERT INTO model_organisation_access (model_id, organisation_id, granted, enabled)
-         SELECT model_id, $2, bool_or(granted), bool_or(enabled) FROM model_organisation_access
-          WHERE organisation_id = ANY ($1::integer[]) GROUP BY model_id
-         ON CONFLICT (model_id, organisation_id) DO UPDATE SET granted = model_organisation_access.granted OR excluded.granted`,
+         SELECT DISTINCT model_id, $2::integer, true, true FROM model_organisation_access
+          WHERE organisation_id = ANY ($1::integer[]) AND granted
+         ON CONFLICT (model_id, organisation_id) DO UPDATE SET granted = true`,
         [sourceIds, targetId],
       );
     });

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Matches, Max, MaxLength, Min, ValidateBy } from 'class-validator';
 import { type Fault, fault, type Nano, parseUsd, validationFault } from '../../kernel';
-import { IsCursor, IsFilterText } from '../../web';
+import { IfGiven, IsCursor, IsFilterText } from '../../web';
 
 const LARGEST_ID = 2_147_483_647;
 const LONGEST_ADDRESS = 254;
@@ -62,7 +62,7 @@ export const IsChoice = (choices: readonly unknown[]): PropertyDecorator =>
   applyDecorators(IsOptional(), Transform(blankToNull), IsIn(choices as unknown[]));
 
 export const IsFlag = (): PropertyDecorator =>
-  applyDecorators(IsOptional(), Transform(toFlag), IsIn([true, false]));
+  applyDecorators(IfGiven(), Transform(toFlag), IsIn([true, false]));
 
 /** Dollars with up to nine decimals, as text or number; empty or null removes a limit. */
 export const IsDollars = (): PropertyDecorator =>

@@ -1,4 +1,4 @@
-import { IsOptional } from 'class-validator';
+import { IfGiven } from '../../web';
 import {
   ChangeForm,
   IsChoice,
@@ -41,7 +41,7 @@ export class NewProjectForm {
 }
 
 export class ProjectForm extends ChangeForm {
-  @IsOptional()
+  @IfGiven()
   @IsLine(100)
   name?: string;
 

@@ -96,8 +96,14 @@ function valuesOf(entry: NewActivity, actor: ActivityActor, request: ActivityReq
     object.id === undefined ? null : String(object.id),
     object.label === undefined ? null : boundedText(object.label),
     Object.keys(stored).length === 0 ? null : JSON.stringify(stored),
-    reason === undefined || reason.trim() === '' ? null : boundedText(reason.trim()),
+    reasonOf(reason),
     request?.address ?? null,
     request?.requestId ?? null,
   ];
+}
+
+/** A request may say null for no reason. */
+function reasonOf(reason: string | null | undefined): string | null {
+  const text = reason?.trim() ?? '';
+  return text === '' ? null : boundedText(text);
 }

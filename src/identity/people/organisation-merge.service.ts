@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
-import { atLeast, fault, platformScope, type Role } from '../../kernel';
+import { atLeast, type Fault, fault, platformScope, type Role } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { Organisation } from '../organisation.entity';
 import { SessionsService } from '../sessions.service';
@@ -16,7 +16,11 @@ export interface MergeMember {
 
 export interface MergeData {
   readonly organisation: { readonly id: number; readonly name: string };
+  /** The first by mail address; `users` counts them all. */
   readonly members: readonly MergeMember[];
+  /** Owners and administrators, to whom a merge gives roles. */
+  readonly leaders: readonly MergeMember[];
+  readonly users: number;
   readonly keys: number;
   readonly projects: number;
   readonly departments: number;
@@ -45,6 +49,9 @@ export interface MergeMoves {
 }
 
 const MOST_MEMBERS = 1_000;
+const MOST_LEADERS = 500;
+/** Whose roles a merge decides. */
+const LEADING: readonly Role[] = ['org_admin', 'org_owner'];
 const MOST_SOURCES = 20;
 
 /** Departments keep their people; where two have one name, that of the source gets its organisation's beside it. */
@@ -79,7 +86,7 @@ export class OrganisationMerge {
 
   async data(id: number): Promise<MergeData> {
     const [found] = await this.database.query<
-      Record<'id' | 'keys' | 'projects' | 'departments', number> & {
+      Record<'id' | 'users' | 'keys' | 'projects' | 'departments', number> & {
         name: string;
         billing_user_id: number | null;
         billing_user: string | null;
@@ -87,6 +94,8 @@ export class OrganisationMerge {
     >(
       `SELECT o.id, o.name, o.billing_user_id,
               (SELECT u.email FROM user_account u WHERE u.id = o.billing_user_id) AS billing_user,
+              (SELECT count(*)::integer FROM user_account u
+                WHERE u.organisation_id = o.id AND u.status <> 'deleted') AS users,
               (SELECT count(*)::integer FROM api_key k WHERE k.organisation_id = o.id) AS keys,
               (SELECT count(*)::integer FROM project p WHERE p.organisation_id = o.id) AS projects,
               (SELECT count(*)::integer FROM department d WHERE d.organisation_id = o.id) AS departments
@@ -94,14 +103,27 @@ export class OrganisationMerge {
       [id],
     );
     if (found === undefined) throw absent('organisation');
-    const members = await this.database.query<MergeMember>(
+    const { name, users, keys, projects, departments } = found;
+    return {
+      organisation: { id, name },
+      members: await this.members(id, MOST_MEMBERS),
+      leaders: await this.members(id, MOST_LEADERS, LEADING),
+      users,
+      keys,
+      projects,
+      departments,
+      billingUserId: found.billing_user_id,
+      billingUser: found.billing_user,
+    };
+  }
+
+  private members(organisationId: number, most: number, roles: readonly Role[] | null = null) {
+    return this.database.query<MergeMember>(
       `SELECT id, display_name AS name, email, role FROM user_account
-        WHERE organisation_id = $1 AND status <> 'deleted' ORDER BY lower(email) LIMIT $2`,
-      [id, MOST_MEMBERS],
+        WHERE organisation_id = $1 AND status <> 'deleted' AND ($2::text[] IS NULL OR role = ANY ($2::text[]))
+        ORDER BY lower(email) LIMIT $3`,
+      [organisationId, roles, most],
     );
-    const { name, keys, projects, departments } = found;
-    const { billing_user_id: billingUserId, billing_user: billingUser } = found;
-    return { organisation: { id, name }, members, keys, projects, departments, billingUserId, billingUser };
   }
 
   merge(plan: MergePlan, mayGrantRole: (role: Role) => boolean): Promise<void> {
@@ -110,6 +132,7 @@ export class OrganisationMerge {
       const { target, sources } = await lockAll(tx, plan);
       const sourceIds = sources.map(({ id }) => id);
       await this.applyRoles(tx, plan, sourceIds, mayGrantRole);
+      await this.sessions.endAllIn(tx, sourceIds);
       await tx.query(renameDepartments, [sourceIds, target.id]);
       await tx.query(movePeople, [sourceIds, target.id]);
       await tx.query(
@@ -146,24 +169,42 @@ export class OrganisationMerge {
     await tx.getRepository(Organisation).update(target.id, { billingUserId, version: target.version + 1 });
   }
 
-  /** Each role goes to a person of a source; a person whose role changes has to sign in anew. */
+  /** Each role goes to an owner or administrator of a source, on record for each of them. */
   private async applyRoles(
     tx: Tx,
-    { roles }: MergePlan,
+    { roles, targetId, reason }: MergePlan,
     sourceIds: readonly number[],
     mayGrantRole: (role: Role) => boolean,
   ): Promise<void> {
     for (const [userId, role] of roles) {
       if (!mayGrantRole(role) || atLeast(role, 'platform_admin')) throw fault('permission_denied');
-      const [rows] = await tx.query<[unknown[], number]>(
-        `UPDATE user_account SET role = $2 WHERE id = $1 AND organisation_id = ANY ($3::integer[])
-            AND role NOT IN ('platform_admin', 'platform_owner') AND role <> $2 RETURNING 1`,
-        [userId, role, sourceIds],
+      const [person] = await tx.query<
+        (Pick<MergeMember, 'email' | 'role'> & { departmentId: number | null })[]
+      >(
+        `SELECT email, role, department_id AS "departmentId" FROM user_account
+          WHERE id = $1 AND organisation_id = ANY ($2::integer[]) AND role = ANY ($3::text[]) FOR UPDATE`,
+        [userId, sourceIds, LEADING],
       );
-      if (rows.length > 0) await this.sessions.endAll(tx, userId);
+      if (person === undefined) throw notALeader(userId);
+      if (person.role === role) continue;
+      await tx.query('UPDATE user_account SET role = $2 WHERE id = $1', [userId, role]);
+      await this.activity.write(tx, {
+        action: 'user.role-changed',
+        object: { type: 'account', id: userId, label: person.email },
+        concerns: { userId, organisationId: targetId, departmentId: person.departmentId },
+        changes: { role: [person.role, role] },
+        ...(reason === undefined ? {} : { reason }),
+      });
     }
   }
 }
+
+const notALeader = (userId: number): Fault =>
+  fault('not_found', {
+    param: `role_${userId}`,
+    message: 'A merge gives roles to owners and administrators of the organisations that end.',
+    details: { reason: 'gone' },
+  });
 
 function refuseInvalidPlan({ targetId, sourceIds }: MergePlan): void {
   if (sourceIds.length === 0 || sourceIds.length > MOST_SOURCES) {

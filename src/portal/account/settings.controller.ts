@@ -11,6 +11,7 @@ import {
   addCookie,
   ClientAddress,
   type HttpRequest,
+  IfGiven,
   languageCookie,
   Page,
 } from '../../web';
@@ -29,7 +30,7 @@ const IsZone = (): PropertyDecorator =>
   });
 
 class ProfileForm {
-  @IsOptional()
+  @IfGiven()
   @IsLine(100)
   display_name?: string;
 

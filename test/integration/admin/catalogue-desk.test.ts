@@ -99,6 +99,7 @@ test('access: policy, grants and switches of an organisation, and its department
   expect([refused.status, refused.headers['location']]).toEqual([303, path]);
   expect((await house.admin.page(`${path}&q=one`)).body).toContain('Grant one to the organisation');
 
+  await house.admin.post('/dashboard/admin/model-prices/state', { model: 'two', state: 'active' });
   const own = await owner.page('/dashboard/admin/models/access');
   expect(own.status).toBe(200);
   expect(own.body).toContain('action="/dashboard/admin/api/model-policy"');
@@ -113,6 +114,23 @@ test('access: policy, grants and switches of an organisation, and its department
   });
   const rows = await house.app.database.query('SELECT allowed FROM department_model_access');
   expect(rows).toEqual([{ allowed: false }]);
+
+  await house.app.database.query(`UPDATE model SET restricted = true WHERE name = 'three'`);
+  expect((await house.admin.page(path)).body).toContain('value="three"');
+  for (const address of [
+    '/dashboard/admin/models/access',
+    `/dashboard/admin/api/departments/${department?.id ?? 0}/model-access`,
+  ]) {
+    const { body } = await owner.page(address);
+    expect([address, body.includes('"three"')]).toEqual([address, false]);
+  }
+  for (const model of ['three', 'absent'])
+    expect(
+      await owner.post('/dashboard/admin/models/domain-toggle', { model, enabled: false }),
+    ).toMatchObject({
+      status: 404,
+      json: { code: 'model_not_found' },
+    });
 
   const theirs = await house.organisation('theirs');
   expect((await owner.page(`/dashboard/admin/models/access?org_id=${theirs}`)).status).toBe(404);

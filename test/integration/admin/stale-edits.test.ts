@@ -94,7 +94,8 @@ test('the model policy, with what was typed beside what is stored', async () => 
 test('grants of the platform and switches of the organisation', async () => {
   const page = `${desk}/models/access?org_id=${house.ours}`;
   const row = { model: 'one' };
-  for (const action of [`${desk}/api/model-org-access`, `${desk}/models/domain-toggle`]) {
+  // What the platform takes away last, its organisation no longer sees.
+  for (const action of [`${desk}/models/domain-toggle`, `${desk}/api/model-org-access`]) {
     const fields = await shown(admin, page, action, row);
     const other = await shown(owner, `${desk}/models/access`, `${desk}/models/domain-toggle`, row);
     expect((await send(owner, `${desk}/models/domain-toggle`, other)).status).toBe(303);
@@ -107,10 +108,10 @@ test('what a department may use', async () => {
   const department = await stored('SELECT id FROM department');
   const page = `${desk}/models/access?dept_id=${String(department)}`;
   const action = `${desk}/api/departments/${String(department)}/model-access`;
-  const fields = await shown(owner, page, action, { blocked: 'one' });
+  const fields = await shown(owner, page, action, { blocked: 'two' });
   expect((await send(owner, action, fields)).status).toBe(303);
   expect((await send(owner, action, fields)).status).toBe(409);
-  const answer = await house.post(owner, action, { allowed: ['one'], version: 'old' });
+  const answer = await house.post(owner, action, { allowed: ['two'], version: 'old' });
   expect(answer).toMatchObject({
     status: 409,
     body: { code: 'conflict', details: { version: expect.any(String) } },
