@@ -241,8 +241,9 @@ function identification(fact: PaymentFact): [where: string, values: unknown[]] {
 /** An event must match our order: its charge, amount, currency, customer and wallet. */
 async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Problem | null> {
   if (fact.currency !== payment.currency) return 'currency';
-  if (fact.kind === 'dispute' || fact.kind === 'refund')
-    return BigInt(fact.amountCents) > payment.grossCents ? 'amount' : null;
+  // The amount of a dispute may exceed its charge, as after a change of currency. At most the credit is taken.
+  if (fact.kind === 'dispute') return null;
+  if (fact.kind === 'refund') return BigInt(fact.amountCents) > payment.grossCents ? 'amount' : null;
   if (fact.amountCents === null || BigInt(fact.amountCents) !== payment.grossCents) return 'amount';
   if (fact.kind === 'charge') return BigInt(fact.refundedCents) > payment.grossCents ? 'amount' : null;
   if (fact.wallet !== String(payment.walletId)) return 'wallet';
