@@ -97,7 +97,8 @@ export class BillingPageController {
     const party = await this.parties.mover(request);
     const page = await this.history.page(party.walletId, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
     const translate = this.pages.textsFor(request);
-    const list = listPage(request, page, ledgerList(party, translate), translate);
+    const locale = this.pages.localeOf(request);
+    const list = listPage(request, page, ledgerList(party, { translate, locale }), translate);
     return { ...list, tabs: billingTabs('ledger', translate), isTestMode: this.processor.isTestMode };
   }
 

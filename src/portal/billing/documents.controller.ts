@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
-import { BillingAccounts, PaymentProcessor, Payments, WalletHistory } from '../../billing';
+import { BillingAccounts, PaymentProcessor, Payments, type UsageShare, WalletHistory } from '../../billing';
 import { fault, formatMultiplier, formatUsd, isUuid } from '../../kernel';
 import { Settings } from '../../platform';
 import { Access, Csv, type CsvTable, FormPipe, type HttpRequest, Page, PageRenderer } from '../../web';
@@ -56,16 +56,20 @@ export class BillingDocumentsController {
   async statementFile(@Query() query: FileQuery, @Req() request: HttpRequest): Promise<CsvTable> {
     const { walletId } = await this.parties.reader(request, query.wallet);
     const { from, to } = readSpan(query);
-    const { opening, closing, postings, byMember, byProject, factors } = await this.history.statement(
-      walletId,
-      from,
-      to,
-    );
+    const statement = await this.history.statement(walletId, from, to);
+    const { opening, closing, postings, furtherPostings, byMember, byProject, factors } = statement;
     const rows: (readonly unknown[])[] = [
       ['opening', from, '', '', formatUsd(opening)],
       ...postings.map(({ at, kind, ref, amount }) => ['posting', at, kind, ref, formatUsd(amount)]),
-      ...byMember.map(({ name, requests, cost }) => ['member', '', name, requests, formatUsd(-cost)]),
-      ...byProject.map(({ name, requests, cost }) => ['project', '', name, requests, formatUsd(-cost)]),
+      ...furtherPostings.map(({ kind, count, amount }) => [
+        'further_postings',
+        '',
+        kind,
+        count,
+        formatUsd(amount),
+      ]),
+      ...sharesOf('member', byMember),
+      ...sharesOf('project', byProject),
       ...factors.map((held) => [
         'price_factor',
         held.from,
@@ -121,6 +125,15 @@ export class BillingDocumentsController {
     };
   }
 }
+
+const sharesOf = (line: 'member' | 'project', shares: readonly UsageShare[]): (readonly unknown[])[] =>
+  shares.map(({ name, requests, cost }) => [
+    name === null ? `other_${line}s` : line,
+    '',
+    name ?? '',
+    requests,
+    formatUsd(-cost),
+  ]);
 
 function fileOf(pdf: Buffer, name: string, response: ServerResponse): StreamableFile {
   response.setHeader('cache-control', 'no-store');

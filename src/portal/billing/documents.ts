@@ -72,8 +72,8 @@ export function statementPdf(
   const shares = (heading: string, rows: readonly UsageShare[]) => ({
     heading,
     columns,
-    rows: rows.map(({ name, cost }) => [name, money(cost)]),
-    total: [translate('list.total'), money(rows.reduce((sum, { cost }) => sum + cost, 0n))],
+    rows: rows.map(({ name, cost }) => [shareWords(name, translate), money(cost)]),
+    total: [translate('list.total'), money(statement.usage)],
   });
   return renderPdf({
     ...frameOf(translate('billing.statement.heading'), to, localisation),
@@ -87,11 +87,18 @@ export function statementPdf(
       {
         heading: translate('billing.statement.postings'),
         columns: [translate('billing.payments.date'), ...columns],
-        rows: statement.postings.map(({ at, kind, amount }) => [
-          day(at),
-          kindWords(kind, translate),
-          money(amount),
-        ]),
+        rows: [
+          ...statement.postings.map(({ at, kind, amount }) => [
+            day(at),
+            kindWords(kind, translate),
+            money(amount),
+          ]),
+          ...statement.furtherPostings.map(({ kind, count, amount }) => [
+            furtherWords(count, translate),
+            kindWords(kind, translate),
+            money(amount),
+          ]),
+        ],
       },
       {
         heading: translate('billing.statement.factors'),
@@ -103,6 +110,14 @@ export function statementPdf(
     ].filter(({ rows }) => rows.length > 0),
   });
 }
+
+/** Whose usage it is; the others of a long list stand in one line. */
+export const shareWords = (name: UsageShare['name'], translate: Translate): string =>
+  name ?? translate('billing.statement.others');
+
+/** In place of a date, where postings stand in one line. */
+export const furtherWords = (count: number, translate: Translate): string =>
+  translate('billing.statement.further', { count });
 
 /** `× 1.125` */
 export const factorText = ({ factor }: FactorInForce): string => `× ${formatMultiplier(BigInt(factor))}`;
