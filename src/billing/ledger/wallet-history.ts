@@ -51,6 +51,8 @@ export interface Statement {
   readonly requests: number;
   readonly byMember: readonly UsageShare[];
   readonly byProject: readonly UsageShare[];
+  /** Top-ups with test cards are among the postings. */
+  readonly hasTestMoney: boolean;
   /** Mark-ups and discounts of organisations in the span. */
   readonly factors: readonly FactorInForce[];
 }
@@ -143,6 +145,7 @@ export class WalletHistory {
           ...(await postingsOf(tx, span)),
           byMember: await shares(tx, 'user', span),
           byProject: await shares(tx, 'project', span),
+          hasTestMoney: await hasTestMoney(tx, span),
           factors: await tx.query<FactorInForce[]>(FACTORS, span),
         };
       },
@@ -196,6 +199,14 @@ async function shares(tx: Tx, scope: keyof typeof sharers, span: unknown[]): Pro
     span,
   );
   return rows.map((row) => ({ name: row.name, requests: Number(row.requests), cost: BigInt(row.cost) }));
+}
+
+async function hasTestMoney(tx: Tx, span: unknown[]): Promise<boolean> {
+  const paid = await tx.query<object[]>(
+    `SELECT 1 FROM payment WHERE wallet_id = $1 AND NOT live_mode AND paid_at >= $2 AND paid_at < $3 LIMIT 1`,
+    span,
+  );
+  return paid.length > 0;
 }
 
 /** Of organisations whose requests the wallet paid in the span; one that held the whole price is not told. */

@@ -37,7 +37,8 @@ export class Checkout {
   ) {}
 
   async start(walletId: number, netCents: bigint, by: Starter): Promise<StartedCheckout> {
-    const customer = await this.accounts.customerOf(walletId);
+    // Where no customer can be made, no payment is begun.
+    await this.accounts.customerOf(walletId);
     const amount = topUpCents(netCents);
     const publicId = uuidv7();
     await this.database.transaction(async (tx) => {
@@ -57,29 +58,30 @@ export class Checkout {
       });
     });
     const metadata = { payment: publicId, wallet: String(walletId) };
-    const session = await this.processor
-      .call((client) =>
-        client.checkout.sessions.create(
-          {
-            mode: 'payment',
-            customer,
-            client_reference_id: publicId,
-            line_items: [
-              {
-                quantity: 1,
-                price_data: {
-                  currency: 'usd',
-                  unit_amount: Number(amount.gross),
-                  product_data: { name: `${this.settings.brandName}: credit of ${dollars(netCents)} USD` },
-                },
-              },
-            ],
-            metadata,
-            payment_intent_data: { metadata, setup_future_usage: 'off_session' },
-            success_url: this.address(`/dashboard/billing/return?payment=${publicId}`),
-            cancel_url: this.address('/dashboard/billing?cancelled=1'),
-          },
-          { idempotencyKey: `checkout-${publicId}` },
+    const item = {
+      quantity: 1,
+      price_data: {
+        currency: 'usd',
+        unit_amount: Number(amount.gross),
+        product_data: { name: `${this.settings.brandName}: credit of ${dollars(netCents)} USD` },
+      },
+    };
+    const session = await this.accounts
+      .forCustomer(walletId, (customer) =>
+        this.processor.call((client) =>
+          client.checkout.sessions.create(
+            {
+              mode: 'payment',
+              customer,
+              client_reference_id: publicId,
+              line_items: [item],
+              metadata,
+              payment_intent_data: { metadata, setup_future_usage: 'off_session' },
+              success_url: this.address(`/dashboard/billing/return?payment=${publicId}`),
+              cancel_url: this.address('/dashboard/billing?cancelled=1'),
+            },
+            { idempotencyKey: `checkout-${publicId}-${customer}` },
+          ),
         ),
       )
       .catch(async (error: unknown) => {
@@ -92,16 +94,17 @@ export class Checkout {
 
   /** A card is added on the processor's page: our pages load nothing from other hosts. */
   async addCard(walletId: number): Promise<string> {
-    const customer = await this.accounts.customerOf(walletId);
-    const session = await this.processor.call((client) =>
-      client.checkout.sessions.create({
-        mode: 'setup',
-        customer,
-        currency: 'usd',
-        metadata: { wallet: String(walletId) },
-        success_url: this.address('/dashboard/billing?card=added'),
-        cancel_url: this.address('/dashboard/billing?cancelled=1'),
-      }),
+    const session = await this.accounts.forCustomer(walletId, (customer) =>
+      this.processor.call((client) =>
+        client.checkout.sessions.create({
+          mode: 'setup',
+          customer,
+          currency: 'usd',
+          metadata: { wallet: String(walletId) },
+          success_url: this.address('/dashboard/billing?card=added'),
+          cancel_url: this.address('/dashboard/billing?cancelled=1'),
+        }),
+      ),
     );
     return urlOf(session);
   }
@@ -123,8 +126,10 @@ export class Checkout {
     );
     const open = await this.database.query<{ id: string; session_id: string }>(
       `SELECT id, session_id FROM payment
-        WHERE state = 'open' AND session_id IS NOT NULL AND created_at < now() - interval '10 minutes'
+        WHERE state = 'open' AND session_id IS NOT NULL AND live_mode = $1
+          AND created_at < now() - interval '10 minutes'
         ORDER BY polled_at NULLS FIRST, id LIMIT ${POLLED_AT_ONCE}`,
+      [this.processor.isLiveMode],
     );
     let asked = 0;
     for (const { id, session_id: sessionId } of open) {

@@ -56,6 +56,11 @@ export class PaymentProcessor {
     return this.settings.processorSecretKey?.slice(3, 7) === 'live';
   }
 
+  /** Made with a key of the other mode, which this one does not know. */
+  isOfOtherMode(live: boolean | null): boolean {
+    return live !== null && (live ? this.isTestMode : this.isLiveMode);
+  }
+
   /** The same where a key is enough, as for a configuration check. */
   async ask<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
     if (this.client === null)
@@ -80,6 +85,13 @@ export class PaymentProcessor {
   /** Declined, or awaiting confirmation by the card's owner. */
   isCardError(error: unknown): error is Stripe.errors.StripeCardError {
     return this.sdk !== null && error instanceof this.sdk.errors.StripeCardError;
+  }
+
+  /** The customer of a call was deleted at the processor, or is one of the other mode. */
+  isWithoutCustomer(error: unknown): boolean {
+    const cause = error instanceof Error ? error.cause : null;
+    if (this.sdk === null || !(cause instanceof this.sdk.errors.StripeError)) return false;
+    return cause.code === 'resource_missing' && cause.param === 'customer';
   }
 
   /** Checked before a byte is read: without a secret no event can be verified. */

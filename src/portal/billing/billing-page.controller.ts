@@ -67,7 +67,17 @@ export class BillingPageController {
     ]);
     const { isConnected, isTestMode } = this.processor;
     return overviewModel(
-      { party, wallet, account, cards, recent: recent.rows, query, isConnected, isTestMode },
+      {
+        party,
+        wallet,
+        account,
+        // Cards belong to the customer: without one that today's key knows, none can be charged.
+        cards: account.customerId === null ? [] : cards,
+        recent: recent.rows,
+        query,
+        isConnected,
+        isTestMode,
+      },
       { translate: this.pages.textsFor(request), locale: this.pages.localeOf(request) },
     );
   }

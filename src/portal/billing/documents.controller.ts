@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
-import { BillingAccounts, PaymentProcessor, Payments, type UsageShare, WalletHistory } from '../../billing';
+import { BillingAccounts, Payments, type UsageShare, WalletHistory } from '../../billing';
 import { fault, formatMultiplier, formatUsd, isUuid } from '../../kernel';
 import { Settings } from '../../platform';
 import { Access, Csv, type CsvTable, FormPipe, type HttpRequest, Page, PageRenderer } from '../../web';
@@ -39,7 +39,6 @@ export class BillingDocumentsController {
     private readonly accounts: BillingAccounts,
     private readonly payments: Payments,
     private readonly history: WalletHistory,
-    private readonly processor: PaymentProcessor,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
   ) {}
@@ -120,7 +119,6 @@ export class BillingDocumentsController {
       locale: this.pages.localeOf(request),
       translate: this.pages.textsFor(request),
       brand: this.settings.brandName,
-      isTestMode: this.processor.isTestMode,
       font: this.settings.documentFont,
     };
   }

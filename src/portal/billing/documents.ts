@@ -15,7 +15,6 @@ export interface DocumentLocalisation {
   readonly locale: Locale;
   readonly translate: Translate;
   readonly brand: string;
-  readonly isTestMode: boolean;
   readonly font: string | undefined;
 }
 
@@ -37,7 +36,7 @@ export function receiptPdf(
   const paidAt = formatTime(locale, 'UTC', payment.paidAt ?? payment.createdAt, 'full');
   const refund = [translate('billing.receipt.refunded'), money(payment.refundedCents)];
   return renderPdf({
-    ...frameOf(translate('billing.receipt.heading'), to, localisation),
+    ...frameOf(translate('billing.receipt.heading'), to, localisation, !payment.live),
     facts: [
       [translate('billing.receipt.number'), receiptNumber(payment)],
       [translate('billing.payments.date'), `${paidAt} UTC`],
@@ -76,7 +75,7 @@ export function statementPdf(
     total: [translate('list.total'), money(statement.usage)],
   });
   return renderPdf({
-    ...frameOf(translate('billing.statement.heading'), to, localisation),
+    ...frameOf(translate('billing.statement.heading'), to, localisation, statement.hasTestMoney),
     facts: [
       [translate('billing.statement.span'), `${day(statement.from)} – ${day(lastDay)} (UTC)`],
       [translate('billing.statement.opening'), money(statement.opening)],
@@ -135,7 +134,8 @@ export function factorSpan(
 function frameOf(
   heading: string,
   { owner, invoice }: Addressee,
-  { brand, translate, isTestMode, locale, font }: DocumentLocalisation,
+  { brand, translate, locale, font }: DocumentLocalisation,
+  isTest: boolean,
 ): Pick<PdfDocument, 'heading' | 'brand' | 'to' | 'note' | 'language' | 'font'> {
   return {
     heading,
@@ -148,6 +148,6 @@ function frameOf(
       owner.email,
       ...(invoice.taxId === null ? [] : [`${translate('billing.invoice.tax_id')}: ${invoice.taxId}`]),
     ],
-    note: isTestMode ? translate('billing.banner.test') : null,
+    note: isTest ? `${translate('billing.banner.test-title')} ${translate('billing.banner.test')}` : null,
   };
 }

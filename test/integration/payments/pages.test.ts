@@ -24,6 +24,21 @@ function lettersInside(pdf: Buffer): string {
   return String.fromCodePoint(...points.map((point) => Number.parseInt(point, 16)));
 }
 
+/** What a document prints with the standard fonts. */
+function printed(pdf: Buffer): string {
+  const streams = [...pdf.toString('latin1').matchAll(/stream\n([\s\S]*?)\nendstream/g)].map(
+    ([, bytes = '']) => inflateSync(Buffer.from(bytes, 'latin1')).toString('latin1'),
+  );
+  const lines = streams.join('\n').match(/\[[^\]]*\] TJ/g) ?? [];
+  return lines
+    .map((line) =>
+      [...line.matchAll(/<([0-9a-f]*)>/g)]
+        .map(([, hex = '']) => Buffer.from(hex, 'hex').toString('latin1'))
+        .join(''),
+    )
+    .join('\n');
+}
+
 describe('the pages of billing', () => {
   let house: PaymentHouse;
   let payer: Payer;
@@ -302,6 +317,20 @@ describe('the pages of billing', () => {
     ])
       expect(await statuses(stranger)).toEqual(all(404));
     if (status === 'active') expect(await statuses(person)).toEqual(all(200));
+  });
+
+  test('documents tell test money from genuine money by the payment, whatever the key of today', async () => {
+    await house.topUp(payer, 30);
+    const { body } = await house.send('GET', '/api/billing/payments', payer);
+    const documents = () =>
+      Promise.all(
+        [`/dashboard/billing/receipts/${body['data'][0].id}`, '/dashboard/billing/statements/pdf'].map(
+          async (path) => printed(Buffer.from(await (await get(path)).arrayBuffer())),
+        ),
+      );
+    for (const text of await documents()) expect(text).toContain('test cards');
+    await house.rows('UPDATE payment SET live_mode = true WHERE wallet_id = $1', [payer.userId]);
+    for (const text of await documents()) expect(text).not.toContain('test cards');
   });
 
   test('names of any letters print, with a font inside that knows them', async () => {
