@@ -229,6 +229,8 @@ describe('top-ups and the events of the processor', () => {
     expect(await post(text, signature(text, ''))).toBe(400);
     expect(await post(text, signature(text, undefined, now - 301))).toBe(400);
     expect(await post(text, signature(text, undefined, now + 360))).toBe(400);
+    const stale = signature(text, undefined, now - 301);
+    for (const twice of [`t=${now},${stale}`, `${stale},t=${now}`]) expect(await post(text, twice)).toBe(400);
     expect(await post(JSON.stringify(JSON.parse(text), null, 1), signature(text))).toBe(400);
     expect(await post(text, '')).toBe(400);
     expect(await post(text, 't=1,v1=')).toBe(400);
