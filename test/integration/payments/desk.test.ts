@@ -278,6 +278,45 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     }
   });
 
+  test('more budgets than are told in one run are told in the next', async () => {
+    const alerts = house.app.application.get(BillingAlerts, { strict: false });
+    const limits = house.app.application.get(Limits, { strict: false });
+    const people = await house.rows<{ id: number; email: string }>(
+      `INSERT INTO user_account (email, display_name, status)
+       SELECT 'many-' || n || '@example.com', 'many ' || n, 'active' FROM generate_series(1, 205) n RETURNING id, email`,
+    );
+    const ids = people.map(({ id }) => id);
+    await house.app.database.transaction(async (tx) => {
+      for (const id of ids) await limits.set(tx, { kind: 'user', id }, { period: 'monthly', limit: USD });
+    });
+    const { default: pg } = await import('pg');
+    const client = new pg.Client(house.app.environment['MIGRATION_DATABASE_URL'] ?? '');
+    await client.connect();
+    const spend = (nano: bigint) =>
+      client.query(`UPDATE spending_window SET spent = $2 WHERE kind = 'user' AND owner_id = ANY ($1)`, [
+        ids,
+        nano.toString(),
+      ]);
+    try {
+      await client.query(
+        `SELECT open_spending_windows(array_fill('user'::text, ARRAY[205]), $1::bigint[], now())`,
+        [ids],
+      );
+      await spend((USD * 9n) / 10n);
+      await alerts.look();
+      await alerts.look();
+      const outbox = house.app.application.get(Outbox, { strict: false });
+      const reached = async (): Promise<number> => {
+        const mails = await outbox.list();
+        return new Set(mails.filter(({ to }) => to.startsWith('many-')).map(({ to }) => to)).size;
+      };
+      await until(async () => (await reached()) === 205);
+    } finally {
+      await spend(0n);
+      await client.end();
+    }
+  });
+
   test('processor:check names the endpoint, its events and what is missing', async () => {
     const environment = { ...house.app.environment, BASE_URL: 'https://models.example.com' };
     const run = async (): Promise<[number, string]> => {
