@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, systemActor } from '../../audit';
 import { formatUsd, isUuid, nanoPerCent } from '../../kernel';
 import type { Tx } from '../../platform';
-import { Ledger } from '../ledger/ledger';
+import { Ledger, type PostingKind } from '../ledger/ledger';
 import { creditThatStands } from '../top-up';
 import { failAutomatic, forgetFailures } from './automatic-failures';
 import type { Fact } from './events';
@@ -30,7 +30,7 @@ const REFUNDED = `
     FROM processor_refund r WHERE r.payment_intent_id = p.payment_intent_id`;
 
 interface Posted {
-  readonly kind: 'top-up' | 'refund' | 'refund-failed' | 'dispute' | 'dispute-won';
+  readonly kind: PostingKind;
   readonly action: ActionName;
 }
 

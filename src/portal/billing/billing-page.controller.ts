@@ -137,6 +137,7 @@ export class BillingPageController {
     if (isOpen) response.setHeader('refresh', String(REFRESH_SECONDS));
     return {
       publicId,
+      isTestMode: !payment.live,
       isOpen,
       isPaid: payment.state === 'paid',
       credit: payment.creditedNano,

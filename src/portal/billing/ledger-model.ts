@@ -1,20 +1,11 @@
-import type { HistoryLine } from '../../billing';
+import { type HistoryLine, postingKinds } from '../../billing';
 import { formatUsd } from '../../kernel';
 import { formatTime, type Locale, type RowModel, type Translate } from '../../views';
 import type { ListDescription } from '../../web';
 import { walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
 
-const knownKinds = [
-  'usage',
-  'top-up',
-  'refund',
-  'refund-failed',
-  'dispute',
-  'dispute-won',
-  'adjustment',
-  'promotion',
-];
+const knownKinds: readonly string[] = ['usage', ...postingKinds];
 
 /** What a line of the ledger is called; a kind of another origin keeps its own name. */
 export const kindWords = (kind: string, translate: Translate): string =>

@@ -54,6 +54,7 @@ export function statementModel(
   const query = `from=${first}&to=${last}`;
   const money = (label: string, value: bigint) => ({ label, figure: { kind: 'money', value } });
   return {
+    isTestMode: statement.hasTestMoney,
     spanScope: `${first} – ${last} · UTC · ${walletWords(party, translate)}`,
     tabs: billingTabs('statements', translate),
     pdfHref: `/dashboard/billing/statements/pdf?${query}`,

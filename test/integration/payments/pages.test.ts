@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { inflateSync } from 'node:zlib';
-import { WalletHistory } from '../../../src/billing';
+import { postingKinds, WalletHistory } from '../../../src/billing';
 import { parseUsd } from '../../../src/kernel';
 import { formatTime } from '../../../src/views';
 import { deliver } from '../../support/processor/processor-simulator';
@@ -109,7 +110,8 @@ describe('the pages of billing', () => {
     const path = new URL(back).pathname + new URL(back).search;
     const waiting = await get(path);
     expect(waiting.headers.get('refresh')).toBe('2');
-    expect(await waiting.text()).toContain('Payment received, crediting…');
+    const waitingPage = await waiting.text();
+    for (const shown of ['Payment received, crediting…', 'Test mode.']) expect(waitingPage).toContain(shown);
     expect(await house.balance(payer)).toBe(0n);
     await house.deliverAll();
     const credited = await get(path);
@@ -214,11 +216,30 @@ describe('the pages of billing', () => {
     expect((await get('/dashboard/billing/statements/pdf')).status).toBe(200);
   });
 
+  test.each(['en', 'de', 'fr', 'it', 'es'])('every kind of posting has its words in %s', async (language) => {
+    const person = await house.payer({ preferredLanguage: language });
+    await house.app.database.transaction((tx) =>
+      tx.query(
+        `SELECT money_credit($1, 1000000000, 'adjustment', kind, $2 || kind) FROM unnest($3::text[]) AS kind`,
+        [person.userId, `words of ${person.userId} `, postingKinds],
+      ),
+    );
+    const page = await text('/dashboard/billing/ledger', person);
+    const cells = [...page.matchAll(/<td[^>]*>\s*([^<]*?)\s*<\/td>/g)].map(([, cell = '']) => cell);
+    const texts = JSON.parse(readFileSync(`locales/${language}.json`, 'utf8')) as {
+      billing: { kind: Record<string, string> };
+    };
+    for (const kind of postingKinds) {
+      expect(texts.billing.kind[kind]).toEqual(expect.any(String));
+      expect(cells).toContain(texts.billing.kind[kind]);
+    }
+  });
+
   test('a statement begins with the balance before it and ends with the one after it', async () => {
     await house.topUp(payer, 30);
     const page = await text('/dashboard/billing/statements');
     expect(page).toContain('Opening balance');
-    expect(page).toContain('$30.00');
+    for (const shown of ['$30.00', 'Test mode.']) expect(page).toContain(shown);
     const earlier = await text('/dashboard/billing/statements/export?from=2020-01-01&to=2020-01-31');
     expect(earlier).toContain('closing,2020-02-01T00:00:00.000Z,,,0');
     for (const wrong of ['from=2020-02-30', 'from=2020-02-10&to=2020-02-01', 'from=yesterday']) {
