@@ -1,3 +1,4 @@
+import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, formatUsd, nanoPerCent, uuidv7 } from '../../kernel';
@@ -144,16 +145,31 @@ export class Checkout {
   }
 
   private async poll(sessionId: string): Promise<void> {
-    const session = await this.processor.call((client) => client.checkout.sessions.retrieve(sessionId));
-    const state =
-      session.payment_status === 'paid' ? 'paid' : session.status === 'expired' ? 'expired' : 'open';
-    const fact = sessionFact({ ...session }, state);
+    const session = await this.processor.call((client) =>
+      client.checkout.sessions.retrieve(sessionId, { expand: ['payment_intent'] }),
+    );
+    const fact = sessionFact({ ...session }, stateOf(session));
     if (fact !== null) await this.inbox.learn(fact);
   }
 
   private address(path: string): string {
     return `${this.settings.baseUrl}${path}`;
   }
+}
+
+/** A complete session whose payment asks for another card or is cancelled took days and failed. */
+function stateOf({
+  status,
+  payment_status: payment,
+  payment_intent: intent,
+}: Stripe.Checkout.Session): 'paid' | 'expired' | 'failed' | 'open' {
+  if (payment === 'paid') return 'paid';
+  if (status !== 'complete') return status === 'expired' ? 'expired' : 'open';
+  const hasFailed =
+    intent !== null &&
+    typeof intent === 'object' &&
+    (intent.status === 'requires_payment_method' || intent.status === 'canceled');
+  return hasFailed ? 'failed' : 'open';
 }
 
 const dollars = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });

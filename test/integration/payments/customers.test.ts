@@ -79,15 +79,57 @@ describe('customers that the processor does not know any more', () => {
     expect(await cards()).toHaveLength(1);
   });
 
+  const poll = () => house.app.application.get(Checkout, { strict: false }).pollOpen();
+  const payment = async (session: string) => {
+    const [row] = await house.rows<{ state: string }>('SELECT state FROM payment WHERE session_id = $1', [
+      session,
+    ]);
+    return row?.state;
+  };
+  const anHourAgo = (session: string) =>
+    house.rows(`UPDATE payment SET created_at = now() - interval '1 hour' WHERE session_id = $1`, [session]);
+
+  test('a payment that took days and failed is closed by the poll, when its event was lost', async () => {
+    const { account } = house.simulator;
+    const [failed, running] = [await house.checkout(payer, 15), await house.checkout(payer, 16)];
+    for (const session of [failed, running]) {
+      account.promise(session);
+      await anHourAgo(session);
+    }
+    account.settleDelayedPayment(failed, false);
+    account.events.length = 0;
+    await poll();
+    expect(await payment(failed)).toBe('failed');
+    expect(await payment(running)).toBe('open');
+  });
+
+  test('an answer to the poll that contradicts us waits in quarantine, once', async () => {
+    const session = await house.checkout(payer, 15);
+    house.simulator.account.pay(session);
+    house.simulator.account.events.length = 0;
+    Object.assign(house.simulator.account.sessions.get(session) ?? {}, { amount_total: 999 });
+    await anHourAgo(session);
+    await poll();
+    await poll();
+    expect(
+      await house.rows(
+        `SELECT type, problem FROM processor_event WHERE outcome = 'quarantined' AND fact->>'sessionId' = $1`,
+        [session],
+      ),
+    ).toEqual([{ type: 'asked.session', problem: 'amount' }]);
+    expect(await house.balance(payer)).toBe(10n * USD);
+  });
+
   test('open checkouts of the other mode are not asked for', async () => {
-    await house.checkout(payer, 15);
+    const session = await house.checkout(payer, 15);
     await house.rows(
       `UPDATE payment SET live_mode = true, created_at = now() - interval '1 hour'
         WHERE wallet_id = $1 AND state = 'open'`,
       [payer.userId],
     );
-    const asked = house.simulator.calls.length;
-    await house.app.application.get(Checkout, { strict: false }).pollOpen();
-    expect(house.simulator.calls.length).toBe(asked);
+    await poll();
+    expect(await house.rows('SELECT polled_at FROM payment WHERE session_id = $1', [session])).toEqual([
+      { polled_at: null },
+    ]);
   });
 });

@@ -343,6 +343,7 @@ export class ProcessorAccount {
   }
 
   private refuse(intent: Stored, code: string, declineCode: string | null): void {
+    intent['status'] = 'requires_payment_method';
     intent['last_payment_error'] = {
       type: 'card_error',
       code,
