@@ -75,7 +75,8 @@ function dispute(
   chance: Chance,
   told: string[],
 ): bigint {
-  const cents = chance.flip() ? Number(gross) : chance.whole(1, Number(gross));
+  // It may be of more than the charge.
+  const cents = chance.flip() ? Number(gross) : chance.whole(1, Math.ceil(Number(gross) * 1.05));
   const { id } = account.dispute(intent, cents);
   const end = chance.pick(['won', 'lost', 'open'] as const);
   told.push(`dispute ${cents} ${end}`);

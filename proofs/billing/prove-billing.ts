@@ -104,6 +104,7 @@ async function proveForged(testbed: BillingTestbed, findings: Findings, most: nu
   const ways: ((text: string) => [text: string, header: string])[] = [
     (text) => [text, signature(text).replace(/v1=..../, 'v1=0000')],
     (text) => [text, signature(text, undefined, now - 301)],
+    (text) => [text, `t=${now},${signature(text, undefined, now - 301)}`],
     (text) => [JSON.stringify(JSON.parse(text), null, 2), signature(text)],
     (text) => [text, signature(text, 'whsec_ofsomebodyelse01')],
     (text) => [text, signature(text, '')],

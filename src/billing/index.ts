@@ -1,7 +1,15 @@
 export { BillingModule } from './billing.module';
 export { Escrow } from './engine/escrow/escrow';
 export type { Hold, HoldRequest, SettleOutcome } from './engine/escrow/hold';
-export { type Counterpart, Ledger, type LedgerLine, type Posting, type WalletState } from './ledger/ledger';
+export {
+  type Counterpart,
+  Ledger,
+  type LedgerLine,
+  type Posting,
+  type PostingKind,
+  postingKinds,
+  type WalletState,
+} from './ledger/ledger';
 export { type BudgetRaise, BudgetRaises } from './ledger/budget-raises';
 export { type BudgetScope, type LimitRule, Limits, type LimitState } from './ledger/limits';
 export { type Discrepancy, type MoneyCheck, type MoneyReport, verifyMoney } from './ledger/verify-money';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { ActivityLog, changesOf } from '../audit';
-import { Ledger } from '../billing';
+import { Ledger, type PostingKind } from '../billing';
 import { type PriceOverride, rerate, type RerateDelta, summariseRerate } from '../catalogue';
 import { formatUsd } from '../kernel';
 import type { Database, Tx } from '../platform';
@@ -90,7 +90,7 @@ function postAll(database: Database, batch: readonly Owed[], { priceOverride }: 
         walletId: delta.walletId,
         amount: -delta.deltaNano,
         against: 'adjustment',
-        kind: 'rerate',
+        kind: 'rerate' satisfies PostingKind,
         ref: `${delta.requestId}:${price}`,
       } as const;
       if (await ledger.post(tx, posting)) posted.push(delta);

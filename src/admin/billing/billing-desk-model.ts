@@ -1,24 +1,29 @@
+import { randomUUID } from 'node:crypto';
 import type { Difference, OwnedPayment, QuarantinedEvent, Reconciliation } from '../../billing';
 import { formatUsd, nanoPerCent } from '../../kernel';
-import type { BannerModel, TableModel, Translate } from '../../views';
+import type { Page } from '../../platform';
+import type { BannerModel, PagerModel, TableModel, Translate } from '../../views';
+import { addressOf } from '../../web';
 
 interface DeskFacts {
   readonly q: string;
-  readonly payments: readonly OwnedPayment[];
-  readonly quarantined: readonly QuarantinedEvent[];
+  readonly payments: Page<OwnedPayment>;
+  readonly quarantined: Page<QuarantinedEvent>;
   readonly report: Reconciliation | null;
   readonly isConnected: boolean;
   readonly isTestMode: boolean;
-  /** An idempotency token: the same form sent twice acts once. */
-  readonly token: string;
+  /** Of this page's address. */
+  readonly query: URLSearchParams;
 }
 
 export const deskModel = (facts: DeskFacts, translate: Translate): object => ({
-  token: facts.token,
+  // The same form sent twice acts once; every form has a token of its own.
+  token: randomUUID(),
   q: facts.q,
   isConnected: facts.isConnected,
   banners: bannersOf(facts, translate),
-  payments: facts.payments.map(({ payment, email }) => ({
+  payments: facts.payments.rows.map(({ payment, email }) => ({
+    token: randomUUID(),
     publicId: payment.publicId,
     email,
     walletId: payment.walletId,
@@ -31,15 +36,39 @@ export const deskModel = (facts: DeskFacts, translate: Translate): object => ({
     mayRefund: payment.state === 'paid' && payment.refundedCents < payment.grossCents,
     left: (payment.grossCents - payment.refundedCents) * nanoPerCent,
   })),
-  events: facts.quarantined.map(({ eventId, type, receivedAt, problem, fact }) => ({
+  paymentPager: pagerOf('cursor', translate('billing.payments.heading'), facts.payments, {
+    facts,
+    translate,
+  }),
+  events: facts.quarantined.rows.map(({ eventId, type, receivedAt, problem, fact }) => ({
     eventId,
     type,
     receivedAt,
     problemWords: translate(`billing.desk.problem.${problem}`),
     factText: JSON.stringify(fact),
   })),
+  eventPager: pagerOf('events', translate('billing.desk.quarantine'), facts.quarantined, {
+    facts,
+    translate,
+  }),
   report: facts.report === null ? null : reportOf(facts.report, translate),
 });
+
+/** Two lists share the page: each has its own cursor. */
+function pagerOf(
+  name: 'cursor' | 'events',
+  heading: string,
+  { rows, previous, next }: Page<unknown>,
+  { facts: { query }, translate }: { facts: DeskFacts; translate: Translate },
+): PagerModel {
+  const href = (cursor: string): string => addressOf('/dashboard/admin/billing', query, { [name]: cursor });
+  return {
+    label: translate('list.pages', { heading }),
+    summary: translate('list.shown', { count: rows.length }),
+    ...(previous === null ? {} : { newerHref: href(previous) }),
+    ...(next === null ? {} : { olderHref: href(next) }),
+  };
+}
 
 const statusWords = (
   { status, failedRefundCents }: OwnedPayment['payment'],

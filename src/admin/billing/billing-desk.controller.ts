@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { Transform } from 'class-transformer';
@@ -15,6 +14,7 @@ import {
   Notices,
   Page,
   PageRenderer,
+  queryOf,
 } from '../../web';
 import { IsPerson, missingField, type PersonName } from '../pages/fields';
 import { deskModel } from './billing-desk-model';
@@ -23,7 +23,7 @@ const trimmed = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' ? value.trim() : value;
 
 class DeskQuery {
-  /** A mail address, or the number of a user. */
+  /** A mail address, the number of a user, or the id of a payment here or at the processor. */
   @IsOptional()
   @Length(0, 254)
   q?: string;
@@ -32,6 +32,16 @@ class DeskQuery {
   @IsOptional()
   @Matches(/^([1-9]\d{0,2})?$/)
   reconcile?: string;
+
+  /** Of the list of payments. */
+  @IsOptional()
+  @Length(1, 1_000)
+  cursor?: string;
+
+  /** The cursor of the quarantine. */
+  @IsOptional()
+  @Length(1, 1_000)
+  events?: string;
 }
 
 class ActForm {
@@ -88,16 +98,17 @@ export class BillingDeskController {
   ) {}
 
   @Page(DESK, 'pages/admin/billing', Access.role('platform_admin'))
-  async show(@Query() { q = '', reconcile = '' }: DeskQuery, @Req() request: HttpRequest): Promise<object> {
+  async show(@Query() query: DeskQuery, @Req() request: HttpRequest): Promise<object> {
+    const { q = '', reconcile = '', cursor = null, events = null } = query;
     const wantsReport = reconcile !== '' && this.processor.isConnected;
     const [payments, quarantined, report] = await Promise.all([
-      this.payments.latest(SHOWN, q.trim()),
-      this.inbox.quarantined(SHOWN),
+      this.payments.search(q.trim(), { cursor, limit: SHOWN }),
+      this.inbox.quarantined({ cursor: events, limit: SHOWN }),
       wantsReport ? this.operators.reconcile(Number(reconcile)) : null,
     ]);
     const { isConnected, isTestMode } = this.processor;
     return deskModel(
-      { q, payments, quarantined, report, isConnected, isTestMode, token: randomUUID() },
+      { q, payments, quarantined, report, isConnected, isTestMode, query: queryOf(request) },
       this.pages.textsFor(request),
     );
   }
@@ -124,8 +135,9 @@ export class BillingDeskController {
     const nano = amountOf(amount) * nanoPerCent;
     if (person === undefined || person === null) throw missingField('user_id');
     const userId = await this.users.numberOf(platformScope, person, { param: 'user_id' });
-    await this.operators.adjust(userId, direction === 'credit' ? nano : -nano, { reason, token });
-    return this.done(request, response, 'billing.desk.adjusted');
+    const amountOfWallet = direction === 'credit' ? nano : -nano;
+    const isBooked = await this.operators.adjust(userId, amountOfWallet, { reason, token });
+    return this.done(request, response, isBooked ? 'billing.desk.adjusted' : 'billing.desk.repeated');
   }
 
   @Action(`${DESK}/events/:event/resolve`, Access.role('platform_admin'), { audit: 'billing.event-resolved' })

@@ -5,6 +5,22 @@ import { Database, type Tx } from '../../platform';
 /** The account on the other side of a posting. */
 export type Counterpart = 'processor' | 'promotion' | 'adjustment';
 
+/** The kinds of postings, each with its words on pages and documents. */
+export const postingKinds = [
+  'top-up',
+  'refund',
+  'refund-failed',
+  'dispute',
+  'dispute-won',
+  'adjustment',
+  'promotion',
+  'promotion-expired',
+  'merge',
+  'rerate',
+] as const;
+
+export type PostingKind = (typeof postingKinds)[number];
+
 export interface Posting {
   /** A wallet bears the id of the user who pays from it. */
   readonly walletId: number;

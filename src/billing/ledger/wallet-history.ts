@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Nano } from '../../kernel';
-import { Database, everyRow, Keyset, type Page, type PageRequest } from '../../platform';
+import { Database, everyRow, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
 
 /** A change of a wallet: a posting of the ledger, or the cost of a day's requests. */
 export interface HistoryLine {
@@ -15,9 +15,17 @@ export interface HistoryLine {
   readonly requests: number | null;
 }
 
+/** Postings of one kind that a statement does not list one by one. */
+export interface FurtherPostings {
+  readonly kind: string;
+  readonly count: number;
+  readonly amount: Nano;
+}
+
 /** The usage of one member of an organisation, or of one project. */
 export interface UsageShare {
-  readonly name: string;
+  /** Null: all others together, beyond those that are listed. */
+  readonly name: string | null;
   readonly requests: number;
   readonly cost: Nano;
 }
@@ -37,10 +45,14 @@ export interface Statement {
   readonly opening: Nano;
   readonly closing: Nano;
   readonly postings: readonly HistoryLine[];
+  /** The later ones of a span with very many, so that the statement still adds up. */
+  readonly furtherPostings: readonly FurtherPostings[];
   readonly usage: Nano;
   readonly requests: number;
   readonly byMember: readonly UsageShare[];
   readonly byProject: readonly UsageShare[];
+  /** Top-ups with test cards are among the postings. */
+  readonly hasTestMoney: boolean;
   /** Mark-ups and discounts of organisations in the span. */
   readonly factors: readonly FactorInForce[];
 }
@@ -114,45 +126,87 @@ export class WalletHistory {
     return everyRow(limit, ROWS_AT_ONCE, (page) => this.page(walletId, page));
   }
 
-  /** From the beginning of one day of UTC to the beginning of another. */
+  /** From the beginning of one day of UTC to the beginning of another; all its parts are of one moment. */
   async statement(walletId: number, from: Date, to: Date): Promise<Statement> {
     const span = [walletId, from, to];
-    const [[totals], postings, byMember, byProject, factors] = await Promise.all([
-      this.database.query<Record<'opening' | 'closing' | 'usage' | 'requests', string>>(totalsOfSpan, span),
-      this.database.query<LineRow>(
-        `WITH line AS (${lines}) SELECT at, kind, ref, amount::text, '0' AS balance, requests::text FROM line
-          WHERE kind <> 'usage' AND at >= $2 AND at < $3 ORDER BY at, id LIMIT ${MOST_POSTINGS}`,
-        span,
-      ),
-      this.shares(`coalesce(nullif(max(a.display_name), ''), max(a.email), '–')`, 'user', span),
-      this.shares(`coalesce(max(a.name), '–')`, 'project', span),
-      this.database.query<FactorInForce>(FACTORS, span),
-    ]);
-    return {
-      from,
-      to,
-      opening: BigInt(totals?.opening ?? 0),
-      closing: BigInt(totals?.closing ?? 0),
-      usage: BigInt(totals?.usage ?? 0),
-      requests: Number(totals?.requests ?? 0),
-      postings: postings.map(lineOf),
-      byMember,
-      byProject,
-      factors,
-    };
-  }
-
-  private async shares(name: string, scope: 'user' | 'project', span: unknown[]): Promise<UsageShare[]> {
-    const table = scope === 'user' ? 'user_account' : 'project';
-    const rows = await this.database.query<{ name: string; requests: string; cost: string }>(
-      `SELECT ${name} AS name, sum(u.requests)::text AS requests, sum(u.cost_nano)::text AS cost
-         FROM usage_hour u LEFT JOIN ${table} a ON a.id = u.${scope}_id
-        WHERE u.wallet_id = $1 AND u.hour >= $2 AND u.hour < $3
-        GROUP BY u.${scope}_id HAVING sum(u.cost_nano) > 0 ORDER BY sum(u.cost_nano) DESC LIMIT ${MOST_SHARES}`,
-      span,
+    return this.database.transaction(
+      async (tx) => {
+        const [totals] = await tx.query<Record<'opening' | 'closing' | 'usage' | 'requests', string>[]>(
+          totalsOfSpan,
+          span,
+        );
+        return {
+          from,
+          to,
+          opening: BigInt(totals?.opening ?? 0),
+          closing: BigInt(totals?.closing ?? 0),
+          usage: BigInt(totals?.usage ?? 0),
+          requests: Number(totals?.requests ?? 0),
+          ...(await postingsOf(tx, span)),
+          byMember: await shares(tx, 'user', span),
+          byProject: await shares(tx, 'project', span),
+          hasTestMoney: await hasTestMoney(tx, span),
+          factors: await tx.query<FactorInForce[]>(FACTORS, span),
+        };
+      },
+      { isolation: 'REPEATABLE READ', withoutActivity: 'reads alone' },
     );
-    return rows.map((row) => ({ name: row.name, requests: Number(row.requests), cost: BigInt(row.cost) }));
   }
+}
+
+const postingsInSpan = `
+  SELECT *, row_number() OVER (ORDER BY at, id) AS place FROM (${lines}) AS line
+   WHERE kind <> 'usage' AND at >= $2 AND at < $3`;
+
+async function postingsOf(tx: Tx, span: unknown[]): Promise<Pick<Statement, 'postings' | 'furtherPostings'>> {
+  const first = await tx.query<LineRow[]>(
+    `SELECT at, kind, ref, amount::text, '0' AS balance, requests::text FROM (${postingsInSpan}) AS posted
+      WHERE place <= ${MOST_POSTINGS} ORDER BY place`,
+    span,
+  );
+  const further = await tx.query<Record<'kind' | 'count' | 'amount', string>[]>(
+    `SELECT kind, count(*)::text AS count, sum(amount)::text AS amount FROM (${postingsInSpan}) AS posted
+      WHERE place > ${MOST_POSTINGS} GROUP BY kind ORDER BY kind`,
+    span,
+  );
+  return {
+    postings: first.map(lineOf),
+    furtherPostings: further.map(({ kind, count, amount }) => ({
+      kind,
+      count: Number(count),
+      amount: BigInt(amount),
+    })),
+  };
+}
+
+const sharers = {
+  user: { table: 'user_account', name: `coalesce(nullif(max(a.display_name), ''), max(a.email), '–')` },
+  project: { table: 'project', name: `coalesce(max(a.name), '–')` },
+} as const;
+
+/** The largest, and the others together: their sum is the usage of the span. */
+async function shares(tx: Tx, scope: keyof typeof sharers, span: unknown[]): Promise<UsageShare[]> {
+  const { table, name } = sharers[scope];
+  const rows = await tx.query<{ name: string | null; requests: string; cost: string }[]>(
+    `SELECT max(name) FILTER (WHERE place <= ${MOST_SHARES}) AS name, sum(requests)::text AS requests,
+            sum(cost)::text AS cost
+       FROM (SELECT ${name} AS name, sum(u.requests) AS requests, sum(u.cost_nano) AS cost,
+                    row_number() OVER (ORDER BY sum(u.cost_nano) DESC, u.${scope}_id) AS place
+               FROM usage_hour u LEFT JOIN ${table} a ON a.id = u.${scope}_id
+              WHERE u.wallet_id = $1 AND u.hour >= $2 AND u.hour < $3
+              GROUP BY u.${scope}_id HAVING sum(u.cost_nano) > 0) AS share
+      GROUP BY least(place, ${MOST_SHARES + 1}) ORDER BY least(place, ${MOST_SHARES + 1})`,
+    span,
+  );
+  return rows.map((row) => ({ name: row.name, requests: Number(row.requests), cost: BigInt(row.cost) }));
+}
+
+async function hasTestMoney(tx: Tx, span: unknown[]): Promise<boolean> {
+  const paid = await tx.query<object[]>(
+    `SELECT 1 FROM payment WHERE wallet_id = $1 AND NOT live_mode AND paid_at >= $2 AND paid_at < $3 LIMIT 1`,
+    span,
+  );
+  return paid.length > 0;
 }
 
 /** Of organisations whose requests the wallet paid in the span; one that held the whole price is not told. */

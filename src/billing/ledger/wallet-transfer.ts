@@ -1,11 +1,12 @@
 import type { Nano } from '../../kernel';
 import type { Tx } from '../../platform';
+import type { PostingKind } from './ledger';
 
 export interface WalletTransfer {
   readonly from: number;
   readonly to: number;
   /** Unique together for ever: a repeated transfer moves nothing. */
-  readonly kind: string;
+  readonly kind: PostingKind;
   readonly ref: string;
 }
 

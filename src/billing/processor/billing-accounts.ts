@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { ActivityLog, systemActor } from '../../audit';
 import { fault, type Nano } from '../../kernel';
 import { Database, type Tx } from '../../platform';
 import { PaymentProcessor } from './payment-processor';
@@ -28,6 +29,7 @@ export interface AutomaticTopUpRule {
 
 export interface BillingAccount {
   readonly walletId: number;
+  /** Null also where it is one of the processor's other mode: with it, nothing can be paid. */
   readonly customerId: string | null;
   readonly defaultMethodId: number | null;
   readonly invoice: InvoiceDetails;
@@ -41,6 +43,7 @@ export interface BillingAccount {
 interface AccountRow {
   wallet_id: number;
   customer_id: string | null;
+  customer_live: boolean | null;
   default_method_id: number | null;
   invoice_name: string | null;
   invoice_address: string | null;
@@ -61,6 +64,7 @@ export class BillingAccounts {
   constructor(
     private readonly database: Database,
     private readonly processor: PaymentProcessor,
+    private readonly activity: ActivityLog,
   ) {}
 
   /** Created on first use. */
@@ -68,13 +72,13 @@ export class BillingAccounts {
     const find = (): Promise<AccountRow[]> =>
       this.database.query<AccountRow>('SELECT * FROM billing_account WHERE wallet_id = $1', [walletId]);
     const [known] = await find();
-    if (known !== undefined) return accountOf(known);
+    if (known !== undefined) return this.accountOf(known);
     await this.database.query('INSERT INTO billing_account (wallet_id) VALUES ($1) ON CONFLICT DO NOTHING', [
       walletId,
     ]);
     const [made] = await find();
     if (made === undefined) throw fault('not_found');
-    return accountOf(made);
+    return this.accountOf(made);
   }
 
   /** The account, held until the transaction ends. */
@@ -85,7 +89,7 @@ export class BillingAccounts {
       [walletId],
     );
     if (row === undefined) throw fault('not_found');
-    return accountOf(row);
+    return this.accountOf(row);
   }
 
   async owner(walletId: number): Promise<WalletOwner> {
@@ -102,22 +106,81 @@ export class BillingAccounts {
     return { walletId, email, name, language, organisationId };
   }
 
-  /** The customer at the processor. Concurrent calls get the same one, by the idempotency key. */
+  /** The customer at the processor; made on first use. */
   async customerOf(walletId: number): Promise<string> {
-    const { customerId } = await this.of(walletId);
-    if (customerId !== null) return customerId;
-    const { email, name } = await this.owner(walletId);
-    const customer = await this.processor.call((client) =>
+    return (await this.of(walletId)).customerId ?? this.newCustomer(walletId);
+  }
+
+  /**
+   * Calls the processor for this wallet's customer. One that it does not know, as after it was deleted there, is
+   * replaced once.
+   */
+  async forCustomer<Answer>(
+    walletId: number,
+    work: (customerId: string) => Promise<Answer>,
+  ): Promise<Answer> {
+    const customerId = await this.customerOf(walletId);
+    try {
+      return await work(customerId);
+    } catch (error) {
+      if (!this.processor.isWithoutCustomer(error)) throw error;
+      return work(await this.newCustomer(walletId, customerId));
+    }
+  }
+
+  /** Concurrent calls get the same one, by the idempotency key. */
+  private async newCustomer(walletId: number, unknown?: string): Promise<string> {
+    const [known] = await this.database.query<Pick<AccountRow, 'customer_id'>>(
+      'SELECT customer_id FROM billing_account WHERE wallet_id = $1',
+      [walletId],
+    );
+    const before = known?.customer_id ?? null;
+    if (before !== null && unknown !== undefined && before !== unknown) return before;
+    const owner = await this.owner(walletId);
+    const { email, name } = owner;
+    const key = `customer-${walletId}-${email}${before === null ? '' : `-after-${before}`}`;
+    const { id, livemode } = await this.processor.call((client) =>
       client.customers.create(
         { email, name, metadata: { wallet: String(walletId) } },
-        { idempotencyKey: `customer-${walletId}-${email}` },
+        { idempotencyKey: key },
       ),
     );
-    await this.database.query(
-      'UPDATE billing_account SET customer_id = $2 WHERE wallet_id = $1 AND customer_id IS NULL',
-      [walletId, customer.id],
+    await this.database.transaction((tx) => this.replaceCustomer(tx, owner, before, { id, livemode }), {
+      withoutActivity: 'the customer at the processor mirrors the wallet',
+    });
+    return (await this.of(walletId)).customerId ?? id;
+  }
+
+  /** The cards of the customer before are gone with it, and a rule made for them must not charge others. */
+  private async replaceCustomer(
+    tx: Tx,
+    { walletId, organisationId }: WalletOwner,
+    before: string | null,
+    { id, livemode }: { readonly id: string; readonly livemode: boolean },
+  ): Promise<void> {
+    const { automatic } = await this.locked(tx, walletId);
+    const [replaced] = await tx.query<[object[], number]>(
+      `UPDATE billing_account SET customer_id = $2, customer_live = $3
+        WHERE wallet_id = $1 AND customer_id IS NOT DISTINCT FROM $4 RETURNING wallet_id`,
+      [walletId, id, livemode, before],
     );
-    return (await this.of(walletId)).customerId ?? customer.id;
+    if (replaced.length === 0 || before === null) return;
+    await tx.query(
+      'UPDATE payment_method SET removed_at = now() WHERE wallet_id = $1 AND removed_at IS NULL',
+      [walletId],
+    );
+    await tx.query(
+      'UPDATE billing_account SET automatic = false, default_method_id = NULL WHERE wallet_id = $1',
+      [walletId],
+    );
+    if (!automatic.enabled) return;
+    await this.activity.write(tx, {
+      action: 'billing.auto-top-up-changed',
+      actor: systemActor('payment processor'),
+      object: { type: 'setting', id: walletId },
+      concerns: { userId: walletId, organisationId },
+      changes: { enabled: ['true', 'false'] },
+    });
   }
 
   async setAutomatic(tx: Tx, walletId: number, rule: AutomaticTopUpRule): Promise<void> {
@@ -147,23 +210,23 @@ export class BillingAccounts {
       [walletId, limit.toString()],
     );
   }
-}
 
-function accountOf(row: AccountRow): BillingAccount {
-  return {
-    walletId: row.wallet_id,
-    customerId: row.customer_id,
-    defaultMethodId: row.default_method_id,
-    invoice: { name: row.invoice_name, address: row.invoice_address, taxId: row.tax_id },
-    lowBalance: BigInt(row.low_balance_nano),
-    automatic: {
-      enabled: row.automatic,
-      threshold: BigInt(row.threshold_nano),
-      amountCents: BigInt(row.top_up_cents),
-      monthlyCeilingCents: BigInt(row.monthly_ceiling_cents),
-    },
-    failures: row.failures,
-    pausedUntil: row.paused_until,
-    failureCode: row.failure_code,
-  };
+  private accountOf(row: AccountRow): BillingAccount {
+    return {
+      walletId: row.wallet_id,
+      customerId: this.processor.isOfOtherMode(row.customer_live) ? null : row.customer_id,
+      defaultMethodId: row.default_method_id,
+      invoice: { name: row.invoice_name, address: row.invoice_address, taxId: row.tax_id },
+      lowBalance: BigInt(row.low_balance_nano),
+      automatic: {
+        enabled: row.automatic,
+        threshold: BigInt(row.threshold_nano),
+        amountCents: BigInt(row.top_up_cents),
+        monthlyCeilingCents: BigInt(row.monthly_ceiling_cents),
+      },
+      failures: row.failures,
+      pausedUntil: row.paused_until,
+      failureCode: row.failure_code,
+    };
+  }
 }

@@ -1,15 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { Database, RepeatingJob } from '../../platform';
+import { Database, Logger, RepeatingJob, type Tx } from '../../platform';
 import { BillingMails } from './billing-mails';
 
-const MAILS_AT_ONCE = 200;
+const AT_ONCE = 200;
+const MOST_RECIPIENTS = 1_000;
 const PERCENTS = [100, 80, 50];
 
-interface BudgetRow {
-  window_id: string;
+interface ReachedBudget {
+  readonly window_id: string;
+  readonly percent: number;
+}
+
+interface RecipientRow {
   kind: 'key' | 'project' | 'department' | 'user' | 'organisation';
   what: string | null;
-  percent: number;
   spent: string;
   limit_nano: string;
   email: string;
@@ -22,24 +26,23 @@ interface BudgetRow {
 const wants = (userId: string, topic: 'budget' | 'balance'): string =>
   `NOT EXISTS (SELECT FROM user_setting s WHERE s.user_id = ${userId} AND '${topic}' = ANY (s.muted_notices))`;
 
-/**
- * The current windows with the highest threshold (50, 80, 100 per cent) that each has reached, and the recipients.
- * Those are the owner, the payer of a project, the head of a department, or the owners of an organisation.
- */
+/** The current windows with the highest threshold (50, 80, 100 per cent) that each has reached, if it is not told. */
 const reachedBudgets = `
-  WITH reached AS (
-    SELECT w.id AS window_id, w.kind, w.owner_id, w.spent, w.limit_nano,
+  SELECT r.window_id, r.percent FROM (
+    SELECT w.id AS window_id,
            (SELECT max(p) FROM unnest($1::int[]) AS p WHERE w.spent::numeric * 100 >= w.limit_nano::numeric * p) AS percent
       FROM spending_window w
      WHERE w.kind <> 'wallet' AND w.limit_nano > 0 AND w.ends_at > now() AND w.spent * 2 >= w.limit_nano
        AND EXISTS (SELECT FROM spending_rule r WHERE r.kind = w.kind AND r.owner_id = w.owner_id
-             AND r.period = w.period AND r.limit_nano IS NOT NULL)),
-  told AS (
-    INSERT INTO budget_alert (window_id, percent) SELECT window_id, p FROM reached, unnest($1::int[]) AS p
-     WHERE p <= reached.percent ON CONFLICT DO NOTHING RETURNING window_id, percent)
-  SELECT r.window_id, CASE r.kind WHEN 'key_model' THEN 'key' ELSE r.kind END AS kind, r.percent, r.spent, r.limit_nano, o.what,
+             AND r.period = w.period AND r.limit_nano IS NOT NULL)) AS r
+   WHERE NOT EXISTS (SELECT FROM budget_alert b WHERE b.window_id = r.window_id AND b.percent = r.percent)
+   ORDER BY r.window_id LIMIT ${AT_ONCE}`;
+
+/** The owner, the payer of a project, the heads of a department, or the owners of an organisation. */
+const recipientsOfBudget = `
+  SELECT CASE r.kind WHEN 'key_model' THEN 'key' ELSE r.kind END AS kind, r.spent, r.limit_nano, o.what,
          u.email, u.display_name, u.preferred_language, u.id AS user_id
-    FROM reached r JOIN told ON told.window_id = r.window_id AND told.percent = r.percent
+    FROM spending_window r
     CROSS JOIN LATERAL (
       SELECT k.name AS what, k.user_id FROM api_key k WHERE r.kind = 'key' AND k.id = r.owner_id
       UNION ALL SELECT k.name || ': ' || m.model, k.user_id FROM key_model m JOIN api_key k ON k.id = m.key_id
@@ -53,7 +56,7 @@ const reachedBudgets = `
            ON a.organisation_id = g.id AND a.role = 'org_owner' WHERE r.kind = 'organisation' AND g.id = r.owner_id
     ) AS o
     JOIN user_account u ON u.id = o.user_id AND u.status = 'active' AND ${wants('u.id', 'budget')}
-   ORDER BY r.window_id LIMIT ${MAILS_AT_ONCE}`;
+   WHERE r.id = $1 ORDER BY u.id LIMIT ${MOST_RECIPIENTS}`;
 
 /** Mails before money runs out: low balances, and budgets at 50, 80 and 100 per cent. Each is sent once. */
 @Injectable()
@@ -61,6 +64,7 @@ export class BillingAlerts {
   constructor(
     private readonly database: Database,
     private readonly mails: BillingMails,
+    private readonly logger: Logger,
   ) {}
 
   @RepeatingJob({ name: 'billing-alerts', cron: '30 * * * * *' })
@@ -78,18 +82,22 @@ export class BillingAlerts {
         WHERE w.kind = 'wallet' AND w.owner_id = a.wallet_id AND a.low_balance_mailed_at IS NOT NULL
           AND ${balance} >= a.low_balance_nano`,
     );
-    const low = await this.database.source.query<
-      [{ wallet_id: number; balance: string; low_balance_mailed_at: Date }[], number]
-    >(
-      `UPDATE billing_account a SET low_balance_mailed_at = clock_timestamp() FROM spending_window w, user_account u
-        WHERE w.kind = 'wallet' AND w.owner_id = a.wallet_id AND u.id = a.wallet_id AND u.status = 'active'
-          AND NOT u.billing_exempt AND a.low_balance_mailed_at IS NULL AND ${balance} < a.low_balance_nano
+    const isLow = `w.kind = 'wallet' AND w.owner_id = a.wallet_id AND a.low_balance_mailed_at IS NULL
+      AND ${balance} < a.low_balance_nano`;
+    const low = await this.database.query<{ wallet_id: number }>(
+      `SELECT a.wallet_id FROM billing_account a, spending_window w, user_account u
+        WHERE ${isLow} AND u.id = a.wallet_id AND u.status = 'active' AND NOT u.billing_exempt
           AND ${wants('u.id', 'balance')}
           AND EXISTS (SELECT FROM payment p WHERE p.wallet_id = a.wallet_id AND p.state = 'paid')
-        RETURNING a.wallet_id, ${balance}::text AS balance, a.low_balance_mailed_at`,
+        ORDER BY a.wallet_id LIMIT ${AT_ONCE}`,
     );
-    for (const row of low[0]) {
-      await this.mails.lowBalance(row.wallet_id, BigInt(row.balance), row.low_balance_mailed_at);
+    const mark = `UPDATE billing_account a SET low_balance_mailed_at = clock_timestamp() FROM spending_window w
+      WHERE a.wallet_id = $1 AND ${isLow} RETURNING ${balance}::text AS balance, a.low_balance_mailed_at AS at`;
+    for (const { wallet_id: walletId } of low) {
+      await this.notify({ wallet: walletId }, async (tx) => {
+        const [[row]] = await tx.query<[{ balance: string; at: Date }[], number]>(mark, [walletId]);
+        if (row !== undefined) await this.mails.lowBalance(walletId, BigInt(row.balance), row.at);
+      });
     }
   }
 
@@ -99,19 +107,33 @@ export class BillingAlerts {
       `DELETE FROM budget_alert b USING spending_window w
         WHERE w.id = b.window_id AND w.spent::numeric * 100 < w.limit_nano::numeric * b.percent`,
     );
-    const rows = await this.database.query<BudgetRow>(reachedBudgets, [PERCENTS]);
-    for (const row of rows) {
+    const reached = await this.database.query<ReachedBudget>(reachedBudgets, [PERCENTS]);
+    for (const budget of reached) {
+      await this.notify({ window: budget.window_id }, (tx) => this.budget(tx, budget));
+    }
+  }
+
+  /** Thresholds below the highest count as told, too. */
+  private async budget(tx: Tx, { window_id: windowId, percent }: ReachedBudget): Promise<void> {
+    const marked = await tx.query<{ percent: number }[]>(
+      `INSERT INTO budget_alert (window_id, percent) SELECT $1, p FROM unnest($2::int[]) AS p
+       ON CONFLICT DO NOTHING RETURNING percent`,
+      [windowId, PERCENTS.filter((one) => one <= percent)],
+    );
+    if (!marked.some((mark) => mark.percent === percent)) return;
+    for (const row of await tx.query<RecipientRow[]>(recipientsOfBudget, [windowId])) {
       await this.mails.budget(
         { email: row.email, name: row.display_name, language: row.preferred_language },
-        {
-          kind: row.kind,
-          name: row.what,
-          percent: row.percent,
-          spent: BigInt(row.spent),
-          limit: BigInt(row.limit_nano),
-        },
-        `budget-${row.window_id}-${row.percent}-${row.user_id}-${Date.now()}`,
+        { kind: row.kind, name: row.what, percent, spent: BigInt(row.spent), limit: BigInt(row.limit_nano) },
+        `budget-${windowId}-${percent}-${row.user_id}-${Date.now()}`,
       );
     }
+  }
+
+  /** The mails are queued before they count as sent. What fails is tried again at the next run. */
+  private async notify(about: Record<string, unknown>, work: (tx: Tx) => Promise<void>): Promise<void> {
+    await this.database
+      .transaction(work, { withoutActivity: 'a notice changes nothing' })
+      .catch((error: unknown) => this.logger.warn('a notice is put off', { error, ...about }));
   }
 }

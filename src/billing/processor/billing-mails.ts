@@ -65,9 +65,10 @@ export class BillingMails {
     });
   }
 
+  /** Fails where it cannot be queued: then it counts as not sent. */
   async lowBalance(walletId: number, balance: Nano, at: Date): Promise<void> {
     const owner = await this.accounts.owner(walletId);
-    await this.send(owner, {
+    await this.queue(owner, {
       notice: 'low-balance',
       values: { name: owner.name, balance: this.money(owner, balance) },
       path: '/dashboard/billing',
@@ -75,8 +76,9 @@ export class BillingMails {
     });
   }
 
+  /** Fails where it cannot be queued: then it counts as not sent. */
   async budget(to: MailRecipient, about: BudgetNotice, id: string): Promise<void> {
-    await this.send(to, {
+    await this.queue(to, {
       notice: 'budget',
       values: {
         name: to.name,
@@ -97,7 +99,14 @@ export class BillingMails {
     return formatMoney(isLocale(language) ? language : 'en', amount);
   }
 
-  private async send(to: MailRecipient, { notice, values, path, id }: BillingNotice): Promise<void> {
+  /** The mail reports a fact: a failure of the queue must not undo it. */
+  private async send(to: MailRecipient, notice: BillingNotice): Promise<void> {
+    await this.queue(to, notice).catch((error: unknown) =>
+      this.logger.warn('a mail could not be queued', { error, notice: notice.notice }),
+    );
+  }
+
+  private async queue(to: MailRecipient, { notice, values, path, id }: BillingNotice): Promise<void> {
     const locale = isLocale(to.language) ? to.language : 'en';
     const texts = this.engine.translator(locale);
     const named = { brand: this.settings.brandName, ...values };
@@ -117,9 +126,6 @@ export class BillingMails {
       html: this.engine.render('mail/notice', model, context),
       id,
     };
-    // The mail reports a fact: a failure of the queue must not undo it.
-    await this.mailer
-      .send(mail)
-      .catch((error: unknown) => this.logger.warn('a mail could not be queued', { error, notice }));
+    await this.mailer.send(mail);
   }
 }

@@ -25,6 +25,7 @@ export interface Difference {
 }
 
 export interface Reconciliation {
+  /** Later than asked for where the lists are too long to be compared as a whole. */
   readonly since: Date;
   readonly compared: number;
   readonly differences: readonly Difference[];
@@ -32,6 +33,7 @@ export interface Reconciliation {
 
 interface ProcessorTotals {
   readonly id: string;
+  readonly createdAt: Date;
   readonly receivedCents: bigint;
   readonly refundedCents: bigint;
 }
@@ -105,15 +107,21 @@ export class BillingOperators {
 
   /** Compares our payments with the processor's, over so many days. */
   async reconcile(days: number, now = new Date()): Promise<Reconciliation> {
-    const since = new Date(now.getTime() - days * DAY_MS);
-    const [theirs, ours] = await Promise.all([this.told(since), this.payments.since(since, MOST_COMPARED)]);
+    const begin = new Date(now.getTime() - days * DAY_MS);
+    const [told, ours] = await Promise.all([
+      this.told(begin),
+      this.payments.since(begin, this.processor.isLiveMode, MOST_COMPARED),
+    ]);
+    const cuts = [told.cutAt, ours.length < MOST_COMPARED ? null : (ours.at(-1)?.createdAt ?? null)];
+    const since = cuts.reduce<Date>((latest, cut) => (cut !== null && cut > latest ? cut : latest), begin);
+    const theirs = told.totals.filter(({ createdAt }) => createdAt >= since);
     const known = new Map(
       ours.flatMap((payment) => (payment.intentId === null ? [] : [[payment.intentId, payment]])),
     );
     const there = new Map(theirs.map((told) => [told.id, told]));
     const differences = [
       ...theirs.flatMap((told) => differenceOf(told, known.get(told.id) ?? null)),
-      ...ours.flatMap((payment) => missingThere(payment, there)),
+      ...ours.flatMap((payment) => missingThere(payment, there, since)),
     ];
     return { since, compared: new Set([...there.keys(), ...known.keys()]).size, differences };
   }
@@ -128,7 +136,8 @@ export class BillingOperators {
     if (fact !== null) await this.inbox.learn(fact);
   }
 
-  private async told(since: Date): Promise<ProcessorTotals[]> {
+  /** The newest first; `cutAt` is the time of the last one where there are more. */
+  private async told(since: Date): Promise<{ totals: ProcessorTotals[]; cutAt: Date | null }> {
     const intents = await this.processor.call((client) =>
       client.paymentIntents
         .list({
@@ -138,13 +147,16 @@ export class BillingOperators {
         })
         .autoPagingToArray({ limit: MOST_COMPARED }),
     );
-    return intents
+    const last = intents.length < MOST_COMPARED ? undefined : intents.at(-1);
+    const totals = intents
       .filter(({ status }) => status === 'succeeded')
-      .map(({ id, amount_received: received, latest_charge: charge }) => ({
+      .map(({ id, created, amount_received: received, latest_charge: charge }) => ({
         id,
+        createdAt: new Date(created * 1_000),
         receivedCents: BigInt(received),
         refundedCents: BigInt(typeof charge === 'object' && charge !== null ? charge.amount_refunded : 0),
       }));
+    return { totals, cutAt: last === undefined ? null : new Date(last.created * 1_000) };
   }
 }
 
@@ -167,8 +179,13 @@ function differenceOf(
   return isKnown ? [] : found('refunded', payment.refundedCents, refundedCents);
 }
 
-function missingThere(payment: Payment, there: ReadonlyMap<string, ProcessorTotals>): Difference[] {
-  const { state, intentId, grossCents } = payment;
-  if (state !== 'paid' || intentId === null || there.has(intentId)) return [];
+/** The processor lists payments by when they were begun: one that took days may be older than its list. */
+function missingThere(
+  payment: Payment,
+  there: ReadonlyMap<string, ProcessorTotals>,
+  since: Date,
+): Difference[] {
+  const { state, intentId, grossCents, createdAt } = payment;
+  if (state !== 'paid' || intentId === null || there.has(intentId) || createdAt < since) return [];
   return [{ intentId, payment, problem: 'unknown-there', ours: grossCents, theirs: 0n }];
 }

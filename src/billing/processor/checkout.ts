@@ -1,3 +1,4 @@
+import type Stripe from 'stripe';
 import { Injectable } from '@nestjs/common';
 import { ActivityLog } from '../../audit';
 import { fault, formatUsd, nanoPerCent, uuidv7 } from '../../kernel';
@@ -37,7 +38,8 @@ export class Checkout {
   ) {}
 
   async start(walletId: number, netCents: bigint, by: Starter): Promise<StartedCheckout> {
-    const customer = await this.accounts.customerOf(walletId);
+    // Where no customer can be made, no payment is begun.
+    await this.accounts.customerOf(walletId);
     const amount = topUpCents(netCents);
     const publicId = uuidv7();
     await this.database.transaction(async (tx) => {
@@ -57,29 +59,30 @@ export class Checkout {
       });
     });
     const metadata = { payment: publicId, wallet: String(walletId) };
-    const session = await this.processor
-      .call((client) =>
-        client.checkout.sessions.create(
-          {
-            mode: 'payment',
-            customer,
-            client_reference_id: publicId,
-            line_items: [
-              {
-                quantity: 1,
-                price_data: {
-                  currency: 'usd',
-                  unit_amount: Number(amount.gross),
-                  product_data: { name: `${this.settings.brandName}: credit of ${dollars(netCents)} USD` },
-                },
-              },
-            ],
-            metadata,
-            payment_intent_data: { metadata, setup_future_usage: 'off_session' },
-            success_url: this.address(`/dashboard/billing/return?payment=${publicId}`),
-            cancel_url: this.address('/dashboard/billing?cancelled=1'),
-          },
-          { idempotencyKey: `checkout-${publicId}` },
+    const item = {
+      quantity: 1,
+      price_data: {
+        currency: 'usd',
+        unit_amount: Number(amount.gross),
+        product_data: { name: `${this.settings.brandName}: credit of ${dollars(netCents)} USD` },
+      },
+    };
+    const session = await this.accounts
+      .forCustomer(walletId, (customer) =>
+        this.processor.call((client) =>
+          client.checkout.sessions.create(
+            {
+              mode: 'payment',
+              customer,
+              client_reference_id: publicId,
+              line_items: [item],
+              metadata,
+              payment_intent_data: { metadata, setup_future_usage: 'off_session' },
+              success_url: this.address(`/dashboard/billing/return?payment=${publicId}`),
+              cancel_url: this.address('/dashboard/billing?cancelled=1'),
+            },
+            { idempotencyKey: `checkout-${publicId}-${customer}` },
+          ),
         ),
       )
       .catch(async (error: unknown) => {
@@ -92,16 +95,17 @@ export class Checkout {
 
   /** A card is added on the processor's page: our pages load nothing from other hosts. */
   async addCard(walletId: number): Promise<string> {
-    const customer = await this.accounts.customerOf(walletId);
-    const session = await this.processor.call((client) =>
-      client.checkout.sessions.create({
-        mode: 'setup',
-        customer,
-        currency: 'usd',
-        metadata: { wallet: String(walletId) },
-        success_url: this.address('/dashboard/billing?card=added'),
-        cancel_url: this.address('/dashboard/billing?cancelled=1'),
-      }),
+    const session = await this.accounts.forCustomer(walletId, (customer) =>
+      this.processor.call((client) =>
+        client.checkout.sessions.create({
+          mode: 'setup',
+          customer,
+          currency: 'usd',
+          metadata: { wallet: String(walletId) },
+          success_url: this.address('/dashboard/billing?card=added'),
+          cancel_url: this.address('/dashboard/billing?cancelled=1'),
+        }),
+      ),
     );
     return urlOf(session);
   }
@@ -123,8 +127,10 @@ export class Checkout {
     );
     const open = await this.database.query<{ id: string; session_id: string }>(
       `SELECT id, session_id FROM payment
-        WHERE state = 'open' AND session_id IS NOT NULL AND created_at < now() - interval '10 minutes'
+        WHERE state = 'open' AND session_id IS NOT NULL AND live_mode = $1
+          AND created_at < now() - interval '10 minutes'
         ORDER BY polled_at NULLS FIRST, id LIMIT ${POLLED_AT_ONCE}`,
+      [this.processor.isLiveMode],
     );
     let asked = 0;
     for (const { id, session_id: sessionId } of open) {
@@ -139,16 +145,31 @@ export class Checkout {
   }
 
   private async poll(sessionId: string): Promise<void> {
-    const session = await this.processor.call((client) => client.checkout.sessions.retrieve(sessionId));
-    const state =
-      session.payment_status === 'paid' ? 'paid' : session.status === 'expired' ? 'expired' : 'open';
-    const fact = sessionFact({ ...session }, state);
+    const session = await this.processor.call((client) =>
+      client.checkout.sessions.retrieve(sessionId, { expand: ['payment_intent'] }),
+    );
+    const fact = sessionFact({ ...session }, stateOf(session));
     if (fact !== null) await this.inbox.learn(fact);
   }
 
   private address(path: string): string {
     return `${this.settings.baseUrl}${path}`;
   }
+}
+
+/** A complete session whose payment asks for another card or is cancelled took days and failed. */
+function stateOf({
+  status,
+  payment_status: payment,
+  payment_intent: intent,
+}: Stripe.Checkout.Session): 'paid' | 'expired' | 'failed' | 'open' {
+  if (payment === 'paid') return 'paid';
+  if (status !== 'complete') return status === 'expired' ? 'expired' : 'open';
+  const hasFailed =
+    intent !== null &&
+    typeof intent === 'object' &&
+    (intent.status === 'requires_payment_method' || intent.status === 'canceled');
+  return hasFailed ? 'failed' : 'open';
 }
 
 const dollars = (cents: bigint): string => formatUsd(cents * nanoPerCent, { fixed: 2 });

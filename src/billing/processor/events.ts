@@ -12,6 +12,9 @@ export const handledEvents = [
   'refund.updated',
   'refund.failed',
   'charge.dispute.created',
+  'charge.dispute.updated',
+  'charge.dispute.funds_withdrawn',
+  'charge.dispute.funds_reinstated',
   'charge.dispute.closed',
   'setup_intent.succeeded',
 ] as const;
@@ -110,6 +113,9 @@ function factOf(type: HandledEvent, object: Fields): Fact | null {
     case 'refund.failed':
       return refundFact(object);
     case 'charge.dispute.created':
+    case 'charge.dispute.updated':
+    case 'charge.dispute.funds_withdrawn':
+    case 'charge.dispute.funds_reinstated':
     case 'charge.dispute.closed':
       return disputeFact(object);
     case 'setup_intent.succeeded':
@@ -182,7 +188,7 @@ function disputeFact(object: Fields): Fact | null {
   const currency = textOf(object['currency']);
   const state = disputeState(textOf(object['status']));
   if (disputeId === null || intentId === null || amountCents === null || currency === null) return null;
-  // An inquiry moves no money.
+  // An inquiry moves no money. It may become a dispute later, under the same id.
   return state === null ? null : { kind: 'dispute', disputeId, intentId, amountCents, currency, state };
 }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type ActionName, ActivityLog, systemActor } from '../../audit';
 import { formatUsd, isUuid, nanoPerCent } from '../../kernel';
 import type { Tx } from '../../platform';
-import { Ledger } from '../ledger/ledger';
+import { Ledger, type PostingKind } from '../ledger/ledger';
 import { creditThatStands } from '../top-up';
 import { failAutomatic, forgetFailures } from './automatic-failures';
 import type { Fact } from './events';
@@ -30,7 +30,7 @@ const REFUNDED = `
     FROM processor_refund r WHERE r.payment_intent_id = p.payment_intent_id`;
 
 interface Posted {
-  readonly kind: 'top-up' | 'refund' | 'refund-failed' | 'dispute' | 'dispute-won';
+  readonly kind: PostingKind;
   readonly action: ActionName;
 }
 
@@ -241,8 +241,9 @@ function identification(fact: PaymentFact): [where: string, values: unknown[]] {
 /** An event must match our order: its charge, amount, currency, customer and wallet. */
 async function mismatch(tx: Tx, payment: Payment, fact: PaymentFact): Promise<Problem | null> {
   if (fact.currency !== payment.currency) return 'currency';
-  if (fact.kind === 'dispute' || fact.kind === 'refund')
-    return BigInt(fact.amountCents) > payment.grossCents ? 'amount' : null;
+  // The amount of a dispute may exceed its charge, as after a change of currency. At most the credit is taken.
+  if (fact.kind === 'dispute') return null;
+  if (fact.kind === 'refund') return BigInt(fact.amountCents) > payment.grossCents ? 'amount' : null;
   if (fact.amountCents === null || BigInt(fact.amountCents) !== payment.grossCents) return 'amount';
   if (fact.kind === 'charge') return BigInt(fact.refundedCents) > payment.grossCents ? 'amount' : null;
   if (fact.wallet !== String(payment.walletId)) return 'wallet';

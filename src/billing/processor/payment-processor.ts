@@ -56,6 +56,11 @@ export class PaymentProcessor {
     return this.settings.processorSecretKey?.slice(3, 7) === 'live';
   }
 
+  /** Made with a key of the other mode, which this one does not know. */
+  isOfOtherMode(live: boolean | null): boolean {
+    return live !== null && (live ? this.isTestMode : this.isLiveMode);
+  }
+
   /** The same where a key is enough, as for a configuration check. */
   async ask<Answer>(work: (client: Stripe) => Promise<Answer>): Promise<Answer> {
     if (this.client === null)
@@ -82,6 +87,13 @@ export class PaymentProcessor {
     return this.sdk !== null && error instanceof this.sdk.errors.StripeCardError;
   }
 
+  /** The customer of a call was deleted at the processor, or is one of the other mode. */
+  isWithoutCustomer(error: unknown): boolean {
+    const cause = error instanceof Error ? error.cause : null;
+    if (this.sdk === null || !(cause instanceof this.sdk.errors.StripeError)) return false;
+    return cause.code === 'resource_missing' && cause.param === 'customer';
+  }
+
   /** Checked before a byte is read: without a secret no event can be verified. */
   requireSecret(): void {
     if (this.sdk !== null && this.settings.processorWebhookSecret !== undefined) return;
@@ -92,7 +104,7 @@ export class PaymentProcessor {
 
   /**
    * Refuses bytes without a valid signature by one of our two secrets, or with a signing time outside five minutes of
-   * now.
+   * now. A header with two times is refused: the one that is checked must be the one that is signed.
    */
   verify(body: Buffer, header: string | undefined, now = Date.now()): void {
     this.requireSecret();
@@ -100,7 +112,9 @@ export class PaymentProcessor {
     const secrets = [processorWebhookSecret, processorWebhookSecretPrevious].filter(
       (secret) => secret !== undefined,
     );
-    const signedAt = Number(/(?:^|,)t=(\d{1,12})(?:,|$)/.exec(header ?? '')?.[1] ?? NaN) * 1_000;
+    const times = (header ?? '').split(',').filter((part) => part.startsWith('t='));
+    const signedAt =
+      times.length === 1 ? Number(/^t=(\d{1,12})$/.exec(times[0] ?? '')?.[1] ?? NaN) * 1_000 : NaN;
     const isTimely = Math.abs(now - signedAt) <= TOLERANCE_SECONDS * 1_000;
     if (header === undefined || !isTimely || !secrets.some((secret) => this.isSigned(body, header, secret))) {
       throw fault('invalid_request', { message: 'The signature of this event does not hold.' });

@@ -72,6 +72,7 @@ export interface NewPayment {
 
 const ROWS_AT_ONCE = 1_000;
 const newestFirst = new Keyset([{ sql: 'id', kind: 'integer' }], 'descending');
+const newestOfAll = new Keyset([{ sql: 'p.id', kind: 'integer' }], 'descending');
 
 /** Top-ups, from the moment they are asked for. */
 @Injectable()
@@ -127,21 +128,29 @@ export class Payments {
     return everyRow(limit, ROWS_AT_ONCE, (page) => this.page(walletId, page));
   }
 
-  /** Of all wallets, or of those whose owner matches the words by mail address or number. */
-  async latest(limit: number, words: string): Promise<OwnedPayment[]> {
-    const rows = await this.database.query<PaymentRow & { email: string }>(
-      `SELECT p.*, u.email FROM payment p JOIN user_account u ON u.id = p.wallet_id
-        WHERE $2 = '' OR strpos(lower(u.email), lower($2)) > 0 OR u.id::text = $2 ORDER BY p.id DESC LIMIT $1`,
-      [limit, words],
+  /**
+   * Of all wallets, the newest first. Words find an owner by mail address or number, or a payment by its id here or at
+   * the processor.
+   */
+  async search(words: string, request: PageRequest): Promise<Page<OwnedPayment>> {
+    const keyset = newestOfAll.clause(request, 2);
+    const rows = await this.database.query<PaymentRow & { email: string } & Record<string, unknown>>(
+      `SELECT p.*, u.email, ${newestOfAll.positions} FROM payment p JOIN user_account u ON u.id = p.wallet_id
+        WHERE ($1 = '' OR strpos(lower(u.email), lower($1)) > 0 OR u.id::text = $1
+            OR p.public_id::text = lower($1) OR p.payment_intent_id = $1)
+          AND ${keyset.where} ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
+      [words, ...keyset.parameters],
     );
-    return rows.map((row) => ({ payment: paymentOf(row), email: row.email }));
+    const page = newestOfAll.page(rows, request);
+    return { ...page, rows: page.rows.map((row) => ({ payment: paymentOf(row), email: row.email })) };
   }
 
-  /** Paid since then, or begun where nothing was paid. */
-  async since(instant: Date, limit: number): Promise<Payment[]> {
+  /** Of one mode, paid since then, or begun where nothing was paid. */
+  async since(instant: Date, live: boolean, limit: number): Promise<Payment[]> {
     const rows = await this.database.query<PaymentRow>(
-      'SELECT * FROM payment WHERE coalesce(paid_at, created_at) >= $1 ORDER BY id DESC LIMIT $2',
-      [instant, limit],
+      `SELECT * FROM payment WHERE coalesce(paid_at, created_at) >= $1 AND live_mode = $2
+        ORDER BY id DESC LIMIT $3`,
+      [instant, live, limit],
     );
     return rows.map(paymentOf);
   }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type ActivityActor, ActivityLog } from '../../audit';
 import { fault } from '../../kernel';
-import { Database, type Tx } from '../../platform';
+import { Database, Keyset, type Page, type PageRequest, type Tx } from '../../platform';
 import { BillingMails } from './billing-mails';
 import { Cards } from './cards';
 import type { Fact, ProcessorEvent } from './events';
@@ -19,7 +19,7 @@ export interface QuarantinedEvent {
   readonly fact: Fact | null;
 }
 
-interface QuarantineRow {
+interface QuarantineRow extends Record<string, unknown> {
   event_id: string;
   type: string;
   received_at: Date;
@@ -32,6 +32,14 @@ interface Entered {
   readonly problem: Problem | null;
   readonly payment: Payment | null;
 }
+
+const newestFirst = new Keyset(
+  [
+    { sql: 'received_at', kind: 'instant' },
+    { sql: 'event_id', kind: 'text' },
+  ],
+  'descending',
+);
 
 /** Every event is processed once: its row and its effects share a transaction. */
 @Injectable()
@@ -52,29 +60,34 @@ export class ProcessorInbox {
     return entered.outcome;
   }
 
-  /** Facts from an answer of the processor need no inbox: asking again returns the same. */
+  /**
+   * Facts from an answer of the processor need no inbox: asking again returns the same. One that contradicts us waits
+   * in quarantine, once.
+   */
   async learn(fact: Fact): Promise<void> {
-    const { payment } =
-      fact.kind === 'cards'
-        ? { payment: null }
-        : await this.database.transaction((tx) => this.facts.apply(tx, fact), { attempts: 3 });
-    await this.afterwards(fact, payment);
+    if (fact.kind === 'cards') return this.afterwards(fact, null);
+    const { payment, problem } = await this.database.transaction(
+      async (tx) => {
+        const applied = await this.facts.apply(tx, fact);
+        if (applied.problem !== null) await this.quarantine(tx, fact, applied.problem, applied.payment);
+        return applied;
+      },
+      { attempts: 3 },
+    );
+    if (problem === null) await this.afterwards(fact, payment);
   }
 
   /** The newest first. */
-  async quarantined(limit: number): Promise<QuarantinedEvent[]> {
+  async quarantined(request: PageRequest): Promise<Page<QuarantinedEvent>> {
+    const keyset = newestFirst.clause(request, 1);
     const rows = await this.database.query<QuarantineRow>(
-      `SELECT event_id, type, received_at, problem, fact FROM processor_event
-        WHERE outcome = 'quarantined' AND resolved_at IS NULL ORDER BY received_at DESC, event_id LIMIT $1`,
-      [limit],
+      `SELECT event_id, type, received_at, problem, fact, ${newestFirst.positions} FROM processor_event
+        WHERE outcome = 'quarantined' AND resolved_at IS NULL AND ${keyset.where}
+        ORDER BY ${keyset.orderBy} LIMIT ${keyset.limit}`,
+      [...keyset.parameters],
     );
-    return rows.map((row) => ({
-      eventId: row.event_id,
-      type: row.type,
-      receivedAt: row.received_at,
-      problem: row.problem,
-      fact: row.fact,
-    }));
+    const page = newestFirst.page(rows, request);
+    return { ...page, rows: page.rows.map(quarantinedOf) };
   }
 
   /** Set by an operator: the event is tried once more, or dismissed for good. */
@@ -112,6 +125,26 @@ export class ProcessorInbox {
       });
       return how === 'retry' ? 'applied' : 'quarantined';
     });
+  }
+
+  private async quarantine(
+    tx: Tx,
+    fact: Exclude<Fact, { kind: 'cards' }>,
+    problem: Problem,
+    payment: Payment | null,
+  ): Promise<void> {
+    await tx.query(
+      `INSERT INTO processor_event (event_id, type, payment_intent_id, fact, outcome, problem, payment_id)
+       VALUES ($1, $2, $3, $4, 'quarantined', $5, $6) ON CONFLICT (event_id) DO NOTHING`,
+      [
+        `asked_${idOf(fact)}_${problem}`,
+        `asked.${fact.kind}`,
+        fact.intentId,
+        JSON.stringify(fact),
+        problem,
+        payment?.id ?? null,
+      ],
+    );
   }
 
   private async enter(tx: Tx, { id, type, live, fact }: ProcessorEvent): Promise<Entered> {
@@ -152,6 +185,29 @@ export class ProcessorInbox {
     if (mayHaveCard && fact.customerId !== null) await this.cards.refreshOf(fact.customerId);
   }
 }
+
+/** Of what was asked for at the processor. */
+function idOf(fact: Exclude<Fact, { kind: 'cards' }>): string {
+  switch (fact.kind) {
+    case 'session':
+      return fact.sessionId;
+    case 'refund':
+      return fact.refundId;
+    case 'dispute':
+      return fact.disputeId;
+    case 'intent':
+    case 'charge':
+      return fact.intentId;
+  }
+}
+
+const quarantinedOf = (row: QuarantineRow): QuarantinedEvent => ({
+  eventId: row.event_id,
+  type: row.type,
+  receivedAt: row.received_at,
+  problem: row.problem,
+  fact: row.fact,
+});
 
 const intentOf = (fact: Fact | null): string | null =>
   fact === null || fact.kind === 'cards' ? null : fact.intentId;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Nano } from '../../kernel';
 import { Database, RepeatingJob, type Tx } from '../../platform';
-import { Ledger } from '../ledger/ledger';
+import { Ledger, type PostingKind } from '../ledger/ledger';
 
 interface CreditRow {
   readonly grant_id: number;
@@ -87,7 +87,8 @@ export class PromotionBook {
     );
     if (rows.length === 0) return;
     const ref = `${grantId} to ${walletId}`;
-    await this.ledger.post(tx, { walletId, amount, against: 'promotion', kind: 'promotion', ref });
+    const kind: PostingKind = 'promotion';
+    await this.ledger.post(tx, { walletId, amount, against: 'promotion', kind, ref });
   }
 
   private async reclaim(tx: Tx, grantId: number, walletId: number): Promise<void> {
@@ -108,13 +109,8 @@ export class PromotionBook {
     );
     // The amount taken back before makes each part's reference unique.
     const ref = `${grantId} from ${walletId} after ${row.reclaimed}`;
-    await this.ledger.post(tx, {
-      walletId,
-      amount: -amount,
-      against: 'promotion',
-      kind: 'promotion-expired',
-      ref,
-    });
+    const kind: PostingKind = 'promotion-expired';
+    await this.ledger.post(tx, { walletId, amount: -amount, against: 'promotion', kind, ref });
   }
 
   /** Counts the wallet's new spending against its promotions. The row lock makes concurrent runs wait. */

@@ -3,6 +3,7 @@ import { Body, Controller, Param, Query, Req, Res } from '@nestjs/common';
 import { Allow, IsOptional, Length } from 'class-validator';
 import {
   AutomaticTopUp,
+  BillingAccounts,
   type Card,
   Cards,
   isTopUp,
@@ -62,6 +63,7 @@ const notLinked = { none: 'no account is ever linked: there is nothing to change
 export class BillingDataController {
   constructor(
     private readonly parties: WalletParties,
+    private readonly accounts: BillingAccounts,
     private readonly cards: Cards,
     private readonly payments: Payments,
     private readonly automatic: AutomaticTopUp,
@@ -86,7 +88,7 @@ export class BillingDataController {
   @Data('/api/billing/payment-methods', Access.session())
   async paymentMethods(@Req() request: HttpRequest): Promise<object> {
     const { walletId } = await this.parties.mover(request);
-    return { object: 'list', data: (await this.cards.list(walletId)).map(presentCard) };
+    return { object: 'list', data: (await this.cardsOf(walletId)).map(presentCard) };
   }
 
   @Data('/api/billing/payments', Access.session())
@@ -175,6 +177,12 @@ export class BillingDataController {
     return { ok: true, linked: false };
   }
 
+  /** Cards belong to the customer: without one that today's key knows, none can be charged. */
+  private async cardsOf(walletId: number): Promise<Card[]> {
+    const { customerId } = await this.accounts.of(walletId);
+    return customerId === null ? [] : this.cards.list(walletId);
+  }
+
   private async remove(id: string | number, request: HttpRequest): Promise<object> {
     const { walletId } = await this.parties.mover(request);
     await this.cards.remove(walletId, await this.cards.find(walletId, id));
@@ -201,7 +209,7 @@ export class BillingDataController {
         'range',
       );
     }
-    if ((await this.cards.list(walletId)).length === 0) {
+    if ((await this.cardsOf(walletId)).length === 0) {
       throw fault('payment_required', { message: 'Save a card first: it is what is charged.' });
     }
     return { enabled: true, threshold: threshold * nanoPerCent, amountCents, monthlyCeilingCents };

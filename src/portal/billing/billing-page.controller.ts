@@ -67,7 +67,17 @@ export class BillingPageController {
     ]);
     const { isConnected, isTestMode } = this.processor;
     return overviewModel(
-      { party, wallet, account, cards, recent: recent.rows, query, isConnected, isTestMode },
+      {
+        party,
+        wallet,
+        account,
+        // Cards belong to the customer: without one that today's key knows, none can be charged.
+        cards: account.customerId === null ? [] : cards,
+        recent: recent.rows,
+        query,
+        isConnected,
+        isTestMode,
+      },
       { translate: this.pages.textsFor(request), locale: this.pages.localeOf(request) },
     );
   }
@@ -97,7 +107,8 @@ export class BillingPageController {
     const party = await this.parties.mover(request);
     const page = await this.history.page(party.walletId, { cursor: cursor ?? null, limit: ROWS_A_PAGE });
     const translate = this.pages.textsFor(request);
-    const list = listPage(request, page, ledgerList(party, translate), translate);
+    const locale = this.pages.localeOf(request);
+    const list = listPage(request, page, ledgerList(party, { translate, locale }), translate);
     return { ...list, tabs: billingTabs('ledger', translate), isTestMode: this.processor.isTestMode };
   }
 
@@ -126,6 +137,7 @@ export class BillingPageController {
     if (isOpen) response.setHeader('refresh', String(REFRESH_SECONDS));
     return {
       publicId,
+      isTestMode: !payment.live,
       isOpen,
       isPaid: payment.state === 'paid',
       credit: payment.creditedNano,

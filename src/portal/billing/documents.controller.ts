@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { Controller, Get, Param, Query, Req, Res, StreamableFile, UsePipes } from '@nestjs/common';
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
-import { BillingAccounts, PaymentProcessor, Payments, WalletHistory } from '../../billing';
+import { BillingAccounts, Payments, type UsageShare, WalletHistory } from '../../billing';
 import { fault, formatMultiplier, formatUsd, isUuid } from '../../kernel';
 import { Settings } from '../../platform';
 import { Access, Csv, type CsvTable, FormPipe, type HttpRequest, Page, PageRenderer } from '../../web';
@@ -39,7 +39,6 @@ export class BillingDocumentsController {
     private readonly accounts: BillingAccounts,
     private readonly payments: Payments,
     private readonly history: WalletHistory,
-    private readonly processor: PaymentProcessor,
     private readonly pages: PageRenderer,
     private readonly settings: Settings,
   ) {}
@@ -56,16 +55,20 @@ export class BillingDocumentsController {
   async statementFile(@Query() query: FileQuery, @Req() request: HttpRequest): Promise<CsvTable> {
     const { walletId } = await this.parties.reader(request, query.wallet);
     const { from, to } = readSpan(query);
-    const { opening, closing, postings, byMember, byProject, factors } = await this.history.statement(
-      walletId,
-      from,
-      to,
-    );
+    const statement = await this.history.statement(walletId, from, to);
+    const { opening, closing, postings, furtherPostings, byMember, byProject, factors } = statement;
     const rows: (readonly unknown[])[] = [
       ['opening', from, '', '', formatUsd(opening)],
       ...postings.map(({ at, kind, ref, amount }) => ['posting', at, kind, ref, formatUsd(amount)]),
-      ...byMember.map(({ name, requests, cost }) => ['member', '', name, requests, formatUsd(-cost)]),
-      ...byProject.map(({ name, requests, cost }) => ['project', '', name, requests, formatUsd(-cost)]),
+      ...furtherPostings.map(({ kind, count, amount }) => [
+        'further_postings',
+        '',
+        kind,
+        count,
+        formatUsd(amount),
+      ]),
+      ...sharesOf('member', byMember),
+      ...sharesOf('project', byProject),
       ...factors.map((held) => [
         'price_factor',
         held.from,
@@ -116,11 +119,19 @@ export class BillingDocumentsController {
       locale: this.pages.localeOf(request),
       translate: this.pages.textsFor(request),
       brand: this.settings.brandName,
-      isTestMode: this.processor.isTestMode,
       font: this.settings.documentFont,
     };
   }
 }
+
+const sharesOf = (line: 'member' | 'project', shares: readonly UsageShare[]): (readonly unknown[])[] =>
+  shares.map(({ name, requests, cost }) => [
+    name === null ? `other_${line}s` : line,
+    '',
+    name ?? '',
+    requests,
+    formatUsd(-cost),
+  ]);
 
 function fileOf(pdf: Buffer, name: string, response: ServerResponse): StreamableFile {
   response.setHeader('cache-control', 'no-store');

@@ -15,7 +15,6 @@ export interface DocumentLocalisation {
   readonly locale: Locale;
   readonly translate: Translate;
   readonly brand: string;
-  readonly isTestMode: boolean;
   readonly font: string | undefined;
 }
 
@@ -37,7 +36,7 @@ export function receiptPdf(
   const paidAt = formatTime(locale, 'UTC', payment.paidAt ?? payment.createdAt, 'full');
   const refund = [translate('billing.receipt.refunded'), money(payment.refundedCents)];
   return renderPdf({
-    ...frameOf(translate('billing.receipt.heading'), to, localisation),
+    ...frameOf(translate('billing.receipt.heading'), to, localisation, !payment.live),
     facts: [
       [translate('billing.receipt.number'), receiptNumber(payment)],
       [translate('billing.payments.date'), `${paidAt} UTC`],
@@ -72,11 +71,11 @@ export function statementPdf(
   const shares = (heading: string, rows: readonly UsageShare[]) => ({
     heading,
     columns,
-    rows: rows.map(({ name, cost }) => [name, money(cost)]),
-    total: [translate('list.total'), money(rows.reduce((sum, { cost }) => sum + cost, 0n))],
+    rows: rows.map(({ name, cost }) => [shareWords(name, translate), money(cost)]),
+    total: [translate('list.total'), money(statement.usage)],
   });
   return renderPdf({
-    ...frameOf(translate('billing.statement.heading'), to, localisation),
+    ...frameOf(translate('billing.statement.heading'), to, localisation, statement.hasTestMoney),
     facts: [
       [translate('billing.statement.span'), `${day(statement.from)} – ${day(lastDay)} (UTC)`],
       [translate('billing.statement.opening'), money(statement.opening)],
@@ -87,11 +86,18 @@ export function statementPdf(
       {
         heading: translate('billing.statement.postings'),
         columns: [translate('billing.payments.date'), ...columns],
-        rows: statement.postings.map(({ at, kind, amount }) => [
-          day(at),
-          kindWords(kind, translate),
-          money(amount),
-        ]),
+        rows: [
+          ...statement.postings.map(({ at, kind, amount }) => [
+            day(at),
+            kindWords(kind, translate),
+            money(amount),
+          ]),
+          ...statement.furtherPostings.map(({ kind, count, amount }) => [
+            furtherWords(count, translate),
+            kindWords(kind, translate),
+            money(amount),
+          ]),
+        ],
       },
       {
         heading: translate('billing.statement.factors'),
@@ -103,6 +109,14 @@ export function statementPdf(
     ].filter(({ rows }) => rows.length > 0),
   });
 }
+
+/** Whose usage it is; the others of a long list stand in one line. */
+export const shareWords = (name: UsageShare['name'], translate: Translate): string =>
+  name ?? translate('billing.statement.others');
+
+/** In place of a date, where postings stand in one line. */
+export const furtherWords = (count: number, translate: Translate): string =>
+  translate('billing.statement.further', { count });
 
 /** `× 1.125` */
 export const factorText = ({ factor }: FactorInForce): string => `× ${formatMultiplier(BigInt(factor))}`;
@@ -120,7 +134,8 @@ export function factorSpan(
 function frameOf(
   heading: string,
   { owner, invoice }: Addressee,
-  { brand, translate, isTestMode, locale, font }: DocumentLocalisation,
+  { brand, translate, locale, font }: DocumentLocalisation,
+  isTest: boolean,
 ): Pick<PdfDocument, 'heading' | 'brand' | 'to' | 'note' | 'language' | 'font'> {
   return {
     heading,
@@ -133,6 +148,6 @@ function frameOf(
       owner.email,
       ...(invoice.taxId === null ? [] : [`${translate('billing.invoice.tax_id')}: ${invoice.taxId}`]),
     ],
-    note: isTestMode ? translate('billing.banner.test') : null,
+    note: isTest ? `${translate('billing.banner.test-title')} ${translate('billing.banner.test')}` : null,
   };
 }

@@ -1,30 +1,32 @@
-import type { HistoryLine } from '../../billing';
+import { type HistoryLine, postingKinds } from '../../billing';
 import { formatUsd } from '../../kernel';
-import type { RowModel, Translate } from '../../views';
+import { formatTime, type Locale, type RowModel, type Translate } from '../../views';
 import type { ListDescription } from '../../web';
 import { walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
 
-const knownKinds = [
-  'usage',
-  'top-up',
-  'refund',
-  'refund-failed',
-  'dispute',
-  'dispute-won',
-  'adjustment',
-  'promotion',
-];
+const knownKinds: readonly string[] = ['usage', ...postingKinds];
 
 /** What a line of the ledger is called; a kind of another origin keeps its own name. */
 export const kindWords = (kind: string, translate: Translate): string =>
   knownKinds.includes(kind) ? translate(`billing.kind.${kind}`) : kind;
 
-function lineCells({ at, kind, amount, balance, requests }: HistoryLine, translate: Translate): RowModel {
+interface Localisation {
+  readonly translate: Translate;
+  readonly locale: Locale;
+}
+
+function lineCells(
+  { at, kind, amount, balance, requests }: HistoryLine,
+  { translate, locale }: Localisation,
+): RowModel {
   const note = requests === null ? '' : translate('billing.ledger.requests', { count: requests });
   return {
     cells: [
-      { kind: requests === null ? 'time' : 'date', value: at, heading: true },
+      // A day of usage is one of UTC. In a zone east of it, its end is on the next day.
+      requests === null
+        ? { kind: 'time', value: at, heading: true }
+        : { kind: 'text', value: formatTime(locale, 'UTC', at, 'date'), heading: true },
       { kind: 'text', value: kindWords(kind, translate) },
       { kind: 'text', value: note, minor: true },
       { kind: 'money', value: amount, align: 'end' },
@@ -33,7 +35,10 @@ function lineCells({ at, kind, amount, balance, requests }: HistoryLine, transla
   };
 }
 
-export const ledgerList = (party: WalletParty, translate: Translate): ListDescription<HistoryLine> => ({
+export const ledgerList = (
+  party: WalletParty,
+  { translate, locale }: Localisation,
+): ListDescription<HistoryLine> => ({
   heading: translate('billing.ledger.heading'),
   scope: `${walletWords(party, translate)} · ${translate('billing.ledger.days')}`,
   columns: [
@@ -44,7 +49,7 @@ export const ledgerList = (party: WalletParty, translate: Translate): ListDescri
     { label: translate('billing.ledger.balance'), align: 'end' },
   ],
   fields: [],
-  row: (line) => lineCells(line, translate),
+  row: (line) => lineCells(line, { translate, locale }),
   nothingYet: {
     title: translate('billing.ledger.nothing-title'),
     text: translate('billing.ledger.nothing-text'),

@@ -1,7 +1,7 @@
 import type { Statement, UsageShare } from '../../billing';
 import { validationFault } from '../../kernel';
-import { formatTime, type Locale, type TableModel } from '../../views';
-import { type DocumentLocalisation, factorSpan, factorText } from './documents';
+import { formatTime, type Locale, type RowModel, type TableModel } from '../../views';
+import { type DocumentLocalisation, factorSpan, factorText, furtherWords, shareWords } from './documents';
 import { kindWords } from './ledger-model';
 import { billingTabs, walletWords } from './payments-model';
 import type { WalletParty } from './wallet-party';
@@ -54,6 +54,7 @@ export function statementModel(
   const query = `from=${first}&to=${last}`;
   const money = (label: string, value: bigint) => ({ label, figure: { kind: 'money', value } });
   return {
+    isTestMode: statement.hasTestMoney,
     spanScope: `${first} – ${last} · UTC · ${walletWords(party, translate)}`,
     tabs: billingTabs('statements', translate),
     pdfHref: `/dashboard/billing/statements/pdf?${query}`,
@@ -79,7 +80,7 @@ export function statementModel(
         money(translate('billing.statement.closing'), statement.closing),
       ],
     },
-    postings: postingTable(statement, translate),
+    postings: postingTable(statement, locale, translate),
     members: shareTable(translate('billing.statement.members'), statement.byMember, translate),
     projects: shareTable(translate('billing.statement.projects'), statement.byProject, translate),
     factors: statement.factors.length === 0 ? null : factorTable(statement, locale, translate),
@@ -111,24 +112,38 @@ const factorTable = ({ factors }: Statement, locale: Locale, translate: Translat
   },
 });
 
-const postingTable = ({ postings }: Statement, translate: Translate): TableModel => ({
+/** In UTC, as the span is: a reader's own zone could show a day outside of it. */
+const postingTable = (
+  { postings, furtherPostings }: Statement,
+  locale: Locale,
+  translate: Translate,
+): TableModel => ({
   caption: translate('billing.statement.postings'),
   columns: [
-    { label: translate('billing.payments.date') },
+    { label: `${translate('billing.payments.date')} (UTC)` },
     { label: translate('billing.ledger.what') },
     { label: translate('billing.ledger.amount'), align: 'end' },
   ],
-  rows: postings.map(({ at, kind, amount }) => ({
-    cells: [
-      { kind: 'time', value: at, heading: true },
-      { kind: 'text', value: kindWords(kind, translate) },
-      { kind: 'money', value: amount, align: 'end' },
-    ],
-  })),
+  rows: [
+    ...postings.map(({ at, kind, amount }) =>
+      postingRow(formatTime(locale, 'UTC', at, 'minute'), kindWords(kind, translate), amount),
+    ),
+    ...furtherPostings.map(({ kind, count, amount }) =>
+      postingRow(furtherWords(count, translate), kindWords(kind, translate), amount),
+    ),
+  ],
   empty: {
     title: translate('billing.statement.no-postings'),
     text: translate('billing.statement.no-postings-text'),
   },
+});
+
+const postingRow = (when: string, what: string, amount: bigint): RowModel => ({
+  cells: [
+    { kind: 'text', value: when, heading: true },
+    { kind: 'text', value: what },
+    { kind: 'money', value: amount, align: 'end' },
+  ],
 });
 
 const shareTable = (caption: string, rows: readonly UsageShare[], translate: Translate): TableModel => ({
@@ -140,7 +155,7 @@ const shareTable = (caption: string, rows: readonly UsageShare[], translate: Tra
   ],
   rows: rows.map(({ name, requests, cost }) => ({
     cells: [
-      { kind: 'text', value: name, heading: true },
+      { kind: 'text', value: shareWords(name, translate), heading: true },
       { kind: 'number', value: requests, align: 'end' },
       { kind: 'money', value: cost, align: 'end' },
     ],

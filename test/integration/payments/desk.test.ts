@@ -103,6 +103,15 @@ describe('the operators’ desk, mails and the check of the processor', () => {
       expect((await house.send('POST', `${desk}/adjust`, operator, act)).status).toBe(200);
     }
     expect(await house.balance(payer)).toBe(12_500_000_000n);
+    const form = await fetch(`${house.app.url}${desk}/adjust`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { cookie: operator.cookie, accept: 'text/html', origin: house.app.url },
+      body: new URLSearchParams(act),
+    });
+    const notice = form.headers.getSetCookie().map((cookie) => cookie.split(';')[0]);
+    const told = await page('', { ...operator, cookie: [operator.cookie, ...notice].join('; ') });
+    expect(await told.text()).toContain('Nothing was booked again.');
     const down = { ...act, direction: 'debit', amount: '2.50', token: randomUUID() };
     await house.send('POST', `${desk}/adjust`, operator, down);
     expect(await house.balance(payer)).toBe(10n * USD);
@@ -178,6 +187,52 @@ describe('the operators’ desk, mails and the check of the processor', () => {
     });
     expect(away.status).toBe(200);
     expect(await (await page()).text()).not.toContain(id);
+  });
+
+  test('the desk pages through payments and the quarantine, and finds a payment by its IDs', async () => {
+    const intent = await house.topUp(payer, 10);
+    const id = await paymentOf(payer);
+    await house.rows(
+      `INSERT INTO payment (public_id, wallet_id, kind, live_mode, net_cents, fee_cents, gross_cents)
+       SELECT gen_random_uuid(), $1, 'checkout', false, 500, 27, 527 FROM generate_series(1, 50)`,
+      [payer.userId],
+    );
+    await house.rows(
+      `INSERT INTO processor_event (event_id, type, outcome, problem, received_at)
+       SELECT 'evt_paged_' || n, 'charge.refunded', 'quarantined', 'payment', now() - n * interval '1 minute'
+         FROM generate_series(1, 60) n`,
+    );
+    const older = (html: string, name: string): string => {
+      const read = html.replaceAll('&#x3D;', '=').replaceAll('&amp;', '&');
+      return (
+        new RegExp(`href="/dashboard/admin/billing([^"]*\\b${name}=[^"]*)" rel="next"`).exec(read)?.[1] ?? ''
+      );
+    };
+    const first = await (await page(`?q=${payer.userId}`)).text();
+    expect(first).not.toContain(id);
+    expect(await (await page(older(first, 'cursor'))).text()).toContain(id);
+    expect(first).not.toContain('evt_paged_60');
+    expect(await (await page(older(first, 'events'))).text()).toContain('evt_paged_60');
+    for (const words of [id, intent]) expect(await (await page(`?q=${words}`)).text()).toContain(id);
+  });
+
+  test('reconciliation compares payments of today’s mode, and none that was begun before its span', async () => {
+    const operators = house.app.application.get(BillingOperators, { strict: false });
+    await house.topUp(payer, 10);
+    await house.topUp(payer, 11);
+    const mine = async () =>
+      (await operators.reconcile(1)).differences.filter(({ payment }) => payment?.walletId === payer.userId);
+    // Their intents are not on the list: one began before the span, one is of the other mode.
+    for (const [net, change] of [
+      [1000, `created_at = now() - interval '3 days'`],
+      [1100, 'live_mode = true'],
+    ] as const)
+      await house.rows(
+        `UPDATE payment SET payment_intent_id = payment_intent_id || '_gone', ${change}
+          WHERE wallet_id = $1 AND net_cents = $2`,
+        [payer.userId, net],
+      );
+    expect(await mine()).toEqual([]);
   });
 
   test('reconciliation finds what we and the processor tell differently, over several pages of its list', async () => {
@@ -272,6 +327,45 @@ describe('the operators’ desk, mails and the check of the processor', () => {
         '100% of a budget is used: your own budget',
         '50% of a budget is used: your own budget',
       ]);
+    } finally {
+      await spend(0n);
+      await client.end();
+    }
+  });
+
+  test('more budgets than are told in one run are told in the next', async () => {
+    const alerts = house.app.application.get(BillingAlerts, { strict: false });
+    const limits = house.app.application.get(Limits, { strict: false });
+    const people = await house.rows<{ id: number; email: string }>(
+      `INSERT INTO user_account (email, display_name, status)
+       SELECT 'many-' || n || '@example.com', 'many ' || n, 'active' FROM generate_series(1, 205) n RETURNING id, email`,
+    );
+    const ids = people.map(({ id }) => id);
+    await house.app.database.transaction(async (tx) => {
+      for (const id of ids) await limits.set(tx, { kind: 'user', id }, { period: 'monthly', limit: USD });
+    });
+    const { default: pg } = await import('pg');
+    const client = new pg.Client(house.app.environment['MIGRATION_DATABASE_URL'] ?? '');
+    await client.connect();
+    const spend = (nano: bigint) =>
+      client.query(`UPDATE spending_window SET spent = $2 WHERE kind = 'user' AND owner_id = ANY ($1)`, [
+        ids,
+        nano.toString(),
+      ]);
+    try {
+      await client.query(
+        `SELECT open_spending_windows(array_fill('user'::text, ARRAY[205]), $1::bigint[], now())`,
+        [ids],
+      );
+      await spend((USD * 9n) / 10n);
+      await alerts.look();
+      await alerts.look();
+      const outbox = house.app.application.get(Outbox, { strict: false });
+      const reached = async (): Promise<number> => {
+        const mails = await outbox.list();
+        return new Set(mails.filter(({ to }) => to.startsWith('many-')).map(({ to }) => to)).size;
+      };
+      await until(async () => (await reached()) === 205);
     } finally {
       await spend(0n);
       await client.end();

@@ -130,6 +130,42 @@ describe('top-ups and the events of the processor', () => {
     expect(await house.balance(payer)).toBe(10n * USD);
   });
 
+  test.each([
+    ['after', false],
+    ['before', true],
+  ])('a dispute above its charge takes the credit, told %s the payment', async (_, isReversed) => {
+    const session = await house.checkout(payer, 50);
+    account().pay(session);
+    const dispute = account().dispute(String(account().sessions.get(session)?.['payment_intent']), 5310);
+    const events = account().events.splice(0);
+    for (const event of isReversed ? events.toReversed() : events)
+      expect((await deliver(house.app.url, event)).status).toBe(200);
+    expect(await house.balance(payer)).toBe(0n);
+    account().closeDispute(dispute.id, 'won');
+    await house.deliverAll();
+    expect(await house.balance(payer)).toBe(50n * USD);
+    expect(
+      await house.rows(
+        `SELECT 1 FROM processor_event WHERE outcome = 'quarantined' AND fact->>'disputeId' = $1`,
+        [dispute.id],
+      ),
+    ).toEqual([]);
+  });
+
+  test('an inquiry takes nothing, and takes the credit once it becomes a dispute under the same id', async () => {
+    const [closed, escalated] = [await house.topUp(payer, 10), await house.topUp(payer, 15)];
+    const [first, second] = [account().inquire(closed), account().inquire(escalated)];
+    await house.deliverAll();
+    expect(await house.balance(payer)).toBe(25n * USD);
+    account().closeInquiry(first.id);
+    account().escalate(second.id);
+    await house.deliverAll();
+    expect(await house.balance(payer)).toBe(10n * USD);
+    account().closeDispute(second.id, 'won');
+    for (const event of account().events.splice(0).reverse()) await deliver(house.app.url, event);
+    expect(await house.balance(payer)).toBe(25n * USD);
+  });
+
   test('a payment that takes days is credited when it is there, and not when it fails', async () => {
     const [kept, broken] = [await house.checkout(payer, 10), await house.checkout(payer, 11)];
     account().promise(kept);
@@ -193,6 +229,8 @@ describe('top-ups and the events of the processor', () => {
     expect(await post(text, signature(text, ''))).toBe(400);
     expect(await post(text, signature(text, undefined, now - 301))).toBe(400);
     expect(await post(text, signature(text, undefined, now + 360))).toBe(400);
+    const stale = signature(text, undefined, now - 301);
+    for (const twice of [`t=${now},${stale}`, `${stale},t=${now}`]) expect(await post(text, twice)).toBe(400);
     expect(await post(JSON.stringify(JSON.parse(text), null, 1), signature(text))).toBe(400);
     expect(await post(text, '')).toBe(400);
     expect(await post(text, 't=1,v1=')).toBe(400);

@@ -130,19 +130,47 @@ export class ProcessorAccount {
   }
 
   dispute(intentId: string, amount?: number): Stored {
+    const dispute = this.newDispute(intentId, amount, 'needs_response');
+    this.emit('charge.dispute.created', dispute);
+    this.emit('charge.dispute.funds_withdrawn', dispute);
+    return dispute;
+  }
+
+  /** The bank asks first, and takes no money. */
+  inquire(intentId: string): Stored {
+    const dispute = this.newDispute(intentId, undefined, 'warning_needs_response');
+    this.emit('charge.dispute.created', dispute);
+    return dispute;
+  }
+
+  /** An inquiry becomes a dispute under the same id, and its money is withdrawn. */
+  escalate(id: string): void {
+    const dispute = this.disputes.get(id);
+    if (dispute === undefined) throw missing('dispute');
+    dispute['status'] = 'needs_response';
+    this.emit('charge.dispute.updated', dispute);
+    this.emit('charge.dispute.funds_withdrawn', dispute);
+  }
+
+  closeInquiry(id: string): void {
+    const dispute = this.disputes.get(id);
+    if (dispute === undefined) throw missing('dispute');
+    dispute['status'] = 'warning_closed';
+    this.emit('charge.dispute.closed', dispute);
+  }
+
+  private newDispute(intentId: string, amount: number | undefined, status: string): Stored {
     const charge = this.chargeOf(intentId);
     charge['disputed'] = true;
-    const dispute = this.keep(this.disputes, 'du', {
+    return this.keep(this.disputes, 'du', {
       object: 'dispute',
       amount: amount ?? charge['amount'],
       currency: charge['currency'],
       charge: charge.id,
       payment_intent: intentId,
-      status: 'needs_response',
+      status,
       reason: 'fraudulent',
     });
-    this.emit('charge.dispute.created', dispute);
-    return dispute;
   }
 
   closeDispute(id: string, outcome: 'won' | 'lost'): void {
@@ -150,6 +178,7 @@ export class ProcessorAccount {
     if (dispute === undefined) throw missing('dispute');
     dispute['status'] = outcome;
     this.emit('charge.dispute.closed', dispute);
+    if (outcome === 'won') this.emit('charge.dispute.funds_reinstated', dispute);
   }
 
   /** What the customer does on the hosted page. `confirmed` answers the question of 3-D Secure. */
@@ -314,6 +343,7 @@ export class ProcessorAccount {
   }
 
   private refuse(intent: Stored, code: string, declineCode: string | null): void {
+    intent['status'] = 'requires_payment_method';
     intent['last_payment_error'] = {
       type: 'card_error',
       code,

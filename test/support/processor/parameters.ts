@@ -40,7 +40,7 @@ const schemas: Readonly<Record<string, Schema>> = {
     'payment_intent_data[metadata][]': 'text',
     'payment_intent_data[setup_future_usage]': ['off_session', 'on_session'],
   },
-  'GET /v1/checkout/sessions/:id': {},
+  'GET /v1/checkout/sessions/:id': { 'expand[]': 'text' },
   'GET /v1/payment_methods': {
     customer: 'text',
     type: ['card'],

@@ -126,7 +126,7 @@ export class ProcessorSimulator {
       case 'POST /v1/checkout/sessions':
         return account.createSession(given, this.url);
       case 'GET /v1/checkout/sessions/:id':
-        return found(account.sessions, id);
+        return this.withIntent(found(account.sessions, id), given);
       case 'GET /v1/payment_methods':
         return listOf(
           [...account.methods.values()].filter(({ customer }) => customer === given.get('customer')),
@@ -160,6 +160,12 @@ export class ProcessorSimulator {
           message: `Unrecognized request URL (${call}).`,
         });
     }
+  }
+
+  private withIntent(session: Stored, given: Parameters): Stored {
+    const intent = this.account.intents.get(String(session['payment_intent']));
+    const isWanted = [...given.values()].includes('payment_intent');
+    return isWanted && intent !== undefined ? { ...session, payment_intent: intent } : session;
   }
 
   private expanded(intent: Stored, given: Parameters): Stored {
