@@ -149,7 +149,7 @@ export class AutorouterController {
     const candidates = this.openModels(request)
       .filter((model) => isIncluded(model, policy))
       .map(({ name }) => name);
-    const reports = reportsOf(scored, policy.reference_model ?? null);
+    const reports = await reportsOf(scored, policy.reference_model ?? null);
     const report = usableReport(reports);
     return {
       ...{ days, chosen, totals, byDay, byWeek, reasons, latest, excluded, measured, report, candidates },
