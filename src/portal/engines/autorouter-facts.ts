@@ -11,9 +11,31 @@ import type {
   WeekOfDecisions,
 } from '../../quality';
 import type { AutoSettingsStore, effectivePolicy, Readiness } from '../../routing';
+import type { QualityView } from './quality/quality-access';
+
+/** What judged answers say; empty where the organisation does not let the reader see it. */
+export interface ScoreFacts {
+  readonly quality: QualityView['state'];
+  readonly measured: MeasuredDifference;
+  /** Of the latest judge that scored enough; null while nothing was judged. */
+  readonly report: QualityReport | null;
+  /** What every place of the dial would have chosen of the last judged requests. */
+  readonly dials: readonly DialOutcome[];
+  /** A later judge has scored too little for figures. */
+  readonly isOfEarlierJudge: boolean;
+  readonly isSimulated: boolean;
+}
+
+export const noScores: Omit<ScoreFacts, 'quality'> = {
+  measured: { pairs: 0, quality: null, costRatio: null, latencyMs: null },
+  report: null,
+  dials: [],
+  isOfEarlierJudge: false,
+  isSimulated: false,
+};
 
 /** Everything that the page of the autorouter and its JSON say. */
-export interface AutorouterFacts {
+export interface AutorouterFacts extends ScoreFacts {
   readonly days: number;
   readonly chosen: readonly ChosenModel[];
   readonly totals: DecisionTotals;
@@ -23,16 +45,8 @@ export interface AutorouterFacts {
   /** Models that settings and access leave to choose from. */
   readonly candidates: readonly string[];
   readonly reference: string | null;
-  /** What every place of the dial would have chosen of the last judged requests. */
-  readonly dials: readonly DialOutcome[];
   readonly latest: readonly MadeDecision[];
   readonly excluded: Readonly<Record<string, number>>;
-  readonly measured: MeasuredDifference;
-  /** Of the latest judge that scored enough; null while nothing was judged. */
-  readonly report: QualityReport | null;
-  /** A later judge has scored too little for figures. */
-  readonly isOfEarlierJudge: boolean;
-  readonly isSimulated: boolean;
   readonly levels: Awaited<ReturnType<AutoSettingsStore['levels']>>;
   readonly policy: ReturnType<typeof effectivePolicy>;
   /** Null without an organisation: nothing is learned then. */

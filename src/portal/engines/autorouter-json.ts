@@ -13,7 +13,7 @@ export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object 
     policy: {
       effective: presentAutoPolicy(facts.levels),
       source_level: policy.level,
-      levels: facts.levels,
+      levels: ownLevels(facts.levels, scope),
     },
     requests: chosen.reduce((sum, { requests }) => sum + requests, 0),
     cost: toJsonNumber(chosen.reduce((sum, { costNano }) => sum + costNano, 0n)),
@@ -37,6 +37,7 @@ export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object 
     by_model: report?.models ?? [],
     by_bucket: report?.buckets ?? [],
     judge_version: report?.judgeVersion ?? null,
+    quality_reports: facts.quality,
     is_simulated: facts.isSimulated,
     decisions: facts.latest.map(presentDecision),
     excluded: facts.excluded,
@@ -45,6 +46,13 @@ export function presentAutorouter(facts: AutorouterFacts, scope: Scope): object 
     learning: presentLearning(facts),
     evaluation_spend_usd: evaluationSpend === null ? null : formatUsd(evaluationSpend),
   };
+}
+
+/** The levels that the reader may set: what others wrote down there is for those who administer it. */
+function ownLevels(levels: AutorouterFacts['levels'], { kind }: Scope): AutorouterFacts['levels'] {
+  if (kind === 'platform') return levels;
+  const { platform: _platform, organisation, ...own } = levels;
+  return kind === 'organisation' && organisation !== undefined ? { organisation, ...own } : own;
 }
 
 const presentTotals = ({ totals, measured }: AutorouterFacts) => ({

@@ -41,6 +41,10 @@ export interface AutorouterPageModel {
   readonly scope: string;
   readonly periods: PeriodPickerModel;
   readonly state: BannerModel;
+  /** Said where the organisation does not let the reader see scores. */
+  readonly withoutScores: BannerModel | null;
+  /** Cards of scores are left out where the reader may not see any. */
+  readonly hasScores: boolean;
   readonly simulated: BannerModel | null;
   readonly earlierJudge: BannerModel | null;
   readonly tiles: readonly TileModel[];
@@ -82,6 +86,8 @@ export function autorouterPage({ request, facts, settings, localisation }: PageF
       zone: timeZone,
     },
     state: stateOf(facts, localisation),
+    withoutScores: withoutScores(facts, localisation),
+    hasScores: facts.quality !== 'closed',
     simulated: facts.isSimulated ? simulatedBanner(translate) : null,
     earlierJudge: facts.isOfEarlierJudge
       ? {
@@ -170,6 +176,15 @@ function stateOf({ policy, learning }: AutorouterFacts, { translate, locale }: L
     }),
   };
 }
+
+const withoutScores = ({ quality }: AutorouterFacts, { translate }: Localisation): BannerModel | null =>
+  quality === 'open'
+    ? null
+    : {
+        tone: 'neutral',
+        title: translate(`qualitative.${quality}-title`),
+        text: translate(`qualitative.${quality}-text`),
+      };
 
 function calibrationTable({ report }: AutorouterFacts, localisation: Localisation): TableModel {
   const { translate, locale } = localisation;

@@ -30,7 +30,7 @@ export function autorouterTiles(facts: AutorouterFacts, localisation: Localisati
       figure: { kind: 'percent', value: share(doubtful) },
       note: text('in-doubt-note'),
     },
-    ...measuredTiles(facts, localisation),
+    ...(facts.quality === 'closed' ? [] : measuredTiles(facts, localisation)),
     estimateTile(facts, localisation),
     { label: text('failovers'), figure: { kind: 'number', value: totals.failovers } },
     words(

@@ -39,9 +39,10 @@ import {
   viewScope,
 } from '../../web';
 import { DAY_MS } from '../lists/days';
-import type { AutorouterFacts } from './autorouter-facts';
+import { type AutorouterFacts, noScores, type ScoreFacts } from './autorouter-facts';
 import { presentAutorouter } from './autorouter-json';
 import { autorouterPage } from './autorouter-page';
+import { QualityAccess } from './quality/quality-access';
 
 const USUAL_DAYS = 30;
 const MOST_DAYS = 365;
@@ -68,6 +69,7 @@ class AutorouterPageQuery extends AutorouterQuery {
 @Controller()
 export class AutorouterController {
   constructor(
+    private readonly access: QualityAccess,
     private readonly models: ChosenModelsQuery,
     private readonly decisions: DecisionQuery,
     private readonly judged: JudgedDecisions,
@@ -116,53 +118,59 @@ export class AutorouterController {
     const organisationId = this.organisationOf(request, scope);
     const from = new Date(Date.now() - days * DAY_MS);
     const audience = { organisationId, userId, keyId: null };
-    const [
-      chosen,
-      totals,
-      byDay,
-      byWeek,
-      reasons,
-      latest,
-      excluded,
-      measured,
-      scored,
-      share,
-      levels,
-      state,
-      spent,
-    ] = await Promise.all([
-      this.models.of(scope, AUTO, from),
-      this.decisions.totals(scope, from),
-      this.decisions.byDay(scope, from, timeZone),
-      this.decisions.byWeek(scope, from, timeZone),
-      this.decisions.reasons(scope, from),
-      this.decisions.latest(scope, from),
-      this.decisions.exclusions(scope, from),
-      this.decisions.measured(scope, from),
-      this.scores.scored(scope, { from }),
-      this.scores.choices(scope, from),
-      this.settings.levels(audience),
-      organisationId === null ? null : this.states.of(organisationId),
-      scope.kind === 'user' ? null : this.ledger.spentSince(organisationId, from),
-    ]);
+    const [chosen, totals, byDay, byWeek, reasons, latest, excluded, levels, state, spent] =
+      await Promise.all([
+        this.models.of(scope, AUTO, from),
+        this.decisions.totals(scope, from),
+        this.decisions.byDay(scope, from, timeZone),
+        this.decisions.byWeek(scope, from, timeZone),
+        this.decisions.reasons(scope, from),
+        this.decisions.latest(scope, from),
+        this.decisions.exclusions(scope, from),
+        this.settings.levels(audience),
+        organisationId === null ? null : this.states.of(organisationId),
+        scope.kind === 'user' ? null : this.ledger.spentSince(organisationId, from),
+      ]);
     const policy = effectivePolicy(levels);
     const candidates = this.openModels(request)
       .filter((model) => isIncluded(model, policy))
       .map(({ name }) => name);
-    const reports = reportsOf(scored, policy.reference_model ?? null);
-    const report = usableReport(reports);
+    const scores = await this.scoreFacts(request, from, policy, { candidates, state });
     return {
-      ...{ days, chosen, totals, byDay, byWeek, reasons, latest, excluded, measured, report, candidates },
-      reference: referenceIn(policy, candidates, report),
-      dials: await this.preview(scope, from, policy, { candidates, state }),
-      isOfEarlierJudge: report !== (reports[0] ?? null),
-      isSimulated: share.simulated,
+      ...{ days, chosen, totals, byDay, byWeek, reasons, latest, excluded, candidates },
+      ...scores,
+      reference: referenceIn(policy, candidates, scores.report),
       levels,
       policy,
       learning: state === null ? null : readiness(state, candidates),
       stateVersion: state?.version ?? 0,
       learnedAt: state === null ? null : learnedAt(state),
       evaluationSpend: spent,
+    };
+  }
+
+  /** What judged answers say, for those whom the organisation lets read it. */
+  private async scoreFacts(
+    request: HttpRequest,
+    from: Date,
+    policy: EffectiveAutoPolicy,
+    known: { readonly candidates: readonly string[]; readonly state: RouterState | null },
+  ): Promise<ScoreFacts> {
+    const view = await this.access.of(request);
+    if (view.state !== 'open') return { ...noScores, quality: view.state };
+    const { scope } = view;
+    const [measured, scored, { simulated }, dials] = await Promise.all([
+      this.decisions.measured(scope, from),
+      this.scores.scored(scope, { from }),
+      this.scores.choices(scope, from),
+      this.preview(scope, from, policy, known),
+    ]);
+    const reports = await reportsOf(scored, policy.reference_model ?? null);
+    const report = usableReport(reports);
+    return {
+      ...{ quality: view.state, measured, report, dials },
+      isOfEarlierJudge: report !== (reports[0] ?? null),
+      isSimulated: simulated,
     };
   }
 

@@ -2,7 +2,7 @@ import { SqlParameters, withinRecordScope } from '../../audit';
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../kernel';
 import { Database } from '../../platform';
-import { type Interval, LEAST_SAMPLE, pairedDifference, ratioOf, type Weighted } from '../report/statistics';
+import { comparePairs, type Interval, LEAST_SAMPLE, ratioOf, type Weighted } from '../report/statistics';
 import { answeredBy, autoRecords, costRatio } from './auto-records';
 
 /** Totals of requests for `auto`. Figures derived from the router's own expectations are called estimates. */
@@ -227,7 +227,7 @@ export class DecisionQuery {
     const at = (share: number): number => later[Math.floor(share * (later.length - 1))] ?? 0;
     return {
       pairs: rows.length,
-      quality: pairedDifference(rows),
+      quality: (await comparePairs(rows))?.interval ?? null,
       costRatio: ratioOf(
         rows.map(({ cost, costOther, weight }) => ({ value: cost, other: costOther, weight })),
       ),

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { doubtOf, type ExplainedCandidate, retuned, type Tuning, tuningOf } from '../../routing';
 import { type Interval, LEAST_SAMPLE, meanOf, ratioOf } from '../report/statistics';
 
@@ -52,8 +53,17 @@ const DIALS = Array.from({ length: 11 }, (_, dial) => dial);
  * Every request on its own, by what the router believed when it came: conversations, tool results and drift are left
  * out. Believed figures choose; measured figures are what is reported.
  */
-export function dialPreview(decisions: readonly JudgedDecision[], rules: PreviewRules): DialOutcome[] {
-  return DIALS.map((dial) => outcomeOf(dial, decisions, rules));
+export async function dialPreview(
+  decisions: readonly JudgedDecision[],
+  rules: PreviewRules,
+): Promise<DialOutcome[]> {
+  const outcomes: DialOutcome[] = [];
+  for (const dial of DIALS) {
+    outcomes.push(outcomeOf(dial, decisions, rules));
+    // A thousand decisions take milliseconds: other work of the node has its turn.
+    await nextTurn();
+  }
+  return outcomes;
 }
 
 function outcomeOf(dial: number, decisions: readonly JudgedDecision[], rules: PreviewRules): DialOutcome {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Nano, nanoPerUsd, uuidv7 } from '../../kernel';
 import { Database } from '../../platform';
+import type { BudgetLeft } from '../sampling/sampling-rate';
 
 export type EvaluationPurpose = 'replay' | 'judge' | 'compare';
 
@@ -62,6 +63,21 @@ export class EvaluationLedger {
        SELECT count(*)::integer AS closed FROM closed`,
     );
     return row?.closed ?? 0;
+  }
+
+  /** Which share of the month's budget is left, with what is under way, and which share of the month. */
+  async left(organisationId: number, monthlyBudget: number): Promise<BudgetLeft> {
+    const [row] = await this.database.query<{ spent: string; time: number }>(
+      `SELECT coalesce(sum(coalesce(c.cost_nano, c.expected_nano)), 0)::text AS spent,
+              (1 - extract(epoch FROM now() - m.began)
+                 / extract(epoch FROM date_add(m.began, '1 month', 'UTC') - m.began))::float8 AS time
+         FROM (SELECT date_trunc('month', now(), 'UTC') AS began) AS m
+         LEFT JOIN evaluation_call c ON c.organisation_id = $1 AND c.made_at >= m.began GROUP BY m.began`,
+      [organisationId],
+    );
+    const budget = Number(BigInt(monthlyBudget) * nanoPerUsd);
+    const money = budget === 0 ? 0 : 1 - Number(row?.spent ?? 0) / budget;
+    return { money, time: row?.time ?? 1 };
   }
 
   /** Since the instant, of one organisation or of all. */

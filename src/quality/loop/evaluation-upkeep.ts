@@ -19,19 +19,23 @@ export class EvaluationUpkeep {
 
   @RepeatingJob({ name: 'evaluation', cron: '*/10 * * * *' })
   async tidy(signal: AbortSignal): Promise<void> {
-    await this.dropContent();
+    await this.dropContent(signal);
     await this.ledger.closeOpen();
     await this.takeUp(signal);
     await this.forgetOld();
   }
 
   /** What was not judged in its time never is: its text is gone. */
-  private async dropContent(): Promise<void> {
-    const overdue = await this.database.query<{ request_id: string }>(
-      `SELECT request_id FROM quality_sample WHERE content IS NOT NULL AND content_until < now()
-          AND state IN ('waiting', 'replayed', 'judged') ORDER BY content_until LIMIT ${AT_ONCE}`,
-    );
-    for (const { request_id: requestId } of overdue) await this.samples.close(requestId, 'expired');
+  private async dropContent(signal: AbortSignal): Promise<void> {
+    let found: number;
+    do {
+      const overdue = await this.database.query<{ request_id: string }>(
+        `SELECT request_id FROM quality_sample WHERE content IS NOT NULL AND content_until < now()
+            AND state IN ('waiting', 'replayed', 'judged') ORDER BY content_until LIMIT ${AT_ONCE}`,
+      );
+      for (const { request_id: requestId } of overdue) await this.samples.close(requestId, 'expired');
+      found = overdue.length;
+    } while (found === AT_ONCE && !signal.aborted);
     await this.database.query(
       `WITH over AS (
          UPDATE quality_sample SET content = NULL, content_until = NULL

@@ -1,15 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   calibrationBins,
   type CalibrationBin,
   calibrationError,
-  differenceChance,
+  comparePairs,
   discoveries,
   type Interval,
   LEAST_SAMPLE,
   lengthControlled,
   type LengthPair,
   meanOf,
-  pairedDifference,
 } from './statistics';
 
 /** What of a score row a report needs. */
@@ -84,48 +84,61 @@ export interface QualityReport {
   };
 }
 
-/** One report a judge version, the latest first. */
-export function reportsOf(rows: readonly ScoredAnswer[], reference: string | null): QualityReport[] {
+/** One report a judge version, the latest first. Other work of the node has its turn meanwhile. */
+export async function reportsOf(
+  rows: readonly ScoredAnswer[],
+  reference: string | null,
+): Promise<QualityReport[]> {
   const versions = Map.groupBy(rows, ({ judgeVersion }) => judgeVersion);
-  return [...versions]
-    .sort(([, one], [, other]) => lastDay(other).localeCompare(lastDay(one)))
-    .map(([judgeVersion, within]) => reportOf(judgeVersion, within, reference));
+  const sorted = [...versions].sort(([, one], [, other]) => lastDay(other).localeCompare(lastDay(one)));
+  const reports: QualityReport[] = [];
+  for (const [judgeVersion, within] of sorted) reports.push(await reportOf(judgeVersion, within, reference));
+  return reports;
 }
 
 /** The latest report that has figures of two models or more; where none has, the latest. */
 export const usableReport = (reports: readonly QualityReport[]): QualityReport | null =>
   reports.find(({ models }) => models.filter(({ mean }) => mean !== null).length > 1) ?? reports[0] ?? null;
 
-function reportOf(judgeVersion: string, rows: readonly ScoredAnswer[], wanted: string | null): QualityReport {
+async function reportOf(
+  judgeVersion: string,
+  rows: readonly ScoredAnswer[],
+  wanted: string | null,
+): Promise<QualityReport> {
+  await nextTurn();
   const models = Map.groupBy(rows, ({ model }) => model);
   const reference = wanted !== null && models.has(wanted) ? wanted : mostScored(models);
-  const pairsOf = new Map(
-    [...models.keys()].map((model) => [model, model === reference ? [] : pairs(rows, model, reference)]),
-  );
-  const compared = [...pairsOf].filter(([, found]) => found.length >= LEAST_SAMPLE);
-  const found = discoveries(compared.map(([, list]) => differenceChance(list)));
-  const significant = new Set(compared.flatMap(([model], place) => (found[place] === true ? [model] : [])));
+  const differences = await differencesOf(models, reference);
+  const reports: ModelReport[] = [];
+  for (const [model, within] of models) {
+    reports.push(modelReport(model, within, differences.get(model) ?? null));
+    await nextTurn();
+  }
+  const buckets = bucketsOf(rows);
+  await nextTurn();
+  const trend = trendOf(rows);
+  await nextTurn();
   return {
-    judgeVersion,
-    rows: rows.length,
-    reference,
-    models: [...models]
-      .map(([model, within]) => ({
-        model,
-        count: within.length,
-        mean: meanOf(within.map(weighted)),
-        cost: meanOf(within.map(({ costNano, weight }) => ({ value: costNano, weight }))),
-        difference: differenceOf(pairsOf.get(model) ?? [], significant.has(model)),
-        wins: within.filter(({ preference }) => preference === 'b').length,
-        ties: within.filter(({ preference }) => preference === 'tie' || preference === 'inconsistent').length,
-        losses: within.filter(({ preference }) => preference === 'a').length,
-      }))
-      .sort((one, other) => (other.mean?.value ?? -1) - (one.mean?.value ?? -1)),
-    buckets: bucketsOf(rows),
-    trend: trendOf(rows),
-    calibration: calibrationOf(rows),
+    ...{ judgeVersion, rows: rows.length, reference, buckets, trend },
+    models: reports.sort((one, other) => (other.mean?.value ?? -1) - (one.mean?.value ?? -1)),
+    calibration: await calibrationOf(rows),
   };
 }
+
+const modelReport = (
+  model: string,
+  within: readonly ScoredAnswer[],
+  difference: Difference | null,
+): ModelReport => ({
+  model,
+  count: within.length,
+  mean: meanOf(within.map(weighted)),
+  cost: meanOf(within.map(({ costNano, weight }) => ({ value: costNano, weight }))),
+  difference,
+  wins: within.filter(({ preference }) => preference === 'b').length,
+  ties: within.filter(({ preference }) => preference === 'tie' || preference === 'inconsistent').length,
+  losses: within.filter(({ preference }) => preference === 'a').length,
+});
 
 const weighted = ({ total, weight }: ScoredAnswer) => ({ value: total, weight });
 
@@ -139,24 +152,45 @@ function mostScored(models: ReadonlyMap<string, readonly ScoredAnswer[]>): strin
   return served.sort(([, one], [, other]) => other - one)[0]?.[0] ?? null;
 }
 
-/** Answers of both models to the same request. */
-function pairs(rows: readonly ScoredAnswer[], model: string, reference: string | null): LengthPair[] {
+/** Of all models that have enough pairs with the reference; which of them stand is decided by all together. */
+async function differencesOf(
+  models: ReadonlyMap<string, readonly ScoredAnswer[]>,
+  reference: string | null,
+): Promise<ReadonlyMap<string, Difference>> {
   const ofReference = new Map(
-    rows.filter((row) => row.model === reference).map((row) => [row.requestId, row] as const),
+    (models.get(reference ?? '') ?? []).map((row) => [row.requestId, row] as const),
   );
-  return rows.flatMap((row) => {
-    const other = row.model === model ? ofReference.get(row.requestId) : undefined;
+  const compared: { model: string; chance: number; difference: Omit<Difference, 'isSignificant'> }[] = [];
+  for (const [model, rows] of models) {
+    if (model === reference) continue;
+    const found = pairsOf(rows, ofReference);
+    await nextTurn();
+    const comparison = await comparePairs(found);
+    if (comparison === null) continue;
+    const { interval, chance } = comparison;
+    const difference = { ...interval, pairs: found.length, lengthControlled: lengthControlled(found) };
+    compared.push({ model, chance, difference });
+  }
+  const stands = discoveries(compared.map(({ chance }) => chance));
+  return new Map(
+    compared.map(({ model, difference }, place) => [
+      model,
+      { ...difference, isSignificant: stands[place] === true },
+    ]),
+  );
+}
+
+/** Answers of both models to the same request. */
+const pairsOf = (
+  rows: readonly ScoredAnswer[],
+  ofReference: ReadonlyMap<string, ScoredAnswer>,
+): LengthPair[] =>
+  rows.flatMap((row) => {
+    const other = ofReference.get(row.requestId);
     if (other === undefined) return [];
     const lengthRatio = Math.log((row.length + 1) / (other.length + 1));
     return [{ value: row.total - other.total, weight: row.weight, lengthRatio }];
   });
-}
-
-function differenceOf(found: readonly LengthPair[], isSignificant: boolean): Difference | null {
-  const difference = pairedDifference(found);
-  if (difference === null) return null;
-  return { ...difference, pairs: found.length, isSignificant, lengthControlled: lengthControlled(found) };
-}
 
 const MOST_BUCKETS = 60;
 
@@ -200,13 +234,15 @@ function mondayOf(day: string): string {
 }
 
 /** Of predictions that were made before their scores were learned. */
-function calibrationOf(rows: readonly ScoredAnswer[]): QualityReport['calibration'] {
-  const predicted = rows.flatMap((row) =>
-    row.predicted === null ? [] : [{ ...row, predicted: row.predicted, observed: row.total / 100 }],
+async function calibrationOf(rows: readonly ScoredAnswer[]): Promise<QualityReport['calibration']> {
+  const predicted = rows.flatMap(({ requestId, predicted, total }) =>
+    predicted === null ? [] : [{ requestId, predicted, observed: total / 100 }],
   );
+  await nextTurn();
   const requests = [...Map.groupBy(predicted, ({ requestId }) => requestId).values()].filter(
     (answers) => answers.length > 1,
   );
+  await nextTurn();
   const right = requests.filter((answers) => {
     const expected = answers.reduce((best, row) => (row.predicted > best.predicted ? row : best));
     return answers.every(({ observed }) => observed <= expected.observed);

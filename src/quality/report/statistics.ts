@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 /** A figure and the interval that it lies in with 95 %. */
 export interface Interval {
   readonly value: number;
@@ -15,6 +17,10 @@ export interface Weighted {
 export const LEAST_SAMPLE = 20;
 
 const RESAMPLES = 1_000;
+/** From so many pairs on the means of resamples are normal for every practical purpose. */
+const MOST_RESAMPLED = 1_000;
+/** A few milliseconds' work: then other work of the node has its turn. */
+const DRAWS_AT_ONCE = 200_000;
 
 /** The weighted mean with Student's interval over the effective number of rows; null where there are too few. */
 export function meanOf(rows: readonly Weighted[]): Interval | null {
@@ -41,24 +47,51 @@ export function ratioOf(pairs: readonly WeightedPair[]): Interval | null {
   return { value: ratio, low: Math.max(0, ratio - margin), high: ratio + margin };
 }
 
-/** How far apart pairs are, by resampling whole pairs; null where there are too few. */
-export function pairedDifference(pairs: readonly Weighted[], seed = 1): Interval | null {
-  if (pairs.length < LEAST_SAMPLE) return null;
-  const means = resampled(pairs, seed);
-  return {
-    value: momentsOf(pairs).mean,
-    low: quantile(means, 0.025),
-    high: quantile(means, 0.975),
-  };
+interface PairedComparison {
+  readonly interval: Interval;
+  /** How likely so large a difference is where there is none. */
+  readonly chance: number;
 }
 
-/** How likely so large a difference is where there is none: twice the share of resamples beyond zero. */
-export function differenceChance(pairs: readonly Weighted[], seed = 1): number {
-  const means = resampled(pairs, seed);
+/**
+ * How far apart pairs are; null where there are too few. Whole pairs are resampled up to a bound; beyond it Student's
+ * interval says the same, without a draw.
+ */
+export async function comparePairs(pairs: readonly Weighted[], seed = 1): Promise<PairedComparison | null> {
+  const student = meanOf(pairs);
+  if (student === null) return null;
+  if (pairs.length > MOST_RESAMPLED) return { interval: student, chance: studentChance(pairs) };
+  const means = await resampled(pairs, seed);
+  const interval = { value: student.value, low: quantile(means, 0.025), high: quantile(means, 0.975) };
+  return { interval, chance: resampledChance(means) };
+}
+
+/** Twice the share of resamples beyond zero. */
+function resampledChance(means: Float64Array): number {
   const below = means.filter((mean) => mean <= 0).length;
   const above = means.filter((mean) => mean >= 0).length;
   // Never zero: more resamples might have found one.
   return Math.min(1, (2 * (Math.min(below, above) + 1)) / (RESAMPLES + 1));
+}
+
+/** Of both tails of Student's distribution, by the normal distribution that lies next to it. */
+function studentChance(rows: readonly Weighted[]): number {
+  const { mean, deviation, effective } = momentsOf(rows);
+  const degrees = Math.max(1, effective - 1);
+  const t = Math.abs(mean) / (deviation / Math.sqrt(effective));
+  if (Number.isNaN(t)) return 1;
+  if (t === Infinity) return 0;
+  return normalTails((t * (1 - 1 / (4 * degrees))) / Math.sqrt(1 + t ** 2 / (2 * degrees)));
+}
+
+/** Both tails beyond a distance from the middle, to seven digits, by Hastings. */
+function normalTails(distance: number): number {
+  const x = distance / Math.SQRT2;
+  const t = 1 / (1 + 0.327_591_1 * x);
+  const series =
+    t *
+    (0.254_829_592 + t * (-0.284_496_736 + t * (1.421_413_741 + t * (-1.453_152_027 + t * 1.061_405_429))));
+  return Math.min(1, series * Math.exp(-(x ** 2)));
 }
 
 /** Which of the differences stand when as many were looked at, by Benjamini and Hochberg. */
@@ -131,20 +164,30 @@ function momentsOf(rows: readonly Weighted[]): { mean: number; deviation: number
   return { mean, deviation: Math.sqrt(unbiased), effective };
 }
 
-function resampled(rows: readonly Weighted[], seed: number): number[] {
+/** The means of resamples, in order. */
+async function resampled(rows: readonly Weighted[], seed: number): Promise<Float64Array> {
   const random = randomFrom(seed);
-  return Array.from({ length: RESAMPLES }, () => {
-    let [sum, weights] = [0, 0];
-    for (let drawn = 0; drawn < rows.length; drawn += 1) {
-      const { value, weight } = rows[Math.floor(random() * rows.length)]!;
-      sum += value * weight;
-      weights += weight;
+  const weights = Float64Array.from(rows, ({ weight }) => weight);
+  const products = Float64Array.from(rows, ({ value, weight }) => value * weight);
+  const means = new Float64Array(RESAMPLES);
+  let drawn = 0;
+  for (let made = 0; made < RESAMPLES; made += 1) {
+    let [sum, total] = [0, 0];
+    for (let row = 0; row < rows.length; row += 1) {
+      const place = Math.floor(random() * rows.length);
+      sum += products[place]!;
+      total += weights[place]!;
     }
-    return sum / weights;
-  }).sort((a, b) => a - b);
+    means[made] = sum / total;
+    drawn += rows.length;
+    if (drawn < DRAWS_AT_ONCE) continue;
+    drawn = 0;
+    await nextTurn();
+  }
+  return means.sort();
 }
 
-const quantile = (sorted: readonly number[], share: number): number =>
+const quantile = (sorted: Float64Array, share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
 
 const average = (values: readonly number[]): number =>

@@ -16,15 +16,19 @@ import { AnswerFeedback } from '../feedback/answer-feedback';
 import { AnswerSignals } from '../feedback/answer-signals';
 import { EvaluationQueue } from '../loop/evaluation-queue';
 import { RouterMemory } from '../loop/router-memory';
-import { NOT_ACTIVITY } from '../ledger/evaluation-ledger';
+import { EvaluationLedger, NOT_ACTIVITY } from '../ledger/evaluation-ledger';
 import { QualityPolicies } from '../settings/quality-policies';
 import type { QualitySettings } from '../settings/quality-settings';
 import { languageOf } from './language';
 import { isOptedOut } from './opt-out';
-import { type Inclusion, inclusionOf, mostProbable } from './sampling-rate';
+import { type Inclusion, inclusionOf, mostProbable, THIN_CELL } from './sampling-rate';
 
 /** So many samples are put away at a time; more are let go, as requests come first. */
 const MOST_AT_ONCE = 16;
+/** So many samples of one organisation may wait: others are not kept waiting by it, and texts not longer than they may. */
+const MOST_OPEN = 50;
+/** Scores of a cell are counted among the latest so many samples of its kind. */
+const LOOKED_AT = 1_000;
 /** Until it is judged; longer only where the organisation keeps content. */
 const CONTENT_HOURS = 24;
 
@@ -50,6 +54,7 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
     private readonly database: Database,
     private readonly content: SampleContent,
     private readonly queue: EvaluationQueue,
+    private readonly ledger: EvaluationLedger,
     private readonly memory: RouterMemory,
     private readonly signals: AnswerSignals,
     private readonly feedback: AnswerFeedback,
@@ -109,24 +114,35 @@ export class SampleTaker implements AnswerSampler, OnApplicationBootstrap {
       await this.memory.saltOf(organisationId),
     );
     const inclusion = await this.inclusionOf(organisationId, settings, features.bucket, served);
+    if (inclusion === null) return;
     // The second draw: together they have the probability that the row states.
     if (Math.random() >= inclusion.probability / mostProbable(settings.sampling_percent)) return;
     await this.write({ served, organisationId, settings, request, answer, features, inclusion });
     await this.queue.replay(served.requestId);
   }
 
+  /** Null while as many samples of the organisation wait as may. */
   private async inclusionOf(
     organisationId: number,
-    { sampling_percent: percent }: QualitySettings,
+    { sampling_percent: percent, monthly_budget: monthlyBudget }: QualitySettings,
     bucket: string,
     { model, isOfChangedTraffic }: ServedAnswer,
-  ): Promise<Inclusion> {
-    const [row] = await this.database.query<{ scores: number }>(
-      `SELECT count(*)::integer AS scores FROM quality_score s JOIN quality_sample q USING (request_id)
-        WHERE s.organisation_id = $1 AND q.bucket = $2 AND s.model = $3 AND s.verdict = 'ok'`,
+  ): Promise<Inclusion | null> {
+    const [row] = await this.database.query<{ open: number; scores: number }>(
+      `SELECT (SELECT count(*)::integer FROM (
+                 SELECT FROM quality_sample WHERE organisation_id = $1
+                    AND state IN ('waiting', 'replayed', 'judged') LIMIT ${MOST_OPEN}) AS o) AS open,
+              (SELECT count(*)::integer FROM (
+                 SELECT FROM (
+                   SELECT request_id FROM quality_sample WHERE organisation_id = $1 AND bucket = $2
+                    ORDER BY created_at DESC LIMIT ${LOOKED_AT}) AS q
+                   JOIN quality_score s ON s.request_id = q.request_id AND s.model = $3 AND s.verdict = 'ok'
+                  LIMIT ${THIN_CELL}) AS c) AS scores`,
       [organisationId, bucket, model],
     );
-    return inclusionOf(percent, { scoresInCell: row?.scores ?? 0, isOfChangedTraffic });
+    if (row === undefined || row.open >= MOST_OPEN) return null;
+    const budget = await this.ledger.left(organisationId, monthlyBudget);
+    return inclusionOf(percent, { scoresInCell: row.scores, isOfChangedTraffic, budget });
   }
 
   private async write(sample: Sample): Promise<void> {

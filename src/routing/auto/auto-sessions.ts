@@ -43,11 +43,18 @@ export class AutoSessions {
   }
 
   @RepeatingJob({ name: 'autorouter-sessions', cron: '25 * * * *' })
-  async forgetOld(): Promise<void> {
-    await this.database.query(
-      `DELETE FROM autorouter_session WHERE (key_id, session_hash) IN (
-         SELECT key_id, session_hash FROM autorouter_session WHERE expires_at < now()
-          ORDER BY expires_at LIMIT ${ROWS_AT_ONCE})`,
-    );
+  async forgetOld(signal: AbortSignal): Promise<void> {
+    let forgotten: number;
+    do {
+      const [row] = await this.database.query<{ forgotten: number }>(
+        `WITH old AS (
+           DELETE FROM autorouter_session WHERE (key_id, session_hash) IN (
+             SELECT key_id, session_hash FROM autorouter_session WHERE expires_at < now()
+              ORDER BY expires_at LIMIT ${ROWS_AT_ONCE})
+           RETURNING key_id)
+         SELECT count(*)::integer AS forgotten FROM old`,
+      );
+      forgotten = row?.forgotten ?? 0;
+    } while (forgotten === ROWS_AT_ONCE && !signal.aborted);
   }
 }

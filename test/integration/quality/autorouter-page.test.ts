@@ -4,6 +4,7 @@ import { startTestApp, type TestApp } from '../../support/app';
 import { signIn } from '../../support/people';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { written } from '../../support/a-record';
+import { sendJson } from '../web/from-page';
 import { ask } from '../web/raw-exchange';
 import { addHouse, askModel, type House, setQuality, signedIn } from './house';
 import { until } from '../../support/until';
@@ -41,6 +42,7 @@ const data = async (cookie: string, days = 30) => {
     decisions: { request_id: string; chosen: string; reason: string }[];
     excluded: Record<string, number>;
     evaluation_spend_usd: string | null;
+    policy: { levels: object };
   };
 };
 
@@ -203,9 +205,43 @@ test('the dial is previewed by what was judged, and says where that is too littl
   expect(body).toContain('None of your requests is used to try a model out');
   expect(body).toMatch(/<a href="\/dashboard\/request-log\?request_id(?:=|&#x3D;)[^"]+">/);
   expect(body).toMatch(/scatter-point/);
-  const empty = await open('/dashboard/autorouter', await signIn(app, (await addHouse(app, 'empty')).userId));
+  const fresh = await addHouse(app, 'empty');
+  await setQuality(app, fresh.organisationId, { availability: 'everyone' });
+  const empty = await open('/dashboard/autorouter', await signIn(app, fresh.userId));
   expect(empty.body).toContain('Nothing to preview yet');
   expect(empty.body).toContain('The chart needs two models with at least 20 judged answers each.');
+});
+
+test('scores are for those whom the organisation chose, and settings for those who make them', async () => {
+  const hidden = await addHouse(app, 'hidden');
+  for (let index = 0; index < 20; index += 1) await putRouted(index, hidden);
+  await setQuality(app, hidden.organisationId, { availability: 'admins' });
+  await app.database.query(
+    `INSERT INTO engine_setting (engine, organisation_id, settings) VALUES ('autorouter', $1, '{"exclude": ["secret-*"]}')`,
+    [hidden.organisationId],
+  );
+  const cookie = await signIn(app, hidden.userId);
+  const seen = await data(cookie);
+  expect(seen).toMatchObject({
+    quality_reports: 'closed',
+    by_model: [],
+    by_bucket: [],
+    dial_preview: [],
+    calibration: [],
+    totals: { decisions: 20, measured: { pairs: 0, quality_difference: null } },
+  });
+  expect(seen.policy.levels).toEqual({});
+  const { body } = await open('/dashboard/autorouter', cookie);
+  expect(body).toContain('Quality reports are for administrators');
+  expect(body).not.toContain('What the dial would have done');
+  expect(body).not.toMatch(/measured/);
+  const ownerCookie = await signedIn(app, hidden.organisationId, 'org_owner');
+  await sendJson({ url: app.url, cookie: ownerCookie }, '/dashboard/toggle-admin-mode', { admin_mode: 'on' });
+  const owner = await data(ownerCookie);
+  expect(owner).toMatchObject({ quality_reports: 'open', totals: { measured: { pairs: 20 } } });
+  expect(owner.policy.levels).toEqual({ organisation: { exclude: ['secret-*'] } });
+  await setQuality(app, hidden.organisationId, { availability: 'off' });
+  expect(await data(cookie)).toMatchObject({ quality_reports: 'off', by_model: [] });
 });
 
 test('a model that settings exclude is no candidate of the page', async () => {

@@ -70,6 +70,7 @@ export interface SampleSeen {
   readonly redactions: Record<string, number>;
   readonly content: Buffer | null;
   readonly inclusion_prob: number;
+  readonly sampled_by: string;
   readonly bucket: string;
 }
 

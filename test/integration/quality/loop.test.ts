@@ -1,5 +1,6 @@
 import { AutoStates, newestLearned } from '../../../src/routing';
 import { EvaluationQueue } from '../../../src/quality/loop/evaluation-queue';
+import { EvaluationUpkeep } from '../../../src/quality/loop/evaluation-upkeep';
 import { startTestApp, type TestApp } from '../../support/app';
 import { startSimulator, type Simulator } from '../../support/simulator';
 import { addHouse, askModel, evaluated, type House, sampleOf, setQuality } from './house';
@@ -189,16 +190,102 @@ test('the rate of a key is for its own requests: evaluation does not wait for it
 
 test('nothing is asked beyond the budget of the month', async () => {
   const poor = await addHouse(app, 'poor');
-  await setQuality(app, poor.organisationId, { ...everything, monthly_budget: 0 });
-  const answer = await askModel(app, poor.key, question('Solve the equation.'));
-  expect(await evaluated(app, idOf(answer))).toMatchObject({
+  await setQuality(app, poor.organisationId, { ...everything, content_retention_days: 2 });
+  const requestId = idOf(await askModel(app, poor.key, question('Solve the equation.')));
+  await evaluated(app, requestId);
+  const calls = () => rows('SELECT FROM evaluation_call WHERE organisation_id = $1', poor.organisationId);
+  const before = (await calls()).length;
+  // As if its replays were still to come when the budget is taken back.
+  await setQuality(app, poor.organisationId, { monthly_budget: 0 });
+  await rows(`DELETE FROM quality_score WHERE request_id = $1 AND role = 'replay'`, requestId);
+  await rows(`UPDATE quality_sample SET state = 'waiting' WHERE request_id = $1`, requestId);
+  await app.application.get(EvaluationQueue, { strict: false }).replay(requestId, '.again');
+  expect(await evaluated(app, requestId)).toMatchObject({
     state: 'closed',
     closed_by: 'budget',
     content: null,
   });
-  expect(await rows('SELECT FROM evaluation_call WHERE organisation_id = $1', poor.organisationId)).toEqual(
-    [],
+  expect((await calls()).length).toBe(before);
+});
+
+/** Samples that wait, as a long queue leaves them. */
+const putWaiting = ({ organisationId, userId, keyId }: House, count: number, hoursLeft = 24) =>
+  rows(
+    `INSERT INTO quality_sample (request_id, created_at, organisation_id, user_id, key_id, surface, requested_model,
+       served_model, bucket, language, sampled_by, inclusion_prob, content, content_until)
+     SELECT gen_random_uuid(), now(), $1, $2, $3, 'chat', 'sim-small', 'sim-small', 'general/short', 'en', 'rate', 1,
+            '\\x00', now() + make_interval(hours => $5) FROM generate_series(1, $4)`,
+    ...[organisationId, userId, keyId, count, hoursLeft],
   );
+
+describe('a sample is not taken', () => {
+  const isSampled = async (of: House): Promise<boolean> => {
+    const requestId = idOf(await askModel(app, of.key, question('Solve the equation.')));
+    // A later request of another organisation: what was asked before it had its turn.
+    await evaluated(app, idOf(await askModel(app, house.key, question('Summarize it.'))));
+    return (await sampleOf(app, requestId)) !== undefined;
+  };
+
+  test('while fifty of the organisation wait: others have their turn', async () => {
+    const busy = await addHouse(app, 'busy');
+    await setQuality(app, busy.organisationId, everything);
+    await putWaiting(busy, 50);
+    expect(await isSampled(busy)).toBe(false);
+    await rows(`UPDATE quality_sample SET state = 'closed' WHERE organisation_id = $1`, busy.organisationId);
+    expect(await isSampled(busy)).toBe(true);
+  });
+
+  test('where the budget of the month is spent', async () => {
+    const spent = await addHouse(app, 'spent');
+    await setQuality(app, spent.organisationId, { ...everything, monthly_budget: 1 });
+    await rows(
+      `INSERT INTO evaluation_call (call_id, organisation_id, request_id, purpose, model, expected_nano, cost_nano)
+       VALUES (gen_random_uuid(), $1, gen_random_uuid(), 'replay', 'sim-small', 0, 1000000000)`,
+      spent.organisationId,
+    );
+    expect(await isSampled(spent)).toBe(false);
+  });
+});
+
+test('a kind of request that has thirty scores of a model is sampled by the plain rate', async () => {
+  const known = await addHouse(app, 'known');
+  await setQuality(app, known.organisationId, { ...everything, sampling_percent: 34, replay: false });
+  const drawn = async () => {
+    for (;;) {
+      const requestId = idOf(await askModel(app, known.key, question('Solve the equation.')));
+      await evaluated(app, idOf(await askModel(app, house.key, question('Summarize it.'))));
+      const sample = await sampleOf(app, requestId);
+      if (sample !== undefined) return sample;
+    }
+  };
+  const first = await drawn();
+  expect(first).toMatchObject({ sampled_by: 'boost', inclusion_prob: 1 });
+  await evaluated(app, first.request_id);
+  await rows(
+    `WITH taken AS (
+       INSERT INTO quality_sample (request_id, created_at, organisation_id, key_id, surface, requested_model,
+         served_model, bucket, language, sampled_by, inclusion_prob, state)
+       SELECT gen_random_uuid(), now(), $1, $2, 'chat', 'sim-small', 'sim-small', $3, 'en', 'rate', 1, 'learned'
+         FROM generate_series(1, 29) RETURNING *)
+     INSERT INTO quality_score (request_id, organisation_id, created_at, model, role, supplier, tokens_in, tokens_out,
+       cost_nano, latency_ms, answer_length, verdict, score_total)
+     SELECT request_id, organisation_id, created_at, 'sim-small', 'served', 'sandbox', 1, 1, 1, 1, 1, 'ok', 50 FROM taken`,
+    ...[known.organisationId, known.keyId, first.bucket],
+  );
+  expect(await drawn()).toMatchObject({ sampled_by: 'rate', inclusion_prob: 0.34 });
+});
+
+test('texts whose time is over go in one run, however many they are', async () => {
+  const late = await addHouse(app, 'late');
+  await putWaiting(late, 450, -1);
+  await app.application.get(EvaluationUpkeep, { strict: false }).tidy(new AbortController().signal);
+  expect(
+    await rows(
+      `SELECT closed_by, count(*)::integer AS samples, count(content)::integer AS texts FROM quality_sample
+        WHERE organisation_id = $1 GROUP BY 1`,
+      late.organisationId,
+    ),
+  ).toEqual([{ closed_by: 'expired', samples: 450, texts: 0 }]);
 });
 
 test('a step that is repeated asks, pays and learns once', async () => {

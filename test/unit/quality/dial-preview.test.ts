@@ -33,15 +33,15 @@ const rules = {
 };
 const many = (count: number, more: Partial<JudgedDecision> = {}): JudgedDecision[] =>
   Array.from({ length: count }, () => decision(more));
-const at = (dial: number, decisions: JudgedDecision[], changed: Partial<typeof rules> = {}) => {
-  const found = dialPreview(decisions, { ...rules, ...changed })[dial];
+const at = async (dial: number, decisions: JudgedDecision[], changed: Partial<typeof rules> = {}) => {
+  const found = (await dialPreview(decisions, { ...rules, ...changed }))[dial];
   if (found === undefined) throw new Error('there is no such place of the dial');
   return found;
 };
 
 describe('a preview of the dial', () => {
-  test('has eleven places, from the reference to the cheap model', () => {
-    const outcomes = dialPreview(many(40), rules);
+  test('has eleven places, from the reference to the cheap model', async () => {
+    const outcomes = await dialPreview(many(40), rules);
     expect(outcomes.map(({ dial }) => dial)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     expect(outcomes[0]).toMatchObject({ away: 0, pairs: 40, difference: { value: 0, low: 0, high: 0 } });
     expect(outcomes[0]?.costRatio?.value).toBeCloseTo(1);
@@ -50,8 +50,8 @@ describe('a preview of the dial', () => {
     expect(outcomes[10]?.costRatio?.value).toBeCloseTo(90 / 1_100);
   });
 
-  test('says nothing of fewer than twenty', () => {
-    expect(at(10, many(LEAST_SAMPLE - 1))).toEqual({
+  test('says nothing of fewer than twenty', async () => {
+    expect(await at(10, many(LEAST_SAMPLE - 1))).toEqual({
       dial: 10,
       away: null,
       pairs: LEAST_SAMPLE - 1,
@@ -60,49 +60,54 @@ describe('a preview of the dial', () => {
       score: null,
       cost: null,
     });
-    expect(at(10, many(LEAST_SAMPLE)).difference).not.toBeNull();
+    expect((await at(10, many(LEAST_SAMPLE))).difference).not.toBeNull();
   });
 
-  test('counts a choice only where it and the reference were judged', () => {
+  test('counts a choice only where it and the reference were judged', async () => {
     const unjudged = many(30, { answers: { dear: { score: 82, costNano: 1_100 } } });
-    expect(at(10, unjudged)).toMatchObject({ away: 1, pairs: 0, difference: null });
-    expect(at(0, unjudged)).toMatchObject({ away: 0, pairs: 30 });
+    expect(await at(10, unjudged)).toMatchObject({ away: 1, pairs: 0, difference: null });
+    expect(await at(0, unjudged)).toMatchObject({ away: 0, pairs: 30 });
   });
 
-  test('leaves unfamiliar requests to the reference, but for the last place', () => {
+  test('leaves unfamiliar requests to the reference, but for the last place', async () => {
     const unfamiliar = many(30, { novelty: 0.95 });
-    expect(at(9, unfamiliar).away).toBe(0);
-    expect(at(10, unfamiliar).away).toBe(1);
+    expect((await at(9, unfamiliar)).away).toBe(0);
+    expect((await at(10, unfamiliar)).away).toBe(1);
   });
 
-  test('never chooses a model on trial, below the least quality or above the highest cost', () => {
+  test('never chooses a model on trial, below the least quality or above the highest cost', async () => {
     const trial = new Set(['dear']);
-    expect(at(10, many(30), { ready: trial }).away).toBe(0);
-    expect(at(10, many(30), { minQuality: 0.76 }).away).toBe(0);
-    expect(at(0, many(30), { maxCostNano: 500 }).away).toBe(1);
+    expect((await at(10, many(30), { ready: trial })).away).toBe(0);
+    expect((await at(10, many(30), { minQuality: 0.76 })).away).toBe(0);
+    expect((await at(0, many(30), { maxCostNano: 500 })).away).toBe(1);
   });
 
-  test('never costs more where the dial is turned to savings, on what was expected', () => {
+  test('never costs more where the dial is turned to savings, on what was expected', async () => {
     const qualities = fc.double({ min: 0.1, max: 0.9, noNaN: true });
     const costs = fc.integer({ min: 1, max: 10_000 });
-    fc.assert(
-      fc.property(fc.array(fc.tuple(qualities, costs), { minLength: 2, maxLength: 6 }), (models) => {
-        const candidates = models.map(([q, cost], index) => ({
-          ...candidate(`m${index}`, q, cost),
-          lo: q,
-          hi: q,
-        }));
-        const answers = Object.fromEntries(
-          candidates.map(({ model, q, cost_est: cost }) => [model, { score: q * 100, costNano: cost }]),
-        );
-        const reference = 'm0';
-        const made = many(LEAST_SAMPLE, { reference, candidates, answers });
-        const ready = new Set(candidates.map(({ model }) => model));
-        const ratios = dialPreview(made, { ...rules, ready }).map(({ costRatio }) => costRatio?.value ?? 0);
-        ratios
-          .slice(1)
-          .forEach((ratio, index) => expect(ratio).toBeLessThanOrEqual((ratios[index] ?? 0) + 1e-9));
-      }),
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(qualities, costs), { minLength: 2, maxLength: 6 }),
+        async (models) => {
+          const candidates = models.map(([q, cost], index) => ({
+            ...candidate(`m${index}`, q, cost),
+            lo: q,
+            hi: q,
+          }));
+          const answers = Object.fromEntries(
+            candidates.map(({ model, q, cost_est: cost }) => [model, { score: q * 100, costNano: cost }]),
+          );
+          const reference = 'm0';
+          const made = many(LEAST_SAMPLE, { reference, candidates, answers });
+          const ready = new Set(candidates.map(({ model }) => model));
+          const ratios = (await dialPreview(made, { ...rules, ready })).map(
+            ({ costRatio }) => costRatio?.value ?? 0,
+          );
+          ratios
+            .slice(1)
+            .forEach((ratio, index) => expect(ratio).toBeLessThanOrEqual((ratios[index] ?? 0) + 1e-9));
+        },
+      ),
     );
   });
 });

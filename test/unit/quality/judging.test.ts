@@ -7,7 +7,7 @@ import {
   readRating,
 } from '../../../src/quality/judge/judgement';
 import { judgeRequest, judgeVersion } from '../../../src/quality/judge/judge-prompt';
-import { inclusionOf, mostProbable } from '../../../src/quality/sampling/sampling-rate';
+import { inclusionOf, mostProbable, paceOf } from '../../../src/quality/sampling/sampling-rate';
 
 const scores = { correctness: 8, instruction: 9, completeness: 7, clarity: 6, safety: 10 };
 const rating = (changes: object = {}) =>
@@ -132,15 +132,34 @@ describe('redaction', () => {
 });
 
 test('thin cells are sampled more often, never above one, and never where nothing is', () => {
+  const cell = (scoresInCell: number, isOfChangedTraffic = false, budget = { money: 1, time: 1 }) => ({
+    ...{ scoresInCell, isOfChangedTraffic, budget },
+  });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 100 }), fc.nat(100), (percent, scored) => {
-      const { probability } = inclusionOf(percent, { scoresInCell: scored, isOfChangedTraffic: false });
+      const { probability } = inclusionOf(percent, cell(scored));
       return probability > 0 && probability <= mostProbable(percent) && probability <= 1;
     }),
   );
-  const cell = (scoresInCell: number, isOfChangedTraffic = false) => ({ scoresInCell, isOfChangedTraffic });
   expect(inclusionOf(2, cell(0))).toEqual({ sampledBy: 'boost', probability: 0.06 });
   expect(inclusionOf(2, cell(30, true))).toEqual({ sampledBy: 'boost', probability: 0.06 });
   expect(inclusionOf(2, cell(30))).toEqual({ sampledBy: 'rate', probability: 0.02 });
+  expect(inclusionOf(2, cell(30, false, { money: 0.43, time: 0.5 })).probability).toBeCloseTo(0.01);
   expect(mostProbable(0)).toBe(0);
+});
+
+test('the rate keeps the pace of the budget of the month', () => {
+  expect(paceOf({ money: 1, time: 1 })).toBe(1);
+  expect(paceOf({ money: 0.9, time: 0.5 })).toBe(1);
+  expect(paceOf({ money: 0.37, time: 0.5 })).toBe(0);
+  expect([paceOf({ money: 0, time: 0.01 }), paceOf({ money: -0.1, time: 0.01 })]).toEqual([0, 0]);
+  // Ten times what the budget carries: money is left until the last days, and hardly any of it at the end.
+  const leftAt = (time: number): number => {
+    let money = 1;
+    for (let left = 1; left > time; left -= 0.000_1) money -= 0.001 * paceOf({ money, time: left });
+    return money;
+  };
+  expect(leftAt(0.5)).toBeGreaterThan(0.35);
+  expect(leftAt(0.1)).toBeGreaterThan(0.05);
+  expect(leftAt(0.01)).toBeLessThan(0.02);
 });

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import {
   calibrationError,
-  differenceChance,
+  comparePairs,
   discoveries,
   LEAST_SAMPLE,
   lengthControlled,
   meanOf,
-  pairedDifference,
 } from '../../../src/quality/report/statistics';
 import { reportsOf, type ScoredAnswer } from '../../../src/quality/report/quality-report';
 
@@ -31,9 +30,9 @@ const scored = (fields: Partial<ScoredAnswer>): ScoredAnswer => ({
 });
 
 describe('figures', () => {
-  test('are not given below twenty rows', () => {
+  test('are not given below twenty rows', async () => {
     const few = even(ramp(LEAST_SAMPLE - 1, 50));
-    expect([meanOf(few), pairedDifference(few), calibrationError([])]).toEqual([null, null, null]);
+    expect([meanOf(few), await comparePairs(few), calibrationError([])]).toEqual([null, null, null]);
     expect(meanOf(even(ramp(LEAST_SAMPLE, 50)))).not.toBeNull();
   });
 
@@ -45,9 +44,9 @@ describe('figures', () => {
     expect((mean?.high ?? 0) - 50).toBeCloseTo(margin, 2);
   });
 
-  test('lie within their interval, whatever the weights', () => {
-    fc.assert(
-      fc.property(
+  test('lie within their interval, whatever the weights', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(
           fc.record({
             value: fc.double({ min: 0, max: 100, noNaN: true }),
@@ -55,8 +54,8 @@ describe('figures', () => {
           }),
           { minLength: 20, maxLength: 60 },
         ),
-        (rows) => {
-          for (const figure of [meanOf(rows), pairedDifference(rows)]) {
+        async (rows) => {
+          for (const figure of [meanOf(rows), (await comparePairs(rows))?.interval]) {
             expect(figure?.low).toBeLessThanOrEqual((figure?.value ?? NaN) + 1e-6);
             expect(figure?.high).toBeGreaterThanOrEqual((figure?.value ?? NaN) - 1e-6);
           }
@@ -84,6 +83,48 @@ test('a difference in length explains what it explains', () => {
   expect(lengthControlled(pairs.map((pair) => ({ ...pair, lengthRatio: 1 })))).toBeNull();
 });
 
+describe('of very many pairs', () => {
+  const pairs = Array.from({ length: 20_000 }, (_, place) => ({
+    value: ((place * 7_919) % 101) / 10 - 4.9,
+    weight: 1 + (place % 3),
+  }));
+
+  test('the difference is as resampling them would have it', async () => {
+    const found = await comparePairs(pairs);
+    const few = await comparePairs(pairs.slice(0, 1_000));
+    const half = ({ low, high }: { low: number; high: number }) => (high - low) / 2;
+    expect(found?.interval.value).toBeCloseTo(0.1, 1);
+    // Twenty times the pairs: an interval that is narrower by the root of it.
+    expect(half(few!.interval) / half(found!.interval)).toBeCloseTo(Math.sqrt(20), 0);
+    expect(found?.chance).toBeLessThan(few?.chance ?? 0);
+    expect(found?.chance).toBeGreaterThan(0);
+  });
+
+  test('and of many models, other work has its turn while a report is made', async () => {
+    const models = Array.from({ length: 8 }, (_, place) => `model-${place}`);
+    const rows = Array.from({ length: 900 }, (_, place) => `request-${place}`).flatMap((requestId, request) =>
+      models.map((model, place) =>
+        scored({ requestId, model, total: 50 + ((request * 7 + place * 13) % 40) }),
+      ),
+    );
+    let turns = 0;
+    let isMaking = true;
+    const turn = (): void => {
+      turns += 1;
+      if (isMaking) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const before = process.cpuUsage();
+    const [report] = await reportsOf(rows, 'model-0');
+    isMaking = false;
+    const { user } = process.cpuUsage(before);
+    expect(report?.models.filter(({ difference }) => difference !== null)).toHaveLength(7);
+    // Work between two turns, on the mean: by what it costs, whatever else the machine does.
+    expect(user / 1_000 / turns).toBeLessThan(20);
+    expect(turns).toBeGreaterThan(7 * 4);
+  });
+});
+
 describe('of many comparisons', () => {
   test('only those stand that stand together', () => {
     expect(discoveries([0.001, 0.02, 0.6, 0.09])).toEqual([true, true, false, false]);
@@ -91,9 +132,11 @@ describe('of many comparisons', () => {
     expect(discoveries([0.09, 0.5])).toEqual([false, false]);
   });
 
-  test('a clear difference has hardly a chance, and none has a large one', () => {
-    expect(differenceChance(even(ramp(40, 5)))).toBeLessThan(0.01);
-    expect(differenceChance(even(ramp(40, 0)))).toBeGreaterThan(0.5);
+  test('a clear difference has hardly a chance, and none has a large one', async () => {
+    for (const count of [40, 4_000]) {
+      expect((await comparePairs(even(ramp(count, 5))))?.chance).toBeLessThan(0.01);
+      expect((await comparePairs(even(ramp(count, 0))))?.chance).toBeGreaterThan(0.5);
+    }
   });
 });
 
@@ -112,8 +155,8 @@ describe('a report', () => {
       }),
     ]);
 
-  test('never mixes the scores of two judges', () => {
-    const reports = reportsOf(
+  test('never mixes the scores of two judges', async () => {
+    const reports = await reportsOf(
       [...pairsOf('old', '2026-10-05', [20, 30]), ...pairsOf('new', '2026-11-02', [80, 90])],
       'reference',
     );
@@ -134,26 +177,26 @@ describe('a report', () => {
     ]);
   });
 
-  test('says how far apart models are, and how often the other one won', () => {
-    const [report] = reportsOf(pairsOf('v', '2026-11-02', [80, 90]), 'reference');
+  test('says how far apart models are, and how often the other one won', async () => {
+    const [report] = await reportsOf(pairsOf('v', '2026-11-02', [80, 90]), 'reference');
     const other = report?.models.find(({ model }) => model === 'other');
     expect(other).toMatchObject({ wins: 30, ties: 0, losses: 0 });
     expect(other?.difference).toMatchObject({ value: 10, pairs: 30, isSignificant: true });
     expect(report?.models.find(({ model }) => model === 'reference')?.difference).toBeNull();
   });
 
-  test('says nothing of too few', () => {
-    const [report] = reportsOf(pairsOf('v', '2026-11-02', [80, 90]).slice(0, 30), 'reference');
+  test('says nothing of too few', async () => {
+    const [report] = await reportsOf(pairsOf('v', '2026-11-02', [80, 90]).slice(0, 30), 'reference');
     for (const model of report?.models ?? []) expect(model).toMatchObject({ mean: null, difference: null });
     expect(report).toMatchObject({ trend: [], calibration: { error: null, accuracy: null } });
   });
 
-  test('measures predictions against what they did not know yet', () => {
+  test('measures predictions against what they did not know yet', async () => {
     const rows = pairsOf('v', '2026-11-02', [80, 90]).map((row) => ({
       ...row,
       predicted: row.model === 'other' ? 0.9 : 0.6,
     }));
-    const [report] = reportsOf(rows, 'reference');
+    const [report] = await reportsOf(rows, 'reference');
     expect(report?.calibration).toMatchObject({ accuracy: 1, compared: 30 });
     expect(report?.calibration.error).toBeCloseTo(0.1);
   });

@@ -76,8 +76,12 @@ export class QualitativeController {
       this.scores.choices(view.scope, filter.from),
     ]);
     const facts = { request, query, page, share, choices, localisation };
-    const reports = reportModels(reportsOf(scored, await this.referenceFor(request)), scored, localisation);
-    return { isHelpClosed, settingsHref, ...qualityPage(facts), ...reports };
+    const reports = await reportsOf(scored, await this.referenceFor(request));
+    return {
+      ...{ isHelpClosed, settingsHref },
+      ...qualityPage(facts),
+      ...reportModels(reports, scored, localisation),
+    };
   }
 
   /** Differences are against the model that auto leans on; without one, against the one that served most. */
