@@ -78,13 +78,12 @@ export class AutoDecisions {
     const view = autoView(call, operation);
     const conversation = await this.conversationOf(call, view);
     const { writers = [] } = call.inbound;
-    const last = conversation.author ?? conversation.session?.model;
-    const choice = await this.candidates.of(
-      call,
-      view,
-      policy,
-      writers.length > 0 || last === undefined ? writers : [last],
-    );
+    const { author, session } = conversation;
+    const last = author ?? session?.model;
+    const choice = await this.candidates.of(call, view, policy, {
+      writers: writers.length > 0 || last === undefined ? writers : [last],
+      author,
+    });
     const question = this.retries.begin(call, view);
     const { chosen, isLearned } = await this.choose(call, view, policy, choice, conversation);
     const byName = new Map(choice.candidates.map((one) => [one.candidate.model, one]));

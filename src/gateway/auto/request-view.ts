@@ -17,6 +17,9 @@ export interface AutoView {
   readonly isContinued: boolean;
   readonly needsSchema: boolean;
   readonly hasAudio: boolean;
+  /** Tools or fields that a translation would drop or refuse. */
+  readonly isOfOneDialect: boolean;
+  readonly wantsReasoning: boolean;
   readonly dialect: DialectName;
   readonly seal: Seal;
 }
@@ -25,7 +28,7 @@ export interface AutoView {
 export function autoView(call: Call, { dialect }: TextOperation): AutoView {
   const decoded = dialect.decodeRequest(call.inbound.body);
   if (!decoded.ok) throw decoded.error;
-  const { system, turns, tools, responseFormat } = decoded.value;
+  const { system, turns, tools, responseFormat, opaque, reasoning } = decoded.value;
   const blocks = turns.flatMap(blocksOf);
   const lastQuestion = turns.findLast(({ role }) => role === 'user');
   const has = (type: Block['type']): boolean => blocks.some((block) => block.type === type);
@@ -47,6 +50,13 @@ export function autoView(call: Call, { dialect }: TextOperation): AutoView {
     isContinued: turns.some(({ role }) => role === 'assistant'),
     needsSchema: responseFormat?.type === 'schema',
     hasAudio: has('audio'),
+    isOfOneDialect:
+      tools.some(({ kind }) => kind === 'opaque') ||
+      [{ opaque }, ...turns].some((part) => part.opaque?.some(({ essential }) => essential !== undefined)),
+    wantsReasoning:
+      reasoning !== undefined &&
+      reasoning.mode !== 'off' &&
+      (reasoning.mode ?? reasoning.effort) !== undefined,
     dialect: dialect.name,
     seal: sealOf(decoded.value),
   };

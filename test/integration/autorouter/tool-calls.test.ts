@@ -1,7 +1,6 @@
-import { CatalogueEditor, CatalogueService, CredentialEditor, PriceService } from '../../../src/catalogue';
-import { parseUsdPerMillion, priceRates } from '../../../src/kernel';
 import { AutoSessions } from '../../../src/routing';
 import {
+  addRelays,
   app,
   ask,
   closeHouse,
@@ -9,6 +8,7 @@ import {
   makeKey,
   openHouse,
   organisationId,
+  relays,
   set,
   simulator,
   tidyHouse,
@@ -17,39 +17,6 @@ import {
 
 const surfaces = ['/v1/messages', '/v1/chat/completions', '/v1/responses'] as const;
 type Surface = (typeof surfaces)[number];
-/** Models that are asked in one dialect alone, so that callers of the others get translations. */
-const relays = [
-  { name: 'relay-chat', style: 'openai-style' },
-  { name: 'relay-messages', style: 'messages-style' },
-] as const;
-
-async function addRelays(): Promise<void> {
-  const editor = new CatalogueEditor();
-  const one = parseUsdPerMillion('1');
-  await app.database.transaction(async (tx) => {
-    for (const { name, style } of relays) {
-      const { id: providerId } = await editor.upsertProvider(tx, { name, style, baseUrl: simulator.url });
-      const credentials = app.application.get(CredentialEditor, { strict: false });
-      const kind = style === 'openai-style' ? 'bearer' : 'header';
-      await credentials.put(tx, { providerId, label: 'test', kind, secret: 'sim-test' });
-      await editor.upsertModel(tx, {
-        name,
-        kind: 'chat',
-        ownedBy: 'test',
-        capabilities: ['tools'],
-        maxOutputTokens: 8_000,
-      });
-      await editor.setLanes(tx, name, [{ provider: name, upstreamModel: `sim-${name}`, region: 'local' }]);
-      await new PriceService().addPrice(tx, {
-        model: name,
-        source: 'test',
-        rates: priceRates({ input: one, output: one }),
-      });
-    }
-  });
-  await app.application.get(CatalogueService).reload();
-}
-
 beforeAll(async () => {
   await openHouse();
   await addRelays();
